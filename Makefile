@@ -1,0 +1,65 @@
+# Copyright The controllerkit Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# Every Go module of the repository but those that only pin what others build.
+MODULES := . examples/agentrun internal/controlplane internal/e2e
+PINS    := internal/tools internal/tools/lint internal/controlplane/build/etcd internal/controlplane/build/kubernetes
+
+export GOWORK := off
+
+.PHONY: help
+help: ## Show the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+.PHONY: demo
+demo: ## The main job on a real local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster
+	@go run ./examples/hello
+	@cd examples/agentrun && go run ./cmd/demo $(if $(KEEP),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT))
+
+.PHONY: test
+test: vet unit e2e ## Everything that must pass
+
+.PHONY: vet
+vet: ## go vet in every module
+	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && go vet ./...); done
+
+.PHONY: unit
+unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster
+	go test -race -shuffle=on ./...
+
+.PHONY: e2e
+e2e: ## The control plane's, the example's and the end-to-end tests on the real control plane
+	@for m in internal/controlplane examples/agentrun internal/e2e; do (cd $$m && go test -race -timeout 20m ./...); done
+
+.PHONY: controlplane
+controlplane: ## Build the control plane's programs into the cache and print where they are
+	@cd internal/controlplane && go run ./cmd/build
+
+.PHONY: lint
+lint: ## golangci-lint in every module, with the configuration of the root
+	@cd internal/tools/lint && go build -o "$(CURDIR)/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
+
+FUZZ_TIME = $(or $(T),30s)
+.PHONY: fuzz
+fuzz: ## Each fuzz target for T (30s)
+	@for p in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+			echo "fuzz $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) $$p; done; done
+
+.PHONY: api
+api: ## Rewrite the golden file of the exported API after a change that was reviewed
+	go test ./internal/house -run '^TestAPI$$' -update
+
+.PHONY: generate
+generate: ## Deep copies and the CRD of the example, from its types
+	cd examples/agentrun && go generate ./...
+
+.PHONY: tidy
+tidy: ## go mod tidy in every module, gofmt everywhere
+	@for m in $(MODULES) $(PINS); do (cd $$m && go mod tidy); done
+	@git ls-files '*.go' | xargs gofmt -w

@@ -1,0 +1,47 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tracked are the files that git knows, with their contents.
+func tracked(t *testing.T, patterns ...string) map[string][]byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "-z", "--"}, patterns...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	files := map[string][]byte{}
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		body, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		files[name] = body
+	}
+	require.NotEmpty(t, files)
+	return files
+}
+
+func TestEveryGoFileNamesItsLicence(t *testing.T) {
+	header := []byte("// Copyright The controllerkit Authors.\n// SPDX-License-Identifier: Apache-2.0\n")
+	for name, body := range tracked(t, "*.go") {
+		assert.True(t, bytes.HasPrefix(body, header) || bytes.Contains(body[:min(len(body), 400)], header), name)
+	}
+}
+
+func TestNoFileIsTooLongToRead(t *testing.T) {
+	const most = 400
+	for name, body := range tracked(t, "*.go") {
+		assert.LessOrEqual(t, bytes.Count(body, []byte("\n")), most, name)
+	}
+}

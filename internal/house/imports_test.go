@@ -1,0 +1,77 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package house_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// closures is the most non-standard packages that importing each package may compile, its own included. A package
+// that is not listed may cost no more than the one it lies under.
+var closures = map[string]int{
+	"":                 0,
+	"status":           85,
+	"events":           85,
+	"jobgc":            85,
+	"metrics":          15,
+	"metrics/prom":     110,
+	"metrics/kube":     185, // client-go's work queue, leader election and apimachinery's request parsing
+	"metrics/tracelog": 20,
+	"rollout":          85,
+}
+
+func TestImportingAPackageCostsItsOwnClosureOnly(t *testing.T) {
+	for _, p := range public(t) {
+		budget, ok := closures[p.name()]
+		for name := p.name(); !ok && name != ""; budget, ok = closures[name] {
+			name = name[:max(strings.LastIndex(name, "/"), 0)]
+		}
+		var deps []string
+		for _, d := range list(t, "-deps", p.ImportPath) {
+			if !d.Standard && d.ImportPath != p.ImportPath {
+				deps = append(deps, d.ImportPath)
+			}
+		}
+		t.Logf("%-20s %3d of %3d", p.name(), len(deps), budget)
+		assert.LessOrEqual(t, len(deps), budget, "%s compiles %d non-standard packages:\n%s", p.name(), len(deps), strings.Join(deps, "\n"))
+	}
+}
+
+func TestThePackagesDoNotImportOneAnother(t *testing.T) {
+	for _, p := range public(t) {
+		own, _, _ := strings.Cut(p.name(), "/")
+		for _, imported := range p.Imports {
+			name, ours := strings.CutPrefix(imported, module+"/")
+			top, _, _ := strings.Cut(name, "/")
+			if ours {
+				assert.Contains(t, []string{own, "internal"}, top, "%s imports %s", p.ImportPath, imported)
+			}
+			assert.NotContains(t, imported, "sigs.k8s.io/controller-runtime", p.ImportPath)
+			assert.NotContains(t, imported, "argoproj", p.ImportPath)
+		}
+	}
+}
+
+func TestTheCoreImportsNoClientLibrary(t *testing.T) {
+	heavy := []string{"k8s.io/client-go", "github.com/prometheus", "go.opentelemetry.io/otel/sdk", "k8s.io/klog"}
+	adapters := []string{"metrics/kube", "metrics/prom"} // what they exist for
+	seen := 0
+	for _, p := range public(t) {
+		if slices.Contains(adapters, p.name()) {
+			continue
+		}
+		seen++
+		for _, imported := range p.Imports {
+			for _, h := range heavy {
+				assert.False(t, strings.HasPrefix(imported, h), "%s imports %s", p.ImportPath, imported)
+			}
+		}
+	}
+	require.GreaterOrEqual(t, seen, 5)
+}
