@@ -1,0 +1,138 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// unusedAfter is how long an entry of the cache stays when nobody asks for it; entries are large.
+const unusedAfter = 30 * 24 * time.Hour
+
+// entry is one directory of the cache: all programs of one set of inputs.
+type entry struct {
+	dir    string
+	source string
+	flags  map[string][]string // arguments of go build, by build module
+}
+
+// openEntry finds the entry of the build modules in source, without creating it.
+func openEntry(ctx context.Context, source string) (*entry, error) {
+	source, err := locate(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	root, err := cacheRoot()
+	if err != nil {
+		return nil, err
+	}
+	goVersion, err := goCommand(ctx, source, "env", "GOVERSION")
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{source: source, flags: map[string][]string{}}
+	in := inputs{goVersion: goVersion, platform: runtime.GOOS + "/" + runtime.GOARCH}
+	for _, p := range programs() {
+		if _, seen := e.flags[p.module]; seen {
+			continue
+		}
+		m, err := readModule(filepath.Join(source, p.module))
+		if err != nil {
+			return nil, err
+		}
+		e.flags[p.module] = m.flags()
+		in.modules = append(in.modules, m)
+	}
+	e.dir = filepath.Join(root, "controlplane", in.key())
+	return e, nil
+}
+
+// inputs is all that decides what the programs of an entry are.
+type inputs struct {
+	modules   []module
+	goVersion string
+	platform  string
+}
+
+// key names the entry: equal inputs, equal key. Each part is written with its length, so that no two inputs run
+// together into the same bytes.
+func (in inputs) key() string {
+	h := sha256.New()
+	part := func(b []byte) { fmt.Fprintf(h, "%d:%s", len(b), b) }
+	part([]byte(in.goVersion))
+	part([]byte(in.platform))
+	for _, m := range in.modules {
+		part(m.mod)
+		part(m.sum)
+		for _, f := range append(environment(), m.flags()...) {
+			part([]byte(f))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// cacheRoot is where all entries lie.
+func cacheRoot() (string, error) {
+	if root := os.Getenv("CONTROLLERKIT_CACHE"); root != "" {
+		return filepath.Abs(root)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("build: no cache directory: %w; name one in CONTROLLERKIT_CACHE", err)
+	}
+	return filepath.Join(dir, "controllerkit"), nil
+}
+
+// path is where the entry keeps a program.
+func (e *entry) path(p program) string { return filepath.Join(e.dir, p.name) }
+
+// lacks returns those of wanted that the entry does not hold.
+func (e *entry) lacks(wanted []program) []program {
+	var missing []program
+	for _, p := range wanted {
+		if !executable(e.path(p)) {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// touch notes that the entry is in use. Where that is not allowed, in a cache that is only read, nobody prunes either.
+func (e *entry) touch() {
+	now := time.Now()
+	_ = os.Chtimes(e.dir, now, now)
+}
+
+// prune removes the other entries that nobody has used for long.
+func (e *entry) prune() error {
+	root := filepath.Dir(e.dir)
+	others, err := os.ReadDir(root)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		info, err := other.Info()
+		if err != nil || !prunable(other, filepath.Base(e.dir)) || time.Since(info.ModTime()) < unusedAfter {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(root, other.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prunable reports whether other is an entry (nothing else in the directory is ours to remove), and not this one.
+func prunable(other fs.DirEntry, this string) bool {
+	name, err := hex.DecodeString(other.Name())
+	return other.IsDir() && err == nil && len(name) == 8 && other.Name() != this
+}

@@ -1,0 +1,119 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// parent is the module that this package belongs to.
+const parent = "github.com/proompteng/controllerkit/internal/controlplane"
+
+// locate returns the directory of the build modules.
+func locate(ctx context.Context, source string) (string, error) {
+	if source != "" {
+		return filepath.Abs(source)
+	}
+	if _, file, _, ok := runtime.Caller(0); ok && holdsModules(filepath.Dir(file)) {
+		return filepath.Dir(file), nil
+	}
+	dir, err := goCommand(ctx, "", "list", "-m", "-f", "{{.Dir}}", parent)
+	if err != nil {
+		return "", fmt.Errorf("build: the build modules were not found: %w; "+
+			"run inside a module that requires %s, or set %s", err, parent, assetsVariable)
+	}
+	if dir = filepath.Join(dir, "build"); !holdsModules(dir) {
+		return "", fmt.Errorf("build: %s holds no build modules: %s must be replaced by a checkout, or %s set",
+			dir, parent, assetsVariable)
+	}
+	return dir, nil
+}
+
+// holdsModules reports whether dir has every build module.
+func holdsModules(dir string) bool {
+	for _, p := range programs() {
+		if _, err := os.Stat(filepath.Join(dir, p.module, "go.mod")); err != nil {
+			return false
+		}
+	}
+	return filepath.IsAbs(dir)
+}
+
+// goCommand runs the go command and returns what it prints.
+func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err == nil {
+		return strings.TrimSpace(string(out)), nil
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("build: the go command is needed to build the control plane: %w", err)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w: %s", err, firstError(exit.Stderr))
+	}
+	return "", fmt.Errorf("build: go %s: %w", args[0], err)
+}
+
+// module is one build module as it is on disk.
+type module struct {
+	dir      string
+	mod, sum []byte
+}
+
+// readModule reads the files that pin what is built.
+func readModule(dir string) (module, error) {
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return module{}, fmt.Errorf("build: no build module: %w", err)
+	}
+	sum, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return module{}, fmt.Errorf("build: %w", err)
+	}
+	return module{dir: dir, mod: mod, sum: sum}, nil
+}
+
+// flags returns the arguments of go build for this module's programs. Kubernetes takes its version from linker flags;
+// without them it calls itself v0.0.0-master. etcd carries its version in its source.
+func (m module) flags() []string {
+	ldflags := "-s -w"
+	if version := m.kubernetesVersion(); version != "" {
+		numbers := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+		const pkg = " -X k8s.io/component-base/version."
+		ldflags += pkg + "gitVersion=" + version + pkg + "gitMajor=" + numbers[0] + pkg + "gitMinor=" + numbers[1]
+	}
+	return []string{"-mod=readonly", "-trimpath", "-ldflags", ldflags}
+}
+
+// kubernetesVersion is the version of Kubernetes that the module requires, empty if none.
+func (m module) kubernetesVersion() string {
+	pattern := regexp.MustCompile(`(?m)^(?:require)?\s*k8s\.io/kubernetes (v\d+\.\d+\.\d+\S*)`)
+	if match := pattern.FindSubmatch(m.mod); match != nil {
+		return string(match[1])
+	}
+	return ""
+}
+
+// firstError picks the line of a build's output that says what went wrong.
+func firstError(output []byte) string {
+	for line := range bytes.Lines(output) {
+		text := strings.TrimSpace(string(line))
+		if text != "" && !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "go: downloading ") {
+			return text
+		}
+	}
+	return "it printed nothing"
+}

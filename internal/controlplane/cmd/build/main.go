@@ -1,0 +1,43 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command build builds the programs of the control plane into the cache, or finds them there. It shows its progress
+// on standard error and prints the directories that hold the programs on standard output, usually one.
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr})
+	if err != nil {
+		return err
+	}
+	var dirs []string
+	for _, path := range slices.Sorted(maps.Values(programs)) {
+		dirs = append(dirs, filepath.Dir(path))
+	}
+	for _, dir := range slices.Compact(dirs) {
+		fmt.Println(dir)
+	}
+	return nil
+}

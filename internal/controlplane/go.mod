@@ -1,0 +1,3 @@
+module github.com/proompteng/controllerkit/internal/controlplane
+
+go 1.26.0
