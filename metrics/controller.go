@@ -1,0 +1,149 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Controller records for one controller. Its methods are safe for concurrent use and do not allocate. A nil
+// *Controller records nothing, so that a component can be used without metrics.
+type Controller struct {
+	m       *Metrics
+	options controllerOptions
+	hidden  atomic.Bool
+
+	active     atomic.Int64
+	reconciles [resultCount]atomic.Int64
+	runsActive atomic.Int64
+	runs       [resultCount]atomic.Int64
+	missing    atomic.Int64
+	events     [fateCount]atomic.Int64
+	writes     [writeCount]atomic.Int64
+
+	workers      atomic.Int64 // 0: unknown
+	jobTTL       atomic.Int64 // nanoseconds; below 0: unknown
+	runRetention atomic.Int64
+
+	queues list[*queueSource]
+}
+
+// controllerOptions are the attribute sets of one controller, built once.
+type controllerOptions struct {
+	observe       []metric.ObserveOption
+	record        []metric.RecordOption
+	observeResult [resultCount][]metric.ObserveOption
+	result        [resultCount][]metric.RecordOption
+	fate          [fateCount][]metric.ObserveOption
+	write         [writeCount][]metric.ObserveOption
+}
+
+// Controller returns the recorder of one controller, the same one for the same name. From now on its counters exist at
+// zero, so that rate() sees the first error; a recorder that was closed is shown again with the counts it had. Names
+// beyond Options.MaxControllers, and names that are empty, longer than 253 bytes or not UTF-8, share the recorder
+// "other" and are counted in controller.label_overflows. On a nil Metrics it returns nil.
+func (m *Metrics) Controller(name string) *Controller {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.named[name]
+	if !ok {
+		if name != other && (len(m.named) >= m.limit || !usable(name)) {
+			m.overflows[overflowController].count.Add(1)
+			name = other
+		}
+		if c, ok = m.named[name]; !ok {
+			c = m.newController(name)
+			m.named[name] = c
+			m.controllers.add(c)
+		}
+	}
+	c.hidden.Store(false)
+	return c
+}
+
+func usable(value string) bool {
+	return value != "" && len(value) <= maxValue && utf8.ValidString(value)
+}
+
+func (m *Metrics) newController(name string) *Controller {
+	id := attribute.String("controller", name)
+	c := &Controller{m: m}
+	c.options.observe, c.options.record = observed(id), recorded(id)
+	for r := range Result(resultCount) {
+		result := attribute.String("result", r.String())
+		c.options.observeResult[r], c.options.result[r] = observed(id, result), recorded(id, result)
+	}
+	for i, fate := range fates() {
+		c.options.fate[i] = observed(id, attribute.String("fate", fate))
+	}
+	for i, result := range writes() {
+		c.options.write[i] = observed(id, attribute.String("result", result))
+	}
+	c.jobTTL.Store(-1)
+	c.runRetention.Store(-1)
+	return c
+}
+
+// Close removes the controller's counts and states from the next scrape, and its queues for good; its histograms stay
+// until the provider shuts down. The shared recorder "other" stays as well. What is recorded after Close is kept for
+// a later Controller of the same name.
+func (c *Controller) Close() {
+	if c == nil {
+		return
+	}
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if c.m.named[other] != c {
+		c.hidden.Store(true)
+	}
+}
+
+// SetWorkers says how many reconciles can run at once. Below 1 it is unknown and not exported.
+func (c *Controller) SetWorkers(n int) {
+	if c != nil {
+		c.workers.Store(max(0, int64(n)))
+	}
+}
+
+// Run records one run (a job, a workflow) that ended with r after d, and the exemplar when ctx carries a sampled span.
+// A negative d counts as zero.
+func (c *Controller) Run(ctx context.Context, d time.Duration, r Result) {
+	if c == nil {
+		return
+	}
+	c.runs[r.index()].Add(1)
+	c.m.inst.runDuration.Record(ctx, max(0, d).Seconds(), c.options.result[r.index()]...)
+}
+
+// RunsActive adds delta to the number of runs in flight.
+func (c *Controller) RunsActive(delta int) {
+	if c != nil {
+		c.runsActive.Add(int64(delta))
+	}
+}
+
+// JobMissing counts a Job that was gone before its result was read.
+func (c *Controller) JobMissing() {
+	if c != nil {
+		c.missing.Add(1)
+	}
+}
+
+// Retention exports the retention that is in effect: how long a finished Job and a finished run are kept. Zero means
+// that they are kept for good and is exported as 0; a negative duration is unknown and not exported.
+func (c *Controller) Retention(jobTTL, runRetention time.Duration) {
+	if c != nil {
+		c.jobTTL.Store(int64(jobTTL))
+		c.runRetention.Store(int64(runRetention))
+	}
+}

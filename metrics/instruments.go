@@ -1,0 +1,103 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"errors"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+)
+
+// instruments are the handles of the catalogue's rows. Durations are synchronous histograms; all else is observed by
+// one callback, which costs a reconcile an atomic addition instead of a measurement, and lets a series end.
+type instruments struct {
+	reconcileDuration, queueWait, runDuration, statusWriteDuration, requestDuration, limiterWait metric.Float64Histogram
+
+	reconciles, queueAdds, queueRetries, runs, missingJobs, events, statusWrites, overflows metric.Int64ObservableCounter
+	reconcileActive, workerLimit, queueDepth, queueDelayed, runActive                       metric.Int64ObservableUpDownCounter
+	objects, leader                                                                         metric.Int64ObservableGauge
+	queueOldest, queueUnfinished, queueLongest, jobTTL, runRetention                        metric.Float64ObservableGauge
+}
+
+// builder creates instruments and remembers what went wrong and what the callback has to be registered for.
+type builder struct {
+	meter    metric.Meter
+	observed []metric.Observable
+	errs     []error
+}
+
+func (b *builder) build(t catalog.Table) instruments {
+	return instruments{
+		reconcileDuration:   b.histogram(t.ReconcileDuration),
+		queueWait:           b.histogram(t.QueueWait),
+		runDuration:         b.histogram(t.RunDuration),
+		statusWriteDuration: b.histogram(t.StatusWriteDuration),
+		requestDuration:     b.histogram(t.ClientRequestDuration),
+		limiterWait:         b.histogram(t.ClientLimiterWait),
+
+		reconciles:   b.counter(t.Reconciles),
+		queueAdds:    b.counter(t.QueueAdds),
+		queueRetries: b.counter(t.QueueRetries),
+		runs:         b.counter(t.Runs),
+		missingJobs:  b.counter(t.MissingJobs),
+		events:       b.counter(t.Events),
+		statusWrites: b.counter(t.StatusWrites),
+		overflows:    b.counter(t.LabelOverflows),
+
+		reconcileActive: b.upDown(t.ReconcileActive),
+		workerLimit:     b.upDown(t.WorkerLimit),
+		queueDepth:      b.upDown(t.QueueDepth),
+		queueDelayed:    b.upDown(t.QueueDelayed),
+		runActive:       b.upDown(t.RunActive),
+
+		objects: b.gauge(t.Objects),
+		leader:  b.gauge(t.Leader),
+
+		queueOldest:     b.seconds(t.QueueOldest),
+		queueUnfinished: b.seconds(t.QueueUnfinished),
+		queueLongest:    b.seconds(t.QueueLongest),
+		jobTTL:          b.seconds(t.JobTTL),
+		runRetention:    b.seconds(t.RunRetention),
+	}
+}
+
+func (b *builder) err() error { return errors.Join(b.errs...) }
+
+func (b *builder) histogram(i catalog.Instrument) metric.Float64Histogram {
+	h, err := b.meter.Float64Histogram(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description),
+		metric.WithExplicitBucketBoundaries(i.Buckets...))
+	b.errs = append(b.errs, err)
+	return h
+}
+
+func (b *builder) counter(i catalog.Instrument) metric.Int64ObservableCounter {
+	c, err := b.meter.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description))
+	b.add(c, err)
+	return c
+}
+
+func (b *builder) upDown(i catalog.Instrument) metric.Int64ObservableUpDownCounter {
+	c, err := b.meter.Int64ObservableUpDownCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description))
+	b.add(c, err)
+	return c
+}
+
+func (b *builder) gauge(i catalog.Instrument) metric.Int64ObservableGauge {
+	g, err := b.meter.Int64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description))
+	b.add(g, err)
+	return g
+}
+
+func (b *builder) seconds(i catalog.Instrument) metric.Float64ObservableGauge {
+	g, err := b.meter.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description))
+	b.add(g, err)
+	return g
+}
+
+func (b *builder) add(o metric.Observable, err error) {
+	b.observed = append(b.observed, o)
+	b.errs = append(b.errs, err)
+}

@@ -1,0 +1,77 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+)
+
+// observe is the one callback. It reads atomics and takes no lock, because it runs under the SDK's.
+func (m *Metrics) observe(ctx context.Context, o metric.Observer) error {
+	var errs []error
+	fail := func(err error) { errs = append(errs, err) }
+	for _, c := range m.controllers.all() {
+		if !c.hidden.Load() {
+			c.observe(o, fail)
+		}
+	}
+	m.observeLeases(o)
+	m.observeObjects(ctx, o, fail)
+	for i := range m.overflows {
+		o.ObserveInt64(m.inst.overflows, m.overflows[i].count.Load(), m.overflows[i].observe...)
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Controller) observe(o metric.Observer, fail func(error)) {
+	i := &c.m.inst
+	for r := range resultCount {
+		o.ObserveInt64(i.reconciles, c.reconciles[r].Load(), c.options.observeResult[r]...)
+		o.ObserveInt64(i.runs, c.runs[r].Load(), c.options.observeResult[r]...)
+	}
+	o.ObserveInt64(i.reconcileActive, c.active.Load(), c.options.observe...)
+	o.ObserveInt64(i.runActive, c.runsActive.Load(), c.options.observe...)
+	o.ObserveInt64(i.missingJobs, c.missing.Load(), c.options.observe...)
+	for f := range c.events {
+		if n := c.events[f].Load(); n > 0 || f != fateOther {
+			o.ObserveInt64(i.events, n, c.options.fate[f]...)
+		}
+	}
+	for w := range c.writes {
+		if n := c.writes[w].Load(); n > 0 || w != writeOther {
+			o.ObserveInt64(i.statusWrites, n, c.options.write[w]...)
+		}
+	}
+	if n := c.workers.Load(); n > 0 {
+		o.ObserveInt64(i.workerLimit, n, c.options.observe...)
+	}
+	if d := c.jobTTL.Load(); d >= 0 {
+		o.ObserveFloat64(i.jobTTL, time.Duration(d).Seconds(), c.options.observe...)
+	}
+	if d := c.runRetention.Load(); d >= 0 {
+		o.ObserveFloat64(i.runRetention, time.Duration(d).Seconds(), c.options.observe...)
+	}
+	c.observeQueues(o, fail)
+}
+
+// guard keeps a panic in a caller's function from taking the whole collection down. The value of the panic may hold
+// anything, so only the runtime's own errors are repeated.
+func guard(what string, fail func(error), f func()) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case runtime.Error:
+			fail(fmt.Errorf("metrics: %s: panic: %w", what, v))
+		default:
+			fail(fmt.Errorf("metrics: %s: panic with a %T", what, v))
+		}
+	}()
+	f()
+}

@@ -1,0 +1,87 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+)
+
+// Errors of [New]; the message says what is accepted.
+var (
+	// ErrNoProvider is returned for a nil meter provider. Nothing falls back to OpenTelemetry's global one.
+	ErrNoProvider = errors.New("metrics: the meter provider is nil")
+	// ErrOption is wrapped by the error that names the field of Options that cannot be used.
+	ErrOption = errors.New("metrics: invalid option")
+)
+
+// Options of a set of instruments. The zero value is the recommended behaviour.
+type Options struct {
+	// Buckets replaces the upper bounds of histograms, in seconds, by the OpenTelemetry name of the instrument, for
+	// example "controller.run.duration". Bounds must be finite and strictly increasing, and there must be at least
+	// one. Zero means the bounds of the catalogue.
+	Buckets map[string][]float64
+	// MaxControllers bounds the number of controller names; later ones share the name "other". Zero means 200, which
+	// keeps every instrument below the 2000 attribute sets at which OpenTelemetry's SDK drops all labels by default.
+	MaxControllers int
+
+	_ struct{} // keyed literals only, so that fields can be added
+}
+
+// defaultControllers times the eight results stays below 2000, the SDK's default cardinality limit.
+const defaultControllers = 200
+
+// table is the catalogue with the options applied.
+func (o Options) table() (catalog.Table, error) {
+	t := catalog.Instruments()
+	if o.MaxControllers < 0 {
+		return t, fmt.Errorf("%w: MaxControllers is %d, want 0 (for %d) or more", ErrOption, o.MaxControllers, defaultControllers)
+	}
+	histograms := map[string]*[]float64{}
+	for _, i := range []*catalog.Instrument{
+		&t.ReconcileDuration, &t.QueueWait, &t.RunDuration, &t.StatusWriteDuration, &t.ClientRequestDuration, &t.ClientLimiterWait,
+	} {
+		histograms[i.Name] = &i.Buckets
+	}
+	for name, bounds := range o.Buckets {
+		target, ok := histograms[name]
+		if !ok {
+			return t, fmt.Errorf("%w: Buckets[%q]: no such histogram, want one of %q", ErrOption, name, sorted(histograms))
+		}
+		if err := checkBounds(bounds); err != nil {
+			return t, fmt.Errorf("%w: Buckets[%q]: %w", ErrOption, name, err)
+		}
+		*target = slices.Clone(bounds)
+	}
+	return t, nil
+}
+
+// checkBounds accepts what every backend can draw a quantile from. Without a finite bound there is none.
+func checkBounds(bounds []float64) error {
+	if len(bounds) == 0 {
+		return errors.New("want at least one bound")
+	}
+	for i, b := range bounds {
+		if math.IsNaN(b) || math.IsInf(b, 0) {
+			return fmt.Errorf("bound %d is %v, want a finite number of seconds", i, b)
+		}
+		if i > 0 && b <= bounds[i-1] {
+			return fmt.Errorf("bound %d is %v after %v, want increasing bounds", i, b, bounds[i-1])
+		}
+	}
+	return nil
+}
+
+func sorted[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

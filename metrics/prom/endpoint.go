@@ -1,0 +1,132 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
+	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// ErrOption is wrapped by the error that names the field of Options that cannot be used.
+var ErrOption = errors.New("prom: invalid option")
+
+// Endpoint is a meter provider and the [http.Handler] that serves what is recorded on it. It is safe for concurrent use.
+type Endpoint struct {
+	// MeterProvider is where instruments are created: metrics.New(ep, metrics.Options{}).
+	metric.MeterProvider
+
+	sdk     *sdkmetric.MeterProvider
+	handler http.Handler
+}
+
+// New makes an endpoint on a registry of its own; it never touches prometheus.DefaultRegisterer or a global of
+// OpenTelemetry, and it starts nothing. An option that cannot be used is an error that wraps [ErrOption].
+func New(o Options) (*Endpoint, error) {
+	if o.MaxInFlight < 0 {
+		return nil, fmt.Errorf("%w: MaxInFlight is %d, want 0 (for %d) or more", ErrOption, o.MaxInFlight, defaultInFlight)
+	}
+	for i, g := range o.Also {
+		if g == nil {
+			return nil, fmt.Errorf("%w: Also[%d] is nil", ErrOption, i)
+		}
+	}
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprom.New(o.exporter(registry)...)
+	if err != nil {
+		return nil, fmt.Errorf("prom: make the exporter: %w", err)
+	}
+	sdk := sdkmetric.NewMeterProvider(o.provider(exporter)...)
+	return &Endpoint{MeterProvider: sdk, sdk: sdk, handler: o.handler(registry)}, nil
+}
+
+// ServeHTTP serves one scrape at any path. A collector that fails costs its own metrics, never the scrape.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.handler.ServeHTTP(w, r) }
+
+// Shutdown ends the provider: what is recorded later is lost, and scrapes no longer show its metrics.
+func (e *Endpoint) Shutdown(ctx context.Context) error {
+	if err := e.sdk.Shutdown(ctx); err != nil {
+		return fmt.Errorf("prom: shut down: %w", err)
+	}
+	return nil
+}
+
+// defaultInFlight lets two Prometheus replicas and a person look at once.
+const defaultInFlight = 3
+
+func (o Options) exporter(r prometheus.Registerer) []otelprom.Option {
+	opts := []otelprom.Option{
+		otelprom.WithRegisterer(r),
+		// Pinned, because the default has changed between releases and dashboards depend on the names.
+		otelprom.WithTranslationStrategy("UnderscoreEscapingWithSuffixes"),
+	}
+	if !o.ScopeLabels {
+		opts = append(opts, otelprom.WithoutScopeInfo())
+	}
+	if o.NativeHistograms {
+		opts = append(opts, otelprom.WithAggregationSelector(func(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+			if k == sdkmetric.InstrumentKindHistogram {
+				return sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}
+			}
+			return sdkmetric.DefaultAggregationSelector(k)
+		}))
+	}
+	return opts
+}
+
+func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
+	var attrs []attribute.KeyValue
+	for k, v := range o.Resource {
+		attrs = append(attrs, attribute.String(k, v))
+	}
+	filter := exemplar.AlwaysOffFilter
+	if o.Exemplars {
+		filter = exemplar.TraceBasedFilter
+	}
+	return []sdkmetric.Option{
+		sdkmetric.WithReader(reader),
+		sdkmetric.WithResource(resource.NewSchemaless(attrs...)),
+		sdkmetric.WithExemplarFilter(filter),
+		sdkmetric.WithCardinalityLimit(o.limit()),
+	}
+}
+
+func (o Options) limit() int {
+	const sdkDefault = 2000
+	switch {
+	case o.CardinalityLimit == 0:
+		return sdkDefault
+	case o.CardinalityLimit < 0:
+		return 0
+	}
+	return o.CardinalityLimit
+}
+
+func (o Options) handler(r *prometheus.Registry) http.Handler {
+	inFlight := o.MaxInFlight
+	if inFlight == 0 {
+		inFlight = defaultInFlight
+	}
+	gatherers := prometheus.Gatherers{r}
+	for _, g := range o.Also {
+		gatherers = append(gatherers, guarded{g})
+	}
+	return promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{
+		ErrorLog:            errorLog(o.OnError),
+		ErrorHandling:       promhttp.ContinueOnError,
+		Registry:            r,
+		MaxRequestsInFlight: inFlight,
+		EnableOpenMetrics:   o.Exemplars,
+	})
+}

@@ -1,0 +1,38 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package prom serves OpenTelemetry metrics to Prometheus, with defaults that keep a scrape whole.
+package prom
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options of an endpoint. The zero value is the recommended behaviour.
+type Options struct {
+	// Resource describes the process: service.name, k8s.namespace.name and the like, exposed as target_info together
+	// with OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME, over which it wins. Zero means the environment alone.
+	Resource map[string]string
+	// CardinalityLimit bounds the attribute sets of each instrument; beyond it OpenTelemetry's SDK folds all into one
+	// series that has lost its labels. Zero means 2000, below zero means no limit.
+	CardinalityLimit int
+	// Exemplars links histogram buckets to the trace of a sampled span and serves OpenMetrics, which alone carries
+	// them. It costs about four times the memory of a histogram. Zero means none.
+	Exemplars bool
+	// NativeHistograms serves exponential histograms instead of fixed buckets. They need a Prometheus that scrapes
+	// protobuf (scrape_native_histograms); the text format shows only their sum and count. Zero means fixed buckets.
+	NativeHistograms bool
+	// ScopeLabels adds the otel_scope_ labels to each series, which doubles the bytes of a scrape. Zero means that
+	// names must be unique in the process.
+	ScopeLabels bool
+	// Also is served as well, for example controller-runtime's metrics.Registry. Of two equal series the earlier
+	// one is served. Zero means nothing else.
+	Also []prometheus.Gatherer
+	// MaxInFlight bounds concurrent scrapes; more are answered with 503. Zero means 3, below zero is an error.
+	MaxInFlight int
+	// OnError is told what was wrong with a scrape that was served without it. It must be safe for concurrent use.
+	// Zero means that promhttp_metric_handler_errors_total alone tells.
+	OnError func(error)
+
+	_ struct{} // keyed literals only, so that fields can be added
+}

@@ -1,0 +1,54 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// The limits of Serve: how long a client may take to ask, and how long scrapes may take to end.
+const (
+	readTimeout  = 10 * time.Second
+	writeTimeout = 2 * time.Minute
+	idleTimeout  = 5 * time.Minute
+	grace        = 5 * time.Second
+)
+
+// Serve answers GET and HEAD of /metrics on l until ctx ends, then lets running scrapes end for up to five seconds,
+// closes l and returns nil; it returns an error when l fails before. For TLS pass a listener of [crypto/tls.NewListener];
+// for authentication wrap the endpoint, which is a [http.Handler], in a server of your own.
+func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", e)
+	server := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: readTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("prom: serve: %w", err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	err := server.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	<-served
+	if err != nil {
+		return fmt.Errorf("prom: stop serving: %w", err)
+	}
+	return nil
+}
