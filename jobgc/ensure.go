@@ -1,0 +1,129 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ErrNotOurs is returned by Ensure when the name belongs to a Job of another controller. It stays so until someone
+// renames or deletes one of the two.
+var ErrNotOurs = errors.New("jobgc: the name belongs to the Job of another controller")
+
+// ErrTerminating is returned by Ensure when an earlier Job of that name is being deleted, or is about to be because its
+// owner is gone. Try again in a few seconds.
+var ErrTerminating = errors.New("jobgc: an earlier Job of that name is still being deleted")
+
+// Ensure creates the Job, or adopts the one that an earlier attempt of the same controller created and did not record,
+// and returns the Ref to persist. It may be called any number of times, also by two replicas: the work runs once.
+// With a UID in ref it does nothing: a Job that is lost is found by Look and never run again by surprise.
+//
+// The job must have the name of ref, the same namespace (either may leave it empty, not both), and a controller owner
+// reference; metav1.NewControllerRef makes one. It is not changed: what is created is a copy with the backstop TTL of
+// Options.Retention in place of none or a shorter one, and with the retention as an annotation.
+//
+// A Job of another controller gives ErrNotOurs, and one that is being deleted ErrTerminating, unless it is of the same
+// controller and has finished: then it is adopted, for its outcome is known. An error of the API server is wrapped;
+// whether it created the Job or not, the next call puts it right.
+func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, error) {
+	if ref.UID != "" {
+		return ref, nil
+	}
+	ref, err := checked(ref, job)
+	if err != nil {
+		return ref, err
+	}
+	jobs, owner := g.client(ref.Namespace), metav1.GetControllerOfNoCopy(job)
+	job = g.prepared(job, ref.Namespace)
+	// A Job of that name may vanish between the answer that it exists and the look at it.
+	for range 3 {
+		live, err := jobs.Create(ctx, job, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			live, err = jobs.Get(ctx, ref.Name, metav1.GetOptions{})
+			if isGone(err) {
+				continue
+			}
+			if err == nil {
+				err = adoptable(live, owner)
+			}
+		}
+		if err != nil {
+			return ref, fmt.Errorf("jobgc: ensure: %s/%s: %w", ref.Namespace, ref.Name, err)
+		}
+		if live == nil || live.UID == "" {
+			return ref, fmt.Errorf("jobgc: ensure: %s/%s: the client returned a Job without a uid", ref.Namespace, ref.Name)
+		}
+		ref.UID, ref.ResourceVersion = live.UID, live.ResourceVersion
+		ref.CreatedAt = new(metav1.NewTime(time.Now().Truncate(time.Second)))
+		return ref, nil
+	}
+	return ref, fmt.Errorf("jobgc: ensure: %s/%s: %w", ref.Namespace, ref.Name, ErrTerminating)
+}
+
+// checked completes the namespace of ref, or says what is wrong with ref and job.
+func checked(ref Ref, job *batchv1.Job) (Ref, error) {
+	if job == nil {
+		return ref, errors.New("jobgc: ensure: the job is nil")
+	}
+	out := ref
+	if out.Namespace == "" {
+		out.Namespace = job.Namespace
+	}
+	owner := metav1.GetControllerOfNoCopy(job)
+	switch {
+	case ref.Name == "":
+		return ref, errors.New("jobgc: ensure: ref.name is empty")
+	case job.Name != ref.Name:
+		return ref, fmt.Errorf("jobgc: ensure: job.metadata.name is %q, want ref.name %q", job.Name, ref.Name)
+	case out.Namespace == "":
+		return ref, errors.New("jobgc: ensure: ref.namespace and job.metadata.namespace are empty")
+	case job.Namespace != "" && job.Namespace != out.Namespace:
+		return ref, fmt.Errorf("jobgc: ensure: job.metadata.namespace is %q, want ref.namespace %q", job.Namespace, out.Namespace)
+	case owner == nil:
+		return ref, errors.New("jobgc: ensure: job.metadata.ownerReferences has no controller")
+	case owner.UID == "":
+		return ref, errors.New("jobgc: ensure: the controller in job.metadata.ownerReferences has no uid")
+	}
+	return out, nil
+}
+
+// prepared is the Job to create.
+func (g *Guard[J]) prepared(job *batchv1.Job, namespace string) *batchv1.Job {
+	job = job.DeepCopy()
+	job.Namespace = namespace
+	if _, ok := job.Annotations[annotation]; !ok {
+		g.opts.Retention.Annotate(job)
+	}
+	backstop, ttl := g.opts.Retention.AtCreate(), job.Spec.TTLSecondsAfterFinished
+	if backstop == nil || ttl == nil || *ttl < *backstop {
+		job.Spec.TTLSecondsAfterFinished = backstop
+	}
+	return job
+}
+
+// adoptable says whether a Job that has the name already is the one that owner wants.
+func adoptable(live *batchv1.Job, owner *metav1.OwnerReference) error {
+	if live == nil {
+		return errors.New("the client returned neither a Job nor an error")
+	}
+	has := metav1.GetControllerOfNoCopy(live)
+	ours := has != nil && has.UID == owner.UID
+	switch {
+	case ours && (live.DeletionTimestamp == nil || Judge(live).State == Finished):
+		return nil
+	case live.DeletionTimestamp != nil:
+		return ErrTerminating
+	case has != nil && has.Kind == owner.Kind && has.Name == owner.Name && has.APIVersion == owner.APIVersion:
+		// The owner of before had the same name, so it is gone, and the garbage collector is on its way.
+		return ErrTerminating
+	}
+	return ErrNotOurs
+}

@@ -1,0 +1,48 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// leastBackstop is what a backstop should be at least: a controller may be down that long.
+const leastBackstop = time.Hour
+
+// Exposure lists, for operators, the settings by which a Job or its result may vanish early, or that do not count as
+// they are written. The template may be nil. Nothing listed means nothing to do.
+func (r Retention) Exposure(template *batchv1.JobSpec) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, o := range []struct {
+		outcome Outcome
+		keep    *time.Duration
+	}{{Succeeded, r.Succeeded}, {Failed, r.Failed}} {
+		if o.keep == nil {
+			continue
+		}
+		if ttl, clamped := r.AtRelease(o.outcome, time.Time{}, time.Time{}); clamped {
+			say("%s Jobs: a TTL of %s is out of bounds; %s is used", o.outcome, *o.keep, shown(ttl))
+		}
+		if *o.keep == 0 {
+			say("%s Jobs are deleted as soon as their result is recorded, and their pods and logs with them", o.outcome)
+		}
+	}
+	if r.Backstop > 0 && r.Backstop < leastBackstop {
+		say("a backstop of %s deletes a finished Job unread if the controller is down for longer; use %s or more", r.Backstop, leastBackstop)
+	}
+	if template == nil {
+		return out
+	}
+	if ttl, backstop := template.TTLSecondsAfterFinished, r.AtCreate(); ttl != nil && (backstop == nil || *ttl < *backstop) {
+		say("the template's ttlSecondsAfterFinished of %d is not used: it could delete a Job before its result is recorded; %s is the backstop", *ttl, shown(backstop))
+	}
+	if template.ManagedBy != nil && *template.ManagedBy != batchv1.JobControllerName {
+		say("the template's managedBy %q: Kubernetes deletes such a Job by its TTL all the same", *template.ManagedBy)
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Outcome is how a Job ended. It is empty until the Job is Complete or Failed: SuccessCriteriaMet and FailureTarget
+// announce an outcome and are none yet.
+//
+// +kubebuilder:validation:Enum=Succeeded;Failed
+type Outcome string
+
+// The outcomes.
+const (
+	Succeeded Outcome = "Succeeded"
+	Failed    Outcome = "Failed"
+)
+
+// Ref is what the owner of a Job keeps about it in its own status, and all that this package needs after a restart. It
+// is a plain value: copy it with DeepCopy, and compare CreatedAt by its Equal method. It can be a field of a CRD's
+// status as it is. Where the schema prunes all but Name and UID, those two suffice: what is proven by resource
+// version is then proven by a live read.
+type Ref struct {
+	// Namespace of the Job. Required by Guard; the client of Look has a namespace of its own.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Name of the Job: deterministic, and persisted before the Job is created.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// UID of the Job. Empty means that no Job is known to have been created.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+
+	// ResourceVersion at which the Job is known to have existed. A cache past it that lacks the Job proves that
+	// the Job is gone.
+	// +optional
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+
+	// CreatedAt is when Ensure created or adopted the Job, by the controller's clock.
+	// +optional
+	CreatedAt *metav1.Time `json:"createdAt,omitempty"`
+
+	// Outcome, once it is known. Persist it before Release.
+	// +optional
+	Outcome Outcome `json:"outcome,omitempty"`
+
+	// Released says that Release has succeeded and need not be called again.
+	// +optional
+	Released bool `json:"released,omitempty"`
+}
+
+// DeepCopyInto copies r into out. Neither may be nil.
+func (r *Ref) DeepCopyInto(out *Ref) {
+	*out = *r
+	out.CreatedAt = r.CreatedAt.DeepCopy()
+}
+
+// DeepCopy returns a copy that shares nothing with r; nil for nil.
+func (r *Ref) DeepCopy() *Ref {
+	if r == nil {
+		return nil
+	}
+	out := new(Ref)
+	r.DeepCopyInto(out)
+	return out
+}
