@@ -1,0 +1,205 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
+)
+
+// patience is how long a process may take to become ready where the caller's context sets no deadline. A warm start
+// takes about three seconds; a loaded machine may need many times that.
+const patience = 2 * time.Minute
+
+// Options adds to a control plane. The zero value starts the recommended one.
+type Options struct {
+	// Log receives the progress of build and start, whole lines of text. Nil means that none is written.
+	Log io.Writer
+
+	// APIServerArgs come after the flags that Start chooses, such as --runtime-config=batch/v2alpha1=true; of a flag
+	// that is given twice the later one counts. Empty means no more.
+	APIServerArgs []string
+
+	// Controllers run beside the default ones, such as deployment-controller. Empty means no more.
+	Controllers []string
+
+	// Keep leaves the directory, with the data and all logs, in place after Stop. False means that it stays only if
+	// something failed.
+	Keep bool
+
+	_ struct{}
+}
+
+// ControlPlane is one that runs. Make one with [Start]. Its methods may be called concurrently.
+type ControlPlane struct {
+	// Etcd, APIServer and ControllerManager can be stopped, killed, frozen and started again, to make faults.
+	Etcd, APIServer, ControllerManager *Process
+
+	log      io.Writer
+	dir      string
+	keep     atomic.Bool
+	kubectl  string
+	pki      *authority
+	admin    *rest.Config
+	guard    *guard
+	ports    []*port
+	kubelet  sync.WaitGroup
+	cancel   context.CancelFunc // ends what runs in this process
+	stopOnce sync.Once
+	stopErr  error
+}
+
+// Start builds what is not yet built, starts everything in a temporary directory, and returns once the API server, its
+// default namespace and the controllers are ready. When ctx ends, then or later, everything is stopped as by
+// [ControlPlane.Stop]. On an error nothing keeps running; the error names the process, its log and the log's last
+// lines.
+func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
+	programs, err := build.Ensure(ctx, build.Options{Log: opts.Log})
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	cp, err := prepare(programs, opts)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cp.cancel = context.WithCancel(ctx)
+	if err := cp.start(ctx); err != nil {
+		if !errors.Is(err, context.Canceled) {
+			cp.Keep()
+		}
+		return nil, errors.Join(err, cp.Stop())
+	}
+	context.AfterFunc(ctx, func() { _ = cp.Stop() })
+	cp.line("ready after %.1f s at %s, files in %s", time.Since(began).Seconds(), cp.admin.Host, cp.dir)
+	return cp, nil
+}
+
+// prepare decides everything that stays the same for the life of the control plane: directory, keys, ports, flags.
+func prepare(programs build.Binaries, opts Options) (cp *ControlPlane, err error) {
+	cp = &ControlPlane{log: opts.Log, kubectl: programs[build.Kubectl]}
+	cp.keep.Store(opts.Keep)
+	if cp.log == nil {
+		cp.log = io.Discard
+	}
+	if cp.dir, err = os.MkdirTemp("", "controlplane-"); err != nil {
+		return nil, fmt.Errorf("controlplane: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, cp.Stop())
+		}
+	}()
+	if cp.guard, err = startGuard(filepath.Join(cp.dir, etcdData)); err != nil {
+		return nil, err
+	}
+	for range 2 {
+		p, err := reservePort()
+		if err != nil {
+			return nil, err
+		}
+		cp.ports = append(cp.ports, p)
+	}
+	if cp.pki, err = newAuthority(); err != nil {
+		return nil, err
+	}
+	if err := cp.writeFiles(); err != nil {
+		return nil, err
+	}
+	cp.Etcd = cp.process(programs[build.Etcd], etcdArgs(cp.dir), etcdReady(cp.dir))
+	cp.APIServer = cp.process(programs[build.APIServer],
+		append(apiServerArgs(cp.dir, cp.ports[0].number), opts.APIServerArgs...), apiServerReady(cp.admin))
+	cp.ControllerManager = cp.process(programs[build.ControllerManager],
+		controllerManagerArgs(cp.dir, cp.ports[1].number, opts.Controllers), controllerManagerReady(cp.pki, cp.ports[1].number))
+	return cp, nil
+}
+
+// process describes a program that lives in the control plane's directory.
+func (cp *ControlPlane) process(path string, args []string, ready probe) *Process {
+	return &Process{path: path, args: args, dir: cp.dir, guard: cp.guard, ready: ready}
+}
+
+// start brings the processes up in the order of their needs.
+func (cp *ControlPlane) start(ctx context.Context) error {
+	for _, p := range cp.processes() {
+		if err := p.Start(ctx); err != nil {
+			return err
+		}
+	}
+	return cp.startKubelet(ctx)
+}
+
+func (cp *ControlPlane) processes() []*Process {
+	return []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
+}
+
+// Ready returns once all processes answer that they are ready, for use after a fault. It waits for two minutes where
+// ctx sets no deadline; its error names the process that is not ready.
+func (cp *ControlPlane) Ready(ctx context.Context) error {
+	for _, p := range cp.processes() {
+		if err := p.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Dir returns the directory of the logs, the keys, the kubeconfig file and etcd's data. It is a fine place for further
+// files that should go with the control plane.
+func (cp *ControlPlane) Dir() string { return cp.dir }
+
+// Kubectl returns the path of a kubectl of the API server's version.
+func (cp *ControlPlane) Kubectl() string { return cp.kubectl }
+
+// Keep leaves the directory in place after Stop. Call it when a test failed, so that the logs can be read.
+func (cp *ControlPlane) Keep() { cp.keep.Store(true) }
+
+// Stop kills all processes and removes the directory, unless it is to be kept or a process had ended by itself. It
+// returns once all of them are gone. It reports processes that had ended by themselves, each with the end of its log.
+// Further calls do nothing and return the same.
+func (cp *ControlPlane) Stop() error {
+	cp.stopOnce.Do(func() { cp.stopErr = cp.stop() })
+	return cp.stopErr
+}
+
+func (cp *ControlPlane) stop() error {
+	if cp.cancel != nil {
+		cp.cancel()
+	}
+	cp.kubelet.Wait()
+	var errs []error
+	for _, p := range cp.processes() {
+		if p != nil {
+			errs = append(errs, p.Kill(), p.died())
+		}
+	}
+	if cp.guard != nil {
+		errs = append(errs, cp.guard.stop())
+	}
+	for _, p := range cp.ports {
+		errs = append(errs, p.release())
+	}
+	err := errors.Join(errs...)
+	if err != nil || cp.keep.Load() {
+		cp.line("stopped; files kept in %s", cp.dir)
+		return err
+	}
+	return os.RemoveAll(cp.dir)
+}
+
+// line writes one line of progress.
+func (cp *ControlPlane) line(format string, args ...any) {
+	fmt.Fprintf(cp.log, "control plane: "+format+"\n", args...)
+}

@@ -1,0 +1,33 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controlplane starts a real Kubernetes control plane on this machine, for tests and the demo.
+//
+// A fake client agrees with whatever its author believed; only a real API server refuses, conflicts, collects garbage
+// and expires as production does. This one needs nothing but Go: package build compiles it once from Go modules.
+//
+//	cp, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
+//	if err != nil {
+//		return err
+//	}
+//	defer cp.Stop()
+//	client, err := kubernetes.NewForConfig(cp.Config())
+//
+// # What runs
+//
+// etcd, kube-apiserver with RBAC, kube-controller-manager with the controllers of Jobs, finished Jobs' TTL, CronJobs,
+// garbage collection, namespaces and service accounts, and in place of a kubelet the stand-in of package kubelet:
+// pods are bound, run, and end as their annotations say. No container is ever run. Service accounts exist, but
+// are not injected into pods.
+//
+// # Rules
+//
+// Everything listens on 127.0.0.1 or on a socket inside a temporary directory. Nothing reads KUBECONFIG, the home directory or
+// a pod's environment: the only cluster touched is the one that was started. All of it ends with Stop, with the
+// context, and with this process, however it dies. Logs stay in the directory when something failed. The garbage
+// collector notices a new CRD within 30 seconds; restart ControllerManager to make it look at once.
+//
+// # When not to use it
+//
+// When the code under test needs containers, pod networking or admission of service accounts.
+package controlplane

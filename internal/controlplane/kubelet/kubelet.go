@@ -1,0 +1,214 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubelet stands in for the scheduler and the kubelet: pods get a node, run, and end, but no container runs.
+//
+// A Job only ever completes if something ends its pods. Without nodes that is this package: it binds every pod that
+// has no node to a node of its own, moves it to Running, and ends it as its annotations say.
+//
+//	k := kubelet.New(client)
+//	err := k.Register(ctx) // creates the node
+//	err = k.Start(ctx)     // blocks
+//
+// # Annotations
+//
+//	controlplane.controllerkit.dev/outcome    succeed, fail or never (stays Running)
+//	controlplane.controllerkit.dev/exit-code  1 to 255, with fail; default 1
+//	controlplane.controllerkit.dev/delay      how long the pod runs; default 300ms
+//	controlplane.controllerkit.dev/linger     how long it stays after it was deleted; default 0s
+//	controlplane.controllerkit.dev/message    the termination message of its containers
+//
+// The default outcome is succeed, and never for a pod whose restartPolicy is Always, as a Deployment's is. A pod with a
+// value that is not accepted fails at once, with a message that says what is. A pod that is deleted ends with exit
+// code 143, as one does that obeys SIGTERM, and is removed. OnFailure is treated as Never: nothing is restarted.
+//
+// # RBAC
+//
+// pods: get, list, watch, delete; pods/binding: create; pods/status: update; nodes: create; nodes/status: update.
+//
+// # When not to use it
+//
+// Where a scheduler or another kubelet serves the same pods.
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// NodeName is the node that all pods are bound to.
+const NodeName = "controlplane"
+
+// workers is how many pods are served at once. Each costs a few requests; more would only queue at the API server.
+const workers = 16
+
+// Kubelet serves the pods of a whole cluster. Make one with [New].
+type Kubelet struct {
+	client kubernetes.Interface
+	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	seen   stopwatch
+}
+
+// New returns a Kubelet that uses client, whose rate limit should be high or off. It starts nothing.
+func New(client kubernetes.Interface) *Kubelet {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](10*time.Millisecond, 2*time.Second)
+	return &Kubelet{client: client, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
+}
+
+// Register creates the node and makes it ready. A node of that name is left as it is, and made ready.
+func (k *Kubelet) Register(ctx context.Context) error {
+	nodes := k.client.CoreV1().Nodes()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name:   NodeName,
+		Labels: map[string]string{corev1.LabelHostname: NodeName, corev1.LabelOSStable: "linux"},
+	}}
+	created, err := nodes.Create(ctx, node, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		created, err = nodes.Get(ctx, NodeName, metav1.GetOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("kubelet: register: %w", err)
+	}
+	room := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("1000"),
+		corev1.ResourceMemory: resource.MustParse("1Ti"),
+		corev1.ResourcePods:   resource.MustParse("100k"),
+	}
+	now := metav1.Now()
+	created.Status.Capacity, created.Status.Allocatable = room, room
+	created.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "StandIn", Message: "no container runs here",
+		LastHeartbeatTime: now, LastTransitionTime: now,
+	}}
+	if _, err := nodes.UpdateStatus(ctx, created, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("kubelet: register: %w", err)
+	}
+	return nil
+}
+
+// Start serves pods until ctx ends, then returns nil once all its workers have ended. It survives an API server that
+// is down, slow or restarted: what fails is retried, and logged to the context's logger. It can be called once.
+func (k *Kubelet) Start(ctx context.Context) error {
+	informer := coreinformers.NewTypedPodInformer(k.client, metav1.NamespaceAll, 0, nil)
+	if err := informer.SetTransform(dropManagedFields); err != nil {
+		return fmt.Errorf("kubelet: %w", err)
+	}
+	if _, err := informer.AddTypedEventHandler(coreinformers.PodHandlerFuncs{
+		AddFunc:    func(pod *corev1.Pod) { k.queue.Add(cache.MetaObjectToName(pod)) },
+		UpdateFunc: func(_, pod *corev1.Pod) { k.queue.Add(cache.MetaObjectToName(pod)) },
+		DeleteFunc: func(gone coreinformers.DeletedPod) { k.queue.Add(gone.GetObjectName()) },
+	}); err != nil {
+		return fmt.Errorf("kubelet: %w", err)
+	}
+	pods := corelisters.NewPodLister(informer.GetIndexer())
+
+	var running sync.WaitGroup
+	running.Go(func() { informer.RunWithContext(ctx) })
+	for range workers {
+		running.Go(func() {
+			for k.serveNext(ctx, pods) {
+			}
+		})
+	}
+	<-ctx.Done()
+	k.queue.ShutDown()
+	running.Wait()
+	return nil
+}
+
+// serveNext serves one pod of the queue. It returns false when the queue has been shut down.
+func (k *Kubelet) serveNext(ctx context.Context, pods corelisters.PodLister) bool {
+	name, shutdown := k.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer k.queue.Done(name)
+	wait, err := k.serve(ctx, pods, name)
+	switch {
+	case err == nil:
+		k.queue.Forget(name)
+		if wait > 0 {
+			k.queue.AddAfter(name, wait)
+		}
+	case ctx.Err() != nil:
+	default:
+		if !apierrors.IsConflict(err) { // a conflict only means that the cache is behind
+			logr.FromContextOrDiscard(ctx).Error(err, "will be retried", "pod", name.String())
+		}
+		k.queue.AddRateLimited(name)
+	}
+	return true
+}
+
+// serve takes a pod one step further. A wait above zero says when to look again if nothing happens to the pod before.
+func (k *Kubelet) serve(ctx context.Context, pods corelisters.PodLister, name cache.ObjectName) (time.Duration, error) {
+	pod, err := pods.Pods(name.Namespace).Get(name.Name)
+	if apierrors.IsNotFound(err) {
+		k.seen.forget(name)
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	plan, invalid := planFor(pod)
+	step, wait := next(pod, plan, invalid, func(s stage) time.Duration { return k.seen.since(name, pod.UID, s, time.Now()) })
+	err = k.take(ctx, pod, step, plan, invalid)
+	if apierrors.IsNotFound(err) {
+		return 0, nil // gone, or another pod of that name by now; the informer will say
+	}
+	return wait, err
+}
+
+// take carries out one step.
+func (k *Kubelet) take(ctx context.Context, pod *corev1.Pod, step step, plan plan, invalid error) error {
+	pods := k.client.CoreV1().Pods(pod.Namespace)
+	var status corev1.PodStatus
+	switch step {
+	case bind:
+		return pods.Bind(ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: NodeName},
+		}, metav1.CreateOptions{})
+	case remove:
+		return pods.Delete(ctx, pod.Name, metav1.DeleteOptions{
+			GracePeriodSeconds: new(int64(0)),
+			Preconditions:      &metav1.Preconditions{UID: &pod.UID},
+		})
+	case run:
+		status = runningStatus(pod, time.Now())
+	case finish:
+		status = endedStatus(pod, plan.ending(), time.Now())
+	case reject:
+		status = endedStatus(pod, ending{code: 1, reason: "InvalidAnnotation", message: invalid.Error()}, time.Now())
+		status.Reason, status.Message = "InvalidAnnotation", invalid.Error()
+	case evict:
+		status = endedStatus(pod, ending{code: 143, reason: "Error", message: "deleted while it ran"}, time.Now())
+	default:
+		return nil
+	}
+	pod = pod.DeepCopy()
+	pod.Status = status
+	_, err := pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	return err
+}
+
+// dropManagedFields keeps the cache small. An update without them leaves the server's as they are.
+func dropManagedFields(obj any) (any, error) {
+	if pod, ok := obj.(*corev1.Pod); ok {
+		pod.ManagedFields = nil
+	}
+	return obj, nil
+}

@@ -1,0 +1,66 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// port is a loopback port that nobody else gets until it is released.
+//
+// A socket is bound to it but never listens, so it takes no connection; SO_REUSEPORT lets the servers that we start
+// (--permit-port-sharing) listen on the same port, and only processes of the same user. So there is no gap between
+// choosing a port and using it, nor while a server is down for a test: without the socket, a client that tries to
+// reconnect could be given that very port as its own.
+type port struct {
+	number int
+	socket int
+}
+
+// reservePort takes a port that is free on 127.0.0.1.
+func reservePort() (*port, error) {
+	syscall.ForkLock.RLock() // no child may inherit the socket
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err == nil {
+		unix.CloseOnExec(socket)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, fmt.Errorf("controlplane: port: %w", os.NewSyscallError("socket", err))
+	}
+	number, err := bindLoopback(socket)
+	if err != nil {
+		_ = unix.Close(socket)
+		return nil, fmt.Errorf("controlplane: port: %w", err)
+	}
+	return &port{number: number, socket: socket}, nil
+}
+
+// bindLoopback binds the socket to a port that the system chooses.
+func bindLoopback(socket int) (int, error) {
+	if err := unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
+		return 0, os.NewSyscallError("setsockopt", err)
+	}
+	if err := unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return 0, os.NewSyscallError("bind", err)
+	}
+	address, err := unix.Getsockname(socket)
+	if err != nil {
+		return 0, os.NewSyscallError("getsockname", err)
+	}
+	v4, ok := address.(*unix.SockaddrInet4)
+	if !ok {
+		return 0, fmt.Errorf("bound to %T", address)
+	}
+	return v4.Port, nil
+}
+
+// release gives the port back.
+func (p *port) release() error {
+	return os.NewSyscallError("close", unix.Close(p.socket))
+}
