@@ -17,18 +17,20 @@ func countBuckets(t catalog.Table) bucketCounts {
 }
 
 // MaxSeries is the most Prometheus series that this set can expose after n different controller names, whatever is
-// recorded: a bound for sampleLimit of a ServiceMonitor, and for a test to hold a scrape against. The endpoint's own
-// series (target_info, promhttp) come on top. Below 0 n counts as 0.
+// recorded: a bound for the sampleLimit of a ServiceMonitor, and for a test to hold a scrape against. The endpoint's own
+// series (target_info, promhttp) come on top. Below 0 n counts as 0. On a nil Metrics it is 0.
 func (m *Metrics) MaxSeries(n int) int {
 	if m == nil {
 		return 0
 	}
+	const (
+		counts = 2*resultCount + fateCount + writeCount + 3 // reconciles, runs, events, writes; running, active runs, missing
+		gauges = 3                                          // workers, Job TTL, run retention
+		queue  = 7
+		states = maxLeases + maxObjects + 1 + overflowCount
+		class  = maxRequests + maxFolded + 1
+	)
 	b := m.buckets
-	const counts = 2*resultCount + fateCount + writeCount + 3 // active, runs active, missing
-	const gauges = 3                                          // workers, job TTL, run retention
-	const queue = 7
 	controller := counts + gauges + queue + resultCount*(b.reconcile+b.run) + b.wait + b.write
-	// One more controller than the limit for "other", and one more pair and class for the same reason.
-	set := maxLeases + maxObjects + 1 + overflowCount + (maxRequests+1)*b.request + b.limiter
-	return min(max(0, n), m.limit+1)*controller + set
+	return min(max(0, n), m.limit+1)*controller + states + class*b.request + b.limiter
 }

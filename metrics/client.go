@@ -22,12 +22,16 @@ type Request struct {
 	Code string
 }
 
-// maxRequests bounds the classes that are told apart.
-const maxRequests = 256
+// maxRequests bounds the classes that are told apart, maxFolded those that beyond it still tell verb and code.
+const (
+	maxRequests = 256
+	maxFolded   = 64
+)
 
-// ClientRequest records one request to the API server, and the exemplar when ctx carries a sampled span. After 256
-// different classes the group and resource of new ones are "other", and verb and code must be among those seen;
-// package metrics/kube calls it with values from closed sets.
+// ClientRequest records one request to the API server, and the exemplar when ctx carries a sampled span. The Transport of
+// package metrics/kube calls it with verbs and codes from closed sets. After 256 different classes the group and the
+// resource of new ones are "other", after 64 more all four are; that, and values that are too long or not UTF-8, is
+// counted in controller.label_overflows.
 func (m *Metrics) ClientRequest(ctx context.Context, r Request, took time.Duration) {
 	if m == nil {
 		return
@@ -53,24 +57,35 @@ func (m *Metrics) requestOptions() map[Request][]metric.RecordOption {
 	return nil
 }
 
+// addRequest makes the class of r known, folded as far as the bounds demand.
 func (m *Metrics) addRequest(r Request) []metric.RecordOption {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	have := m.requestOptions()
-	if len(have) >= maxRequests {
+	if len(have) >= maxRequests || !r.usable() {
 		m.overflows[overflowResource].count.Add(1)
-		r = Request{Verb: other, Group: other, Resource: other, Code: other}
+		r.Group, r.Resource = other, other
+		if _, ok := have[r]; !ok && (len(have) >= maxRequests+maxFolded || !r.usable()) {
+			r = Request{other, other, other, other}
+		}
 	}
 	if options, ok := have[r]; ok {
 		return options
 	}
-	options := recorded(attribute.String("verb", r.Verb), attribute.String("group", r.Group),
-		attribute.String("resource", r.Resource), attribute.String("code", r.Code))
-	next := maps.Clone(have)
-	if next == nil {
-		next = map[Request][]metric.RecordOption{}
-	}
-	next[r] = options
+	next := map[Request][]metric.RecordOption{r: recorded(
+		attribute.String("verb", r.Verb), attribute.String("group", r.Group),
+		attribute.String("resource", r.Resource), attribute.String("code", r.Code))}
+	maps.Copy(next, have)
 	m.requests.Store(&next)
-	return options
+	return next[r]
+}
+
+// usable allows empty values: the core group has no name, and a path that is no resource has neither.
+func (r Request) usable() bool {
+	for _, v := range [...]string{r.Verb, r.Group, r.Resource, r.Code} {
+		if v != "" && !usable(v) {
+			return false
+		}
+	}
+	return true
 }

@@ -55,20 +55,22 @@ func (m *Metrics) Controller(name string) *Controller {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, ok := m.named[name]
-	if !ok {
-		if name != other && (len(m.named) >= m.limit || !usable(name)) {
-			m.overflows[overflowController].count.Add(1)
-			name = other
-		}
-		if c, ok = m.named[name]; !ok {
-			c = m.newController(name)
-			m.named[name] = c
-			m.controllers.add(c)
-		}
+	if c, ok := m.named[name]; ok {
+		c.hidden.Store(false)
+		return c
 	}
-	c.hidden.Store(false)
-	return c
+	if name != other && len(m.named) < m.limit && usable(name) {
+		c := m.newController(name)
+		m.named[name] = c
+		return c
+	}
+	if name != other {
+		m.overflows[overflowController].count.Add(1)
+	}
+	if m.rest == nil {
+		m.rest = m.newController(other)
+	}
+	return m.rest
 }
 
 func usable(value string) bool {
@@ -91,21 +93,20 @@ func (m *Metrics) newController(name string) *Controller {
 	}
 	c.jobTTL.Store(-1)
 	c.runRetention.Store(-1)
+	m.controllers.add(c)
 	return c
 }
 
-// Close removes the controller's counts and states from the next scrape, and its queues for good; its histograms stay
-// until the provider shuts down. The shared recorder "other" stays as well. What is recorded after Close is kept for
-// a later Controller of the same name.
+// Close removes the controller's counts and states, its queues among them, from the next scrape; its histograms stay
+// until the provider shuts down. What is recorded after Close is kept for a later Controller of the same name. The
+// recorder "other" is shared, so it stays.
 func (c *Controller) Close() {
 	if c == nil {
 		return
 	}
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
-	if c.m.named[other] != c {
-		c.hidden.Store(true)
-	}
+	c.hidden.Store(c != c.m.rest)
 }
 
 // SetWorkers says how many reconciles can run at once. Below 1 it is unknown and not exported.

@@ -5,8 +5,10 @@ package metrics
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 )
@@ -21,13 +23,15 @@ type Metrics struct {
 	inst         instruments
 	buckets      bucketCounts
 	slots        slots
+	epoch        time.Time
 	registration metric.Registration
 	closed       atomic.Bool
 
 	limit       int        // of controller names, "other" not counted
-	mu          sync.Mutex // guards named, and the writers of leases and requests
+	mu          sync.Mutex // guards named and rest, and the writers of leases and requests
 	named       map[string]*Controller
-	controllers list[*Controller]
+	rest        *Controller       // "other", made when it is needed
+	controllers list[*Controller] // named and rest
 
 	leases    list[*lease]
 	objects   list[*objectSource]
@@ -36,10 +40,11 @@ type Metrics struct {
 }
 
 // New creates the instruments of the catalogue on mp and registers the one callback that observes them. It starts
-// nothing and touches no global. A nil mp is [ErrNoProvider]; an option that cannot be used is an error that wraps
+// nothing and touches no global. A nil mp, also a nil pointer in it, is [ErrNoProvider]; an option that cannot be used is an error that wraps
 // [ErrOption]; what the provider refuses is returned too.
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
-	if mp == nil {
+	// A nil pointer in the interface is what remains when the error of the provider's constructor was dropped.
+	if v := reflect.ValueOf(mp); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, ErrNoProvider
 	}
 	t, err := o.table()
@@ -47,7 +52,10 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 		return nil, err
 	}
 	b := builder{meter: mp.Meter(scope)}
-	m := &Metrics{inst: b.build(t), buckets: countBuckets(t), limit: o.MaxControllers, named: map[string]*Controller{}}
+	m := &Metrics{
+		inst: b.build(t), buckets: countBuckets(t), epoch: time.Now(),
+		limit: o.MaxControllers, named: map[string]*Controller{},
+	}
 	if m.limit == 0 {
 		m.limit = defaultControllers
 	}
