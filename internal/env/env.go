@@ -25,6 +25,7 @@ type Error struct {
 	Accepted string // what it may hold
 }
 
+// Error names the variable, what it held and what it may hold.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %q is not accepted; want %s", e.Name, e.Value, e.Accepted)
 }
