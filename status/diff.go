@@ -1,0 +1,161 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// diff goes from one status, old, to another: the fields of cur, with the stamp is and the conditions list.
+type diff struct {
+	names    Names // resolved
+	old, cur document
+	was, is  Stamp
+	list     []entry
+	settled  bool // list counts; else the conditions are as in old
+	changed  bool // anything but updatedAt
+}
+
+// body returns the patch, pinned to version. It sets d.changed if it finds a change.
+func (d *diff) body(version string) ([]byte, error) {
+	n := d.names
+	names := append(d.old.names(), d.cur.names()...)
+	names = append(names, n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions)
+	slices.Sort(names)
+
+	b := make([]byte, 0, 1024)
+	b = append(b, `{"metadata":{"resourceVersion":`...)
+	b = appendText(b, version)
+	b = append(b, `},"status":{`...)
+	first := len(b)
+	for _, name := range slices.Compact(names) {
+		if name == absent {
+			continue
+		}
+		mark := len(b)
+		if len(b) > first {
+			b = append(b, ',')
+		}
+		b = append(appendText(b, name), ':')
+		body, differs, err := d.field(b, name)
+		if err != nil {
+			return nil, err
+		}
+		if b = body; !differs {
+			b = b[:mark]
+			continue
+		}
+		d.changed = d.changed || name != n.UpdatedAt
+	}
+	return append(b, "}}"...), nil
+}
+
+// field appends what the patch says of one field, and reports whether it says anything.
+func (d *diff) field(b []byte, name string) (_ []byte, differs bool, err error) {
+	switch n := d.names; name {
+	case n.ObservedGeneration:
+		return strconv.AppendInt(b, d.is.ObservedGeneration, 10), d.was.ObservedGeneration != d.is.ObservedGeneration, nil
+	case n.UpdatedAt:
+		return appendTime(b, d.is.UpdatedAt), true, nil
+	case n.StartedAt:
+		return d.once(b, name, d.was.StartedAt, d.is.StartedAt)
+	case n.FinishedAt:
+		return d.once(b, name, d.was.FinishedAt, d.is.FinishedAt)
+	case n.Conditions:
+		return d.conditions(b)
+	}
+	if d.cur.same(d.old, name) {
+		return b, false, nil
+	}
+	was, err := d.old.json(name)
+	if err != nil {
+		return b, false, err
+	}
+	is, err := d.cur.json(name)
+	if err != nil {
+		return b, false, err
+	}
+	b, differs = appendDiff(b, was, is)
+	return b, differs, nil
+}
+
+// once appends a time that is set for good.
+func (d *diff) once(b []byte, name string, was, is *metav1.Time) ([]byte, bool, error) {
+	if sameSecond(was, is) {
+		return b, false, nil
+	}
+	if !d.cur.has(name) {
+		return b, false, noField(name)
+	}
+	return appendTime(b, is), true, nil
+}
+
+func (d *diff) conditions(b []byte) ([]byte, bool, error) {
+	if !d.settled {
+		return b, false, nil
+	}
+	name := d.names.Conditions
+	stored, err := d.old.conditions(name)
+	if err != nil {
+		return b, false, err
+	}
+	was, err := entriesJSON(name, stored)
+	if err != nil {
+		return b, false, err
+	}
+	is, err := entriesJSON(name, d.list)
+	if err != nil {
+		return b, false, err
+	}
+	b, differs := appendDiff(b, was, is)
+	return b, differs, nil
+}
+
+// apply makes cur what the patch makes of old.
+func (d *diff) apply() {
+	n := d.names
+	if n.ObservedGeneration != absent {
+		d.cur.put(n.ObservedGeneration, d.is.ObservedGeneration)
+	}
+	for _, t := range [...]struct {
+		name    string
+		was, is *metav1.Time
+	}{
+		{n.UpdatedAt, d.was.UpdatedAt, d.is.UpdatedAt},
+		{n.StartedAt, d.was.StartedAt, d.is.StartedAt},
+		{n.FinishedAt, d.was.FinishedAt, d.is.FinishedAt},
+	} {
+		switch {
+		case t.name == absent:
+		case sameSecond(t.was, t.is):
+			d.cur.take(t.name, d.old) // with another program's milliseconds
+		default:
+			d.cur.put(t.name, *t.is)
+		}
+	}
+	if d.settled {
+		d.cur.setConditions(n.Conditions, d.list)
+	}
+}
+
+func appendTime(b []byte, t *metav1.Time) []byte {
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, time.RFC3339)
+	return append(b, '"')
+}
+
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; !isLetter(c) && !isDigit(c) && c != '-' && c != '_' && c != '.' {
+			quoted, _ := json.Marshal(s) // of a string: never fails
+			return append(b, quoted...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}

@@ -1,0 +1,175 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Names says where the status of a kind keeps the contract's fields, by their JSON names directly under status. Empty
+// means the name in each comment; "-" means that the kind has no such field. The zero Names is that of a [Stamp].
+//
+//	status.Names{StartedAt: "startTime", FinishedAt: "completionTime"}
+type Names struct {
+	// ObservedGeneration is an int64 or *int64; empty means observedGeneration.
+	ObservedGeneration string
+	// UpdatedAt is a *metav1.Time or metav1.Time; empty means updatedAt.
+	UpdatedAt string
+	// StartedAt is a *metav1.Time or metav1.Time; empty means startedAt. A status without it is fine as long as nothing runs.
+	StartedAt string
+	// FinishedAt is a *metav1.Time or metav1.Time; empty means finishedAt. A status without it is fine as long as nothing is done.
+	FinishedAt string
+	// Conditions is a []metav1.Condition; empty means conditions. With "-" a list of that name is a field like any other:
+	// it is neither checked nor merged.
+	Conditions string
+
+	_ struct{}
+}
+
+// absent is the name of a field that a kind does not have.
+const absent = "-"
+
+// resolve fills in the names, and refuses those that cannot be of one field each, or are not those of fields of d.
+func (n Names) resolve(d document) (Names, error) {
+	asked := n
+	n.ObservedGeneration = cmp.Or(n.ObservedGeneration, "observedGeneration")
+	n.UpdatedAt = cmp.Or(n.UpdatedAt, "updatedAt")
+	n.StartedAt = cmp.Or(n.StartedAt, "startedAt")
+	n.FinishedAt = cmp.Or(n.FinishedAt, "finishedAt")
+	n.Conditions = cmp.Or(n.Conditions, "conditions")
+	all := [...]string{n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions}
+	for i, name := range all {
+		if name == absent {
+			continue
+		}
+		if strings.ContainsAny(name, ".[]") {
+			return n, fmt.Errorf("status: Names: %q is not a field directly under status", name)
+		}
+		for _, other := range all[:i] {
+			if name == other {
+				return n, fmt.Errorf("status: Names: %q is given to two fields", name)
+			}
+		}
+	}
+	return n, n.check(d, asked)
+}
+
+// check refuses a status that has no place for what is written on every kind, or for a name that the user asked for.
+func (n Names) check(d document, asked Names) error {
+	for _, f := range [...]struct{ name, asked string }{
+		{n.ObservedGeneration, n.ObservedGeneration},
+		{n.UpdatedAt, n.UpdatedAt},
+		{n.StartedAt, asked.StartedAt},
+		{n.FinishedAt, asked.FinishedAt},
+		{n.Conditions, asked.Conditions},
+	} {
+		if f.asked != "" && f.name != absent && !d.has(f.name) {
+			return noField(f.name)
+		}
+	}
+	if t, ok := d.(*typed); ok && n.Conditions != absent && t.has(n.Conditions) && t.conditionsAt(n.Conditions) == nil {
+		return fmt.Errorf("status: status.%s: want []metav1.Condition, got %T; to leave it alone set Names.Conditions to \"-\"",
+			n.Conditions, t.at(n.Conditions))
+	}
+	return nil
+}
+
+func noField(name string) error {
+	return fmt.Errorf("status: status.%s: the status has no such field; add it, or say in Names what it is called, or \"-\" for none", name)
+}
+
+// read returns the contract's fields of d. n is resolved.
+func (n Names) read(d document) (s Stamp, err error) {
+	if n.ObservedGeneration != absent {
+		s.ObservedGeneration, err = readInt("status."+n.ObservedGeneration, d.at(n.ObservedGeneration))
+	}
+	for _, t := range [...]struct {
+		name string
+		to   **metav1.Time
+	}{{n.UpdatedAt, &s.UpdatedAt}, {n.StartedAt, &s.StartedAt}, {n.FinishedAt, &s.FinishedAt}} {
+		if t.name != absent && err == nil {
+			*t.to, err = readTime("status."+t.name, d.at(t.name))
+		}
+	}
+	return s, err
+}
+
+// readInt reads what document.at returned.
+func readInt(path string, v any) (int64, error) {
+	switch v := v.(type) {
+	case nil:
+		return 0, nil
+	case *int64:
+		return *v, nil
+	case **int64:
+		if *v == nil {
+			return 0, nil
+		}
+		return **v, nil
+	case int64:
+		return v, nil
+	case int:
+		return int64(v), nil
+	case int32:
+		return int64(v), nil
+	case float64:
+		if n := int64(v); float64(n) == v {
+			return n, nil
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("status: %s: want a whole number (int64), got %s", path, describe(v))
+}
+
+// readTime reads what document.at returned; nil for a time that is not set.
+func readTime(path string, v any) (*metav1.Time, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case **metav1.Time:
+		return *v, nil
+	case *metav1.Time:
+		return v, nil
+	case string:
+		if t, err := time.Parse(time.RFC3339, v); err == nil {
+			return new(metav1.NewTime(t)), nil
+		}
+	}
+	return nil, fmt.Errorf("status: %s: want a time (*metav1.Time, or RFC 3339 text), got %s", path, describe(v))
+}
+
+// describe tells the type, and of text its beginning.
+func describe(v any) string {
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%.40q", s)
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T", v), "*")
+}
+
+// Stamp reads the contract's fields of o, as [Check] takes them. A status that is nil or absent has the zero Stamp. An
+// error names the field and what is accepted.
+func (n Names) Stamp(o Object) (Stamp, error) {
+	if isNil(o) {
+		return Stamp{}, errors.New("status: the object is nil")
+	}
+	d, err := read(o, "object")
+	if err != nil {
+		return Stamp{}, err
+	}
+	if n, err = n.resolve(d); err != nil {
+		return Stamp{}, err
+	}
+	s, err := n.read(d)
+	return *s.DeepCopy(), err
+}

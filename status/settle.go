@@ -1,0 +1,82 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"slices"
+)
+
+// settle returns after's conditions as they are to be written, and whether they count: false means that they are as in
+// old. What did not change is not looked at, so that a condition which another program wrote wrongly blocks nothing.
+func (n Names) settle(old, cur document, c change) (list []entry, settled bool, err error) {
+	if n.Conditions == absent || cur.same(old, n.Conditions) {
+		return nil, false, nil
+	}
+	was, err := old.conditions(n.Conditions)
+	if err != nil {
+		return nil, false, err
+	}
+	is, err := cur.conditions(n.Conditions)
+	if err != nil {
+		return nil, false, err
+	}
+	list = make([]entry, len(is))
+	for i, e := range is {
+		if list[i], err = settleEntry(e, was, c); err != nil {
+			return nil, false, fmt.Errorf("status: status.%s[%d].%w", n.Conditions, i, err)
+		}
+		if at := indexOf(list[:i], e.Type); at >= 0 && e.bad == nil && !contains(was, e) {
+			return nil, false, fmt.Errorf("status: status.%s[%d].type: %q is at %d already", n.Conditions, i, e.Type, at)
+		}
+	}
+	// The order of the stored list stays, so that a list which is built anew each time is no change.
+	slices.SortStableFunc(list, func(a, b entry) int { return place(was, a) - place(was, b) })
+	return list, true, nil
+}
+
+func settleEntry(e entry, was []entry, c change) (entry, error) {
+	if contains(was, e) {
+		return e, nil
+	}
+	if e.bad != nil {
+		return e, e.bad
+	}
+	if err := checkCondition(e.Condition); err != nil {
+		return e, err
+	}
+	var stored *entry
+	next := e.Condition
+	if i := indexOf(was, e.Type); i >= 0 {
+		stored = &was[i]
+		next = settle(next, &stored.Condition, c.now)
+	} else {
+		next = settle(next, nil, c.now)
+	}
+	if next.ObservedGeneration == 0 {
+		next.ObservedGeneration = c.generation
+	}
+	e = e.with(next, stored)
+	if stored != nil && sameEntry(e, *stored) {
+		return *stored, nil
+	}
+	return e, nil
+}
+
+func contains(list []entry, e entry) bool {
+	return slices.ContainsFunc(list, func(o entry) bool { return sameEntry(o, e) })
+}
+
+// indexOf returns the first condition of a type, or -1.
+func indexOf(list []entry, typ string) int {
+	return slices.IndexFunc(list, func(e entry) bool { return e.bad == nil && e.Type == typ })
+}
+
+// place is where a condition stands in the stored list: behind all for a new one.
+func place(was []entry, e entry) int {
+	if i := indexOf(was, e.Type); i >= 0 && e.bad == nil {
+		return i
+	}
+	return len(was)
+}
