@@ -32,7 +32,7 @@ type Controller struct {
 	jobTTL       atomic.Int64 // nanoseconds; below 0: unknown
 	runRetention atomic.Int64
 
-	queues list[*queueSource]
+	queues set[*queueSource]
 }
 
 // controllerOptions are the attribute sets of one controller, built once.

@@ -30,11 +30,11 @@ type Metrics struct {
 	limit       int        // of controller names, "other" not counted
 	mu          sync.Mutex // guards named and rest, and the writers of leases and requests
 	named       map[string]*Controller
-	rest        *Controller       // "other", made when it is needed
-	controllers list[*Controller] // named and rest
+	rest        *Controller      // "other", made when it is needed
+	controllers set[*Controller] // named and rest
 
-	leases    list[*lease]
-	objects   list[*objectSource]
+	leases    set[*lease]
+	objects   set[*objectSource]
 	requests  atomic.Pointer[map[Request][]metric.RecordOption]
 	overflows [overflowCount]overflow
 }

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// observe is the one callback. It reads atomics and takes no lock, because it runs under the SDK's.
+// observe is the one callback. It runs under the SDK's lock, so it takes none that is held while that one is waited for.
 func (m *Metrics) observe(ctx context.Context, o metric.Observer) error {
 	var errs []error
 	fail := func(err error) { errs = append(errs, err) }

@@ -9,7 +9,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// QueueState is a snapshot of a queue. The zero value is an empty queue.
+// QueueState is a snapshot of a queue. The zero value is an empty queue. A negative number or age is unknown and not
+// exported, for queues that cannot tell.
 type QueueState struct {
 	// Depth is the number of items that are ready, Delayed of those that wait for their time (AddAfter or back-off)
 	// and Running of those that workers hold.
@@ -49,32 +50,43 @@ func (c *Controller) QueueWait(d time.Duration) {
 // observeQueues sums the controller's queues, because two observations of one series add up for a counter but
 // overwrite each other for a gauge.
 func (c *Controller) observeQueues(o metric.Observer, fail func(error)) {
-	var sum QueueState
-	seen := false
+	sum := QueueState{Depth: -1, Delayed: -1, Running: -1, Adds: -1, Retries: -1, Oldest: -1, Unfinished: -1, Longest: -1}
 	for _, s := range c.queues.all() {
-		guard("the state of a queue", fail, func() {
-			sum = sum.plus(s.state())
-			seen = true
-		})
-	}
-	if !seen {
-		return
+		guard("the state of a queue", fail, func() { sum = sum.plus(s.state()) })
 	}
 	i := &c.m.inst
-	o.ObserveInt64(i.queueDepth, sum.Depth, c.options.observe...)
-	o.ObserveInt64(i.queueDelayed, sum.Delayed, c.options.observe...)
-	o.ObserveInt64(i.queueAdds, sum.Adds, c.options.observe...)
-	o.ObserveInt64(i.queueRetries, sum.Retries, c.options.observe...)
-	o.ObserveFloat64(i.queueOldest, sum.Oldest.Seconds(), c.options.observe...)
-	o.ObserveFloat64(i.queueUnfinished, sum.Unfinished.Seconds(), c.options.observe...)
-	o.ObserveFloat64(i.queueLongest, sum.Longest.Seconds(), c.options.observe...)
+	number := func(what metric.Int64Observable, n int64) {
+		if n >= 0 {
+			o.ObserveInt64(what, n, c.options.observe...)
+		}
+	}
+	age := func(what metric.Float64Observable, d time.Duration) {
+		if d >= 0 {
+			o.ObserveFloat64(what, d.Seconds(), c.options.observe...)
+		}
+	}
+	number(i.queueDepth, sum.Depth)
+	number(i.queueDelayed, sum.Delayed)
+	number(i.queueAdds, sum.Adds)
+	number(i.queueRetries, sum.Retries)
+	age(i.queueOldest, sum.Oldest)
+	age(i.queueUnfinished, sum.Unfinished)
+	age(i.queueLongest, sum.Longest)
 }
 
 func (s QueueState) plus(t QueueState) QueueState {
 	return QueueState{
-		Depth: s.Depth + t.Depth, Delayed: s.Delayed + t.Delayed, Running: s.Running + t.Running,
-		Adds: s.Adds + t.Adds, Retries: s.Retries + t.Retries,
+		Depth: add(s.Depth, t.Depth), Delayed: add(s.Delayed, t.Delayed), Running: add(s.Running, t.Running),
+		Adds: add(s.Adds, t.Adds), Retries: add(s.Retries, t.Retries),
 		Oldest:     max(s.Oldest, t.Oldest),
-		Unfinished: s.Unfinished + t.Unfinished, Longest: max(s.Longest, t.Longest),
+		Unfinished: add(s.Unfinished, t.Unfinished), Longest: max(s.Longest, t.Longest),
 	}
+}
+
+// add sums what is known.
+func add[N int64 | time.Duration](a, b N) N {
+	if a < 0 || b < 0 {
+		return max(a, b)
+	}
+	return a + b
 }

@@ -1,0 +1,116 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/proompteng/controllerkit/metrics"
+)
+
+// classify tells verb, group and resource of a request from its method and path, by the rules of the API server
+// (apiserver/pkg/endpoints/request/requestinfo.go). A path may have a prefix, as behind a proxy for many clusters. What
+// is no resource, such as discovery, has neither group nor resource. No part of the answer holds a name or a namespace.
+func classify(req *http.Request) metrics.Request {
+	if req.URL == nil {
+		return metrics.Request{Verb: verb(req, false)}
+	}
+	group, rest, ok := afterVersion(req.URL.Path)
+	if !ok {
+		return metrics.Request{Verb: verb(req, true)}
+	}
+	watching := false
+	if first, tail := cut(rest); first == "watch" {
+		watching, rest = true, tail
+	}
+	resource, name, sub := split(rest)
+	r := metrics.Request{Group: group, Resource: resource, Verb: verb(req, name != "")}
+	if sub != "" {
+		r.Resource += "/" + sub
+	}
+	if watching {
+		r.Verb = "watch"
+	}
+	return r
+}
+
+// afterVersion finds /api/v1/… or /apis/group/version/… in a path and returns the group and what follows.
+func afterVersion(path string) (group, rest string, ok bool) {
+	for path != "" {
+		var part string
+		part, path = cut(path)
+		switch part {
+		case "api":
+			if version, rest := cut(path); strings.HasPrefix(version, "v") && rest != "" {
+				return "", rest, true
+			}
+		case "apis":
+			group, versioned := cut(path)
+			_, rest := cut(versioned)
+			return group, rest, rest != ""
+		}
+	}
+	return "", "", false
+}
+
+// split reads resource/name/subresource behind an optional namespaces/name. The namespaces themselves are a resource
+// with two subresources of their own.
+func split(rest string) (resource, name, sub string) {
+	resource, tail := cut(rest)
+	name, tail = cut(tail)
+	sub, below := cut(tail)
+	if resource == "namespaces" && sub != "" && sub != "status" && sub != "finalize" {
+		resource = sub
+		name, tail = cut(below)
+		sub, _ = cut(tail)
+	}
+	return resource, name, sub
+}
+
+func verb(req *http.Request, named bool) string {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, "":
+		switch {
+		case watches(req):
+			return "watch"
+		case named:
+			return "get"
+		}
+		return "list"
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodPatch:
+		return "patch"
+	case http.MethodDelete:
+		if named {
+			return "delete"
+		}
+		return "deletecollection"
+	}
+	return "other"
+}
+
+// watches reads the query as text, because parsing it allocates and is needed for one word.
+func watches(req *http.Request) bool {
+	if req.URL == nil {
+		return false
+	}
+	for query := req.URL.RawQuery; query != ""; {
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		if value, ok := strings.CutPrefix(pair, "watch="); ok {
+			return value == "true" || value == "1"
+		}
+	}
+	return false
+}
+
+// cut takes the first part off a path; empty parts do not count.
+func cut(path string) (first, rest string) {
+	first, rest, _ = strings.Cut(strings.TrimLeft(path, "/"), "/")
+	return first, strings.TrimLeft(rest, "/")
+}

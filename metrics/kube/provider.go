@@ -1,0 +1,119 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/proompteng/controllerkit/metrics"
+)
+
+// QueueProvider is for the MetricsProvider of client-go's queue configs and of controller-runtime's priority queue, where
+// a [Queue] cannot be used. The name of a queue is its controller. What client-go does not tell is not exported: items
+// that wait for their time and the age of the oldest ready one. Its other numbers are as it counts them: AddAfter is a
+// retry, and the ages of running items lag by up to half a second. When a second queue of a name is made, the first is
+// no longer shown. With a nil m nothing is recorded.
+func QueueProvider(m *metrics.Metrics) workqueue.MetricsProvider {
+	return &provider{m: m, queues: map[*metrics.Controller]*pushed{}}
+}
+
+type provider struct {
+	m      *metrics.Metrics
+	mu     sync.Mutex
+	queues map[*metrics.Controller]*pushed // bounded, because the number of controllers is
+}
+
+// pushed is the state of one queue as client-go pushes it.
+type pushed struct {
+	record *metrics.Controller
+	stop   func()
+	made   [kinds]bool
+
+	depth, adds, retries, unfinished, longest atomic.Int64
+}
+
+// The kinds of metrics that client-go asks for, each once for a queue.
+const (
+	depth = iota
+	adds
+	latency
+	unfinished
+	longest
+	retries
+	kinds
+)
+
+// queue returns the state that a metric of that kind belongs to. A kind that was asked for already is the first of a new
+// queue: the old one has been shut down, and client-go leaves the numbers of a queue that was shut down as they were.
+func (p *provider) queue(name string, kind int) *pushed {
+	c := p.m.Controller(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := p.queues[c]
+	if q == nil || q.made[kind] {
+		if q != nil {
+			q.stop()
+		}
+		q = &pushed{record: c}
+		q.stop = c.ObserveQueue(q.state)
+		p.queues[c] = q
+	}
+	q.made[kind] = true
+	return q
+}
+
+func (q *pushed) state() metrics.QueueState {
+	return metrics.QueueState{
+		Depth: max(0, q.depth.Load()), Delayed: -1, Running: -1,
+		Adds: q.adds.Load(), Retries: q.retries.Load(), Oldest: -1,
+		Unfinished: time.Duration(q.unfinished.Load()), Longest: time.Duration(q.longest.Load()),
+	}
+}
+
+func (p *provider) NewDepthMetric(name string) workqueue.GaugeMetric {
+	return number{&p.queue(name, depth).depth}
+}
+
+func (p *provider) NewAddsMetric(name string) workqueue.CounterMetric {
+	return number{&p.queue(name, adds).adds}
+}
+
+func (p *provider) NewRetriesMetric(name string) workqueue.CounterMetric {
+	return number{&p.queue(name, retries).retries}
+}
+
+func (p *provider) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return seconds{&p.queue(name, unfinished).unfinished}
+}
+
+func (p *provider) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return seconds{&p.queue(name, longest).longest}
+}
+
+func (p *provider) NewLatencyMetric(name string) workqueue.HistogramMetric {
+	return wait{p.queue(name, latency).record}
+}
+
+// NewWorkDurationMetric records nothing: how long a worker holds an item is controller.reconcile.duration.
+func (p *provider) NewWorkDurationMetric(string) workqueue.HistogramMetric { return wait{} }
+
+type number struct{ n *atomic.Int64 }
+
+func (v number) Inc() { v.n.Add(1) }
+func (v number) Dec() { v.n.Add(-1) }
+
+// seconds keeps an age as a duration, since client-go speaks float seconds.
+type seconds struct{ d *atomic.Int64 }
+
+func (v seconds) Set(s float64) { v.d.Store(int64(duration(s))) }
+
+type wait struct{ c *metrics.Controller }
+
+func (v wait) Observe(s float64) { v.c.QueueWait(duration(s)) }
+
+func duration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

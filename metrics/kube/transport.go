@@ -1,0 +1,75 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/proompteng/controllerkit/metrics"
+)
+
+// Transport is for the Wrap method of rest.Config: each request is recorded with its duration until the response
+// headers (for a watch: until it is established), verb, group, resource and class of status code, which no pair of
+// client-go's hooks can say together. A request that client-go retries is recorded each time. Status codes become "1xx" to
+// "5xx" but for "429"; a request without a response is "canceled" when its context was and "error" otherwise. With a
+// nil m the transport is used as it is; a nil transport is [http.DefaultTransport].
+func Transport(m *metrics.Metrics) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		if next == nil {
+			next = http.DefaultTransport
+		}
+		if m == nil {
+			return next
+		}
+		return &transport{m: m, next: next}
+	}
+}
+
+type transport struct {
+	m    *metrics.Metrics
+	next http.RoundTripper
+}
+
+// WrappedRoundTripper lets apimachinery's helpers find the TLS configuration and the dialer below.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip sends the request and records it.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	start := time.Now()
+	resp, err := t.next.RoundTrip(req)
+	took := time.Since(start)
+	r := classify(req)
+	r.Code = code(resp, err)
+	t.m.ClientRequest(req.Context(), r, took)
+	return resp, err //nolint:wrapcheck // a transport is transparent
+}
+
+// code is the class of an answer. 429 stands for itself: it is the API server's own throttling.
+func code(resp *http.Response, err error) string {
+	if err != nil || resp == nil {
+		if errors.Is(err, context.Canceled) {
+			return "canceled"
+		}
+		return "error"
+	}
+	if resp.StatusCode == http.StatusTooManyRequests {
+		return "429"
+	}
+	switch resp.StatusCode / 100 {
+	case 1:
+		return "1xx"
+	case 2:
+		return "2xx"
+	case 3:
+		return "3xx"
+	case 4:
+		return "4xx"
+	case 5:
+		return "5xx"
+	}
+	return "error"
+}
