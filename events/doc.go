@@ -1,0 +1,32 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package events records Kubernetes Events about reconcile outcomes without ever becoming the incident.
+//
+// A failure that nobody sees is not mended, and one that is written at every retry buries all others and the API server with
+// them. A [Recorder] writes the first occurrence at once, makes a series of its repeats, holds a strict cap per object and one
+// over all, keeps bounded memory, retries what the server refuses for a moment, and counts by cause whatever it had to lose.
+//
+//	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
+//	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: scheme})
+//	go rec.Start(ctx)     // or mgr.Add(rec); wait for it before the process ends
+//	rec.Failure(run, err) // at the end of each reconcile; a nil error reports the recovery
+//
+// It fits where k8s.io/client-go/tools/events EventRecorder does, and [Recorder.Legacy] where that of tools/record does.
+//
+// # Rules
+//
+// Recording never blocks on the API server and never fails a reconcile. Notes are redacted, then cut to 1024 bytes; only
+// values registered with redact.SecretValues are masked for certain. Objects are told apart by uid; the resourceVersion plays
+// no part. [Recorder.Stats] says what became of every occurrence.
+//
+// # RBAC
+//
+// create and patch on events in the API group events.k8s.io, and in "" for the fallback. Events of cluster-scoped objects
+// are written to the namespace "default". No get, list or watch.
+//
+// # When not to use it
+//
+// Events are kept for an hour and are for people. State that programs act on belongs in conditions, and what must be kept in
+// logs or metrics.
+package events

@@ -1,0 +1,89 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A key tells objects apart: by uid, and by kind, namespace and name when there is none. The resourceVersion plays no part.
+type key struct {
+	id, kind, namespace string
+}
+
+// A reference is what an Event says of its object.
+type reference struct {
+	apiVersion, kind, namespace, name string
+	uid                               types.UID
+}
+
+// kinds finds the kinds of a typed object; *runtime.Scheme does.
+type kinds interface {
+	ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error)
+}
+
+// identify returns the key of obj. It allocates nothing for an object with a uid.
+func identify(obj runtime.Object, scheme kinds) (key, error) {
+	if absent(obj) {
+		return key{}, errors.New("the object is nil")
+	}
+	if ref, ok := obj.(*corev1.ObjectReference); ok {
+		if ref.UID != "" {
+			return key{id: string(ref.UID)}, nil
+		}
+	} else if m, err := apimeta.Accessor(obj); err == nil {
+		if uid := m.GetUID(); uid != "" {
+			return key{id: string(uid)}, nil
+		}
+	}
+	ref, err := refer(obj, scheme)
+	return key{id: ref.name, kind: ref.kind, namespace: ref.namespace}, err
+}
+
+// refer returns the reference of obj, or an error that says why there is none.
+func refer(obj runtime.Object, scheme kinds) (reference, error) {
+	if ref, ok := obj.(*corev1.ObjectReference); ok {
+		if ref.Kind == "" {
+			return reference{}, errors.New("the ObjectReference names no kind")
+		}
+		return reference{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, ref.UID}, nil
+	}
+	m, err := apimeta.Accessor(obj)
+	if err != nil {
+		return reference{}, fmt.Errorf("%T has no object metadata", obj)
+	}
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	if gvk.Kind == "" {
+		if scheme == nil {
+			return reference{}, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
+		}
+		known, _, err := scheme.ObjectKinds(obj)
+		if err != nil || len(known) == 0 {
+			return reference{}, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
+		}
+		gvk = known[0]
+	}
+	return reference{gvk.GroupVersion().String(), gvk.Kind, m.GetNamespace(), m.GetName(), m.GetUID()}, nil
+}
+
+// absent reports whether v is nil or an interface that holds a nil pointer.
+func absent(v any) bool {
+	if v == nil {
+		return true
+	}
+	p := reflect.ValueOf(v)
+	return p.Kind() == reflect.Pointer && p.IsNil()
+}
+
+func (r reference) object() corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name, UID: r.uid}
+}

@@ -1,0 +1,156 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import "time"
+
+// settle puts e where it belongs at now: on a queue when something of it may be written, among the timers when something may
+// be written later, and on the idle list when it may make room for others. mu must be held.
+func (r *Recorder) settle(e *entry, now time.Duration) {
+	if e.busy {
+		return
+	}
+	s, at := e.work(r.perObject, r.slack, r.hurry > 0)
+	queue := &r.updates
+	if s != nil && s.first {
+		queue = &r.fresh
+	}
+	if s != nil && at <= now {
+		r.later.remove(e)
+		if e.on != queue { // who waits keeps its place
+			e.unlink()
+			queue.pushBack(e)
+		}
+		r.notify()
+		return
+	}
+	e.unlink()
+	r.later.remove(e)
+	if s != nil {
+		e.at = at
+		r.later.add(e)
+		if r.later[0] == e {
+			r.notify()
+		}
+	}
+	switch {
+	case e.claimed():
+	case e.forgotten && s == nil && time.Duration(e.bucket) <= now:
+		r.remove(e, 0)
+	case e.forgotten && s == nil:
+		for s := e.series; s != nil; s = s.older {
+			r.suppress(s.pending)
+		}
+		e.series = nil
+		r.idle.pushBack(e)
+	default:
+		r.idle.pushFront(e)
+	}
+}
+
+// makeRoom reports whether there is room for one more object: an idle one leaves for it, or else one that has nothing but an
+// update to write.
+func (r *Recorder) makeRoom(now time.Duration) bool {
+	if e := r.idle.back; e != nil && e.forgotten && time.Duration(e.bucket) <= now {
+		r.remove(e, 0)
+	}
+	if len(r.entries) < r.o.MaxObjects {
+		return true
+	}
+	victim := r.idle.back
+	for e := r.updates.front; e != nil && victim == nil; e = e.next {
+		if e.drafting == 0 {
+			victim = e
+		}
+	}
+	if victim == nil {
+		return false
+	}
+	r.stats.Evicted++
+	r.remove(victim, queueFull)
+	return true
+}
+
+// remove forgets e. Occurrences of an Event that is stored are suppressed, others are lost by cause c.
+func (r *Recorder) remove(e *entry, c cause) {
+	for s := e.series; s != nil; s = s.older {
+		if s.draft == nil && s.event != 0 || c == 0 {
+			r.suppress(s.pending)
+		} else {
+			r.lose(c, s.pending, "raise Options.MaxObjects or Options.TotalPerSecond")
+		}
+		s.pending = 0
+	}
+	e.unlink()
+	r.later.remove(e)
+	delete(r.entries, e.key)
+}
+
+// next returns the write to make now. When there is none, it returns how long to wait before asking again; negative means
+// until notified. mu must be held.
+func (r *Recorder) next(now time.Duration) (*job, time.Duration) {
+	for len(r.later) > 0 && r.later[0].at <= now {
+		r.settle(r.later[0], now)
+	}
+	if r.writing >= workers {
+		return nil, -1
+	}
+	if len(r.retries) == 0 && r.fresh.len == 0 && r.updates.len == 0 {
+		if len(r.later) == 0 {
+			return nil, -1
+		}
+		return nil, max(r.later[0].at, r.resume) - now
+	}
+	if at := max(r.resume, r.total.ready(r.overall)); at > now {
+		return nil, at - now
+	}
+	j := r.pick(now)
+	if j == nil {
+		return nil, 0
+	}
+	r.total.take(r.overall, now)
+	r.writing++
+	if len(r.retries)+r.fresh.len+r.updates.len > 0 {
+		r.notify()
+	}
+	return j, 0
+}
+
+// pick takes a job: one that failed before, else a first occurrence, else an update.
+func (r *Recorder) pick(now time.Duration) *job {
+	if len(r.retries) > 0 {
+		j := r.retries[0]
+		r.retries = r.retries[1:]
+		r.stats.Retried++
+		return j
+	}
+	e := r.fresh.front
+	if e == nil {
+		e = r.updates.front
+	}
+	e.unlink()
+	s, at := e.work(r.perObject, r.slack, r.hurry > 0)
+	if s == nil || at > now {
+		r.settle(e, now)
+		return nil
+	}
+	e.busy, s.busy = true, true
+	return &job{e: e, s: s, draft: s.draft, carried: s.pending, begun: now}
+}
+
+// notify wakes a worker. It never blocks.
+func (r *Recorder) notify() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// signal tells those who wait for the Recorder that something has changed. mu must be held.
+func (r *Recorder) signal() {
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}

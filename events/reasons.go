@@ -1,0 +1,30 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+// Reasons that every controller needs: stable, so that alerts and people can match them. Each is the reason of a Warning, but
+// for Recovered. A controller's own reasons are constants of its own, in the same form.
+const (
+	// InvalidSpec says that the object's spec cannot be carried out. Not retried: correct the spec.
+	InvalidSpec = "InvalidSpec"
+	// MissingSecret says that a Secret the object names does not exist. Not retried: create it, or correct the name.
+	MissingSecret = "MissingSecret"
+	// MissingConfigMap says that a ConfigMap the object names does not exist. Not retried: create it, or correct the name.
+	MissingConfigMap = "MissingConfigMap"
+	// MissingDependency says that another object the spec names does not exist. Not retried: create it, or correct the name.
+	MissingDependency = "MissingDependency"
+	// Forbidden says that the controller lacks a permission, or that a policy or quota refused. Not retried: grant the verb
+	// that the note names, or relax the policy.
+	Forbidden = "Forbidden"
+	// Conflict says that another writer was faster. Retried: look for two controllers that own one field when it goes on.
+	Conflict = "Conflict"
+	// Unavailable says that a dependency refused, throttled or could not be reached. Retried: look at the dependency.
+	Unavailable = "Unavailable"
+	// Timeout says that a dependency did not answer in time. Retried: look at the dependency and at the deadline.
+	Timeout = "Timeout"
+	// InternalError says that reconciling failed for a cause with no reason of its own. Retried: the note and the log say more.
+	InternalError = "InternalError"
+	// Recovered is Normal: the failure that the note names has ended.
+	Recovered = "Recovered"
+)

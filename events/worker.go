@@ -1,0 +1,178 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+const (
+	workers     = 2
+	attemptTime = 10 * time.Second       // an attempt without an answer for so long has failed
+	firstPause  = 250 * time.Millisecond // of all workers, after a fault of the server; doubles
+	longestWait = 30 * time.Second
+)
+
+// A job is one write and its attempts.
+type job struct {
+	e         *entry
+	s         *series
+	draft     *draft // nil for an update of a series
+	carried   int64  // the occurrences it tells of
+	begun     time.Duration
+	attempted time.Duration // the last attempt
+	number    int64         // in the name of a new Event; 0 before it has one
+	unsure    bool          // an earlier attempt may have been stored after all
+	renamed   bool
+}
+
+// work writes until ctx ends or, if it is given, until done reports true under mu.
+func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) {
+	for ctx.Err() == nil {
+		now := r.now()
+		r.mu.Lock()
+		if done != nil && done() {
+			r.unlock()
+			return
+		}
+		lost := r.unlogged(now)
+		j, wait := r.next(now)
+		var w write
+		if j != nil {
+			w = r.prepare(j, now)
+		}
+		r.unlock()
+		report(log, lost)
+		switch {
+		case j != nil:
+			err := w.send(ctx, r.sink)
+			if refusal := r.sink.refusal(); refusal != nil {
+				log.Info("Events go to core/v1 for ten minutes: events.k8s.io/v1 refused them", "cause", r.o.Redact(refusal.Error()))
+			}
+			r.finish(ctx, j, err)
+		case wait != 0:
+			r.await(ctx, wait)
+		}
+	}
+}
+
+// await returns after wait, when there may be work, or when ctx ends; a negative wait has no end of its own.
+func (r *Recorder) await(ctx context.Context, wait time.Duration) {
+	var elapsed <-chan time.Time
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		elapsed = timer.C
+	}
+	select {
+	case <-r.wake:
+	case <-elapsed:
+	case <-ctx.Done():
+	}
+}
+
+// finish accounts for one attempt.
+func (r *Recorder) finish(ctx context.Context, j *job, err error) {
+	now := r.now()
+	r.mu.Lock()
+	defer r.unlock()
+	defer r.signal()
+	r.writing--
+
+	v := judge(err, j.draft != nil)
+	if v == exists && j.unsure {
+		v = stored // by an attempt that seemed to fail
+	}
+	if v != retry && v != exists {
+		r.faults = 0
+	}
+	switch {
+	case ctx.Err() != nil && v == retry:
+		// The end of the grace cut the attempt short. What is left is counted when Start returns.
+		j.release(r, now)
+		return
+	case v == stored:
+		r.stored(j, now)
+	case v == vanished:
+		// The Event outlived its TTL. The next occurrence makes a new one.
+		r.suppress(j.s.pending)
+		j.s.pending, j.s.event, j.s.hash, j.s.due = 0, 0, 0, now
+	case v != retry && v != exists:
+		r.refuse(j, v.cause(), err, now)
+	case j.draft == nil:
+		// A count can wait for its next turn: nothing is lost by it.
+		r.fault(j, err, now)
+		r.stats.Retried++
+		j.s.due = now - r.slack
+	case now-j.begun >= r.o.MaxAge:
+		r.fault(j, err, now)
+		r.refuse(j, expired, err, now)
+	default:
+		if v == retry || j.renamed {
+			r.fault(j, err, now)
+		}
+		if v == exists {
+			j.number, j.renamed = 0, true
+		}
+		j.unsure = j.unsure || v == retry
+		r.retries = append(r.retries, j)
+		r.notify()
+		return // the object stays busy, so that its events keep their order and its cap
+	}
+	j.e.bucket.take(r.perObject, now)
+	j.release(r, now)
+}
+
+// release lets the next write about the object begin.
+func (j *job) release(r *Recorder, now time.Duration) {
+	j.e.busy, j.s.busy = false, false
+	r.settle(j.e, now)
+	r.notify()
+}
+
+func (r *Recorder) stored(j *job, now time.Duration) {
+	s := j.s
+	if j.draft != nil {
+		s.event, s.count = j.number, 0
+	}
+	if s.draft == j.draft {
+		s.draft = nil
+	}
+	s.count += j.carried
+	s.wrote(j.carried, j.begun, now, r.o.Quiet)
+	r.told(j.carried)
+}
+
+// refuse gives up the write of j, and what waited for it.
+func (r *Recorder) refuse(j *job, c cause, err error, now time.Duration) {
+	s := j.s
+	why := explain(err, r.o.Redact)
+	r.lose(c, j.carried, why)
+	s.pending -= j.carried
+	s.rest(now, r.o.Quiet)
+	if s.draft != j.draft {
+		return // a changed note still waits, and makes an Event of its own
+	}
+	r.lose(c, s.pending, why)
+	s.pending, s.draft, s.event, s.hash = 0, nil, 0, 0
+	if c == expired {
+		s.due = now // the server's fault, not the Event's: the next occurrence tries again
+	} else {
+		s.refused = c
+	}
+}
+
+// fault pauses all workers: what failed is the server, not this Event.
+func (r *Recorder) fault(j *job, err error, now time.Duration) {
+	if r.faults == 0 || j.attempted >= r.faulted { // not the other worker's attempt at the same time
+		wait := min(firstPause<<min(r.faults, 16), longestWait)
+		r.resume = max(r.resume, now+wait)
+		r.faulted = now
+		r.faults++
+	}
+	r.resume = max(r.resume, now+min(retryAfter(err), r.o.MaxAge))
+}
