@@ -42,6 +42,9 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 		return ref, err
 	}
 	jobs, owner := g.client(ref.Namespace), metav1.GetControllerOfNoCopy(job)
+	if isNil(jobs) {
+		return ref, fmt.Errorf("jobgc: ensure: the client of namespace %s is nil", ref.Namespace)
+	}
 	job = g.prepared(job, ref.Namespace)
 	// A Job of that name may vanish between the answer that it exists and the look at it.
 	for range 3 {

@@ -26,7 +26,7 @@ func (r Retention) Exposure(template *batchv1.JobSpec) []string {
 			continue
 		}
 		if ttl, clamped := r.AtRelease(o.outcome, time.Time{}, time.Time{}); clamped {
-			say("%s Jobs: a TTL of %s is out of bounds; %s is used", o.outcome, *o.keep, shown(ttl))
+			say("%s Jobs: a TTL of %s is out of bounds; %s is used", o.outcome, *o.keep, shown(ttl, "none"))
 		}
 		if *o.keep == 0 {
 			say("%s Jobs are deleted as soon as their result is recorded, and their pods and logs with them", o.outcome)
@@ -39,7 +39,7 @@ func (r Retention) Exposure(template *batchv1.JobSpec) []string {
 		return out
 	}
 	if ttl, backstop := template.TTLSecondsAfterFinished, r.AtCreate(); ttl != nil && (backstop == nil || *ttl < *backstop) {
-		say("the template's ttlSecondsAfterFinished of %d is not used: it could delete a Job before its result is recorded; %s is the backstop", *ttl, shown(backstop))
+		say("the template's ttlSecondsAfterFinished of %d is not used: it could delete a Job before its result is recorded; the backstop is %s", *ttl, shown(backstop, "none"))
 	}
 	if template.ManagedBy != nil && *template.ManagedBy != batchv1.JobControllerName {
 		say("the template's managedBy %q: Kubernetes deletes such a Job by its TTL all the same", *template.ManagedBy)

@@ -66,10 +66,10 @@ func FromEnv(lookup func(name string) (value string, set bool), names Names) (Re
 }
 
 // KeysAndValues shows the effective values for one line of a structured log, as in log.Info("Retention",
-// r.KeysAndValues()...). Values that keep for good are the word "keep".
+// r.KeysAndValues()...). What is kept for good is "keep", and no backstop is "none".
 func (r Retention) KeysAndValues() []any {
 	return []any{
-		"succeeded", r.shown(Succeeded), "failed", r.shown(Failed), "backstop", shown(r.AtCreate()),
+		"succeeded", r.shown(Succeeded), "failed", r.shown(Failed), "backstop", shown(r.AtCreate(), "none"),
 		"runs", orKeep(r.Runs), "logs", orKeep(r.Logs),
 	}
 }
@@ -92,12 +92,12 @@ func (r Retention) String() string {
 
 func (r Retention) shown(o Outcome) string {
 	ttl, _ := r.AtRelease(o, time.Time{}, time.Time{})
-	return shown(ttl)
+	return shown(ttl, "keep")
 }
 
-func shown(ttl *int32) string {
+func shown(ttl *int32, without string) string {
 	if ttl == nil {
-		return "keep"
+		return without
 	}
 	return (time.Duration(*ttl) * time.Second).String()
 }

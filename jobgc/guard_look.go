@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// poll is how soon to look again at a cache that lags.
+const poll = time.Second
+
 // settle is how long a Job must have been known to be gone before it is declared lost, while an informer feeds the
 // Guard: the store loses a Job before the handlers hear of it, and the delete event may carry the outcome.
 const settle = time.Second
@@ -64,7 +67,7 @@ func (g *Guard[J]) lookCached(ref Ref, now time.Time) (Finding, error) {
 	case behind:
 		// A time of creation in the future is a clock that is off, and no reason to wait.
 		if age := now.Sub(timeOf(ref.CreatedAt)); ref.CreatedAt != nil && age >= 0 && age < g.opts.Grace {
-			return Finding{State: Pending, Proof: ByCacheLag, After: min(settle, g.opts.Grace-age)}, nil
+			return Finding{State: Pending, Proof: ByCacheLag, After: min(poll, g.opts.Grace-age)}, nil
 		}
 		return Finding{}, nil
 	case unknown:

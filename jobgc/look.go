@@ -23,7 +23,7 @@ func Look(ctx context.Context, jobs interface {
 }, ref Ref,
 ) (Finding, error) {
 	switch {
-	case jobs == nil:
+	case isNil(jobs):
 		return Finding{}, errors.New("jobgc: look: the client is nil")
 	case ref.Name == "":
 		return Finding{}, errors.New("jobgc: look: ref.name is empty")

@@ -34,10 +34,16 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retent
 		return fmt.Errorf("jobgc: release: %s/%s: ref.outcome is empty; record the outcome first", ref.Namespace, ref.Name)
 	case ref.Namespace == "" || ref.Name == "" || ref.UID == "":
 		return errors.New("jobgc: release: ref needs namespace, name and uid")
+	case finding.Job.UID != ref.UID:
+		return fmt.Errorf("jobgc: release: %s/%s: the uid of finding.job is %q, want ref.uid %q", ref.Namespace, ref.Name, finding.Job.UID, ref.UID)
+	}
+	jobs := g.client(ref.Namespace)
+	if isNil(jobs) {
+		return fmt.Errorf("jobgc: release: the client of namespace %s is nil", ref.Namespace)
 	}
 	now := time.Now()
 	has := finding.Job.Spec.TTLSecondsAfterFinished
-	if retention.applied(has, g.opts.Retention.AtCreate(), ref.Outcome, finding.FinishedAt, now) {
+	if finding.Job.DeletionTimestamp != nil || retention.applied(has, g.opts.Retention.AtCreate(), ref.Outcome, finding.FinishedAt, now) {
 		return nil
 	}
 	ttl, _ := retention.AtRelease(ref.Outcome, finding.FinishedAt, now)
@@ -48,7 +54,6 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retent
 	if err != nil {
 		return fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
-	jobs := g.client(ref.Namespace)
 	_, err = jobs.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
 	if apierrors.IsInvalid(err) {
 		// The test on the uid has failed, or something else is wrong with the patch: both are 422.

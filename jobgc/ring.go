@@ -16,6 +16,14 @@ func (r *ring[K, V]) get(k K) (V, bool) {
 	return v, ok
 }
 
+// oldest is the entry that the next put of a new key displaces, if the ring is full.
+func (r *ring[K, V]) oldest() (v V, full bool) {
+	if r.limit < 1 || len(r.keys) < r.limit {
+		return v, false
+	}
+	return r.m[r.keys[r.next]], true
+}
+
 func (r *ring[K, V]) put(k K, v V) {
 	if r.limit < 1 {
 		return

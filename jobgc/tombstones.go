@@ -54,19 +54,21 @@ func (g *Guard[J]) tombstone(ref Ref) Finding {
 }
 
 // settled reports whether a Job has been known to be gone for long enough that its delete event has come if there is
-// one.
+// one. When more Jobs go at once than can be kept in mind, the rest is settled at once: no answer is put off for ever.
 func (g *Guard[J]) settled(uid types.UID, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.fed || g.absent.limit < 0 {
+	if !g.fed || g.absent.limit < 1 {
 		return true
 	}
-	since, ok := g.absent.get(uid)
-	if !ok {
-		g.absent.put(uid, now)
-		return false
+	if since, ok := g.absent.get(uid); ok {
+		return now.Sub(since) >= settle
 	}
-	return now.Sub(since) >= settle
+	if since, full := g.absent.oldest(); full && now.Sub(since) < time.Minute {
+		return true
+	}
+	g.absent.put(uid, now)
+	return false
 }
 
 // hint says what probably deleted a finished Job.
@@ -74,11 +76,11 @@ func hint(f Finding) string {
 	ttl, at := f.Job.Spec.TTLSecondsAfterFinished, f.Job.DeletionTimestamp
 	switch {
 	case ttl == nil:
-		return "deleted by hand, by its owner or by another controller: it had no TTL"
+		return "probably deleted by hand, with its owner or by another controller: it had no TTL"
 	case at != nil && at.Time.Before(f.FinishedAt.Add(time.Duration(*ttl)*time.Second)):
-		return "deleted by hand, by its owner or by another controller: its TTL was not over"
+		return "probably deleted by hand, with its owner or by another controller: its TTL was not over"
 	case at != nil:
-		return "deleted by its TTL"
+		return "probably deleted by its TTL"
 	}
 	return ""
 }

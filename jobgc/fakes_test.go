@@ -1,0 +1,245 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+var errUnexpected = errors.New("a request that must not be made")
+
+// fakeJobs is a client whose missing functions refuse.
+type fakeJobs struct {
+	create func(*batchv1.Job) (*batchv1.Job, error)
+	get    func(name string) (*batchv1.Job, error)
+	patch  func(name string, data []byte) (*batchv1.Job, error)
+}
+
+func (f fakeJobs) Create(_ context.Context, job *batchv1.Job, _ metav1.CreateOptions) (*batchv1.Job, error) {
+	if f.create == nil {
+		return nil, errUnexpected
+	}
+	return f.create(job)
+}
+
+func (f fakeJobs) Get(_ context.Context, name string, _ metav1.GetOptions) (*batchv1.Job, error) {
+	if f.get == nil {
+		return nil, errUnexpected
+	}
+	return f.get(name)
+}
+
+func (f fakeJobs) Patch(_ context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*batchv1.Job, error) {
+	if f.patch == nil || pt != types.JSONPatchType {
+		return nil, errUnexpected
+	}
+	return f.patch(name, data)
+}
+
+// server holds the Jobs of one namespace and answers as the real API server does. Its fields may be changed at will.
+type server struct {
+	version                int
+	jobs                   map[string]*batchv1.Job
+	creates, gets, patches int
+}
+
+func newServer() *server { return &server{jobs: map[string]*batchv1.Job{}} }
+
+var jobResource = schema.GroupResource{Group: "batch", Resource: "jobs"}
+
+func notFound(name string) error { return apierrors.NewNotFound(jobResource, name) }
+
+// client is what the method value clientset.BatchV1().Jobs would be.
+func (s *server) client(string) fakeJobs {
+	return fakeJobs{
+		create: func(job *batchv1.Job) (*batchv1.Job, error) {
+			s.creates++
+			if s.jobs[job.Name] != nil {
+				return nil, apierrors.NewAlreadyExists(jobResource, job.Name)
+			}
+			job = job.DeepCopy()
+			job.UID = types.UID(fmt.Sprintf("uid-%d", s.creates))
+			s.put(job)
+			return job.DeepCopy(), nil
+		},
+		get: func(name string) (*batchv1.Job, error) {
+			s.gets++
+			if s.jobs[name] == nil {
+				return nil, notFound(name)
+			}
+			return s.jobs[name].DeepCopy(), nil
+		},
+		patch: func(name string, data []byte) (*batchv1.Job, error) {
+			s.patches++
+			return s.apply(name, data)
+		},
+	}
+}
+
+// put stores a Job at the next version.
+func (s *server) put(job *batchv1.Job) *batchv1.Job {
+	s.version++
+	job.ResourceVersion = strconv.Itoa(s.version)
+	s.jobs[job.Name] = job
+	return job
+}
+
+// change edits a Job.
+func (s *server) change(name string, edit func(*batchv1.Job)) *batchv1.Job {
+	job := s.jobs[name].DeepCopy()
+	edit(job)
+	return s.put(job)
+}
+
+// remove deletes a Job and returns its last state.
+func (s *server) remove(name string) *batchv1.Job {
+	job := s.jobs[name]
+	delete(s.jobs, name)
+	s.version++
+	return job
+}
+
+// apply understands the patches that Release makes, and no others.
+func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
+	if s.jobs[name] == nil {
+		return nil, notFound(name)
+	}
+	var ops []struct {
+		Op, Path string
+		Value    any
+	}
+	if err := json.Unmarshal(data, &ops); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	job := s.jobs[name].DeepCopy()
+	for _, op := range ops {
+		switch {
+		case op.Op == "test" && op.Path == "/metadata/uid" && op.Value == string(job.UID):
+		case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished" && op.Value == nil:
+			job.Spec.TTLSecondsAfterFinished = nil
+		case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished":
+			job.Spec.TTLSecondsAfterFinished = new(int32(op.Value.(float64)))
+		default:
+			return nil, invalid(name)
+		}
+	}
+	return s.put(job), nil
+}
+
+// invalid is the answer to a patch whose test fails, and to a patch that makes the Job invalid.
+func invalid(name string) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", jobResource, name, "the server rejected our request due to an error in our request", 0, false)
+}
+
+// fakeStore is an informer's store that knows its version.
+type fakeStore struct {
+	version string
+	items   map[string]any
+	err     error
+	during  func() // runs before each lookup
+}
+
+func (f *fakeStore) LastStoreSyncResourceVersion() string { return f.version }
+
+func (f *fakeStore) GetByKey(key string) (any, bool, error) {
+	if f.during != nil {
+		f.during()
+	}
+	item, ok := f.items[key]
+	return item, ok, f.err
+}
+
+// sync brings the store up to date.
+func (f *fakeStore) sync(s *server) {
+	f.version = strconv.Itoa(s.version)
+	f.items = map[string]any{}
+	for name, job := range maps.All(s.jobs) {
+		f.items["ns/"+name] = job.DeepCopy()
+	}
+}
+
+// oldStore is that of client-go before v0.36, which does not tell its version.
+type oldStore struct{ s *fakeStore }
+
+func (o oldStore) GetByKey(key string) (any, bool, error) { return o.s.GetByKey(key) }
+
+// world is a server, a store that is in sync only when told, and a Guard over both.
+type world struct {
+	*server
+	store *fakeStore
+	guard *jobgc.Guard[fakeJobs]
+}
+
+func newWorld(t *testing.T, opts jobgc.Options) *world {
+	t.Helper()
+	w := &world{server: newServer(), store: &fakeStore{}}
+	w.version = 5
+	w.store.sync(w.server)
+	w.guard = newGuard(t, w, opts)
+	return w
+}
+
+// newGuard is a Guard as a controller has it after a start.
+func newGuard(t *testing.T, w *world, opts jobgc.Options) *jobgc.Guard[fakeJobs] {
+	t.Helper()
+	g, err := jobgc.New(w.client, w.store, opts)
+	require.NoError(t, err)
+	return g
+}
+
+// ensured creates a Job and returns its Ref.
+func (w *world) ensured(t *testing.T) jobgc.Ref {
+	t.Helper()
+	ref, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
+	require.NoError(t, err)
+	return ref
+}
+
+func (w *world) look(t *testing.T, ref jobgc.Ref) jobgc.Finding {
+	t.Helper()
+	f, err := w.guard.Look(t.Context(), ref)
+	require.NoError(t, err)
+	return f
+}
+
+// ownedJob is the Job of a run.
+func ownedJob() *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", OwnerReferences: []metav1.OwnerReference{ownerRef("run", "run-uid")}}}
+}
+
+func ownerRef(name string, uid types.UID) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Name: name, UID: uid, Controller: new(true)}
+}
+
+// holds makes a condition true at a time.
+func holds(t batchv1.JobConditionType, at time.Time) batchv1.JobCondition {
+	return batchv1.JobCondition{Type: t, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at), Reason: string(t) + "Reason", Message: string(t) + " message"}
+}
+
+// finish completes a Job as the Job controller does.
+func finish(at time.Time) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Status.StartTime = new(metav1.NewTime(at.Add(-time.Minute)))
+		job.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobSuccessCriteriaMet, at), holds(batchv1.JobComplete, at)}
+		job.Status.Succeeded = 1
+	}
+}

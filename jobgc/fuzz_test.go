@@ -1,0 +1,124 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// FuzzJudge makes a condition of every byte.
+func FuzzJudge(f *testing.F) {
+	f.Add([]byte{}, false, int64(0))
+	f.Add([]byte{0x00, 0x03}, false, int64(1))
+	f.Add([]byte{0x10, 0x01, 0x02}, true, int64(-1))
+	f.Add([]byte{0x04, 0x03, 0x05, 0x20}, false, int64(1<<40))
+	types := []batchv1.JobConditionType{
+		batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, "", "Vendor",
+	}
+	statuses := []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown, ""}
+	f.Fuzz(func(t *testing.T, data []byte, deleting bool, at int64) {
+		job, finished := &batchv1.Job{}, false
+		for i, b := range data {
+			c := batchv1.JobCondition{Type: types[int(b&0xf)%len(types)], Status: statuses[int(b>>4)%len(statuses)], LastTransitionTime: metav1.Unix(at+int64(i), 0)}
+			job.Status.Conditions = append(job.Status.Conditions, c)
+			finished = finished || c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+		}
+		if deleting {
+			job.DeletionTimestamp = new(metav1.Unix(at, 0))
+		}
+		before := job.DeepCopy()
+		got := jobgc.Judge(job)
+		assert.Equal(t, before, job, "a Job at hand is only read")
+		assert.Equal(t, finished, got.State == jobgc.Finished)
+		assert.Equal(t, finished, got.Outcome == jobgc.Succeeded || got.Outcome == jobgc.Failed)
+		assert.Equal(t, deleting && !finished, got.State == jobgc.Deleting)
+		assert.Contains(t, []jobgc.State{jobgc.Active, jobgc.Suspended, jobgc.Finishing, jobgc.Finished, jobgc.Deleting}, got.State)
+		slices.Reverse(job.Status.Conditions)
+		back := jobgc.Judge(job)
+		assert.Equal(t, got.State, back.State, "the order says nothing")
+		assert.Equal(t, got.Outcome, back.Outcome)
+	})
+}
+
+// FuzzRetention checks, in numbers without limits, that a TTL never deletes before what was promised, and that a second
+// release finds that the first has done its work.
+func FuzzRetention(f *testing.F) {
+	f.Add(int64(600e9), int64(0), int64(0), int64(0))
+	f.Add(int64(1), int64(-1), int64(1<<40), int64(1<<41))
+	f.Add(int64(0), int64(1<<62), int64(-1<<55), int64(1<<55))
+	f.Add(int64(1<<63-1), int64(1<<63-1), int64(0), int64(1<<31-1))
+	f.Add(int64(-1<<63), int64(-1<<63), int64(1), int64(-1<<31))
+	f.Fuzz(func(t *testing.T, keep, backstop, end, release int64) {
+		end, release = end>>8, release>>8 // years that time.Time can hold
+		r := jobgc.Retention{Succeeded: new(time.Duration(keep)), Backstop: time.Duration(backstop)}
+		if c := r.AtCreate(); c != nil {
+			require.Positive(t, *c)
+			require.GreaterOrEqual(t, int64(*c)*int64(time.Second), min(backstop, int64(7*24*time.Hour)))
+		}
+		finishedAt, now := time.Unix(end, 0), time.Unix(release, 0)
+		ttl, clamped := r.AtRelease(jobgc.Succeeded, finishedAt, now)
+		if ttl == nil {
+			return // kept for good is never too short
+		}
+		require.GreaterOrEqual(t, *ttl, int32(0))
+		if keep == 0 {
+			require.Zero(t, *ttl)
+			require.False(t, clamped)
+			return
+		}
+		promised := min(max(time.Duration(keep), 30*time.Second), 7*24*time.Hour)
+		require.Equal(t, clamped, promised != time.Duration(keep))
+		from := big.NewInt(max(release, end))
+		until := from.Mul(from, big.NewInt(1e9)).Add(from, big.NewInt(int64(promised)))
+		deleted := big.NewInt(end + int64(*ttl))
+		deleted.Mul(deleted, big.NewInt(1e9))
+		require.LessOrEqual(t, until.Cmp(deleted), 0, "never shorter than promised")
+		require.Less(t, deleted.Sub(deleted, until).Int64(), int64(time.Second), "nor longer than a second")
+
+		w := newWorld(t, jobgc.Options{Retention: r})
+		ref := w.ensured(t)
+		ref.Outcome = jobgc.Succeeded
+		w.change("job", finish(finishedAt))
+		w.store.sync(w.server)
+		require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), r))
+		w.store.sync(w.server)
+		patches := w.patches
+		if has := w.jobs["job"].Spec.TTLSecondsAfterFinished; has != nil && r.AtCreate() != nil && *has == *r.AtCreate() {
+			return // looks like the backstop, and is renewed
+		}
+		require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), r))
+		require.Equal(t, patches, w.patches, "once is enough")
+	})
+}
+
+// FuzzExpired checks that a run is deleted when its time is over, and not before.
+func FuzzExpired(f *testing.F) {
+	f.Add(int64(3600e9), int64(0), int64(3599))
+	f.Add(int64(1), int64(1<<40), int64(0))
+	f.Add(int64(1<<63-1), int64(-1<<62), int64(1<<62))
+	f.Fuzz(func(t *testing.T, keep, finish, now int64) {
+		finish, now = finish>>8, now>>8
+		r := jobgc.Retention{Runs: time.Duration(keep)}
+		expired, in := r.Expired(&metav1.ObjectMeta{}, time.Unix(finish, 0), nil, time.Unix(now, 0))
+		due := new(big.Int).Mul(big.NewInt(finish), big.NewInt(1e9))
+		due.Add(due, big.NewInt(keep))
+		at := new(big.Int).Mul(big.NewInt(now), big.NewInt(1e9))
+		require.Equal(t, keep > 0 && at.Cmp(due) >= 0, expired)
+		require.Equal(t, keep > 0 && !expired, in > 0)
+		if in > 0 {
+			require.LessOrEqual(t, at.Add(at, big.NewInt(int64(in))).Cmp(due), 0, "the wait does not overshoot")
+		}
+	})
+}

@@ -1,0 +1,130 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+func TestJudge(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	cases := map[string]struct {
+		reason   string
+		job      batchv1.Job
+		state    jobgc.State
+		outcome  jobgc.Outcome
+		why      string
+		finished time.Time
+	}{
+		"New":       {reason: "A Job without a status runs.", state: jobgc.Active},
+		"Complete":  {"Complete decides.", conditions(holds(batchv1.JobComplete, at)), jobgc.Finished, jobgc.Succeeded, "CompleteReason", at},
+		"Failed":    {"Failed decides.", conditions(holds(batchv1.JobFailed, at)), jobgc.Finished, jobgc.Failed, "FailedReason", at},
+		"Suspended": {"A suspended Job is neither missing nor done.", conditions(holds(batchv1.JobSuspended, at)), jobgc.Suspended, "", "SuspendedReason", time.Time{}},
+		"SuccessCriteriaMet": {
+			"It is no outcome: the last pods are still ending.",
+			conditions(holds(batchv1.JobSuccessCriteriaMet, at)), jobgc.Finishing, "", "SuccessCriteriaMetReason", time.Time{},
+		},
+		"FailureTarget": {
+			"Nor is this.",
+			conditions(holds(batchv1.JobFailureTarget, at)), jobgc.Finishing, "", "FailureTargetReason", time.Time{},
+		},
+		"CompleteComesSecond": {
+			"Since Kubernetes 1.31 SuccessCriteriaMet stands first: the first condition must not decide.",
+			conditions(holds(batchv1.JobSuccessCriteriaMet, at), holds(batchv1.JobComplete, at)), jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
+		},
+		"CompleteStandsFirst": {
+			"Nor must the last.",
+			conditions(holds(batchv1.JobComplete, at), holds(batchv1.JobSuccessCriteriaMet, at)), jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
+		},
+		"FailedAfterSuspended": {
+			"A condition that has become False is history.",
+			conditions(batchv1.JobCondition{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}, holds(batchv1.JobFailed, at)), jobgc.Finished, jobgc.Failed, "FailedReason", at,
+		},
+		"CompleteIsFalse":   {"Only True counts.", conditions(batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionFalse}), jobgc.Active, "", "", time.Time{}},
+		"CompleteIsUnknown": {"Only True counts.", conditions(batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionUnknown}), jobgc.Active, "", "", time.Time{}},
+		"BothClaims":        {"A Job that also failed is not a success.", conditions(holds(batchv1.JobComplete, at), holds(batchv1.JobFailed, at)), jobgc.Finished, jobgc.Failed, "FailedReason", at},
+		"DeadlineExceededWithoutPods": {
+			"A Job can fail with no failed pod: counts decide nothing.",
+			batchv1.Job{Status: batchv1.JobStatus{Failed: 0, Conditions: []batchv1.JobCondition{holds(batchv1.JobFailed, at)}}},
+			jobgc.Finished, jobgc.Failed, "FailedReason", at,
+		},
+		"SomeOfManyCompletions": {
+			"Succeeded pods come long before the Job is Complete.",
+			batchv1.Job{Spec: batchv1.JobSpec{Completions: new(int32(5))}, Status: batchv1.JobStatus{Succeeded: 4, Failed: 2}},
+			jobgc.Active, "", "", time.Time{},
+		},
+		"CustomCondition": {"Conditions of others say nothing.", conditions(holds("Vendor", at)), jobgc.Active, "", "", time.Time{}},
+		"FinishedAndDeleting": {
+			"A held Job that was deleted after its finish still tells its outcome.",
+			deletingJob(at, holds(batchv1.JobComplete, at)), jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
+		},
+		"DeletingUnfinished": {
+			"A foreground delete of a held, running Job never gets a condition; that is no failure of the workload.",
+			deletingJob(at), jobgc.Deleting, "", "JobDeleting", time.Time{},
+		},
+		"DeletingSuspended": {"Deletion counts before suspension.", deletingJob(at, holds(batchv1.JobSuspended, at)), jobgc.Deleting, "", "JobDeleting", time.Time{}},
+		"NoTransitionTime": {
+			"Then the completion time serves.",
+			batchv1.Job{Status: batchv1.JobStatus{CompletionTime: new(metav1.NewTime(at)), Conditions: []batchv1.JobCondition{holds(batchv1.JobComplete, time.Time{})}}},
+			jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
+		},
+		"ManagedBySomeoneElse": {
+			"The conditions mean the same whoever writes them.",
+			batchv1.Job{Spec: batchv1.JobSpec{ManagedBy: new("example.com/queue")}, Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{holds(batchv1.JobComplete, at)}}},
+			jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := jobgc.Judge(&tc.job)
+			assert.Equal(t, tc.state, f.State, tc.reason)
+			assert.Equal(t, tc.outcome, f.Outcome, tc.reason)
+			assert.Equal(t, tc.why, f.Reason, tc.reason)
+			assert.Equal(t, tc.finished, f.FinishedAt, tc.reason)
+			assert.Equal(t, jobgc.BySight, f.Proof)
+			assert.Same(t, &tc.job, f.Job)
+			assert.Equal(t, f.State == jobgc.Deleting, f.Lost())
+		})
+	}
+}
+
+func TestJudgeOfNothing(t *testing.T) {
+	assert.Equal(t, jobgc.Finding{}, jobgc.Judge(nil), "no Job, no finding")
+}
+
+// A suspension clears the start, and a resumption sets a new one: Judge tells what the Job tells.
+func TestJudgeStart(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	job := &batchv1.Job{}
+	assert.True(t, jobgc.Judge(job).StartedAt.IsZero())
+	job.Status.StartTime = new(metav1.NewTime(at))
+	assert.Equal(t, at, jobgc.Judge(job).StartedAt)
+}
+
+func TestLost(t *testing.T) {
+	for _, s := range []jobgc.State{jobgc.Missing, jobgc.Replaced, jobgc.Deleting} {
+		assert.True(t, jobgc.Finding{State: s}.Lost(), s)
+	}
+	for _, s := range []jobgc.State{"", jobgc.NotCreated, jobgc.Pending, jobgc.Active, jobgc.Suspended, jobgc.Finishing, jobgc.Finished, jobgc.Collected} {
+		assert.False(t, jobgc.Finding{State: s}.Lost(), s)
+	}
+}
+
+func conditions(c ...batchv1.JobCondition) batchv1.Job {
+	return batchv1.Job{Status: batchv1.JobStatus{Conditions: c}}
+}
+
+func deletingJob(at time.Time, c ...batchv1.JobCondition) batchv1.Job {
+	job := conditions(c...)
+	job.DeletionTimestamp = new(metav1.NewTime(at))
+	return job
+}

@@ -1,0 +1,105 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+func TestLook(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	active := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "mine"}}
+	done := active.DeepCopy()
+	finish(at)(done)
+	successor := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "another"}}
+	ref := jobgc.Ref{Name: "job", UID: "mine"}
+	recorded := jobgc.Ref{Name: "job", UID: "mine", Outcome: jobgc.Failed}
+	cases := map[string]struct {
+		reason string
+		ref    jobgc.Ref
+		job    *batchv1.Job
+		err    error
+		want   jobgc.State
+		proof  jobgc.Proof
+	}{
+		"Active":        {"The Job is there.", ref, active, nil, jobgc.Active, jobgc.ByLiveRead},
+		"Finished":      {"The Job is there.", ref, done, nil, jobgc.Finished, jobgc.ByLiveRead},
+		"Missing":       {"The API server does not know it.", ref, nil, notFound("job"), jobgc.Missing, jobgc.ByLiveRead},
+		"NamespaceGone": {"Its namespace is gone, and so is it.", ref, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns"), jobgc.Missing, jobgc.ByLiveRead},
+		"Replaced":      {"The name is another Job's.", ref, successor, nil, jobgc.Replaced, jobgc.ByLiveRead},
+		"Collected":     {"Gone, but its outcome is recorded.", recorded, nil, notFound("job"), jobgc.Collected, jobgc.ByLiveRead},
+		"CollectedAndReplaced": {
+			"A successor takes nothing from an outcome that is recorded.",
+			recorded, successor, nil, jobgc.Collected, jobgc.ByLiveRead,
+		},
+		"NotCreated": {"Without a uid there is nothing to look for.", jobgc.Ref{Name: "job"}, nil, errUnexpected, jobgc.NotCreated, jobgc.ByRef},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f, err := jobgc.Look(t.Context(), fakeJobs{get: func(string) (*batchv1.Job, error) { return tc.job, tc.err }}, tc.ref)
+			require.NoError(t, err, tc.reason)
+			assert.Equal(t, tc.want, f.State, tc.reason)
+			assert.Equal(t, tc.proof, f.Proof, tc.reason)
+			assert.Equal(t, f.Lost(), f.Reason != "" && f.Message != "" && f.Job == nil, "a loss says why")
+			if f.State == jobgc.Collected {
+				assert.Equal(t, tc.ref.Outcome, f.Outcome)
+			}
+		})
+	}
+}
+
+// Whatever is not the API server's word about this Job leaves the question open.
+func TestLookIsNotFooled(t *testing.T) {
+	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}
+	cases := map[string]struct {
+		reason string
+		job    *batchv1.Job
+		err    error
+	}{
+		"Timeout":      {"No answer is no proof.", nil, context.DeadlineExceeded},
+		"NoSuchHost":   {"The text of a DNS error contains NOTFOUND; text decides nothing.", nil, errors.New("getaddrinfo ENOTFOUND kubernetes.default.svc")},
+		"Forbidden":    {"Nor is this about the Job.", nil, apierrors.NewForbidden(jobResource, "job", nil)},
+		"Unauthorized": {"Nor this.", nil, apierrors.NewUnauthorized("expired")},
+		"ProxyWrote404": {
+			"Client-go calls the 404 page of a load balancer NotFound too, with name and kind of the request.",
+			nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", jobResource, "job", "404 page not found", 0, true),
+		},
+		"TooManyRequests": {"Nor this.", nil, apierrors.NewTooManyRequests("slow down", 1)},
+		"Nothing":         {"A client that says nothing.", nil, nil},
+		"OtherNamespace":  {"A Ref of another namespace is a mistake, not a replaced Job.", &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "job", UID: "x"}}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f, err := jobgc.Look(t.Context(), fakeJobs{get: func(string) (*batchv1.Job, error) { return tc.job, tc.err }}, ref)
+			require.Error(t, err, tc.reason)
+			assert.Contains(t, err.Error(), "job")
+			assert.Equal(t, jobgc.Finding{}, f)
+			if tc.err != nil {
+				require.ErrorIs(t, err, tc.err)
+			}
+		})
+	}
+}
+
+func TestLookBadInput(t *testing.T) {
+	_, err := jobgc.Look(t.Context(), nil, jobgc.Ref{Name: "job", UID: "mine"})
+	require.ErrorContains(t, err, "client is nil")
+	_, err = jobgc.Look(t.Context(), (*fakeJobs)(nil), jobgc.Ref{Name: "job", UID: "mine"})
+	require.ErrorContains(t, err, "client is nil")
+	_, err = jobgc.Look(t.Context(), fakeJobs{}, jobgc.Ref{UID: "mine"})
+	require.ErrorContains(t, err, "ref.name is empty")
+}

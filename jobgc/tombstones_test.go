@@ -1,0 +1,90 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// What an informer may hand over, and what only a mistake would.
+func TestOnDeleteTakesAnything(t *testing.T) {
+	w := newWorld(t, jobgc.Options{})
+	done := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
+	finish(time.Now())(done)
+	for _, obj := range []any{
+		nil, "job", 7, &corev1.Pod{}, (*batchv1.Job)(nil), &batchv1.Job{}, done, struct{ Obj string }{"job"}, struct{ obj any }{done},
+		cache.DeletedFinalStateUnknown{}, (*cache.DeletedFinalStateUnknown)(nil), cache.DeletedFinalStateUnknown{Obj: &corev1.Pod{}},
+		cache.DeletedFinalStateUnknown{Obj: (*batchv1.Job)(nil)},
+	} {
+		w.guard.OnDelete(obj)
+	}
+	f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed, ResourceVersion: "1"})
+	assert.Equal(t, jobgc.ByCacheRV, f.Proof, "none of them is a tombstone")
+}
+
+func TestTombstonesAreBounded(t *testing.T) {
+	for limit, kept := range map[int]int{0: 1024, 3: 3, 1: 1, -1: 0} {
+		w := newWorld(t, jobgc.Options{Tombstones: limit})
+		const all = 3000
+		for i := range all {
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: types.UID(fmt.Sprint(i))}}
+			finish(time.Now())(job)
+			w.guard.OnDelete(job)
+			w.guard.OnDelete(job)
+		}
+		found := 0
+		for i := range all {
+			f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: types.UID(fmt.Sprint(i)), ResourceVersion: "1", Outcome: jobgc.Succeeded})
+			if f.Proof == jobgc.ByTombstone {
+				found++
+				assert.GreaterOrEqual(t, i, all-kept, "the last ones are kept")
+			}
+		}
+		assert.Equal(t, kept, found, limit)
+	}
+}
+
+func TestHint(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	cases := map[string]struct {
+		reason  string
+		ttl     *int32
+		deleted time.Duration // after the finish; 0 for an unknown time
+		want    string
+	}{
+		"TTL":        {"Its time was over.", new(int32(60)), time.Minute, "by its TTL"},
+		"Early":      {"Someone was faster.", new(int32(60)), 59 * time.Second, "TTL was not over"},
+		"NoTTL":      {"Nothing else could have.", nil, time.Minute, "it had no TTL"},
+		"NoIdea":     {"Without a time nothing is guessed.", new(int32(60)), 0, ""},
+		"LongestTTL": {"A TTL of 68 years must not wrap.", new(int32(1<<31 - 1)), time.Hour, "TTL was not over"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, jobgc.Options{})
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "mine"}}
+			finish(at)(job)
+			job.Spec.TTLSecondsAfterFinished = tc.ttl
+			if tc.deleted != 0 {
+				job.DeletionTimestamp = new(metav1.NewTime(at.Add(tc.deleted)))
+			}
+			w.guard.OnDelete(job)
+			f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"})
+			require.Equal(t, jobgc.Finished, f.State)
+			assert.Contains(t, f.Hint, tc.want, tc.reason)
+			assert.Equal(t, tc.want == "", f.Hint == "")
+		})
+	}
+}
