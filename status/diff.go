@@ -120,7 +120,11 @@ func (d *diff) conditions(b []byte) ([]byte, bool, error) {
 // apply makes cur what the patch makes of old.
 func (d *diff) apply() {
 	n := d.names
-	if n.ObservedGeneration != absent {
+	switch {
+	case n.ObservedGeneration == absent:
+	case d.was.ObservedGeneration == d.is.ObservedGeneration:
+		d.cur.take(n.ObservedGeneration, d.old)
+	default:
 		d.cur.put(n.ObservedGeneration, d.is.ObservedGeneration)
 	}
 	for _, t := range [...]struct {

@@ -107,7 +107,11 @@ func (e entry) extras() map[string]any {
 	return extras
 }
 
+// bare returns the conditions alone; nil for none.
 func bare(list []entry) []metav1.Condition {
+	if len(list) == 0 {
+		return nil
+	}
 	conds := make([]metav1.Condition, len(list))
 	for i, e := range list {
 		conds[i] = e.Condition

@@ -3,7 +3,11 @@
 
 package status
 
-import "time"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Progress is what the contract needs to know of a phase; every kind keeps phases of its own. The zero value is Waiting.
 type Progress int8
@@ -33,23 +37,23 @@ type Facts struct {
 }
 
 // started is the time that f gives for startedAt; zero for none.
-func (f Facts) started(now time.Time) time.Time {
-	if f.Progress == Running && f.StartedAt.IsZero() {
-		return now
+func (f Facts) started(now time.Time) metav1.Time {
+	switch {
+	case f.Progress == Waiting:
+		return metav1.Time{}
+	case f.Progress == Running && f.StartedAt.IsZero():
+		return wholeSecond(now)
 	}
-	if f.Progress == Waiting {
-		return time.Time{}
-	}
-	return f.StartedAt
+	return wholeSecond(f.StartedAt)
 }
 
 // finished is the time that f gives for finishedAt; zero for none.
-func (f Facts) finished(now time.Time) time.Time {
-	if f.Progress != Done {
-		return time.Time{}
+func (f Facts) finished(now time.Time) metav1.Time {
+	switch {
+	case f.Progress != Done:
+		return metav1.Time{}
+	case f.FinishedAt.IsZero():
+		return wholeSecond(now)
 	}
-	if f.FinishedAt.IsZero() {
-		return now
-	}
-	return f.FinishedAt
+	return wholeSecond(f.FinishedAt)
 }

@@ -94,6 +94,10 @@ func (d *loose) conditions(name string) ([]entry, error) {
 }
 
 func (d *loose) setConditions(name string, list []entry) {
+	if len(list) == 0 {
+		delete(d.fields, name)
+		return
+	}
 	items := make([]any, len(list))
 	for i, e := range list {
 		items[i] = e.raw

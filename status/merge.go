@@ -23,7 +23,7 @@ var ErrOverlap = errors.New("status: another writer changed the same in another 
 // The order is that of theirs, then of ours. An empty result is nil. The lists may be nil, and are not changed.
 func MergeConditions(base, ours, theirs []metav1.Condition, owned ...string) ([]metav1.Condition, error) {
 	merged, err := mergeEntries("conditions", entries(base), entries(ours), entries(theirs), owned)
-	if err != nil || len(merged) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	return bare(merged), nil
@@ -94,74 +94,4 @@ func alike(a, b *entry) bool {
 		return a == b
 	}
 	return sameVerdict(a.Condition, b.Condition) && sameExtras(*a, *b)
-}
-
-// merge makes ours what it changed of base, applied onto theirs. It changes ours only if it returns no error.
-func (n Names) merge(base, ours, theirs document, owned []string) error {
-	n, err := n.resolve(ours)
-	if err != nil {
-		return err
-	}
-	names := append(append(base.names(), ours.names()...), theirs.names()...)
-	slices.Sort(names)
-	var take []string
-	for _, name := range slices.Compact(names) {
-		switch name {
-		case n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions:
-			continue
-		}
-		mine, err := differs(base, ours, name)
-		if err != nil {
-			return err
-		}
-		if !mine {
-			take = append(take, name)
-			continue
-		}
-		other, err := differs(base, theirs, name)
-		if err != nil {
-			return err
-		}
-		if !other {
-			continue
-		}
-		if other, err = differs(ours, theirs, name); err != nil {
-			return err
-		}
-		if other {
-			return fmt.Errorf("%w: status.%s", ErrOverlap, name)
-		}
-	}
-	var list []entry
-	if n.Conditions != absent && ours.has(n.Conditions) {
-		var lists [3][]entry
-		for i, d := range [...]document{base, ours, theirs} {
-			if lists[i], err = d.conditions(n.Conditions); err != nil {
-				return err
-			}
-		}
-		if list, err = mergeEntries("status."+n.Conditions, lists[0], lists[1], lists[2], owned); err != nil {
-			return err
-		}
-	}
-	for _, name := range take {
-		ours.take(name, theirs)
-	}
-	if n.Conditions != absent && ours.has(n.Conditions) {
-		ours.setConditions(n.Conditions, list)
-	}
-	return nil
-}
-
-// differs compares one field as the API server would store it.
-func differs(a, b document, name string) (bool, error) {
-	if a.same(b, name) {
-		return false, nil
-	}
-	x, err := a.json(name)
-	if err != nil {
-		return false, err
-	}
-	y, err := b.json(name)
-	return string(x) != string(y), err
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -102,6 +103,50 @@ func (n Names) read(d document) (s Stamp, err error) {
 	return s, err
 }
 
+// mask keeps the fields that the kind does not have as they were. n is resolved.
+func (n Names) mask(is *Stamp, was Stamp) {
+	if n.ObservedGeneration == absent {
+		is.ObservedGeneration = was.ObservedGeneration
+	}
+	if n.StartedAt == absent {
+		is.StartedAt = was.StartedAt
+	}
+	if n.FinishedAt == absent {
+		is.FinishedAt = was.FinishedAt
+	}
+}
+
+// dropped reports the first of the contract's fields that was sent and is not in kept, which is what the API server stored.
+func (n Names) dropped(sent, kept document) error {
+	n, err := n.resolve(sent)
+	if err != nil {
+		return err
+	}
+	want, err := n.read(sent)
+	if err != nil {
+		return err
+	}
+	got, err := n.read(kept)
+	if err != nil {
+		return err
+	}
+	for _, f := range [...]struct {
+		name    string
+		dropped bool
+	}{
+		{n.ObservedGeneration, want.ObservedGeneration != 0 && got.ObservedGeneration == 0},
+		{n.UpdatedAt, !want.UpdatedAt.IsZero() && got.UpdatedAt.IsZero()},
+		{n.StartedAt, !want.StartedAt.IsZero() && got.StartedAt.IsZero()},
+		{n.FinishedAt, !want.FinishedAt.IsZero() && got.FinishedAt.IsZero()},
+	} {
+		if f.dropped {
+			return fmt.Errorf("status: status.%s was not kept by the API server; declare it in the CRD's schema, "+
+				"or say in Names what it is called, or \"-\" for none", f.name)
+		}
+	}
+	return nil
+}
+
 // readInt reads what document.at returned.
 func readInt(path string, v any) (int64, error) {
 	switch v := v.(type) {
@@ -129,7 +174,7 @@ func readInt(path string, v any) (int64, error) {
 			return n, nil
 		}
 	}
-	return 0, fmt.Errorf("status: %s: want a whole number (int64), got %s", path, describe(v))
+	return 0, wrongType(path, v, "an int64 or *int64", "a whole number")
 }
 
 // readTime reads what document.at returned; nil for a time that is not set.
@@ -146,15 +191,18 @@ func readTime(path string, v any) (*metav1.Time, error) {
 			return new(metav1.NewTime(t)), nil
 		}
 	}
-	return nil, fmt.Errorf("status: %s: want a time (*metav1.Time, or RFC 3339 text), got %s", path, describe(v))
+	return nil, wrongType(path, v, "a metav1.Time or *metav1.Time", "a time such as 2006-01-02T15:04:05Z")
 }
 
-// describe tells the type, and of text its beginning.
-func describe(v any) string {
+// wrongType says what is wanted of a field of a struct, or of a value in a map, and what is there; of text its beginning.
+func wrongType(path string, v any, field, value string) error {
 	if s, ok := v.(string); ok {
-		return fmt.Sprintf("%.40q", s)
+		return fmt.Errorf("status: %s: want %s, got %.40q", path, value, s)
 	}
-	return strings.TrimPrefix(fmt.Sprintf("%T", v), "*")
+	if t := reflect.TypeOf(v); t.Kind() == reflect.Pointer {
+		return fmt.Errorf("status: %s: want %s, got %s", path, field, t.Elem())
+	}
+	return fmt.Errorf("status: %s: want %s, got %T %v", path, value, v, v)
 }
 
 // Stamp reads the contract's fields of o, as [Check] takes them. A status that is nil or absent has the zero Stamp. An

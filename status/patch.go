@@ -64,11 +64,11 @@ func (n Names) patch(old, cur document, c change) ([]byte, error) {
 		return nil, err
 	}
 	is := was
-	changed, err := is.Observe(c.Facts, c.generation, c.now)
-	if err != nil {
+	if _, err := is.Observe(c.Facts, c.generation, c.now); err != nil {
 		return nil, err
 	}
-	changed = changed || n.UpdatedAt != absent && c.beat(was)
+	n.mask(&is, was)
+	changed := is != was || n.UpdatedAt != absent && c.beat(was)
 	if !changed && cur.equal(old) {
 		return nil, nil
 	}
@@ -95,5 +95,5 @@ func (c change) beat(was Stamp) bool {
 	if c.heartbeat <= 0 || c.Progress == Done {
 		return false
 	}
-	return was.UpdatedAt.IsZero() || c.now.Sub(was.UpdatedAt.Time).Abs() >= c.heartbeat
+	return was.UpdatedAt.IsZero() || c.now.Truncate(time.Second).Sub(was.UpdatedAt.Time).Abs() >= c.heartbeat
 }

@@ -51,5 +51,12 @@ func Rules(n Names) []Rule {
 	return rules
 }
 
-// celName escapes a property as the API server does for CEL (structural-schema names in apiserver's cel package).
-func celName(name string) string { return name }
+// celName escapes a property as the API server does (k8s.io/apiserver/pkg/cel, escaping.go), or returns it as it is.
+func celName(name string) string {
+	switch name {
+	case "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
+		"let", "loop", "package", "namespace", "return", "var", "void", "while":
+		return "__" + name + "__"
+	}
+	return strings.NewReplacer("__", "__underscores__", "-", "__dash__", "/", "__slash__").Replace(name)
+}

@@ -27,8 +27,8 @@ func (n Names) settle(old, cur document, c change) (list []entry, settled bool, 
 		if list[i], err = settleEntry(e, was, c); err != nil {
 			return nil, false, fmt.Errorf("status: status.%s[%d].%w", n.Conditions, i, err)
 		}
-		if at := indexOf(list[:i], e.Type); at >= 0 && e.bad == nil && !contains(was, e) {
-			return nil, false, fmt.Errorf("status: status.%s[%d].type: %q is at %d already", n.Conditions, i, e.Type, at)
+		if k := count(list[:i+1], e.Type); k > 1 && k > count(was, e.Type) {
+			return nil, false, fmt.Errorf("status: status.%s[%d].type: %q is there already", n.Conditions, i, e.Type)
 		}
 	}
 	// The order of the stored list stays, so that a list which is built anew each time is no change.
@@ -37,8 +37,8 @@ func (n Names) settle(old, cur document, c change) (list []entry, settled bool, 
 }
 
 func settleEntry(e entry, was []entry, c change) (entry, error) {
-	if contains(was, e) {
-		return e, nil
+	if i := slices.IndexFunc(was, func(o entry) bool { return sameEntry(o, e) }); i >= 0 {
+		return was[i], nil // in its own spelling of the time
 	}
 	if e.bad != nil {
 		return e, e.bad
@@ -64,8 +64,14 @@ func settleEntry(e entry, was []entry, c change) (entry, error) {
 	return e, nil
 }
 
-func contains(list []entry, e entry) bool {
-	return slices.ContainsFunc(list, func(o entry) bool { return sameEntry(o, e) })
+// count returns how many conditions of a type there are. A list without keys can hold several; they are let through.
+func count(list []entry, typ string) (n int) {
+	for _, e := range list {
+		if e.bad == nil && e.Type == typ {
+			n++
+		}
+	}
+	return n
 }
 
 // indexOf returns the first condition of a type, or -1.

@@ -74,21 +74,25 @@ func (s *Stamp) Observe(f Facts, generation int64, now time.Time) (changed bool,
 	case generation < 0:
 		return false, fmt.Errorf("status: generation %d is negative", generation)
 	case generation < s.ObservedGeneration:
-		return false, fmt.Errorf("%w: %d is stored, this reconcile acted on %d", ErrSuperseded, s.ObservedGeneration, generation)
+		return false, superseded(s.ObservedGeneration, generation)
 	}
 	if generation > s.ObservedGeneration {
 		s.ObservedGeneration, changed = generation, true
 	}
 	if at := f.started(now); s.StartedAt.IsZero() && !at.IsZero() && (s.FinishedAt.IsZero() || !at.After(s.FinishedAt.Time)) {
-		s.StartedAt, changed = new(wholeSecond(at)), true
+		s.StartedAt, changed = &at, true
 	}
 	if at := f.finished(now); s.FinishedAt.IsZero() && !at.IsZero() {
-		if !s.StartedAt.IsZero() && at.Before(s.StartedAt.Time) {
-			at = s.StartedAt.Time
+		if !s.StartedAt.IsZero() && at.Before(s.StartedAt) {
+			at = wholeSecond(s.StartedAt.Time)
 		}
-		s.FinishedAt, changed = new(wholeSecond(at)), true
+		s.FinishedAt, changed = &at, true
 	}
 	return changed, nil
+}
+
+func superseded(stored, generation int64) error {
+	return fmt.Errorf("%w: %d is stored, and this reconcile acted on %d", ErrSuperseded, stored, generation)
 }
 
 // wholeSecond cuts t as the API server does when it stores a metav1.Time.

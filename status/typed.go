@@ -49,7 +49,7 @@ func readTyped(o Object, role string) (document, error) {
 	}
 	d := &typed{self: v.Addr(), fields: make([]typedField, 0, v.NumField()+4)}
 	d.collect(v, 0)
-	d.settle()
+	d.distinct()
 	return d, nil
 }
 
@@ -104,9 +104,9 @@ func (d *typed) collect(v reflect.Value, depth int) {
 	}
 }
 
-// settle sorts the fields, and where names meet keeps the one that encoding/json keeps: the least embedded, of several
+// distinct sorts the fields, and where names meet keeps the one that encoding/json keeps: the least embedded, of several
 // such the tagged one, else none.
-func (d *typed) settle() {
+func (d *typed) distinct() {
 	rank := func(f typedField) int {
 		if f.tagged {
 			return 2 * f.depth
@@ -233,8 +233,14 @@ func (d *typed) take(name string, other document) {
 		return
 	}
 	f.value.Set(g.value)
-	if t, ok := f.value.Addr().Interface().(**metav1.Time); ok {
-		*t = (*t).DeepCopy() // what is restored from before must not lead back into the informer's copy
+	// What is restored from before must not lead back into the informer's copy.
+	switch p := f.value.Addr().Interface().(type) {
+	case **metav1.Time:
+		*p = (*p).DeepCopy()
+	case **int64:
+		if *p != nil {
+			*p = new(**p)
+		}
 	}
 }
 

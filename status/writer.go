@@ -4,191 +4,89 @@
 package status
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ErrReplaced says that the object was deleted and another one of the same name created. Nothing was written on that one.
-var ErrReplaced = errors.New("status: the object is another one of the same name")
-
-// Client is the Patch method of a client of one kind, in one namespace: client-go's generated and dynamic clients have it.
-// Commit calls it for the status subresource.
+// Client is the Patch method of a client for one kind, in one namespace. The typed and the dynamic clients of client-go
+// have it as they are; a client of controller-runtime gets it by a method of three lines (see the example of Client).
+//
+// [Writer.Commit] calls it for the status subresource; after a conflict with the empty patch, which writes nothing and
+// returns the object as it is stored; and after a 404 with the empty patch for the object itself, to tell an object that
+// is gone from a kind without that subresource.
 type Client[T any] interface {
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
 }
 
-// Result is what Commit did. It is bounded, to serve as a metric's label.
+// Result is what Commit did. The set is closed, so that it can serve as a metric's label. Beside an error it is empty, unless a
+// write succeeded that the API server did not keep whole.
 type Result string
 
-// The results of a Commit that did not fail.
+// The results of a Commit.
 const (
 	// Unchanged: there was nothing to write.
 	Unchanged Result = "unchanged"
-	// Written: one request wrote it all.
+	// Written: one request wrote everything.
 	Written Result = "written"
-	// Merged: somebody else had written meanwhile; both changes are now stored.
+	// Merged: somebody else had written meanwhile, and what both wrote is now stored.
 	Merged Result = "merged"
-	// Gone: the object no longer exists; nothing was written.
+	// Gone: the object no longer exists, and nothing was written.
 	Gone Result = "gone"
 )
 
-// Writer writes the status of one kind. The zero Writer is ready to use; it holds settings only, so it may be copied,
-// and shared by goroutines.
+// Writer writes the status of one kind. The zero Writer is ready to use. It holds settings and no state, so it may be
+// copied, and shared by goroutines.
 type Writer[T Object] struct {
 	// Names says what the kind calls the contract's fields. Zero means the names of [Stamp].
 	Names Names
-	// Owned lists the condition types that only this controller writes: after a conflict its own count. Zero means none:
-	// a condition that both sides changed differently is an [ErrOverlap].
+	// Owned lists the condition types that only this controller writes: its own count after a conflict, see
+	// [MergeConditions], and [Writer.SetConditions] sets them all. Empty means none.
 	Owned []string
-	// FieldManager is the name in managedFields. Empty means that the API server takes it from the user agent.
+	// FieldManager is the name to leave in managedFields. Empty means that the API server makes one of the user agent.
 	FieldManager string
-	// Heartbeat is how old updatedAt may get on an object that is not Done and does not change; then it is written anew. It
-	// takes a reconcile to notice. Zero means never: an idle object causes no writes.
+	// Heartbeat refreshes updatedAt of an object that is not [Done], once it is that old and there is nothing else to
+	// write, so that a silent updatedAt means a stuck controller. It takes a reconcile to notice, and counts whole
+	// seconds. Zero means never: an idle object causes no writes.
 	Heartbeat time.Duration
-	// Retries is how often a write that met a conflict is merged and tried again. Zero means 4; negative means never.
+	// Retries is how often a write that met a conflict is merged and tried again. Zero means 4, negative means never: the
+	// conflict is returned, for the caller to reconcile again.
 	Retries int
-	// OnCommit is told of every Commit that came to the point of comparing: its [Result], or superseded, replaced, overlap, conflict or error if it
-	// failed, and how long it took. It must be safe to call from the goroutines that call Commit. Nil means nobody is.
+	// OnCommit is told of every Commit how long it took and its [Result]; of one that failed superseded, replaced, overlap,
+	// conflict or error. It is called by the goroutine that commits. Nil means that nobody is told.
 	OnCommit func(result string, took time.Duration)
 
 	_ struct{}
 }
 
-// Commit is [Patch], sent: see there for before, after and f.
-func (w Writer[T]) Commit(ctx context.Context, c Client[T], before, after T, f Facts) (Result, error) {
-	start := time.Now()
-	result, err := w.commit(ctx, c, before, after, f, start)
-	if w.OnCommit != nil {
-		w.OnCommit(label(result, err), time.Since(start))
-	}
-	return result, err
-}
-
-func (w Writer[T]) commit(ctx context.Context, c Client[T], before, after T, f Facts, now time.Time) (Result, error) {
-	if c == nil {
-		return "", errors.New("status: the client is nil")
-	}
-	old, cur, err := open(before, after)
-	if err != nil {
-		return "", err
-	}
-	ch := change{Facts: f, now: now, version: before.GetResourceVersion(), generation: before.GetGeneration(), heartbeat: w.Heartbeat}
-	name, uid, result := before.GetName(), before.GetUID(), Written
-	for retries := cmp.Or(w.Retries, 4); ; retries-- {
-		body, err := w.Names.patch(old, cur, ch)
-		if err != nil {
-			return "", err
-		}
-		if body == nil {
-			after.SetResourceVersion(ch.version)
-			return Unchanged, nil
-		}
-		reply, err := c.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: w.FieldManager}, "status")
-		switch {
-		case err == nil:
-			if !isNil(reply) && reply.GetResourceVersion() != "" {
-				after.SetResourceVersion(reply.GetResourceVersion())
-			}
-			return result, nil
-		case apierrors.IsNotFound(err):
-			return w.gone(ctx, c, before, err)
-		case !apierrors.IsConflict(err) || retries <= 0 || ctx.Err() != nil:
-			return "", fmt.Errorf("status: writing %s: %w", name, err)
-		}
-		live, err := c.Patch(ctx, name, types.MergePatchType, []byte("{}"), metav1.PatchOptions{FieldManager: w.FieldManager}, "status")
-		switch {
-		case apierrors.IsNotFound(err):
-			return Gone, nil
-		case err != nil:
-			return "", fmt.Errorf("status: reading %s after a conflict: %w", name, err)
-		case isNil(live):
-			return "", fmt.Errorf("status: reading %s after a conflict: the client returned nil", name)
-		case live.GetUID() != uid:
-			return "", fmt.Errorf("%w: %s has uid %s, and was read with %s", ErrReplaced, name, live.GetUID(), uid)
-		}
-		theirs, err := read(live, "live")
-		if err != nil {
-			return "", err
-		}
-		if err := w.Names.merge(old, cur, theirs, w.Owned); err != nil {
-			return "", err
-		}
-		old, ch.version, result = theirs, live.GetResourceVersion(), Merged
-	}
-}
-
-// gone tells an object that no longer exists from a kind that has no status subresource: both are 404, and for a custom
-// resource word for word the same. A patch of nothing, without the subresource, finds out.
-func (w Writer[T]) gone(ctx context.Context, c Client[T], before T, err error) (Result, error) {
-	live, probe := c.Patch(ctx, before.GetName(), types.MergePatchType, []byte("{}"), metav1.PatchOptions{FieldManager: w.FieldManager})
-	if probe != nil || isNil(live) || live.GetUID() != before.GetUID() {
-		return Gone, nil
-	}
-	return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), err)
-}
-
-// label is what OnCommit is told.
-func label(result Result, err error) string {
-	switch {
-	case err == nil:
-		return string(result)
-	case errors.Is(err, ErrSuperseded):
-		return "superseded"
-	case errors.Is(err, ErrReplaced):
-		return "replaced"
-	case errors.Is(err, ErrOverlap):
-		return "overlap"
-	case apierrors.IsConflict(err):
-		return "conflict"
-	}
-	return "error"
-}
-
-// SetConditions makes group the conditions of the types that the Writer owns, all at once, and reports whether anything
-// changed. Each is set as by [SetCondition]; owned types that are not in group are removed, so that recovery needs no list
-// of what may have failed before:
+// SetConditions makes group the conditions of all types that the Writer owns, at once, and reports whether that changed
+// anything. Each is set as [SetCondition] does, and an owned type that is not in group is removed. So recovery needs no
+// list of what may have failed before:
 //
-//	w.SetConditions(&run.Status.Conditions, now, ready) // and InvalidSpec, Unreachable, Stalled are gone
+//	w.SetConditions(&run.Status.Conditions, now, ready) // InvalidSpec, Unreachable and the like are gone
 //
-// Conditions of other types stay, in group or not. A removed condition means that it is not so, as kstatus has it for
-// Reconciling and Stalled; to keep one as False, put it into group. One that was computed from a newer generation than all of
-// group stays. Of a type that is twice in group the last counts. A nil conds is left alone.
+// A removed condition says that it is not so, as kstatus has it for Reconciling and Stalled; to keep it as False, put it
+// into group. A condition computed from a newer generation than all of group stays, and so do those of types that are not
+// owned. Of a type that is twice in group the last one counts. A nil conds is left alone.
 func (w Writer[T]) SetConditions(conds *[]metav1.Condition, now time.Time, group ...metav1.Condition) (changed bool) {
 	if conds == nil {
 		return false
 	}
 	var newest int64
-	last := func(typ string) int {
-		for i := len(group) - 1; i >= 0; i-- {
-			if group[i].Type == typ {
-				return i
-			}
-		}
-		return -1
-	}
 	for i, c := range group {
 		newest = max(newest, c.ObservedGeneration)
-		if last(c.Type) == i {
-			changed = SetCondition(conds, c, now) || changed
-		}
-	}
-	kept := (*conds)[:0]
-	for _, c := range *conds {
-		if slices.Contains(w.Owned, c.Type) && last(c.Type) < 0 && (newest == 0 || c.ObservedGeneration <= newest) {
+		if find(group[i+1:], c.Type) == nil && SetCondition(conds, c, now) {
 			changed = true
-			continue
 		}
-		kept = append(kept, c)
 	}
-	clear((*conds)[len(kept):])
+	kept := slices.DeleteFunc(*conds, func(c metav1.Condition) bool {
+		outdated := newest == 0 || c.ObservedGeneration <= newest
+		return outdated && slices.Contains(w.Owned, c.Type) && find(group, c.Type) == nil
+	})
+	changed = changed || len(kept) < len(*conds)
 	*conds = kept
 	return changed
 }

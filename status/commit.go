@@ -1,0 +1,162 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ErrReplaced says that the object was deleted and another one created under its name. Nothing was written on that one.
+var ErrReplaced = errors.New("status: the object is another one of the same name")
+
+// defaultRetries is how many conflicts in a row a Commit gets over.
+const defaultRetries = 4
+
+// Commit is [Patch], sent: see there for before, after and f. It sends one request, or none if there is nothing to write.
+//
+// If somebody else wrote since before was read, Commit merges and tries again, up to Retries times: conditions by
+// [MergeConditions], fields of the status that only one side changed, and the stored startedAt and finishedAt stay. It
+// never makes an old verdict a newer one, but returns, having written nothing,
+//
+//   - [ErrSuperseded] if the stored status is of a newer generation,
+//   - [ErrReplaced] if the object is another one of the same name,
+//   - [ErrOverlap] if both sides changed the same field or a condition that is not owned,
+//   - the API server's conflict if it is met once more than Retries.
+//
+// For each of these and for any other error of the API, which is wrapped, reconcile again from what is stored then.
+//
+// On success after has the resourceVersion and, if merged, the status that are stored; its spec and generation stay those
+// that were read. To commit again in the same reconcile, take a DeepCopy of after as the next before. After an error,
+// discard after. An object that no longer exists is [Gone], which is no error. A field of the contract that the API
+// server did not keep is one, beside the Result: the CRD's schema does not declare it.
+//
+// A ctx that is done ends the requests and the retries. Commit may be called by many goroutines, for different copies.
+func (w Writer[T]) Commit(ctx context.Context, c Client[T], before, after T, f Facts) (Result, error) {
+	start := time.Now()
+	result, err := w.commit(ctx, c, before, after, f, start)
+	if w.OnCommit != nil {
+		w.OnCommit(label(result, err), time.Since(start))
+	}
+	return result, err
+}
+
+func (w Writer[T]) commit(ctx context.Context, c Client[T], before, after T, f Facts, now time.Time) (Result, error) {
+	if c == nil {
+		return "", errors.New("status: the client is nil")
+	}
+	old, cur, err := open(before, after)
+	if err != nil {
+		return "", err
+	}
+	result := Written
+	ch := change{
+		Facts:      f,
+		now:        now,
+		version:    before.GetResourceVersion(),
+		generation: before.GetGeneration(),
+		heartbeat:  w.Heartbeat,
+	}
+	for retries := cmp.Or(w.Retries, defaultRetries); ; retries-- {
+		patch, err := w.Names.patch(old, cur, ch)
+		if err != nil {
+			return "", err
+		}
+		if patch == nil {
+			after.SetResourceVersion(ch.version)
+			return Unchanged, nil
+		}
+		reply, err := w.send(ctx, c, before, patch, "status")
+		switch {
+		case err == nil:
+			return result, w.accept(after, reply, cur)
+		case apierrors.IsNotFound(err):
+			return w.gone(ctx, c, before, err)
+		case !apierrors.IsConflict(err) || retries <= 0 || ctx.Err() != nil:
+			return "", fmt.Errorf("status: patching %s: %w", before.GetName(), err)
+		}
+		// What follows is as if before had been read now: only the generation that this reconcile acted on stays.
+		live, err := w.send(ctx, c, before, nothing(), "status")
+		if apierrors.IsNotFound(err) {
+			return Gone, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("status: reading %s after a conflict: %w", before.GetName(), err)
+		}
+		theirs, err := sameObject(before, live)
+		if err != nil {
+			return "", err
+		}
+		if err := w.Names.merge(old, cur, theirs, ch.generation, w.Owned); err != nil {
+			return "", err
+		}
+		old, ch.version, result = theirs, live.GetResourceVersion(), Merged
+	}
+}
+
+func (w Writer[T]) send(ctx context.Context, c Client[T], o Object, patch []byte, subresources ...string) (T, error) {
+	return c.Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: w.FieldManager}, subresources...)
+}
+
+// nothing is the patch that changes nothing. The API server answers it with the stored object and does not write.
+func nothing() []byte { return []byte("{}") }
+
+// sameObject returns the status of live, if that is still the object that was read.
+func sameObject(before, live Object) (document, error) {
+	if isNil(live) {
+		return nil, fmt.Errorf("status: reading %s after a conflict: the client returned nil", before.GetName())
+	}
+	if live.GetUID() != before.GetUID() {
+		return nil, fmt.Errorf("%w: %s now has uid %q, and was read with %q", ErrReplaced, before.GetName(), live.GetUID(), before.GetUID())
+	}
+	return read(live, "live")
+}
+
+// accept takes the new version over, and reports what the API server did not keep. A reply without a version is not one
+// of an API server, and is not looked at.
+func (w Writer[T]) accept(after, reply T, sent document) error {
+	if isNil(reply) || reply.GetResourceVersion() == "" {
+		return nil
+	}
+	after.SetResourceVersion(reply.GetResourceVersion())
+	kept, err := read(reply, "reply")
+	if err != nil {
+		return err
+	}
+	return w.Names.dropped(sent, kept)
+}
+
+// gone tells an object that no longer exists from a kind that has no status subresource: the API server answers 404 to both,
+// for custom resources in the same words. If the object itself cannot be patched for want of a permission, it counts as gone.
+func (w Writer[T]) gone(ctx context.Context, c Client[T], before T, err error) (Result, error) {
+	live, failed := w.send(ctx, c, before, nothing())
+	if failed != nil || isNil(live) || live.GetUID() != before.GetUID() {
+		return Gone, nil
+	}
+	return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), err)
+}
+
+// label is what OnCommit is told.
+func label(result Result, err error) string {
+	switch {
+	case err == nil:
+		return string(result)
+	case errors.Is(err, ErrSuperseded):
+		return "superseded"
+	case errors.Is(err, ErrReplaced):
+		return "replaced"
+	case errors.Is(err, ErrOverlap):
+		return "overlap"
+	case apierrors.IsConflict(err):
+		return "conflict"
+	}
+	return "error"
+}

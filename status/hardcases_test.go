@@ -1,0 +1,433 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// The hard cases: each is a way in which controllers have lost or falsified a status.
+
+var (
+	running = status.Facts{Progress: status.Running}
+	done    = status.Facts{Progress: status.Done}
+)
+
+func cond(typ string, s metav1.ConditionStatus, reason string) metav1.Condition {
+	return metav1.Condition{Type: typ, Status: s, Reason: reason}
+}
+
+// start stores an object that has been reconciled once.
+func start(t *testing.T) (*server, *Run) {
+	t.Helper()
+	s := newServer()
+	s.create("a")
+	before := get[Run](t, s, "a")
+	after := before.DeepCopy()
+	after.Status.Phase = "Pending"
+	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionFalse, "Pending"), noon)
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, status.Facts{})
+	require.NoError(t, err)
+	s.sent()
+	return s, get[Run](t, s, "a")
+}
+
+func TestSpecChangedMidReconcile(t *testing.T) {
+	s, before := start(t)
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Running"), noon)
+	s.respec("a", "new")
+
+	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Merged, result)
+
+	stored := get[Run](t, s, "a")
+	assert.EqualValues(t, 2, stored.Generation)
+	assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "the new spec was not reconciled")
+	assert.EqualValues(t, 1, stored.Status.Conditions[0].ObservedGeneration, "nor does a condition claim it")
+	assert.EqualValues(t, 1, after.Generation, "the generation that was read stays")
+	assert.Empty(t, after.Spec.Image, "and so does the spec")
+	assert.Equal(t, stored.ResourceVersion, after.ResourceVersion)
+
+	// The reconcile of the new spec then claims it.
+	again := stored.DeepCopy()
+	result, err = status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, stored, again, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Written, result)
+	assert.EqualValues(t, 2, get[Run](t, s, "a").Status.ObservedGeneration)
+}
+
+func TestObjectRecreatedMidReconcile(t *testing.T) {
+	s, before := start(t)
+	after := before.DeepCopy()
+	after.Status.Phase = "Succeeded"
+	s.delete("a")
+	s.create("a")
+	writes := s.writes
+
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, done)
+	require.ErrorIs(t, err, status.ErrReplaced)
+	assert.Equal(t, writes, s.writes)
+	assert.Empty(t, get[Run](t, s, "a").Status, "the new object has nothing of the old one")
+}
+
+func TestStaleCacheReadThenWrite(t *testing.T) {
+	w := status.Writer[*Run]{}
+	t.Run("OfAnOlderGeneration", func(t *testing.T) {
+		s, stale := start(t)
+		s.respec("a", "new")
+		fresh := get[Run](t, s, "a")
+		after := fresh.DeepCopy()
+		after.Status.Phase = "Running"
+		_, err := w.Commit(t.Context(), client[Run]{s}, fresh, after, running)
+		require.NoError(t, err)
+		writes := s.writes
+
+		late := stale.DeepCopy()
+		late.Status.Phase = "Failed"
+		_, err = w.Commit(t.Context(), client[Run]{s}, stale, late, done)
+		require.ErrorIs(t, err, status.ErrSuperseded)
+		assert.Equal(t, writes, s.writes)
+	})
+	t.Run("OfTheSameGeneration", func(t *testing.T) {
+		s, stale := start(t)
+		s.restatus("a", `{"phase":"Succeeded","finishedAt":"2025-06-01T12:00:00Z"}`)
+		writes := s.writes
+
+		late := stale.DeepCopy()
+		late.Status.Phase = "Running"
+		_, err := w.Commit(t.Context(), client[Run]{s}, stale, late, running)
+		require.ErrorIs(t, err, status.ErrOverlap, "a finished run must not run again by an old view")
+		assert.ErrorContains(t, err, "status.phase")
+		assert.Equal(t, writes, s.writes)
+	})
+	t.Run("TheSameVerdictTwice", func(t *testing.T) {
+		s, stale := start(t)
+		for i, want := range []status.Result{status.Written, status.Unchanged} {
+			after := stale.DeepCopy()
+			after.Status.Phase = "Running"
+			result, err := w.Commit(t.Context(), client[Run]{s}, stale, after, running)
+			require.NoError(t, err)
+			assert.Equal(t, want, result, "write %d", i)
+			assert.Equal(t, get[Run](t, s, "a").ResourceVersion, after.ResourceVersion)
+		}
+	})
+}
+
+func TestTwoControllersOwnDifferentConditions(t *testing.T) {
+	s, before := start(t)
+	mine := before.DeepCopy()
+	status.SetCondition(&mine.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Running"), noon)
+
+	theirs := before.DeepCopy()
+	theirs.Status.Runtime = map[string]string{"node": "n1"}
+	status.SetCondition(&theirs.Status.Conditions, cond("Scheduled", metav1.ConditionTrue, "Bound"), noon)
+	_, err := status.Writer[*Run]{Owned: []string{"Scheduled"}}.Commit(t.Context(), client[Run]{s}, before, theirs, status.Facts{})
+	require.NoError(t, err)
+
+	result, err := status.Writer[*Run]{Owned: []string{"Ready"}}.Commit(t.Context(), client[Run]{s}, before, mine, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Merged, result)
+	stored := get[Run](t, s, "a")
+	require.Len(t, stored.Status.Conditions, 2)
+	assert.Equal(t, metav1.ConditionTrue, stored.Status.Conditions[0].Status)
+	assert.Equal(t, "Bound", stored.Status.Conditions[1].Reason)
+	assert.Equal(t, stored.Status, mine.Status, "after holds what is stored, so that it can be the next before")
+}
+
+func TestStoredStatusOfANewerGeneration(t *testing.T) {
+	s, before := start(t)
+	s.restatus("a", `{"observedGeneration":7}`)
+	before = get[Run](t, s, "a")
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	require.ErrorIs(t, err, status.ErrSuperseded)
+	assert.ErrorContains(t, err, "7 is stored")
+	assert.Zero(t, s.sent(), "not even asked")
+}
+
+func TestConflictStorm(t *testing.T) {
+	s, before := start(t)
+	storm := func(conflicts int) {
+		s.before = func(name string, data []byte) {
+			if string(data) != "{}" && conflicts > 0 {
+				conflicts--
+				s.restatus(name, `{"runtimeRef":{"beat":"`+strings.Repeat("x", conflicts+1)+`"}}`)
+			}
+		}
+	}
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	storm(3)
+	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Merged, result)
+	assert.Equal(t, 7, s.sent(), "three times a conflict and a read, then the write")
+	stored := get[Run](t, s, "a")
+	assert.Equal(t, "Running", stored.Status.Phase)
+	assert.Equal(t, map[string]string{"beat": "x"}, stored.Status.Runtime, "the other writer's last word")
+
+	cases := map[string]struct {
+		reason   string
+		retries  int
+		requests int
+	}{
+		"Default": {"Four conflicts are got over, the fifth is returned.", 0, 9},
+		"One":     {"One retry means two writes.", 1, 3},
+		"Never":   {"A negative number leaves the conflict to the caller.", -1, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			after := stored.DeepCopy()
+			after.Status.Phase = "Stopping"
+			storm(100)
+			s.sent()
+			_, err := status.Writer[*Run]{Retries: tc.retries}.Commit(t.Context(), client[Run]{s}, stored, after, running)
+			require.Error(t, err)
+			assert.True(t, apierrors.IsConflict(err), "a caller can tell that it is a conflict")
+			assert.Equal(t, tc.requests, s.sent(), tc.reason)
+		})
+	}
+}
+
+func TestDoneBeforeRunning(t *testing.T) {
+	var s status.Stamp
+	changed, err := s.Observe(done, 1, noon)
+	require.NoError(t, err)
+	assert.True(t, changed)
+	assert.Nil(t, s.StartedAt, "a run of no length is not invented")
+	assert.Equal(t, at(0), s.FinishedAt)
+
+	var known status.Stamp
+	_, err = known.Observe(status.Facts{Progress: status.Done, StartedAt: noon.Add(-time.Minute)}, 1, noon)
+	require.NoError(t, err)
+	assert.Equal(t, at(-time.Minute), known.StartedAt, "but what a Job tells is taken")
+
+	_, err = s.Observe(running, 1, noon.Add(time.Minute))
+	require.NoError(t, err)
+	assert.Nil(t, s.StartedAt, "a start after the end is none")
+}
+
+func TestRunningAgainAfterDone(t *testing.T) {
+	s, before := start(t)
+	for i, f := range []status.Facts{running, done, running, done} {
+		before = get[Run](t, s, "a")
+		after := before.DeepCopy()
+		after.Status.Phase = []string{"Running", "Failed", "Running", "Succeeded"}[i]
+		_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, f)
+		require.NoError(t, err)
+		stored := get[Run](t, s, "a")
+		assert.Empty(t, status.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
+		assert.Equal(t, i >= 1, stored.Status.FinishedAt != nil)
+	}
+}
+
+func TestClockGoingBack(t *testing.T) {
+	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}}
+	before.Status.Stamp = status.Stamp{ObservedGeneration: 1, UpdatedAt: at(time.Hour), StartedAt: at(time.Hour)}
+	after := before.DeepCopy()
+	after.Status.Phase = "Succeeded"
+	patch, err := status.Patch(before, after, done, noon)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{
+		"phase":"Succeeded","finishedAt":"2025-06-01T13:00:00Z","updatedAt":"2025-06-01T12:00:00Z"}}`, string(patch),
+		"the end is not before the start; updatedAt is the writer's own clock")
+	assert.Empty(t, status.Check(before.Status.Stamp, after.Status.Stamp, 1))
+}
+
+func TestAPIServerDownDuringCommit(t *testing.T) {
+	s, before := start(t)
+	down := errors.New("connection refused")
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	kept := before.DeepCopy()
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), patchFunc(func([]byte, ...string) (*Run, error) { return nil, down }), before, after, running)
+	require.ErrorIs(t, err, down)
+	assert.Equal(t, kept, before, "what was read is as it was")
+
+	// Down when the conflict is to be resolved.
+	s.respec("a", "new")
+	s.before = func(_ string, data []byte) {
+		if string(data) == "{}" {
+			s.before = nil
+			s.delete("nothing")
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.before = func(_ string, data []byte) {
+		if string(data) == "{}" {
+			cancel()
+		}
+	}
+	after = before.DeepCopy()
+	after.Status.Phase = "Running"
+	_, err = status.Writer[*Run]{}.Commit(ctx, client[Run]{s}, before, after, running)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, kept, before)
+	s.before = nil
+
+	// Nothing is lost: the next reconcile writes it.
+	before = get[Run](t, s, "a")
+	after = before.DeepCopy()
+	after.Status.Phase = "Running"
+	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Written, result)
+}
+
+func TestStatusSubresourceAbsent(t *testing.T) {
+	s, before := start(t)
+	s.noStatus = true
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	require.ErrorContains(t, err, "no status subresource")
+	assert.True(t, apierrors.IsNotFound(err))
+}
+
+func TestWrittenByATypeScriptClient(t *testing.T) {
+	s, _ := start(t)
+	s.restatus("a", `{"startedAt":"2025-06-01T11:59:00.123Z","updatedAt":"2025-06-01T11:59:00.999Z","cursor":{"page":9007199254740993},
+		"conditions":[
+		  {"type":"Ready","status":"True","reason":"Running","message":"","lastTransitionTime":"2025-06-01T11:59:00.123Z","severity":"Info"},
+		  {"type":"Other","status":"True","lastTransitionTime":"2025-06-01T11:59:00.123Z","link":"https://example.com/a?b=1&c=2"}]}`)
+	w := status.Writer[*unstructured.Unstructured]{}
+	before := get[unstructured.Unstructured](t, s, "a")
+
+	// The same again, in whole seconds: no change.
+	after := before.DeepCopy()
+	conds := after.Object["status"].(map[string]any)["conditions"].([]any)
+	conds[0].(map[string]any)["lastTransitionTime"] = "2025-06-01T11:59:00Z"
+	after.Object["status"].(map[string]any)["startedAt"] = "2025-06-01T11:59:00Z"
+	result, err := w.Commit(t.Context(), client[unstructured.Unstructured]{s}, before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Unchanged, result)
+	assert.Zero(t, s.sent())
+	assert.Equal(t, before.Object, after.Object, "and after is what is stored")
+
+	// A change of one condition keeps what it does not know.
+	after = before.DeepCopy()
+	conds = after.Object["status"].(map[string]any)["conditions"].([]any)
+	conds[0].(map[string]any)["status"] = "False"
+	conds[0].(map[string]any)["reason"] = "Lost"
+	result, err = w.Commit(t.Context(), client[unstructured.Unstructured]{s}, before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Written, result)
+	stored := get[unstructured.Unstructured](t, s, "a").Object["status"].(map[string]any)
+	assert.Equal(t, "2025-06-01T11:59:00.123Z", stored["startedAt"])
+	assert.Equal(t, map[string]any{"page": int64(9007199254740993)}, before.Object["status"].(map[string]any)["cursor"])
+	ready, other := stored["conditions"].([]any)[0].(map[string]any), stored["conditions"].([]any)[1].(map[string]any)
+	assert.Equal(t, "Info", ready["severity"])
+	assert.Equal(t, "Lost", ready["reason"])
+	assert.NotEqual(t, "2025-06-01T11:59:00.123Z", ready["lastTransitionTime"], "the transition is now")
+	assert.Equal(t, before.Object["status"].(map[string]any)["conditions"].([]any)[1], any(other), "what another program wrote goes through as it is")
+
+	// A typed client reads it too, and sees no change.
+	typed := get[Run](t, s, "a")
+	s.sent()
+	result, err = status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, typed, typed.DeepCopy(), running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Unchanged, result)
+	assert.Zero(t, s.sent())
+}
+
+func TestZeroGeneration(t *testing.T) {
+	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}}
+	after := before.DeepCopy()
+	patch, err := status.Patch(before, after, status.Facts{}, noon)
+	require.NoError(t, err)
+	assert.Nil(t, patch, "a kind without generations, idle: nothing to say")
+
+	after.Status.Phase = "Running"
+	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Running"), noon)
+	patch, err = status.Patch(before, after, running, noon)
+	require.NoError(t, err)
+	assert.NotContains(t, string(patch), "observedGeneration", "0 is not written")
+	assert.Contains(t, string(patch), "startedAt")
+}
+
+func TestConditionTypeOf316Characters(t *testing.T) {
+	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}}
+	for n, ok := range map[int]bool{316: true, 317: false} {
+		after := before.DeepCopy()
+		typ := strings.Repeat("a", 250) + "." + "b/" + strings.Repeat("C", n-253)
+		status.SetCondition(&after.Status.Conditions, cond(typ, metav1.ConditionTrue, "Ok"), noon)
+		kept := after.DeepCopy()
+		patch, err := status.Patch(before, after, status.Facts{}, noon)
+		if ok {
+			require.NoError(t, err)
+			assert.Contains(t, string(patch), typ)
+			continue
+		}
+		require.ErrorContains(t, err, "status.conditions[0].type")
+		assert.Nil(t, patch)
+		assert.Equal(t, kept, after, "an error changes nothing")
+	}
+}
+
+func TestObjectBeingDeleted(t *testing.T) {
+	t.Run("GoneAfterTheRead", func(t *testing.T) {
+		s, before := start(t)
+		s.delete("a")
+		after := before.DeepCopy()
+		after.Status.Phase = "Running"
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+		require.NoError(t, err)
+		assert.Equal(t, status.Gone, result)
+	})
+	t.Run("GoneAfterAConflict", func(t *testing.T) {
+		s, before := start(t)
+		s.respec("a", "new")
+		s.before = func(_ string, data []byte) {
+			if string(data) == "{}" {
+				s.delete("a")
+			}
+		}
+		after := before.DeepCopy()
+		after.Status.Phase = "Running"
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+		require.NoError(t, err)
+		assert.Equal(t, status.Gone, result)
+	})
+	t.Run("RecreatedWhileAsking", func(t *testing.T) {
+		s, before := start(t)
+		s.delete("a")
+		s.before = func(_ string, data []byte) {
+			if string(data) == "{}" {
+				s.create("a")
+			}
+		}
+		after := before.DeepCopy()
+		after.Status.Phase = "Running"
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+		require.NoError(t, err)
+		assert.Equal(t, status.Gone, result)
+		assert.Empty(t, get[Run](t, s, "a").Status)
+	})
+	t.Run("StillTerminating", func(t *testing.T) {
+		s, before := start(t)
+		before.DeletionTimestamp = at(0)
+		after := before.DeepCopy()
+		after.Status.Phase = "Stopping"
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+		require.NoError(t, err)
+		assert.Equal(t, status.Written, result, "a finalizer's progress is written")
+	})
+}
