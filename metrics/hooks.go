@@ -5,6 +5,7 @@ package metrics
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -17,19 +18,15 @@ const (
 func fates() [fateCount]string { return [...]string{"emitted", "aggregated", "dropped", other} }
 
 // Events counts n events by fate: "emitted", "aggregated" (into a series) or "dropped"; any other word counts as "other".
-// The method value fits the Observe option of package events. n below 1 counts nothing.
+// The method value fits the field Observe of events.Options. n below 1 counts nothing.
 func (c *Controller) Events(fate string, n int64) {
 	if c == nil || n < 1 {
 		return
 	}
-	i := fateOther
-	switch fate {
-	case "emitted":
-		i = 0
-	case "aggregated":
-		i = 1
-	case "dropped":
-		i = 2
+	words := fates()
+	i := slices.Index(words[:fateOther], fate)
+	if i < 0 {
+		i = fateOther
 	}
 	c.events[i].Add(n)
 }
@@ -37,33 +34,26 @@ func (c *Controller) Events(fate string, n int64) {
 // What a status commit did. The last entry stands for any other word.
 const (
 	writeUnchanged = 0
-	writeOther     = 5
-	writeCount     = 6
+	writeOther     = 9
+	writeCount     = 10
 )
 
 func writes() [writeCount]string {
-	return [...]string{"unchanged", "written", "merged", "gone", "error", other}
+	return [...]string{"unchanged", "written", "merged", "gone", "superseded", "replaced", "overlap", "conflict", "error", other}
 }
 
-// StatusWrite counts one commit of an object's status by result: "unchanged", "written", "merged" (after a conflict),
-// "gone" or "error"; any other word counts as "other". The method value fits the OnCommit option of package status.
-// The duration of unchanged commits is not recorded, since they do not reach the API server.
+// StatusWrite counts one commit of an object's status by result, in the words of package status: "unchanged", "written",
+// "merged" (after a conflict) and "gone"; "superseded", "replaced", "overlap", "conflict" and "error" for one that failed. Any
+// other word counts as "other". The method value fits the OnCommit field of status.Writer. The duration of unchanged
+// commits is not recorded, since they do not reach the API server; a negative one counts as zero.
 func (c *Controller) StatusWrite(result string, took time.Duration) {
 	if c == nil {
 		return
 	}
-	i := writeOther
-	switch result {
-	case "unchanged":
-		i = writeUnchanged
-	case "written":
-		i = 1
-	case "merged":
-		i = 2
-	case "gone":
-		i = 3
-	case "error":
-		i = 4
+	words := writes()
+	i := slices.Index(words[:writeOther], result)
+	if i < 0 {
+		i = writeOther
 	}
 	c.writes[i].Add(1)
 	if i != writeUnchanged {

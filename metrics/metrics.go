@@ -5,7 +5,6 @@ package metrics
 
 import (
 	"fmt"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,8 +42,7 @@ type Metrics struct {
 // nothing and touches no global. A nil mp, also a nil pointer in it, is [ErrNoProvider]; an option that cannot be used is an error that wraps
 // [ErrOption]; what the provider refuses is returned too.
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
-	// A nil pointer in the interface is what remains when the error of the provider's constructor was dropped.
-	if v := reflect.ValueOf(mp); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if absent(mp) {
 		return nil, ErrNoProvider
 	}
 	t, err := o.table()

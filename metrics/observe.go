@@ -34,7 +34,10 @@ func (c *Controller) observe(o metric.Observer, fail func(error)) {
 	i := &c.m.inst
 	for r := range resultCount {
 		o.ObserveInt64(i.reconciles, c.reconciles[r].Load(), c.options.observeResult[r]...)
-		o.ObserveInt64(i.runs, c.runs[r].Load(), c.options.observeResult[r]...)
+		// A run is not queued again, so these two only appear if somebody says so all the same.
+		if n := c.runs[r].Load(); n > 0 || r != int(Requeue) && r != int(RequeueAfter) {
+			o.ObserveInt64(i.runs, n, c.options.observeResult[r]...)
+		}
 	}
 	o.ObserveInt64(i.reconcileActive, c.active.Load(), c.options.observe...)
 	o.ObserveInt64(i.runActive, c.runsActive.Load(), c.options.observe...)

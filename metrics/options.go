@@ -26,15 +26,16 @@ type Options struct {
 	// example "controller.run.duration". Bounds must be finite and strictly increasing, and there must be at least
 	// one. Zero means the bounds of the catalogue.
 	Buckets map[string][]float64
-	// MaxControllers bounds the number of controller names; later ones share the name "other". Zero means 200, which
-	// keeps every instrument below the 2000 attribute sets at which OpenTelemetry's SDK drops all labels by default.
+	// MaxControllers bounds the number of controller names; later ones share the name "other". Zero means 150, which
+	// keeps every instrument below the 2000 attribute sets at which OpenTelemetry's SDK drops all labels by default; for
+	// more than 190 raise that limit too (prom.Options.CardinalityLimit).
 	MaxControllers int
 
 	_ struct{} // keyed literals only, so that fields can be added
 }
 
-// defaultControllers times the eight results stays below 2000, the SDK's default cardinality limit.
-const defaultControllers = 200
+// defaultControllers times writeCount, the longest list of results, stays below the SDK's default limit of 2000.
+const defaultControllers = 150
 
 // table is the catalogue with the options applied.
 func (o Options) table() (catalog.Table, error) {

@@ -1,0 +1,166 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/metrics"
+)
+
+func TestControllerIsTheSameForTheSameName(t *testing.T) {
+	m, _ := newSet(t, metrics.Options{})
+	assert.Same(t, m.Controller("a"), m.Controller("a"))
+	assert.NotSame(t, m.Controller("a"), m.Controller("b"))
+}
+
+// rate() sees the first error only if the series was there before it.
+func TestCountersExistBeforeTheFirstRecord(t *testing.T) {
+	m, ep := newSet(t, metrics.Options{})
+	m.Controller("c")
+	got := scrape(t, ep)
+	for _, r := range []metrics.Result{
+		metrics.Panic, metrics.Success, metrics.Requeue, metrics.RequeueAfter,
+		metrics.Error, metrics.TerminalError, metrics.Timeout, metrics.Canceled,
+	} {
+		assert.Equal(t, "0", got[`controller_reconciles_total{controller="c",result="`+r.String()+`"}`])
+	}
+	for _, series := range []string{
+		`controller_runs_total{controller="c",result="error"}`,
+		`controller_missing_jobs_total{controller="c"}`,
+		`controller_events_total{controller="c",fate="dropped"}`,
+		`controller_status_writes_total{controller="c",result="conflict"}`,
+		`controller_label_overflows_total{label="controller"}`,
+	} {
+		assert.Equal(t, "0", got[series], series)
+	}
+}
+
+func TestNamesBeyondTheBoundShareOther(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		name   string
+		folded bool
+	}{
+		"New":      {"There is room for one.", "b", false},
+		"Known":    {"It has its place.", "a", false},
+		"Empty":    {"An empty label is no label in Prometheus.", "", true},
+		"NotUTF8":  {"Prometheus drops what is not UTF-8.", "\xff", true},
+		"Long":     {"No name in Kubernetes is longer.", strings.Repeat("x", 254), true},
+		"JustFits": {"The longest name.", strings.Repeat("x", 253), false},
+		"Unicode":  {"Any other text will do.", "Läufer \"1\"\n", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m, ep := newSet(t, metrics.Options{MaxControllers: 2})
+			m.Controller("a")
+			c := m.Controller(tc.name)
+			assert.Equal(t, tc.folded, c == m.Controller("other"), tc.reason)
+			want := map[bool]string{true: "1", false: "0"}[tc.folded]
+			assert.Equal(t, want, scrape(t, ep)[`controller_label_overflows_total{label="controller"}`], tc.reason)
+		})
+	}
+	t.Run("Full", func(t *testing.T) {
+		m, ep := newSet(t, metrics.Options{MaxControllers: 2})
+		m.Controller("other").JobMissing() // whose name it is takes no place
+		m.Controller("a").JobMissing()
+		m.Controller("b").JobMissing()
+		m.Controller("c").JobMissing()
+		m.Controller("d").JobMissing()
+		assert.Equal(t, map[string]string{
+			`controller_missing_jobs_total{controller="a"}`:     "1",
+			`controller_missing_jobs_total{controller="b"}`:     "1",
+			`controller_missing_jobs_total{controller="other"}`: "3",
+		}, with(scrape(t, ep), "missing_jobs"), "sums stay right, and all other labels survive")
+		assert.Equal(t, "2", scrape(t, ep)[`controller_label_overflows_total{label="controller"}`])
+	})
+}
+
+func TestStatesAreShownWhenTheyAreKnown(t *testing.T) {
+	m, ep := newSet(t, metrics.Options{})
+	c := m.Controller("c")
+	states := []string{"worker_limit", "job_ttl", "run_retention", "controller_queue_"}
+	for _, s := range states {
+		assert.Empty(t, with(scrape(t, ep), s), "unknown")
+	}
+	c.SetWorkers(3)
+	c.Retention(0, time.Hour)
+	got := scrape(t, ep)
+	assert.Equal(t, "3", got[`controller_worker_limit{controller="c"}`])
+	assert.Equal(t, "0", got[`controller_job_ttl_seconds{controller="c"}`], "0 keeps the Job")
+	assert.Equal(t, "3600", got[`controller_run_retention_seconds{controller="c"}`])
+	c.SetWorkers(-1)
+	c.Retention(-1, -1)
+	for _, s := range states {
+		assert.Empty(t, with(scrape(t, ep), s), "unknown again")
+	}
+}
+
+func TestRuns(t *testing.T) {
+	m, ep := newSet(t, metrics.Options{})
+	c := m.Controller("c")
+	c.RunsActive(3)
+	c.RunsActive(-1)
+	c.Run(t.Context(), -time.Hour, metrics.Success)
+	c.Run(t.Context(), time.Minute, metrics.Result(99))
+	got := scrape(t, ep)
+	assert.Equal(t, "2", got[`controller_run_active{controller="c"}`])
+	assert.Equal(t, "0", got[`controller_run_duration_seconds_sum{controller="c",result="success"}`], "clocks that disagree take nothing off a sum")
+	assert.Equal(t, "60", got[`controller_run_duration_seconds_sum{controller="c",result="error"}`])
+	assert.NotContains(t, got, `controller_runs_total{controller="c",result="requeue"}`, "a run is not queued again")
+	c.Run(t.Context(), time.Minute, metrics.Requeue)
+	assert.Equal(t, "1", scrape(t, ep)[`controller_runs_total{controller="c",result="requeue"}`], "but nothing is lost")
+}
+
+func TestEvents(t *testing.T) {
+	m, ep := newSet(t, metrics.Options{})
+	var observe func(fate string, n int64) = m.Controller("c").Events // the shape of events.Options.Observe
+	observe("emitted", 2)
+	observe("aggregated", 30)
+	observe("dropped", 4)
+	observe("dropped", -5)
+	observe("Emitted", 1)
+	observe("", 1)
+	assert.Equal(t, map[string]string{
+		`controller_events_total{controller="c",fate="emitted"}`:    "2",
+		`controller_events_total{controller="c",fate="aggregated"}`: "30",
+		`controller_events_total{controller="c",fate="dropped"}`:    "4",
+		`controller_events_total{controller="c",fate="other"}`:      "2",
+	}, with(scrape(t, ep), "controller_events_total"))
+}
+
+func TestStatusWrites(t *testing.T) {
+	m, ep := newSet(t, metrics.Options{})
+	var onCommit func(result string, took time.Duration) = m.Controller("c").StatusWrite // the shape of status.Writer.OnCommit
+	words := []string{"unchanged", "written", "merged", "gone", "superseded", "replaced", "overlap", "conflict", "error"}
+	for _, w := range words {
+		onCommit(w, time.Second)
+	}
+	onCommit("Written", time.Second)
+	onCommit("", -time.Second)
+	got := scrape(t, ep)
+	for _, w := range words {
+		assert.Equal(t, "1", got[`controller_status_writes_total{controller="c",result="`+w+`"}`], w)
+	}
+	assert.Equal(t, "2", got[`controller_status_writes_total{controller="c",result="other"}`], "the label stays closed")
+	assert.Equal(t, "10", got[`controller_status_write_duration_seconds_count{controller="c"}`], "unchanged commits make no request")
+	assert.Equal(t, "9", got[`controller_status_write_duration_seconds_sum{controller="c"}`])
+}
+
+// A component that was given no metrics must work.
+func TestNilRecordsNothing(t *testing.T) {
+	var m *metrics.Metrics
+	assert.Nil(t, m.Controller("c"))
+	assert.Zero(t, m.MaxSeries(1))
+	require.NoError(t, m.Close())
+	m.Controller("c").Close()
+	exercise(t, m)
+	m.ObserveConditions("Pod", nil)()
+	m.Controller("c").ObserveQueue(nil)()
+}

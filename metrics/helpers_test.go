@@ -1,0 +1,113 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics_test
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+// newSet is a set of instruments on an endpoint of its own.
+func newSet(t testing.TB, o metrics.Options) (*metrics.Metrics, *prom.Endpoint) {
+	t.Helper()
+	ep, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	m, err := metrics.New(ep, o)
+	require.NoError(t, err)
+	return m, ep
+}
+
+// scrape returns the series of a scrape in the text format, each as "name{labels}" with its value as text.
+func scrape(t testing.TB, h http.Handler) map[string]string {
+	t.Helper()
+	series := map[string]string{}
+	for line := range strings.Lines(body(t, h)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, ok := cutLast(line, " ")
+		require.True(t, ok, line)
+		_, twice := series[name]
+		require.False(t, twice, "%s is there twice", name)
+		series[name] = value
+	}
+	return series
+}
+
+// body returns a scrape as it is.
+func body(t testing.TB, h http.Handler) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/metrics", http.NoBody))
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	return w.Body.String()
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// with returns the series that contain all of parts.
+func with(series map[string]string, parts ...string) map[string]string {
+	found := maps.Clone(series)
+	maps.DeleteFunc(found, func(name, _ string) bool {
+		for _, p := range parts {
+			if !strings.Contains(name, p) {
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// counted yields fixed counts.
+func counted(counts map[metrics.Condition]int64) func(context.Context) iter.Seq2[metrics.Condition, int64] {
+	return func(context.Context) iter.Seq2[metrics.Condition, int64] { return maps.All(counts) }
+}
+
+// exercise uses every recorder once, with numbers that differ.
+func exercise(t testing.TB, m *metrics.Metrics) {
+	t.Helper()
+	ctx := t.Context()
+	c := m.Controller("agentrun")
+	result := metrics.RequeueAfter
+	c.Begin().End(ctx, &result)
+	c.Begin()
+	c.SetWorkers(4)
+	c.ObserveQueue(func() metrics.QueueState {
+		return metrics.QueueState{
+			Depth: 3, Delayed: 5, Running: 1, Adds: 40, Retries: 7,
+			Oldest: 90 * time.Second, Unfinished: 4 * time.Second, Longest: 1500 * time.Millisecond,
+		}
+	})
+	c.QueueWait(20 * time.Millisecond)
+	c.Run(ctx, 7*time.Minute, metrics.Timeout)
+	c.RunsActive(2)
+	c.JobMissing()
+	c.Events("emitted", 6)
+	c.Events("lost", 1)
+	c.StatusWrite("merged", 30*time.Millisecond)
+	c.Retention(10*time.Minute, 30*24*time.Hour)
+	m.ObserveConditions("AgentRun", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 12}))
+	m.Leader("agents", true)
+	m.ClientRequest(ctx, metrics.Request{Verb: "patch", Group: "batch", Resource: "jobs/status", Code: "2xx"}, 12*time.Millisecond)
+	m.ClientWait(ctx, time.Millisecond)
+	m.Controller("")
+}

@@ -1,0 +1,129 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+func TestNewRefuses(t *testing.T) {
+	var dropped *prom.Endpoint // what remains when the error of prom.New was not looked at
+	ep, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	buckets := func(name string, bounds ...float64) metrics.Options {
+		return metrics.Options{Buckets: map[string][]float64{name: bounds}}
+	}
+	const run = "controller.run.duration"
+	cases := map[string]struct {
+		reason   string
+		provider metric.MeterProvider
+		options  metrics.Options
+		want     error
+		names    []string
+	}{
+		"NoProvider":      {"Nothing falls back to the global one.", nil, metrics.Options{}, metrics.ErrNoProvider, nil},
+		"NilPointer":      {"A nil pointer in the interface is no provider either.", dropped, metrics.Options{}, metrics.ErrNoProvider, nil},
+		"NegativeBound":   {"Unlimited is not offered.", ep, metrics.Options{MaxControllers: -1}, metrics.ErrOption, []string{"MaxControllers", "-1"}},
+		"UnknownName":     {"A typing error must not be silent.", ep, buckets("controller.run.durations", 1), metrics.ErrOption, []string{"controller.run.durations", run}},
+		"PrometheusName":  {"Names are OpenTelemetry's.", ep, buckets("controller_run_duration_seconds", 1), metrics.ErrOption, []string{run}},
+		"NotAHistogram":   {"A counter has no buckets.", ep, buckets("controller.runs", 1), metrics.ErrOption, []string{run}},
+		"NoBound":         {"With +Inf alone every quantile is NaN.", ep, buckets(run), metrics.ErrOption, []string{run, "at least one"}},
+		"Infinite":        {"The SDK adds +Inf itself.", ep, buckets(run, 1, math.Inf(1)), metrics.ErrOption, []string{run, "finite"}},
+		"NaN":             {"NaN is no bound.", ep, buckets(run, math.NaN()), metrics.ErrOption, []string{run, "finite"}},
+		"DuplicateBounds": {"Two equal bounds are one too many.", ep, buckets(run, 1, 5, 5), metrics.ErrOption, []string{run, "increasing"}},
+		"Decreasing":      {"Bounds are sorted.", ep, buckets(run, 5, 1), metrics.ErrOption, []string{run, "increasing"}},
+		"Refused":         {"What the provider refuses is not swallowed.", refusing{}, metrics.Options{}, errRefused, []string{"create instruments"}},
+		"NoCallback":      {"Nor is a callback that cannot be registered.", refusing{callbacks: true}, metrics.Options{}, errRefused, []string{"register"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m, err := metrics.New(tc.provider, tc.options)
+			require.ErrorIs(t, err, tc.want, tc.reason)
+			assert.Nil(t, m)
+			for _, n := range tc.names {
+				assert.Contains(t, err.Error(), n, tc.reason)
+			}
+		})
+	}
+}
+
+func TestBucketsAreApplied(t *testing.T) {
+	bounds := []float64{7, 11}
+	m, ep := newSet(t, metrics.Options{Buckets: map[string][]float64{"controller.run.duration": bounds}})
+	bounds[0] = 99 // the caller's slice is the caller's
+	m.Controller("c").Run(t.Context(), 10*time.Second, metrics.Success)
+	assert.Equal(t, map[string]string{
+		`controller_run_duration_seconds_bucket{controller="c",result="success",le="7"}`:    "0",
+		`controller_run_duration_seconds_bucket{controller="c",result="success",le="11"}`:   "1",
+		`controller_run_duration_seconds_bucket{controller="c",result="success",le="+Inf"}`: "1",
+	}, with(scrape(t, ep), "run_duration_seconds_bucket"))
+}
+
+// A provider that does nothing, one without a reader and one with two must all do.
+func TestProviders(t *testing.T) {
+	manual, second := sdkmetric.NewManualReader(), sdkmetric.NewManualReader()
+	cases := map[string]metric.MeterProvider{
+		"NoOp":       noop.NewMeterProvider(),
+		"NoReader":   sdkmetric.NewMeterProvider(),
+		"TwoReaders": sdkmetric.NewMeterProvider(sdkmetric.WithReader(manual), sdkmetric.WithReader(second)),
+	}
+	for name, provider := range cases {
+		t.Run(name, func(t *testing.T) {
+			m, err := metrics.New(provider, metrics.Options{})
+			require.NoError(t, err)
+			exercise(t, m)
+		})
+	}
+	for _, r := range []*sdkmetric.ManualReader{manual, second, manual} {
+		var got metricdata.ResourceMetrics
+		require.NoError(t, r.Collect(t.Context(), &got))
+		assert.Equal(t, int64(40), sum(t, got, "controller.queue.adds"), "each reader sees the truth, each time")
+	}
+}
+
+func sum(t *testing.T, rm metricdata.ResourceMetrics, name string) (total int64) {
+	t.Helper()
+	for _, s := range rm.ScopeMetrics {
+		for _, m := range s.Metrics {
+			if data, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == name {
+				for _, p := range data.DataPoints {
+					total += p.Value
+				}
+			}
+		}
+	}
+	return total
+}
+
+func TestTwoSetsNeverMeet(t *testing.T) {
+	first, firstEnd := newSet(t, metrics.Options{})
+	second, secondEnd := newSet(t, metrics.Options{})
+	first.Controller("c").JobMissing()
+	second.Controller("c")
+	assert.Equal(t, "1", scrape(t, firstEnd)[`controller_missing_jobs_total{controller="c"}`])
+	assert.Equal(t, "0", scrape(t, secondEnd)[`controller_missing_jobs_total{controller="c"}`])
+	for range 100 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			m, ep := newSet(t, metrics.Options{})
+			exercise(t, m)
+			assert.Equal(t, "1", scrape(t, ep)[`controller_missing_jobs_total{controller="agentrun"}`])
+			require.NoError(t, m.Close())
+			require.NoError(t, ep.Shutdown(context.WithoutCancel(t.Context())))
+		})
+	}
+}
