@@ -23,6 +23,9 @@ import (
 // takes about three seconds; a loaded machine may need many times that.
 const patience = 2 * time.Minute
 
+// maxSocketPath is how long the path of a socket may be on every system; Linux allows four bytes more.
+const maxSocketPath = 103
+
 // Options adds to a control plane. The zero value starts the recommended one.
 type Options struct {
 	// Log receives the progress of build and start, whole lines of text. Nil means that none is written.
@@ -62,7 +65,7 @@ type ControlPlane struct {
 }
 
 // Start builds what is not yet built, starts everything in a temporary directory, and returns once the API server, its
-// default namespace and the controllers are ready. When ctx ends, then or later, everything is stopped as by
+// default namespace and the controller manager are ready. When ctx ends, then or later, everything is stopped as by
 // [ControlPlane.Stop]. On an error nothing keeps running; the error names the process, its log and the log's last
 // lines.
 func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
@@ -71,7 +74,7 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	began := time.Now()
-	cp, err := prepare(programs, opts)
+	cp, err := open(programs, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -80,50 +83,59 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		if !errors.Is(err, context.Canceled) {
 			cp.Keep()
 		}
-		return nil, errors.Join(err, cp.Stop())
+		_ = cp.Stop() // would say the same again
+		return nil, err
 	}
 	context.AfterFunc(ctx, func() { _ = cp.Stop() })
 	cp.line("ready after %.1f s at %s, files in %s", time.Since(began).Seconds(), cp.admin.Host, cp.dir)
 	return cp, nil
 }
 
-// prepare decides everything that stays the same for the life of the control plane: directory, keys, ports, flags.
-func prepare(programs build.Binaries, opts Options) (cp *ControlPlane, err error) {
-	cp = &ControlPlane{log: opts.Log, kubectl: programs[build.Kubectl]}
-	cp.keep.Store(opts.Keep)
+// open makes the directory and the control plane that lives in it, ready to start.
+func open(programs build.Binaries, opts Options) (*ControlPlane, error) {
+	dir, err := os.MkdirTemp("", "controlplane-")
+	if err != nil {
+		return nil, fmt.Errorf("controlplane: %w", err)
+	}
+	cp := &ControlPlane{log: opts.Log, dir: dir, kubectl: programs[build.Kubectl]}
 	if cp.log == nil {
 		cp.log = io.Discard
 	}
-	if cp.dir, err = os.MkdirTemp("", "controlplane-"); err != nil {
-		return nil, fmt.Errorf("controlplane: %w", err)
+	cp.keep.Store(opts.Keep)
+	if err := cp.prepare(programs, opts); err != nil {
+		return nil, errors.Join(err, cp.Stop())
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, cp.Stop())
-		}
-	}()
+	return cp, nil
+}
+
+// prepare decides everything that stays the same for the life of the control plane: keys, ports, flags.
+func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
+	if path := filepath.Join(cp.dir, etcdSocket); len(path) > maxSocketPath {
+		return fmt.Errorf("controlplane: %s is too long for a socket; set TMPDIR to a shorter directory", path)
+	}
+	var err error
 	if cp.guard, err = startGuard(filepath.Join(cp.dir, etcdData)); err != nil {
-		return nil, err
+		return err
 	}
 	for range 2 {
 		p, err := reservePort()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		cp.ports = append(cp.ports, p)
 	}
 	if cp.pki, err = newAuthority(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := cp.writeFiles(); err != nil {
-		return nil, err
+		return err
 	}
 	cp.Etcd = cp.process(programs[build.Etcd], etcdArgs(cp.dir), etcdReady(cp.dir))
 	cp.APIServer = cp.process(programs[build.APIServer],
 		append(apiServerArgs(cp.dir, cp.ports[0].number), opts.APIServerArgs...), apiServerReady(cp.admin))
 	cp.ControllerManager = cp.process(programs[build.ControllerManager],
 		controllerManagerArgs(cp.dir, cp.ports[1].number, opts.Controllers), controllerManagerReady(cp.pki, cp.ports[1].number))
-	return cp, nil
+	return nil
 }
 
 // process describes a program that lives in the control plane's directory.

@@ -16,7 +16,7 @@ import (
 )
 
 // grace is how long a process that was asked to end may take.
-const grace = 10 * time.Second
+const grace = 3 * time.Second
 
 // Process is one program of the control plane. It keeps its flags, ports and data over any number of ends and starts.
 // Its methods may be called concurrently.
@@ -109,6 +109,8 @@ func (p *Process) reap(r *run) {
 
 // Ready returns nil as soon as the process says that it is ready to serve. It waits for two minutes where ctx sets no
 // deadline, and gives up at once when the process has ended. Its error names the log and shows its last lines.
+// Clients, controllers and the stand-in for the kubelet notice a server's return by themselves, some seconds later:
+// client-go waits longer with each attempt.
 func (p *Process) Ready(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
@@ -136,7 +138,7 @@ func (p *Process) Ready(ctx context.Context) error {
 	}
 }
 
-// Stop asks the process to end (SIGTERM), kills it if it has not after ten seconds, and returns once it is gone. It
+// Stop asks the process to end (SIGTERM), kills it if it has not after three seconds, and returns once it is gone. It
 // thaws a frozen one first. It does nothing to a process that does not run.
 func (p *Process) Stop() error {
 	if err := p.Thaw(); err != nil {

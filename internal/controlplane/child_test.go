@@ -1,0 +1,96 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// childVariable makes the test binary a process that starts a control plane and waits for its own death.
+const childVariable = "CONTROLPLANE_TEST_CHILD"
+
+// report is what the child says of itself, on standard output.
+type report struct {
+	Dir  string
+	Pids []int
+}
+
+func beChild() {
+	cp, err := controlplane.Start(context.Background(), controlplane.Options{})
+	if err == nil {
+		err = cp.APIServer.Freeze() // a process that does not listen to signals must end, too
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	pids := []int{cp.Etcd.Pid(), cp.APIServer.Pid(), cp.ControllerManager.Pid()}
+	_ = json.NewEncoder(os.Stdout).Encode(report{cp.Dir(), pids})
+	select {}
+}
+
+func TestNothingOutlivesThisProcess(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		end    func(pid int) error
+	}{
+		"killed": {
+			reason: "SIGKILL leaves no time to clean up.",
+			end:    func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) },
+		},
+		"interrupted": {
+			reason: "Ctrl-C at a terminal goes to the whole group of processes.",
+			end:    func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), childVariable+"=1")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			cmd.Stderr = os.Stderr
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			var child report
+			require.NoError(t, json.NewDecoder(out).Decode(&child))
+			t.Cleanup(func() { assert.NoError(t, os.RemoveAll(child.Dir)) })
+			for _, pid := range child.Pids {
+				require.True(t, runs(t, pid))
+			}
+
+			require.NoError(t, tc.end(cmd.Process.Pid))
+			require.Error(t, cmd.Wait(), "it dies of the signal")
+			eventually(t, "everything ends", func(c *assert.CollectT) {
+				for _, pid := range child.Pids {
+					require.False(c, runs(t, pid), tc.reason)
+				}
+				require.NoDirExists(c, filepath.Join(child.Dir, "etcd"), "data of no use to anybody is removed")
+			})
+			assert.FileExists(t, filepath.Join(child.Dir, "kube-apiserver.log"), "logs may explain the death")
+		})
+	}
+}
+
+// runs reports whether the process exists and is more than an exit code that nobody has asked for.
+func runs(t *testing.T, pid int) bool {
+	t.Helper()
+	out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output() // fails if there is none
+	state := strings.TrimSpace(string(out))
+	return state != "" && !strings.HasPrefix(state, "Z")
+}

@@ -1,0 +1,129 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// elsewhere sets up every way by which programs find a cluster, all leading to a server that must not be asked.
+func elsewhere(t *testing.T) (asked *atomic.Int32) {
+	t.Helper()
+	asked = new(atomic.Int32)
+	other := httptest.NewUnstartedServer(http.NotFoundHandler())
+	other.Config.ConnState = func(net.Conn, http.ConnState) { asked.Add(1) }
+	other.Start()
+	t.Cleanup(other.Close)
+
+	if os.Getenv("CONTROLLERKIT_CACHE") == "" { // the cache lies under HOME; it is not what this is about
+		dir, err := os.UserCacheDir()
+		require.NoError(t, err)
+		t.Setenv("CONTROLLERKIT_CACHE", filepath.Join(dir, "controllerkit"))
+	}
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, ".kube"), 0o700))
+	kubeconfig := filepath.Join(home, ".kube", "config")
+	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, &rest.Config{Host: other.URL}))
+	host, port, err := net.SplitHostPort(other.Listener.Addr().String())
+	require.NoError(t, err)
+	for name, value := range map[string]string{
+		"HOME":                       home,
+		"KUBECONFIG":                 kubeconfig,
+		"KUBERNETES_MASTER":          other.URL,
+		"KUBERNETES_SERVICE_HOST":    host,
+		"KUBERNETES_SERVICE_PORT":    port,
+		"HTTPS_PROXY":                other.URL,
+		"ETCD_LISTEN_CLIENT_URLS":    "http://0.0.0.0:1",
+		"ETCD_DATA_DIR":              home,
+		"ETCD_INITIAL_CLUSTER_STATE": "existing",
+	} {
+		t.Setenv(name, value)
+	}
+	return asked
+}
+
+func TestNoOtherClusterIsTouched(t *testing.T) {
+	asked := elsewhere(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cp, err := controlplane.Start(ctx, controlplane.Options{})
+	require.NoError(t, err)
+	client := clientOf(t, cp)
+	createJob(t, client, "default", job("here", nil))
+	finished(t, client, "default", "here")
+	assert.Contains(t, kubectl(t, cp, "get", "jobs"), "here")
+	assert.Zero(t, asked.Load())
+
+	pids := []int{cp.Etcd.Pid(), cp.APIServer.Pid(), cp.ControllerManager.Pid()}
+	cancel() // ends everything, as Stop does
+	require.NoError(t, cp.Stop())
+	for _, pid := range pids {
+		assert.False(t, runs(t, pid))
+	}
+	assert.NoDirExists(t, cp.Dir(), "nothing failed, so nothing stays")
+	assert.NoError(t, cp.Stop(), "again is fine")
+}
+
+func TestStartThatFailsSaysWhyAndKeepsTheLogs(t *testing.T) {
+	var log bytes.Buffer
+	_, err := controlplane.Start(t.Context(), controlplane.Options{
+		Log: &log, APIServerArgs: []string{"--event-ttl=forever"},
+	})
+	require.ErrorContains(t, err, "kube-apiserver ended")
+	assert.ErrorContains(t, err, "kube-apiserver.log")
+	assert.ErrorContains(t, err, "--event-ttl", "the last lines of the log are in the error")
+	assert.Equal(t, 1, strings.Count(err.Error(), "kube-apiserver.log"), "once is enough")
+	_, dir, kept := strings.Cut(strings.TrimSpace(log.String()), "files kept in ")
+	require.True(t, kept, log.String())
+	assert.FileExists(t, filepath.Join(dir, "kube-apiserver.log"))
+	require.NoError(t, os.RemoveAll(dir))
+}
+
+func TestStartRefusesADirectoryTooDeepForASocket(t *testing.T) {
+	deep := filepath.Join(t.TempDir(), strings.Repeat("d", 100))
+	require.NoError(t, os.Mkdir(deep, 0o700))
+	t.Setenv("TMPDIR", deep)
+	_, err := controlplane.Start(t.Context(), controlplane.Options{})
+	require.ErrorContains(t, err, "TMPDIR")
+	left, err := os.ReadDir(deep)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestStartGivesUpWhenItsContextDoes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := controlplane.Start(ctx, controlplane.Options{})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestProcessThatEndsByItselfIsReported(t *testing.T) {
+	cp, err := controlplane.Start(t.Context(), controlplane.Options{
+		APIServerArgs: []string{"--runtime-config=batch/v1=true"}, Controllers: []string{"deployment-controller"},
+	})
+	require.NoError(t, err)
+	process, err := os.FindProcess(cp.ControllerManager.Pid())
+	require.NoError(t, err)
+	require.NoError(t, process.Kill())
+	eventually(t, "the end is noticed", func(c *assert.CollectT) { require.Zero(c, cp.ControllerManager.Pid()) })
+	err = cp.Stop()
+	require.ErrorContains(t, err, "kube-controller-manager ended by itself")
+	assert.FileExists(t, cp.ControllerManager.Log(), "it may say why")
+	require.NoError(t, os.RemoveAll(cp.Dir()))
+}
