@@ -1,5 +1,34 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jobgc keeps a controller from losing the result of a Job to TTL, garbage collection, a stale cache or a restart.
+// Package jobgc keeps a controller from losing the result of a Job to its TTL, a stale cache or a restart, and proves a loss.
+//
+// A controller that sees NotFound cannot tell a Job that is gone from one that its cache has not heard of, and one that
+// creates a Job with a short TTL has a tenth of a second to read the result. Either way work is lost, or done twice.
+// The door is one live read:
+//
+//	f, err := jobgc.Look(ctx, clientset.BatchV1().Jobs(ns), jobgc.Ref{Name: name, UID: uid})
+//	if f.State == jobgc.Missing { ... }
+//
+// A [Guard] does the whole life of a Job, and in a normal run costs no read and one patch beyond the creation:
+//
+//  1. persist a [Ref] with a deterministic name: the intent;
+//  2. Guard.Ensure, and persist the Ref it returns;
+//  3. Guard.Look on every reconcile; while Pending, change nothing;
+//  4. when Finished, persist Ref.Outcome;
+//  5. Guard.Release, and persist Ref.Released.
+//
+// From Ensure to Release nothing but an explicit delete removes the Job. Every step can be repeated after a crash, and
+// by two replicas at once.
+//
+// # RBAC
+//
+// Jobs (batch): create, get, patch; list and watch for the informer. Where OwnerReferencesPermissionEnforcement is on,
+// also update on the finalizers subresource of the owner's kind.
+//
+// # When not to use it
+//
+// If running the work twice is harmless and nobody reads the result, create the Job with ttlSecondsAfterFinished. This
+// package keeps Jobs, and while a Job stays so do its pods and their logs; it does not keep pods that something else
+// deletes, and it holds no Job against an explicit delete.
 package jobgc

@@ -54,8 +54,10 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 			if isGone(err) {
 				continue
 			}
-			if err == nil {
-				err = adoptable(live, owner)
+			if err == nil && live != nil {
+				if err := adoptable(live, owner); err != nil {
+					return ref, err
+				}
 			}
 		}
 		if err != nil {
@@ -68,7 +70,7 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 		ref.CreatedAt = new(metav1.NewTime(time.Now().Truncate(time.Second)))
 		return ref, nil
 	}
-	return ref, fmt.Errorf("jobgc: ensure: %s/%s: %w", ref.Namespace, ref.Name, ErrTerminating)
+	return ref, fmt.Errorf("%w: %s/%s", ErrTerminating, ref.Namespace, ref.Name)
 }
 
 // checked completes the namespace of ref, or says what is wrong with ref and job.
@@ -114,19 +116,18 @@ func (g *Guard[J]) prepared(job *batchv1.Job, namespace string) *batchv1.Job {
 
 // adoptable says whether a Job that has the name already is the one that owner wants.
 func adoptable(live *batchv1.Job, owner *metav1.OwnerReference) error {
-	if live == nil {
-		return errors.New("the client returned neither a Job nor an error")
-	}
 	has := metav1.GetControllerOfNoCopy(live)
 	ours := has != nil && has.UID == owner.UID
-	switch {
-	case ours && (live.DeletionTimestamp == nil || Judge(live).State == Finished):
+	if ours && (live.DeletionTimestamp == nil || Judge(live).State == Finished) {
 		return nil
-	case live.DeletionTimestamp != nil:
-		return ErrTerminating
-	case has != nil && has.Kind == owner.Kind && has.Name == owner.Name && has.APIVersion == owner.APIVersion:
-		// The owner of before had the same name, so it is gone, and the garbage collector is on its way.
-		return ErrTerminating
 	}
-	return ErrNotOurs
+	// An owner of before that had the same name is gone, and the garbage collector is on its way.
+	predecessor := has != nil && has.Kind == owner.Kind && has.Name == owner.Name && has.APIVersion == owner.APIVersion
+	switch {
+	case live.DeletionTimestamp != nil || predecessor:
+		return fmt.Errorf("%w: %s/%s", ErrTerminating, live.Namespace, live.Name)
+	case has == nil:
+		return fmt.Errorf("%w: %s/%s has no controller", ErrNotOurs, live.Namespace, live.Name)
+	}
+	return fmt.Errorf("%w: %s/%s is controlled by %s %s", ErrNotOurs, live.Namespace, live.Name, has.Kind, has.Name)
 }

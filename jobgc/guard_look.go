@@ -30,9 +30,8 @@ func (g *Guard[J]) Look(ctx context.Context, ref Ref) (Finding, error) {
 	case ref.UID == "":
 		return Finding{State: NotCreated, Proof: ByRef}, nil
 	}
-	now := time.Now()
 	if g.store != nil {
-		f, err := g.lookCached(ref, now)
+		f, err := g.lookCached(ref)
 		if err != nil || f.State != "" {
 			return f, err
 		}
@@ -45,14 +44,14 @@ func (g *Guard[J]) Look(ctx context.Context, ref Ref) (Finding, error) {
 	if t := g.tombstone(ref); t.State != "" {
 		return t, nil
 	}
-	if f.Lost() && !g.settled(ref.UID, now) {
+	if f.Lost() && !g.settled(ref.UID) {
 		return Finding{State: Pending, Proof: ByCacheLag, After: settle}, nil
 	}
 	return f, nil
 }
 
 // lookCached answers from memory. The zero Finding means that only a live read can tell.
-func (g *Guard[J]) lookCached(ref Ref, now time.Time) (Finding, error) {
+func (g *Guard[J]) lookCached(ref Ref) (Finding, error) {
 	job, past, err := g.store.get(ref)
 	if err != nil {
 		return Finding{}, err
@@ -66,7 +65,7 @@ func (g *Guard[J]) lookCached(ref Ref, now time.Time) (Finding, error) {
 	switch past {
 	case behind:
 		// A time of creation in the future is a clock that is off, and no reason to wait.
-		if age := now.Sub(timeOf(ref.CreatedAt)); ref.CreatedAt != nil && age >= 0 && age < g.opts.Grace {
+		if age := time.Since(timeOf(ref.CreatedAt)); ref.CreatedAt != nil && age >= 0 && age < g.opts.Grace {
 			return Finding{State: Pending, Proof: ByCacheLag, After: min(poll, g.opts.Grace-age)}, nil
 		}
 		return Finding{}, nil
@@ -81,7 +80,7 @@ func (g *Guard[J]) lookCached(ref Ref, now time.Time) (Finding, error) {
 	switch {
 	case f.State == Collected:
 		return f, nil
-	case !g.settled(ref.UID, now):
+	case !g.settled(ref.UID):
 		return Finding{State: Pending, Proof: ByCacheLag, After: settle}, nil
 	case g.opts.Trust:
 		return f, nil

@@ -55,12 +55,13 @@ func (g *Guard[J]) tombstone(ref Ref) Finding {
 
 // settled reports whether a Job has been known to be gone for long enough that its delete event has come if there is
 // one. When more Jobs go at once than can be kept in mind, the rest is settled at once: no answer is put off for ever.
-func (g *Guard[J]) settled(uid types.UID, now time.Time) bool {
+func (g *Guard[J]) settled(uid types.UID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.fed || g.absent.limit < 1 {
 		return true
 	}
+	now := time.Now()
 	if since, ok := g.absent.get(uid); ok {
 		return now.Sub(since) >= settle
 	}
