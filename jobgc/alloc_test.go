@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -38,14 +39,14 @@ type look struct {
 }
 
 // looks are those that a store of client-go answers without a request.
-func looks(t testing.TB) map[string]look {
-	t.Helper()
+func looks(tb testing.TB) map[string]look {
+	tb.Helper()
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	job := ownedJob()
 	job.Namespace, job.UID = "ns", "mine"
-	require.NoError(t, store.Replace([]any{job}, "100"))
+	require.NoError(tb, store.Replace([]any{job}, "100"))
 	guard, err := jobgc.New(newServer().client, store, jobgc.Options{Trust: true})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", ResourceVersion: "99"}
 	out := map[string]look{"Cached": {guard, ref, jobgc.Active}}
 	if _, ok := any(store).(interface{ LastStoreSyncResourceVersion() string }); ok {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,7 +113,8 @@ func TestEnsureWhenTheNameIsTaken(t *testing.T) {
 		"MereOwner":            {"An owner that does not control it did not create it.", []metav1.OwnerReference{mereOwner}, false, false, jobgc.ErrNotOurs},
 		"PredecessorRun": {
 			"A run of the same name was deleted and made anew: its Job must not be adopted, and the garbage collector is about to take it.",
-			[]metav1.OwnerReference{recreated}, false, true, jobgc.ErrTerminating,
+			[]metav1.OwnerReference{recreated},
+			false, true, jobgc.ErrTerminating,
 		},
 	}
 	for name, tc := range cases {
@@ -178,10 +180,10 @@ func TestEnsureFails(t *testing.T) {
 			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },
 			get:    func(string) (*batchv1.Job, error) { return nil, refusal },
 		}, refusal},
-		"NoJob": {"A client that says nothing.", fakeJobs{create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, nil }}, nil},
+		"NoJob": {"A client that says nothing.", fakeJobs{create: func(*batchv1.Job) (job *batchv1.Job, err error) { return job, err }}, nil},
 		"NoJobAdopted": {"A client that says nothing.", fakeJobs{
 			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },
-			get:    func(string) (*batchv1.Job, error) { return nil, nil },
+			get:    func(string) (job *batchv1.Job, err error) { return job, err },
 		}, nil},
 		"NoUID": {"Such a Ref would mean that nothing was created.", fakeJobs{create: func(j *batchv1.Job) (*batchv1.Job, error) { return j, nil }}, nil},
 	}

@@ -40,7 +40,9 @@ func TestFromEnv(t *testing.T) {
 		"GoDurations": {"10m is ten minutes, not ten seconds.", variables{jobTTL: "10m", runTTL: "720h"}, jobgc.Names{}, "succeeded=10m0s failed=10m0s backstop=168h0m0s runs=720h0m0s logs=168h0m0s"},
 		"BelowFloor":  {"Raised.", variables{jobTTL: "29"}, jobgc.Names{}, "succeeded=30s failed=30s backstop=168h0m0s runs=720h0m0s logs=168h0m0s"},
 		"AboveCeiling": {
-			"Only the Job TTL is lowered.", variables{jobTTL: "604801", runTTL: "2h", logTTL: "9000h"}, jobgc.Names{},
+			"Only the Job TTL is lowered.",
+			variables{jobTTL: "604801", runTTL: "2h", logTTL: "9000h"},
+			jobgc.Names{},
 			"succeeded=168h0m0s failed=168h0m0s backstop=168h0m0s runs=2h0m0s logs=9000h0m0s",
 		},
 		"OneSecondRuns": {"Nor is that of runs raised.", variables{runTTL: "1"}, jobgc.Names{}, "succeeded=10m0s failed=10m0s backstop=168h0m0s runs=1s logs=168h0m0s"},
@@ -50,7 +52,9 @@ func TestFromEnv(t *testing.T) {
 			jobgc.AgentsNames(), "succeeded=2h0m0s failed=2h0m0s backstop=168h0m0s runs=3h0m0s logs=4h0m0s",
 		},
 		"OneNameOfMany": {
-			"A name that is left empty is the usual one.", variables{"TTL": "1h", jobTTL: "2h", runTTL: "3h"}, jobgc.Names{JobTTL: "TTL"},
+			"A name that is left empty is the usual one.",
+			variables{"TTL": "1h", jobTTL: "2h", runTTL: "3h"},
+			jobgc.Names{JobTTL: "TTL"},
 			"succeeded=1h0m0s failed=1h0m0s backstop=168h0m0s runs=3h0m0s logs=168h0m0s",
 		},
 	}

@@ -71,6 +71,7 @@ func (g *Guard[J]) lookCached(ref Ref) (Finding, error) {
 		return Finding{}, nil
 	case unknown:
 		return Finding{}, nil
+	case passed:
 	}
 	lost := Missing
 	if job != nil {

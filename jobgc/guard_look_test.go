@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,11 +60,15 @@ func TestGuardLook(t *testing.T) {
 		"BehindLongerGrace": {"A grace of one's own.", jobgc.Options{Grace: 2 * time.Hour}, old, "99", nil, mine, found{jobgc.Pending, jobgc.ByCacheLag, 0}},
 		"BehindAndClockOff": {
 			"A creation in the future must not make a Job pending for an hour.",
-			jobgc.Options{}, with(func(r *jobgc.Ref) { r.CreatedAt = new(metav1.NewTime(now.Add(time.Hour))) }), "99", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1},
+			jobgc.Options{},
+			with(func(r *jobgc.Ref) { r.CreatedAt = new(metav1.NewTime(now.Add(time.Hour))) }), "99", nil, mine,
+			found{jobgc.Active, jobgc.ByLiveRead, 1},
 		},
 		"BehindCreatedAtPruned": {
 			"Without a time there is no grace.",
-			jobgc.Options{}, with(func(r *jobgc.Ref) { r.CreatedAt = nil }), "99", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1},
+			jobgc.Options{},
+			with(func(r *jobgc.Ref) { r.CreatedAt = nil }), "99", nil, mine,
+			found{jobgc.Active, jobgc.ByLiveRead, 1},
 		},
 		"BehindAndGone":     {"Only the server can tell, and it does.", jobgc.Options{}, old, "99", nil, nil, found{jobgc.Missing, jobgc.ByLiveRead, 1}},
 		"BehindPredecessor": {"An old Job of that name is still cached.", jobgc.Options{Trust: true}, ref, "99", other, mine, found{jobgc.Pending, jobgc.ByCacheLag, 0}},
@@ -79,11 +84,16 @@ func TestGuardLook(t *testing.T) {
 		"OpaqueStore":       {"A version that is no number compares with nothing.", jobgc.Options{Trust: true}, ref, "v1:abc", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
 		"OpaqueRef": {
 			"Nor does such a Ref.",
-			jobgc.Options{Trust: true}, with(func(r *jobgc.Ref) { r.ResourceVersion = "abc" }), "200", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1},
+			jobgc.Options{Trust: true},
+			with(func(r *jobgc.Ref) { r.ResourceVersion = "abc" }), "200", nil, mine,
+			found{jobgc.Active, jobgc.ByLiveRead, 1},
 		},
 		"NameAndUIDAlone": {
 			"A schema that prunes the rest costs a read, not the answer.",
-			jobgc.Options{Trust: true}, jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, "200", nil, nil, found{jobgc.Missing, jobgc.ByLiveRead, 1},
+			jobgc.Options{Trust: true},
+			jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"},
+			"200", nil, nil,
+			found{jobgc.Missing, jobgc.ByLiveRead, 1},
 		},
 		"Intent": {"No uid, no question.", jobgc.Options{}, jobgc.Ref{Namespace: "ns", Name: "job"}, "200", mine, mine, found{jobgc.NotCreated, jobgc.ByRef, 0}},
 	}
@@ -217,20 +227,21 @@ func TestGuardConcurrently(t *testing.T) {
 	}, store, jobgc.Options{Tombstones: 2})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
-	for i := range 8 {
+	failed := make([]error, 8)
+	for i := range failed {
 		wg.Go(func() {
 			for n := range 200 {
 				job := done.DeepCopy()
 				job.UID, job.Name = types.UID(fmt.Sprint(i, n)), fmt.Sprint("job", n%5)
-				assert.NoError(t, store.Add(job))
+				added := store.Add(job)
 				g.OnAdd(job, false)
 				_, err := g.Look(t.Context(), jobgc.Ref{Namespace: "ns", Name: job.Name, UID: job.UID, ResourceVersion: "7"})
-				assert.NoError(t, err)
-				assert.NoError(t, store.Delete(job))
+				failed[i] = errors.Join(failed[i], added, err, store.Delete(job))
 				g.OnUpdate(nil, job)
 				g.OnDelete(job)
 			}
 		})
 	}
 	wg.Wait()
+	require.NoError(t, errors.Join(failed...))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,11 +32,13 @@ func TestJudge(t *testing.T) {
 		"Suspended": {"A suspended Job is neither missing nor done.", conditions(holds(batchv1.JobSuspended, at)), jobgc.Suspended, "", "SuspendedReason", time.Time{}},
 		"SuccessCriteriaMet": {
 			"It is no outcome: the last pods are still ending.",
-			conditions(holds(batchv1.JobSuccessCriteriaMet, at)), jobgc.Finishing, "", "SuccessCriteriaMetReason", time.Time{},
+			conditions(holds(batchv1.JobSuccessCriteriaMet, at)), jobgc.Finishing, "", "SuccessCriteriaMetReason",
+			time.Time{},
 		},
 		"FailureTarget": {
 			"Nor is this.",
-			conditions(holds(batchv1.JobFailureTarget, at)), jobgc.Finishing, "", "FailureTargetReason", time.Time{},
+			conditions(holds(batchv1.JobFailureTarget, at)), jobgc.Finishing, "", "FailureTargetReason",
+			time.Time{},
 		},
 		"CompleteComesSecond": {
 			"Since Kubernetes 1.31 SuccessCriteriaMet stands first: the first condition must not decide.",
@@ -60,7 +63,8 @@ func TestJudge(t *testing.T) {
 		"SomeOfManyCompletions": {
 			"Succeeded pods come long before the Job is Complete.",
 			batchv1.Job{Spec: batchv1.JobSpec{Completions: new(int32(5))}, Status: batchv1.JobStatus{Succeeded: 4, Failed: 2}},
-			jobgc.Active, "", "", time.Time{},
+			jobgc.Active, "", "",
+			time.Time{},
 		},
 		"CustomCondition": {"Conditions of others say nothing.", conditions(holds("Vendor", at)), jobgc.Active, "", "", time.Time{}},
 		"FinishedAndDeleting": {
@@ -69,7 +73,8 @@ func TestJudge(t *testing.T) {
 		},
 		"DeletingUnfinished": {
 			"A foreground delete of a held, running Job never gets a condition; that is no failure of the workload.",
-			deletingJob(at), jobgc.Deleting, "", "JobDeleting", time.Time{},
+			deletingJob(at), jobgc.Deleting, "", "JobDeleting",
+			time.Time{},
 		},
 		"DeletingSuspended": {"Deletion counts before suspension.", deletingJob(at, holds(batchv1.JobSuspended, at)), jobgc.Deleting, "", "JobDeleting", time.Time{}},
 		"NoTransitionTime": {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -160,6 +161,7 @@ func TestRace04TheSameWithARestartInBetween(t *testing.T) {
 
 func TestRace09SameNameOtherUID(t *testing.T) {
 	setup := func(t *testing.T) (*world, jobgc.Ref) {
+		t.Helper()
 		w := newWorld(t, jobgc.Options{})
 		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "predecessor"}})
 		w.store.sync(w.server)

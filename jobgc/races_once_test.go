@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,9 +42,9 @@ func TestRace05CrashBeforeTheRefIsPersisted(t *testing.T) {
 func TestRace05TheAnswerOfTheCreateIsLost(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	lost := errors.New("connection reset")
-	real := w.client("ns")
+	client := w.client("ns")
 	g, err := jobgc.New(func(string) fakeJobs {
-		return fakeJobs{create: func(j *batchv1.Job) (*batchv1.Job, error) { _, _ = real.create(j); return nil, lost }}
+		return fakeJobs{create: func(j *batchv1.Job) (*batchv1.Job, error) { _, _ = client.create(j); return nil, lost }}
 	}, w.store, jobgc.Options{})
 	require.NoError(t, err)
 	ref, err := g.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
@@ -106,6 +107,7 @@ func TestRace08TheTTLIsSetLate(t *testing.T) {
 
 func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 	setup := func(t *testing.T) (*world, jobgc.Ref, jobgc.Finding) {
+		t.Helper()
 		w := newWorld(t, jobgc.Options{})
 		ref := w.ensured(t)
 		w.change("job", finish(time.Now()))

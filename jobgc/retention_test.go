@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/proompteng/controllerkit/jobgc"

@@ -100,6 +100,6 @@ func deleted(obj any) *batchv1.Job {
 	if !field.IsValid() || !field.CanInterface() {
 		return nil
 	}
-	job, _ := field.Interface().(*batchv1.Job)
+	job, _ := reflect.TypeAssert[*batchv1.Job](field)
 	return job
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,8 +26,12 @@ func TestOnDeleteTakesAnything(t *testing.T) {
 	done := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
 	finish(time.Now())(done)
 	for _, obj := range []any{
-		nil, "job", 7, &corev1.Pod{}, (*batchv1.Job)(nil), &batchv1.Job{}, done, struct{ Obj string }{"job"}, struct{ obj any }{done},
-		cache.DeletedFinalStateUnknown{}, (*cache.DeletedFinalStateUnknown)(nil), cache.DeletedFinalStateUnknown{Obj: &corev1.Pod{}},
+		nil, "job", 7, &corev1.Pod{}, (*batchv1.Job)(nil), &batchv1.Job{}, done,
+		struct{ Obj string }{"job"},
+		struct{ obj any }{done},
+		cache.DeletedFinalStateUnknown{},
+		(*cache.DeletedFinalStateUnknown)(nil),
+		cache.DeletedFinalStateUnknown{Obj: &corev1.Pod{}},
 		cache.DeletedFinalStateUnknown{Obj: (*batchv1.Job)(nil)},
 	} {
 		w.guard.OnDelete(obj)
