@@ -82,7 +82,10 @@ func programs() []program {
 // and returns an error that wraps ctx.Err(). A program that does not compile is an [*Error].
 func Ensure(ctx context.Context, opts Options) (Binaries, error) {
 	log := newProgress(opts.Log)
-	have, missing := fromAssets(os.Getenv(assetsVariable), log)
+	have, missing, err := fromAssets(os.Getenv(assetsVariable), log)
+	if err != nil {
+		return nil, err
+	}
 	if len(missing) == 0 {
 		return have, nil
 	}
@@ -134,13 +137,15 @@ func (e *entry) fill(ctx context.Context, wanted []program, log *progress) error
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
 // fromAssets returns the programs that dir holds, and the others.
-func fromAssets(dir string, log *progress) (Binaries, []program) {
-	have := Binaries{}
+func fromAssets(dir string, log *progress) (have Binaries, missing []program, err error) {
+	have = Binaries{}
 	if dir == "" {
-		return have, programs()
+		return have, programs(), nil
+	}
+	if dir, err = filepath.Abs(dir); err != nil { // the programs will run in another directory
+		return nil, nil, fmt.Errorf("build: %s: %w", assetsVariable, err)
 	}
 	var found []string
-	var missing []program
 	for _, p := range programs() {
 		if path := filepath.Join(dir, p.name); executable(path) {
 			have[p.name] = path
@@ -151,10 +156,10 @@ func fromAssets(dir string, log *progress) (Binaries, []program) {
 	}
 	if len(found) == 0 {
 		log.line("%s=%s holds none of the programs", assetsVariable, dir)
-		return have, missing
+		return have, missing, nil
 	}
 	log.line("using %s from %s=%s", strings.Join(found, ", "), assetsVariable, dir)
-	return have, missing
+	return have, missing, nil
 }
 
 // executable reports whether path is a file that may be run.

@@ -5,6 +5,7 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,11 @@ func locate(ctx context.Context, source string) (string, error) {
 	if _, file, _, ok := runtime.Caller(0); ok && holdsModules(filepath.Dir(file)) {
 		return filepath.Dir(file), nil
 	}
+	return askGo(ctx)
+}
+
+// askGo finds the build modules through the module that the working directory belongs to.
+func askGo(ctx context.Context) (string, error) {
 	dir, err := goCommand(ctx, "", "list", "-m", "-f", "{{.Dir}}", parent)
 	if err != nil {
 		return "", fmt.Errorf("build: the build modules were not found: %w; "+
@@ -107,13 +113,18 @@ func (m module) kubernetesVersion() string {
 	return ""
 }
 
-// firstError picks the line of a build's output that says what went wrong.
+// firstError picks the line of a build's output that says what went wrong, with the heading above it, if any.
 func firstError(output []byte) string {
+	heading := ""
 	for line := range bytes.Lines(output) {
 		text := strings.TrimSpace(string(line))
-		if text != "" && !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "go: downloading ") {
-			return text
+		switch {
+		case text == "", strings.HasPrefix(text, "#"), strings.HasPrefix(text, "go: downloading "):
+		case strings.HasSuffix(text, ":"):
+			heading += text + " "
+		default:
+			return heading + text
 		}
 	}
-	return "it printed nothing"
+	return cmp.Or(heading, "it printed nothing")
 }
