@@ -110,7 +110,7 @@ func (w Writer[T]) send(ctx context.Context, c Client[T], o Object, patch []byte
 func nothing() []byte { return []byte("{}") }
 
 // sameObject returns the status of live, if that is still the object that was read.
-func sameObject(before, live Object) (document, error) {
+func sameObject(before, live Object) (*document, error) {
 	if isNil(live) {
 		return nil, fmt.Errorf("status: reading %s after a conflict: the client returned nil", before.GetName())
 	}
@@ -122,7 +122,7 @@ func sameObject(before, live Object) (document, error) {
 
 // accept takes the new version over, and reports what the API server did not keep. A reply without a version is not one
 // of an API server, and is not looked at.
-func (w Writer[T]) accept(after, reply T, sent document) error {
+func (w Writer[T]) accept(after, reply T, sent *document) error {
 	if isNil(reply) || reply.GetResourceVersion() == "" {
 		return nil
 	}
@@ -138,10 +138,10 @@ func (w Writer[T]) accept(after, reply T, sent document) error {
 // for custom resources in the same words. If the object itself cannot be patched for want of a permission, it counts as gone.
 func (w Writer[T]) gone(ctx context.Context, c Client[T], before T, err error) (Result, error) {
 	live, failed := w.send(ctx, c, before, nothing())
-	if failed != nil || isNil(live) || live.GetUID() != before.GetUID() {
-		return Gone, nil
+	if failed == nil && !isNil(live) && live.GetUID() == before.GetUID() {
+		return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), err)
 	}
-	return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), err)
+	return Gone, nil
 }
 
 // label is what OnCommit is told.

@@ -15,7 +15,7 @@ import (
 // diff goes from one status, old, to another: the fields of cur, with the stamp is and the conditions list.
 type diff struct {
 	names    Names // resolved
-	old, cur document
+	old, cur *document
 	was, is  Stamp
 	list     []entry
 	settled  bool // list counts; else the conditions are as in old
@@ -125,7 +125,7 @@ func (d *diff) apply() {
 	case d.was.ObservedGeneration == d.is.ObservedGeneration:
 		d.cur.take(n.ObservedGeneration, d.old)
 	default:
-		d.cur.put(n.ObservedGeneration, d.is.ObservedGeneration)
+		d.cur.putInt(n.ObservedGeneration, d.is.ObservedGeneration)
 	}
 	for _, t := range [...]struct {
 		name    string
@@ -140,7 +140,7 @@ func (d *diff) apply() {
 		case sameSecond(t.was, t.is):
 			d.cur.take(t.name, d.old) // with another program's milliseconds
 		default:
-			d.cur.put(t.name, *t.is)
+			d.cur.putTime(t.name, *t.is)
 		}
 	}
 	if d.settled {

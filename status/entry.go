@@ -17,36 +17,34 @@ import (
 type entry struct {
 	metav1.Condition
 	raw any   // nil in a typed list
-	bad error // why raw is not a condition
+	bad error // why raw is not a condition, from behind its path
 }
 
 // parseEntry reads one element of an unstructured list.
-func parseEntry(path string, raw any) entry {
+func parseEntry(raw any) entry {
 	e := entry{raw: raw}
 	m, ok := raw.(map[string]any)
 	if !ok {
-		e.bad = fmt.Errorf("status: %s: want an object, got %T", path, raw)
+		e.bad = fmt.Errorf(": want an object, got %T", raw)
 		return e
 	}
 	text := func(key string) string {
 		s, ok := m[key].(string)
-		if !ok && m[key] != nil && e.bad == nil {
-			e.bad = fmt.Errorf("status: %s.%s: want a string, got %T", path, key, m[key])
+		if !ok && m[key] != nil {
+			e.bad = fmt.Errorf(".%s: want text, got %T", key, m[key])
 		}
 		return s
 	}
 	e.Type, e.Status = text("type"), metav1.ConditionStatus(text("status"))
 	e.Reason, e.Message = text("reason"), text("message")
-	t, err := readTime(path+".lastTransitionTime", m["lastTransitionTime"])
-	if err == nil && t != nil {
+	if t, err := readTime(m["lastTransitionTime"]); err != nil {
+		e.bad = fmt.Errorf(".lastTransitionTime: %w", err)
+	} else if t != nil {
 		e.LastTransitionTime = *t
 	}
-	gen, err2 := readInt(path+".observedGeneration", m["observedGeneration"])
-	e.ObservedGeneration = gen
-	for _, err := range []error{err, err2} {
-		if err != nil && e.bad == nil {
-			e.bad = err
-		}
+	var err error
+	if e.ObservedGeneration, err = readInt(m["observedGeneration"]); err != nil {
+		e.bad = fmt.Errorf(".observedGeneration: %w", err)
 	}
 	return e
 }
@@ -119,6 +117,15 @@ func bare(list []entry) []metav1.Condition {
 	return conds
 }
 
+// raws returns an unstructured list as it was read.
+func raws(list []entry) []any {
+	items := make([]any, len(list))
+	for i, e := range list {
+		items[i] = e.raw
+	}
+	return items
+}
+
 // entriesJSON returns a list as canonical JSON; nil for an empty one.
 func entriesJSON(path string, list []entry) ([]byte, error) {
 	if len(list) == 0 {
@@ -128,11 +135,7 @@ func entriesJSON(path string, list []entry) ([]byte, error) {
 	if list[0].raw == nil && list[0].bad == nil {
 		v = bare(list)
 	} else {
-		items := make([]any, len(list))
-		for i, e := range list {
-			items[i] = e.raw
-		}
-		v = items
+		v = raws(list)
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {

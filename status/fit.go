@@ -66,23 +66,23 @@ func isReason(r string) bool {
 	return last != ',' && last != ':'
 }
 
-// checkCondition refuses what cannot be made to fit without guessing: the error begins with the name of the field.
+// checkCondition refuses what cannot be made to fit without guessing: the error begins with the field.
 func checkCondition(c metav1.Condition) error {
 	switch {
 	case c.Type == "":
-		return errors.New("type: is empty")
+		return errors.New(".type: is empty")
 	case len(c.Type) > maxType:
-		return fmt.Errorf("type: has %d characters; want at most %d", len(c.Type), maxType)
+		return fmt.Errorf(".type: has %d characters; want at most %d", len(c.Type), maxType)
 	case !isType(c.Type):
-		return fmt.Errorf("type: %q is not accepted; want a name such as Ready or example.com/Ready", c.Type)
+		return fmt.Errorf(".type: %q is not accepted; want a name such as Ready or example.com/Ready", c.Type)
 	}
 	switch c.Status {
 	case metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown:
 	default:
-		return fmt.Errorf("status: %q is not accepted; want True, False or Unknown", c.Status)
+		return fmt.Errorf(".status: %q is not accepted; want True, False or Unknown", c.Status)
 	}
 	if c.ObservedGeneration < 0 {
-		return fmt.Errorf("observedGeneration: %d is negative", c.ObservedGeneration)
+		return fmt.Errorf(".observedGeneration: %d is negative", c.ObservedGeneration)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func cond(typ string, s metav1.ConditionStatus, reason string) metav1.Condition 
 // start stores an object that has been reconciled once.
 func start(t *testing.T) (*server, *Run) {
 	t.Helper()
-	s := newServer()
+	s := newServer(t)
 	s.create("a")
 	before := get[Run](t, s, "a")
 	after := before.DeepCopy()
@@ -114,7 +114,7 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 		late.Status.Phase = "Running"
 		_, err := w.Commit(t.Context(), client[Run]{s}, stale, late, running)
 		require.ErrorIs(t, err, status.ErrOverlap, "a finished run must not run again by an old view")
-		assert.ErrorContains(t, err, "status.phase")
+		require.ErrorContains(t, err, "status.phase")
 		assert.Equal(t, writes, s.writes)
 	})
 	t.Run("TheSameVerdictTwice", func(t *testing.T) {
@@ -152,14 +152,14 @@ func TestTwoControllersOwnDifferentConditions(t *testing.T) {
 }
 
 func TestStoredStatusOfANewerGeneration(t *testing.T) {
-	s, before := start(t)
+	s, _ := start(t)
 	s.restatus("a", `{"observedGeneration":7}`)
-	before = get[Run](t, s, "a")
+	before := get[Run](t, s, "a")
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
 	require.ErrorIs(t, err, status.ErrSuperseded)
-	assert.ErrorContains(t, err, "7 is stored")
+	require.ErrorContains(t, err, "7 is stored")
 	assert.Zero(t, s.sent(), "not even asked")
 }
 
@@ -226,9 +226,9 @@ func TestDoneBeforeRunning(t *testing.T) {
 }
 
 func TestRunningAgainAfterDone(t *testing.T) {
-	s, before := start(t)
+	s, _ := start(t)
 	for i, f := range []status.Facts{running, done, running, done} {
-		before = get[Run](t, s, "a")
+		before := get[Run](t, s, "a")
 		after := before.DeepCopy()
 		after.Status.Phase = []string{"Running", "Failed", "Running", "Succeeded"}[i]
 		_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, f)
@@ -264,12 +264,6 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 
 	// Down when the conflict is to be resolved.
 	s.respec("a", "new")
-	s.before = func(_ string, data []byte) {
-		if string(data) == "{}" {
-			s.before = nil
-			s.delete("nothing")
-		}
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.before = func(_ string, data []byte) {
 		if string(data) == "{}" {

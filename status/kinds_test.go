@@ -4,6 +4,7 @@
 package status_test
 
 import (
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,10 +16,10 @@ import (
 // Run is a kind as a project has it: it embeds the Stamp and has phases of its own.
 type Run struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	Spec   RunSpec   `json:"spec,omitempty"`
-	Status RunStatus `json:"status,omitempty"`
+	Spec   RunSpec   `json:"spec,omitzero"`
+	Status RunStatus `json:"status,omitzero"`
 }
 
 type RunSpec struct {
@@ -52,7 +53,7 @@ func (r *Run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
 
 func (r *Run) DeepCopy() *Run {
 	out := *r
-	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta) //nolint:staticcheck // which of the embedded ones matters
 	r.Status.DeepCopyInto(&out.Status)
 	return &out
 }
@@ -64,10 +65,7 @@ func (s *RunStatus) DeepCopyInto(out *RunStatus) {
 		out.JobRef = new(*s.JobRef)
 	}
 	if s.Runtime != nil {
-		out.Runtime = make(map[string]string, len(s.Runtime))
-		for k, v := range s.Runtime {
-			out.Runtime[k] = v
-		}
+		out.Runtime = maps.Clone(s.Runtime)
 	}
 	if s.Steps != nil {
 		out.Steps = make([]Step, len(s.Steps))
@@ -84,8 +82,6 @@ func (s *RunStatus) DeepCopyInto(out *RunStatus) {
 	}
 }
 
-var (
-	noon = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
-)
+var noon = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) *metav1.Time { return new(metav1.NewTime(noon.Add(d))) }

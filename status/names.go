@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ type Names struct {
 const absent = "-"
 
 // resolve fills in the names, and refuses those that cannot be of one field each, or are not those of fields of d.
-func (n Names) resolve(d document) (Names, error) {
+func (n Names) resolve(d *document) (Names, error) {
 	asked := n
 	n.ObservedGeneration = cmp.Or(n.ObservedGeneration, "observedGeneration")
 	n.UpdatedAt = cmp.Or(n.UpdatedAt, "updatedAt")
@@ -54,17 +55,15 @@ func (n Names) resolve(d document) (Names, error) {
 		if strings.ContainsAny(name, ".[]") {
 			return n, fmt.Errorf("status: Names: %q is not a field directly under status", name)
 		}
-		for _, other := range all[:i] {
-			if name == other {
-				return n, fmt.Errorf("status: Names: %q is given to two fields", name)
-			}
+		if slices.Contains(all[:i], name) {
+			return n, fmt.Errorf("status: Names: %q is given to two fields", name)
 		}
 	}
 	return n, n.check(d, asked)
 }
 
 // check refuses a status that has no place for what is written on every kind, or for a name that the user asked for.
-func (n Names) check(d document, asked Names) error {
+func (n Names) check(d *document, asked Names) error {
 	for _, f := range [...]struct{ name, asked string }{
 		{n.ObservedGeneration, n.ObservedGeneration},
 		{n.UpdatedAt, n.UpdatedAt},
@@ -76,9 +75,9 @@ func (n Names) check(d document, asked Names) error {
 			return noField(f.name)
 		}
 	}
-	if t, ok := d.(*typed); ok && n.Conditions != absent && t.has(n.Conditions) && t.conditionsAt(n.Conditions) == nil {
-		return fmt.Errorf("status: status.%s: want []metav1.Condition, got %T; to leave it alone set Names.Conditions to \"-\"",
-			n.Conditions, t.at(n.Conditions))
+	if f := d.find(n.Conditions); f != nil && f.conditions() == nil && n.Conditions != absent {
+		return fmt.Errorf("status: status.%s: want []metav1.Condition, got %s; to leave it alone set Names.Conditions to \"-\"",
+			n.Conditions, f.value.Type())
 	}
 	return nil
 }
@@ -88,19 +87,24 @@ func noField(name string) error {
 }
 
 // read returns the contract's fields of d. n is resolved.
-func (n Names) read(d document) (s Stamp, err error) {
+func (n Names) read(d *document) (s Stamp, err error) {
 	if n.ObservedGeneration != absent {
-		s.ObservedGeneration, err = readInt("status."+n.ObservedGeneration, d.at(n.ObservedGeneration))
+		if s.ObservedGeneration, err = readInt(d.at(n.ObservedGeneration)); err != nil {
+			return s, fmt.Errorf("status: status.%s: %w", n.ObservedGeneration, err)
+		}
 	}
 	for _, t := range [...]struct {
 		name string
 		to   **metav1.Time
 	}{{n.UpdatedAt, &s.UpdatedAt}, {n.StartedAt, &s.StartedAt}, {n.FinishedAt, &s.FinishedAt}} {
-		if t.name != absent && err == nil {
-			*t.to, err = readTime("status."+t.name, d.at(t.name))
+		if t.name == absent {
+			continue
+		}
+		if *t.to, err = readTime(d.at(t.name)); err != nil {
+			return s, fmt.Errorf("status: status.%s: %w", t.name, err)
 		}
 	}
-	return s, err
+	return s, nil
 }
 
 // mask keeps the fields that the kind does not have as they were. n is resolved.
@@ -117,7 +121,7 @@ func (n Names) mask(is *Stamp, was Stamp) {
 }
 
 // dropped reports the first of the contract's fields that was sent and is not in kept, which is what the API server stored.
-func (n Names) dropped(sent, kept document) error {
+func (n Names) dropped(sent, kept *document) error {
 	n, err := n.resolve(sent)
 	if err != nil {
 		return err
@@ -148,7 +152,7 @@ func (n Names) dropped(sent, kept document) error {
 }
 
 // readInt reads what document.at returned.
-func readInt(path string, v any) (int64, error) {
+func readInt(v any) (int64, error) {
 	switch v := v.(type) {
 	case nil:
 		return 0, nil
@@ -174,14 +178,14 @@ func readInt(path string, v any) (int64, error) {
 			return n, nil
 		}
 	}
-	return 0, wrongType(path, v, "an int64 or *int64", "a whole number")
+	return 0, wrongType(v, "an int64 or *int64", "a whole number")
 }
 
 // readTime reads what document.at returned; nil for a time that is not set.
-func readTime(path string, v any) (*metav1.Time, error) {
+func readTime(v any) (unset *metav1.Time, err error) {
 	switch v := v.(type) {
 	case nil:
-		return nil, nil
+		return unset, nil
 	case **metav1.Time:
 		return *v, nil
 	case *metav1.Time:
@@ -191,18 +195,18 @@ func readTime(path string, v any) (*metav1.Time, error) {
 			return new(metav1.NewTime(t)), nil
 		}
 	}
-	return nil, wrongType(path, v, "a metav1.Time or *metav1.Time", "a time such as 2006-01-02T15:04:05Z")
+	return nil, wrongType(v, "a metav1.Time or *metav1.Time", "a time such as 2006-01-02T15:04:05Z")
 }
 
 // wrongType says what is wanted of a field of a struct, or of a value in a map, and what is there; of text its beginning.
-func wrongType(path string, v any, field, value string) error {
+func wrongType(v any, field, value string) error {
 	if s, ok := v.(string); ok {
-		return fmt.Errorf("status: %s: want %s, got %.40q", path, value, s)
+		return fmt.Errorf("want %s, got %.40q", value, s)
 	}
 	if t := reflect.TypeOf(v); t.Kind() == reflect.Pointer {
-		return fmt.Errorf("status: %s: want %s, got %s", path, field, t.Elem())
+		return fmt.Errorf("want %s, got %s", field, t.Elem())
 	}
-	return fmt.Errorf("status: %s: want %s, got %T %v", path, value, v, v)
+	return fmt.Errorf("want %s, got %T %.40v", value, v, v)
 }
 
 // Stamp reads the contract's fields of o, as [Check] takes them. A status that is nil or absent has the zero Stamp. An

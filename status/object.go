@@ -19,30 +19,8 @@ type Object interface {
 	runtime.Object
 }
 
-// document is the status of one object, whatever its Go type. Two documents that meet are always of one type.
-type document interface {
-	// names lists the fields that have a place (typed) or a value (loose), in order.
-	names() []string
-	// has reports whether there is a place for the field.
-	has(name string) bool
-	// at returns a pointer to the field of a struct, the value in a map, or nil where there is neither.
-	at(name string) any
-	// json returns the field as canonical JSON; nil where it is absent, null, or left out because it is empty.
-	json(name string) ([]byte, error)
-	// equal reports whether two statuses are certainly the same, and same whether a field is. False means: compare the JSON.
-	equal(other document) bool
-	same(other document, name string) bool
-	// put sets one of the contract's fields to an int64 or a metav1.Time.
-	put(name string, v any)
-	// take makes the field what it is in other.
-	take(name string, other document)
-	// conditions reads the list of conditions, and setConditions writes it.
-	conditions(name string) ([]entry, error)
-	setConditions(name string, list []entry)
-}
-
 // open finds the status of both objects, and refuses pairs that no patch can be made of.
-func open(before, after Object) (old, cur document, err error) {
+func open(before, after Object) (old, cur *document, err error) {
 	switch {
 	case isNil(before):
 		return nil, nil, errors.New("status: before is nil")
@@ -61,28 +39,10 @@ func open(before, after Object) (old, cur document, err error) {
 	if cur, err = read(after, "after"); err != nil {
 		return nil, nil, err
 	}
-	if shared(old, cur) {
+	if reflect.ValueOf(old.self).Pointer() == reflect.ValueOf(cur.self).Pointer() {
 		return nil, nil, errors.New("status: before and after share one status; change a DeepCopy of what was read")
 	}
 	return old, cur, nil
-}
-
-// read finds the status of o, which errors call by its role.
-func read(o Object, role string) (document, error) {
-	if u, ok := any(o).(runtime.Unstructured); ok {
-		return readLoose(u, role)
-	}
-	return readTyped(o, role)
-}
-
-func shared(a, b document) bool {
-	switch a := a.(type) {
-	case *typed:
-		return a.self.Pointer() == b.(*typed).self.Pointer()
-	case *loose:
-		return reflect.ValueOf(a.fields).Pointer() == reflect.ValueOf(b.(*loose).fields).Pointer()
-	}
-	return false
 }
 
 // isNil also finds a nil pointer in an interface, whose methods would panic.

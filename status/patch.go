@@ -51,7 +51,7 @@ type change struct {
 }
 
 // patch is the one way by which every status is written. It changes cur only if it returns no error.
-func (n Names) patch(old, cur document, c change) ([]byte, error) {
+func (n Names) patch(old, cur *document, c change) ([]byte, error) {
 	if c.version == "" {
 		return nil, errors.New("status: metadata.resourceVersion is empty; want an object that was read from the API server")
 	}

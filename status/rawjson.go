@@ -76,7 +76,7 @@ func appendDiff(dst, was, is []byte) ([]byte, bool) {
 	start := len(dst)
 	for len(a) > 0 || len(b) > 0 {
 		var key, x, y []byte
-		order := 0
+		var order int // which side has the next key: -1 was, 1 is, 0 both
 		switch {
 		case len(a) == 0:
 			order = 1

@@ -5,11 +5,10 @@ package status
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 )
 
-// Rule is one CEL validation rule of a CRD, an element of x-kubernetes-validations.
+// Rule is one CEL validation rule of a CRD: an element of x-kubernetes-validations.
 type Rule struct {
 	// Rule is the expression.
 	Rule string
@@ -17,41 +16,45 @@ type Rule struct {
 	Message string
 }
 
-// Rules returns the CEL rules by which the API server holds every writer to the contract: a status is never dropped,
-// observedGeneration never goes back, and startedAt and finishedAt never move. They belong on the root of the schema: on
-// the status itself, a write of `status: null` would escape them. A field whose name is "-" gets no rule.
+// Rules returns the CEL rules by which the API server holds every writer to the contract: the status is never dropped,
+// observedGeneration never goes back, startedAt and finishedAt never move. A field that is called "-" gets no rule.
 //
-// With controller-gen, copy these markers above the type of the kind:
+// They belong on the root of the schema: on the status itself, `status: null` would escape them. With controller-gen,
+// copy the markers of the zero [Names] above the type of the kind (markers within an embedded struct land on the status):
 //
-//	// +kubebuilder:validation:XValidation:rule="",message=""
+//	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || has(self.status)",message="status may not be dropped"
+//	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.observedGeneration) || has(self.status.observedGeneration) && self.status.observedGeneration >= oldSelf.status.observedGeneration",message="status.observedGeneration may not go back"
+//	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.startedAt) || has(self.status.startedAt) && int(self.status.startedAt) == int(oldSelf.status.startedAt)",message="status.startedAt may not change once set"
+//	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.finishedAt) || has(self.status.finishedAt) && int(self.status.finishedAt) == int(oldSelf.status.finishedAt)",message="status.finishedAt may not change once set"
 //
-// The rules compare with the stored object (oldSelf), so that they say nothing of a creation, and the API server does not
-// ratchet them: restoring a backup over an existing object can be refused. Delete, then restore. Times are compared in
-// whole seconds, because a rewrite of .123Z as Z is no change. That observedGeneration is not ahead of generation
-// cannot be said in CEL: a rule does not see metadata.generation. Each field must be declared in the schema, with format
-// date-time for the times.
+// A kind without one of the fields must leave its marker out: the schema must declare each, the times with format
+// date-time. Times are compared in whole seconds, because a rewrite of .123Z as Z is no change. The rules look at the
+// stored object (oldSelf): they say nothing of a creation, and are never ratcheted, so restoring a backup over an
+// existing object can be refused. Delete, then restore. A rule cannot see metadata.generation, so that it is not exceeded
+// is for [Check] to say.
 func Rules(n Names) []Rule {
 	rules := []Rule{{
 		Rule:    "!has(oldSelf.status) || has(self.status)",
 		Message: "status may not be dropped",
 	}}
-	add := func(name, rule, message string) {
-		if name != absent {
-			old, self := "oldSelf.status."+celName(name), "self.status."+celName(name)
-			rules = append(rules, Rule{
-				Rule: fmt.Sprintf("!has(oldSelf.status) || !has(self.status) || !has(%s) || (has(%s) && %s)", old, self,
-					strings.NewReplacer("OLD", old, "SELF", self).Replace(rule)),
-				Message: "status." + name + " " + message,
-			})
+	for _, f := range [...]struct{ name, holds, message string }{
+		{cmp.Or(n.ObservedGeneration, "observedGeneration"), "self.FIELD >= oldSelf.FIELD", "may not go back"},
+		{cmp.Or(n.StartedAt, "startedAt"), "int(self.FIELD) == int(oldSelf.FIELD)", "may not change once set"},
+		{cmp.Or(n.FinishedAt, "finishedAt"), "int(self.FIELD) == int(oldSelf.FIELD)", "may not change once set"},
+	} {
+		if f.name == absent {
+			continue
 		}
+		const guard = "!has(oldSelf.status) || !has(self.status) || !has(oldSelf.FIELD) || has(self.FIELD) && "
+		rules = append(rules, Rule{
+			Rule:    strings.ReplaceAll(guard+f.holds, "FIELD", "status."+celName(f.name)),
+			Message: "status." + f.name + " " + f.message,
+		})
 	}
-	add(cmp.Or(n.ObservedGeneration, "observedGeneration"), "SELF >= OLD", "may not go back")
-	add(cmp.Or(n.StartedAt, "startedAt"), "int(SELF) == int(OLD)", "may not change once set")
-	add(cmp.Or(n.FinishedAt, "finishedAt"), "int(SELF) == int(OLD)", "may not change once set")
 	return rules
 }
 
-// celName escapes a property as the API server does (k8s.io/apiserver/pkg/cel, escaping.go), or returns it as it is.
+// celName escapes the name of a property as the API server does (k8s.io/apiserver/pkg/cel, escaping.go).
 func celName(name string) string {
 	switch name {
 	case "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",

@@ -28,6 +28,7 @@ import (
 // server answers patches as an API server does: versions, conflicts, uids, generations, a status subresource, and no
 // write where nothing changes. It keeps JSON, so that every client reads what really was stored.
 type server struct {
+	t        *testing.T
 	mu       sync.Mutex
 	objects  map[string]map[string]any
 	version  int64
@@ -38,7 +39,9 @@ type server struct {
 	prunes   []string                       // fields of the status that the schema does not declare
 }
 
-func newServer() *server { return &server{objects: map[string]map[string]any{}} }
+func newServer(t *testing.T) *server { //nolint:thelper // it is kept, not used here
+	return &server{t: t, objects: map[string]map[string]any{}}
+}
 
 // create stores an object of generation 1 with a new uid.
 func (s *server) create(name string) {
@@ -73,7 +76,7 @@ func (s *server) respec(name, image string) {
 func (s *server) restatus(name, patch string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.apply(name, []byte(`{"status":`+patch+`}`), true)
+	require.NoError(s.t, s.apply(name, []byte(`{"status":`+patch+`}`), true))
 }
 
 func (s *server) bump(o map[string]any) {
@@ -82,11 +85,11 @@ func (s *server) bump(o map[string]any) {
 	o["metadata"].(map[string]any)["resourceVersion"] = strconv.FormatInt(s.version, 10)
 }
 
-func (s *server) apply(name string, data []byte, sub bool) {
+func (s *server) apply(name string, data []byte, sub bool) error {
 	o := s.objects[name]
 	var patch map[string]any
 	if err := utiljson.Unmarshal(data, &patch); err != nil { // whole numbers become int64
-		panic(err)
+		return err
 	}
 	if !sub {
 		delete(patch, "status")
@@ -102,6 +105,7 @@ func (s *server) apply(name string, data []byte, sub bool) {
 		o["status"] = now
 		s.bump(o)
 	}
+	return nil
 }
 
 func (s *server) patch(ctx context.Context, name string, data []byte, sub bool) ([]byte, error) {
@@ -131,7 +135,9 @@ func (s *server) patch(ctx context.Context, name string, data []byte, sub bool) 
 	if v := pin.Metadata.ResourceVersion; v != "" && v != o["metadata"].(map[string]any)["resourceVersion"] {
 		return nil, apierrors.NewConflict(gr, name, fmt.Errorf("the object has been modified"))
 	}
-	s.apply(name, data, sub)
+	if err := s.apply(name, data, sub); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
 	return json.Marshal(o)
 }
 

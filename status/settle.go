@@ -10,7 +10,7 @@ import (
 
 // settle returns after's conditions as they are to be written, and whether they count: false means that they are as in
 // old. What did not change is not looked at, so that a condition which another program wrote wrongly blocks nothing.
-func (n Names) settle(old, cur document, c change) (list []entry, settled bool, err error) {
+func (n Names) settle(old, cur *document, c change) (list []entry, settled bool, err error) {
 	if n.Conditions == absent || cur.same(old, n.Conditions) {
 		return nil, false, nil
 	}
@@ -25,7 +25,7 @@ func (n Names) settle(old, cur document, c change) (list []entry, settled bool, 
 	list = make([]entry, len(is))
 	for i, e := range is {
 		if list[i], err = settleEntry(e, was, c); err != nil {
-			return nil, false, fmt.Errorf("status: status.%s[%d].%w", n.Conditions, i, err)
+			return nil, false, fmt.Errorf("status: status.%s[%d]%w", n.Conditions, i, err)
 		}
 		if k := count(list[:i+1], e.Type); k > 1 && k > count(was, e.Type) {
 			return nil, false, fmt.Errorf("status: status.%s[%d].type: %q is there already", n.Conditions, i, e.Type)

@@ -80,13 +80,13 @@ func (s *Stamp) Observe(f Facts, generation int64, now time.Time) (changed bool,
 		s.ObservedGeneration, changed = generation, true
 	}
 	if at := f.started(now); s.StartedAt.IsZero() && !at.IsZero() && (s.FinishedAt.IsZero() || !at.After(s.FinishedAt.Time)) {
-		s.StartedAt, changed = &at, true
+		s.StartedAt, changed = new(at), true
 	}
 	if at := f.finished(now); s.FinishedAt.IsZero() && !at.IsZero() {
 		if !s.StartedAt.IsZero() && at.Before(s.StartedAt) {
 			at = wholeSecond(s.StartedAt.Time)
 		}
-		s.FinishedAt, changed = &at, true
+		s.FinishedAt, changed = new(at), true
 	}
 	return changed, nil
 }

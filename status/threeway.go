@@ -11,7 +11,7 @@ import (
 // merge makes ours what it changed of base, applied onto theirs, for a reconcile of generation. The contract's fields are
 // left to patch. A field of the status is one unit: half a jobRef of each side would be nobody's. It changes ours only if
 // it returns no error.
-func (n Names) merge(base, ours, theirs document, generation int64, owned []string) error {
+func (n Names) merge(base, ours, theirs *document, generation int64, owned []string) error {
 	n, err := n.resolve(ours)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (n Names) merge(base, ours, theirs document, generation int64, owned []stri
 }
 
 // untouched returns the fields that ours did not change, or an error for one that both sides changed differently.
-func (n Names) untouched(base, ours, theirs document) (take []string, err error) {
+func (n Names) untouched(base, ours, theirs *document) (take []string, err error) {
 	names := slices.Concat(base.names(), ours.names(), theirs.names())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -58,7 +58,7 @@ func (n Names) untouched(base, ours, theirs document) (take []string, err error)
 			continue
 		}
 		disputed := false
-		for _, d := range [...]document{base, ours} {
+		for _, d := range [...]*document{base, ours} {
 			equal, err := equalJSON(d, theirs, name)
 			if err != nil {
 				return nil, err
@@ -74,12 +74,12 @@ func (n Names) untouched(base, ours, theirs document) (take []string, err error)
 	return take, nil
 }
 
-func (n Names) mergeLists(base, ours, theirs document, owned []string) ([]entry, error) {
+func (n Names) mergeLists(base, ours, theirs *document, owned []string) ([]entry, error) {
 	if n.Conditions == absent {
 		return nil, nil
 	}
 	var lists [3][]entry
-	for i, d := range [...]document{base, ours, theirs} {
+	for i, d := range [...]*document{base, ours, theirs} {
 		var err error
 		if lists[i], err = d.conditions(n.Conditions); err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func (n Names) mergeLists(base, ours, theirs document, owned []string) ([]entry,
 }
 
 // equalJSON compares one field as the API server would store it.
-func equalJSON(a, b document, name string) (bool, error) {
+func equalJSON(a, b *document, name string) (bool, error) {
 	if a.same(b, name) {
 		return true, nil
 	}

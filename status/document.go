@@ -1,0 +1,214 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// document is the status of one object, whatever its Go type: a struct, or the map of an unstructured object. Everything
+// above it is one code path for both. Documents that meet are of one type.
+type document struct {
+	self   any            // pointer to the struct, or the map
+	fields []field        // of the struct, sorted by name
+	values map[string]any // the map; nil of a struct
+	object map[string]any // whose status the map is, or becomes by the first write
+}
+
+// read finds the status of o, which errors call by its role.
+func read(o Object, role string) (*document, error) {
+	u, ok := any(o).(runtime.Unstructured)
+	if !ok {
+		return readStruct(o, role)
+	}
+	d := &document{object: u.UnstructuredContent()}
+	switch s := d.object["status"].(type) {
+	case nil:
+		d.values = map[string]any{}
+	case map[string]any:
+		d.values = s
+	default:
+		return nil, fmt.Errorf("status: .status: want an object, got %T", s)
+	}
+	if d.values == nil { // a typed nil
+		d.values = map[string]any{}
+	}
+	d.self = d.values
+	return d, nil
+}
+
+// names lists the fields of the struct, or the keys of the map, in order.
+func (d *document) names() []string {
+	if d.values != nil {
+		return slices.Sorted(maps.Keys(d.values))
+	}
+	names := make([]string, len(d.fields))
+	for i, f := range d.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// has reports whether there is a place for the field.
+func (d *document) has(name string) bool {
+	return d.values != nil || d.find(name) != nil
+}
+
+// at returns a pointer to the field of the struct, or the value in the map; nil where there is neither.
+func (d *document) at(name string) any {
+	if d.values != nil {
+		return d.values[name]
+	}
+	if f := d.find(name); f != nil {
+		return f.value.Addr().Interface()
+	}
+	return nil
+}
+
+// json returns the field as canonical JSON; nil where it is absent, null, or left out because it is empty.
+func (d *document) json(name string) ([]byte, error) {
+	f := d.find(name)
+	if f != nil && f.omitted() {
+		return nil, nil
+	}
+	v := d.at(name)
+	if v == nil {
+		return nil, nil
+	}
+	raw, err := json.Marshal(v)
+	if err == nil && f != nil && f.quoted && raw[0] != 'n' {
+		raw, err = json.Marshal(string(raw))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("status: status.%s: %w", name, err)
+	}
+	return canonical(raw), nil
+}
+
+// equal reports whether two statuses are certainly the same, and same whether a field is. False means: compare the JSON.
+func (d *document) equal(other *document) bool { return sameTree(d.self, other.self, 0) }
+
+func (d *document) same(other *document, name string) bool {
+	return sameTree(d.at(name), other.at(name), 0)
+}
+
+// sameTree is reflect.DeepEqual, but allocates nothing for what JSON decodes to. Below a depth that only a cycle reaches
+// nothing is certainly the same; encoding/json then says so.
+func sameTree(a, b any, depth int) bool {
+	if depth > 1000 {
+		return false
+	}
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			if w, ok := b[k]; !ok || !sameTree(v, w, depth+1) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, func(v, w any) bool { return sameTree(v, w, depth+1) })
+	case nil, bool, string, int64, float64:
+		return a == b
+	case *string:
+		b, ok := b.(*string)
+		return ok && *a == *b
+	default:
+		return reflect.DeepEqual(a, b)
+	}
+}
+
+// putInt sets one of the contract's fields.
+func (d *document) putInt(name string, v int64) {
+	switch p := d.at(name).(type) {
+	case *int64:
+		*p = v
+	case **int64:
+		*p = &v
+	default:
+		d.put(name, v)
+	}
+}
+
+// putTime sets one of the contract's fields.
+func (d *document) putTime(name string, v metav1.Time) {
+	switch p := d.at(name).(type) {
+	case *metav1.Time:
+		*p = v
+	case **metav1.Time:
+		*p = &v
+	default:
+		d.put(name, v.ToUnstructured())
+	}
+}
+
+// put sets a key of the map.
+func (d *document) put(name string, v any) {
+	if d.values != nil {
+		d.values[name] = v
+		d.object["status"] = d.values
+	}
+}
+
+// take makes the field what it is in other.
+func (d *document) take(name string, other *document) {
+	if d.values == nil {
+		d.find(name).take(other.find(name))
+		return
+	}
+	if v, ok := other.values[name]; ok {
+		d.put(name, v)
+	} else {
+		delete(d.values, name)
+	}
+}
+
+// conditions reads a list of conditions.
+func (d *document) conditions(name string) ([]entry, error) {
+	if d.values == nil {
+		if p := d.find(name).conditions(); p != nil {
+			return entries(*p), nil
+		}
+		return nil, nil
+	}
+	v := d.values[name]
+	if v == nil {
+		return nil, nil
+	}
+	items, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Errorf("status: status.%s: want a list, got %T", name, v)
+	}
+	list := make([]entry, len(items))
+	for i, item := range items {
+		list[i] = parseEntry(item)
+	}
+	return list, nil
+}
+
+// setConditions writes a list of conditions.
+func (d *document) setConditions(name string, list []entry) {
+	switch {
+	case d.values == nil:
+		if p := d.find(name).conditions(); p != nil {
+			*p = bare(list)
+		}
+	case len(list) == 0:
+		delete(d.values, name)
+	default:
+		d.put(name, raws(list))
+	}
+}
