@@ -19,10 +19,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// ErrOption is wrapped by the error that names the field of Options that cannot be used.
-var ErrOption = errors.New("prom: invalid option")
-
 // Endpoint is a meter provider and the [http.Handler] that serves what is recorded on it. It is safe for concurrent use.
+// Make it with [New]; the zero Endpoint cannot be used.
 type Endpoint struct {
 	// MeterProvider is where instruments are created: metrics.New(ep, metrics.Options{}).
 	metric.MeterProvider
@@ -34,13 +32,8 @@ type Endpoint struct {
 // New makes an endpoint on a registry of its own; it never touches prometheus.DefaultRegisterer or a global of
 // OpenTelemetry, and it starts nothing. An option that cannot be used is an error that wraps [ErrOption].
 func New(o Options) (*Endpoint, error) {
-	if o.MaxInFlight < 0 {
-		return nil, fmt.Errorf("%w: MaxInFlight is %d, want 0 (for %d) or more", ErrOption, o.MaxInFlight, defaultInFlight)
-	}
-	for i, g := range o.Also {
-		if g == nil {
-			return nil, fmt.Errorf("%w: Also[%d] is nil", ErrOption, i)
-		}
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprom.New(o.exporter(registry)...)
@@ -54,16 +47,14 @@ func New(o Options) (*Endpoint, error) {
 // ServeHTTP serves one scrape at any path. A collector that fails costs its own metrics, never the scrape.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.handler.ServeHTTP(w, r) }
 
-// Shutdown ends the provider: what is recorded later is lost, and scrapes no longer show its metrics.
+// Shutdown ends the provider: what is recorded later is lost, and scrapes show the metrics of Options.Also alone. A second
+// Shutdown does nothing.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
-	if err := e.sdk.Shutdown(ctx); err != nil {
+	if err := e.sdk.Shutdown(ctx); err != nil && !errors.Is(err, sdkmetric.ErrReaderShutdown) {
 		return fmt.Errorf("prom: shut down: %w", err)
 	}
 	return nil
 }
-
-// defaultInFlight lets two Prometheus replicas and a person look at once.
-const defaultInFlight = 3
 
 func (o Options) exporter(r prometheus.Registerer) []otelprom.Option {
 	opts := []otelprom.Option{

@@ -1,12 +1,19 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prom serves OpenTelemetry metrics to Prometheus, with defaults that keep a scrape whole.
 package prom
 
 import (
+	"errors"
+	"fmt"
+	"reflect"
+	"unicode/utf8"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
+
+// ErrOption is wrapped by the error that names the field of Options that cannot be used.
+var ErrOption = errors.New("prom: invalid option")
 
 // Options of an endpoint. The zero value is the recommended behaviour.
 type Options struct {
@@ -35,4 +42,24 @@ type Options struct {
 	OnError func(error)
 
 	_ struct{} // keyed literals only, so that fields can be added
+}
+
+// defaultInFlight lets two Prometheus replicas and a person look at once.
+const defaultInFlight = 3
+
+func (o Options) check() error {
+	if o.MaxInFlight < 0 {
+		return fmt.Errorf("%w: MaxInFlight is %d, want 0 (for %d) or more", ErrOption, o.MaxInFlight, defaultInFlight)
+	}
+	for i, g := range o.Also {
+		if v := reflect.ValueOf(g); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("%w: Also[%d] is nil", ErrOption, i)
+		}
+	}
+	for k, v := range o.Resource {
+		if k == "" || !utf8.ValidString(k) || !utf8.ValidString(v) {
+			return fmt.Errorf("%w: Resource[%q]: want a name that is not empty, and UTF-8", ErrOption, k)
+		}
+	}
+	return nil
 }

@@ -20,10 +20,13 @@ const (
 	grace        = 5 * time.Second
 )
 
-// Serve answers GET and HEAD of /metrics on l until ctx ends, then lets running scrapes end for up to five seconds,
-// closes l and returns nil; it returns an error when l fails before. For TLS pass a listener of [crypto/tls.NewListener];
-// for authentication wrap the endpoint, which is a [http.Handler], in a server of your own.
+// Serve answers GET and HEAD of /metrics on l until ctx ends, then closes l, lets running scrapes end for up to five
+// seconds, and returns nil; when l is nil or fails before, it returns that error. For TLS pass a listener of
+// [crypto/tls.NewListener]; for authentication wrap the endpoint, which is a [http.Handler], in a server of your own.
 func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
+	if l == nil {
+		return errors.New("prom: serve: the listener is nil")
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", e)
 	server := &http.Server{

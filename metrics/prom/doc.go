@@ -1,0 +1,31 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package prom serves OpenTelemetry metrics to Prometheus, with defaults that keep a scrape whole.
+//
+// OpenTelemetry's exporter registers itself globally, labels each series with its scope, and leaves it to the handler
+// whether one broken collector fails the whole scrape; by the usual default it does. An [Endpoint] is a meter provider
+// with a registry and a handler of its own, where a failure costs the metrics that failed.
+//
+//	ep, err := prom.New(prom.Options{})
+//	m, err := metrics.New(ep, metrics.Options{})
+//	http.Handle("/metrics", ep) // or ep.Serve(ctx, listener)
+//
+// Names are pinned: "." becomes "_", units and _total are added, as the shipped dashboards and rules expect. Prometheus
+// metrics of other libraries are served along with Options.Also. Nothing global is read or set but the variables
+// OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME.
+//
+// # TLS and authentication
+//
+// For TLS give Serve a listener of [crypto/tls.NewListener]. An Endpoint is an [net/http.Handler]: whatever checks
+// requests elsewhere, such as controller-runtime's filters or a comparison with a bearer token, can wrap it.
+//
+// # RBAC
+//
+// None of its own; a filter that asks the API server needs create on tokenreviews and subjectaccessreviews.
+//
+// # When not to use it
+//
+// Where metrics leave by OTLP, give metrics.New the SDK's own provider. Above some ten thousand series the exporter
+// takes tenths of a second for a scrape, several times as long as Prometheus' own client.
+package prom

@@ -1,0 +1,158 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+// scrape returns a scrape in the format that accept asks for; "" is what a browser gets.
+func scrape(t testing.TB, h http.Handler, accept string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+	r.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// text returns a scrape that must succeed.
+func text(t testing.TB, h http.Handler) string {
+	t.Helper()
+	w := scrape(t, h, "")
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	return w.Body.String()
+}
+
+// endpoint is an endpoint with one histogram, one counter of that many attribute sets, and one record of each.
+func endpoint(t testing.TB, o prom.Options, sets int) *prom.Endpoint {
+	t.Helper()
+	ep, err := prom.New(o)
+	require.NoError(t, err)
+	meter := ep.Meter("test", metric.WithInstrumentationVersion("1"))
+	h, err := meter.Float64Histogram("a.duration", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(1, 2))
+	require.NoError(t, err)
+	h.Record(t.Context(), 1.5)
+	c, err := meter.Int64Counter("a.thing", metric.WithUnit("{thing}"))
+	require.NoError(t, err)
+	for i := range sets {
+		c.Add(t.Context(), 1, metric.WithAttributes(attribute.Int("i", i)))
+	}
+	return ep
+}
+
+func TestNewRefuses(t *testing.T) {
+	var none *prometheus.Registry
+	cases := map[string]struct {
+		reason  string
+		options prom.Options
+		field   string
+	}{
+		"MaxInFlight": {"No limit is not offered.", prom.Options{MaxInFlight: -1}, "MaxInFlight"},
+		"Nil":         {"A gatherer that is not there.", prom.Options{Also: []prometheus.Gatherer{prometheus.NewRegistry(), nil}}, "Also[1]"},
+		"NilPointer":  {"Nor is this one.", prom.Options{Also: []prometheus.Gatherer{none}}, "Also[0]"},
+		"NoName":      {"An attribute has a name.", prom.Options{Resource: map[string]string{"": "x"}}, `Resource[""]`},
+		"NotUTF8":     {"Prometheus would drop target_info.", prom.Options{Resource: map[string]string{"a": "\xff"}}, `Resource["a"]`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ep, err := prom.New(tc.options)
+			require.ErrorIs(t, err, prom.ErrOption, tc.reason)
+			assert.Contains(t, err.Error(), tc.field)
+			assert.Nil(t, ep)
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	got := text(t, endpoint(t, prom.Options{}, 2500))
+	assert.Contains(t, got, `a_duration_seconds_bucket{le="2"} 1`, "names are translated, series have no labels of the scope")
+	assert.Contains(t, got, `a_thing_total{i="1"} 1`)
+	overflow := regexp.MustCompile(`a_thing_total\{otel_metric_overflow.*`).FindString(got)
+	assert.Equal(t, `a_thing_total{otel_metric_overflow="true"} 501`, overflow, "2000 sets, the SDK's own default")
+	assert.Contains(t, got, "\ntarget_info")
+	accept := "application/openmetrics-text; version=1.0.0"
+	assert.Contains(t, scrape(t, endpoint(t, prom.Options{}, 1), accept).Header().Get("Content-Type"), "text/plain", `le="1" stays le="1"`)
+}
+
+func TestOptions(t *testing.T) {
+	openMetrics := "application/openmetrics-text; version=1.0.0"
+	cases := map[string]struct {
+		reason  string
+		options prom.Options
+		accept  string
+		want    []string
+		not     []string
+	}{
+		"Resource": {
+			"target_info names the process.", prom.Options{Resource: map[string]string{"service.name": "agents", "k8s.namespace.name": "ci"}}, "",
+			[]string{`target_info{k8s_namespace_name="ci",service_name="agents"} 1`}, nil,
+		},
+		"CardinalityLimit": {
+			"Lower is possible.", prom.Options{CardinalityLimit: 10}, "",
+			[]string{`a_thing_total{otel_metric_overflow="true"} 2491`}, nil,
+		},
+		"NoCardinalityLimit": {"And none.", prom.Options{CardinalityLimit: -1}, "", []string{`a_thing_total{i="2499"} 1`}, []string{"overflow"}},
+		"ScopeLabels":        {"Where names are not unique.", prom.Options{ScopeLabels: true}, "", []string{`otel_scope_name="test"`}, nil},
+		"Exemplars":          {"They need OpenMetrics.", prom.Options{Exemplars: true}, openMetrics, []string{"# EOF"}, nil},
+		"NativeHistograms": {
+			"The text format has nothing but their sum and count.", prom.Options{NativeHistograms: true}, "",
+			[]string{"a_duration_seconds_sum 1.5", "a_duration_seconds_count 1"}, []string{`le="2"`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := scrape(t, endpoint(t, tc.options, 2500), tc.accept).Body.String()
+			for _, want := range tc.want {
+				assert.Contains(t, got, want, tc.reason)
+			}
+			for _, not := range tc.not {
+				assert.NotContains(t, got, not, tc.reason)
+			}
+		})
+	}
+}
+
+func TestNativeHistogramsAreServedInProtobuf(t *testing.T) {
+	w := scrape(t, endpoint(t, prom.Options{NativeHistograms: true}, 1),
+		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
+	assert.Contains(t, w.Header().Get("Content-Type"), "protobuf")
+	assert.Contains(t, w.Body.String(), "a_duration_seconds")
+}
+
+func TestNothingGlobalIsTouched(t *testing.T) {
+	provider := otel.GetMeterProvider()
+	before, err := prometheus.DefaultGatherer.Gather()
+	require.NoError(t, err)
+	for range 100 {
+		endpoint(t, prom.Options{}, 1)
+	}
+	after, err := prometheus.DefaultGatherer.Gather()
+	require.NoError(t, err)
+	assert.Len(t, after, len(before))
+	assert.Same(t, provider, otel.GetMeterProvider())
+}
+
+func TestShutdownEndsTheSeries(t *testing.T) {
+	also := prometheus.NewRegistry()
+	also.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "theirs", Help: "h"}))
+	ep := endpoint(t, prom.Options{Also: []prometheus.Gatherer{also}}, 1)
+	require.NoError(t, ep.Shutdown(t.Context()))
+	require.NoError(t, ep.Shutdown(t.Context()), "once is enough")
+	got := text(t, ep)
+	assert.NotContains(t, got, "a_thing_total")
+	assert.Contains(t, got, "theirs 0")
+}

@@ -1,0 +1,136 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom_test
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+// counter is a registry with one counter of that name at that value.
+func counter(t *testing.T, name string, value float64) *prometheus.Registry {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: "theirs"})
+	c.Add(value)
+	require.NoError(t, r.Register(c))
+	return r
+}
+
+// failing is a collector that reports an error, or panics.
+type failing struct{ panics bool }
+
+func (f failing) Describe(chan<- *prometheus.Desc) {}
+
+func (f failing) Collect(ch chan<- prometheus.Metric) {
+	if f.panics {
+		panic("broken")
+	}
+	ch <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(errBroken), errBroken)
+}
+
+var errBroken = errors.New("broken")
+
+// A scrape is never lost to one that fails: what can be served is served.
+func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
+	broken := func(c prometheus.Collector) *prometheus.Registry {
+		r := counter(t, "next_to_it", 1)
+		require.NoError(t, r.Register(c))
+		return r
+	}
+	cases := map[string]struct {
+		reason string
+		also   prometheus.Gatherer
+		want   []string
+		quiet  bool
+	}{
+		"Healthy":         {"No failure, no error.", counter(t, "theirs_total", 7), []string{"theirs_total 7"}, true},
+		"OtherHelp":       {"The endpoint's own comes first.", counter(t, "a_thing_total", 99), nil, false},
+		"OtherType":       {"A histogram here and a counter there.", counter(t, "a_duration_seconds", 1), []string{"a_duration_seconds_count 1"}, false},
+		"CollectorFails":  {"An error of one collector.", broken(failing{}), []string{"next_to_it 1"}, false},
+		"CollectorPanics": {"A panic of one collector.", broken(failing{panics: true}), []string{"next_to_it 1"}, false},
+		"GathererFails": {"A gatherer that has nothing.", prometheus.GathererFunc(func() (families, error) {
+			return nil, errBroken
+		}), nil, false},
+		"GathererPanics": {"A gatherer that panics.", prometheus.GathererFunc(func() (families, error) { panic("broken") }), nil, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var told []error
+			ep := endpoint(t, prom.Options{
+				Also:    []prometheus.Gatherer{tc.also, counter(t, "last_total", 3)},
+				OnError: func(err error) { told = append(told, err) },
+			}, 1)
+			got := text(t, ep)
+			for _, want := range append(tc.want, `a_thing_total{i="0"} 1`, "last_total 3", "target_info") {
+				assert.Contains(t, got, want, tc.reason)
+			}
+			if tc.quiet {
+				assert.Empty(t, told)
+				return
+			}
+			assert.NotEmpty(t, told, "what is missing is told")
+			assert.Contains(t, text(t, ep), `promhttp_metric_handler_errors_total{cause="gathering"} 1`, "and counted")
+		})
+	}
+}
+
+// Of two equal series of other libraries the earlier one is served and the other is told.
+func TestEqualSeriesOfOthers(t *testing.T) {
+	var told []error
+	ep := endpoint(t, prom.Options{
+		Also:    []prometheus.Gatherer{counter(t, "theirs_total", 7), counter(t, "theirs_total", 8)},
+		OnError: func(err error) { told = append(told, err) },
+	}, 1)
+	got := text(t, ep)
+	assert.Contains(t, got, "theirs_total 7")
+	assert.NotContains(t, got, "theirs_total 8")
+	assert.NotEmpty(t, told)
+}
+
+// Two libraries that use one name for different things on this endpoint.
+func TestConflictOfTwoScopes(t *testing.T) {
+	ep := endpoint(t, prom.Options{}, 1)
+	g, err := ep.Meter("other").Float64Gauge("a.duration.seconds") // becomes the name of the histogram
+	require.NoError(t, err)
+	g.Record(t.Context(), 1)
+	assert.Contains(t, text(t, ep), `a_thing_total{i="0"} 1`)
+}
+
+func TestScrapesInFlightAreBounded(t *testing.T) {
+	for _, limit := range []int{0, 1} {
+		entered, release := make(chan struct{}), make(chan struct{})
+		slow := prometheus.GathererFunc(func() (families, error) {
+			entered <- struct{}{}
+			<-release
+			return nil, nil
+		})
+		ep := endpoint(t, prom.Options{MaxInFlight: limit, Also: []prometheus.Gatherer{slow}}, 1)
+		n := limit
+		if n == 0 {
+			n = 3
+		}
+		var wait sync.WaitGroup
+		for range n {
+			wait.Go(func() { assert.Equal(t, http.StatusOK, scrape(t, ep, "").Code) })
+		}
+		for range n {
+			<-entered
+		}
+		assert.Equal(t, http.StatusServiceUnavailable, scrape(t, ep, "").Code)
+		close(release)
+		wait.Wait()
+	}
+}
+
+type families = []*dto.MetricFamily

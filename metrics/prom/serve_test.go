@@ -1,0 +1,156 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return l
+}
+
+func request(t *testing.T, method, url string) (code int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, resp.Body.Close()) }()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(b)
+}
+
+func TestServe(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l := listen(t)
+	served := make(chan error, 1)
+	go func() { served <- endpoint(t, prom.Options{}, 1).Serve(ctx, l) }()
+	url := "http://" + l.Addr().String()
+	cases := map[string]struct {
+		reason, method, path string
+		code                 int
+	}{
+		"Metrics": {"The one path.", http.MethodGet, "/metrics", http.StatusOK},
+		"Head":    {"A probe.", http.MethodHead, "/metrics", http.StatusOK},
+		"Post":    {"There is nothing to post.", http.MethodPost, "/metrics", http.StatusMethodNotAllowed},
+		"Root":    {"Nothing else is served.", http.MethodGet, "/", http.StatusNotFound},
+		"Below":   {"Nor below.", http.MethodGet, "/metrics/x", http.StatusNotFound},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			code, body := request(t, tc.method, url+tc.path)
+			assert.Equal(t, tc.code, code, tc.reason)
+			if tc.method == http.MethodGet && tc.code == http.StatusOK {
+				assert.Contains(t, body, "a_thing_total")
+			}
+		})
+	}
+	cancel()
+	require.NoError(t, <-served, "the end of ctx is the normal end")
+	_, err := l.Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
+}
+
+// A scrape that runs when ctx ends is answered before Serve returns.
+func TestServeLetsScrapesEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	entered, release := make(chan struct{}), make(chan struct{})
+	slow := prometheus.GathererFunc(func() (families, error) {
+		close(entered)
+		<-release
+		return nil, nil
+	})
+	l := listen(t)
+	served := make(chan error, 1)
+	go func() { served <- endpoint(t, prom.Options{Also: []prometheus.Gatherer{slow}}, 1).Serve(ctx, l) }()
+	scraped := make(chan int, 1)
+	go func() {
+		code, _ := request(t, http.MethodGet, "http://"+l.Addr().String()+"/metrics")
+		scraped <- code
+	}()
+	<-entered
+	cancel()
+	select {
+	case err := <-served:
+		require.Fail(t, "Serve left a scrape behind", err)
+	case release <- struct{}{}:
+	}
+	assert.Equal(t, http.StatusOK, <-scraped)
+	require.NoError(t, <-served)
+}
+
+func TestServeWhenItIsOverAlready(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l := listen(t)
+	require.NoError(t, endpoint(t, prom.Options{}, 1).Serve(ctx, l))
+	_, err := l.Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
+}
+
+// A scrape that does not end does not keep the process from ending.
+func TestServeGivesUpOnAScrapeThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		release := make(chan struct{})
+		stuck := prometheus.GathererFunc(func() (families, error) {
+			<-release
+			return nil, nil
+		})
+		l := make(pipe, 1)
+		served := make(chan error, 1)
+		go func() { served <- endpoint(t, prom.Options{Also: []prometheus.Gatherer{stuck}}, 1).Serve(ctx, l) }()
+		client, server := net.Pipe()
+		l <- server
+		_, err := io.WriteString(client, "GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+		require.NoError(t, err)
+		synctest.Wait() // the scrape hangs
+		start := time.Now()
+		cancel()
+		require.NoError(t, <-served)
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		close(release)
+	})
+}
+
+// pipe is a listener without a network. Closing it ends Accept.
+type pipe chan net.Conn
+
+func (p pipe) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (p pipe) Close() error   { close(p); return nil }
+func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
+
+func TestServeReportsABrokenListener(t *testing.T) {
+	require.Error(t, endpoint(t, prom.Options{}, 1).Serve(t.Context(), nil))
+	l := listen(t)
+	require.NoError(t, l.Close())
+	err := endpoint(t, prom.Options{}, 1).Serve(t.Context(), l)
+	require.ErrorIs(t, err, net.ErrClosed)
+	assert.False(t, errors.Is(err, http.ErrServerClosed))
+}
