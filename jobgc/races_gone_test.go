@@ -118,7 +118,21 @@ func TestRace03TheDeleteEventIsStillOnItsWay(t *testing.T) {
 	}
 }
 
-// The same, where only a live read tells that the Job is gone, and the event comes during that read.
+// The same, where only a live read tells that the Job is gone, and the event comes after it.
+func TestRace03TheDeleteEventComesAfterTheLiveRead(t *testing.T) {
+	w := newWorld(t, jobgc.Options{})
+	w.store.version = "" // of a client-go that does not tell it
+	ref := w.ensured(t)
+	w.guard.OnAdd(w.jobs["job"], false)
+	w.change("job", finish(time.Now()))
+	last := w.remove("job")
+	assert.Equal(t, jobgc.Pending, w.look(t, ref).State)
+	w.guard.OnDelete(last)
+	assert.Equal(t, jobgc.Finished, w.look(t, ref).State)
+	assert.Equal(t, 1, w.gets)
+}
+
+// The same, where the event comes during the read.
 func TestRace03TheDeleteEventComesDuringTheLiveRead(t *testing.T) {
 	s := newServer()
 	var g *jobgc.Guard[fakeJobs]
@@ -226,6 +240,9 @@ func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 	assert.Equal(t, jobgc.Finished, w.look(t, ref).State)
 	again := w.ensured(t)
 	assert.Equal(t, ref.UID, again.UID, "nor does a lost Ref run it again")
+	ref.Outcome = jobgc.Succeeded
+	require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: new(time.Hour)}))
+	assert.Zero(t, w.patches, "it is on its way out already")
 }
 
 // After a gap in the watch the informer hands over the last state it knew, which may be old.

@@ -23,7 +23,7 @@ func (g *Guard[J]) OnUpdate(_, _ any) { g.feed() }
 func (g *Guard[J]) OnDelete(obj any) {
 	g.feed()
 	job := deleted(obj)
-	if job == nil || job.UID == "" || Judge(job).State != Finished {
+	if Judge(job).State != Finished {
 		return
 	}
 	g.mu.Lock()

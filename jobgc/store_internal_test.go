@@ -1,0 +1,27 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+type nothing struct{}
+
+func (nothing) GetByKey(string) (any, bool, error) { return nil, false, nil }
+
+// The keys are kept to save garbage, not to gather it.
+func TestStoreKeysAreBounded(t *testing.T) {
+	s := newStore(nothing{})
+	for i := range 3*maxKeys + 7 {
+		name := fmt.Sprint("job-", i)
+		for range 2 {
+			assert.Equal(t, "ns/"+name, s.key(Ref{Namespace: "ns", Name: name}))
+		}
+		assert.LessOrEqual(t, len(s.keys), maxKeys)
+	}
+}
