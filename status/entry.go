@@ -127,7 +127,7 @@ func raws(list []entry) []any {
 }
 
 // entriesJSON returns a list as canonical JSON; nil for an empty one.
-func entriesJSON(path string, list []entry) ([]byte, error) {
+func entriesJSON(name string, list []entry) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -139,7 +139,7 @@ func entriesJSON(path string, list []entry) ([]byte, error) {
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("status: %s: %w", path, err)
+		return nil, fmt.Errorf("status: status.%s: %w", name, err)
 	}
 	return canonical(raw), nil
 }

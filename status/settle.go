@@ -79,10 +79,14 @@ func indexOf(list []entry, typ string) int {
 	return slices.IndexFunc(list, func(e entry) bool { return e.bad == nil && e.Type == typ })
 }
 
-// place is where a condition stands in the stored list: behind all for a new one.
+// place is where an entry stands in the stored list: behind all for a new one.
 func place(was []entry, e entry) int {
-	if i := indexOf(was, e.Type); i >= 0 && e.bad == nil {
-		return i
+	i := indexOf(was, e.Type)
+	if e.bad != nil {
+		i = slices.IndexFunc(was, func(o entry) bool { return sameEntry(o, e) })
 	}
-	return len(was)
+	if i < 0 {
+		return len(was)
+	}
+	return i
 }
