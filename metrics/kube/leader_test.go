@@ -1,0 +1,96 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/proompteng/controllerkit/metrics/kube"
+)
+
+const leader = `controller_leader{lease="agents"}`
+
+// lock is a lease that this process always gets.
+type lock struct {
+	record *resourcelock.LeaderElectionRecord
+}
+
+func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if l.record == nil {
+		l.record = &resourcelock.LeaderElectionRecord{LeaderTransitions: 1, AcquireTime: metav1.Now()}
+	}
+	return l.record, nil, nil
+}
+
+func (l *lock) Create(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+	l.record = &r
+	return nil
+}
+
+func (l *lock) Update(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+	l.record = &r
+	return nil
+}
+
+func (l *lock) RecordEvent(string) {}
+func (l *lock) Identity() string   { return "pod-1" }
+func (l *lock) Describe() string   { return "agents" }
+
+// The gauge follows a real election.
+func TestCallbacksFollowTheElection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ep := newSet(t)
+		started, stopped := make(chan struct{}), make(chan struct{})
+		callbacks := kube.Callbacks(m, "agents", leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(ctx context.Context) {
+				assert.Equal(t, "1", scrape(t, ep, "leader")[leader], "before the work begins")
+				close(started)
+				<-ctx.Done()
+			},
+			OnStoppedLeading: func() {
+				assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "before the process may exit")
+				close(stopped)
+			},
+		})
+		assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a process that never leads is seen")
+		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+			Lock: &lock{}, Callbacks: callbacks, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		go elector.Run(ctx)
+		<-started
+		cancel()
+		<-stopped
+	})
+}
+
+// client-go starts OnStartedLeading in a goroutine, which may come to run when all is over.
+func TestLateStartIsNotShownAsLeading(t *testing.T) {
+	m, ep := newSet(t)
+	callbacks := kube.Callbacks(m, "agents", leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	callbacks.OnStoppedLeading()
+	callbacks.OnStartedLeading(ctx)
+	assert.Equal(t, "0", scrape(t, ep, "leader")[leader])
+}
+
+func TestCallbacksStayNil(t *testing.T) {
+	callbacks := kube.Callbacks(nil, "agents", leaderelection.LeaderCallbacks{})
+	assert.Nil(t, callbacks.OnStartedLeading, "client-go refuses it, as it should")
+	assert.Nil(t, callbacks.OnStoppedLeading)
+	assert.Nil(t, callbacks.OnNewLeader)
+}

@@ -1,0 +1,78 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/proompteng/controllerkit/metrics/kube"
+)
+
+func named(provider workqueue.MetricsProvider, name string) workqueue.TypedRateLimitingInterface[string] {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(backOff(time.Second),
+		workqueue.TypedRateLimitingQueueConfig[string]{Name: name, MetricsProvider: provider})
+}
+
+// client-go's own queue through the provider, as controller-runtime's priority queue uses it.
+func TestQueueProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ep := newSet(t)
+		provider := kube.QueueProvider(m)
+		q := named(provider, "c")
+		q.Add("a")
+		q.Add("b")
+		q.AddAfter("later", time.Hour)
+		<-time.After(2 * time.Second)
+		take(t, q)
+		<-time.After(3*time.Second + 250*time.Millisecond)
+		synctest.Wait()
+		assert.Equal(t, map[string]string{
+			`controller_queue_depth{controller="c"}`:                   "1",
+			`controller_queue_adds_total{controller="c"}`:              "2",
+			`controller_queue_retries_total{controller="c"}`:           "1",
+			`controller_queue_unfinished_work_seconds{controller="c"}`: "3",
+			`controller_queue_longest_running_seconds{controller="c"}`: "3",
+		}, without(scrape(t, ep, "controller_queue_"), "wait"), "what client-go does not tell is not shown")
+		assert.Equal(t, "2", scrape(t, ep, "wait")[`controller_queue_wait_duration_seconds_sum{controller="c"}`])
+
+		q.ShutDown() // and its numbers stay as they were
+		again := named(provider, "c")
+		defer again.ShutDown()
+		again.Add("x")
+		got := scrape(t, ep, "controller_queue_")
+		assert.Equal(t, "1", got[`controller_queue_depth{controller="c"}`], "a second queue of the name takes the place of the first")
+		assert.Equal(t, "1", got[`controller_queue_adds_total{controller="c"}`])
+		assert.Equal(t, "0", got[`controller_queue_unfinished_work_seconds{controller="c"}`])
+
+		second := named(provider, "d")
+		defer second.ShutDown()
+		assert.Equal(t, "0", scrape(t, ep, "depth")[`controller_queue_depth{controller="d"}`])
+		assert.Equal(t, "1", scrape(t, ep, "depth")[`controller_queue_depth{controller="c"}`])
+	})
+}
+
+func TestQueueProviderWithoutMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := named(kube.QueueProvider(nil), "c")
+		q.Add("a")
+		take(t, q)
+		q.Done("a")
+		q.ShutDown()
+	})
+}
+
+// However many queues there are, what is kept of them is bounded.
+func TestQueueProviderIsBounded(t *testing.T) {
+	m, ep := newSet(t)
+	provider := kube.QueueProvider(m)
+	for i := range 1000 {
+		provider.NewDepthMetric(string(rune('一' + i))).Inc()
+	}
+	assert.Len(t, scrape(t, ep, "controller_queue_depth"), 151)
+}

@@ -1,0 +1,184 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+)
+
+var _ workqueue.TypedRateLimitingInterface[string] = (*kube.Queue[string])(nil)
+
+// take gets an item that must be ready.
+func take(t *testing.T, q workqueue.TypedInterface[string]) string {
+	t.Helper()
+	if q.Len() == 0 {
+		assert.Fail(t, "no item is ready")
+		return ""
+	}
+	item, shutdown := q.Get()
+	assert.False(t, shutdown)
+	return item
+}
+
+func backOff(d time.Duration) workqueue.TypedRateLimiter[string] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[string](d, time.Hour)
+}
+
+// The life of items, and what is seen of it at each moment.
+func TestQueueState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ep := newSet(t)
+		q := kube.NewQueue(m.Controller("c"), backOff(10*time.Second))
+		assert.Equal(t, metrics.QueueState{}, q.State(), "an empty queue")
+
+		q.Add("a")
+		q.Add("a")
+		q.Add("b")
+		assert.Equal(t, metrics.QueueState{Depth: 2, Adds: 2}, q.State(), "an item is queued once")
+
+		<-time.After(3 * time.Second)
+		assert.Equal(t, 3*time.Second, q.State().Oldest)
+		assert.Equal(t, "a", take(t, q))
+		<-time.After(2 * time.Second)
+		assert.Equal(t, "b", take(t, q))
+		<-time.After(time.Second)
+		assert.Equal(t, metrics.QueueState{
+			Running: 2, Adds: 2, Unfinished: 4 * time.Second, Longest: 3 * time.Second,
+		}, q.State())
+
+		q.Add("a") // while a worker holds it
+		assert.Zero(t, q.State().Depth, "it is not ready before the worker is done")
+		q.Done("a")
+		assert.Equal(t, metrics.QueueState{Depth: 1, Running: 1, Adds: 3, Unfinished: time.Second, Longest: time.Second}, q.State())
+		assert.Equal(t, "a", take(t, q))
+		q.Done("a")
+
+		q.AddRateLimited("b") // failed
+		q.Done("b")
+		q.AddAfter("c", time.Hour)
+		assert.Equal(t, metrics.QueueState{Delayed: 2, Adds: 3, Retries: 1}, q.State(), "what waits for its time is seen; a delay alone is no retry")
+		assert.Equal(t, map[string]string{
+			`controller_queue_depth{controller="c"}`:                   "0",
+			`controller_queue_delayed{controller="c"}`:                 "2",
+			`controller_queue_adds_total{controller="c"}`:              "3",
+			`controller_queue_retries_total{controller="c"}`:           "1",
+			`controller_queue_oldest_seconds{controller="c"}`:          "0",
+			`controller_queue_unfinished_work_seconds{controller="c"}`: "0",
+			`controller_queue_longest_running_seconds{controller="c"}`: "0",
+		}, without(scrape(t, ep, "controller_queue_"), "wait"))
+
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, metrics.QueueState{Depth: 1, Delayed: 1, Adds: 4, Retries: 1}, q.State())
+		assert.Equal(t, 1, q.NumRequeues("b"))
+		q.Forget("b")
+		assert.Zero(t, q.NumRequeues("b"))
+		q.ShutDown()
+	})
+}
+
+// without drops the series whose name contains part.
+func without(series map[string]string, part string) map[string]string {
+	maps.DeleteFunc(series, func(name, _ string) bool { return strings.Contains(name, part) })
+	return series
+}
+
+func TestQueueWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ep := newSet(t)
+		q := kube.NewQueue(m.Controller("c"), backOff(time.Second))
+		q.AddAfter("a", time.Minute)
+		<-time.After(time.Minute + 3*time.Second)
+		synctest.Wait()
+		take(t, q)
+		got := scrape(t, ep, "queue_wait_duration_seconds")
+		assert.Equal(t, "3", got[`controller_queue_wait_duration_seconds_sum{controller="c"}`], "ready for three seconds; the delay was wished for")
+		assert.Equal(t, "1", got[`controller_queue_wait_duration_seconds_count{controller="c"}`])
+	})
+}
+
+func TestQueueKeepsTheEarlierTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := kube.NewQueue[string](nil, backOff(time.Second))
+		q.AddAfter("a", 10*time.Second)
+		q.AddAfter("a", 20*time.Second)
+		q.AddAfter("a", 5*time.Second)
+		assert.Equal(t, int64(1), q.State().Delayed, "one item waits once")
+		<-time.After(6 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, metrics.QueueState{Depth: 1, Adds: 1, Oldest: time.Second}, q.State())
+		take(t, q)
+		q.Done("a")
+		<-time.After(time.Hour)
+		assert.Zero(t, q.Len(), "the times that were given up do not come")
+	})
+}
+
+func TestQueueAddsAtOnceWithoutADelay(t *testing.T) {
+	q := kube.NewQueue[string](nil, nil)
+	q.AddAfter("a", 0)
+	q.AddAfter("b", -time.Second)
+	assert.Equal(t, 2, q.Len())
+}
+
+func TestQueueShutDown(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		end    func(*kube.Queue[string])
+	}{
+		"ShutDown":          {"What is ready is still handed out.", (*kube.Queue[string]).ShutDown},
+		"ShutDownWithDrain": {"The same, but it waits for the workers.", (*kube.Queue[string]).ShutDownWithDrain},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, ep := newSet(t)
+				q := kube.NewQueue(m.Controller("c"), backOff(time.Second))
+				q.Add("held")
+				take(t, q)
+				q.Add("ready")
+				q.AddAfter("later", time.Second)
+				ended := make(chan struct{})
+				go func() {
+					tc.end(q)
+					close(ended)
+				}()
+				synctest.Wait()
+				assert.True(t, q.ShuttingDown())
+				q.Add("new")
+				q.AddAfter("new", time.Second)
+				q.AddRateLimited("new")
+				<-time.After(time.Hour)
+				assert.Equal(t, "ready", take(t, q), tc.reason)
+				q.Done("ready")
+				q.Done("held")
+				_, shutdown := q.Get()
+				assert.True(t, shutdown, "nothing else comes")
+				<-ended
+				assert.Equal(t, metrics.QueueState{Adds: 2}, q.State())
+				assert.Empty(t, without(scrape(t, ep, "controller_queue_"), "wait"), "no ghost of the queue stays")
+			})
+		})
+	}
+}
+
+// A queue that is not shut down leaves nothing running: synctest fails the test otherwise.
+func TestNewQueueStartsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := kube.NewQueue[string](nil, nil)
+		q.Add("a")
+		q.Done(take(t, q))
+		q.Done("never added")
+	})
+}

@@ -1,0 +1,122 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/proompteng/controllerkit/metrics/kube"
+)
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		status int
+		err    error
+		want   string
+	}{
+		"Success":     {"A class, not a code.", 201, nil, "2xx"},
+		"Continue":    {"Switching protocols.", 101, nil, "1xx"},
+		"NotModified": {"Rare.", 304, nil, "3xx"},
+		"Conflict":    {"The client's fault.", 409, nil, "4xx"},
+		"Throttled":   {"The API server's own throttling stands for itself; 4.. matches both.", 429, nil, "429"},
+		"Broken":      {"The server's fault.", 503, nil, "5xx"},
+		"Strange":     {"The label is closed.", 999, nil, "error"},
+		"Failed":      {"No answer.", 0, errors.New("connection refused"), "error"},
+		"Canceled":    {"Nobody waited for the answer: no failure.", 0, context.Canceled, "canceled"},
+		"Deadline":    {"Somebody did.", 0, context.DeadlineExceeded, "error"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, ep := newSet(t)
+				var answer *http.Response
+				if tc.err == nil {
+					answer = &http.Response{StatusCode: tc.status, Body: http.NoBody}
+				}
+				next := roundTripper(func(*http.Request) (*http.Response, error) {
+					<-time.After(2 * time.Second)
+					return answer, tc.err
+				})
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPatch, "/apis/batch/v1/namespaces/ci/jobs/a/status", http.NoBody)
+				resp, err := kube.Transport(m)(next).RoundTrip(r)
+				assert.Same(t, answer, resp, "the answer is passed on")
+				if resp != nil {
+					require.NoError(t, resp.Body.Close())
+				}
+				assert.Equal(t, tc.err, err, "and so is the error, as it is") //nolint:testifylint // the very same error
+				assert.Equal(t, "2", scrape(t, ep, "request_duration")[`controller_client_request_duration_seconds_sum{code="`+tc.want+
+					`",group="batch",resource="jobs/status",verb="patch"}`], tc.reason)
+			})
+		})
+	}
+}
+
+// The wrapper is used as client-go uses it, over a real connection.
+func TestTransportFitsRestConfig(t *testing.T) {
+	m, ep := newSet(t)
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	config.Wrap(kube.Transport(m))
+	client, err := rest.HTTPClientFor(config)
+	require.NoError(t, err)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/namespaces/ci/secrets/token", http.NoBody)
+	require.NoError(t, err)
+	resp, err := client.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	got := scrape(t, ep, "request_duration_seconds_count")
+	assert.Equal(t, map[string]string{`controller_client_request_duration_seconds_count{code="4xx",group="",resource="secrets",verb="get"}`: "1"}, got)
+	for series := range scrape(t, ep, "") {
+		assert.False(t, strings.Contains(series, "token") || strings.Contains(series, `"ci"`), series)
+	}
+}
+
+func TestTransportIsTransparent(t *testing.T) {
+	m, _ := newSet(t)
+	next := &http.Transport{}
+	assert.Same(t, next, kube.Transport(nil)(next), "without metrics nothing is wrapped")
+	wrapped, ok := kube.Transport(m)(next).(interface{ WrappedRoundTripper() http.RoundTripper })
+	require.True(t, ok, "apimachinery looks for the TLS configuration below")
+	assert.Same(t, next, wrapped.WrappedRoundTripper())
+	assert.Same(t, http.DefaultTransport, kube.Transport(nil)(nil))
+}
+
+func TestLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ep := newSet(t)
+		l := kube.Limiter(m, flowcontrol.NewTokenBucketRateLimiter(0.5, 1))
+		for range 3 {
+			require.NoError(t, l.Wait(t.Context()))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, l.Wait(ctx), context.Canceled)
+		assert.InDelta(t, 0.5, l.QPS(), 0.01, "all else is the limiter's")
+		got := scrape(t, ep, "limiter_wait")
+		assert.Equal(t, "4", got["controller_client_limiter_wait_duration_seconds_sum"])
+		assert.Equal(t, "4", got["controller_client_limiter_wait_duration_seconds_count"], "a wait that was given up was a wait")
+	})
+	m, _ := newSet(t)
+	assert.Nil(t, kube.Limiter(m, nil), "client-go's own choice")
+	own := flowcontrol.NewFakeAlwaysRateLimiter()
+	assert.Same(t, own, kube.Limiter(nil, own))
+}
