@@ -76,7 +76,7 @@ func collect(fields []field, v reflect.Value, depth int) []field {
 		name, options, _ := strings.Cut(tag, ",")
 		if f.Anonymous && name == "" {
 			in := v.Field(i)
-			if in.Kind() == reflect.Pointer && f.IsExported() {
+			if in.Kind() == reflect.Pointer {
 				in = in.Elem() // of a nil pointer: invalid, and has no fields, as in JSON
 			}
 			if in.Kind() == reflect.Struct {

@@ -1,0 +1,190 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// mutate changes a status in a random way.
+func mutate(r *rand.Rand, s *RunStatus, now time.Time) {
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	for range 1 + r.IntN(3) {
+		switch r.IntN(8) {
+		case 0:
+			s.Phase = pick("", "Pending", "Running", "Failed")
+		case 1:
+			s.Reason, s.Message = pick("", "Lost", "<&>\u2028"), pick("", `a "quoted" \ text`, "é")
+		case 2:
+			s.JobRef = nil
+		case 3:
+			s.JobRef = &JobRef{Name: pick("", "a", "b"), UID: pick("", "1")}
+		case 4:
+			s.Runtime = map[string]string{pick("a", "b", "x y"): pick("", "1"), pick("c", "a"): "2"}
+		case 5:
+			s.Steps = append(s.Steps, Step{Name: pick("a", "b"), StartedAt: new(metav1.NewTime(now))})
+		case 6:
+			status.SetCondition(&s.Conditions, metav1.Condition{
+				Type: pick("Ready", "Stalled", "example.com/Odd"), Status: metav1.ConditionStatus(pick("True", "False")),
+				Reason: pick("Ok", "not ok", ""), Message: pick("", "m"), ObservedGeneration: r.Int64N(3),
+			}, now)
+		case 7:
+			if n := len(s.Conditions); n > 0 {
+				i := r.IntN(n)
+				s.Conditions = append(s.Conditions[:i], s.Conditions[i+1:]...)
+			}
+		}
+	}
+}
+
+func TestTypedAndUnstructuredGiveTheSameBytes(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		before := bigRun()
+		for range 3 {
+			mutate(r, &before.Status, noon)
+		}
+		after := before.DeepCopy()
+		mutate(r, &after.Status, noon.Add(time.Minute))
+		f := status.Facts{Progress: status.Progress(r.IntN(3))}
+		looseBefore, looseAfter := asUnstructured(t, before), asUnstructured(t, after)
+
+		want, err := status.Patch(before, after, f, noon.Add(time.Hour))
+		require.NoError(t, err)
+		got, err := status.Patch(looseBefore, looseAfter, f, noon.Add(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), "seed %d", seed)
+
+		back := &Run{}
+		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(looseAfter.Object, back))
+		assert.JSONEq(t, encode(t, after.Status), encode(t, back.Status), "and after is the same, seed %d", seed)
+	}
+}
+
+func TestPatchMakesBeforeIntoAfter(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := newServer(t)
+		s.create("a")
+		for i := range 6 {
+			before := get[Run](t, s, "a")
+			after := before.DeepCopy()
+			now := noon.Add(time.Duration(i) * time.Minute)
+			mutate(r, &after.Status, now)
+			patch, err := status.Patch(before, after, status.Facts{Progress: status.Progress(r.IntN(3))}, now)
+			require.NoError(t, err)
+			if patch != nil {
+				_, err = s.patch(t.Context(), "a", patch, true)
+				require.NoError(t, err)
+			}
+			stored := get[Run](t, s, "a")
+			require.JSONEq(t, encode(t, after.Status), encode(t, stored.Status), "seed %d, patch %s", seed, patch)
+			require.Empty(t, status.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
+		}
+	}
+}
+
+// Every way in which a CRD may already have the contract's fields.
+func TestStatusShapes(t *testing.T) {
+	type times struct {
+		UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
+	}
+	type embedded struct {
+		StartTime metav1.Time `json:"startTime,omitzero"`
+	}
+	type shape struct {
+		times              `json:",inline"`
+		*embedded          `json:",inline"`
+		ObservedGeneration *int64      `json:"observedGeneration,omitempty"`
+		CompletionTime     metav1.Time `json:"completionTime,omitzero"`
+		Count              int         `json:"count,string,omitempty"`
+		Hidden             string      `json:"-"`
+		Untagged           string
+		Verdicts           conditions `json:"verdicts,omitempty"`
+	}
+	names := status.Names{StartedAt: "startTime", FinishedAt: "completionTime", Conditions: "verdicts"}
+
+	before := kindOf(shape{})
+	after := kindOf(shape{embedded: &embedded{}, Count: 3, Hidden: "x", Untagged: "y", Verdicts: conditions{cond("Ready", "True", "Ok")}})
+	patch, err := names.Patch(before, after, status.Facts{Progress: status.Done, StartedAt: noon.Add(-time.Minute)}, noon)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{
+		"observedGeneration":1, "updatedAt":"2025-06-01T12:00:00Z", "startTime":"2025-06-01T11:59:00Z", "completionTime":"2025-06-01T12:00:00Z",
+		"count":"3", "Untagged":"y",
+		"verdicts":[{"type":"Ready","status":"True","reason":"Ok","message":"","observedGeneration":1,"lastTransitionTime":"2025-06-01T12:00:00Z"}]}}`,
+		string(patch))
+	stamp, err := names.Stamp(after)
+	require.NoError(t, err)
+	assert.Equal(t, status.Stamp{ObservedGeneration: 1, UpdatedAt: at(0), StartedAt: at(-time.Minute), FinishedAt: at(0)}, stamp)
+
+	again := kindOf(after.Status)
+	again.Status.embedded = new(*after.Status.embedded)
+	patch, err = names.Patch(after, again, done, noon.Add(time.Hour))
+	require.NoError(t, err)
+	assert.Nil(t, patch)
+}
+
+type conditions []metav1.Condition
+
+func TestKindsWithoutSomeFields(t *testing.T) {
+	type agent struct {
+		ObservedGeneration int64              `json:"observedGeneration,omitempty"`
+		UpdatedAt          *metav1.Time       `json:"updatedAt,omitempty"`
+		Conditions         []metav1.Condition `json:"conditions,omitempty"`
+	}
+	before, after := kindOf(agent{}), kindOf(agent{})
+	patch, err := status.Patch(before, after, status.Facts{}, noon)
+	require.NoError(t, err, "a kind that does not run needs no startedAt")
+	assert.Contains(t, string(patch), "observedGeneration")
+
+	type bare struct {
+		Phase string `json:"phase,omitempty"`
+	}
+	none := status.Names{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-", Conditions: "-"}
+	patch, err = none.Patch(kindOf(bare{}), kindOf(bare{}), running, noon)
+	require.NoError(t, err)
+	assert.Nil(t, patch, "what a kind does not have is no change, however often")
+	patch, err = none.Patch(kindOf(bare{}), kindOf(bare{"Running"}), running, noon)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{"phase":"Running"}}`, string(patch))
+
+	list := status.Names{Conditions: "-"}
+	patch, err = list.Patch(loose(nil), loose(map[string]any{"conditions": []any{"anything"}}), status.Facts{}, noon)
+	require.NoError(t, err, "a list of another kind is a field like any other")
+	assert.Contains(t, string(patch), `"conditions":["anything"]`)
+}
+
+// Which of two fields of one name counts is encoding/json's rule.
+func TestShadowedFields(t *testing.T) {
+	type deep struct {
+		Phase string `json:"phase,omitempty"`
+		Twice string
+	}
+	type other struct {
+		Twice string
+	}
+	type shape struct {
+		status.Stamp `json:",inline"`
+		deep
+		other
+		Phase string `json:"phase,omitempty"`
+	}
+	before := kindOf(shape{})
+	after := kindOf(shape{deep: deep{Phase: "deep", Twice: "a"}, other: other{Twice: "b"}, Phase: "shallow"})
+	patch, err := status.Patch(before, after, status.Facts{}, noon)
+	require.NoError(t, err)
+	assert.Contains(t, string(patch), `"phase":"shallow"`)
+	assert.NotContains(t, string(patch), "Twice")
+	assert.NotContains(t, encode(t, after.Status), "Twice", "as in JSON")
+}
