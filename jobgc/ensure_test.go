@@ -20,7 +20,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-const annotation = "controllerkit.proompteng.ai/retention"
+const annotation = "jobgc.controllerkit.dev/retention"
 
 func TestEnsureCreates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

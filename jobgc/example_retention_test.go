@@ -66,7 +66,7 @@ func ExampleRetention_Annotate() {
 	job := &batchv1.Job{}
 	jobgc.Retention{Succeeded: new(time.Hour)}.Annotate(job)
 	fmt.Println(job.Annotations)
-	// Output: map[controllerkit.proompteng.ai/retention:succeeded=1h0m0s failed=keep backstop=168h0m0s runs=keep logs=keep]
+	// Output: map[jobgc.controllerkit.dev/retention:succeeded=1h0m0s failed=keep backstop=168h0m0s runs=keep logs=keep]
 }
 
 func ExampleRetention_Exposure() {

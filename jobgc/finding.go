@@ -65,8 +65,10 @@ type Finding struct {
 	Hint string
 }
 
-// Lost reports whether the outcome of the Job will never be known: it is Missing, Replaced, or Deleting unfinished.
-// Report it once for each Ref.UID; two replicas, or a retry, may find the same loss twice.
+// Lost reports whether the outcome of the Job is not to be expected any more: it is Missing, Replaced, or Deleting
+// unfinished. A Deleting Job is Missing as soon as it is gone; until then its pods may run, and one that is held by a
+// finalizer and was deleted in the background may yet finish. Report a loss once for each Ref.UID: two replicas, or a
+// retry, find the same one again.
 func (f Finding) Lost() bool {
 	return f.State == Missing || f.State == Replaced || f.State == Deleting
 }

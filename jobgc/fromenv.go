@@ -32,7 +32,7 @@ func AgentsNames() Names {
 
 // FromEnv reads a Retention; lookup is os.LookupEnv or the like, and an error if nil. Values are whole seconds or Go
 // durations. Unset, empty or blank means the default. A malformed value is an error that names the variable and what
-// it may hold; all of them are reported.
+// it may hold, with the default in its place; all of them are reported.
 //
 //	Job TTL        600 s    either outcome, from release; 0 keeps Jobs; brought within 30 s and 7 days
 //	run retention  30 days  0 keeps runs

@@ -76,7 +76,7 @@ func weight(t batchv1.JobConditionType) int {
 // The reasons and messages of what no condition of a Job can say. They are constants so that Look need not allocate.
 const (
 	reasonDeleting  = "JobDeleting"
-	messageDeleting = "the Job is being deleted before it finished; its outcome will not be known"
+	messageDeleting = "the Job is being deleted before it finished"
 	reasonMissing   = "JobMissing"
 	messageMissing  = "the Job is gone and its outcome was never recorded"
 	reasonReplaced  = "JobReplaced"

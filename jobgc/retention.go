@@ -121,7 +121,7 @@ func (r Retention) Annotate(job *batchv1.Job) {
 	job.Annotations[annotation] = r.String()
 }
 
-const annotation = "controllerkit.proompteng.ai/retention"
+const annotation = "jobgc.controllerkit.dev/retention"
 
 // seconds rounds up, so that nothing goes early; nil is more than ttlSecondsAfterFinished can hold.
 func seconds(d time.Duration) *int32 {
