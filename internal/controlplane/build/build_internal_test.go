@@ -19,14 +19,14 @@ import (
 func TestKeyChangesWithEveryInput(t *testing.T) {
 	base := func() inputs {
 		return inputs{
-			goVersion: "go1.26.8", platform: "linux/amd64",
-			modules: []module{{mod: []byte("require k8s.io/kubernetes v1.36.3\n"), sum: []byte("sum")}},
+			platform: "linux/amd64",
+			modules:  []module{{mod: []byte("require k8s.io/kubernetes v1.36.3\n"), sum: []byte("sum"), goVersion: "go1.26.8"}},
 		}
 	}
 	seen := map[string]string{}
 	for name, change := range map[string]func(*inputs){
 		"Nothing":   func(*inputs) {},
-		"GoVersion": func(in *inputs) { in.goVersion = "go1.26.9" },
+		"GoVersion": func(in *inputs) { in.modules[0].goVersion = "go1.26.9" },
 		"Platform":  func(in *inputs) { in.platform = "linux/arm64" },
 		"Mod":       func(in *inputs) { in.modules[0].mod = []byte("require k8s.io/kubernetes v1.36.4\n") },
 		"Sum":       func(in *inputs) { in.modules[0].sum = []byte("other") },

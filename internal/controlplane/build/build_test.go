@@ -69,7 +69,10 @@ func ensure(t *testing.T, source string) (build.Binaries, string, error) {
 
 func TestEnsureBuildsOnceAndShowsProgress(t *testing.T) {
 	src := source(t)
-	t.Setenv("GOFLAGS", "-mod=vendor") // nothing of the caller's flags may get through
+	goenv := filepath.Join(t.TempDir(), "env")
+	require.NoError(t, os.WriteFile(goenv, []byte("GOFLAGS=-overlay=/nonexistent\n"), 0o600))
+	t.Setenv("GOENV", goenv) // nothing of the caller's flags may get through, wherever they were set
+	t.Setenv("GOFLAGS", "")
 	t.Setenv("GOWORK", filepath.Join(t.TempDir(), "go.work"))
 	programs, log, err := ensure(t, src)
 	require.NoError(t, err)

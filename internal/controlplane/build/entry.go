@@ -35,18 +35,17 @@ func openEntry(ctx context.Context, source string) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	goVersion, err := goCommand(ctx, source, "env", "GOVERSION")
-	if err != nil {
-		return nil, err
-	}
 	e := &entry{source: source, flags: map[string][]string{}}
-	in := inputs{goVersion: goVersion, platform: runtime.GOOS + "/" + runtime.GOARCH}
+	in := inputs{platform: runtime.GOOS + "/" + runtime.GOARCH}
 	for _, p := range programs() {
 		if _, seen := e.flags[p.module]; seen {
 			continue
 		}
 		m, err := readModule(filepath.Join(source, p.module))
 		if err != nil {
+			return nil, err
+		}
+		if m.goVersion, err = goCommand(ctx, m.dir, "env", "GOVERSION"); err != nil {
 			return nil, err
 		}
 		e.flags[p.module] = m.flags()
@@ -58,9 +57,8 @@ func openEntry(ctx context.Context, source string) (*entry, error) {
 
 // inputs is all that decides what the programs of an entry are.
 type inputs struct {
-	modules   []module
-	goVersion string
-	platform  string
+	modules  []module
+	platform string
 }
 
 // key names the entry: equal inputs, equal key. Each part is written with its length, so that no two inputs run
@@ -68,9 +66,9 @@ type inputs struct {
 func (in inputs) key() string {
 	h := sha256.New()
 	part := func(b []byte) { fmt.Fprintf(h, "%d:%s", len(b), b) }
-	part([]byte(in.goVersion))
 	part([]byte(in.platform))
 	for _, m := range in.modules {
+		part([]byte(m.goVersion))
 		part(m.mod)
 		part(m.sum)
 		for _, f := range append(environment(), m.flags()...) {

@@ -56,10 +56,13 @@ func holdsModules(dir string) bool {
 	return filepath.IsAbs(dir)
 }
 
-// goCommand runs the go command and returns what it prints.
+// goCommand runs the go command in dir, the working directory if empty, and returns what it prints.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
+	if dir != "" { // a build module, whose Go version is that of its builds
+		cmd.Env = append(os.Environ(), environment()...)
+	}
 	out, err := cmd.Output()
 	if err == nil {
 		return strings.TrimSpace(string(out)), nil
@@ -75,8 +78,9 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 
 // module is one build module as it is on disk.
 type module struct {
-	dir      string
-	mod, sum []byte
+	dir       string
+	mod, sum  []byte
+	goVersion string // may follow from go.mod: the go command switches toolchains
 }
 
 // readModule reads the files that pin what is built.

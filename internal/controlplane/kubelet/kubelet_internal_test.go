@@ -1,0 +1,154 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+func TestPlanFor(t *testing.T) {
+	succeed := plan{outcome: Succeed, delay: defaultDelay}
+	cases := map[string]struct {
+		reason      string
+		restart     corev1.RestartPolicy
+		annotations map[string]string
+		want        plan
+		refused     []string // what the error must name
+	}{
+		"Default":        {reason: "A pod of a Job succeeds soon.", restart: corev1.RestartPolicyNever, want: succeed},
+		"OnFailure":      {reason: "So does one that may be restarted.", restart: corev1.RestartPolicyOnFailure, want: succeed},
+		"Always":         {reason: "A pod of a Deployment stays.", restart: corev1.RestartPolicyAlways, want: plan{outcome: Never, delay: defaultDelay}},
+		"AlwaysButEnds":  {reason: "What is asked for counts.", restart: corev1.RestartPolicyAlways, annotations: map[string]string{OutcomeAnnotation: Succeed}, want: succeed},
+		"Fail":           {reason: "The usual exit code.", annotations: map[string]string{OutcomeAnnotation: Fail}, want: plan{outcome: Fail, code: 1, delay: defaultDelay}},
+		"FailWithCode":   {reason: "A code of choice.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "255"}, want: plan{outcome: Fail, code: 255, delay: defaultDelay}},
+		"Times":          {reason: "Go durations.", annotations: map[string]string{DelayAnnotation: "1m30s", LingerAnnotation: "2s"}, want: plan{outcome: Succeed, delay: 90 * time.Second, linger: 2 * time.Second}},
+		"NoDelay":        {reason: "Zero is a duration.", annotations: map[string]string{DelayAnnotation: "0s"}, want: plan{outcome: Succeed}},
+		"Message":        {reason: "Any text.", annotations: map[string]string{MessageAnnotation: "done"}, want: plan{outcome: Succeed, delay: defaultDelay, message: "done"}},
+		"OtherCase":      {reason: "Values are exact.", annotations: map[string]string{OutcomeAnnotation: "Fail"}, refused: []string{OutcomeAnnotation, `"Fail"`, "succeed, fail or never"}},
+		"EmptyOutcome":   {reason: "Empty is not unset.", annotations: map[string]string{OutcomeAnnotation: ""}, refused: []string{OutcomeAnnotation}},
+		"CodeZero":       {reason: "A failure with exit code 0 is none.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "0"}, refused: []string{ExitCodeAnnotation, "1 to 255"}},
+		"CodeTooLarge":   {reason: "Systems keep eight bits.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "256"}, refused: []string{`"256"`}},
+		"CodeOfSuccess":  {reason: "Contradictions are not resolved by guessing.", annotations: map[string]string{ExitCodeAnnotation: "3"}, refused: []string{"with outcome fail"}},
+		"BareNumber":     {reason: "500 of what?", annotations: map[string]string{DelayAnnotation: "500"}, refused: []string{DelayAnnotation, `"500"`, "500ms"}},
+		"NegativeLinger": {reason: "Time does not go back.", annotations: map[string]string{LingerAnnotation: "-1s"}, refused: []string{LingerAnnotation, `"-1s"`}},
+		"SeveralAtOnce":  {reason: "All mistakes are named.", annotations: map[string]string{OutcomeAnnotation: "x", DelayAnnotation: "y"}, refused: []string{OutcomeAnnotation, DelayAnnotation}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: tc.annotations}, Spec: corev1.PodSpec{RestartPolicy: tc.restart}}
+			got, err := planFor(pod)
+			if tc.refused == nil {
+				require.NoError(t, err, tc.reason)
+				assert.Equal(t, tc.want, got, tc.reason)
+				return
+			}
+			for _, part := range tc.refused {
+				assert.ErrorContains(t, err, part, tc.reason)
+			}
+		})
+	}
+}
+
+func TestNext(t *testing.T) {
+	short := plan{outcome: Succeed, delay: time.Second, linger: time.Second}
+	deleted := &metav1.Time{Time: time.Unix(1, 0)}
+	cases := map[string]struct {
+		reason  string
+		pod     corev1.Pod
+		plan    plan
+		invalid error
+		since   time.Duration
+		want    step
+		wait    time.Duration
+	}{
+		"Unbound":         {reason: "A pod needs a node first.", plan: short, want: bind},
+		"UnboundInvalid":  {reason: "Even one that will be rejected.", invalid: errors.New("x"), want: bind},
+		"Gated":           {reason: "A gate holds it back.", pod: corev1.Pod{Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}}}}, want: nothing},
+		"UnboundDeleted":  {reason: "The API server removes it.", pod: corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: deleted}}, want: nothing},
+		"Elsewhere":       {reason: "Another node's pod.", pod: pod("other", corev1.PodPending, nil), want: nothing},
+		"Bound":           {reason: "It starts.", pod: pod(NodeName, corev1.PodPending, nil), plan: short, want: run},
+		"BoundNoPhase":    {reason: "A phase may be missing.", pod: pod(NodeName, "", nil), plan: short, want: run},
+		"Invalid":         {reason: "It never runs.", pod: pod(NodeName, corev1.PodPending, nil), invalid: errors.New("x"), want: reject},
+		"Running":         {reason: "Not yet.", pod: pod(NodeName, corev1.PodRunning, nil), plan: short, since: 400 * time.Millisecond, wait: 600 * time.Millisecond},
+		"RunningLong":     {reason: "Its time is up.", pod: pod(NodeName, corev1.PodRunning, nil), plan: short, since: time.Second, want: finish},
+		"Never":           {reason: "It runs on.", pod: pod(NodeName, corev1.PodRunning, nil), plan: plan{outcome: Never}, since: time.Hour, want: nothing},
+		"Ended":           {reason: "An end is final.", pod: pod(NodeName, corev1.PodSucceeded, nil), plan: short, want: nothing},
+		"EndedInvalid":    {reason: "Also after an edit.", pod: pod(NodeName, corev1.PodFailed, nil), invalid: errors.New("x"), want: nothing},
+		"DeletedLingers":  {reason: "It takes its time.", pod: pod(NodeName, corev1.PodRunning, deleted), plan: short, wait: time.Second},
+		"DeletedRunning":  {reason: "It ends before it goes.", pod: pod(NodeName, corev1.PodRunning, deleted), plan: short, since: time.Second, want: evict},
+		"DeletedPending":  {reason: "So does one that has not begun.", pod: pod(NodeName, corev1.PodPending, deleted), want: evict},
+		"DeletedEnded":    {reason: "Then it goes.", pod: pod(NodeName, corev1.PodFailed, deleted), plan: short, since: time.Second, want: remove},
+		"HeldByFinalizer": {reason: "Removed once is enough.", pod: graceless(pod(NodeName, corev1.PodFailed, deleted)), want: nothing},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, wait := next(&tc.pod, tc.plan, tc.invalid, func(stage) time.Duration { return tc.since })
+			assert.Equal(t, tc.want, got, tc.reason)
+			assert.Equal(t, tc.wait, wait, tc.reason)
+		})
+	}
+}
+
+func pod(node string, phase corev1.PodPhase, deleted *metav1.Time) corev1.Pod {
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "u", Generation: 2, DeletionTimestamp: deleted},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "a"}, {Name: "b"}}},
+		Status:     corev1.PodStatus{Phase: phase},
+	}
+}
+
+func graceless(p corev1.Pod) corev1.Pod {
+	p.DeletionGracePeriodSeconds = new(int64(0))
+	return p
+}
+
+func TestStatusKeepsWhatOthersWrote(t *testing.T) {
+	begin, end := time.Unix(100, 0), time.Unix(105, 0)
+	p := pod(NodeName, corev1.PodPending, nil)
+	disrupted := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "Theirs"}
+	p.Status.Conditions = []corev1.PodCondition{disrupted}
+
+	p.Status = runningStatus(&p, begin)
+	assert.Equal(t, corev1.PodRunning, p.Status.Phase)
+	assert.Equal(t, int64(2), p.Status.ObservedGeneration)
+	assert.Len(t, p.Status.ContainerStatuses, 2)
+	assert.Contains(t, p.Status.Conditions, disrupted)
+
+	ended := endedStatus(&p, ending{code: 3, reason: "Error", message: "m"}, end)
+	assert.Equal(t, corev1.PodFailed, ended.Phase)
+	assert.Contains(t, ended.Conditions, disrupted)
+	assert.Len(t, ended.Conditions, 4, "a condition is replaced, not repeated")
+	for _, c := range ended.ContainerStatuses {
+		assert.Equal(t, &corev1.ContainerStateTerminated{
+			ExitCode: 3, Reason: "Error", Message: "m", ContainerID: c.ContainerID,
+			StartedAt: metav1.NewTime(begin), FinishedAt: metav1.NewTime(end),
+		}, c.State.Terminated)
+	}
+	assert.NotNil(t, p.Status.ContainerStatuses[0].State.Running, "the pod that was passed is as it was")
+
+	unstarted := pod(NodeName, corev1.PodPending, nil)
+	ended = endedStatus(&unstarted, ending{code: 1}, end)
+	assert.Len(t, ended.ContainerStatuses, 2, "a pod that never ran has container statuses, too")
+	assert.NotNil(t, ended.StartTime)
+}
+
+func TestStopwatch(t *testing.T) {
+	var s stopwatch
+	name := cache.ObjectName{Namespace: "ns", Name: "p"}
+	at := time.Unix(100, 0)
+	assert.Zero(t, s.since(name, "u", whileRunning, at))
+	assert.Equal(t, time.Second, s.since(name, "u", whileRunning, at.Add(time.Second)))
+	assert.Zero(t, s.since(name, "u", whileDeleting, at.Add(2*time.Second)), "another stage starts over")
+	assert.Zero(t, s.since(name, "v", whileDeleting, at.Add(3*time.Second)), "so does another pod of the name")
+	s.forget(name)
+	assert.Empty(t, s.marks, "one mark for each pod that exists, no more")
+}
