@@ -26,7 +26,11 @@ type diff struct {
 func (d *diff) body(version string) ([]byte, error) {
 	n := d.names
 	names := append(d.old.names(), d.cur.names()...)
-	names = append(names, n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions)
+	for _, name := range n.list() {
+		if name != absent {
+			names = append(names, name)
+		}
+	}
 	slices.Sort(names)
 
 	b := make([]byte, 0, 1024)
@@ -35,9 +39,6 @@ func (d *diff) body(version string) ([]byte, error) {
 	b = append(b, `},"status":{`...)
 	first := len(b)
 	for _, name := range slices.Compact(names) {
-		if name == absent {
-			continue
-		}
 		mark := len(b)
 		if len(b) > first {
 			b = append(b, ',')
@@ -51,23 +52,24 @@ func (d *diff) body(version string) ([]byte, error) {
 			b = b[:mark]
 			continue
 		}
-		d.changed = d.changed || name != n.UpdatedAt
+		d.changed = d.changed || name != n.UpdatedAt || name == absent
 	}
 	return append(b, "}}"...), nil
 }
 
 // field appends what the patch says of one field, and reports whether it says anything.
 func (d *diff) field(b []byte, name string) (_ []byte, differs bool, err error) {
-	switch n := d.names; name {
-	case n.ObservedGeneration:
+	switch n := d.names; {
+	case name == absent: // a field that is really called so
+	case name == n.ObservedGeneration:
 		return strconv.AppendInt(b, d.is.ObservedGeneration, 10), d.was.ObservedGeneration != d.is.ObservedGeneration, nil
-	case n.UpdatedAt:
+	case name == n.UpdatedAt:
 		return appendTime(b, d.is.UpdatedAt), true, nil
-	case n.StartedAt:
+	case name == n.StartedAt:
 		return d.once(b, name, d.was.StartedAt, d.is.StartedAt)
-	case n.FinishedAt:
+	case name == n.FinishedAt:
 		return d.once(b, name, d.was.FinishedAt, d.is.FinishedAt)
-	case n.Conditions:
+	case name == n.Conditions:
 		return d.conditions(b)
 	}
 	if d.cur.same(d.old, name) {

@@ -47,7 +47,7 @@ func (n Names) resolve(d *document) (Names, error) {
 	n.StartedAt = cmp.Or(n.StartedAt, "startedAt")
 	n.FinishedAt = cmp.Or(n.FinishedAt, "finishedAt")
 	n.Conditions = cmp.Or(n.Conditions, "conditions")
-	all := [...]string{n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions}
+	all := n.list()
 	for i, name := range all {
 		if name == absent {
 			continue
@@ -60,6 +60,17 @@ func (n Names) resolve(d *document) (Names, error) {
 		}
 	}
 	return n, n.check(d, asked)
+}
+
+// list returns all the names.
+func (n Names) list() [5]string {
+	return [5]string{n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions}
+}
+
+// has reports whether the field is one of the contract's, or the conditions. n is resolved.
+func (n Names) has(name string) bool {
+	all := n.list()
+	return name != absent && slices.Contains(all[:], name)
 }
 
 // check refuses a status that has no place for what is written on every kind, or for a name that the user asked for.

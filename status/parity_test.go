@@ -49,7 +49,7 @@ func mutate(r *rand.Rand, s *RunStatus, now time.Time) {
 }
 
 func TestTypedAndUnstructuredGiveTheSameBytes(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		before := bigRun()
 		for range 3 {
@@ -73,7 +73,7 @@ func TestTypedAndUnstructuredGiveTheSameBytes(t *testing.T) {
 }
 
 func TestPatchMakesBeforeIntoAfter(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newServer(t)
 		s.create("a")

@@ -45,8 +45,7 @@ func (n Names) untouched(base, ours, theirs *document) (take []string, err error
 	names := slices.Concat(base.names(), ours.names(), theirs.names())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		switch name {
-		case n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions:
+		if n.has(name) {
 			continue
 		}
 		kept, err := equalJSON(base, ours, name)
