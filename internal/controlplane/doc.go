@@ -24,8 +24,8 @@
 //
 // Everything listens on 127.0.0.1 or on a socket inside a temporary directory. Nothing reads KUBECONFIG, the home directory or
 // a pod's environment: the only cluster touched is the one that was started. All of it ends with Stop, with the
-// context, and with this process, however it dies. Logs stay in the directory when something failed. The garbage
-// collector notices a new CRD within 30 seconds; restart ControllerManager to make it look at once.
+// context, and with this process, however it dies. Logs stay in the directory when something failed. Install CRDs with
+// InstallCRDs: the garbage collector would otherwise take 40 seconds to follow owner references of a new kind.
 //
 // # When not to use it
 //
