@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,26 +50,22 @@ func Terminal(err error) bool {
 	return terminal
 }
 
+// apiError is an error that carries the Status of an API server's answer.
+type apiError interface {
+	error
+	Status() metav1.Status
+}
+
+// classifyAPI agrees with the predicates of apimachinery's errors package, each of which looks for the Status anew, and
+// allocates; here it is looked up once.
 func classifyAPI(err error) (reason string, terminal bool) {
-	switch {
-	case apierrors.IsInvalid(err):
-		return InvalidSpec, true
-	case apierrors.IsForbidden(err):
-		return Forbidden, true
-	case apierrors.IsNotFound(err):
-		return classifyMissing(err)
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		return Conflict, false
-	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), errors.Is(err, context.DeadlineExceeded):
-		return Timeout, false
-	case apierrors.IsTooManyRequests(err), errors.Is(err, context.Canceled):
+	if api, ok := errors.AsType[apiError](err); ok && !absent(api) {
+		return classifyStatus(api.Status())
+	}
+	if errors.Is(err, context.Canceled) {
 		return Unavailable, false
 	}
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Code >= 500 {
-		return Unavailable, false
-	}
-	if failed, ok := errors.AsType[net.Error](err); ok {
+	if failed, ok := errors.AsType[net.Error](err); ok && !absent(failed) { // context.DeadlineExceeded is one
 		if failed.Timeout() {
 			return Timeout, false
 		}
@@ -77,18 +74,54 @@ func classifyAPI(err error) (reason string, terminal bool) {
 	return InternalError, false
 }
 
-// classifyMissing tells a missing object from an API that is not served, which answers 404 without a name. The kind is the
-// resource when the API server answers, its singular from listers, and the kind itself from controller-runtime's cache.
-func classifyMissing(err error) (reason string, terminal bool) {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Name == "" ||
-		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+func classifyStatus(s metav1.Status) (reason string, terminal bool) {
+	switch s.Reason {
+	case metav1.StatusReasonInvalid:
+		return InvalidSpec, true
+	case metav1.StatusReasonForbidden:
+		return Forbidden, true
+	case metav1.StatusReasonNotFound:
+		return classifyMissing(s.Details)
+	case metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists:
+		return Conflict, false
+	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout:
+		return Timeout, false
+	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonInternalError:
 		return Unavailable, false
 	}
-	switch strings.TrimSuffix(strings.ToLower(status.Status().Details.Kind), "s") {
-	case "secret":
+	// Another reason, or none that is known: the predicates judge by the code.
+	switch err := error(&apierrors.StatusError{ErrStatus: s}); {
+	case apierrors.IsInvalid(err):
+		return InvalidSpec, true
+	case apierrors.IsForbidden(err):
+		return Forbidden, true
+	case apierrors.IsNotFound(err):
+		return classifyMissing(s.Details)
+	case apierrors.IsConflict(err):
+		return Conflict, false
+	case apierrors.IsTimeout(err):
+		return Timeout, false
+	case apierrors.IsTooManyRequests(err), s.Code >= http.StatusInternalServerError:
+		return Unavailable, false
+	}
+	return InternalError, false
+}
+
+// classifyMissing tells a missing object from an API that is not served, which answers 404 without a name. The kind is the
+// resource when the API server answers, its singular from listers, and the kind itself from controller-runtime's cache.
+func classifyMissing(d *metav1.StatusDetails) (reason string, terminal bool) {
+	if d == nil || d.Name == "" {
+		return Unavailable, false
+	}
+	for _, c := range d.Causes {
+		if c.Type == metav1.CauseTypeUnexpectedServerResponse {
+			return Unavailable, false
+		}
+	}
+	switch {
+	case strings.EqualFold(d.Kind, "secrets"), strings.EqualFold(d.Kind, "secret"):
 		return MissingSecret, true
-	case "configmap":
+	case strings.EqualFold(d.Kind, "configmaps"), strings.EqualFold(d.Kind, "configmap"):
 		return MissingConfigMap, true
 	}
 	return MissingDependency, true

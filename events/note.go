@@ -62,6 +62,7 @@ func (r *Recorder) draft(e *entry, s *series, o *occurrence) {
 			s.due = min(s.due, now-r.slack)
 		}
 		r.settle(e, now)
+		r.notify()
 		r.signal()
 	}()
 

@@ -8,7 +8,7 @@ import "time"
 // settle puts e where it belongs at now: on a queue when something of it may be written, among the timers when something may
 // be written later, and on the idle list when it may make room for others. mu must be held.
 func (r *Recorder) settle(e *entry, now time.Duration) {
-	if e.busy {
+	if e.busy || r.closed {
 		return
 	}
 	s, at := e.work(r.perObject, r.slack, r.hurry > 0)
@@ -85,6 +85,7 @@ func (r *Recorder) remove(e *entry, c cause) {
 	e.unlink()
 	r.later.remove(e)
 	delete(r.entries, e.key)
+	r.signal()
 }
 
 // next returns the write to make now. When there is none, it returns how long to wait before asking again; negative means

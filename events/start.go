@@ -41,6 +41,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var all sync.WaitGroup
+	// These are the only goroutines of the package.
 	for range workers {
 		all.Go(func() { r.work(work, log, nil) })
 	}
@@ -70,8 +71,11 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		return nil
 	}
 	r.mu.Lock()
-	running := r.running && !r.closed
+	running, closed := r.running, r.closed
 	r.unlock()
+	if closed {
+		return nil // Start has written or counted everything
+	}
 	done := func() bool { return r.written(-1) }
 	if !running {
 		r.hurryUp(1)

@@ -97,6 +97,9 @@ func retryAfter(err error) time.Duration {
 
 // explain says what to mend. The message of a refused Event may quote its note, so of that only the fields are named.
 func explain(err error, redact func(string) string) string {
+	if err == nil {
+		return ""
+	}
 	if causes := details(err).Causes; apierrors.IsInvalid(err) && len(causes) > 0 {
 		fields := make([]string, len(causes))
 		for i, c := range causes {

@@ -32,6 +32,7 @@ type job struct {
 
 // work writes until ctx ends or, if it is given, until done reports true under mu.
 func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) {
+	defer r.notify() // whom this one was woken for must not sleep on
 	for ctx.Err() == nil {
 		now := r.now()
 		r.mu.Lock()
@@ -77,13 +78,13 @@ func (r *Recorder) await(ctx context.Context, wait time.Duration) {
 
 // finish accounts for one attempt.
 func (r *Recorder) finish(ctx context.Context, j *job, err error) {
+	why := explain(err, r.o.Redact)
+	v := judge(err, j.draft != nil)
 	now := r.now()
 	r.mu.Lock()
 	defer r.unlock()
 	defer r.signal()
 	r.writing--
-
-	v := judge(err, j.draft != nil)
 	if v == exists && j.unsure {
 		v = stored // by an attempt that seemed to fail
 	}
@@ -102,7 +103,7 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 		r.suppress(j.s.pending)
 		j.s.pending, j.s.event, j.s.hash, j.s.due = 0, 0, 0, now
 	case v != retry && v != exists:
-		r.refuse(j, v.cause(), err, now)
+		r.refuse(j, v.cause(), why, now)
 	case j.draft == nil:
 		// A count can wait for its next turn: nothing is lost by it.
 		r.fault(j, err, now)
@@ -110,7 +111,7 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 		j.s.due = now - r.slack
 	case now-j.begun >= r.o.MaxAge:
 		r.fault(j, err, now)
-		r.refuse(j, expired, err, now)
+		r.refuse(j, expired, why, now)
 	default:
 		if v == retry || j.renamed {
 			r.fault(j, err, now)
@@ -148,9 +149,8 @@ func (r *Recorder) stored(j *job, now time.Duration) {
 }
 
 // refuse gives up the write of j, and what waited for it.
-func (r *Recorder) refuse(j *job, c cause, err error, now time.Duration) {
+func (r *Recorder) refuse(j *job, c cause, why string, now time.Duration) {
 	s := j.s
-	why := explain(err, r.o.Redact)
 	r.lose(c, j.carried, why)
 	s.pending -= j.carried
 	s.rest(now, r.o.Quiet)

@@ -1,0 +1,173 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package redact_test
+
+import (
+	"bufio"
+	"encoding/base64"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events/redact"
+)
+
+// lines are the lines of a file in testdata, without comments.
+func lines(t testing.TB, name string) []string {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	var out []string
+	for in := bufio.NewScanner(f); in.Scan(); {
+		if line := in.Text(); !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// maker makes up secrets. The same seed makes the same.
+type maker struct{ *rand.Rand }
+
+const (
+	lower   = "abcdefghijklmnopqrstuvwxyz"
+	upper   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digit   = "0123456789"
+	symbols = "!#$%*+-_.~^"
+)
+
+func (m maker) make(kind, arg string) string {
+	n, _ := strconv.Atoi(arg)
+	switch kind {
+	case "a":
+		return m.from(lower+upper+digit, n, "aZ9")
+	case "h":
+		return m.from("abcdef"+digit, n, "a1")
+	case "u":
+		return m.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", n, "A2")
+	case "l":
+		return m.from(lower+digit, n, "a1")
+	case "d":
+		return m.from(digit, n, "1")
+	case "b":
+		return m.from(lower+upper+digit+"+/", n, "aZ9+")
+	case "w":
+		return m.from(lower+upper+digit+"-_", n, "aZ9")
+	case "p":
+		return m.from(lower+upper+digit+symbols, n, "aZ9!")
+	case "c":
+		return base64.StdEncoding.EncodeToString([]byte(arg + ":" + m.from(lower+digit, 12, "a1")))
+	}
+	return arg
+}
+
+// from makes n bytes of alphabet that begin with what each such text has in practice.
+func (m maker) from(alphabet string, n int, first string) string {
+	b := []byte(first[:min(n, len(first))])
+	for len(b) < n {
+		b = append(b, alphabet[m.IntN(len(alphabet))])
+	}
+	return string(b)
+}
+
+var (
+	generator = regexp.MustCompile(`\{([ahuldbwpcs]):([^}]*)\}`)
+	marked    = regexp.MustCompile(`<<(.*?)>>`)
+)
+
+// leak is a line of leaks.txt with its secrets made up.
+type leak struct {
+	kind, text string
+	secrets    []string
+}
+
+func leaks(t testing.TB, seed uint64) []leak {
+	t.Helper()
+	m := maker{rand.New(rand.NewPCG(seed, 0))}
+	var out []leak
+	for _, line := range lines(t, "leaks.txt") {
+		kind, text, ok := strings.Cut(line, "|")
+		require.True(t, ok, line)
+		text = generator.ReplaceAllStringFunc(text, func(g string) string {
+			parts := generator.FindStringSubmatch(g)
+			return m.make(parts[1], parts[2])
+		})
+		l := leak{kind: kind}
+		for _, s := range marked.FindAllStringSubmatch(text, -1) {
+			l.secrets = append(l.secrets, s[1])
+		}
+		l.text = marked.ReplaceAllString(text, "$1")
+		out = append(out, l)
+	}
+	return out
+}
+
+func TestEveryLeakIsMasked(t *testing.T) {
+	kinds := map[string]bool{}
+	for seed := range uint64(20) {
+		for _, l := range leaks(t, seed) {
+			kinds[l.kind] = true
+			got := redact.Text(l.text)
+			for _, secret := range l.secrets {
+				assert.NotContains(t, got, secret, "%s: %s", l.kind, l.text)
+				// Nor may its better half remain.
+				if n := len(secret); n >= 12 {
+					assert.NotContains(t, got, secret[n/2:], "%s: %s", l.kind, l.text)
+					assert.NotContains(t, got, secret[:n/2], "%s: %s", l.kind, l.text)
+				}
+			}
+			assert.Contains(t, got, redact.Mask, l.text)
+			assert.Equal(t, got, redact.Text(got), "redacting twice changes nothing")
+		}
+	}
+	assert.GreaterOrEqual(t, len(lines(t, "leaks.txt")), 120)
+	assert.GreaterOrEqual(t, len(kinds), 40)
+}
+
+func TestNoBenignMessageIsAltered(t *testing.T) {
+	messages := lines(t, "benign.txt")
+	for _, m := range messages {
+		assert.Equal(t, m, redact.Text(m))
+		assert.Equal(t, m, redact.Note(m, nil))
+	}
+	assert.GreaterOrEqual(t, len(messages), 200)
+}
+
+// What surrounds a credential is what makes the message useful.
+func TestTheRestOfTheMessageStays(t *testing.T) {
+	cases := map[string]struct{ reason, in, want string }{
+		"URL": {
+			"Host, port and user say which database it is.",
+			"dial postgres://app:" + "s3cr3t-pw" + "@db.svc:5432/app: timeout", "dial postgres://app:[redacted]@db.svc:5432/app: timeout",
+		},
+		"Query": {
+			"The other parameters stay.",
+			"GET /v1?api_key=" + "0a1b2c3d4e5f" + "&limit=10: 401", "GET /v1?api_key=[redacted]&limit=10: 401",
+		},
+		"Header": {
+			"The scheme says which kind of credential was sent.",
+			"Authorization: Bearer " + "abc123def456" + ", retrying", "Authorization: Bearer [redacted], retrying",
+		},
+		"JSON": {
+			"The other fields stay.",
+			`{"user":"bob","password":"` + "pa,ss}w0rd" + `","db":"x"}`, `{"user":"bob","password":"[redacted]","db":"x"}`,
+		},
+		"Pairs": {
+			"The next pair is not part of the value.",
+			"user=bob password=" + "hunter2" + ", host=db", "user=bob password=[redacted], host=db",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tc.want, redact.Text(tc.in), tc.reason)
+		})
+	}
+}

@@ -1,0 +1,62 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package redact_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/proompteng/controllerkit/events/redact"
+)
+
+func TestNote(t *testing.T) {
+	cases := map[string]struct{ reason, in, want string }{
+		"Clean":        {"A clean note stays as it is.", "step build failed", "step build failed"},
+		"Empty":        {"The API server takes an empty note.", "", ""},
+		"Lines":        {"kubectl prints one line for an event.", "a\nb\r\nc\td", "a b  c d"},
+		"Control":      {"A terminal must not be steered.", "a\x1b[31mred\x00\x7f\u009bb", "a[31mredb"},
+		"Bidi":         {"Nor the direction of text.", "a\u202eb\u2066c", "abc"},
+		"Separators":   {"Unicode has line breaks of its own.", "a\u2028b\u0085c", "a b c"},
+		"InvalidUTF8":  {"protobuf takes valid UTF-8 alone.", "a\xffb\xc3", "a\ufffdb\ufffd"},
+		"OtherScripts": {"Text is not only ASCII.", "größe überschritten 日本 🙂", "größe überschritten 日本 🙂"},
+		"TwoByteRunes": {"The limit counts bytes: 513 of these are too many.", strings.Repeat("é", 600), strings.Repeat("é", 512)},
+		"ThreeByte":    {"No rune is cut in half.", strings.Repeat("日", 600), strings.Repeat("日", 341)},
+		"TenMegabytes": {"No more than 4 KiB are looked at.", strings.Repeat("spam ", 2<<20), strings.Repeat("spam ", 205)[:1024]},
+		"OneHugeWord":  {"What the cut fell into may be half a secret.", strings.Repeat("x", 10<<20), "[cut]"},
+		"SecretAtCut": {
+			"A secret that straddles the cut must not be half shown.",
+			"a " + strings.Repeat("b", 4000) + " ghp" + "_" + strings.Repeat("A1b2", 90), "a " + strings.Repeat("b", 1022),
+		},
+		"MaskBeforeCut": {
+			"Redaction comes before truncation.",
+			strings.Repeat("c", 1010) + " password=" + strings.Repeat("Zx9", 300), strings.Repeat("c", 1010) + " password=[red",
+		},
+		"BrokenToken": {"A control byte must not hide a token.", "gh" + "p_\x00" + strings.Repeat("aB3", 12), redact.Mask},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := redact.Note(tc.in, nil)
+			assert.Equal(t, tc.want, got, tc.reason)
+			assert.LessOrEqual(t, len(got), 1024)
+			assert.True(t, utf8.ValidString(got))
+		})
+	}
+}
+
+func TestNoteTrustsNoRedactor(t *testing.T) {
+	got := redact.Note("x", func(string) string { return "\xff\n" + strings.Repeat("é", 1000) })
+	assert.LessOrEqual(t, len(got), 1024)
+	assert.True(t, utf8.ValidString(got))
+	assert.NotContains(t, got, "\n")
+}
+
+func TestARedactorIsNeverGivenMoreThanItsLimit(t *testing.T) {
+	redact.Note(strings.Repeat("word ", 1<<20), func(s string) string {
+		assert.LessOrEqual(t, len(s), 4096)
+		return s
+	})
+}

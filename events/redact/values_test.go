@@ -1,0 +1,136 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package redact_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events/redact"
+)
+
+func TestSecretValuesInEveryForm(t *testing.T) {
+	const value = "tulip & rose/42"
+	std := base64.StdEncoding.EncodeToString
+	cases := map[string]struct{ reason, text string }{
+		"Plain":          {"The value as it was read.", value},
+		"Within":         {"No word boundary is needed.", "x" + value + "y"},
+		"Base64":         {"As the data of a Secret shows it.", std([]byte(value))},
+		"Base64Newline":  {"Most files end with a newline, and so do the values made from them.", std([]byte(value + "\n"))},
+		"Base64URL":      {"The other alphabet.", base64.URLEncoding.EncodeToString([]byte(value))},
+		"Base64After1":   {"As part of a longer text, which shifts the bits.", std([]byte("u" + value + "&z"))},
+		"Base64After2":   {"Both ways.", std([]byte("u:" + value))},
+		"Base64After3":   {"And not at all.", std([]byte("me:" + value + "!"))},
+		"QueryEscaped":   {"In the query of a URL.", "https://h/?q=" + url.QueryEscape(value)},
+		"PathEscaped":    {"In the path of a URL.", "https://h/" + url.PathEscape(value)},
+		"Quoted":         {"%q of a value with a quote is not the value.", fmt.Sprintf("%q", value)},
+		"Twice":          {"Every occurrence.", value + " " + value},
+		"AcrossTheCut":   {"Redaction comes before truncation.", strings.Repeat("a", 1015) + " " + value},
+		"InAKnownShape":  {"Whatever else it looks like.", "password=" + value},
+		"SplitByControl": {"Control bytes go first, or they would hide it.", "tulip &\x00 rose/42"},
+	}
+	var secrets redact.SecretValues
+	require.Equal(t, 1, secrets.Add([]byte(value+"\n")))
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := redact.Note(tc.text, secrets.Redact)
+			assert.NotContains(t, got, value, tc.reason)
+			assert.NotContains(t, got, "tulip", tc.reason)
+			assert.NotContains(t, got, std([]byte(value))[2:14], tc.reason)
+			assert.NotContains(t, got, std([]byte("u:" + value))[6:18], tc.reason)
+		})
+	}
+}
+
+func TestSecretValuesWithQuotesAndBreaks(t *testing.T) {
+	var secrets redact.SecretValues
+	value := "first \"line\"\nsecond line\x01"
+	require.Equal(t, 1, secrets.Add([]byte(value)))
+	for _, text := range []string{value, fmt.Sprintf("%q", value), fmt.Sprintf("config %s is bad", value)} {
+		got := redact.Note(text, secrets.Redact)
+		assert.NotContains(t, got, "second line", text)
+	}
+}
+
+func TestSecretValuesRefuse(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		value  []byte
+	}{
+		"Nil":     {"Nothing to mask.", nil},
+		"Empty":   {"Nothing to mask.", []byte{}},
+		"Short":   {"Seven bytes would mask ordinary words.", []byte("seven77")},
+		"Blank":   {"White space is no part of a value.", []byte("          ")},
+		"Padded":  {"Nor does it make a value long.", []byte("   abc    ")},
+		"TheMask": {"It would mask what was masked.", []byte("redacted")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var secrets redact.SecretValues
+			assert.Zero(t, secrets.Add(tc.value), tc.reason)
+			assert.Equal(t, "x "+string(tc.value), secrets.Redact("x "+string(tc.value)), tc.reason)
+		})
+	}
+	var none *redact.SecretValues
+	assert.Zero(t, none.Add([]byte("long enough")))
+	assert.Equal(t, "clean", none.Redact("clean"))
+	assert.Equal(t, "pwd=[redacted]", none.Redact("pwd="+"hunter2"))
+}
+
+func TestSecretValuesDoNotKeepTheCallersBytes(t *testing.T) {
+	var secrets redact.SecretValues
+	value := []byte("a value to keep")
+	secrets.Add(value)
+	clear(value)
+	assert.Equal(t, "[redacted]", secrets.Redact("a value to keep"))
+}
+
+func TestSecretValuesAreBounded(t *testing.T) {
+	var secrets redact.SecretValues
+	value := func(i int) string { return fmt.Sprintf("value-number-%04d", i) }
+	for i := range 1024 {
+		secrets.Add([]byte(value(i)))
+	}
+	secrets.Add([]byte(value(0))) // used again
+	secrets.Add([]byte(value(1024)))
+	assert.Equal(t, redact.Mask, secrets.Redact(value(0)), "what is used again stays")
+	assert.Equal(t, value(1), secrets.Redact(value(1)), "the oldest left")
+	assert.Equal(t, redact.Mask, secrets.Redact(value(2)))
+	assert.Equal(t, redact.Mask, secrets.Redact(value(1024)))
+}
+
+// Of overlapping values none may be left whole, and the longer of two that begin together is masked whole.
+func TestOverlappingSecretValues(t *testing.T) {
+	var secrets redact.SecretValues
+	secrets.Add([]byte("abcdefgh"), []byte("abcdefghij"), []byte("efghijkl"), []byte("]suffix-of-mask"))
+	assert.Equal(t, redact.Mask, secrets.Redact("abcdefghij"))
+	for _, text := range []string{"abcdefghijkl", "abcabcdefghdefgh", "abcdefghsuffix-of-mask", "efghijklabcdefgh]suffix-of-mask"} {
+		got := secrets.Redact(text)
+		for _, v := range []string{"abcdefgh", "efghijkl", "]suffix-of-mask"} {
+			assert.NotContains(t, got, v, text)
+		}
+	}
+}
+
+func TestSecretValuesConcurrently(t *testing.T) {
+	var secrets redact.SecretValues
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for i := range 50 {
+				v := fmt.Sprintf("goroutine-%d-value-%d", g, i)
+				secrets.Add([]byte(v))
+				assert.Equal(t, "is "+redact.Mask, secrets.Redact("is "+v))
+			}
+		})
+	}
+	all.Wait()
+}
