@@ -59,19 +59,26 @@ func (d *diff) body(version string) ([]byte, error) {
 
 // field appends what the patch says of one field, and reports whether it says anything.
 func (d *diff) field(b []byte, name string) (_ []byte, differs bool, err error) {
-	switch n := d.names; {
-	case name == absent: // a field that is really called so
-	case name == n.ObservedGeneration:
+	n := d.names
+	if !n.has(name) {
+		return d.plain(b, name)
+	}
+	switch name {
+	case n.ObservedGeneration:
 		return strconv.AppendInt(b, d.is.ObservedGeneration, 10), d.was.ObservedGeneration != d.is.ObservedGeneration, nil
-	case name == n.UpdatedAt:
+	case n.UpdatedAt:
 		return appendTime(b, d.is.UpdatedAt), true, nil
-	case name == n.StartedAt:
+	case n.StartedAt:
 		return d.once(b, name, d.was.StartedAt, d.is.StartedAt)
-	case name == n.FinishedAt:
+	case n.FinishedAt:
 		return d.once(b, name, d.was.FinishedAt, d.is.FinishedAt)
-	case name == n.Conditions:
+	default:
 		return d.conditions(b)
 	}
+}
+
+// plain appends what changed in a field of the kind's own.
+func (d *diff) plain(b []byte, name string) (_ []byte, differs bool, err error) {
 	if d.cur.same(d.old, name) {
 		return b, false, nil
 	}

@@ -163,8 +163,6 @@ func TestRestoredTimesDoNotLeadIntoTheCache(t *testing.T) {
 
 // Bad input gives an error that names the field, and changes nothing.
 
-type noStatus struct{ Run }
-
 type textStatus struct {
 	Run
 	Status string `json:"status"`
@@ -334,7 +332,8 @@ func TestWhatAnotherProgramWroteWronglyBlocksNothing(t *testing.T) {
 		"conditions": []any{
 			"not a condition",
 			map[string]any{"type": "Bad Type", "status": "maybe"},
-			map[string]any{"type": "Twice", "status": "True"}, map[string]any{"type": "Twice", "status": "False"},
+			map[string]any{"type": "Twice", "status": "True"},
+			map[string]any{"type": "Twice", "status": "False"},
 			map[string]any{"type": "Ready", "status": "False"},
 		},
 	}

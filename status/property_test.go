@@ -62,7 +62,7 @@ func TestContractUnderEveryInterleaving(t *testing.T) {
 					said[string(before.UID)] = message
 				case err == nil, errors.Is(err, status.ErrSuperseded), errors.Is(err, status.ErrReplaced), apierrors.IsConflict(err):
 				default:
-					assert.NoError(t, err)
+					assert.Fail(t, "unexpected", err)
 				}
 				if stored := h.get(t, s, name); said[string(stored.UID)] != "" {
 					assert.Equal(t, said[string(stored.UID)], messageOf(stored, own), "what this writer said is still there")
