@@ -1,0 +1,128 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package eventstest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/eventstest"
+)
+
+// What a reconciler may ask for, both recorders have.
+type recorder interface {
+	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
+	AnnotatedEventf(regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any)
+	Failure(obj runtime.Object, err error)
+	FailureReason(obj runtime.Object, reason string, err error)
+	Forget(obj runtime.Object)
+}
+
+var (
+	_ recorder                            = (*events.Recorder)(nil)
+	_ recorder                            = (*eventstest.Recorder)(nil)
+	_ clientevents.EventRecorder          = (*eventstest.Recorder)(nil)
+	_ clientevents.AnnotatedEventRecorder = (*eventstest.Recorder)(nil)
+	_ record.EventRecorder                = (*eventstest.LegacyRecorder)(nil)
+)
+
+func object(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "runs", Name: name}}
+}
+
+func TestEntriesAreTyped(t *testing.T) {
+	var rec eventstest.Recorder
+	run := object("a")
+	rec.Eventf(run, object("b"), "Normal", "Started", "", "started with %d steps", 3)
+	rec.AnnotatedEventf(run, nil, map[string]string{"k": "v"}, "Warning", "Slow", "Wait", "100%% used")
+	rec.Legacy().Event(run, "Normal", "Plain", "100% as it is")
+	rec.Legacy().AnnotatedEventf(run, map[string]string{"k": "v"}, "Normal", "Old", "%s", "way")
+	rec.Legacy().Eventf(run, "Normal", "Old", "password=%s", "hunter2")
+	got := rec.Entries()
+	require.Len(t, got, 5)
+	assert.Equal(t, eventstest.Entry{
+		Regarding: run, Related: object("b"), Type: "Normal", Reason: "Started", Action: "Started", Note: "started with 3 steps",
+	}, got[0])
+	assert.Equal(t, "100% used", got[1].Note)
+	assert.Equal(t, "Wait", got[1].Action)
+	assert.Equal(t, map[string]string{"k": "v"}, got[1].Annotations)
+	assert.Equal(t, "100% as it is", got[2].Note)
+	assert.Equal(t, "way", got[3].Note)
+	assert.Equal(t, "password=[redacted]", got[4].Note, "notes are redacted as in a cluster")
+	assert.Equal(t, []string{"Started", "Slow", "Plain", "Old", "Old"}, rec.Reasons())
+}
+
+func TestFailuresRecoverOnce(t *testing.T) {
+	var rec eventstest.Recorder
+	a, b := object("a"), object("b")
+	missing := apierrors.NewNotFound(corev1.Resource("secrets"), "db")
+	rec.Failure(a, nil)
+	rec.Failure(a, missing)
+	rec.Failure(b, fmt.Errorf("wrapped: %w", context.Canceled))
+	rec.Failure(b, nil)
+	rec.FailureReason(a, "Own", errors.New("x"))
+	rec.Failure(a, nil)
+	rec.Failure(a, nil)
+	rec.Forget(a)
+	assert.Equal(t, []string{events.MissingSecret, "Own", events.Recovered}, rec.Reasons())
+	got := rec.Entries()
+	assert.True(t, got[0].Terminal)
+	require.ErrorIs(t, got[0].Err, missing)
+	assert.Equal(t, "recovered from Own", got[2].Note)
+}
+
+func TestWhatAClusterWouldRefuseIsMarked(t *testing.T) {
+	var rec eventstest.Recorder
+	rec.Eventf(nil, nil, "Normal", "A", "", "")
+	rec.Eventf((*corev1.Pod)(nil), nil, "Normal", "A", "", "")
+	rec.Eventf(object("a"), nil, "Error", "A", "", "")
+	rec.Eventf(object("a"), nil, "Normal", "", "", "")
+	rec.Eventf(object("a"), nil, "Normal", strings.Repeat("a", 129), "B", "")
+	rec.Failure(nil, errors.New("x"))
+	var causes []string
+	for _, e := range rec.Entries() {
+		causes = append(causes, e.Lost)
+	}
+	assert.Equal(t, []string{
+		events.LostNoReference, events.LostNoReference, events.LostRejected, events.LostRejected, events.LostRejected, events.LostNoReference,
+	}, causes)
+}
+
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rec eventstest.Recorder
+		var all sync.WaitGroup
+		all.Go(func() {
+			for range 3 {
+				<-time.After(time.Second)
+				rec.Eventf(object("a"), nil, "Normal", "A", "", "")
+			}
+		})
+		got, err := rec.Wait(t.Context(), 2)
+		require.NoError(t, err)
+		assert.Len(t, got, 2)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		got, err = rec.Wait(ctx, 9)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Len(t, got, 3, "what there is comes with the error")
+		all.Wait()
+	})
+}
