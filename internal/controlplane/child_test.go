@@ -31,7 +31,8 @@ type report struct {
 }
 
 func beChild() {
-	cp, err := controlplane.Start(context.Background(), controlplane.Options{})
+	ctx := context.Background() //nolint:forbidigo // a process of its own, with no test
+	cp, err := controlplane.Start(ctx, controlplane.Options{})
 	if err == nil {
 		err = cp.APIServer.Freeze() // a process that does not listen to signals must end, too
 	}

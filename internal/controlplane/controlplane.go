@@ -213,5 +213,5 @@ func (cp *ControlPlane) stop() error {
 
 // line writes one line of progress.
 func (cp *ControlPlane) line(format string, args ...any) {
-	fmt.Fprintf(cp.log, "control plane: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(cp.log, "control plane: "+format+"\n", args...)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -52,7 +53,7 @@ func TestMain(m *testing.M) {
 func start(t *testing.T) (*controlplane.ControlPlane, kubernetes.Interface) {
 	t.Helper()
 	shared.once.Do(func() {
-		shared.cp, shared.err = controlplane.Start(context.Background(), controlplane.Options{Log: os.Stderr})
+		shared.cp, shared.err = controlplane.Start(context.WithoutCancel(t.Context()), controlplane.Options{Log: os.Stderr})
 	})
 	require.NoError(t, shared.err)
 	return shared.cp, clientOf(t, shared.cp)

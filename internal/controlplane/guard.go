@@ -43,6 +43,7 @@ type guard struct {
 
 // startGuard starts a guard that also removes the directory data.
 func startGuard(data string) (*guard, error) {
+	//nolint:noctx // it outlives every context, and this process
 	cmd := exec.Command("/bin/sh", "-c", guardScript, "controlplane-guard", data)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -77,7 +78,7 @@ func (g *guard) start(cmd *exec.Cmd) error {
 func (g *guard) ended(cmd *exec.Cmd) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	fmt.Fprintf(g.input, "- %d\n", cmd.Process.Pid)
+	_, _ = fmt.Fprintf(g.input, "- %d\n", cmd.Process.Pid)
 }
 
 // stop ends the guard; it has nothing to do if everything else was stopped first.

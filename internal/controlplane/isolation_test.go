@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -88,8 +89,8 @@ func TestStartThatFailsSaysWhyAndKeepsTheLogs(t *testing.T) {
 		Log: &log, APIServerArgs: []string{"--event-ttl=forever"},
 	})
 	require.ErrorContains(t, err, "kube-apiserver ended")
-	assert.ErrorContains(t, err, "kube-apiserver.log")
-	assert.ErrorContains(t, err, "--event-ttl", "the last lines of the log are in the error")
+	require.ErrorContains(t, err, "kube-apiserver.log")
+	require.ErrorContains(t, err, "--event-ttl", "the last lines of the log are in the error")
 	assert.Equal(t, 1, strings.Count(err.Error(), "kube-apiserver.log"), "once is enough")
 	_, dir, kept := strings.Cut(strings.TrimSpace(log.String()), "files kept in ")
 	require.True(t, kept, log.String())

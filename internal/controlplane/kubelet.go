@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -37,9 +38,9 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("controlplane: %w", err)
 	}
-	logger := funcr.New(func(_, line string) { fmt.Fprintln(log, line) }, funcr.Options{LogTimestamp: true})
+	logger := funcr.New(func(_, line string) { _, _ = fmt.Fprintln(log, line) }, funcr.Options{LogTimestamp: true})
 	cp.kubelet.Go(func() {
-		defer log.Close()
+		defer func() { _ = log.Close() }()
 		_ = k.Start(logr.NewContext(ctx, logger)) // ends with ctx
 	})
 	return nil

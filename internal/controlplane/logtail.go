@@ -21,7 +21,7 @@ func tail(path string) string {
 	if err != nil {
 		return "no log: " + err.Error()
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
 	if err != nil {
 		return "no log: " + err.Error()

@@ -75,12 +75,12 @@ func TestCertificatesServeTheirPurposeOnly(t *testing.T) {
 		_, err := c.Verify(x509.VerifyOptions{Roots: roots, DNSName: name, KeyUsages: []x509.ExtKeyUsage{usage}})
 		return err
 	}
-	assert.NoError(t, verify(server, "127.0.0.1", x509.ExtKeyUsageServerAuth))
-	assert.NoError(t, verify(server, "localhost", x509.ExtKeyUsageServerAuth))
-	assert.Error(t, verify(server, "", x509.ExtKeyUsageClientAuth))
-	assert.NoError(t, verify(client, "", x509.ExtKeyUsageClientAuth))
-	assert.Error(t, verify(client, "", x509.ExtKeyUsageServerAuth))
-	assert.Error(t, verify(stranger, "", x509.ExtKeyUsageClientAuth), "another control plane's users are not ours")
+	require.NoError(t, verify(server, "127.0.0.1", x509.ExtKeyUsageServerAuth))
+	require.NoError(t, verify(server, "localhost", x509.ExtKeyUsageServerAuth))
+	require.Error(t, verify(server, "", x509.ExtKeyUsageClientAuth))
+	require.NoError(t, verify(client, "", x509.ExtKeyUsageClientAuth))
+	require.Error(t, verify(client, "", x509.ExtKeyUsageServerAuth))
+	require.Error(t, verify(stranger, "", x509.ExtKeyUsageClientAuth), "another control plane's users are not ours")
 	assert.Equal(t, "jane", client.Subject.CommonName)
 	assert.ElementsMatch(t, []string{"readers", "writers"}, client.Subject.Organization)
 }

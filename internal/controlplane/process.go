@@ -76,8 +76,8 @@ func (p *Process) launch() error {
 	if err != nil {
 		return fmt.Errorf("controlplane: %w", err)
 	}
-	defer log.Close()
-	cmd := exec.Command(p.path, p.args...)
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(p.path, p.args...) //nolint:noctx // it outlives the context of the call that starts it
 	cmd.Dir = p.dir
 	// etcd takes settings from ETCD_*, client-go from KUBE*: no variable of the caller gets through.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.dir}
@@ -144,12 +144,12 @@ func (p *Process) Stop() error {
 	if err := p.Thaw(); err != nil {
 		return err
 	}
-	r, err := p.end(syscall.SIGTERM)
-	if r == nil || err != nil {
+	done, err := p.end(syscall.SIGTERM)
+	if err != nil {
 		return err
 	}
 	select {
-	case <-r.done:
+	case <-done:
 		return nil
 	case <-time.After(grace):
 		return p.Kill()
@@ -159,23 +159,25 @@ func (p *Process) Stop() error {
 // Kill ends the process at once (SIGKILL), frozen or not, and returns once it is gone. It does nothing to a process
 // that does not run.
 func (p *Process) Kill() error {
-	r, err := p.end(syscall.SIGKILL)
-	if r == nil || err != nil {
+	done, err := p.end(syscall.SIGKILL)
+	if err != nil {
 		return err
 	}
-	<-r.done
+	<-done
 	return nil
 }
 
-// end sends a signal that ends the current run, and returns that run, nil if there is none.
-func (p *Process) end(signal syscall.Signal) (*run, error) {
+// end sends a signal that ends the current run, and returns what is closed when nothing runs.
+func (p *Process) end(signal syscall.Signal) (<-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.current.alive() {
-		return nil, nil
+		done := make(chan struct{})
+		close(done)
+		return done, nil
 	}
 	p.current.wanted = true
-	return p.current, p.current.signal(signal)
+	return p.current.done, p.current.signal(signal)
 }
 
 // Freeze stops the process where it is (SIGSTOP): connections stay open, nothing answers, until [Process.Thaw]. It does

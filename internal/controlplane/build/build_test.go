@@ -130,9 +130,9 @@ func TestEnsureFailsWithOneClearLine(t *testing.T) {
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, build.ControllerManager, failed.Program)
 	assert.NotContains(t, err.Error(), "\n")
-	assert.ErrorContains(t, err, "undefined: undefinedThing", "the first thing that went wrong is in the line")
-	assert.ErrorContains(t, err, failed.Command)
-	assert.ErrorContains(t, err, failed.Log)
+	require.ErrorContains(t, err, "undefined: undefinedThing", "the first thing that went wrong is in the line")
+	require.ErrorContains(t, err, failed.Command)
+	require.ErrorContains(t, err, failed.Log)
 	assert.Contains(t, log, "step 3 of 4: kube-controller-manager: failed after ")
 
 	kept, readErr := os.ReadFile(failed.Log)

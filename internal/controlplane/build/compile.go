@@ -23,6 +23,7 @@ type Error struct {
 	Err     error
 }
 
+// Error returns the one line.
 func (e *Error) Error() string {
 	return fmt.Sprintf("build: %s was not built: %v; to see it run: %s; whole output: %s", e.Program, e.Err, e.Command, e.Log)
 }
@@ -45,7 +46,7 @@ func (e *entry) compile(ctx context.Context, p program) error {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	out := filepath.Join(work, p.name)
 	cmd := e.command(ctx, p, out)
 	logPath := e.path(p) + ".log"
@@ -53,7 +54,7 @@ func (e *entry) compile(ctx context.Context, p program) error {
 	if err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Run(); err != nil {
 		return e.failure(ctx, p, logPath, err)

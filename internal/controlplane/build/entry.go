@@ -65,7 +65,7 @@ type inputs struct {
 // together into the same bytes.
 func (in inputs) key() string {
 	h := sha256.New()
-	part := func(b []byte) { fmt.Fprintf(h, "%d:%s", len(b), b) }
+	part := func(b []byte) { _, _ = fmt.Fprintf(h, "%d:%s", len(b), b) }
 	part([]byte(in.platform))
 	for _, m := range in.modules {
 		part([]byte(m.goVersion))

@@ -27,10 +27,10 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 	for first := true; ; first = false {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { file.Close() }, nil
+			return func() { _ = file.Close() }, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			file.Close()
+			_ = file.Close()
 			return nil, fmt.Errorf("build: lock %s: %w", path, err)
 		}
 		if first {
@@ -38,7 +38,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		}
 		select {
 		case <-ctx.Done():
-			file.Close()
+			_ = file.Close()
 			return nil, fmt.Errorf("build: waiting for %s: %w", path, context.Cause(ctx))
 		case <-time.After(100 * time.Millisecond):
 		}

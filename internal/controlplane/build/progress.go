@@ -30,7 +30,7 @@ func newProgress(w io.Writer) *progress {
 func (p *progress) line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.w, "control plane: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(p.w, "control plane: "+format+"\n", args...)
 }
 
 // step announces step k of n, and beats until it ends.

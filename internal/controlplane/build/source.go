@@ -125,7 +125,7 @@ func firstError(output []byte) string {
 		switch {
 		case text == "", strings.HasPrefix(text, "#"), strings.HasPrefix(text, "go: downloading "):
 		case strings.HasSuffix(text, ":"):
-			heading += text + " "
+			heading = text + " "
 		default:
 			return heading + text
 		}

@@ -26,7 +26,8 @@ func main() {
 }
 
 func run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	root := context.Background() //nolint:forbidigo // a program has no caller
+	ctx, stop := signal.NotifyContext(root, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr})
 	if err != nil {
@@ -37,7 +38,7 @@ func run() error {
 		dirs = append(dirs, filepath.Dir(path))
 	}
 	for _, dir := range slices.Compact(dirs) {
-		fmt.Println(dir)
+		_, _ = fmt.Fprintln(os.Stdout, dir)
 	}
 	return nil
 }
