@@ -5,6 +5,7 @@ package house_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,9 @@ func tracked(t *testing.T, patterns ...string) map[string][]byte {
 	files := map[string][]byte{}
 	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
 		body, err := os.ReadFile(filepath.Join(root, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted, not yet committed
+		}
 		require.NoError(t, err)
 		files[name] = body
 	}

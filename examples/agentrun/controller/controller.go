@@ -1,0 +1,222 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller runs AgentRuns as Jobs. It is composed of the packages of controllerkit, and holds nothing that they settle.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/status"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+// Name is this controller's, as events and managed fields carry it.
+const Name = "agents.controllerkit.dev/agentrun"
+
+// Options are what a Controller may be told. The zero value works.
+type Options struct {
+	// Namespaces whose runs are reconciled. None means all.
+	Namespaces []string
+	// Workers is how many runs are reconciled at once. Zero means 4.
+	Workers int
+	// Retention is how long Jobs and runs stay.
+	Retention jobgc.Retention
+	// Events are the recorder's options; Redact and Observe are set here.
+	Events events.Options
+
+	_ struct{}
+}
+
+// Controller reconciles AgentRuns. Make one with New.
+type Controller struct {
+	options Options
+	cluster kubernetes.Interface
+	runs    func(namespace string) *Client
+	scopes  []*scope
+	queue   *kube.Queue[types.NamespacedName]
+
+	status   status.Writer[*v1alpha1.AgentRun]
+	recorder *events.Recorder
+	secrets  *redact.SecretValues
+	metrics  *metrics.Controller
+
+	synced chan struct{}
+}
+
+// heartbeat is how often the status of a run that is not terminal is written at least: a silent updatedAt is a stuck controller.
+const heartbeat = 10 * time.Minute
+
+// New makes a Controller; it starts nothing and makes no request.
+func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
+	if o.Workers == 0 {
+		o.Workers = 4
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(kube.Transport(m))
+	cluster, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{
+		options: o,
+		cluster: cluster,
+		runs:    runs,
+		metrics: m.Controller("agentrun"),
+		secrets: new(redact.SecretValues),
+		synced:  make(chan struct{}),
+	}
+	c.queue = kube.NewQueue(c.metrics, workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](200*time.Millisecond, 30*time.Second))
+	c.status = status.Writer[*v1alpha1.AgentRun]{
+		Owned:        []string{ready, progressing, degraded},
+		FieldManager: "agentrun",
+		Heartbeat:    heartbeat,
+		OnCommit:     c.metrics.StatusWrite,
+	}
+	o.Events.Redact, o.Events.Observe = c.secrets.Redact, c.metrics.Events
+	if o.Events.Scheme, err = newScheme(); err != nil {
+		return nil, err
+	}
+	forEvents, err := kubernetes.NewForConfig(config) // its own rate limiter: events never queue behind reconciles, nor the other way round
+	if err != nil {
+		return nil, err
+	}
+	sink := events.NewSink(forEvents.EventsV1().Events, forEvents.CoreV1().Events)
+	if c.recorder, err = events.New(sink, Name, o.Events); err != nil {
+		return nil, err
+	}
+	c.metrics.SetWorkers(o.Workers)
+	c.metrics.Retention(value(o.Retention.Succeeded), o.Retention.Runs)
+	namespaces := o.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range namespaces {
+		s, err := c.newScope(namespace)
+		if err != nil {
+			return nil, err
+		}
+		c.scopes = append(c.scopes, s)
+	}
+	return c, nil
+}
+
+// Synced is closed once the caches hold what the cluster has.
+func (c *Controller) Synced() <-chan struct{} { return c.synced }
+
+// Start reconciles until ctx ends; then it finishes what is running, writes the events that are waiting, and returns.
+func (c *Controller) Start(ctx context.Context) error {
+	log := logr.FromContextOrDiscard(ctx)
+	// What runs when ctx ends still needs its requests: the grace bounds it.
+	const grace = 20 * time.Second
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+
+	var informers, workers, emitter sync.WaitGroup
+	var lost error
+	emitting, drain := context.WithCancel(working)
+	defer drain()
+	emitter.Go(func() { lost = c.recorder.Start(emitting) })
+	for _, s := range c.scopes {
+		informers.Go(func() { s.runs.RunWithContext(ctx) })
+		informers.Go(func() { s.jobs.RunWithContext(ctx) })
+	}
+	defer informers.Wait()
+
+	if c.sync(ctx) {
+		close(c.synced)
+		log.Info("reconciling", append([]any{"workers", c.options.Workers, "namespaces", c.options.Namespaces}, c.options.Retention.KeysAndValues()...)...)
+		for _, warning := range c.options.Retention.Exposure(nil) {
+			log.Info("check the retention settings", "warning", warning)
+		}
+		for range c.options.Workers {
+			workers.Go(func() { c.work(working) })
+		}
+		<-ctx.Done()
+	}
+	deadline := time.AfterFunc(grace, stop)
+	defer deadline.Stop()
+	c.queue.ShutDown()
+	workers.Wait()
+	drain()
+	emitter.Wait()
+	if lost != nil {
+		return fmt.Errorf("stopped, but not every event was written: %w", lost)
+	}
+	return nil
+}
+
+// sync waits for the caches; false means that ctx ended first.
+func (c *Controller) sync(ctx context.Context) bool {
+	for _, s := range c.scopes {
+		if !cache.WaitForCacheSync(ctx.Done(), s.runs.HasSynced, s.jobsSynced) {
+			return false
+		}
+	}
+	return true
+}
+
+// work takes runs from the queue until it is shut down.
+func (c *Controller) work(ctx context.Context) {
+	for {
+		key, shutdown := c.queue.Get()
+		if shutdown {
+			return
+		}
+		after, err := c.reconcile(ctx, key)
+		if err != nil {
+			c.queue.AddRateLimited(key)
+		} else {
+			c.queue.Forget(key)
+			if after > 0 {
+				c.queue.AddAfter(key, after)
+			}
+		}
+		c.queue.Done(key)
+	}
+}
+
+// reconcile is one attempt at one run, measured and logged.
+func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
+	var result metrics.Result
+	defer c.metrics.Begin().End(ctx, &result)
+	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
+	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Minute)
+	defer cancel()
+
+	after, err = c.step(ctx, key)
+	switch {
+	case errors.Is(err, errGone):
+		err = nil
+	case isOvertaken(err):
+		log.V(1).Info("overtaken, will look again", "why", err.Error())
+		after, err = time.Second, nil
+	}
+	result = metrics.Classify(err, after, events.Terminal)
+	if err != nil {
+		log.Error(errors.New(c.secrets.Redact(err.Error())), "reconcile failed", "result", result.String())
+	}
+	return after, err
+}

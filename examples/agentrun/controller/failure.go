@@ -1,0 +1,45 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+// The reasons of this controller beside those of package events. They stand in status, conditions and events.
+const (
+	reasonWaiting            = "WaitingForJob"
+	reasonSuspended          = "Suspended"
+	reasonRunning            = "JobRunning"
+	reasonDeleting           = "JobDeleting"
+	reasonSucceeded          = "JobSucceeded"
+	reasonJobFailed          = "JobFailed"
+	reasonCancelled          = "Cancelled"
+	reasonInvalidSpec        = "InvalidSpec"
+	reasonMissingSecret      = "MissingSecret"
+	reasonWorkflowJobMissing = "WorkflowJobMissing"
+)
+
+// failure is an error of a run that only a change from outside can mend. Packages events and metrics find the two methods.
+type failure struct {
+	reason, message string
+}
+
+func (f *failure) Error() string  { return f.message }
+func (f *failure) Reason() string { return f.reason }
+func (f *failure) Terminal() bool { return true }
+
+// check says what of a run's spec this controller refuses, beyond what the CRD's schema already does.
+func check(run *v1alpha1.AgentRun) error {
+	if _, found := run.Spec.Parameters["prompt"]; found {
+		return &failure{reasonInvalidSpec, `spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef`}
+	}
+	return nil
+}
+
+func missingSecret(ref *v1alpha1.SecretRef) error {
+	return &failure{reasonMissingSecret, fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)}
+}

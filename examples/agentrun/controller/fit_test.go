@@ -1,0 +1,94 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/status"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	jobs "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/client-go/tools/cache"
+	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/examples/agentrun/crd"
+)
+
+// The packages do not import one another: where one reports to another, a method value of the one fits a field of the other as it is.
+// And client-go's types fit where the packages take or are one.
+var (
+	m       *metrics.Controller
+	secrets *redact.SecretValues
+	_       = status.Writer[*v1alpha1.AgentRun]{OnCommit: m.StatusWrite}
+	_       = events.Options{Observe: m.Events, Redact: secrets.Redact}
+	_       = func(err error) metrics.Result { return metrics.Classify(err, 0, events.Terminal) }
+
+	_ status.Client[*v1alpha1.AgentRun]                          = (*controller.Client)(nil)
+	_ cache.ResourceEventHandler                                 = (*jobgc.Guard[jobs.JobInterface])(nil)
+	_ clientevents.EventRecorder                                 = (*events.Recorder)(nil)
+	_ record.EventRecorder                                       = (*events.LegacyRecorder)(nil)
+	_ workqueue.TypedRateLimitingInterface[types.NamespacedName] = (*kube.Queue[types.NamespacedName])(nil)
+)
+
+// TestClassifyAgrees: what events call terminal, metrics count as terminal, and nothing else.
+func TestClassifyAgrees(t *testing.T) {
+	secret, deployment := corev1.Resource("secrets"), appsv1.Resource("deployments")
+	for name, err := range map[string]error{
+		"plain":     errors.New("plain"),
+		"invalid":   apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind("AgentRun").GroupKind(), "x", nil),
+		"forbidden": apierrors.NewForbidden(secret, "x", nil),
+		"missing":   apierrors.NewNotFound(secret, "x"),
+		"wrapped":   fmt.Errorf("while reading: %w", apierrors.NewNotFound(deployment, "x")),
+		"conflict":  apierrors.NewConflict(deployment, "x", nil),
+		"throttled": apierrors.NewTooManyRequests("slow down", 1),
+		"internal":  apierrors.NewInternalError(errors.New("x")),
+		"own":       terminal{},
+	} {
+		_, want := events.Classify(err)
+		assert.Equal(t, want, metrics.Classify(err, 0, events.Terminal) == metrics.TerminalError, name)
+		assert.True(t, metrics.Classify(err, 0, events.Terminal).Failed(), name)
+	}
+}
+
+type terminal struct{}
+
+func (terminal) Error() string  { return "terminal" }
+func (terminal) Terminal() bool { return true }
+
+// TestTheCRDCarriesTheContract: the rules that controller-gen took from the markers are those of package status.
+func TestTheCRDCarriesTheContract(t *testing.T) {
+	var definition struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema struct {
+						Rules []status.Rule `json:"x-kubernetes-validations"`
+					}
+				}
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(crd.YAML(), &definition))
+	require.Len(t, definition.Spec.Versions, 1)
+	assert.Equal(t, status.Rules(status.Names{}), definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Rules)
+}

@@ -1,0 +1,85 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+func newRun(name string, uid types.UID) *v1alpha1.AgentRun {
+	return &v1alpha1.AgentRun{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: uid, Generation: 3},
+		Spec:       v1alpha1.AgentRunSpec{Image: "busybox:1.37"},
+	}
+}
+
+func TestJobName(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		name   string
+	}{
+		"Short":       {"A name that fits stays readable.", "nightly"},
+		"Longest":     {"A run's name may have 253 characters, a pod's label 63.", strings.Repeat("a", 253)},
+		"CutAtADot":   {"What is left after the cut must not end in a dot.", strings.Repeat("a", 51) + ".b"},
+		"CutAtAHyphe": {"Nor in a hyphen.", strings.Repeat("a", 51) + "-b"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := jobName(newRun(tc.name, "uid-1"))
+			assert.LessOrEqual(t, len(got), 63, tc.reason)
+			assert.Empty(t, validation.IsDNS1123Subdomain(got), tc.reason)
+			assert.Equal(t, got, jobName(newRun(tc.name, "uid-1")), "the name is the same after a restart")
+			assert.NotEqual(t, got, jobName(newRun(tc.name, "uid-2")), "a recreated run has another Job")
+		})
+	}
+}
+
+func TestNewJob(t *testing.T) {
+	run := newRun("nightly", "uid-1")
+	run.Spec.Parameters = map[string]string{"language": "en"}
+	run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "key", Key: "token"}
+	run.Spec.BackoffLimit = new(int32(2))
+	run.Spec.TimeoutSeconds = new(int64(60))
+	run.Spec.PodAnnotations = map[string]string{"a": "b"}
+	job, err := newJob(run)
+	require.NoError(t, err)
+	assert.True(t, metav1.IsControlledBy(job, run))
+	assert.Nil(t, job.Spec.TTLSecondsAfterFinished, "jobgc decides the TTL")
+	assert.Equal(t, int32(2), *job.Spec.BackoffLimit)
+	assert.Equal(t, int64(60), *job.Spec.ActiveDeadlineSeconds)
+	pod := job.Spec.Template
+	assert.Equal(t, map[string]string{"a": "b"}, pod.Annotations)
+	env := pod.Spec.Containers[0].Env
+	assert.JSONEq(t, `{"language":"en"}`, env[0].Value)
+	assert.Equal(t, "key", env[1].ValueFrom.SecretKeyRef.Name)
+	assert.Empty(t, env[1].Value, "a secret's value never stands in a Job")
+	for label, v := range pod.Labels {
+		assert.Empty(t, validation.IsValidLabelValue(v), label)
+	}
+
+	run.Spec.Cancel = true
+	job, err = newJob(run)
+	require.NoError(t, err)
+	assert.True(t, *job.Spec.Suspend, "a cancelled run starts no pod")
+}
+
+func TestCheck(t *testing.T) {
+	run := newRun("nightly", "uid-1")
+	require.NoError(t, check(run))
+	run.Spec.Parameters = map[string]string{"prompt": "my private words"}
+	err := check(run)
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "spec.parameters[prompt]", "the error names the field")
+	assert.NotContains(t, err.Error(), "private", "and not its value")
+}

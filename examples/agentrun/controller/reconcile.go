@@ -1,0 +1,239 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/status"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+// errGone: the run was deleted while it was being reconciled. Its Job goes with it.
+var errGone = errors.New("the run is gone")
+
+// attempt is one reconcile of one run: the run as it was read, and the copy that is being changed.
+type attempt struct {
+	*Controller
+	scope  *scope
+	before *v1alpha1.AgentRun
+	run    *v1alpha1.AgentRun
+	facts  status.Facts
+}
+
+// step moves one run as far as it can go now, and says when to look again if nothing happens before.
+func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
+	s := c.scope(key.Namespace)
+	if s == nil {
+		return 0, nil
+	}
+	before, found := s.cached(key)
+	if !found || before.DeletionTimestamp != nil {
+		return 0, nil // its Job goes with it
+	}
+	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
+	a.facts.Progress = a.run.Status.Phase.Progress()
+	if a.facts.Progress == status.Done {
+		return a.settle(ctx)
+	}
+	after, err := a.advance(ctx)
+	if err != nil {
+		return 0, a.hindered(ctx, err)
+	}
+	if a.facts.Progress == status.Done {
+		return a.settle(ctx)
+	}
+	c.recorder.Failure(a.run, nil)
+	if after == 0 {
+		after = heartbeat
+	}
+	return after, nil
+}
+
+// advance is the order of work of a run that is not terminal: intent, Job, its identity, its result. What is written in one step
+// is what the next one relies on after a crash.
+func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
+	run, now := a.run, time.Now()
+	if err := check(run); err != nil && run.Status.JobRef == nil {
+		return 0, a.end(ctx, v1alpha1.Failed, err)
+	}
+	if run.Status.JobRef == nil {
+		if run.Spec.Cancel {
+			return 0, a.end(ctx, v1alpha1.Cancelled, nil)
+		}
+		if err := a.haveSecret(ctx); err != nil {
+			return 0, err
+		}
+		run.Status.JobRef = &jobgc.Ref{Namespace: run.Namespace, Name: jobName(run)}
+		enter(run, v1alpha1.Pending, reasonWaiting, "", now)
+		if err := a.commit(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if run.Status.JobRef.UID == "" {
+		if err := a.ensure(ctx); apierrors.IsInvalid(err) {
+			return 0, a.end(ctx, v1alpha1.Failed, err)
+		} else if err != nil {
+			return 0, err
+		}
+	}
+	finding, err := a.scope.guard.Look(ctx, *run.Status.JobRef)
+	if err != nil {
+		return 0, err
+	}
+	if finding.State == jobgc.Pending {
+		return finding.After, nil
+	}
+	if run.Spec.Cancel && finding.State != jobgc.Finished && finding.State != jobgc.Missing && finding.State != jobgc.Replaced {
+		return 0, a.end(ctx, v1alpha1.Cancelled, nil)
+	}
+	if err := a.suspend(ctx, finding); err != nil {
+		return 0, err
+	}
+	facts, failed := judged(run, finding, now)
+	a.facts = facts
+	if facts.Progress == status.Done {
+		return 0, a.ended(ctx, failed)
+	}
+	return 0, a.commit(ctx)
+}
+
+// ensure makes the Job exist and records which one it is.
+func (a *attempt) ensure(ctx context.Context) error {
+	job, err := newJob(a.run)
+	if err != nil {
+		return err
+	}
+	retention, err := a.options.Retention.For(a.run.Spec.JobTTLSecondsAfterFinished)
+	if err != nil {
+		return err
+	}
+	retention.Annotate(job)
+	ref, err := a.scope.guard.Ensure(ctx, *a.run.Status.JobRef, job)
+	if err != nil {
+		return err
+	}
+	a.run.Status.JobRef = &ref
+	enter(a.run, v1alpha1.Pending, reasonWaiting, "", time.Now())
+	return a.commit(ctx)
+}
+
+// haveSecret looks whether the Secret that the run names is there. What it holds is kept out of every event and message.
+func (a *attempt) haveSecret(ctx context.Context) error {
+	ref := a.run.Spec.SecretRef
+	if ref == nil {
+		return nil
+	}
+	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return missingSecret(ref)
+	}
+	if err != nil {
+		return err
+	}
+	for _, v := range secret.Data {
+		a.secrets.Add(v)
+	}
+	if len(secret.Data[ref.Key]) == 0 {
+		return missingSecret(ref)
+	}
+	return nil
+}
+
+// suspend brings the Job's suspend to the run's.
+func (a *attempt) suspend(ctx context.Context, f jobgc.Finding) error {
+	if f.Job == nil || f.State == jobgc.Finished || f.State == jobgc.Deleting || value(f.Job.Spec.Suspend) == a.run.Spec.Suspend {
+		return nil
+	}
+	patch, err := suspendPatch(f.Job.UID, a.run.Spec.Suspend)
+	if err != nil {
+		return err
+	}
+	_, err = a.cluster.BatchV1().Jobs(a.run.Namespace).Patch(ctx, f.Job.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "agentrun"})
+	return err
+}
+
+// end makes the run terminal without the help of a Job.
+func (a *attempt) end(ctx context.Context, phase v1alpha1.Phase, cause error) error {
+	reason, message := reasonCancelled, ""
+	if cause != nil {
+		reason, _ = events.Classify(cause)
+		message = cause.Error()
+	}
+	enter(a.run, phase, reason, message, time.Now())
+	a.facts.Progress = status.Done
+	return a.ended(ctx, cause)
+}
+
+// ended records a terminal run first, and tells of it only then: a count or an event of something that was not recorded would
+// come again.
+func (a *attempt) ended(ctx context.Context, failed error) error {
+	if err := a.commit(ctx); err != nil {
+		return err
+	}
+	st, result := a.run.Status, metrics.Success
+	if failed == nil {
+		a.recorder.Failure(a.run, nil)
+		if st.Phase == v1alpha1.Cancelled {
+			result = metrics.Canceled
+		}
+	} else {
+		result = metrics.TerminalError
+		a.recorder.FailureReason(a.run, st.Reason, failed)
+		if st.Reason == reasonWorkflowJobMissing {
+			a.metrics.JobMissing()
+		}
+	}
+	if st.StartedAt != nil && st.FinishedAt != nil {
+		a.metrics.Run(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
+	}
+	logr.FromContextOrDiscard(ctx).Info("run ended", "phase", st.Phase, "reason", st.Reason)
+	return nil
+}
+
+// hindered records what stands in the way of a run. It is tried again, ever less often.
+func (a *attempt) hindered(ctx context.Context, cause error) error {
+	if apierrors.IsConflict(cause) || isOvertaken(cause) {
+		return cause // somebody else wrote: the next look decides anew
+	}
+	reason, _ := events.Classify(cause)
+	if !apierrors.IsTooManyRequests(cause) { // back-pressure is no failure of the run
+		a.recorder.Failure(a.run, cause)
+	}
+	run := a.before.DeepCopy() // what the attempt had in mind did not happen
+	a.run = run
+	hinder(run, reason, a.secrets.Redact(cause.Error()), time.Now())
+	a.facts = status.Facts{Progress: run.Status.Phase.Progress()}
+	if err := a.commit(ctx); err != nil {
+		logr.FromContextOrDiscard(ctx).V(1).Info("the condition was not written", "why", err.Error())
+	}
+	return cause
+}
+
+// commit writes the run's status, if it changed, and makes what was written the base of the next change.
+func (a *attempt) commit(ctx context.Context) error {
+	did, err := a.status.Commit(ctx, a.runs(a.run.Namespace), a.before, a.run, a.facts)
+	if err != nil {
+		return err
+	}
+	if did == status.Gone {
+		return errGone
+	}
+	a.before = a.run.DeepCopy()
+	if did == status.Written {
+		a.scope.written.Mutation(a.before)
+	}
+	return nil
+}

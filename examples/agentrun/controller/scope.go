@@ -1,0 +1,136 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/status"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	jobs "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+// scope is what is cached of one namespace, or of all.
+type scope struct {
+	namespace  string
+	runs, jobs cache.SharedIndexInformer
+	jobsSynced cache.InformerSynced
+	written    cache.MutationCache // runs, with our own last writes where they are newer than the informer
+	guard      *jobgc.Guard[jobs.JobInterface]
+}
+
+func (c *Controller) newScope(namespace string) (*scope, error) {
+	s := &scope{
+		namespace: namespace,
+		runs:      informer(c.runs(namespace), new(v1alpha1.AgentRun), ""),
+		jobs:      informer(c.cluster.BatchV1().Jobs(namespace), new(batchv1.Job), runLabel),
+	}
+	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
+		cache.MutationCacheOptions{MaxCacheSize: 8192, TTL: 5 * time.Minute})
+	var err error
+	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs.GetStore(), jobgc.Options{Retention: c.options.Retention}); err != nil {
+		return nil, err
+	}
+	if _, err = s.runs.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) {
+			if run, ok := obj.(*v1alpha1.AgentRun); ok {
+				c.queue.Add(keyOf(run))
+				c.metrics.RunsActive(active(run))
+			}
+		},
+		UpdateFunc: func(was, is any) {
+			before, ok1 := was.(*v1alpha1.AgentRun)
+			after, ok2 := is.(*v1alpha1.AgentRun)
+			if ok1 && ok2 {
+				c.metrics.RunsActive(active(after) - active(before))
+				if status.Concerns(before, after) {
+					c.queue.Add(keyOf(after))
+				}
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			if run, ok := obj.(*v1alpha1.AgentRun); ok {
+				c.metrics.RunsActive(-active(run))
+				c.recorder.Forget(run)
+			}
+		},
+	}); err != nil {
+		return nil, fmt.Errorf("watch AgentRuns: %w", err)
+	}
+	// One handler, not two: the guard must have seen a deletion before the run is looked at because of it.
+	handled, err := s.jobs.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			s.guard.OnAdd(obj, initial)
+			c.enqueueOwner(obj)
+		},
+		UpdateFunc: func(was, is any) {
+			s.guard.OnUpdate(was, is)
+			c.enqueueOwner(is)
+		},
+		DeleteFunc: func(obj any) {
+			s.guard.OnDelete(obj)
+			c.enqueueOwner(obj)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch Jobs: %w", err)
+	}
+	s.jobsSynced = handled.HasSynced
+	return s, nil
+}
+
+// scope returns the one that holds a namespace.
+func (c *Controller) scope(namespace string) *scope {
+	for _, s := range c.scopes {
+		if s.namespace == namespace || s.namespace == metav1.NamespaceAll {
+			return s
+		}
+	}
+	return nil
+}
+
+// cached returns the newest copy of a run that is at hand without a request.
+func (s *scope) cached(key types.NamespacedName) (*v1alpha1.AgentRun, bool) {
+	obj, found, err := s.written.GetByKey(key.String())
+	run, ok := obj.(*v1alpha1.AgentRun)
+	return run, found && ok && err == nil
+}
+
+// enqueueOwner queues the run of a Job.
+func (c *Controller) enqueueOwner(obj any) {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	job, ok := obj.(*batchv1.Job)
+	if !ok {
+		return
+	}
+	if owner := metav1.GetControllerOf(job); owner != nil && owner.Kind == "AgentRun" {
+		c.queue.Add(types.NamespacedName{Namespace: job.Namespace, Name: owner.Name})
+	}
+}
+
+func keyOf(run *v1alpha1.AgentRun) types.NamespacedName {
+	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
+}
+
+// active is 1 for a run in flight, else 0.
+func active(run *v1alpha1.AgentRun) int {
+	if run.Status.Phase.Progress() == status.Running {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,93 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/status"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+// The conditions of an AgentRun.
+const (
+	ready       = "Ready"
+	progressing = "Progressing"
+	degraded    = "Degraded"
+)
+
+// enter puts the run into a phase, and its conditions with it. A terminal phase is never left.
+func enter(run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, now time.Time) {
+	if run.Status.Phase.Progress() == status.Done {
+		return
+	}
+	run.Status.Phase, run.Status.Reason, run.Status.Message = phase, reason, message
+	done := phase.Progress() == status.Done
+	set := func(kind string, is bool, why, text string) {
+		truth := metav1.ConditionFalse
+		if is {
+			truth = metav1.ConditionTrue
+		}
+		status.SetCondition(&run.Status.Conditions, metav1.Condition{
+			Type: kind, Status: truth, Reason: why, Message: text, ObservedGeneration: run.Generation,
+		}, now)
+	}
+	set(ready, phase == v1alpha1.Succeeded, reason, message)
+	set(progressing, !done, reason, message)
+	if phase == v1alpha1.Failed {
+		set(degraded, true, reason, message)
+	} else {
+		set(degraded, false, "AsExpected", "")
+	}
+}
+
+// hinder marks a run that waits for something to be mended: its phase stays, and Degraded says what is wrong.
+func hinder(run *v1alpha1.AgentRun, reason, message string, now time.Time) {
+	if run.Status.Phase == "" {
+		run.Status.Phase = v1alpha1.Pending
+	}
+	run.Status.Reason, run.Status.Message = reason, message
+	for kind, truth := range map[string]metav1.ConditionStatus{ready: metav1.ConditionFalse, progressing: metav1.ConditionTrue, degraded: metav1.ConditionTrue} {
+		status.SetCondition(&run.Status.Conditions, metav1.Condition{
+			Type: kind, Status: truth, Reason: reason, Message: message, ObservedGeneration: run.Generation,
+		}, now)
+	}
+}
+
+// judged moves the run to where its Job is, and says what the contract needs to know of it. A Job that is lost, or failed, ends the
+// run with the error that its event reports.
+func judged(run *v1alpha1.AgentRun, f jobgc.Finding, now time.Time) (status.Facts, error) {
+	facts := status.Facts{StartedAt: f.StartedAt, FinishedAt: f.FinishedAt}
+	job := run.Status.JobRef.Name
+	var failed error
+	switch f.State {
+	case jobgc.Finished:
+		run.Status.JobRef.Outcome = f.Outcome
+		if f.Outcome == jobgc.Succeeded {
+			enter(run, v1alpha1.Succeeded, reasonSucceeded, "", now)
+			break
+		}
+		failed = &failure{reasonJobFailed, fmt.Sprintf("Job %s failed: %s: %s", job, f.Reason, f.Message)}
+		enter(run, v1alpha1.Failed, reasonJobFailed, failed.Error(), now)
+	case jobgc.Missing, jobgc.Replaced:
+		failed = &failure{reasonWorkflowJobMissing, fmt.Sprintf("Job %s is gone and its result was never seen (%s, proof %s)", job, f.State, f.Proof)}
+		enter(run, v1alpha1.Failed, reasonWorkflowJobMissing, failed.Error(), now)
+	case jobgc.Suspended:
+		enter(run, v1alpha1.Pending, reasonSuspended, "", now)
+	case jobgc.Deleting:
+		enter(run, run.Status.Phase, reasonDeleting, fmt.Sprintf("Job %s is being deleted before it finished", job), now)
+	case jobgc.NotCreated, jobgc.Pending, jobgc.Collected: // nothing to say of the run
+	case jobgc.Active, jobgc.Finishing:
+		if !f.StartedAt.IsZero() {
+			enter(run, v1alpha1.Running, reasonRunning, "", now)
+		}
+	}
+	facts.Progress = run.Status.Phase.Progress()
+	return facts, failed
+}

@@ -1,0 +1,75 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+func TestJudged(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	cases := map[string]struct {
+		reason string
+		found  jobgc.Finding
+		phase  v1alpha1.Phase
+		why    string
+		fails  bool
+	}{
+		"NotStarted": {"A Job whose pods have not started is no running run.", jobgc.Finding{State: jobgc.Active}, v1alpha1.Pending, reasonWaiting, false},
+		"Active":     {"A started Job is.", jobgc.Finding{State: jobgc.Active, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
+		"Finishing":  {"A result that is only announced is none yet.", jobgc.Finding{State: jobgc.Finishing, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
+		"Suspended":  {"A suspended Job waits.", jobgc.Finding{State: jobgc.Suspended}, v1alpha1.Pending, reasonSuspended, false},
+		"Deleting":   {"A Job that is being deleted is not judged until it is gone.", jobgc.Finding{State: jobgc.Deleting}, v1alpha1.Pending, reasonDeleting, false},
+		"Succeeded":  {"", jobgc.Finding{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: start, FinishedAt: start}, v1alpha1.Succeeded, reasonSucceeded, false},
+		"Failed":     {"A failed Job is reported.", jobgc.Finding{State: jobgc.Finished, Outcome: jobgc.Failed, Reason: "BackoffLimitExceeded"}, v1alpha1.Failed, reasonJobFailed, true},
+		"Missing":    {"A lost Job ends the run and is reported.", jobgc.Finding{State: jobgc.Missing, Proof: jobgc.ByLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+		"Replaced":   {"So does one whose name another Job took.", jobgc.Finding{State: jobgc.Replaced, Proof: jobgc.ByLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			run := newRun("nightly", "uid-1")
+			run.Status.JobRef = &jobgc.Ref{Name: "nightly-1"}
+			enter(run, v1alpha1.Pending, reasonWaiting, "", start)
+			facts, failed := judged(run, tc.found, start)
+			assert.Equal(t, tc.phase, run.Status.Phase, tc.reason)
+			assert.Equal(t, tc.why, run.Status.Reason, tc.reason)
+			assert.Equal(t, tc.phase.Progress(), facts.Progress)
+			assert.Equal(t, tc.fails, failed != nil, tc.reason)
+			assert.Equal(t, tc.found.Outcome, run.Status.JobRef.Outcome)
+		})
+	}
+}
+
+func TestATerminalPhaseIsNeverLeft(t *testing.T) {
+	run := newRun("nightly", "uid-1")
+	enter(run, v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
+	want := run.DeepCopy()
+	enter(run, v1alpha1.Failed, reasonJobFailed, "too late", time.Now())
+	assert.Equal(t, want, run)
+}
+
+func TestRecoveryClearsTheFailure(t *testing.T) {
+	run, now := newRun("nightly", "uid-1"), time.Now()
+	hinder(run, reasonMissingSecret, "no Secret", now)
+	assert.Equal(t, v1alpha1.Pending, run.Status.Phase)
+	assert.True(t, apimeta.IsStatusConditionTrue(run.Status.Conditions, degraded))
+	enter(run, v1alpha1.Pending, reasonWaiting, "", now)
+	assert.True(t, apimeta.IsStatusConditionFalse(run.Status.Conditions, degraded))
+	assert.Empty(t, run.Status.Message)
+	require.Len(t, run.Status.Conditions, 3)
+	for _, c := range run.Status.Conditions {
+		assert.Equal(t, int64(3), c.ObservedGeneration, c.Type)
+		assert.NotEqual(t, metav1.ConditionUnknown, c.Status)
+	}
+}

@@ -1,0 +1,133 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command agentrun is a controller composed of the packages of controllerkit. It runs AgentRuns as Jobs.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// usageError is what the person who started the program must change; it ends with exit code 2.
+type usageError struct{ error }
+
+// run is main with everything it touches passed in, and returns the exit code.
+func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
+	o, err := parse(args, lookup, stdout)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err == nil && o.version:
+		fmt.Fprintln(stdout, "agentrun", version())
+		return 0
+	case err == nil:
+		err = serve(ctx, o, stderr)
+	}
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "agentrun: %v\n", err)
+		return 2
+	default:
+		fmt.Fprintf(stderr, "agentrun: %v\n", err)
+		return 1
+	}
+}
+
+// serve runs the controller and its endpoint until ctx ends.
+func serve(ctx context.Context, o options, stderr io.Writer) error {
+	log := logr.FromSlogHandler(o.handler(stderr))
+	klog.SetLogger(log.WithName("client-go"))
+	ctx = logr.NewContext(ctx, log)
+
+	config, err := o.config()
+	if err != nil {
+		return usageError{err}
+	}
+	endpoint, err := prom.New(prom.Options{})
+	if err != nil {
+		return err
+	}
+	m, err := metrics.New(endpoint, metrics.Options{})
+	if err != nil {
+		return err
+	}
+	c, err := controller.New(config, m, o.controller)
+	if err != nil {
+		return usageError{err}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.metricsAddress)
+	if err != nil {
+		return usageError{fmt.Errorf("--metrics-bind-address: %w", err)}
+	}
+	log.Info("listening", "address", listener.Addr().String(), "paths", "/metrics /healthz /readyz")
+
+	// The endpoint outlives the controller, so that what happens while it stops can be scraped.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	var served error
+	wg.Go(func() { served = serveHTTP(serving, listener, endpoint, c.Synced()) })
+	err = c.Start(ctx)
+	stop()
+	wg.Wait()
+	return errors.Join(err, served, m.Close())
+}
+
+// config finds the cluster as kubectl does, or the one this pod runs in. It does not connect.
+func (o *options) config() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to talk to: %w", err)
+	}
+	config.UserAgent = "agentrun/" + version()
+	config.QPS, config.Burst = 100, 200
+	return config, nil
+}
+
+func (o *options) handler(w io.Writer) slog.Handler {
+	if o.logFormat == "json" {
+		return slog.NewJSONHandler(w, nil)
+	}
+	return slog.NewTextHandler(w, nil)
+}
+
+// version is the module's, as the Go tool recorded it in the program.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return strings.Trim(info.Main.Version, "()")
+	}
+	return "unknown"
+}

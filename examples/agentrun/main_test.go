@@ -1,0 +1,87 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func environ(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for _, p := range pairs {
+			if n, v, _ := strings.Cut(p, "="); n == name {
+				return v, true
+			}
+		}
+		return "", false
+	}
+}
+
+func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		args   []string
+		env    []string
+		says   []string
+	}{
+		"UnknownFlag":   {"A typing error must not be ignored.", []string{"--worker=3"}, nil, []string{"-worker"}},
+		"BadNumber":     {"The value and the flag are named.", []string{"--workers=many"}, nil, []string{"workers", "many"}},
+		"NoWorkers":     {"Zero workers would do nothing for ever.", []string{"--workers=0"}, nil, []string{"--workers", "at least 1"}},
+		"LogFormat":     {"The accepted values are named.", []string{"--log-format=xml"}, nil, []string{"xml", "json or text"}},
+		"Argument":      {"There are no arguments.", []string{"run"}, nil, []string{`"run"`, "--help"}},
+		"Boolean":       {"A malformed variable is named.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe"}, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED", "maybe"}},
+		"Rate":          {"A rate of none is not a rate.", nil, []string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN=0"}, []string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN"}},
+		"Duration":      {"30d must not become 30 seconds.", nil, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS", "30d", "10m"}},
+		"NoKubeconfig":  {"The file is named.", []string{"--kubeconfig=does/not/exist"}, nil, []string{"does/not/exist"}},
+		"AddressInUse":  {"The flag is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=256.0.0.1:1"}, nil, []string{"--metrics-bind-address"}},
+		"NoSuchContext": {"The context is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--context=moon"}, nil, []string{"moon"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			assert.Equal(t, 2, run(t.Context(), tc.args, environ(tc.env...), &stdout, &stderr), tc.reason)
+			assert.Empty(t, stdout.String())
+			assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), "one line: %s", stderr.String())
+			for _, want := range tc.says {
+				assert.Contains(t, stderr.String(), want, tc.reason)
+			}
+		})
+	}
+}
+
+func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	assert.Zero(t, run(t.Context(), []string{"--help"}, environ(), &stdout, &stderr))
+	assert.Empty(t, stderr.String())
+	for _, flag := range []string{"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version"} {
+		assert.Contains(t, stdout.String(), flag)
+	}
+
+	read := map[string]bool{}
+	note := func(name string) (string, bool) { read[name] = true; return "", false }
+	_, err := events.FromEnv(note, events.Names{})
+	require.NoError(t, err)
+	_, err = jobgc.FromEnv(note, jobgc.Names{})
+	require.NoError(t, err)
+	shown := map[string]bool{}
+	for _, name := range regexp.MustCompile(`(?m)^  ([A-Z_]+)$`).FindAllString(stdout.String(), -1) {
+		shown[strings.TrimSpace(name)] = true
+	}
+	delete(shown, "KUBECONFIG") // client-go reads it
+	assert.Equal(t, read, shown, "the variables that are read are those that --help shows")
+}
+
+func TestVersion(t *testing.T) {
+	var stdout bytes.Buffer
+	assert.Zero(t, run(t.Context(), []string{"--version"}, environ(), &stdout, &bytes.Buffer{}))
+	assert.Regexp(t, `^agentrun \S+\n$`, stdout.String())
+}

@@ -1,0 +1,97 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/jobgc"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+)
+
+// options are the program's settings: flags, and what the packages read from the environment.
+type options struct {
+	kubeconfig, context string
+	metricsAddress      string
+	logFormat           string
+	version             bool
+	controller          controller.Options
+}
+
+const intro = `agentrun runs AgentRuns (agentruns.agents.controllerkit.dev) as Jobs.
+
+Usage: agentrun [flags]
+
+Flags:
+`
+
+// environment is shown by --help; a test holds the names against what the packages read.
+const environment = `
+Environment:
+  JANGAR_CONTROLLER_EVENTS_ENABLED
+        record Kubernetes Events: 1 t true yes on, or 0 f false no off (default true)
+  JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN
+        most events written about one object in any minute (default 5)
+  JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS
+        how long a Job stays after its result is recorded: 600 or 10m, 30s to 7 days, 0 keeps it (default 600)
+  JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS
+        how long a finished AgentRun stays, 0 keeps it (default 2592000, 30 days)
+  JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS
+        how long the agent's logs are meant to be kept, shown on the Job (default 604800, 7 days)
+  POD_NAME
+        names this replica in its events (default the hostname)
+  KUBECONFIG
+        kubeconfig files, as for kubectl, where --kubeconfig is not given
+`
+
+// parse reads the command line and the environment. What is wrong with them is a usageError of one line.
+func parse(args []string, lookup func(string) (string, bool), help io.Writer) (options, error) {
+	var o options
+	var namespaces string
+	flags := flag.NewFlagSet("agentrun", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // errors are returned; help is printed below
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; empty means KUBECONFIG, then the default, then the pod's own account")
+	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig context; empty means the current one")
+	flags.StringVar(&namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
+	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of runs that are reconciled at once")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "127.0.0.1:8080", "`address` that serves /metrics, /healthz and /readyz; port 0 picks a free one")
+	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log, json or text")
+	flags.BoolVar(&o.version, "version", false, "print the version and exit")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(help, intro)
+		flags.SetOutput(help)
+		flags.PrintDefaults()
+		fmt.Fprint(help, environment)
+		return o, err
+	} else if err != nil {
+		return o, usageError{err}
+	}
+	switch {
+	case flags.NArg() > 0:
+		return o, usageError{fmt.Errorf("unexpected argument %q; every setting is a flag, see --help", flags.Arg(0))}
+	case o.logFormat != "json" && o.logFormat != "text":
+		return o, usageError{fmt.Errorf("--log-format: %q is not accepted; want json or text", o.logFormat)}
+	case o.controller.Workers < 1:
+		return o, usageError{fmt.Errorf("--workers: %d is not accepted; want at least 1", o.controller.Workers)}
+	}
+	for n := range strings.SplitSeq(namespaces, ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			o.controller.Namespaces = append(o.controller.Namespaces, n)
+		}
+	}
+	var err error
+	if o.controller.Events, err = events.FromEnv(lookup, events.Names{}); err != nil {
+		return o, usageError{err}
+	}
+	if o.controller.Retention, err = jobgc.FromEnv(lookup, jobgc.Names{}); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
+}

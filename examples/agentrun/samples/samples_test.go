@@ -1,0 +1,29 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package samples_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+)
+
+func TestLoad(t *testing.T) {
+	all, err := samples.Load()
+	require.NoError(t, err)
+	require.Len(t, all, 7)
+	names := map[string]bool{}
+	for _, s := range all {
+		assert.NotEmpty(t, s.Title, s.File)
+		assert.NotEmpty(t, s.Reason, s.File)
+		for _, name := range s.Names() {
+			assert.False(t, names[name], "two samples have a run named %s", name)
+			names[name] = true
+		}
+	}
+	assert.Len(t, names, 56)
+}

@@ -1,0 +1,101 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// run is a resource as users have them.
+type run struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Status            runStatus `json:"status"`
+}
+
+type runStatus struct {
+	Phase        string `json:"phase,omitempty"`
+	status.Stamp `json:",inline"`
+}
+
+func newRun() *run {
+	return &run{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "agents.example.com/v1", Kind: "AgentRun"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "hello", UID: "7", ResourceVersion: "41", Generation: 1},
+	}
+}
+
+func (r *run) DeepCopy() *run {
+	out := *r
+	out.ObjectMeta = *r.ObjectMeta.DeepCopy()
+	out.Status.Stamp = *r.Status.Stamp.DeepCopy()
+	return &out
+}
+
+// DeepCopyObject makes run a runtime.Object.
+func (r *run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
+
+// fakeJobs stands in for clientset.BatchV1().Jobs(namespace).
+type fakeJobs map[string]*batchv1.Job
+
+func (f fakeJobs) Get(_ context.Context, name string, _ metav1.GetOptions) (*batchv1.Job, error) {
+	if job, found := f[name]; found {
+		return job, nil
+	}
+	return nil, apierrors.NewNotFound(batchv1.Resource("jobs"), name)
+}
+
+// fakeEvents stands in for clientset.CoreV1().Events(namespace), and keeps the last Event.
+type fakeEvents struct {
+	writes int
+	last   *corev1.Event
+}
+
+func (f *fakeEvents) Create(_ context.Context, e *corev1.Event, _ metav1.CreateOptions) (*corev1.Event, error) {
+	f.writes, f.last = f.writes+1, e
+	return e, nil
+}
+
+func (f *fakeEvents) Patch(_ context.Context, _ string, _ types.PatchType, patch []byte, _ metav1.PatchOptions, _ ...string) (*corev1.Event, error) {
+	f.writes++
+	return f.last, json.Unmarshal(patch, f.last)
+}
+
+// counted reads one counter, by result.
+func counted(ctx context.Context, reader metric.Reader, name string) string {
+	var got metricdata.ResourceMetrics
+	if err := reader.Collect(ctx, &got); err != nil {
+		return err.Error()
+	}
+	var parts []string
+	for _, scope := range got.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			sum, ok := m.Data.(metricdata.Sum[int64])
+			if m.Name != name || !ok {
+				continue
+			}
+			for _, p := range sum.DataPoints {
+				if result, _ := p.Attributes.Value("result"); p.Value > 0 {
+					parts = append(parts, fmt.Sprintf("%s=%d", result.AsString(), p.Value))
+				}
+			}
+		}
+	}
+	return strings.Join(parts, " ")
+}

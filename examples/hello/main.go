@@ -1,0 +1,105 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command hello shows each package of controllerkit in a few lines, on hand-written fakes: no cluster, no set-up.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/status"
+)
+
+func main() {
+	ctx := context.Background()
+	for _, show := range []func(context.Context, io.Writer) error{helloStatus, helloEvents, helloJobGC, helloMetrics} {
+		if err := show(ctx, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "hello:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// One patch for all of status, pinned to the version that was read; and none when nothing changed.
+func helloStatus(_ context.Context, out io.Writer) error {
+	before, now := newRun(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	run := before.DeepCopy()
+	run.Status.Phase = "Running"
+	patch, err := status.Patch(before, run, status.Facts{Progress: status.Running}, now)
+	if err != nil {
+		return err
+	}
+	again, err := status.Patch(run, run.DeepCopy(), status.Facts{Progress: status.Running}, now.Add(time.Minute))
+	fmt.Fprintf(out, "status    the run starts   %s\n", patch)
+	fmt.Fprintf(out, "status    a minute later   %d bytes: nothing changed, nothing is written\n", len(again))
+	return err
+}
+
+// A failure that comes a thousand times is one Event with a count, and carries no password.
+func helloEvents(ctx context.Context, out io.Writer) error {
+	fake := new(fakeEvents)
+	sink := events.NewCoreSink(func(string) *fakeEvents { return fake }) // events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
+	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{})
+	if err != nil {
+		return err
+	}
+	run := newRun()
+	for range 1000 {
+		rec.Failure(run, errors.New("dial postgres://agent:hunter2@db/runs: connection refused"))
+	}
+	if err := rec.Flush(ctx); err != nil { // a controller runs rec.Start(ctx), which also flushes at its end
+		return err
+	}
+	e := fake.last
+	fmt.Fprintf(out, "events    1000 failures    %d writes: %s %s x%d %q\n", fake.writes, e.Type, e.Reason, e.Count, e.Message)
+	return nil
+}
+
+// A Job is missing only when that is proven, and its result is never lost to its TTL.
+func helloJobGC(ctx context.Context, out io.Writer) error {
+	jobs := fakeJobs{"agent-1": {
+		ObjectMeta: metav1.ObjectMeta{Name: "agent-1", UID: "1"},
+		Status:     batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: "True"}}},
+	}}
+	for _, name := range []string{"agent-1", "agent-2"} {
+		f, err := jobgc.Look(ctx, jobs, jobgc.Ref{Name: name, UID: "1"})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "jobgc     Job %-12s %s %s (proof: %s)\n", name, f.State, f.Outcome, f.Proof)
+	}
+	return nil
+}
+
+// One line measures a reconcile, whatever way it ends.
+func helloMetrics(ctx context.Context, out io.Writer) error {
+	reader := metric.NewManualReader()
+	m, err := metrics.New(metric.NewMeterProvider(metric.WithReader(reader)), metrics.Options{})
+	if err != nil {
+		return err
+	}
+	c := m.Controller("agentrun")
+	reconcile := func(err error) {
+		var result metrics.Result
+		defer c.Begin().End(ctx, &result)
+		result = metrics.Classify(err, 0, events.Terminal)
+	}
+	reconcile(nil)
+	reconcile(nil)
+	reconcile(errors.New("connection refused"))
+	fmt.Fprintf(out, "metrics   3 reconciles     %s\n", counted(ctx, reader, "controller.reconciles"))
+	return nil
+}

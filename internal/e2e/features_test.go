@@ -1,0 +1,171 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestSpec: what each field of a run's spec does, beyond the samples.
+func TestSpec(t *testing.T) {
+	stage := newStage(t)
+	startController(t, stage, "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=5m")
+	never := map[string]string{"controlplane.controllerkit.dev/outcome": "never"}
+
+	t.Run("CancelEndsARunningRunAndItsJob", func(t *testing.T) {
+		run := create(t, stage, "cancel", func(spec *v1alpha1.AgentRunSpec) { spec.PodAnnotations = never })
+		reached(t, stage, run, v1alpha1.Running)
+		patch(t, stage, run, map[string]any{"cancel": true})
+		run = reached(t, stage, run, v1alpha1.Cancelled)
+		holdsTogether(t, run)
+		eventually(t, "the Job is deleted", func(ctx context.Context) bool {
+			_, err := stage.Kube.BatchV1().Jobs(stage.Namespace).Get(ctx, run.Status.JobRef.Name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+		events, err := stage.Events(t.Context(), run.Name)
+		require.NoError(t, err)
+		assert.Empty(t, events, "a cancelled run is no failure")
+	})
+	t.Run("CancelBeforeTheStartMakesNoJob", func(t *testing.T) {
+		run := create(t, stage, "stillborn", func(spec *v1alpha1.AgentRunSpec) { spec.Cancel = true })
+		run = reached(t, stage, run, v1alpha1.Cancelled)
+		assert.Nil(t, run.Status.JobRef)
+		assert.Nil(t, run.Status.StartedAt)
+	})
+	t.Run("CancelAfterTheEndChangesNothingButTheGeneration", func(t *testing.T) {
+		run := create(t, stage, "too-late", nil)
+		run = reached(t, stage, run, v1alpha1.Succeeded)
+		patch(t, stage, run, map[string]any{"cancel": true})
+		eventually(t, "the generation is observed", func(ctx context.Context) bool {
+			now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+			return err == nil && now.Status.ObservedGeneration == now.Generation && now.Generation > run.Generation &&
+				now.Status.Phase == v1alpha1.Succeeded && now.Status.FinishedAt.Equal(run.Status.FinishedAt)
+		})
+	})
+	t.Run("SuspendHoldsARunAndResumeLetsItGo", func(t *testing.T) {
+		run := create(t, stage, "suspended", func(spec *v1alpha1.AgentRunSpec) { spec.Suspend = true })
+		eventually(t, "it is suspended", func(ctx context.Context) bool {
+			now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+			return err == nil && now.Status.Reason == "Suspended" && now.Status.Phase == v1alpha1.Pending && now.Status.StartedAt == nil
+		})
+		patch(t, stage, run, map[string]any{"suspend": false})
+		holdsTogether(t, reached(t, stage, run, v1alpha1.Succeeded))
+	})
+	t.Run("TimeoutFailsARun", func(t *testing.T) {
+		run := create(t, stage, "slow", func(spec *v1alpha1.AgentRunSpec) {
+			spec.TimeoutSeconds = new(int64(1))
+			spec.PodAnnotations = never
+		})
+		run = reached(t, stage, run, v1alpha1.Failed)
+		assert.Contains(t, run.Status.Message, "DeadlineExceeded")
+	})
+	t.Run("BackoffLimitTriesAgain", func(t *testing.T) {
+		run := create(t, stage, "stubborn", func(spec *v1alpha1.AgentRunSpec) {
+			spec.BackoffLimit = new(int32(1))
+			spec.PodAnnotations = map[string]string{"controlplane.controllerkit.dev/outcome": "fail"}
+		})
+		run = reached(t, stage, run, v1alpha1.Failed)
+		job, err := stage.Kube.BatchV1().Jobs(stage.Namespace).Get(t.Context(), run.Status.JobRef.Name, metav1.GetOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, int32(2), job.Status.Failed)
+	})
+	t.Run("TheJobStaysForTheTTLCountedFromItsRelease", func(t *testing.T) {
+		run := reached(t, stage, create(t, stage, "ttl", nil), v1alpha1.Succeeded)
+		var job *batchv1.Job
+		eventually(t, "the TTL is set", func(ctx context.Context) bool {
+			var err error
+			job, err = stage.Kube.BatchV1().Jobs(stage.Namespace).Get(ctx, run.Status.JobRef.Name, metav1.GetOptions{})
+			return err == nil && *job.Spec.TTLSecondsAfterFinished < 3600
+		})
+		assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(300))
+		assert.Less(t, *job.Spec.TTLSecondsAfterFinished, int32(330))
+	})
+	t.Run("ARunPastItsRetentionIsDeletedWithItsJob", func(t *testing.T) {
+		run := create(t, stage, "short-lived", func(spec *v1alpha1.AgentRunSpec) { spec.TTLSecondsAfterFinished = new(int32(1)) })
+		eventually(t, "run and Job are gone", func(ctx context.Context) bool {
+			_, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+			jobs, err2 := stage.Kube.BatchV1().Jobs(stage.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "agents.controllerkit.dev/agent-run-uid=" + string(run.UID)})
+			return apierrors.IsNotFound(err) && err2 == nil && len(jobs.Items) == 0
+		})
+	})
+	t.Run("AJobThatTheAPIServerRefusesEndsTheRun", func(t *testing.T) {
+		run := create(t, stage, "refused", func(spec *v1alpha1.AgentRunSpec) { spec.ServiceAccountName = "Not A Name" })
+		run = reached(t, stage, run, v1alpha1.Failed)
+		assert.Equal(t, "InvalidSpec", run.Status.Reason)
+		assert.Contains(t, run.Status.Message, "serviceAccountName", "the message names the field")
+	})
+}
+
+// TestTheServerHoldsEveryWriterToTheContract: the CRD's rules refuse what would break it, whoever writes.
+func TestTheServerHoldsEveryWriterToTheContract(t *testing.T) {
+	stage := newStage(t)
+	p := startController(t, stage)
+	run := reached(t, stage, create(t, stage, "done", nil), v1alpha1.Succeeded)
+	require.NoError(t, p.Stop())
+	for name, status := range map[string]any{
+		"DropStatus":         nil,
+		"MoveStartedAt":      map[string]any{"startedAt": "2001-02-03T04:05:06Z"},
+		"ClearFinishedAt":    map[string]any{"finishedAt": nil},
+		"GenerationGoesBack": map[string]any{"observedGeneration": 0},
+	} {
+		body, err := json.Marshal(map[string]any{"status": status})
+		require.NoError(t, err)
+		_, err = stage.Runs.Patch(t.Context(), run.Name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
+		assert.True(t, apierrors.IsInvalid(err), "%s: %v", name, err)
+	}
+}
+
+func create(t *testing.T, stage *samples.Stage, name string, set func(*v1alpha1.AgentRunSpec)) *v1alpha1.AgentRun {
+	t.Helper()
+	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
+	if set != nil {
+		set(&run.Spec)
+	}
+	run, err := stage.Runs.Create(t.Context(), run, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return run
+}
+
+func patch(t *testing.T, stage *samples.Stage, run *v1alpha1.AgentRun, spec map[string]any) {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"spec": spec})
+	require.NoError(t, err)
+	_, err = stage.Runs.Patch(t.Context(), run.Name, types.MergePatchType, body, metav1.PatchOptions{})
+	require.NoError(t, err)
+}
+
+// reached waits for the run to be in a phase and returns it.
+func reached(t *testing.T, stage *samples.Stage, run *v1alpha1.AgentRun, phase v1alpha1.Phase) (now *v1alpha1.AgentRun) {
+	t.Helper()
+	eventually(t, run.Name+" is "+string(phase), func(ctx context.Context) bool {
+		var err error
+		now, err = stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+		return err == nil && now.Status.Phase == phase
+	})
+	return now
+}
+
+// eventually waits for what is to become true, 30 seconds at most.
+func eventually(t *testing.T, what string, is func(context.Context) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for !is(ctx) {
+		require.NoError(t, ctx.Err(), "waiting until %s", what)
+		wait(ctx, 50*time.Millisecond)
+	}
+}

@@ -1,0 +1,95 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e_test proves the packages and the example on a real API server, with the real Job, TTL and garbage collector controllers.
+// Nothing here is faked but the kubelet.
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The control plane, the installed example and its program, shared by all tests.
+var (
+	plane      *controlplane.ControlPlane
+	program    string
+	kubeconfig string // of the controller's own identity
+	kubectl    rig.Kubectl
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr}); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if code != 0 {
+			plane.Keep()
+			fmt.Fprintln(os.Stderr, "e2e: the logs are kept in", plane.Dir())
+		}
+		if stopped := plane.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
+		return 1, err
+	}
+	if program, err = rig.Build(ctx, plane.Dir(), "-race"); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// newStage makes a namespace for the test, named after it.
+func newStage(t *testing.T) *samples.Stage {
+	t.Helper()
+	stage, err := samples.NewStage(plane.Config(), strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())))
+	require.NoError(t, err)
+	_, err = stage.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: stage.Namespace}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return stage
+}
+
+// startController runs the example's controller for the stage's namespace alone, until the test ends.
+func startController(t *testing.T, stage *samples.Stage, env ...string) *rig.Process {
+	t.Helper()
+	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, env, "--namespaces="+stage.Namespace)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// logDir is where the logs of the test's controllers go; they stay with the control plane's when a test fails.
+func logDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	return dir
+}

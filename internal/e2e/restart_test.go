@@ -1,0 +1,119 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/status"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestKilledAtRandomMoments: a controller that dies without warning, again and again, loses no result and runs nothing twice. A third of
+// the runs let their Job go as soon as its result is recorded, a third fail.
+func TestKilledAtRandomMoments(t *testing.T) {
+	const kills, perKill = 20, 4
+	stage := newStage(t)
+	seen := watchJobs(t, stage)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+
+	var creating sync.WaitGroup
+	creating.Go(func() {
+		for i := range kills * perKill {
+			if _, err := stage.Runs.Create(ctx, story(i), metav1.CreateOptions{}); err != nil {
+				t.Error(err)
+			}
+			wait(ctx, 70*time.Millisecond)
+		}
+	})
+	for range kills {
+		p, err := rig.Start(ctx, program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace)
+		require.NoError(t, err)
+		wait(ctx, time.Duration(rand.IntN(400))*time.Millisecond)
+		require.NoError(t, p.Kill())
+	}
+	creating.Wait()
+	startController(t, stage)
+	for i := range kills * perKill {
+		ended(ctx, t, stage, story(i))
+	}
+	jobs := seen.byRun()
+	assert.Len(t, jobs, kills*perKill)
+	for run, uids := range jobs {
+		assert.Len(t, uids, 1, "run %s was run more than once", run)
+	}
+}
+
+// TestSIGTERMFinishesWhatRuns: a controller that is asked to stop ends with 0, with every event written.
+func TestSIGTERMFinishesWhatRuns(t *testing.T) {
+	const refused = 30
+	stage := newStage(t)
+	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace)
+	require.NoError(t, err)
+	for i := range refused {
+		create(t, stage, fmt.Sprintf("refused-%02d", i), func(spec *v1alpha1.AgentRunSpec) { spec.Parameters = map[string]string{"prompt": "hello"} })
+	}
+	for i := range refused {
+		reached(t, stage, &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("refused-%02d", i)}}, v1alpha1.Failed)
+	}
+	require.NoError(t, p.Stop())
+	list, err := stage.Kube.CoreV1().Events(stage.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=InvalidSpec"})
+	require.NoError(t, err)
+	assert.Len(t, list.Items, refused)
+}
+
+// story is the i-th run of a mixed load.
+func story(i int) *v1alpha1.AgentRun {
+	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("run-%03d", i)}}
+	run.Spec.Image = "busybox:1.37"
+	run.Spec.PodAnnotations = map[string]string{"controlplane.controllerkit.dev/delay": "200ms"}
+	switch i % 3 {
+	case 1:
+		run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
+	case 2:
+		run.Spec.PodAnnotations["controlplane.controllerkit.dev/outcome"] = "fail"
+	}
+	return run
+}
+
+// ended waits for a run of story to be terminal and checks that its end is the true one.
+func ended(ctx context.Context, t *testing.T, stage *samples.Stage, want *v1alpha1.AgentRun) {
+	t.Helper()
+	for {
+		run, err := stage.Runs.Get(ctx, want.Name, metav1.GetOptions{})
+		require.NoError(t, err)
+		if run.Status.Phase.Progress() != status.Done {
+			require.NoError(t, ctx.Err(), "run %s is still %s/%s", run.Name, run.Status.Phase, run.Status.Reason)
+			wait(ctx, 50*time.Millisecond)
+			continue
+		}
+		phase := v1alpha1.Succeeded
+		if want.Spec.PodAnnotations["controlplane.controllerkit.dev/outcome"] == "fail" {
+			phase = v1alpha1.Failed
+		}
+		assert.Equal(t, phase, run.Status.Phase, "run %s: %s %s", run.Name, run.Status.Reason, run.Status.Message)
+		holdsTogether(t, run)
+		return
+	}
+}
+
+// wait sleeps for d of real time, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
