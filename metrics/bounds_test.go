@@ -23,7 +23,13 @@ func TestConditions(t *testing.T) {
 		ready: 3, {Type: "Phase", Status: "Running"}: 0, {Type: "", Status: "x"}: 1, {Type: "Ready", Status: "\xff"}: 1,
 	}))
 	m.ObserveConditions("AgentRun", func(context.Context) iter.Seq2[metrics.Condition, int64] {
-		return func(yield func(metrics.Condition, int64) bool) { _ = yield(ready, 1) && yield(ready, 1) }
+		return func(yield func(metrics.Condition, int64) bool) {
+			for range 2 {
+				if !yield(ready, 1) {
+					return
+				}
+			}
+		}
 	})
 	got := scrape(t, ep)
 	assert.Equal(t, map[string]string{

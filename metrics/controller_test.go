@@ -16,7 +16,8 @@ import (
 
 func TestControllerIsTheSameForTheSameName(t *testing.T) {
 	m, _ := newSet(t, metrics.Options{})
-	assert.Same(t, m.Controller("a"), m.Controller("a"))
+	first := m.Controller("a")
+	assert.Same(t, first, m.Controller("a"))
 	assert.NotSame(t, m.Controller("a"), m.Controller("b"))
 }
 
@@ -120,13 +121,13 @@ func TestRuns(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
-	var observe func(fate string, n int64) = m.Controller("c").Events // the shape of events.Options.Observe
-	observe("emitted", 2)
-	observe("aggregated", 30)
-	observe("dropped", 4)
-	observe("dropped", -5)
-	observe("Emitted", 1)
-	observe("", 1)
+	options := struct{ Observe func(fate string, n int64) }{m.Controller("c").Events} // the shape of events.Options
+	options.Observe("emitted", 2)
+	options.Observe("aggregated", 30)
+	options.Observe("dropped", 4)
+	options.Observe("dropped", -5)
+	options.Observe("Emitted", 1)
+	options.Observe("", 1)
 	assert.Equal(t, map[string]string{
 		`controller_events_total{controller="c",fate="emitted"}`:    "2",
 		`controller_events_total{controller="c",fate="aggregated"}`: "30",
@@ -137,13 +138,15 @@ func TestEvents(t *testing.T) {
 
 func TestStatusWrites(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
-	var onCommit func(result string, took time.Duration) = m.Controller("c").StatusWrite // the shape of status.Writer.OnCommit
+	writer := struct {
+		OnCommit func(result string, took time.Duration)
+	}{m.Controller("c").StatusWrite} // the shape of status.Writer
 	words := []string{"unchanged", "written", "merged", "gone", "superseded", "replaced", "overlap", "conflict", "error"}
 	for _, w := range words {
-		onCommit(w, time.Second)
+		writer.OnCommit(w, time.Second)
 	}
-	onCommit("Written", time.Second)
-	onCommit("", -time.Second)
+	writer.OnCommit("Written", time.Second)
+	writer.OnCommit("", -time.Second)
 	got := scrape(t, ep)
 	for _, w := range words {
 		assert.Equal(t, "1", got[`controller_status_writes_total{controller="c",result="`+w+`"}`], w)

@@ -110,10 +110,9 @@ func ExampleAttempt_End() {
 // Events and StatusWrite fit the hooks of packages events and status, which know nothing of this one.
 func ExampleController_Events() {
 	m, endpoint := set()
-	c := m.Controller("agentrun")
-	var observe func(fate string, n int64) = c.Events
-	observe("emitted", 1)
-	observe("aggregated", 41)
+	options := struct{ Observe func(fate string, n int64) }{m.Controller("agentrun").Events} // events.Options
+	options.Observe("emitted", 1)
+	options.Observe("aggregated", 41)
 	show(endpoint, "controller_events_total")
 	// Output:
 	// controller_events_total{controller="agentrun",fate="aggregated"} 41
@@ -122,8 +121,10 @@ func ExampleController_Events() {
 
 func ExampleController_StatusWrite() {
 	m, endpoint := set()
-	var onCommit func(result string, took time.Duration) = m.Controller("agentrun").StatusWrite
-	onCommit("merged", 12*time.Millisecond)
+	writer := struct {
+		OnCommit func(result string, took time.Duration)
+	}{m.Controller("agentrun").StatusWrite} // status.Writer
+	writer.OnCommit("merged", 12*time.Millisecond)
 	show(endpoint, "controller_status_writes_total")
 	// Output: controller_status_writes_total{controller="agentrun",result="merged"} 1
 }

@@ -20,38 +20,38 @@ import (
 )
 
 // newSet is a set of instruments on an endpoint of its own.
-func newSet(t testing.TB, o metrics.Options) (*metrics.Metrics, *prom.Endpoint) {
-	t.Helper()
+func newSet(tb testing.TB, o metrics.Options) (*metrics.Metrics, *prom.Endpoint) {
+	tb.Helper()
 	ep, err := prom.New(prom.Options{})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	m, err := metrics.New(ep, o)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return m, ep
 }
 
 // scrape returns the series of a scrape in the text format, each as "name{labels}" with its value as text.
-func scrape(t testing.TB, h http.Handler) map[string]string {
-	t.Helper()
+func scrape(tb testing.TB, h http.Handler) map[string]string {
+	tb.Helper()
 	series := map[string]string{}
-	for line := range strings.Lines(body(t, h)) {
+	for line := range strings.Lines(body(tb, h)) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
 		name, value, ok := cutLast(line, " ")
-		require.True(t, ok, line)
+		require.True(tb, ok, line)
 		_, twice := series[name]
-		require.False(t, twice, "%s is there twice", name)
+		require.False(tb, twice, "%s is there twice", name)
 		series[name] = value
 	}
 	return series
 }
 
 // body returns a scrape as it is.
-func body(t testing.TB, h http.Handler) string {
-	t.Helper()
+func body(tb testing.TB, h http.Handler) string {
+	tb.Helper()
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/metrics", http.NoBody))
-	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	require.Equal(tb, http.StatusOK, w.Code, w.Body.String())
 	return w.Body.String()
 }
 
@@ -83,9 +83,9 @@ func counted(counts map[metrics.Condition]int64) func(context.Context) iter.Seq2
 }
 
 // exercise uses every recorder once, with numbers that differ.
-func exercise(t testing.TB, m *metrics.Metrics) {
-	t.Helper()
-	ctx := t.Context()
+func exercise(tb testing.TB, m *metrics.Metrics) {
+	tb.Helper()
+	ctx := tb.Context()
 	c := m.Controller("agentrun")
 	result := metrics.RequeueAfter
 	c.Begin().End(ctx, &result)

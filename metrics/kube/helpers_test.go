@@ -15,21 +15,21 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-func newSet(t testing.TB) (*metrics.Metrics, *prom.Endpoint) {
-	t.Helper()
+func newSet(tb testing.TB) (*metrics.Metrics, *prom.Endpoint) {
+	tb.Helper()
 	ep, err := prom.New(prom.Options{})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	m, err := metrics.New(ep, metrics.Options{})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return m, ep
 }
 
 // scrape returns the series whose name contains part, with their values as text.
-func scrape(t testing.TB, h http.Handler, part string) map[string]string {
-	t.Helper()
+func scrape(tb testing.TB, h http.Handler, part string) map[string]string {
+	tb.Helper()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-	require.Equal(t, http.StatusOK, w.Code)
+	h.ServeHTTP(w, httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/metrics", http.NoBody))
+	require.Equal(tb, http.StatusOK, w.Code)
 	series := map[string]string{}
 	for line := range strings.Lines(w.Body.String()) {
 		if i := strings.LastIndex(line, " "); line[0] != '#' && strings.Contains(line, part) {

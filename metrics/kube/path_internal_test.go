@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/metrics"
 )
@@ -61,11 +62,11 @@ func TestClassify(t *testing.T) {
 			if tc.url != "" && strings.HasPrefix(tc.url, "//") {
 				u, err = &url.URL{Path: tc.url}, nil
 			}
-			assert.NoError(t, err)
+			require.NoError(t, err)
 			assert.Equal(t, tc.want, classify(&http.Request{Method: tc.method, URL: u}), tc.reason)
 		})
 	}
-	assert.Equal(t, "list", classify(&http.Request{Method: "GET"}).Verb, "a request without a URL")
+	assert.Equal(t, "list", classify(&http.Request{Method: http.MethodGet}).Verb, "a request without a URL")
 }
 
 // Names of objects and namespaces never become labels, whatever they are called.

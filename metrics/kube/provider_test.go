@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/metrics/kube"

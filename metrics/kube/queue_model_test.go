@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/metrics/kube"

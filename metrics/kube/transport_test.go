@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 
@@ -61,7 +62,7 @@ func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
 				if resp != nil {
 					require.NoError(t, resp.Body.Close())
 				}
-				assert.Equal(t, tc.err, err, "and so is the error, as it is") //nolint:testifylint // the very same error
+				assert.Equal(t, tc.err, err, "and so is the error, as it is")
 				assert.Equal(t, "2", scrape(t, ep, "request_duration")[`controller_client_request_duration_seconds_sum{code="`+tc.want+
 					`",group="batch",resource="jobs/status",verb="patch"}`], tc.reason)
 			})

@@ -20,9 +20,9 @@ import (
 )
 
 // scrape returns a scrape in the format that accept asks for; "" is what a browser gets.
-func scrape(t testing.TB, h http.Handler, accept string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+func scrape(tb testing.TB, h http.Handler, accept string) *httptest.ResponseRecorder {
+	tb.Helper()
+	r := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/metrics", http.NoBody)
 	r.Header.Set("Accept", accept)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -30,26 +30,26 @@ func scrape(t testing.TB, h http.Handler, accept string) *httptest.ResponseRecor
 }
 
 // text returns a scrape that must succeed.
-func text(t testing.TB, h http.Handler) string {
-	t.Helper()
-	w := scrape(t, h, "")
-	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+func text(tb testing.TB, h http.Handler) string {
+	tb.Helper()
+	w := scrape(tb, h, "")
+	require.Equal(tb, http.StatusOK, w.Code, w.Body.String())
 	return w.Body.String()
 }
 
 // endpoint is an endpoint with one histogram, one counter of that many attribute sets, and one record of each.
-func endpoint(t testing.TB, o prom.Options, sets int) *prom.Endpoint {
-	t.Helper()
+func endpoint(tb testing.TB, o prom.Options, sets int) *prom.Endpoint {
+	tb.Helper()
 	ep, err := prom.New(o)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	meter := ep.Meter("test", metric.WithInstrumentationVersion("1"))
 	h, err := meter.Float64Histogram("a.duration", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(1, 2))
-	require.NoError(t, err)
-	h.Record(t.Context(), 1.5)
+	require.NoError(tb, err)
+	h.Record(tb.Context(), 1.5)
 	c, err := meter.Int64Counter("a.thing", metric.WithUnit("{thing}"))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	for i := range sets {
-		c.Add(t.Context(), 1, metric.WithAttributes(attribute.Int("i", i)))
+		c.Add(tb.Context(), 1, metric.WithAttributes(attribute.Int("i", i)))
 	}
 	return ep
 }
@@ -98,19 +98,28 @@ func TestOptions(t *testing.T) {
 		not     []string
 	}{
 		"Resource": {
-			"target_info names the process.", prom.Options{Resource: map[string]string{"service.name": "agents", "k8s.namespace.name": "ci"}}, "",
-			[]string{`target_info{k8s_namespace_name="ci",service_name="agents"} 1`}, nil,
+			"target_info names the process.",
+			prom.Options{Resource: map[string]string{"service.name": "agents", "k8s.namespace.name": "ci"}},
+			"",
+			[]string{`target_info{k8s_namespace_name="ci",service_name="agents"} 1`},
+			nil,
 		},
 		"CardinalityLimit": {
-			"Lower is possible.", prom.Options{CardinalityLimit: 10}, "",
-			[]string{`a_thing_total{otel_metric_overflow="true"} 2491`}, nil,
+			"Lower is possible.",
+			prom.Options{CardinalityLimit: 10},
+			"",
+			[]string{`a_thing_total{otel_metric_overflow="true"} 2491`},
+			nil,
 		},
 		"NoCardinalityLimit": {"And none.", prom.Options{CardinalityLimit: -1}, "", []string{`a_thing_total{i="2499"} 1`}, []string{"overflow"}},
 		"ScopeLabels":        {"Where names are not unique.", prom.Options{ScopeLabels: true}, "", []string{`otel_scope_name="test"`}, nil},
 		"Exemplars":          {"They need OpenMetrics.", prom.Options{Exemplars: true}, openMetrics, []string{"# EOF"}, nil},
 		"NativeHistograms": {
-			"The text format has nothing but their sum and count.", prom.Options{NativeHistograms: true}, "",
-			[]string{"a_duration_seconds_sum 1.5", "a_duration_seconds_count 1"}, []string{`le="2"`},
+			"The text format has nothing but their sum and count.",
+			prom.Options{NativeHistograms: true},
+			"",
+			[]string{"a_duration_seconds_sum 1.5", "a_duration_seconds_count 1"},
+			[]string{`le="2"`},
 		},
 	}
 	for name, tc := range cases {

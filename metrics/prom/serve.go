@@ -49,7 +49,7 @@ func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}
-	<-served
+	<-served //nolint:errcheck // http.ErrServerClosed, by the line above
 	if err != nil {
 		return fmt.Errorf("prom: stop serving: %w", err)
 	}

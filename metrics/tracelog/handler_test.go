@@ -100,6 +100,7 @@ func TestHandlerKeepsTheRulesOfSlog(t *testing.T) {
 				out.Reset()
 				return always{tracelog.Handler(slog.NewJSONHandler(&out, nil)), ctx}
 			}, func(t *testing.T) map[string]any {
+				t.Helper()
 				var got map[string]any
 				require.NoError(t, json.Unmarshal(out.Bytes(), &got))
 				return got
@@ -118,4 +119,5 @@ func (a always) Handle(_ context.Context, r slog.Record) error { return a.Handle
 func (a always) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return always{a.Handler.WithAttrs(attrs), a.ctx}
 }
+
 func (a always) WithGroup(name string) slog.Handler { return always{a.Handler.WithGroup(name), a.ctx} }
