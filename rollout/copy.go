@@ -1,0 +1,143 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// DeepCopy shares no memory with r, and is nil for nil.
+func (r *Rollout) DeepCopy() *Rollout {
+	if r == nil {
+		return nil
+	}
+	out := &Rollout{TypeMeta: r.TypeMeta, Spec: r.Spec}
+	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	s := &out.Spec
+	s.Replicas = copied(r.Spec.Replicas)
+	s.Selector = r.Spec.Selector.DeepCopy()
+	s.Template = r.Spec.Template.DeepCopy()
+	s.WorkloadRef = copied(r.Spec.WorkloadRef)
+	s.RollbackWindow = copyMap(r.Spec.RollbackWindow)
+	s.Strategy.Canary = r.Spec.Strategy.Canary.deepCopy()
+	s.Strategy.BlueGreen = copyMap(r.Spec.Strategy.BlueGreen)
+	s.RevisionHistoryLimit = copied(r.Spec.RevisionHistoryLimit)
+	s.ProgressDeadlineSeconds = copied(r.Spec.ProgressDeadlineSeconds)
+	s.RestartAt = r.Spec.RestartAt.DeepCopy()
+	s.Analysis = copyMap(r.Spec.Analysis)
+	return out
+}
+
+func (c *Canary) deepCopy() *Canary {
+	if c == nil {
+		return nil
+	}
+	out := *c
+	out.MaxSurge = copied(c.MaxSurge)
+	out.MaxUnavailable = copied(c.MaxUnavailable)
+	out.Steps = copySteps(c.Steps)
+	out.TrafficRouting = copyMap(c.TrafficRouting)
+	out.Analysis = copyMap(c.Analysis)
+	out.AntiAffinity = copyMap(c.AntiAffinity)
+	out.CanaryMetadata = copyMap(c.CanaryMetadata)
+	out.StableMetadata = copyMap(c.StableMetadata)
+	out.ScaleDownDelaySeconds = copied(c.ScaleDownDelaySeconds)
+	out.ScaleDownDelayRevisionLimit = copied(c.ScaleDownDelayRevisionLimit)
+	out.AbortScaleDownDelaySeconds = copied(c.AbortScaleDownDelaySeconds)
+	out.PingPong = copyMap(c.PingPong)
+	out.MinPodsPerReplicaSet = copied(c.MinPodsPerReplicaSet)
+	out.ReplicaProgressThreshold = copyMap(c.ReplicaProgressThreshold)
+	return &out
+}
+
+func copySteps(steps []Step) []Step {
+	if steps == nil {
+		return nil
+	}
+	out := make([]Step, len(steps))
+	for i, s := range steps {
+		out[i] = Step{
+			SetWeight:      copied(s.SetWeight),
+			Experiment:     copyMap(s.Experiment),
+			Analysis:       copyMap(s.Analysis),
+			SetCanaryScale: copyMap(s.SetCanaryScale),
+			SetHeaderRoute: copyMap(s.SetHeaderRoute),
+			SetMirrorRoute: copyMap(s.SetMirrorRoute),
+			Plugin:         copyMap(s.Plugin),
+		}
+		if s.Pause != nil {
+			out[i].Pause = &Pause{Duration: copied(s.Pause.Duration)}
+		}
+	}
+	return out
+}
+
+// copied is a copy of what holds no pointers itself.
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}
+
+func copyMap(m map[string]any) map[string]any {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = copyValue(v)
+	}
+	return out
+}
+
+// copyValue copies what JSON decodes to. Other types, which only Go code can put here, go through JSON; one that JSON
+// cannot hold stays as it is, and is refused where it is marshalled.
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case nil, string, bool, int, int32, int64, float64:
+		return v
+	case map[string]any:
+		return copyMap(v)
+	case []any:
+		if v == nil {
+			return v
+		}
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = copyValue(v[i])
+		}
+		return out
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return v
+	}
+	var out any
+	if err := json.Unmarshal(data, &out); err != nil {
+		return v
+	}
+	return out
+}
+
+func toUnstructured(r *Rollout) (*unstructured.Unstructured, error) {
+	if r == nil {
+		return nil, errors.New("rollout: unstructured: the Rollout is nil")
+	}
+	named := *r
+	named.APIVersion, named.Kind = GVK().ToAPIVersionAndKind()
+	data, err := json.Marshal(&named)
+	if err != nil {
+		return nil, fmt.Errorf("rollout: unstructured: %w", err)
+	}
+	u := new(unstructured.Unstructured)
+	if err := u.UnmarshalJSON(data); err != nil {
+		return nil, fmt.Errorf("rollout: unstructured: %w", err)
+	}
+	return u, nil
+}

@@ -1,0 +1,190 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Validate reports every problem of a Rollout at once, with real paths such as spec.strategy.canary.steps[0].setWeight
+// and what is accepted instead: all that the controller would refuse after the fact, one at a time (upstream:
+// validation.go of v1.10.1), and what it accepts but cannot carry out, such as a pause at which no pod of the new version, or
+// none of the old, would run. Nil means none.
+//
+// obj is a *Rollout or an *unstructured.Unstructured; in the latter an unknown field and a wrong type are problems too, and a
+// status is not looked at. Anything else, nil among it, is an error.
+//
+// Not seen here: whether services, analysis templates, plugins and referenced workloads exist, and the rarer fields of a
+// pod. For those, let the server dry-run the Deployment.
+func Validate(obj runtime.Object) field.ErrorList {
+	switch o := obj.(type) {
+	case *Rollout:
+		if o != nil {
+			return o.validate()
+		}
+	case *unstructured.Unstructured:
+		if o != nil {
+			r, errs := parse(o.Object, false)
+			return append(errs, r.validate()...)
+		}
+	case nil:
+	default:
+		return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", obj),
+			[]string{"*rollout.Rollout", "*unstructured.Unstructured"})}
+	}
+	return field.ErrorList{field.Required(field.NewPath("rollout"), "there is none to check")}
+}
+
+func (r *Rollout) validate() field.ErrorList {
+	var p problems
+	p.identity(r)
+	p.numbers(&r.Spec)
+	p.workload(&r.Spec)
+	switch s := &r.Spec.Strategy; {
+	case s.Canary != nil && s.BlueGreen != nil:
+		p.add(field.Forbidden(at("strategy", "blueGreen"), "a Rollout is either a canary or blue-green"))
+	case s.Canary != nil:
+		p.canary(r)
+	case s.BlueGreen != nil:
+		p.blueGreen(&r.Spec)
+	default:
+		p.add(field.Required(at("strategy", "canary"), "the safe canary has the steps setWeight: 20 and pause: {}"))
+	}
+	return p.errs
+}
+
+// problems collects what is wrong. Paths are built only for what is, since most Rollouts are right.
+type problems struct{ errs field.ErrorList }
+
+func (p *problems) add(e *field.Error) { p.errs = append(p.errs, e) }
+
+func at(names ...string) *field.Path { return field.NewPath("spec", names...) }
+
+// identity checks what every object has. A ReplicaSet is named after its Rollout with a hyphen and a hash of up to 10
+// characters, which leaves 242 for the name.
+func (p *problems) identity(r *Rollout) {
+	const longest = validation.DNS1123SubdomainMaxLength - 11
+	if apiVersion, kind := GVK().ToAPIVersionAndKind(); r.APIVersion != "" || r.Kind != "" {
+		if r.APIVersion != apiVersion {
+			p.add(field.NotSupported(field.NewPath("apiVersion"), r.APIVersion, []string{apiVersion}))
+		}
+		if r.Kind != kind {
+			p.add(field.NotSupported(field.NewPath("kind"), r.Kind, []string{kind}))
+		}
+	}
+	switch {
+	case r.Name == "" && r.GenerateName == "":
+		p.add(field.Required(field.NewPath("metadata", "name"), "every Rollout has one"))
+	case r.Name != "":
+		for _, msg := range validation.IsDNS1123Subdomain(r.Name) {
+			p.add(field.Invalid(field.NewPath("metadata", "name"), r.Name, msg))
+		}
+		if len(r.Name) > longest {
+			p.add(field.TooLong(field.NewPath("metadata", "name"), r.Name, longest))
+		}
+	}
+	if r.Namespace != "" {
+		for _, msg := range validation.IsDNS1123Label(r.Namespace) {
+			p.add(field.Invalid(field.NewPath("metadata", "namespace"), r.Namespace, msg))
+		}
+	}
+	p.labels(r.Labels, "metadata", "labels")
+	p.annotations(r.Annotations, "metadata", "annotations")
+}
+
+func (p *problems) numbers(s *Spec) {
+	least := func(name string, value, least int32) {
+		if value < least {
+			p.add(field.Invalid(at(name), value, fmt.Sprintf("must be at least %d", least)))
+		}
+	}
+	deadline, history := int32(600), int32(10)
+	if s.ProgressDeadlineSeconds != nil {
+		deadline = *s.ProgressDeadlineSeconds
+	}
+	if s.RevisionHistoryLimit != nil {
+		history = *s.RevisionHistoryLimit
+	}
+	if s.Replicas != nil {
+		least("replicas", *s.Replicas, 0)
+	}
+	least("minReadySeconds", s.MinReadySeconds, 0)
+	least("revisionHistoryLimit", history, 0)
+	if deadline <= s.MinReadySeconds || deadline < 0 {
+		p.add(field.Invalid(at("progressDeadlineSeconds"), deadline,
+			fmt.Sprintf("must be greater than minReadySeconds, which is %d, or no pod is ready in time", s.MinReadySeconds)))
+	}
+}
+
+// workload checks where the pods come from.
+func (p *problems) workload(s *Spec) {
+	if ref := s.WorkloadRef; ref != nil {
+		if s.Template != nil {
+			p.add(field.Forbidden(at("template"), "the workload of workloadRef has the template"))
+		}
+		if s.Selector != nil {
+			p.selector(s.Selector)
+		}
+		p.reference(ref)
+		return
+	}
+	if s.Selector == nil {
+		p.add(field.Required(at("selector"), "it says which pods are the Rollout's own"))
+	} else {
+		p.selector(s.Selector)
+	}
+	if s.Template == nil {
+		p.add(field.Required(at("template"), "pods are made of it"))
+		return
+	}
+	if p.template(s.Template); s.Selector != nil {
+		p.matches(s.Selector, s.Template.Labels)
+	}
+}
+
+func (p *problems) reference(ref *WorkloadRef) {
+	group, _, grouped := strings.Cut(ref.APIVersion, "/")
+	kinds := []string{"Deployment", "ReplicaSet", "PodTemplate"}
+	switch {
+	case !slices.Contains(kinds, ref.Kind):
+		p.add(field.NotSupported(at("workloadRef", "kind"), ref.Kind, kinds))
+	case ref.Kind == "PodTemplate" && ref.APIVersion != "v1":
+		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"v1"}))
+	case ref.Kind != "PodTemplate" && (!grouped || group != "apps"):
+		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"apps/v1"}))
+	}
+	for _, msg := range validation.IsDNS1123Subdomain(ref.Name) {
+		p.add(field.Invalid(at("workloadRef", "name"), ref.Name, msg))
+	}
+	if downs := []string{"never", "onsuccess", "progressively"}; ref.ScaleDown != "" && !slices.Contains(downs, ref.ScaleDown) {
+		p.add(field.NotSupported(at("workloadRef", "scaleDown"), ref.ScaleDown, downs))
+	}
+}
+
+// matches: a selector that misses the template would make a Rollout that never finds its own pods.
+func (p *problems) matches(s *metav1.LabelSelector, labels map[string]string) {
+	path := func() *field.Path { return at("template", "metadata", "labels") }
+	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		if got, ok := labels[key]; !ok || got != s.MatchLabels[key] {
+			p.add(field.Invalid(path(), labels, fmt.Sprintf("must have %s=%s, as spec.selector does", key, s.MatchLabels[key])))
+		}
+	}
+	if len(s.MatchExpressions) == 0 {
+		return
+	}
+	rest, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: s.MatchExpressions})
+	if err == nil && !rest.Matches(k8slabels.Set(labels)) {
+		p.add(field.Invalid(path(), labels, "must match spec.selector.matchExpressions: "+rest.String()))
+	}
+}
