@@ -6,6 +6,7 @@ package events_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -42,7 +43,13 @@ type request struct {
 	count           int32
 	data            string
 	err             error
+	stored          bool // also when an error was answered
 }
+
+// storedAll is an answer that hides that the write was stored, as one that comes too late does.
+type storedAll struct{ error }
+
+func (e storedAll) Unwrap() error { return e.error }
 
 func (s *server) sink() *events.Sink { return events.NewSink(s.events, s.core) }
 
@@ -140,20 +147,41 @@ func (s *server) do(ctx context.Context, w request, apply func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inFlight--
+	w.stored = w.err == nil || errors.As(w.err, new(storedAll))
+	if w.verb == "create" && w.stored && s.stored[w.namespace+"/"+w.name] != nil {
+		w.stored = false
+		if w.err == nil {
+			w.err = taken(w.name)
+		}
+	}
 	s.requests = append(s.requests, w)
-	if w.err == nil {
+	if w.stored {
 		apply()
 	}
 	return w.err
 }
 
-// writes are the requests that succeeded.
+// writes are the requests that were stored.
 func (s *server) writes(verb string) []request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.requests), func(w request) bool {
-		return w.err != nil || verb != "" && w.verb != verb
+		return !w.stored || verb != "" && w.verb != verb
 	})
+}
+
+// asked are all requests, refused ones included.
+func (s *server) asked() []request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// concurrent is the most requests that were under way at once.
+func (s *server) concurrent() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most
 }
 
 // all are the Events stored, in the order of their creation.

@@ -148,7 +148,15 @@ func (r *Recorder) notify() {
 	}
 }
 
-// signal tells those who wait for the Recorder that something has changed. mu must be held.
+// watch returns a channel that is closed when a write ends or an object leaves. mu must be held.
+func (r *Recorder) watch() <-chan struct{} {
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return r.changed
+}
+
+// signal closes the channel of watch. mu must be held.
 func (r *Recorder) signal() {
 	if r.changed != nil {
 		close(r.changed)

@@ -5,6 +5,8 @@ package events_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -12,28 +14,331 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/events"
 )
 
-func TestTenThousandFailuresOfOneObject(t *testing.T) {
+var errAway = errors.New("the store is away")
+
+// invalid is a terminal error.
+func invalid(text string) error {
+	err := apierrors.NewInvalid(schema.GroupKind{Kind: "AgentRun"}, "a", nil)
+	err.ErrStatus.Message = text
+	return err
+}
+
+func TestTheFirstOccurrenceIsWrittenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{PerMinute: 1})
-		run := object("a")
-		err := errors.New("the store is away")
-		for i := range 10_000 {
-			run.ResourceVersion = strconv.Itoa(i)
-			rec.Failure(run, err)
-			<-time.After(time.Second)
-		}
-		require.NoError(t, stop())
-		creates, patches := len(s.writes("create")), len(s.writes("patch"))
-		t.Log(creates, patches)
-		assert.Equal(t, 1, creates)
-		assert.LessOrEqual(t, creates+patches, 25)
-		assert.Equal(t, int32(10_000), s.all()[0].Series.Count)
-		st := rec.Stats()
-		t.Logf("%+v", st)
+		rec, _ := start(t, s, events.Options{Instance: "pod-0"})
+		began := time.Now()
+		rec.AnnotatedEventf(object("a"), object("b"), map[string]string{"k": "v"}, "Warning", "StepFailed", "Run", "step %d failed", 2)
+		synctest.Wait()
+		require.Len(t, s.all(), 1)
+		ev := s.all()[0]
+		assert.Equal(t, "runs", ev.Namespace)
+		assert.Regexp(t, `^a\.[0-9a-f]+$`, ev.Name)
+		assert.Equal(t, map[string]string{"k": "v"}, ev.Annotations)
+		assert.Equal(t, corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "runs", Name: "a", UID: "uid-a"}, ev.Regarding,
+			"the resourceVersion plays no part")
+		assert.Equal(t, &corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "runs", Name: "b", UID: "uid-b"}, ev.Related)
+		assert.Equal(t, [...]string{"Warning", "StepFailed", "Run", "step 2 failed"}, [...]string{ev.Type, ev.Reason, ev.Action, ev.Note})
+		assert.Equal(t, [...]string{controller, "pod-0"}, [...]string{ev.ReportingController, ev.ReportingInstance})
+		assert.True(t, ev.EventTime.Time.Equal(began))
+		assert.Nil(t, ev.Series)
 	})
+}
+
+func TestRepeatsBecomeOneSeries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{PerMinute: 5})
+		run := object("a")
+		for i := range 11 {
+			run.ResourceVersion = strconv.Itoa(i)
+			rec.Failure(run, errAway)
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		require.Len(t, s.asked(), 1, "repeats within the pause of 12 s are counted")
+		last := time.Now().Add(-time.Second)
+		time.Sleep(time.Minute)
+		require.Len(t, s.asked(), 2, "and their count is written when no more come")
+		assert.Equal(t, int32(11), s.all()[0].Series.Count)
+		assert.True(t, s.all()[0].Series.LastObservedTime.Time.Equal(last), "with the time of the last, not of the write")
+		time.Sleep(time.Hour)
+		require.Len(t, s.asked(), 2, "an idle object causes no writes")
+	})
+}
+
+func TestTenThousandFailuresOfOneObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cases := map[string]struct {
+			reason string
+			every  time.Duration
+			err    func(i int) error
+			most   int
+		}{
+			"Same":    {"One Event and its updates, whatever the resourceVersion.", time.Second, func(int) error { return errAway }, 25},
+			"Varying": {"A new Event with each note that is written.", time.Second, func(i int) error { return fmt.Errorf("attempt %d", i) }, 25},
+			"Fast":    {"A tight loop is no storm.", time.Millisecond, func(int) error { return errAway }, 2},
+		}
+		for name, tc := range cases {
+			s := &server{}
+			rec, stop := start(t, s, events.Options{PerMinute: 1})
+			run := object("a")
+			for i := range 10_000 {
+				run.ResourceVersion = strconv.Itoa(i)
+				rec.Failure(run, tc.err(i))
+				time.Sleep(tc.every)
+			}
+			require.NoError(t, stop())
+			told := int32(0)
+			for _, ev := range s.all() {
+				if ev.Series != nil {
+					told += ev.Series.Count
+				} else {
+					told++
+				}
+			}
+			assert.LessOrEqual(t, len(s.asked()), tc.most, "%s: %s", name, tc.reason)
+			st := rec.Stats()
+			assert.Equal(t, int64(10_000), int64(told)+st.Suppressed, "%s: every repeat is counted", name)
+			if name != "Fast" { // which ends while the cap still forbids a second write
+				assert.Zero(t, st.Suppressed, name)
+			}
+			assertCap(t, s, 1)
+		}
+	})
+}
+
+func TestAChangedNoteIsANewEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		run := object("a")
+		rec.Eventf(run, nil, "Warning", "Slow", "Run", "took %ds", 10)
+		synctest.Wait()
+		rec.Eventf(run, nil, "Warning", "Slow", "Run", "took %ds", 11) // in the pause: counted, not formatted
+		time.Sleep(12 * time.Second)
+		rec.Eventf(run, nil, "Warning", "Slow", "Run", "took %ds", 12)
+		synctest.Wait()
+		require.Len(t, s.all(), 2)
+		assert.Equal(t, "took 12s", s.all()[1].Note, "the reader sees the latest cause")
+		assert.Equal(t, int32(2), s.all()[1].Series.Count, "which stands for those before it that no write has told of")
+		assert.Nil(t, s.all()[0].Series)
+	})
+}
+
+func TestATerminalErrorIsWrittenWheneverItsTextChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{PerMinute: 10})
+		run := object("a")
+		for _, text := range []string{"spec.agent: Required value", "spec.agent: Required value", "spec.timeout: Invalid value"} {
+			rec.Failure(run, invalid(text))
+			synctest.Wait()
+		}
+		require.Len(t, s.all(), 2)
+		assert.Equal(t, "spec.timeout: Invalid value", s.all()[1].Note)
+		assert.Equal(t, events.InvalidSpec, s.all()[1].Reason)
+		// However often it changes, within the cap, and the last text is the one that stays.
+		for i := range 100 {
+			rec.Failure(run, invalid(fmt.Sprint("text ", i)))
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Hour)
+		assertCap(t, s, 10)
+		last := s.all()[len(s.all())-1]
+		assert.Equal(t, "text 99", last.Note)
+	})
+}
+
+func TestATransientErrorWaitsForTheEndOfThePause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		for i := range 10 {
+			rec.Failure(object("a"), fmt.Errorf("attempt %d", i))
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		assert.Len(t, s.all(), 1)
+	})
+}
+
+func TestRecoveredEndsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		run := object("a")
+		rec.Failure(run, nil)
+		assert.Zero(t, rec.Stats().Recorded, "nothing is open")
+		rec.Failure(run, errAway)
+		rec.FailureReason(run, "StepFailed", errAway)
+		rec.Failure(run, nil)
+		rec.Failure(run, nil)
+		synctest.Wait()
+		require.Len(t, s.all(), 3)
+		ev := s.all()[2]
+		assert.Equal(t, [...]string{"Normal", events.Recovered, "recovered from StepFailed"}, [...]string{ev.Type, ev.Reason, ev.Note})
+		time.Sleep(time.Hour)
+		assert.Len(t, s.asked(), 3, "recovery is told once")
+
+		rec.Failure(run, errAway)
+		synctest.Wait()
+		require.Len(t, s.all(), 4, "the next failure is another episode: a new Event")
+		assert.Nil(t, s.all()[3].Series)
+	})
+}
+
+// What an object shows last is never wrong for longer than a short pause, however long its pauses have become.
+func TestFlappingShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		run := object("a")
+		for range 2 * 60 * 60 {
+			rec.Failure(run, errAway)
+			time.Sleep(time.Second)
+		}
+		state := ""
+		for i := range 1000 {
+			if i%2 == 0 {
+				rec.Failure(run, nil)
+				state = "Normal"
+			} else {
+				rec.Failure(run, errAway)
+				state = "Warning"
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		assertCap(t, s, 5)
+		time.Sleep(time.Minute)
+		newest, when := "", time.Time{}
+		for _, ev := range s.all() {
+			seen := ev.EventTime.Time
+			if ev.Series != nil {
+				seen = ev.Series.LastObservedTime.Time
+			}
+			if seen.After(when) {
+				newest, when = ev.Type, seen
+			}
+		}
+		assert.Equal(t, state, newest)
+		assertCap(t, s, 5)
+	})
+}
+
+func TestAfterALongSilenceAFailureIsNewsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{Quiet: 10 * time.Minute})
+		rec.Failure(object("a"), errAway)
+		time.Sleep(20 * time.Minute)
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		require.Len(t, s.writes("patch"), 1, "one failure that is retried at long intervals is one series")
+		time.Sleep(20*time.Minute + time.Second)
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		assert.Len(t, s.writes("create"), 2)
+	})
+}
+
+// kubernetes#67887: a noisy reason must not hide a new one.
+func TestNoiseDoesNotStarveAFirstOccurrence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{PerMinute: 5})
+		run := object("a")
+		for i := range 100 { // far more than the bucket holds, each of them new to the reader
+			rec.Failure(run, invalid(fmt.Sprint("text ", i)))
+			time.Sleep(100 * time.Millisecond)
+		}
+		began := time.Now()
+		for i := range 5 {
+			rec.Eventf(run, nil, "Warning", fmt.Sprint("New", i), "Run", "first")
+		}
+		for range 1000 {
+			rec.Failure(run, invalid(time.Now().String()))
+			time.Sleep(100 * time.Millisecond)
+		}
+		var firsts []request
+		noise := 0
+		for _, w := range s.writes("") {
+			switch {
+			case w.at.Before(began) || len(firsts) == 5:
+			case w.note == "first":
+				firsts = append(firsts, w)
+			default:
+				noise++
+			}
+		}
+		require.Len(t, firsts, 5, "late, not never")
+		assert.Zero(t, noise, "ahead of all updates")
+		assert.LessOrEqual(t, firsts[4].at.Sub(began), 5*20*time.Second, "one for each token")
+		for i, w := range firsts {
+			assert.Equal(t, fmt.Sprint("New", i), w.reason, "in the order of their occurrence")
+		}
+		assertCap(t, s, 5)
+	})
+}
+
+func TestObjectsAreToldApartByUID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		first, second := object("a"), object("a")
+		second.UID = types.UID("recreated")
+		third := object("a")
+		third.UID = ""
+		fourth := object("b")
+		fourth.UID = ""
+		for range 3 {
+			for _, o := range []*corev1.ConfigMap{first, second, third, fourth} {
+				rec.Failure(o, errAway)
+			}
+		}
+		synctest.Wait()
+		assert.Len(t, s.all(), 4)
+	})
+}
+
+func TestTypeReasonAndActionMakeASeries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{PerMinute: 100})
+		for range 3 {
+			rec.Eventf(object("a"), nil, "Normal", "A", "X", "n")
+			rec.Eventf(object("a"), nil, "Warning", "A", "X", "n")
+			rec.Eventf(object("a"), nil, "Normal", "B", "X", "n")
+			rec.Eventf(object("a"), nil, "Normal", "A", "Y", "n")
+			rec.Eventf(object("a"), nil, "Normal", "A", "", "n")
+			rec.Legacy().Event(object("a"), "Normal", "A", "n") // the reason is the action
+		}
+		synctest.Wait()
+		assert.Len(t, s.all(), 5)
+	})
+}
+
+// assertCap checks that no 60 seconds hold more than n writes about one object.
+func assertCap(t *testing.T, s *server, n int) {
+	t.Helper()
+	byObject := map[string][]time.Time{}
+	for _, w := range s.writes("") {
+		byObject[w.object] = append(byObject[w.object], w.at)
+	}
+	for o, times := range byObject {
+		slices.SortFunc(times, time.Time.Compare)
+		for i := n; i < len(times); i++ {
+			if !assert.GreaterOrEqual(t, times[i].Sub(times[i-n]), time.Minute, "writes about %s", o) {
+				return
+			}
+		}
+	}
 }

@@ -102,10 +102,7 @@ func (r *Recorder) drain(ctx context.Context, done func() bool) error {
 			r.unlock()
 			return nil
 		}
-		if r.changed == nil {
-			r.changed = make(chan struct{})
-		}
-		changed := r.changed
+		changed := r.watch()
 		r.unlock()
 		select {
 		case <-changed:
@@ -154,6 +151,7 @@ func (r *Recorder) close(log logr.Logger) error {
 	}
 	clear(r.entries)
 	r.idle, r.fresh, r.updates, r.later, r.retries = list{}, list{}, list{}, nil, nil
+	r.signal()
 	lost := r.unlogged(-1)
 	r.unlock()
 	report(log, lost)

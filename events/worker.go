@@ -40,6 +40,10 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 			r.unlock()
 			return
 		}
+		var changed <-chan struct{}
+		if done != nil {
+			changed = r.watch()
+		}
 		lost := r.unlogged(now)
 		j, wait := r.next(now)
 		var w write
@@ -56,13 +60,14 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 			}
 			r.finish(ctx, j, err)
 		case wait != 0:
-			r.await(ctx, wait)
+			r.await(ctx, wait, changed)
 		}
 	}
 }
 
-// await returns after wait, when there may be work, or when ctx ends; a negative wait has no end of its own.
-func (r *Recorder) await(ctx context.Context, wait time.Duration) {
+// await returns after wait, when there may be work, when changed is closed, or when ctx ends; a negative wait has no end of
+// its own.
+func (r *Recorder) await(ctx context.Context, wait time.Duration, changed <-chan struct{}) {
 	var elapsed <-chan time.Time
 	if wait > 0 {
 		timer := time.NewTimer(wait)
@@ -72,6 +77,7 @@ func (r *Recorder) await(ctx context.Context, wait time.Duration) {
 	select {
 	case <-r.wake:
 	case <-elapsed:
+	case <-changed:
 	case <-ctx.Done():
 	}
 }

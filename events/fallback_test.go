@@ -1,0 +1,269 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// The shapes in which an API server refuses, as client-go reads them off the wire.
+func TestFallbackByTheShapeOfTheRefusal(t *testing.T) {
+	notFound := func() *http.Response {
+		return &http.Response{
+			StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
+			Body: io.NopCloser(strings.NewReader("404 page not found\n")),
+		}
+	}
+	const terminating = `"name":"a.1","kind":"events","causes":[{"reason":"NamespaceTerminating","message":"","field":"metadata.namespace"}]`
+	cases := map[string]struct {
+		reason   string
+		answer   func(newGroup bool) *http.Response
+		stored   bool
+		lost     string
+		requests int
+	}{
+		"GroupAbsent": {"The router knows no such group.", func(newGroup bool) *http.Response {
+			if newGroup {
+				return notFound()
+			}
+			return nil
+		}, true, "", 2},
+		"GroupAbsentAndNoPermission": {"Authorization comes before routing.", func(newGroup bool) *http.Response {
+			if newGroup {
+				return status(403, "Forbidden", `"group":"events.k8s.io","kind":"events"`, nil)
+			}
+			return nil
+		}, true, "", 2},
+		"NamespaceAbsent": {"core/v1 would say the same.", func(bool) *http.Response {
+			return status(404, "NotFound", `"name":"runs","kind":"namespaces"`, nil)
+		}, false, events.LostNamespaceGone, 1},
+		"NamespaceTerminating": {"A 403 as well, but no missing permission.", func(bool) *http.Response {
+			return status(403, "Forbidden", terminating, nil)
+		}, false, events.LostNamespaceGone, 1},
+		"NeitherGranted": {"There is nothing to fall back to.", func(bool) *http.Response {
+			return status(403, "Forbidden", `"kind":"events"`, nil)
+		}, false, events.LostForbidden, 2},
+		"Rejected": {"422 is never worth another attempt, by either group.", func(bool) *http.Response {
+			return status(422, "Invalid", `"name":"a.1","kind":"Event","causes":[{"reason":"FieldValueTooLong","field":"note"}]`, nil)
+		}, false, events.LostRejected, 1},
+		"CoreOnlyFails": {"A fault of the fallback is retried there.", func() func(bool) *http.Response {
+			faults := 1
+			return func(newGroup bool) *http.Response {
+				if newGroup {
+					return notFound()
+				}
+				if faults--; faults == 0 {
+					return status(503, "ServiceUnavailable", "", nil)
+				}
+				return nil
+			}
+		}(), true, "", 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &wire{answer: func(req *http.Request) (*http.Response, error) {
+					return tc.answer(strings.HasPrefix(req.URL.Path, "/apis/")), nil
+				}}
+				rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
+				require.NoError(t, err)
+				stop := run(t, rec)
+				rec.Failure(object("a"), errAway)
+				require.NoError(t, rec.Flush(t.Context()))
+				_ = stop()
+				assert.Equal(t, tc.stored, len(w.stored) == 1, tc.reason)
+				assert.Equal(t, tc.requests, w.requests, tc.reason)
+				if tc.lost != "" {
+					assert.Equal(t, map[string]int64{tc.lost: 1}, rec.Stats().Lost, tc.reason)
+				}
+			})
+		})
+	}
+}
+
+func groups(requests []request) (out []string) {
+	for _, w := range requests {
+		out = append(out, w.group+" "+w.verb)
+	}
+	return out
+}
+
+func TestTheNewGroupIsTriedAgainEveryTenMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		absent := true
+		s := &server{}
+		s.refuse = func(_ context.Context, w request) error {
+			if absent && w.group != "" {
+				return groupAbsent()
+			}
+			return nil
+		}
+		rec, _ := start(t, s, events.Options{})
+		record := func(name string) {
+			rec.Failure(object(name), errAway)
+			synctest.Wait()
+		}
+		record("a")
+		time.Sleep(9 * time.Minute)
+		record("b") // at once through core
+		absent = false
+		time.Sleep(time.Minute)
+		record("c")
+		assert.Equal(t, []string{"events.k8s.io create", " create", " create", "events.k8s.io create"}, groups(s.asked()))
+		assert.Len(t, s.all(), 3)
+	})
+}
+
+// A namespaced Role grants in one namespace what is forbidden in another.
+func TestARefusalIsRememberedForItsNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.refuse = func(_ context.Context, w request) error {
+			if (w.namespace == "old") == (w.group != "") {
+				return notGranted()
+			}
+			return nil
+		}
+		rec, _ := start(t, s, events.Options{})
+		for i, ns := range []string{"old", "new", "old", "new"} {
+			o := object(string(rune('a' + i)))
+			o.Namespace = ns
+			rec.Failure(o, errAway)
+			synctest.Wait()
+		}
+		assert.Equal(t, []string{"events.k8s.io create", " create", "events.k8s.io create", " create", "events.k8s.io create"}, groups(s.asked()))
+	})
+}
+
+// A grant may move from one group to the other: the way that was remembered is no longer open.
+func TestAForbiddenFallbackGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		forbidden := "events.k8s.io"
+		s := &server{}
+		s.refuse = func(_ context.Context, w request) error {
+			if w.group == forbidden {
+				return notGranted()
+			}
+			return nil
+		}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		forbidden = ""
+		rec.Failure(object("b"), errAway)
+		synctest.Wait()
+		assert.Len(t, s.all(), 2)
+	})
+}
+
+func TestCoreEventsCarryBothGenerationsOfFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, err := events.New(events.NewCoreSink(s.core), controller, events.Options{Instance: "pod-0"})
+		require.NoError(t, err)
+		stop := run(t, rec)
+		began := time.Now()
+		rec.Eventf(object("a"), object("b"), "Warning", "StepFailed", "Run", "step failed")
+		synctest.Wait()
+		require.Len(t, s.all(), 1)
+		ev := s.all()[0]
+		assert.Equal(t, int32(1), ev.DeprecatedCount)
+		assert.Equal(t, controller, ev.DeprecatedSource.Component)
+		assert.True(t, ev.DeprecatedFirstTimestamp.Time.Equal(began))
+		assert.True(t, ev.DeprecatedLastTimestamp.Time.Equal(began))
+		assert.True(t, ev.EventTime.Time.Equal(began))
+		assert.Equal(t, [...]string{controller, "pod-0", "Run", "StepFailed", "step failed", "Warning"},
+			[...]string{ev.ReportingController, ev.ReportingInstance, ev.Action, ev.Reason, ev.Note, ev.Type})
+		assert.Equal(t, "a", ev.Regarding.Name)
+		assert.Equal(t, "b", ev.Related.Name)
+		for range 4 {
+			time.Sleep(time.Second)
+			rec.Eventf(object("a"), object("b"), "Warning", "StepFailed", "Run", "step failed")
+		}
+		last := time.Now()
+		require.NoError(t, stop())
+		ev = s.all()[0]
+		assert.Equal(t, int32(5), ev.DeprecatedCount)
+		assert.Equal(t, int32(5), ev.Series.Count)
+		assert.True(t, ev.DeprecatedLastTimestamp.Time.Equal(last))
+		assert.True(t, ev.Series.LastObservedTime.Time.Equal(last))
+	})
+}
+
+func TestASeriesGoesOnInTheOtherGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		absent := false
+		s.refuse = func(_ context.Context, w request) error {
+			if absent && w.group != "" {
+				return groupAbsent()
+			}
+			return nil
+		}
+		rec, stop := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		absent = true
+		rec.Failure(object("a"), errAway)
+		require.NoError(t, stop())
+		require.Len(t, s.all(), 1)
+		assert.Equal(t, int32(2), s.all()[0].Series.Count)
+	})
+}
+
+func TestASinkMayHaveOneGroupOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.refuse = func(_ context.Context, w request) error {
+			if w.object == "a" {
+				return notGranted()
+			}
+			return nil
+		}
+		rec, err := events.New(events.NewSink[eventsFake, coreFake](s.events, nil), controller, events.Options{})
+		require.NoError(t, err)
+		stop := run(t, rec)
+		rec.Failure(object("a"), errAway)
+		rec.Failure(object("b"), errAway)
+		synctest.Wait()
+		assert.Len(t, s.all(), 1)
+		var lost *events.LostError
+		require.ErrorAs(t, stop(), &lost)
+		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, lost.Lost)
+	})
+}
+
+// Namespaces come and go: what is remembered of them is bounded.
+func TestRememberedRefusalsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.refuse = func(_ context.Context, w request) error {
+			if w.group != "" {
+				return notGranted()
+			}
+			return nil
+		}
+		rec, _ := start(t, s, events.Options{TotalPerSecond: 1e6})
+		for i := range 5000 {
+			o := object("a")
+			o.Namespace = "ns-" + string(rune('a'+i%26)) + time.Duration(i).String()
+			o.UID = ""
+			rec.Failure(o, errAway)
+		}
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Len(t, s.all(), 5000)
+		assert.LessOrEqual(t, events.RoutesOf(rec), 1024)
+	})
+}

@@ -1,0 +1,358 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+func TestAnEventThatExpiredMidSeriesIsMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.refuse = func(_ context.Context, w request) error {
+			if w.verb == "patch" {
+				return expired(w.name)
+			}
+			return nil
+		}
+		rec, stop := start(t, s, events.Options{})
+		for range 3 {
+			rec.Failure(object("a"), errAway)
+			time.Sleep(30 * time.Second)
+		}
+		synctest.Wait()
+		assert.Len(t, s.all(), 2, "created, expired, created")
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+func TestANameThatIsTakenIsChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusals := 0
+		s := &server{}
+		s.refuse = func(_ context.Context, w request) error {
+			if refusals < 1 {
+				refusals++
+				return taken(w.name)
+			}
+			return nil
+		}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		require.Len(t, s.asked(), 2)
+		assert.NotEqual(t, s.asked()[0].name, s.asked()[1].name)
+		assert.Len(t, s.all(), 1)
+		assert.Equal(t, s.asked()[0].at, s.asked()[1].at, "at once")
+	})
+}
+
+func TestAServerThatTakesNoNameIsNotHammered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error { return taken(w.name) }}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Hour)
+		assert.LessOrEqual(t, len(s.asked()), 30)
+		assert.Equal(t, map[string]int64{events.LostExpired: 1}, rec.Stats().Lost)
+	})
+}
+
+func TestAWriteIsGivenUpAfterMaxAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		s := &server{refuse: func(context.Context, request) error {
+			if down {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{MaxAge: 5 * time.Minute})
+		for _, o := range objects(10) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(5*time.Minute - time.Second)
+		assert.Empty(t, rec.Stats().Lost)
+		time.Sleep(90 * time.Second)
+		assert.Equal(t, map[string]int64{events.LostExpired: 2}, rec.Stats().Lost,
+			"those that were tried; the age of the others begins with their first attempt")
+		down = false
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 8)
+		rec.Failure(object("run-0"), errAway)
+		synctest.Wait()
+		assert.Len(t, s.all(), 9, "the next occurrence tries again")
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+func TestACountIsNeverGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := false
+		s := &server{refuse: func(context.Context, request) error {
+			if down {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		down = true
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Hour)
+		down = false
+		time.Sleep(time.Minute)
+		assert.Equal(t, int32(2), s.all()[0].Series.Count)
+		assert.Empty(t, rec.Stats().Lost)
+	})
+}
+
+func TestAFaultPausesAllWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &server{refuse: func(context.Context, request) error {
+			if time.Since(began) < 10*time.Minute {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{MaxAge: time.Hour, TotalPerSecond: 1000})
+		for _, o := range objects(1000) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(10 * time.Minute)
+		// 250 ms doubling to 30 s, by both workers at once.
+		assert.LessOrEqual(t, len(s.asked()), 2*(8+20+1))
+		times := map[time.Duration]bool{}
+		for _, w := range s.asked() {
+			times[w.at.Sub(began)] = true
+		}
+		for _, at := range []time.Duration{0, 250, 750, 1750, 3750, 7750, 15750, 31750, 61750} {
+			assert.True(t, times[at*time.Millisecond], "an attempt after %v ms", at)
+		}
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 1000)
+	})
+}
+
+func TestRetryAfterIsHonouredByAllWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		first := true
+		s.refuse = func(context.Context, request) error {
+			if first {
+				first = false
+				return tooManyRequests(7)
+			}
+			return nil
+		}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		began := time.Now()
+		rec.Failure(object("b"), errAway)
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Equal(t, 7*time.Second, time.Since(began))
+		assert.Equal(t, int64(1), rec.Stats().Retried)
+	})
+}
+
+func TestAnAbsurdRetryAfterIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		first := true
+		s.refuse = func(context.Context, request) error {
+			if first {
+				first = false
+				return tooManyRequests(1 << 30)
+			}
+			return nil
+		}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		rec.Failure(object("b"), errAway)
+		began := time.Now()
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Equal(t, 5*time.Minute, time.Since(began))
+		assert.Len(t, s.all(), 2)
+	})
+}
+
+func TestANamespaceThatIsGoneIsNotAskedAtEachOccurrence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, answer := range []error{namespaceAbsent(), namespaceTerminating()} {
+			s := &server{refuse: func(context.Context, request) error { return answer }}
+			rec, stop := start(t, s, events.Options{})
+			for range 600 {
+				rec.Failure(object("a"), errAway)
+				time.Sleep(time.Second)
+			}
+			_ = stop()
+			assert.Equal(t, map[string]int64{events.LostNamespaceGone: 600}, rec.Stats().Lost)
+			assert.LessOrEqual(t, len(s.asked()), 12)
+		}
+	})
+}
+
+func TestTwoReasonsOfOneObjectKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: slowly(time.Second)}
+		rec, _ := start(t, s, events.Options{PerMinute: 20})
+		for i := range 8 {
+			rec.Eventf(object("a"), nil, "Normal", fmt.Sprint("Step", i), "", "")
+		}
+		require.NoError(t, rec.Flush(t.Context()))
+		for i, ev := range s.all() {
+			assert.Equal(t, fmt.Sprint("Step", i), ev.Reason)
+		}
+		assert.Equal(t, 1, s.concurrent(), "one write about an object at a time")
+	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{MaxObjects: 10, MaxReasons: 3, PerMinute: 1000, TotalPerSecond: 1e6})
+		for i, o := range objects(1000) {
+			for reason := range 5 {
+				rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", (i+reason)%7), "", "")
+				synctest.Wait()
+			}
+			kept, series, pending := events.Kept(rec)
+			require.LessOrEqual(t, kept, 10)
+			require.LessOrEqual(t, series, 30)
+			require.Equal(t, pending, rec.Stats().Pending)
+		}
+		assert.Len(t, s.all(), 5000)
+		assert.Equal(t, int64(990), rec.Stats().Evicted)
+		require.NoError(t, stop())
+	})
+}
+
+func TestWhatWaitsIsNotEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, err := events.New(s.sink(), controller, events.Options{MaxObjects: 10, MaxReasons: 2})
+		require.NoError(t, err)
+		for _, o := range objects(12) {
+			for reason := range 3 {
+				rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", reason), "", "")
+			}
+		}
+		assert.Equal(t, map[string]int64{events.LostQueueFull: 10 + 2*3}, rec.Stats().Lost, "the newest find no room, and are counted")
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Len(t, s.all(), 20)
+	})
+}
+
+// An object that only has a count to write makes room for one that has something to say.
+func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{MaxObjects: 2, TotalPerSecond: 0.01})
+		for _, name := range []string{"a", "b"} { // "a" is written; the limiter holds "b" for 100 s
+			rec.Failure(object(name), errAway)
+			synctest.Wait()
+		}
+		time.Sleep(200 * time.Second)
+		rec.Failure(object("a"), errAway)
+		rec.Failure(object("b"), errAway)
+		rec.Failure(object("c"), errAway)
+		time.Sleep(300 * time.Second)
+		assert.Len(t, s.writes("create"), 3)
+		st := rec.Stats()
+		assert.Empty(t, st.Lost)
+		assert.Equal(t, int64(1), st.Suppressed)
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{PerMinute: 1})
+		rec.Forget(object("a"))
+		rec.Forget(nil)
+		rec.Failure(object("a"), errAway)
+		rec.Forget(object("a"))
+		synctest.Wait()
+		assert.Len(t, s.all(), 1, "what waits is written")
+		rec.Failure(object("a"), nil)
+		assert.Equal(t, int64(1), rec.Stats().Recorded, "there is no failure any more that could end")
+		rec.Eventf(object("a"), nil, "Normal", "Recreated", "", "")
+		rec.Forget(object("a"))
+		synctest.Wait()
+		assert.Len(t, s.all(), 1, "forgetting does not lift the cap")
+		time.Sleep(2 * time.Minute)
+		assert.Len(t, s.all(), 2)
+		rec.Forget(object("a"))
+		kept, series, _ := events.Kept(rec)
+		assert.Equal(t, [...]int{0, 0}, [...]int{kept, series})
+	})
+}
+
+func TestManyGoroutinesOnOneObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		var heard struct {
+			sync.Mutex
+			fates map[string]int64
+		}
+		heard.fates = map[string]int64{}
+		var rec *events.Recorder
+		rec, stop := start(t, s, events.Options{PerMinute: 2, Observe: func(fate string, n int64) {
+			heard.Lock()
+			defer heard.Unlock()
+			heard.fates[fate] += n
+			_ = rec.Stats() // a hook may call back
+		}})
+		var all sync.WaitGroup
+		for g := range 64 {
+			all.Go(func() {
+				for i := range 200 {
+					switch {
+					case g%16 == 0 && i%10 == 0:
+						rec.Failure(object("a"), nil)
+					case g%16 == 1 && i%50 == 0:
+						rec.Forget(object("a"))
+					case g%16 == 2:
+						rec.Eventf(object(fmt.Sprint("o", i)), nil, "Normal", "Other", "", "%d", i)
+					case g%16 == 3:
+						rec.Eventf(nil, nil, "Normal", "Other", "", "")
+					default:
+						rec.Failure(object("a"), errors.New("x"))
+					}
+					time.Sleep(time.Duration(g*i) * time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		_ = stop()
+		assertCap(t, s, 2)
+		assertAccounts(t, rec)
+		st := rec.Stats()
+		dropped := int64(0)
+		for _, n := range st.Lost {
+			dropped += n
+		}
+		assert.Equal(t, map[string]int64{
+			events.FateEmitted: st.Written, events.FateAggregated: st.Coalesced + st.Suppressed, events.FateDropped: dropped,
+		}, heard.fates, "the hook hears of every occurrence")
+	})
+}

@@ -1,0 +1,284 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// wire is an API server for Events behind client-go's typed clients: a transport in memory, since a socket would hang in a
+// bubble of synctest. answer may refuse a request; nil lets it through.
+type wire struct {
+	answer func(*http.Request) (*http.Response, error)
+
+	mu       sync.Mutex
+	stored   map[string]map[string]any // by path
+	requests int
+	inFlight int
+	most     int
+}
+
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	w.requests++
+	w.inFlight++
+	w.most = max(w.most, w.inFlight)
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.inFlight--
+		w.mu.Unlock()
+	}()
+	if w.answer != nil {
+		if resp, err := w.answer(req); resp != nil || err != nil {
+			return resp, err
+		}
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	var object map[string]any
+	if err := json.Unmarshal(body, &object); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stored == nil {
+		w.stored = map[string]map[string]any{}
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(req.URL.Path, "/apis/events.k8s.io/v1"), "/api/v1")
+	switch req.Method {
+	case http.MethodPost:
+		meta, _ := object["metadata"].(map[string]any)
+		name, _ := meta["name"].(string)
+		path += "/" + name
+		if w.stored[path] != nil {
+			return status(http.StatusConflict, "AlreadyExists", `"name":"`+name+`","kind":"events"`, nil), nil
+		}
+		w.stored[path] = object
+		return respond(http.StatusCreated, body, nil), nil
+	case http.MethodPatch:
+		if w.stored[path] == nil {
+			return status(http.StatusNotFound, "NotFound", `"name":"x","kind":"events"`, nil), nil
+		}
+		for k, v := range object {
+			w.stored[path][k] = v
+		}
+		merged, err := json.Marshal(w.stored[path])
+		return respond(http.StatusOK, merged, nil), err
+	}
+	return status(http.StatusMethodNotAllowed, "MethodNotAllowed", "", nil), nil
+}
+
+func respond(code int, body []byte, header http.Header) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for k, v := range header {
+		h[k] = v
+	}
+	return &http.Response{StatusCode: code, Header: h, Body: io.NopCloser(bytes.NewReader(body))}
+}
+
+// status is an error as the API server answers it.
+func status(code int, reason, details string, header http.Header) *http.Response {
+	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + reason + `","code":` + strconv.Itoa(code) + `,"details":{` + details + `}}`
+	return respond(code, []byte(body), header)
+}
+
+func sinkOf(t testing.TB, host string, client *http.Client) *events.Sink {
+	t.Helper()
+	cfg := &rest.Config{Host: host, ContentConfig: rest.ContentConfig{ContentType: "application/json"}, RateLimiter: flowcontrol.NewFakeAlwaysRateLimiter()}
+	newGroup, err := eventsv1client.NewForConfigAndClient(cfg, client)
+	require.NoError(t, err)
+	core, err := corev1client.NewForConfigAndClient(cfg, client)
+	require.NoError(t, err)
+	return events.NewSink(newGroup.Events, core.Events)
+}
+
+// Fifty distinct events while the server fails: none is lost, each is stored once, and no more requests are under way than
+// there are workers.
+func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
+	text := func(code int, header http.Header) *http.Response {
+		header.Set("Content-Type", "text/html")
+		return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader("<html>no</html>"))}
+	}
+	cases := map[string]struct {
+		reason string
+		length time.Duration
+		answer func(*http.Request) (*http.Response, error)
+	}{
+		"429": {"Priority and fairness refuses without Retry-After as well.", 2 * time.Second, func(*http.Request) (*http.Response, error) {
+			return status(429, "TooManyRequests", "", nil), nil
+		}},
+		"429RetryAfter": {"The server says when.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+			return status(429, "TooManyRequests", `"retryAfterSeconds":1`, http.Header{"Retry-After": {"1"}}), nil
+		}},
+		"500": {"An aggregated or webhook failure.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+			return status(500, "InternalError", "", nil), nil
+		}},
+		"503": {"A rolling restart of the API server.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+			return status(503, "ServiceUnavailable", "", nil), nil
+		}},
+		"502FromAProxy": {"A load balancer answers no Status.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+			return text(502, http.Header{}), nil
+		}},
+		"504": {"The write may have been stored.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+			return status(504, "Timeout", "", nil), nil
+		}},
+		"401": {"A token that has expired is rotated soon.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+			return status(401, "Unauthorized", "", nil), nil
+		}},
+		"Refused": {"Nobody listens.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("dial tcp 10.96.0.1:443: connect: connection refused")
+		}},
+		"Reset": {"The connection breaks after the request.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+			return nil, io.ErrUnexpectedEOF
+		}},
+		"Hangs": {"No answer at all.", 30 * time.Second, func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		}},
+		"Slow": {"Each answer takes its time.", time.Hour, func(*http.Request) (*http.Response, error) {
+			time.Sleep(50 * time.Millisecond)
+			return nil, nil
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				w := &wire{answer: func(req *http.Request) (*http.Response, error) {
+					if time.Since(began) < tc.length {
+						return tc.answer(req)
+					}
+					return nil, nil
+				}}
+				rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
+				require.NoError(t, err)
+				stop := run(t, rec)
+				for _, o := range objects(50) {
+					rec.Failure(o, errAway)
+				}
+				require.NoError(t, rec.Flush(t.Context()))
+				require.NoError(t, stop(), tc.reason)
+				assert.Len(t, w.stored, 50, tc.reason)
+				assert.Equal(t, int64(50), rec.Stats().Written)
+				assert.LessOrEqual(t, w.most, 2)
+				assert.Less(t, w.requests, 50+150, "the workers pause")
+			})
+		})
+	}
+}
+
+// 30 s of 503 within 60 s at 10 a second.
+func TestAnOutageInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		w := &wire{answer: func(*http.Request) (*http.Response, error) {
+			if d := time.Since(began); d > 15*time.Second && d < 45*time.Second {
+				return status(503, "ServiceUnavailable", "", nil), nil
+			}
+			return nil, nil
+		}}
+		rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
+		require.NoError(t, err)
+		stop := run(t, rec)
+		for _, o := range objects(600) {
+			rec.Failure(o, errAway)
+			time.Sleep(100 * time.Millisecond)
+		}
+		require.NoError(t, rec.Flush(t.Context()))
+		require.NoError(t, stop())
+		assert.Len(t, w.stored, 600)
+	})
+}
+
+// What was stored by an attempt whose answer was lost is not stored again under another name.
+func TestALostAnswerMakesNoSecondEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{}
+		lose := true
+		w.answer = func(req *http.Request) (*http.Response, error) {
+			if !lose {
+				return nil, nil
+			}
+			lose = false
+			w.mu.Lock()
+			w.inFlight-- // of the inner call
+			w.mu.Unlock()
+			if _, err := w.RoundTrip(req.Clone(req.Context())); err != nil {
+				return nil, err
+			}
+			return nil, io.ErrUnexpectedEOF
+		}
+		rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
+		require.NoError(t, err)
+		stop := run(t, rec)
+		rec.Failure(object("a"), errAway)
+		require.NoError(t, rec.Flush(t.Context()))
+		require.NoError(t, stop())
+		assert.Len(t, w.stored, 1)
+		st := rec.Stats()
+		assert.Equal(t, [...]int64{1, 1}, [...]int64{st.Written, st.Retried})
+	})
+}
+
+// Once over a real socket.
+func TestOverHTTP(t *testing.T) {
+	w := &wire{}
+	var once sync.Once
+	w.answer = func(*http.Request) (resp *http.Response, _ error) {
+		once.Do(func() { resp = status(503, "ServiceUnavailable", "", nil) })
+		return resp, nil
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
+		resp, err := w.RoundTrip(req)
+		if !assert.NoError(t, err) {
+			return
+		}
+		defer resp.Body.Close()
+		out.Header().Set("Content-Type", "application/json")
+		out.WriteHeader(resp.StatusCode)
+		_, err = io.Copy(out, resp.Body)
+		assert.NoError(t, err)
+	}))
+	defer server.Close()
+	rec, err := events.New(sinkOf(t, server.URL, server.Client()), controller, events.Options{PerMinute: 10})
+	require.NoError(t, err)
+	stop := run(t, rec)
+	for range 3 {
+		for _, o := range objects(20) {
+			rec.Failure(o, errAway)
+		}
+		require.NoError(t, rec.Flush(t.Context()))
+	}
+	require.NoError(t, stop())
+	require.Len(t, w.stored, 20)
+	for path, ev := range w.stored {
+		assert.Regexp(t, `^/namespaces/runs/events/run-\d+\.[0-9a-f]{16}$`, path)
+		assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`, ev["eventTime"], "six digits of a second, as the API server demands")
+		series, _ := ev["series"].(map[string]any)
+		assert.InDelta(t, 3, series["count"], 0)
+	}
+}

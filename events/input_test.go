@@ -1,0 +1,295 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// bare is a typed object as typed clients return them: without TypeMeta.
+func bare(name string) *corev1.ConfigMap {
+	o := object(name)
+	o.TypeMeta = metav1.TypeMeta{}
+	return o
+}
+
+// odd is a runtime.Object without metadata.
+type odd struct{}
+
+func (odd) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+func (odd) DeepCopyObject() runtime.Object   { return odd{} }
+
+func TestEveryKindOfObjectIsReferredTo(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, corev1.AddToScheme(scheme))
+	noUID := bare("a")
+	noUID.UID = ""
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}}
+	thing := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "agents.example.com/v1", "kind": "AgentRun", "metadata": map[string]any{"name": "u", "namespace": "runs", "uid": "7"},
+	}}
+	cases := map[string]struct {
+		reason    string
+		object    runtime.Object
+		namespace string
+		want      corev1.ObjectReference
+	}{
+		"TypeMeta":     {"What the object says of itself comes first.", object("a"), "runs", corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "runs", Name: "a", UID: "uid-a"}},
+		"Scheme":       {"Typed clients leave TypeMeta empty.", bare("a"), "runs", corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "runs", Name: "a", UID: "uid-a"}},
+		"NoUID":        {"An object may not have been created yet.", noUID, "runs", corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "runs", Name: "a"}},
+		"Cluster":      {"Events of cluster-scoped objects live in one namespace.", node, "default", corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: "n", UID: "u"}},
+		"Unstructured": {"Dynamic clients and generic controllers.", thing, "runs", corev1.ObjectReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Namespace: "runs", Name: "u", UID: "7"}},
+		"Metadata": {"Metadata clients.", &metav1.PartialObjectMetadata{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "runs"},
+		}, "runs", corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "runs", Name: "p"}},
+		"Reference": {"Of what was never read, or a part of it.", &corev1.ObjectReference{
+			APIVersion: "v1", Kind: "Pod", Namespace: "runs", Name: "p", UID: "9", FieldPath: "spec.containers{main}", ResourceVersion: "4",
+		}, "runs", corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "runs", Name: "p", UID: "9", FieldPath: "spec.containers{main}"}},
+		"ReferenceNoUID": {"Kind and name suffice.", &corev1.ObjectReference{Kind: "Pod", Name: "p"}, "default", corev1.ObjectReference{Kind: "Pod", Name: "p"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, _ := start(t, s, events.Options{Scheme: scheme})
+				rec.Failure(tc.object, errAway)
+				rec.Failure(tc.object, errAway)
+				synctest.Wait()
+				require.Len(t, s.all(), 1, tc.reason)
+				assert.Equal(t, tc.want, s.all()[0].Regarding, tc.reason)
+				assert.Equal(t, tc.namespace, s.all()[0].Namespace, tc.reason)
+			})
+		})
+	}
+}
+
+// No bad input panics or disappears: each is counted by its cause, and the log says what to mend.
+func TestBadInputIsCountedAndNamed(t *testing.T) {
+	long := strings.Repeat("x", 129)
+	cases := map[string]struct {
+		reason string
+		do     func(*events.Recorder)
+		cause  string
+		log    string
+	}{
+		"NilObject":      {"A lookup may have failed.", func(r *events.Recorder) { r.Failure(nil, errAway) }, events.LostNoReference, "the object is nil"},
+		"NilPointer":     {"An interface may hold a nil pointer.", func(r *events.Recorder) { r.Failure((*corev1.Pod)(nil), errAway) }, events.LostNoReference, "the object is nil"},
+		"NoKind":         {"No scheme was given.", func(r *events.Recorder) { r.Failure(bare("a"), errAway) }, events.LostNoReference, "set Options.Scheme"},
+		"NoMetadata":     {"Not every runtime.Object is one.", func(r *events.Recorder) { r.Failure(odd{}, errAway) }, events.LostNoReference, "odd has no object metadata"},
+		"EmptyReference": {"A reference to nothing.", func(r *events.Recorder) { r.Failure(&corev1.ObjectReference{}, errAway) }, events.LostNoReference, "names no kind"},
+		"UnknownType":    {"The API server takes two.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Error", "A", "", "") }, events.LostRejected, "neither Normal nor Warning"},
+		"NoType":         {"Nor does it guess one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "", "A", "", "") }, events.LostRejected, "neither Normal nor Warning"},
+		"NoReason":       {"events.k8s.io requires one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "", "B", "") }, events.LostRejected, "the reason is empty"},
+		"LongReason":     {"And takes 128 bytes.", func(r *events.Recorder) { r.FailureReason(object("a"), long, errAway) }, events.LostRejected, "longer than 128 bytes"},
+		"LongAction":     {"Of the action as well.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", long, "") }, events.LostRejected, "the action"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, err := events.New(s.sink(), controller, events.Options{})
+				require.NoError(t, err)
+				var log lines
+				stop := runLogged(t, rec, &log)
+				for range 3 {
+					tc.do(rec)
+				}
+				synctest.Wait()
+				assert.Equal(t, map[string]int64{tc.cause: 3}, rec.Stats().Lost, tc.reason)
+				var lost *events.LostError
+				require.ErrorAs(t, stop(), &lost)
+				assert.Contains(t, log.String(), tc.cause)
+				assert.Contains(t, log.String(), tc.log, tc.reason)
+				assert.Empty(t, s.asked())
+			})
+		})
+	}
+}
+
+type lines []string
+
+func (l *lines) String() string { return strings.Join(*l, "\n") }
+
+func runLogged(t *testing.T, rec *events.Recorder, to *lines) (stop func() error) {
+	t.Helper()
+	// funcr serialises nothing, and both workers log.
+	mu := make(chan struct{}, 1)
+	log := funcr.New(func(prefix, args string) {
+		mu <- struct{}{}
+		*to = append(*to, prefix+args)
+		<-mu
+	}, funcr.Options{})
+	ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), log))
+	ended := make(chan error, 1)
+	go func() { ended <- rec.Start(ctx) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func TestOneLineAMinuteForEachCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		for range 600 {
+			rec.Eventf(object("a"), nil, "Error", "A", "", "secret note")
+			rec.Failure(nil, errAway)
+			time.Sleep(time.Second)
+		}
+		_ = stop()
+		assert.LessOrEqual(t, len(log), 2*11)
+		assert.GreaterOrEqual(t, len(log), 2*2)
+		assert.NotContains(t, log.String(), "secret note")
+	})
+}
+
+func TestTheLogNamesTheMissingPermission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.group != "" {
+				return notGranted()
+			}
+			return nil
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		for _, o := range objects(10) {
+			rec.Failure(o, errAway)
+		}
+		synctest.Wait()
+		require.NoError(t, stop())
+		assert.Len(t, log, 1, "once, not for each event")
+		assert.Contains(t, log.String(), "events.events.k8s.io")
+	})
+}
+
+func TestAnEventThatTheServerRejects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error { return rejected() }}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		for range 60 {
+			rec.Failure(object("a"), errAway)
+			time.Sleep(time.Second)
+		}
+		_ = stop()
+		assert.LessOrEqual(t, len(s.asked()), 5, "it is not tried at each occurrence")
+		assert.Equal(t, map[string]int64{events.LostRejected: 60}, rec.Stats().Lost)
+		assert.Contains(t, log.String(), "note: FieldValueTooLong", "which field to mend")
+		assertAccounts(t, rec)
+	})
+}
+
+func TestNotesAreFormattedAsCallersExpect(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		do     func(*events.Recorder)
+		want   string
+	}{
+		"Args":    {"As fmt does.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "%d of %s", 3, "x") }, "3 of x"},
+		"NoArgs":  {"Verbs of a message are not ours.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "50%d off, %s") }, "50%d off, %s"},
+		"Percent": {"But for the escape.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "100%% full") }, "100% full"},
+		"Legacy":  {"tools/record Event takes no format.", func(r *events.Recorder) { r.Legacy().Event(object("a"), "Normal", "A", "100%% %s") }, "100%% %s"},
+		"Legacyf": {"Eventf does.", func(r *events.Recorder) { r.Legacy().Eventf(object("a"), "Normal", "A", "%v", true) }, "true"},
+		"Error":   {"An error's text is no format.", func(r *events.Recorder) { r.Failure(object("a"), errors.New("%s 100%%")) }, "%s 100%%"},
+		"Secret":  {"Redacted.", func(r *events.Recorder) { r.Failure(object("a"), errors.New("dial redis://:"+"s3cr3t"+"@h")) }, "dial redis://:[redacted]@h"},
+		"SecretArg": {"After formatting.", func(r *events.Recorder) {
+			r.Eventf(object("a"), nil, "Normal", "A", "", "pass%s=%s", "word", "hunter2")
+		}, "password=[redacted]"},
+		"Huge":         {"Cut to 1024 bytes.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", strings.Repeat("ab ", 4<<20)) }, strings.Repeat("ab ", 342)[:1024]},
+		"Lines":        {"One line.", func(r *events.Recorder) { r.Failure(object("a"), errors.New("a\nb")) }, "a b"},
+		"NilPointer":   {"An error may be a nil pointer.", func(r *events.Recorder) { r.Failure(object("a"), (*nilError)(nil)) }, "<nil>"},
+		"PanickingArg": {"fmt survives it.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", "", "%v", panicking{}) }, "%!v(PANIC=String method: oops)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, _ := start(t, s, events.Options{})
+				tc.do(rec)
+				synctest.Wait()
+				require.Len(t, s.all(), 1)
+				assert.Equal(t, tc.want, s.all()[0].Note, tc.reason)
+			})
+		})
+	}
+}
+
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+type panicking struct{}
+
+func (panicking) String() string { panic("oops") }
+
+func TestAnnotationsAndRelatedAreRedactedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{Redact: func(s string) string { return strings.ReplaceAll(s, "hush", "-") }})
+		in := map[string]string{"k": "hush, now"}
+		rec.AnnotatedEventf(object("a"), object("hush"), in, "Normal", "A", "B", "hush")
+		rec.Eventf(object("b"), odd{}, "Normal", "A", "B", "without")
+		rec.Eventf(object("c"), (*corev1.Pod)(nil), "Normal", "A", "B", "without")
+		synctest.Wait()
+		byName := map[string]string{}
+		for _, ev := range s.all() {
+			related := "none"
+			if ev.Related != nil {
+				related = ev.Related.Name
+			}
+			byName[ev.Regarding.Name] = fmt.Sprint(ev.Note, ev.Annotations, related)
+		}
+		assert.Equal(t, map[string]string{"a": "-map[k:-, now]-", "b": "withoutmap[]none", "c": "withoutmap[]none"}, byName)
+		assert.Equal(t, map[string]string{"k": "hush, now"}, in, "the caller's map is left alone")
+	})
+}
+
+// A redactor is the user's code. Its panic is the caller's, and the Recorder goes on.
+func TestAPanicOfTheRedactorLeavesTheRecorderWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		bad := true
+		rec, stop := start(t, s, events.Options{Redact: func(s string) string {
+			if bad {
+				panic("oops")
+			}
+			return s
+		}})
+		assert.Panics(t, func() { rec.Failure(object("a"), errAway) })
+		bad = false
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		assert.Len(t, s.all(), 1)
+		assert.Equal(t, map[string]int64{events.LostRejected: 1}, rec.Stats().Lost)
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}

@@ -1,0 +1,201 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+func objects(n int) []*corev1.ConfigMap {
+	out := make([]*corev1.ConfigMap, n)
+	for i := range out {
+		out[i] = object(fmt.Sprint("run-", i))
+	}
+	return out
+}
+
+// failAll reports a failure of each object every period, its resourceVersion moving.
+func failAll(rec *events.Recorder, all []*corev1.ConfigMap, period, length time.Duration) (calls int64) {
+	for round := range int(length / period) {
+		for _, o := range all {
+			o.ResourceVersion = strconv.Itoa(round)
+			rec.Failure(o, errAway)
+			calls++
+		}
+		time.Sleep(period)
+	}
+	return calls
+}
+
+// assertTotal checks that no span of time holds more writes than the limiter of all allows.
+func assertTotal(t *testing.T, s *server, perSecond float64) {
+	t.Helper()
+	burst := 5 * perSecond
+	requests := s.asked()
+	slices.SortFunc(requests, func(a, b request) int { return a.at.Compare(b.at) })
+	for i := 0; i < len(requests); i += max(1, len(requests)/200) {
+		for j := i; j < len(requests); j += max(1, len(requests)/200) {
+			span := requests[j].at.Sub(requests[i].at).Seconds()
+			if !assert.LessOrEqual(t, float64(j-i+1), burst+perSecond*span+1) {
+				return
+			}
+		}
+	}
+}
+
+func TestTwentyThousandObjectsFailing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{PerMinute: 1, TotalPerSecond: 50, MaxObjects: 32_768})
+		calls := failAll(rec, objects(20_000), unhurried*time.Second, 10*time.Minute)
+		assert.LessOrEqual(t, len(s.asked()), 600*50+250)
+		assert.Len(t, s.writes("create"), 20_000, "each object's failure is seen once")
+		assertTotal(t, s, 50)
+		assertCap(t, s, 1)
+		assert.Equal(t, calls, rec.Stats().Recorded)
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+// Beyond what it remembers a Recorder may start over with an object, but it cannot make a storm of it.
+func TestEvictionIsNoCliff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, n := range []int{1024, 1025, 2048, 10_240} {
+			s := &server{}
+			rec, stop := start(t, s, events.Options{MaxObjects: 1024})
+			failAll(rec, objects(n), unhurried*time.Second, 5*time.Minute)
+			assert.LessOrEqual(t, len(s.asked()), 300*20+100, "%d objects", n)
+			assertTotal(t, s, 20)
+			_ = stop()
+			assertAccounts(t, rec)
+		}
+	})
+}
+
+func TestAHundredThousandObjectsWithTheDefaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{})
+		calls := failAll(rec, objects(100_000), 10*unhurried*time.Second, 10*time.Minute)
+		assert.LessOrEqual(t, len(s.asked()), 600*20+100)
+		assertTotal(t, s, 20)
+		st := rec.Stats()
+		assert.Equal(t, calls, st.Recorded)
+		assert.NotZero(t, st.Lost[events.LostQueueFull], "what found no room is counted")
+		var lost *events.LostError
+		require.ErrorAs(t, stop(), &lost)
+		assertAccounts(t, rec)
+	})
+}
+
+// A burst of 5,000 distinct events with an API that takes 50 ms: none is lost, and no more are under way than there are workers.
+func TestABurstIsWrittenInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error {
+			time.Sleep(50 * time.Millisecond)
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for _, o := range objects(5000) {
+			rec.Failure(o, errAway)
+		}
+		require.NoError(t, rec.Flush(t.Context()))
+		require.NoError(t, stop())
+		assert.Len(t, s.all(), 5000)
+		assert.Equal(t, 2, s.concurrent())
+	})
+}
+
+// Whatever is recorded, and whenever: the caps hold, and every occurrence is accounted for.
+func TestTheCapsHoldWhateverHappens(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			random := rand.New(rand.NewPCG(seed, 0))
+			roll := func(n int) int {
+				mu.Lock()
+				defer mu.Unlock()
+				return random.IntN(n)
+			}
+			perMinute := 1 + roll(8)
+			total := float64(1 + roll(20))
+			s := &server{refuse: func(ctx context.Context, _ request) error {
+				time.Sleep(time.Duration(roll(2000)) * time.Millisecond)
+				switch roll(20) {
+				case 0:
+					return tooManyRequests(roll(3))
+				case 1:
+					return unavailable()
+				case 2:
+					return rejected()
+				case 3:
+					return storedAll{unavailable()}
+				case 4:
+					<-ctx.Done()
+					return storedAll{ctx.Err()}
+				}
+				return nil
+			}}
+			rec, stop := start(t, s, events.Options{
+				PerMinute: perMinute, TotalPerSecond: total, MaxReasons: 3, Quiet: time.Duration(1+roll(10)) * time.Minute,
+			})
+			all := objects(5)
+			for range 3000 {
+				o, dice := all[roll(len(all))], roll(100)
+				switch {
+				case dice < 40:
+					rec.Failure(o, errAway)
+				case dice < 60:
+					rec.Failure(o, invalid(fmt.Sprint("text ", dice)))
+				case dice < 75:
+					rec.Failure(o, nil)
+				case dice < 98:
+					rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", dice%6), "", "note %d", dice)
+				case dice < 99:
+					rec.Forget(o)
+				default:
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					_ = rec.Flush(ctx)
+					cancel()
+				}
+				if dice%3 == 0 {
+					time.Sleep(time.Duration(roll(2000)) * time.Millisecond)
+				}
+			}
+			_ = stop()
+			assertCap(t, s, perMinute)
+			assertTotal(t, s, total)
+			assertAccounts(t, rec)
+			assert.LessOrEqual(t, s.most, 2)
+		})
+	}
+}
+
+// assertAccounts checks, after Start has returned, that every occurrence was written, counted, suppressed or lost.
+func assertAccounts(t *testing.T, rec *events.Recorder) {
+	t.Helper()
+	st := rec.Stats()
+	sum := st.Written + st.Coalesced + st.Suppressed
+	for _, n := range st.Lost {
+		assert.Positive(t, n)
+		sum += n
+	}
+	assert.Equal(t, st.Recorded, sum, "%+v", st)
+	assert.Zero(t, st.Pending)
+}
