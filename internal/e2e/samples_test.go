@@ -5,11 +5,13 @@ package e2e_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,7 +24,7 @@ import (
 func TestSamples(t *testing.T) {
 	stage := newStage(t)
 	seen := watchJobs(t, stage)
-	startController(t, stage)
+	p := startController(t, stage)
 	all, err := samples.Load()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(all), 7)
@@ -40,6 +42,11 @@ func TestSamples(t *testing.T) {
 					require.NoError(t, err)
 					holdsTogether(t, run)
 				}
+				described, err := kubectl.Run(ctx, nil, "--namespace="+stage.Namespace, "describe", "aruns", s.Names()[0])
+				require.NoError(t, err)
+				for _, reason := range s.Events {
+					assert.Regexp(t, `(?m)^  (Warning|Normal) +`+reason+` `, described, "kubectl describe shows the event")
+				}
 			})
 		}
 	})
@@ -51,7 +58,7 @@ func TestSamples(t *testing.T) {
 			continue
 		}
 		for _, value := range s.Secret.StringData {
-			assertNowhere(t, stage, value)
+			assertNowhere(t, stage, p, value)
 		}
 	}
 }
@@ -79,8 +86,12 @@ func holdsTogether(t *testing.T, run *v1alpha1.AgentRun) {
 }
 
 // assertNowhere searches everything that people read for a secret's value.
-func assertNowhere(t *testing.T, stage *samples.Stage, secret string) {
+func assertNowhere(t *testing.T, stage *samples.Stage, p *rig.Process, secret string) {
 	t.Helper()
+	log, err := os.ReadFile(p.Log)
+	require.NoError(t, err)
+	require.NotEmpty(t, log)
+	assert.NotContains(t, string(log), secret, "the controller's log")
 	for _, what := range []string{"aruns", "jobs", "events", "pods"} {
 		text, err := kubectl.Run(t.Context(), nil, "--namespace="+stage.Namespace, "get", what, "-o", "yaml")
 		require.NoError(t, err)
