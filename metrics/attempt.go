@@ -38,7 +38,8 @@ func (p *slots) get() *slot {
 //		var result metrics.Result
 //		defer r.metrics.Begin().End(ctx, &result)
 //
-// An attempt that is never ended stays counted as running. On a nil Controller it returns the zero Attempt.
+// Where there is a span, start it first: the ctx that End is given names the trace of the exemplar. An attempt that is
+// never ended stays counted as running. On a nil Controller it returns the zero Attempt.
 func (c *Controller) Begin() Attempt {
 	if c == nil {
 		return Attempt{}

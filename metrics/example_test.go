@@ -45,15 +45,11 @@ func show(h http.Handler, part string) {
 // Two lines in a reconcile, and its count, its duration and what it ended with are known.
 func Example() {
 	m, endpoint := set() // prom.New and metrics.New
-	c := m.Controller("agentrun")
-	reconcile := func(ctx context.Context) (err error) {
+	func(ctx context.Context) {
 		var result metrics.Result // panic, until it is something else
-		defer c.Begin().End(ctx, &result)
-		err = errors.New("the API server is away")
-		result = metrics.Classify(err, 0, nil)
-		return err
-	}
-	_ = reconcile(context.Background())
+		defer m.Controller("agentrun").Begin().End(ctx, &result)
+		result = metrics.Classify(errors.New("the API server is away"), 0, nil)
+	}(context.Background())
 	show(endpoint, "controller_reconciles_total")
 	// Output: controller_reconciles_total{controller="agentrun",result="error"} 1
 }

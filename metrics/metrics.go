@@ -24,7 +24,6 @@ type Metrics struct {
 	slots        slots
 	epoch        time.Time
 	registration metric.Registration
-	closed       atomic.Bool
 
 	limit       int        // of controller names, "other" not counted
 	mu          sync.Mutex // guards named and rest, and the writers of leases and requests
@@ -70,7 +69,7 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 // Close unregisters the callback: counts and states disappear from the next scrape, histograms stay until the provider
 // shuts down, since OpenTelemetry cannot remove them yet. Recorders may still be used. A second Close does nothing.
 func (m *Metrics) Close() error {
-	if m == nil || m.closed.Swap(true) {
+	if m == nil {
 		return nil
 	}
 	if err := m.registration.Unregister(); err != nil {

@@ -57,7 +57,7 @@ func (o Options) table() (catalog.Table, error) {
 		if err := checkBounds(bounds); err != nil {
 			return t, fmt.Errorf("%w: Buckets[%q]: %w", ErrOption, name, err)
 		}
-		*target = slices.Clone(bounds)
+		*target = bounds
 	}
 	return t, nil
 }

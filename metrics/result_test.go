@@ -48,10 +48,20 @@ func (s says) Error() string  { return fmt.Sprint("terminal: ", bool(s)) }
 func (s says) Terminal() bool { return bool(s) }
 
 // hollow has a method that a nil pointer cannot answer.
-type hollow struct{ terminal bool }
+type hollow struct {
+	terminal bool
+	cause    error
+}
 
 func (h *hollow) Error() string  { return "hollow" }
 func (h *hollow) Terminal() bool { return h.terminal }
+func (h *hollow) Unwrap() error  { return h.cause }
+
+// mute is like hollow, but wraps nothing.
+type mute struct{ terminal bool }
+
+func (m *mute) Error() string  { return "mute" }
+func (m *mute) Terminal() bool { return m.terminal }
 
 func TestClassify(t *testing.T) {
 	forbidden := errors.New("forbidden")
@@ -77,7 +87,7 @@ func TestClassify(t *testing.T) {
 		"FunctionSaysNo":  {"And it may say no.", errors.New("x"), 0, isForbidden, metrics.Error},
 		"TerminalTimeout": {"As package events has it: a run whose own deadline passed is not retried.", errors.Join(context.DeadlineExceeded, says(true)), 0, nil, metrics.TerminalError},
 		"NilPointer":      {"A nil pointer in an error must not panic.", nobody, 0, nil, metrics.Error},
-		"WrappedNil":      {"Nor must one that is wrapped.", fmt.Errorf("x: %w", error(nobody)), 0, isForbidden, metrics.Error},
+		"WrappedNil":      {"Nor must one that is wrapped.", fmt.Errorf("x: %w", error((*mute)(nil))), 0, isForbidden, metrics.Error},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

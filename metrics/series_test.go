@@ -62,7 +62,7 @@ func TestSeriesStayWithinMaxSeries(t *testing.T) {
 			names[i] += "\xff"
 		}
 	}
-	for _, o := range []metrics.Options{{}, {MaxControllers: 3}, {Buckets: map[string][]float64{"controller.reconcile.duration": {1}}}} {
+	for _, o := range []metrics.Options{{}, {MaxControllers: 3, Buckets: map[string][]float64{"controller.reconcile.duration": {1}}}} {
 		m, ep := newSet(t, o)
 		saturate(t, m, names)
 		series := scrape(t, ep)

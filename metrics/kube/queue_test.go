@@ -137,9 +137,10 @@ func TestQueueShutDown(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		end    func(*kube.Queue[string])
+		waits  bool
 	}{
-		"ShutDown":          {"What is ready is still handed out.", (*kube.Queue[string]).ShutDown},
-		"ShutDownWithDrain": {"The same, but it waits for the workers.", (*kube.Queue[string]).ShutDownWithDrain},
+		"ShutDown":          {"What is ready is still handed out.", (*kube.Queue[string]).ShutDown, false},
+		"ShutDownWithDrain": {"The same, but it waits for the workers.", (*kube.Queue[string]).ShutDownWithDrain, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -157,6 +158,13 @@ func TestQueueShutDown(t *testing.T) {
 				}()
 				synctest.Wait()
 				assert.True(t, q.ShuttingDown())
+				assert.Zero(t, q.State().Delayed, "what waits is dropped")
+				select {
+				case <-ended:
+					assert.False(t, tc.waits)
+				default:
+					assert.True(t, tc.waits)
+				}
 				q.Add("new")
 				q.AddAfter("new", time.Second)
 				q.AddRateLimited("new")

@@ -10,7 +10,23 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/metrics"
 )
+
+// A timer that was stopped may be about to fire all the same.
+func TestTimerThatComesTooLate(t *testing.T) {
+	q := NewQueue[string](nil, nil)
+	q.AddAfter("a", time.Hour)
+	stale := q.delayed["a"]
+	q.AddAfter("a", time.Minute)
+	q.fire("a", stale)
+	assert.Equal(t, metrics.QueueState{Delayed: 1}, q.State(), "its time was brought forward")
+	stale = q.delayed["a"]
+	q.ShutDown()
+	q.fire("a", stale)
+	assert.Equal(t, metrics.QueueState{}, q.State())
+}
 
 func TestFifoKeepsTheOrderAndLittleMemory(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))

@@ -111,7 +111,7 @@ func (o Options) handler(r *prometheus.Registry) http.Handler {
 	}
 	gatherers := prometheus.Gatherers{r}
 	for _, g := range o.Also {
-		gatherers = append(gatherers, guarded{g})
+		gatherers = append(gatherers, prometheus.GathererFunc(guarded(g.Gather)))
 	}
 	return promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{
 		ErrorLog:            errorLog(o.OnError),

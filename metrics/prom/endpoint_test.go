@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -140,6 +142,21 @@ func TestNativeHistogramsAreServedInProtobuf(t *testing.T) {
 		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
 	assert.Contains(t, w.Header().Get("Content-Type"), "protobuf")
 	assert.Contains(t, w.Body.String(), "a_duration_seconds")
+}
+
+// Exemplars that are not asked for are not kept: they cost the memory of three histograms.
+func TestExemplarsAreKeptOnDemandOnly(t *testing.T) {
+	span := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled,
+	}))
+	for _, wanted := range []bool{false, true} {
+		ep := endpoint(t, prom.Options{Exemplars: wanted}, 1)
+		h, err := ep.Meter("test").Float64Histogram("b.duration")
+		require.NoError(t, err)
+		h.Record(span, 1)
+		got := scrape(t, ep, "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited").Body.String()
+		assert.Equal(t, wanted, strings.Contains(got, "trace_id"))
+	}
 }
 
 func TestNothingGlobalIsTouched(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -43,6 +42,11 @@ var errBroken = errors.New("broken")
 
 // A scrape is never lost to one that fails: what can be served is served.
 func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
+	registry := func(c prometheus.Collector) *prometheus.Registry {
+		r := prometheus.NewRegistry()
+		require.NoError(t, r.Register(c))
+		return r
+	}
 	broken := func(c prometheus.Collector) *prometheus.Registry {
 		r := counter(t, "next_to_it", 1)
 		require.NoError(t, r.Register(c))
@@ -59,10 +63,8 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 		"OtherType":       {"A histogram here and a counter there.", counter(t, "a_duration_seconds", 1), []string{"a_duration_seconds_count 1"}, false},
 		"CollectorFails":  {"An error of one collector.", broken(failing{}), []string{"next_to_it 1"}, false},
 		"CollectorPanics": {"A panic of one collector.", broken(failing{panics: true}), []string{"next_to_it 1"}, false},
-		"GathererFails": {"A gatherer that has nothing.", prometheus.GathererFunc(func() (families, error) {
-			return nil, errBroken
-		}), nil, false},
-		"GathererPanics": {"A gatherer that panics.", prometheus.GathererFunc(func() (families, error) { panic("broken") }), nil, false},
+		"GathererFails":   {"A gatherer that has nothing.", registry(failing{}), nil, false},
+		"GathererPanics":  {"A gatherer that panics.", struct{ prometheus.Gatherer }{}, nil, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,11 +112,11 @@ func TestConflictOfTwoScopes(t *testing.T) {
 func TestScrapesInFlightAreBounded(t *testing.T) {
 	for _, limit := range []int{0, 1} {
 		entered, release := make(chan struct{}), make(chan struct{})
-		slow := prometheus.GathererFunc(func() (families, error) {
+		slow := prometheus.NewRegistry()
+		require.NoError(t, slow.Register(slowly(func() {
 			entered <- struct{}{}
 			<-release
-			return nil, nil
-		})
+		})))
 		ep := endpoint(t, prom.Options{MaxInFlight: limit, Also: []prometheus.Gatherer{slow}}, 1)
 		n := limit
 		if n == 0 {
@@ -133,4 +135,8 @@ func TestScrapesInFlightAreBounded(t *testing.T) {
 	}
 }
 
-type families = []*dto.MetricFamily
+// slowly is a collector without metrics that takes its time.
+type slowly func()
+
+func (s slowly) Describe(chan<- *prometheus.Desc) {}
+func (s slowly) Collect(chan<- prometheus.Metric) { s() }

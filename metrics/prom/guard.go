@@ -3,23 +3,18 @@
 
 package prom
 
-import (
-	"fmt"
-
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
-)
+import "fmt"
 
 // guarded keeps a gatherer that panics from aborting the scrape.
-type guarded struct{ prometheus.Gatherer }
-
-func (g guarded) Gather() (families []*dto.MetricFamily, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("prom: a gatherer of Options.Also panicked with a %T", v)
-		}
-	}()
-	return g.Gatherer.Gather()
+func guarded[F any](gather func() (F, error)) func() (F, error) {
+	return func() (families F, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("prom: a gatherer of Options.Also panicked with a %T", v)
+			}
+		}()
+		return gather()
+	}
 }
 
 // errorLog hands promhttp's errors on. A nil one is silent.

@@ -4,6 +4,7 @@
 package prom_test
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
@@ -72,26 +73,53 @@ func TestServe(t *testing.T) {
 
 // A scrape that runs when ctx ends is answered before Serve returns.
 func TestServeLetsScrapesEnd(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	entered, release := make(chan struct{}), make(chan struct{})
-	slow := prometheus.GathererFunc(func() (families, error) {
-		close(entered)
-		<-release
-		return nil, nil
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		release := make(chan struct{})
+		served, client := hang(ctx, t, release)
+		cancel()
+		synctest.Wait()
+		assert.Empty(t, served, "Serve waits")
+		close(release)
+		resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, http.StatusOK, resp.StatusCode)
+		require.NoError(t, <-served)
 	})
-	l := listen(t)
-	served := make(chan error, 1)
+}
+
+// A scrape that does not end does not keep the process from ending.
+func TestServeGivesUpOnAScrapeThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		release := make(chan struct{})
+		served, _ := hang(ctx, t, release)
+		start := time.Now()
+		cancel()
+		require.NoError(t, <-served)
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		close(release)
+	})
+}
+
+// hang serves, and asks for a scrape that takes until release.
+func hang(ctx context.Context, t *testing.T, release chan struct{}) (served chan error, client net.Conn) {
+	t.Helper()
+	slow := prometheus.NewRegistry()
+	require.NoError(t, slow.Register(slowly(func() { <-release })))
+	l := make(pipe, 1)
+	served = make(chan error, 1)
 	ep := endpoint(t, prom.Options{Also: []prometheus.Gatherer{slow}}, 1)
 	go func() { served <- ep.Serve(ctx, l) }()
-	go func() {
-		<-entered
-		cancel()
-		<-ctx.Done()
-		release <- struct{}{}
-	}()
-	code, _ := request(t, http.MethodGet, "http://"+l.Addr().String()+"/metrics")
-	assert.Equal(t, http.StatusOK, code)
-	require.NoError(t, <-served)
+	client, server := net.Pipe()
+	l <- server
+	_, err := io.WriteString(client, "GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+	require.NoError(t, err)
+	synctest.Wait()
+	return served, client
 }
 
 func TestServeWhenItIsOverAlready(t *testing.T) {
@@ -101,32 +129,6 @@ func TestServeWhenItIsOverAlready(t *testing.T) {
 	require.NoError(t, endpoint(t, prom.Options{}, 1).Serve(ctx, l))
 	_, err := l.Accept()
 	require.ErrorIs(t, err, net.ErrClosed)
-}
-
-// A scrape that does not end does not keep the process from ending.
-func TestServeGivesUpOnAScrapeThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		release := make(chan struct{})
-		stuck := prometheus.GathererFunc(func() (families, error) {
-			<-release
-			return nil, nil
-		})
-		l := make(pipe, 1)
-		served := make(chan error, 1)
-		ep := endpoint(t, prom.Options{Also: []prometheus.Gatherer{stuck}}, 1)
-		go func() { served <- ep.Serve(ctx, l) }()
-		client, server := net.Pipe()
-		l <- server
-		_, err := io.WriteString(client, "GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
-		require.NoError(t, err)
-		synctest.Wait() // the scrape hangs
-		start := time.Now()
-		cancel()
-		require.NoError(t, <-served)
-		assert.Equal(t, 5*time.Second, time.Since(start))
-		close(release)
-	})
 }
 
 // pipe is a listener without a network. Closing it ends Accept.

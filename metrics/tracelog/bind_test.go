@@ -13,8 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/otel/trace"
 
-	"k8s.io/klog/v2"
-
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
@@ -32,10 +30,7 @@ func TestBind(t *testing.T) {
 
 			ctx := tracelog.Bind(logr.NewContext(span, logr.FromSlogHandler(h)))
 			logr.FromContextOrDiscard(ctx).Info("m")
-			assert.JSONEq(t, want, line(), "a logr logger")
-
-			klog.FromContext(ctx).Info("m")
-			assert.JSONEq(t, want, line(), "klog finds it")
+			assert.JSONEq(t, want, line(), "a logr logger, which is what klog.FromContext returns too")
 
 			ctx = tracelog.Bind(logr.NewContextWithSlogLogger(span, slog.New(h)))
 			logr.FromContextAsSlogLogger(ctx).Info("m")

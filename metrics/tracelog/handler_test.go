@@ -73,6 +73,12 @@ func TestHandler(t *testing.T) {
 			g.WithGroup("x")
 			g.With("c", 3).InfoContext(span, "m")
 		}, `{"msg":"m",` + ids + `,"g":{"a":1,"c":3}}`},
+		"SiblingGroups": {"Nor do groups.", func(l *slog.Logger) {
+			g := l.WithGroup("a").WithGroup("b").WithGroup("c")
+			x := g.WithGroup("x")
+			g.WithGroup("y")
+			x.InfoContext(span, "m", "k", 1)
+		}, `{"msg":"m",` + ids + `,"a":{"b":{"c":{"x":{"k":1}}}}}`},
 		"Bound":       {"The span of the context wins over what the logger was bound to.", func(l *slog.Logger) { l.With("trace_id", "old", "span_id", "old", "a", 1).InfoContext(span, "m") }, `{"msg":"m","a":1,` + ids + `}`},
 		"BoundNoSpan": {"Without one the logger's stay.", func(l *slog.Logger) { l.With("trace_id", "old", "a", 1).Info("m") }, `{"msg":"m","a":1,"trace_id":"old"}`},
 		"BoundTwice":  {"And are not repeated.", func(l *slog.Logger) { l.With("trace_id", "old").With("trace_id", "new", "span_id", "s").Info("m") }, `{"msg":"m","trace_id":"new","span_id":"s"}`},
