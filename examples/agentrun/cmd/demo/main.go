@@ -74,18 +74,20 @@ func demo(ctx context.Context, out io.Writer, contextName string, keep bool) (er
 	}
 	heading(out, "The result")
 	fmt.Fprintf(out, "%d runs of %d samples in %.1fs.\n", runs(all), len(all), took.Seconds())
+	for _, d := range differs {
+		fmt.Fprintln(out, "DIFFERS  "+d)
+	}
+	if len(differs) == 0 {
+		fmt.Fprintln(out, "Every sample became what its file promises.")
+	}
 	p.next(out, keep)
-	if keep && ctx.Err() == nil {
+	if keep {
 		fmt.Fprintln(out, "\nCtrl-C ends it.")
 		<-ctx.Done()
 	}
 	if len(differs) > 0 {
-		for _, d := range differs {
-			fmt.Fprintln(out, "DIFFERS  "+d)
-		}
 		return fmt.Errorf("%d promises were not kept", len(differs))
 	}
-	fmt.Fprintln(out, "Every sample became what its file promises.")
 	return nil
 }
 
