@@ -1,0 +1,106 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/proompteng/controllerkit/status"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+)
+
+// The kinds of the tests. Probes are the typed ones, by controller-gen; the others are used through the dynamic client.
+var (
+	probes = kinds.GroupVersion().WithResource("probes")
+	tasks  = kinds.GroupVersion().WithResource("tasks")  // names of its own, a default, free conditions
+	plains = kinds.GroupVersion().WithResource("plains") // no status subresource
+	narrow = kinds.GroupVersion().WithResource("narrows")
+)
+
+// taskNames are what a kind that is older than the contract calls its fields.
+var taskNames = status.Names{StartedAt: "startTime", FinishedAt: "completionTime"}
+
+// writeCRDs writes the CRDs of all kinds into dir and returns their paths.
+func writeCRDs(dir string) ([]string, error) {
+	paths := []string{filepath.Join("kinds", "status.e2e.controllerkit.dev_probes.yaml")}
+	for _, crd := range []map[string]any{taskCRD(), plainCRD(), narrowCRD()} {
+		raw, err := json.Marshal(crd)
+		if err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, crd["metadata"].(map[string]any)["name"].(string)+".json")
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// taskCRD is one that a project writes without controller-gen: it takes the rules from the package. Its status has the
+// default by which kstatus sees that a new object is not yet reconciled.
+func taskCRD() map[string]any {
+	date := object{"type": "string", "format": "date-time"}
+	condition := object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	return crd(tasks, "Task", object{
+		"type":    "object",
+		"default": object{"observedGeneration": -1},
+		"properties": object{
+			"observedGeneration": object{"type": "integer", "format": "int64"},
+			"updatedAt":          date, "startTime": date, "completionTime": date,
+			"phase":      object{"type": "string"},
+			"cursor":     object{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+			"conditions": object{"type": "array", "items": condition},
+		},
+	}, object{"status": object{}}, status.Rules(taskNames))
+}
+
+// plainCRD forgot the status subresource.
+func plainCRD() map[string]any {
+	return crd(plains, "Plain", object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}, nil, nil)
+}
+
+// narrowCRD forgot to declare a field of the contract.
+func narrowCRD() map[string]any {
+	date := object{"type": "string", "format": "date-time"}
+	return crd(narrow, "Narrow", object{"type": "object", "properties": object{
+		"observedGeneration": object{"type": "integer", "format": "int64"},
+		"updatedAt":          date, "finishedAt": date,
+		"phase": object{"type": "string"},
+	}}, object{"status": object{}}, nil)
+}
+
+type object = map[string]any
+
+func crd(resource schema.GroupVersionResource, kind string, statusSchema, subresources object, rules []status.Rule) object {
+	var validations []any
+	for _, r := range rules {
+		validations = append(validations, object{"rule": r.Rule, "message": r.Message})
+	}
+	root := object{"type": "object", "properties": object{
+		"spec":   object{"type": "object", "properties": object{"image": object{"type": "string"}}},
+		"status": statusSchema,
+	}}
+	if validations != nil {
+		root["x-kubernetes-validations"] = validations
+	}
+	version := object{"name": resource.Version, "served": true, "storage": true, "schema": object{"openAPIV3Schema": root}}
+	if subresources != nil {
+		version["subresources"] = subresources
+	}
+	return object{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": object{"name": resource.GroupResource().String()},
+		"spec": object{
+			"group": resource.Group, "scope": "Namespaced",
+			"names":    object{"plural": resource.Resource, "kind": kind},
+			"versions": []any{version},
+		},
+	}
+}

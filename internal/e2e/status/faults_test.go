@@ -1,0 +1,112 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/proompteng/controllerkit/status"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+)
+
+// The faults of an API server that is gone, hangs, or whose answer is lost. Tests that run at the same time as others would suffer
+// from them: these do not.
+
+func TestAPIServerDownDuringCommit(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// fault breaks the API server for one Commit, and returns what mends it.
+		fault func(t *testing.T, s *stage) (mend func())
+		// written says whether the write reached the API server all the same.
+		written bool
+	}{
+		"Stopped": {
+			"Nobody listens: the write is not done.",
+			func(t *testing.T, _ *stage) func() {
+				t.Helper()
+				require.NoError(t, plane.APIServer.Stop())
+				return func() { require.NoError(t, plane.APIServer.Start(context.WithoutCancel(t.Context()))) }
+			},
+			false,
+		},
+		"Frozen": {
+			"The request waits in a socket until the API server thaws, long after the caller gave up.",
+			func(t *testing.T, _ *stage) func() {
+				t.Helper()
+				require.NoError(t, plane.APIServer.Freeze())
+				return func() { require.NoError(t, plane.APIServer.Thaw()) }
+			},
+			true, // or not
+		},
+		"ReplyLost": {
+			"The write is done, and nobody here knows.",
+			func(_ *testing.T, s *stage) func() {
+				s.wire.loseReply()
+				return func() {}
+			},
+			true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			before := s.reconciled(t, "a")
+			read := before.DeepCopy()
+			attempt := func(ctx context.Context) (status.Result, error) {
+				after := before.DeepCopy()
+				after.Status.Phase = "Running"
+				setCondition(after, "Ready", metav1.ConditionTrue, "Running")
+				return writer{Owned: []string{"Ready"}}.Commit(ctx, s.ours.probes, before, after, running)
+			}
+			mend := tc.fault(t, s)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			result, err := attempt(ctx)
+			mend()
+			require.Error(t, err, tc.reason)
+			assert.Empty(t, result)
+			assert.Equal(t, read, before, "what was read is as it was, and can be reconciled again")
+			if name != "Frozen" {
+				assert.Equal(t, tc.written, s.read(t, "a").Status.Phase == "Running", tc.reason)
+			}
+
+			// The next reconcile, from the same view, tells the same.
+			result, err = attempt(t.Context())
+			require.NoError(t, err)
+			if tc.written && name != "Frozen" {
+				assert.Equal(t, status.Unchanged, result, "it is written already")
+			}
+			stored := s.read(t, "a")
+			assert.Equal(t, "Running", stored.Status.Phase)
+			assert.Equal(t, metav1.ConditionTrue, condition(stored, "Ready").Status)
+			assert.Empty(t, status.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
+		})
+	}
+}
+
+// TestCancelledBetweenConflictAndMerge: a controller that is told to stop writes nothing more.
+func TestCancelledBetweenConflictAndMerge(t *testing.T) {
+	s := newStage(t)
+	before := s.reconciled(t, "a")
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	changed := s.respec(t, "a", "new")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
+		if patch == "{}" {
+			cancel()
+		}
+	}}
+	_, err := writer{}.Commit(ctx, c, before, after, running)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, changed, s.read(t, "a"))
+}

@@ -1,0 +1,76 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kinds
+
+import (
+	"github.com/proompteng/controllerkit/status"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Probe is a kind as a project would write it: its status embeds the Stamp, and its markers are those that status.Rules documents.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || has(self.status)",message="status may not be dropped"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.observedGeneration) || has(self.status.observedGeneration) && self.status.observedGeneration >= oldSelf.status.observedGeneration",message="status.observedGeneration may not go back"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.startedAt) || has(self.status.startedAt) && int(self.status.startedAt) == int(oldSelf.status.startedAt)",message="status.startedAt may not change once set"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.finishedAt) || has(self.status.finishedAt) && int(self.status.finishedAt) == int(oldSelf.status.finishedAt)",message="status.finishedAt may not change once set"
+type Probe struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   ProbeSpec   `json:"spec,omitzero"`
+	Status ProbeStatus `json:"status,omitzero"`
+}
+
+// ProbeSpec changes to make a new generation.
+type ProbeSpec struct {
+	// Image is any text.
+	// +optional
+	Image string `json:"image,omitempty"`
+}
+
+// ProbeStatus has a field of each shape beside the contract's.
+type ProbeStatus struct {
+	status.Stamp `json:",inline"`
+
+	// Phase is any text.
+	// +optional
+	Phase string `json:"phase,omitempty"`
+	// ComputedFor is the uid of the object that the writer had before it.
+	// +optional
+	ComputedFor string `json:"computedFor,omitempty"`
+	// JobRef is an object that is one unit.
+	// +optional
+	JobRef *JobRef `json:"jobRef,omitempty"`
+	// Steps are a list that is one unit.
+	// +optional
+	Steps []string `json:"steps,omitempty"`
+	// Conditions are written by several controllers, each its own.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// JobRef names a Job.
+type JobRef struct {
+	// Name of the Job.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// UID of the Job.
+	// +optional
+	UID string `json:"uid,omitempty"`
+}
+
+// ProbeList is a list of Probes.
+//
+// +kubebuilder:object:root=true
+type ProbeList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Probe `json:"items"`
+}

@@ -1,0 +1,119 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"testing"
+
+	"github.com/proompteng/controllerkit/status"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+)
+
+// writes is one Commit by any client: it makes the phase, and says what was done.
+type commit func(t *testing.T, s *stage, phase string, meanwhile func()) status.Result
+
+func typedCommit(t *testing.T, s *stage, phase string, meanwhile func()) status.Result {
+	t.Helper()
+	before := s.read(t, "a")
+	after := before.DeepCopy()
+	after.Status.Phase = phase
+	meanwhile()
+	result, err := writer{}.Commit(t.Context(), s.ours.probes, before, after, running)
+	require.NoError(t, err)
+	return result
+}
+
+func dynamicCommit(t *testing.T, s *stage, phase string, meanwhile func()) status.Result {
+	t.Helper()
+	before, err := s.theirs.dynamic(probes).Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	after := before.DeepCopy()
+	require.NoError(t, unstructured.SetNestedField(after.Object, phase, "status", "phase"))
+	meanwhile()
+	result, err := status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), s.ours.dynamic(probes), before, after, running)
+	require.NoError(t, err)
+	return result
+}
+
+func TestRequests(t *testing.T) {
+	for name, do := range map[string]commit{"Typed": typedCommit, "Dynamic": dynamicCommit} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.reconciled(t, "a")
+			nothing := func() {}
+
+			assert.Equal(t, status.Written, do(t, s, "Running", nothing))
+			sent := s.wire.sent()
+			require.Len(t, sent, 1, "changed: one request")
+			assert.Equal(t, "PATCH", sent[0].method)
+			assert.Equal(t, "a/status", sent[0].path)
+			assert.Contains(t, sent[0].body, `"resourceVersion"`)
+			assert.NotContains(t, sent[0].body, "conditions", "what did not change is not sent")
+
+			before := s.read(t, "a").ResourceVersion
+			assert.Equal(t, status.Unchanged, do(t, s, "Running", nothing))
+			assert.Empty(t, s.wire.sent(), "unchanged: none")
+			assert.Equal(t, before, s.read(t, "a").ResourceVersion)
+
+			var live string
+			assert.Equal(t, status.Merged, do(t, s, "Stopping", func() { live = s.respec(t, "a", "new").ResourceVersion }))
+			sent = s.wire.sent()
+			require.Len(t, sent, 3, "merged: a conflict, a read, a write")
+			for i, r := range sent {
+				assert.Equal(t, "PATCH", r.method)
+				assert.Equal(t, "a/status", r.path, "request %d", i)
+			}
+			assert.Equal(t, "{}", sent[1].body)
+			assert.Contains(t, sent[2].body, `"resourceVersion":"`+live+`"`, "the read wrote nothing, and the write is pinned to it")
+		})
+	}
+}
+
+// TestTheRightsItAsksFor: patch on the subresource is all that Commit needs, also to merge and to find that an object is gone.
+func TestTheRightsItAsksFor(t *testing.T) {
+	s := newStageAs(t, user(t, "writer"))
+	_, err := s.theirs.kube.RbacV1().Roles(s.namespace).Create(t.Context(), &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "status"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{probes.Group}, Resources: []string{"probes/status"}, Verbs: []string{"patch"}}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = s.theirs.kube.RbacV1().RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "status"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "status"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "writer"}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	s.create(t, "a")
+	granted(t, s)
+
+	assert.Equal(t, status.Merged, typedCommit(t, s, "Running", func() { s.respec(t, "a", "new") }))
+	assert.Equal(t, status.Written, typedCommit(t, s, "Stopping", func() {}))
+	assert.Equal(t, status.Gone, typedCommit(t, s, "Stopped", func() { s.remove(t, "a") }))
+}
+
+// user returns the configuration of somebody who has no rights yet.
+func user(t *testing.T, name string) *rest.Config {
+	t.Helper()
+	config, err := plane.User(name)
+	require.NoError(t, err)
+	return config
+}
+
+// granted waits until the API server has heard of the rights.
+func granted(t *testing.T, s *stage) {
+	t.Helper()
+	c := meddled[*kinds.Probe]{s.ours.probes, func(string) {}}
+	eventually(t, "the rights are granted", func() bool {
+		_, err := c.Patch(t.Context(), "a", "application/merge-patch+json", []byte("{}"), metav1.PatchOptions{}, "status")
+		return err == nil
+	})
+}

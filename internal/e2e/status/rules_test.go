@@ -1,0 +1,245 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// The rules, as another writer meets them who has never heard of the contract.
+
+// stored is the status that each attempt begins with.
+const stored = `{"observedGeneration":3,"updatedAt":"2025-06-01T12:30:00Z","phase":"Done",
+	"START":"2025-06-01T12:00:00Z","END":"2025-06-01T12:30:00Z"}`
+
+// attempt is one request on an object whose status is the stored one.
+type attempt func(t *testing.T, c dynamic.ResourceInterface, names names) error
+
+// names are what the kind calls its times.
+type names struct{ start, end string }
+
+// in puts the names into JSON.
+func (n names) in(text string) []byte {
+	out, err := json.Marshal(rename(parse(text), map[string]string{"START": n.start, "END": n.end}))
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func parse(text string) (v any) {
+	_ = json.Unmarshal([]byte(text), &v) // a malformed one is refused by the API server
+	return v
+}
+
+func rename(v any, to map[string]string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := object{}
+		for key, value := range v {
+			if name, ok := to[key]; ok {
+				key = name
+			}
+			out[key] = rename(value, to)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = rename(v[i], to)
+		}
+		return out
+	case string:
+		if path, ok := map[string]string{"/status/START": "/status/" + to["START"]}[v]; ok {
+			return path
+		}
+	}
+	return v
+}
+
+// merge patches the status.
+func merge(patch string) attempt {
+	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
+		t.Helper()
+		_, err := c.Patch(t.Context(), "a", types.MergePatchType, n.in(patch), metav1.PatchOptions{}, "status")
+		return err
+	}
+}
+
+// jsonPatch patches the status by operations.
+func jsonPatch(patch string) attempt {
+	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
+		t.Helper()
+		_, err := c.Patch(t.Context(), "a", types.JSONPatchType, n.in(patch), metav1.PatchOptions{}, "status")
+		return err
+	}
+}
+
+// apply is a server-side apply by one who takes over all that others set.
+func apply(fields string) attempt {
+	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
+		t.Helper()
+		u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+		require.NoError(t, err)
+		u.Object["status"] = parse(string(n.in(fields)))
+		u.SetManagedFields(nil)
+		u.SetResourceVersion("")
+		_, err = c.ApplyStatus(t.Context(), "a", u, metav1.ApplyOptions{FieldManager: "other", Force: true})
+		return err
+	}
+}
+
+// put replaces the status by one with other fields; "" leaves it out.
+func put(fields string) attempt {
+	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
+		t.Helper()
+		u := read(t, c, n, fields)
+		_, err := c.UpdateStatus(t.Context(), u, metav1.UpdateOptions{})
+		return err
+	}
+}
+
+// putObject replaces the object itself.
+func putObject(fields string) attempt {
+	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
+		t.Helper()
+		u := read(t, c, n, fields)
+		u.Object["spec"] = object{"image": "new"}
+		_, err := c.Update(t.Context(), u, metav1.UpdateOptions{})
+		return err
+	}
+}
+
+func read(t *testing.T, c dynamic.ResourceInterface, n names, fields string) *unstructured.Unstructured {
+	t.Helper()
+	u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	delete(u.Object, "status")
+	if fields != "" {
+		u.Object["status"] = parse(string(n.in(fields)))
+	}
+	return u
+}
+
+func mergeObject(patch string) attempt {
+	return func(t *testing.T, c dynamic.ResourceInterface, _ names) error {
+		t.Helper()
+		_, err := c.Patch(t.Context(), "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	}
+}
+
+func remove(t *testing.T, c dynamic.ResourceInterface, _ names) error {
+	t.Helper()
+	return c.Delete(t.Context(), "a", metav1.DeleteOptions{})
+}
+
+// eachKind runs test for the kind that controller-gen made and for the one with names and a default of its own.
+func eachKind(t *testing.T, test func(t *testing.T, s *stage, kind schema.GroupVersionResource, n names)) {
+	t.Helper()
+	for kind, n := range map[schema.GroupVersionResource]names{probes: {"startedAt", "finishedAt"}, tasks: {"startTime", "completionTime"}} {
+		t.Run(kind.Resource, func(t *testing.T) { test(t, newStage(t), kind, n) })
+	}
+}
+
+func TestRulesRefuseEveryBreach(t *testing.T) {
+	const back, moved, dropped = "observedGeneration may not go back", "may not change once set", "may not be dropped"
+	cases := map[string]struct {
+		try attempt
+		why string
+	}{
+		"GenerationBack":        {merge(`{"status":{"observedGeneration":2}}`), back},
+		"GenerationToZero":      {merge(`{"status":{"observedGeneration":0}}`), back},
+		"GenerationCleared":     {merge(`{"status":{"observedGeneration":null}}`), back},
+		"StartMoved":            {merge(`{"status":{"START":"2025-06-01T12:00:01Z"}}`), moved},
+		"StartEarlier":          {merge(`{"status":{"START":"2025-06-01T11:59:59.999Z"}}`), moved},
+		"StartInAnotherZone":    {merge(`{"status":{"START":"2025-06-01T12:00:00+02:00"}}`), moved},
+		"StartCleared":          {merge(`{"status":{"START":null}}`), moved},
+		"StartRemoved":          {jsonPatch(`[{"op":"remove","path":"/status/START"}]`), moved},
+		"EndMoved":              {merge(`{"status":{"END":"2025-06-01T12:31:00Z"}}`), moved},
+		"EndCleared":            {merge(`{"status":{"END":null}}`), moved},
+		"StatusNull":            {merge(`{"status":null}`), dropped},
+		"StatusRemoved":         {jsonPatch(`[{"op":"remove","path":"/status"}]`), dropped},
+		"StatusLeftOutOfAPut":   {put(""), dropped},
+		"StatusEmptyInAPut":     {put(`{}`), back},
+		"FieldLeftOutOfAPut":    {put(`{"observedGeneration":3,"START":"2025-06-01T12:00:00Z"}`), moved},
+		"GenerationBackByApply": {apply(`{"observedGeneration":1}`), back},
+		"StartMovedByApply":     {apply(`{"START":"2025-06-01T13:00:00Z"}`), moved},
+		"AllAtOnceByJSONPatch":  {jsonPatch(`[{"op":"replace","path":"/status","value":{"observedGeneration":1}}]`), back},
+	}
+	eachKind(t, func(t *testing.T, s *stage, kind schema.GroupVersionResource, n names) {
+		c := s.theirs.dynamic(kind)
+		s.object(t, kind, "a")
+		require.NoError(t, merge(`{"status":`+stored+`}`)(t, c, n), "the first status")
+		before, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+		require.NoError(t, err)
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				err := tc.try(t, c, n)
+				require.Error(t, err)
+				assert.True(t, apierrors.IsInvalid(err), "422, not %v", err)
+				if kind == tasks && tc.why == dropped {
+					tc.why = back // a default replaces a status that is dropped, by an older one
+				}
+				assert.Contains(t, err.Error(), tc.why, "it says which rule")
+				after, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+				require.NoError(t, err)
+				assert.Equal(t, before.Object, after.Object)
+			})
+		}
+	})
+}
+
+func TestRulesAcceptAllThatIsLegal(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		try    attempt
+	}{
+		"TheSameAgain":        {"A PUT of what is stored.", put(stored)},
+		"WithMilliseconds":    {"A program that writes milliseconds means the same second.", merge(`{"status":{"START":"2025-06-01T12:00:00.123Z"}}`)},
+		"InAnotherZone":       {"The same instant.", merge(`{"status":{"END":"2025-06-01T14:30:00+02:00"}}`)},
+		"GenerationAdvances":  {"The point of it.", merge(`{"status":{"observedGeneration":4}}`)},
+		"GenerationJumps":     {"Not every generation is reconciled.", merge(`{"status":{"observedGeneration":9007199254740993}}`)},
+		"OtherFields":         {"They are the kind's own.", merge(`{"status":{"phase":null,"conditions":null}}`)},
+		"UpdatedAtBack":       {"The clock of another replica.", merge(`{"status":{"updatedAt":"2020-01-01T00:00:00Z"}}`)},
+		"UpdatedAtCleared":    {"No rule holds it.", merge(`{"status":{"updatedAt":null}}`)},
+		"Applied":             {"An apply of one field leaves the others.", apply(`{"phase":"Applied"}`)},
+		"SpecPatched":         {"A user's change.", mergeObject(`{"spec":{"image":"new"}}`)},
+		"SpecPutWithStatus":   {"As kubectl replace does it.", putObject(stored)},
+		"SpecPutWithout":      {"As kubectl replace does it with the user's own file: the status is kept, not dropped.", putObject("")},
+		"SpecPutWithAnother":  {"A status sent with the object itself is ignored.", putObject(`{"observedGeneration":1}`)},
+		"StatusNullOfAnother": {"Nor does a null in the object itself drop it.", mergeObject(`{"status":null}`)},
+		"Labelled":            {"Metadata.", mergeObject(`{"metadata":{"labels":{"a":"b"},"finalizers":["example.com/hold"]}}`)},
+		"Deleted":             {"A deletion.", remove},
+	}
+	eachKind(t, func(t *testing.T, _ *stage, kind schema.GroupVersionResource, n names) {
+		for name, tc := range cases {
+			t.Run(name, func(t *testing.T) {
+				s := newStage(t)
+				c := s.theirs.dynamic(kind)
+				s.object(t, kind, "a")
+				require.NoError(t, merge(`{"status":{"phase":"New"}}`)(t, c, n), "a status with none of the fields")
+				require.NoError(t, merge(`{"status":`+stored+`}`)(t, c, n), "which then are set")
+				require.NoError(t, tc.try(t, c, n), tc.reason)
+				u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+				if apierrors.IsNotFound(err) {
+					return
+				}
+				require.NoError(t, err)
+				assert.Contains(t, u.Object["status"], n.start, "nothing is lost")
+			})
+		}
+	})
+}

@@ -1,0 +1,233 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/proompteng/controllerkit/status"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+)
+
+// The shapes of objects, kinds and statuses that other people made.
+
+// untyped writes kinds that have no Go type.
+type untyped = status.Writer[*unstructured.Unstructured]
+
+// withStatus returns a copy with fields of the status set.
+func withStatus(u *unstructured.Unstructured, fields object) *unstructured.Unstructured {
+	u = u.DeepCopy()
+	now, _, _ := unstructured.NestedMap(u.Object, "status")
+	if now == nil {
+		now = object{}
+	}
+	maps.Copy(now, fields)
+	u.Object["status"] = now
+	return u
+}
+
+func TestStatusSubresourceAbsent(t *testing.T) {
+	s := newStage(t)
+	before := s.object(t, plains, "a")
+	_, err := untyped{}.Commit(t.Context(), s.ours.dynamic(plains), before, withStatus(before, object{"phase": "Running"}), running)
+	require.ErrorContains(t, err, "no status subresource")
+	assert.True(t, apierrors.IsNotFound(err), "the API server's own words are wrapped")
+	stored, err := s.theirs.dynamic(plains).Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, before.Object, stored.Object, "and nothing is written past the subresource")
+}
+
+// TestFieldNotInTheSchema: the API server drops it without a word; Commit does not.
+func TestFieldNotInTheSchema(t *testing.T) {
+	s := newStage(t)
+	before := s.object(t, narrow, "a")
+	result, err := untyped{}.Commit(t.Context(), s.ours.dynamic(narrow), before, withStatus(before, object{"phase": "Running"}), running)
+	require.ErrorContains(t, err, "status.startedAt")
+	assert.Equal(t, status.Written, result, "the rest is stored")
+
+	before, err = s.theirs.dynamic(narrow).Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	w := untyped{Names: status.Names{StartedAt: "-"}}
+	result, err = w.Commit(t.Context(), s.ours.dynamic(narrow), before, withStatus(before, object{"phase": "Done"}), done)
+	require.NoError(t, err, "a kind that says it has no such field is fine")
+	assert.Equal(t, status.Written, result)
+}
+
+// TestNamesOfItsOwn: a kind older than the contract keeps the names that its users know. Its status has a default.
+func TestNamesOfItsOwn(t *testing.T) {
+	s := newStage(t)
+	w := untyped{Names: taskNames}
+	c := s.ours.dynamic(tasks)
+	before := s.object(t, tasks, "a")
+	var last status.Stamp
+	for i, f := range []status.Facts{waiting, running, done, running} {
+		after := withStatus(before, object{"phase": []string{"New", "Running", "Ended", "Again"}[i]})
+		result, err := w.Commit(t.Context(), c, before, after, f)
+		require.NoError(t, err)
+		assert.Equal(t, status.Written, result)
+
+		stored, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, stored.Object["status"], after.Object["status"])
+		stamp, err := taskNames.Stamp(stored)
+		require.NoError(t, err)
+		assert.Empty(t, status.Check(last, stamp, stored.GetGeneration()))
+		fields := stored.Object["status"].(object)
+		assert.Equal(t, i >= 1, fields["startTime"] != nil)
+		assert.Equal(t, i >= 2, fields["completionTime"] != nil)
+		assert.NotContains(t, fields, "startedAt")
+		before, last = stored, stamp
+	}
+}
+
+func TestStatusWrittenByATypeScriptClient(t *testing.T) {
+	const theirs = `{"status":{"phase":"Running","startTime":"2025-06-01T11:59:00.123Z","updatedAt":"2025-06-01T11:59:00.999Z",
+		"observedGeneration":1,"cursor":{"page":9007199254740993,"ratio":0.1},
+		"conditions":[
+		  {"type":"Ready","status":"True","reason":"Running","message":"","lastTransitionTime":"2025-06-01T11:59:00.123Z","severity":"Info"},
+		  {"type":"Other","status":"True","lastTransitionTime":"2025-06-01T11:59:00.123Z","link":"https://example.com/a?b=1&c=<2>"}]}}`
+	s := newStage(t)
+	s.object(t, tasks, "a")
+	before, err := s.theirs.dynamic(tasks).Patch(t.Context(), "a", types.MergePatchType, []byte(theirs), metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	was := before.Object["status"].(object)
+	w := untyped{Names: taskNames}
+
+	// The same again, in whole seconds and with the conditions in another order, is no change.
+	after := before.DeepCopy()
+	now := after.Object["status"].(object)
+	now["startTime"] = "2025-06-01T11:59:00Z"
+	conds := now["conditions"].([]any)
+	conds[0].(object)["lastTransitionTime"] = "2025-06-01T11:59:00Z"
+	conds[0], conds[1] = conds[1], conds[0]
+	result, err := w.Commit(t.Context(), s.ours.dynamic(tasks), before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Unchanged, result)
+	assert.Empty(t, s.wire.sent())
+
+	// A change of one condition, merged with one of a field, keeps all that it does not know.
+	after = before.DeepCopy()
+	ready := after.Object["status"].(object)["conditions"].([]any)[0].(object)
+	ready["status"], ready["reason"] = "False", "Lost"
+	_, err = s.theirs.dynamic(tasks).Patch(t.Context(), "a", types.MergePatchType,
+		[]byte(`{"status":{"cursor":{"page":9007199254740995}}}`), metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	result, err = w.Commit(t.Context(), s.ours.dynamic(tasks), before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Merged, result)
+
+	stored, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	fields := stored.Object["status"].(object)
+	assert.Equal(t, "2025-06-01T11:59:00.123Z", fields["startTime"], "in its own spelling")
+	assert.Equal(t, object{"page": int64(9007199254740995), "ratio": 0.1}, fields["cursor"], "to the last digit")
+	conds = fields["conditions"].([]any)
+	assert.Equal(t, "Info", conds[0].(object)["severity"])
+	assert.Equal(t, "Lost", conds[0].(object)["reason"])
+	assert.NotEqual(t, "2025-06-01T11:59:00.123Z", conds[0].(object)["lastTransitionTime"], "the transition is now")
+	assert.Equal(t, was["conditions"].([]any)[1], conds[1], "what another program wrote goes through as it is")
+}
+
+// TestZeroGeneration: a Service has no generation, and none of the contract's fields, but conditions.
+func TestZeroGeneration(t *testing.T) {
+	s := newStage(t)
+	before, err := s.theirs.kube.CoreV1().Services(s.namespace).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "a"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Zero(t, before.Generation)
+
+	w := status.Writer[*corev1.Service]{
+		Names: status.Names{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
+		Owned: []string{"Programmed"},
+	}
+	services := s.ours.kube.CoreV1().Services(s.namespace)
+	commit := func(before *corev1.Service, verdict metav1.ConditionStatus) status.Result {
+		after := before.DeepCopy()
+		w.SetConditions(&after.Status.Conditions, before.CreationTimestamp.Time, metav1.Condition{Type: "Programmed", Status: verdict, Reason: "Ok"})
+		result, err := w.Commit(t.Context(), services, before, after, waiting)
+		require.NoError(t, err)
+		return result
+	}
+	assert.Equal(t, status.Written, commit(before, metav1.ConditionFalse))
+	assert.Equal(t, status.Merged, commit(before, metav1.ConditionTrue), "from a stale view")
+	stored, err := services.Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Len(t, stored.Status.Conditions, 1)
+	assert.Equal(t, metav1.ConditionTrue, stored.Status.Conditions[0].Status)
+	assert.Zero(t, stored.Status.Conditions[0].ObservedGeneration, "no generation is invented")
+	s.wire.sent()
+	assert.Equal(t, status.Unchanged, commit(stored, metav1.ConditionTrue))
+	assert.Empty(t, s.wire.sent())
+}
+
+func TestObjectBeingDeleted(t *testing.T) {
+	t.Run("GoneAfterTheRead", func(t *testing.T) {
+		s := newStage(t)
+		s.reconciled(t, "a")
+		assert.Equal(t, status.Gone, typedCommit(t, s, "Running", func() { s.remove(t, "a") }))
+	})
+	t.Run("GoneAfterAConflict", func(t *testing.T) {
+		s := newStage(t)
+		before := s.reconciled(t, "a")
+		s.respec(t, "a", "new")
+		after := before.DeepCopy()
+		after.Status.Phase = "Running"
+		c := meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
+			if patch == "{}" {
+				s.remove(t, "a")
+			}
+		}}
+		result, err := writer{}.Commit(t.Context(), c, before, after, running)
+		require.NoError(t, err)
+		assert.Equal(t, status.Gone, result)
+	})
+	t.Run("RecreatedWhileAskingWhy", func(t *testing.T) {
+		s := newStage(t)
+		before := s.reconciled(t, "a")
+		s.remove(t, "a")
+		after := before.DeepCopy()
+		after.Status.Phase = "Running"
+		var recreated *kinds.Probe
+		c := meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
+			if patch == "{}" {
+				recreated = s.create(t, "a")
+			}
+		}}
+		result, err := writer{}.Commit(t.Context(), c, before, after, running)
+		require.NoError(t, err)
+		assert.Equal(t, status.Gone, result)
+		assert.Equal(t, recreated, s.read(t, "a"))
+	})
+	t.Run("HeldByAFinalizer", func(t *testing.T) {
+		s := newStage(t)
+		s.reconciled(t, "a")
+		finalizers := func(list string) {
+			_, err := s.theirs.probes.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+list+`}}`), metav1.PatchOptions{})
+			require.NoError(t, err)
+		}
+		finalizers(`["example.com/hold"]`)
+		assert.Equal(t, status.Merged, typedCommit(t, s, "Stopping", func() { s.remove(t, "a") }), "a deletion is a change of the object")
+		stored := s.read(t, "a")
+		require.NotNil(t, stored.DeletionTimestamp)
+		assert.Equal(t, "Stopping", stored.Status.Phase)
+		assert.EqualValues(t, 2, stored.Generation, "a deletion is a new generation")
+		assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "which was not yet seen")
+
+		assert.Equal(t, status.Written, typedCommit(t, s, "Stopped", func() {}), "what a finalizer does is told")
+		assert.EqualValues(t, 2, s.read(t, "a").Status.ObservedGeneration)
+		assert.Equal(t, status.Gone, typedCommit(t, s, "Free", func() { finalizers(`[]`) }))
+	})
+}

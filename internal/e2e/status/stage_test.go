@@ -1,0 +1,204 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/proompteng/controllerkit/status"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/gentype"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+)
+
+// client is what a code generator makes for Probes.
+type client = gentype.ClientWithList[*kinds.Probe, *kinds.ProbeList]
+
+var (
+	_ status.Client[*kinds.Probe]               = (*client)(nil)
+	_ status.Client[*unstructured.Unstructured] = dynamic.ResourceInterface(nil)
+)
+
+// stage is a namespace with two parties: ours is the controller under test, whose requests are counted, theirs everybody else.
+type stage struct {
+	namespace    string
+	wire         *wire
+	ours, theirs *party
+}
+
+// party is the clients of one identity.
+type party struct {
+	probes  *client
+	dynamic func(schema.GroupVersionResource) dynamic.ResourceInterface
+	kube    kubernetes.Interface
+}
+
+// newStage makes a namespace for the test.
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	return newStageAs(t, plane.Config())
+}
+
+// newStageAs makes one where config says who we are.
+func newStageAs(t *testing.T, config *rest.Config) *stage {
+	t.Helper()
+	theirs := newParty(t, plane.Config(), "")
+	ns, err := theirs.kube.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "status-"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	s := &stage{namespace: ns.Name, wire: &wire{}, theirs: newParty(t, plane.Config(), ns.Name)}
+	config = rest.CopyConfig(config)
+	config.Wrap(s.wire.around)
+	s.ours = newParty(t, config, ns.Name)
+	return s
+}
+
+func newParty(t *testing.T, config *rest.Config, namespace string) *party {
+	t.Helper()
+	kube, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	dyn, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+
+	scheme := runtime.NewScheme()
+	require.NoError(t, kinds.AddToScheme(scheme))
+	config = rest.CopyConfig(config)
+	config.GroupVersion = new(kinds.GroupVersion())
+	config.APIPath = "/apis"
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	rc, err := rest.RESTClientFor(config)
+	require.NoError(t, err)
+	return &party{
+		probes: gentype.NewClientWithList(probes.Resource, rc, runtime.NewParameterCodec(scheme), namespace,
+			func() *kinds.Probe { return new(kinds.Probe) }, func() *kinds.ProbeList { return new(kinds.ProbeList) }),
+		dynamic: func(r schema.GroupVersionResource) dynamic.ResourceInterface {
+			return dyn.Resource(r).Namespace(namespace)
+		},
+		kube: kube,
+	}
+}
+
+// create makes a Probe that nobody has reconciled.
+func (s *stage) create(t *testing.T, name string) *kinds.Probe {
+	t.Helper()
+	p, err := s.theirs.probes.Create(t.Context(), &kinds.Probe{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return p
+}
+
+// reconciled makes a Probe that has been reconciled once, as Pending, and returns it as it was read thereafter.
+func (s *stage) reconciled(t *testing.T, name string) *kinds.Probe {
+	t.Helper()
+	before := s.create(t, name)
+	after := before.DeepCopy()
+	after.Status.Phase = "Pending"
+	setCondition(after, "Ready", metav1.ConditionFalse, "Pending")
+	_, err := status.Writer[*kinds.Probe]{}.Commit(t.Context(), s.ours.probes, before, after, waiting)
+	require.NoError(t, err)
+	s.wire.sent()
+	return s.read(t, name)
+}
+
+// read returns a Probe as it is stored.
+func (s *stage) read(t *testing.T, name string) *kinds.Probe {
+	t.Helper()
+	p, err := s.theirs.probes.Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	return p
+}
+
+// respec changes the spec, as a user does.
+func (s *stage) respec(t *testing.T, name, image string) *kinds.Probe {
+	t.Helper()
+	p, err := s.theirs.probes.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	return p
+}
+
+// restatus merges JSON into the status, as another writer does.
+func (s *stage) restatus(t *testing.T, name, patch string) *kinds.Probe {
+	t.Helper()
+	p, err := s.theirs.probes.Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":`+patch+`}`), metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	return p
+}
+
+// recreate makes another object of the same name.
+func (s *stage) recreate(t *testing.T, name string) *kinds.Probe {
+	t.Helper()
+	s.remove(t, name)
+	return s.create(t, name)
+}
+
+// remove deletes a Probe.
+func (s *stage) remove(t *testing.T, name string) {
+	t.Helper()
+	require.NoError(t, s.theirs.probes.Delete(t.Context(), name, metav1.DeleteOptions{}))
+}
+
+// object makes one of another kind.
+func (s *stage) object(t *testing.T, r schema.GroupVersionResource, name string) *unstructured.Unstructured {
+	t.Helper()
+	kind := strings.ToUpper(r.Resource[:1]) + strings.TrimSuffix(r.Resource[1:], "s")
+	u, err := s.theirs.dynamic(r).Create(t.Context(), &unstructured.Unstructured{Object: object{
+		"apiVersion": r.GroupVersion().String(), "kind": kind, "metadata": object{"name": name},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return u
+}
+
+// The facts of the tests.
+var (
+	waiting = status.Facts{}
+	running = status.Facts{Progress: status.Running}
+	done    = status.Facts{Progress: status.Done}
+)
+
+// setCondition sets a condition as a controller does.
+func setCondition(p *kinds.Probe, typ string, verdict metav1.ConditionStatus, reason string) {
+	status.SetCondition(&p.Status.Conditions, metav1.Condition{Type: typ, Status: verdict, Reason: reason}, time.Now())
+}
+
+// condition returns one of the conditions; the zero one if there is none of the type.
+func condition(p *kinds.Probe, typ string) metav1.Condition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == typ {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}
+
+// sameStatus says that after holds what is stored, so that it can be the next before.
+func sameStatus(t *testing.T, stored, after *kinds.Probe) {
+	t.Helper()
+	want, err := json.Marshal(stored.Status)
+	require.NoError(t, err)
+	got, err := json.Marshal(after.Status)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(got))
+	require.Equal(t, stored.ResourceVersion, after.ResourceVersion)
+}
+
+// withReason returns a copy whose first condition has a reason as it is.
+func withReason(p *kinds.Probe, reason string) *kinds.Probe {
+	p = p.DeepCopy()
+	p.Status.Conditions[0].Reason = reason
+	return p
+}

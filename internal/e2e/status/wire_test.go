@@ -1,0 +1,110 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/proompteng/controllerkit/status"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// request is one that reached the wire.
+type request struct {
+	method string
+	path   string // the object and the subresource
+	body   string
+}
+
+// wire notes the requests of a client as they are sent, and can lose the reply to one.
+type wire struct {
+	mu       sync.Mutex
+	requests []request
+	lose     bool // the reply to the next request
+}
+
+var errReplyLost = errors.New("the reply was lost")
+
+// around puts the wire into a transport.
+func (w *wire) around(next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		var body []byte
+		if r.Body != nil {
+			var err error
+			if body, err = io.ReadAll(r.Body); err != nil {
+				return nil, err
+			}
+			r = r.Clone(r.Context())
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		w.mu.Lock()
+		lose := w.lose
+		w.lose = false
+		if r.URL.Query().Get("watch") == "" {
+			w.requests = append(w.requests, request{r.Method, path.Base(path.Dir(r.URL.Path)) + "/" + path.Base(r.URL.Path), string(body)})
+		}
+		w.mu.Unlock()
+		reply, err := next.RoundTrip(r)
+		if lose && err == nil {
+			_ = reply.Body.Close()
+			return nil, errReplyLost
+		}
+		return reply, err
+	})
+}
+
+// loseReply lets the next request through, but not its reply.
+func (w *wire) loseReply() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lose = true
+}
+
+// sent returns the requests since the last call.
+func (w *wire) sent() []request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sent := w.requests
+	w.requests = nil
+	return sent
+}
+
+// count returns how many requests there were with a method, and forgets none.
+func (w *wire) count(method string) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for r := range slices.Values(w.requests) {
+		if r.method == method {
+			n++
+		}
+	}
+	return n
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// meddled is a client that lets somebody act before each of its patches is sent.
+type meddled[T any] struct {
+	status.Client[T]
+
+	meddle func(patch string)
+}
+
+func (m meddled[T]) Patch(
+	ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string,
+) (T, error) {
+	m.meddle(string(data))
+	return m.Client.Patch(ctx, name, pt, data, opts, subresources...)
+}
