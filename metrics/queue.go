@@ -13,7 +13,7 @@ import (
 // exported, for queues that cannot tell.
 type QueueState struct {
 	// Depth is the number of items that are ready, Delayed of those that wait for their time (AddAfter or back-off)
-	// and Running of those that workers hold.
+	// and Running of those that workers hold; the last has no instrument, as controller.reconcile.active tells it.
 	Depth, Delayed, Running int64
 	// Adds and Retries count since the queue was made and never fall: items that became ready, and items handed back
 	// after a failure.

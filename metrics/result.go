@@ -13,7 +13,8 @@ const (
 	Panic Result = iota
 	// Success needs no further reconcile.
 	Success
-	// Requeue asks for another reconcile at the rate limiter's pace.
+	// Requeue asks for another reconcile at the rate limiter's pace, without an error. [Classify] never returns it, as
+	// controller-runtime no longer advises it.
 	Requeue
 	// RequeueAfter asks for another reconcile at a time of its choice.
 	RequeueAfter

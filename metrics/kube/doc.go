@@ -9,10 +9,10 @@
 //
 //	queue := kube.NewQueue(m.Controller("agentrun"), workqueue.DefaultTypedControllerRateLimiter[string]())
 //	config.Wrap(kube.Transport(m))
-//	election.Callbacks = kube.Callbacks(m, election.Name, election.Callbacks)
+//	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, "agents", cb.OnStartedLeading, cb.OnStoppedLeading)
 //
-// All of it is safe for concurrent use, starts no goroutine, and records nothing when its recorder is nil. In
-// controller-runtime, NewQueue fits the option of the same name:
+// All of it is safe for concurrent use and records nothing when its recorder is nil. In controller-runtime, NewQueue fits
+// the option of the same name:
 //
 //	controller.Options{NewQueue: func(name string, l workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 //		return kube.NewQueue(m.Controller(name), l)

@@ -112,11 +112,10 @@ func ExampleTransport() {
 
 func ExampleCallbacks() {
 	m, endpoint := set()
-	callbacks := kube.Callbacks(m, "agents", leaderelection.LeaderCallbacks{
-		OnStartedLeading: func(context.Context) { fmt.Println("leading") },
-		OnStoppedLeading: func() {},
-	})
-	callbacks.OnStartedLeading(context.Background()) // client-go does this
+	work := func(context.Context) { fmt.Println("leading") }
+	var cb leaderelection.LeaderCallbacks
+	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, "agents", work, func() {})
+	cb.OnStartedLeading(context.Background()) // client-go does this
 	show(endpoint, "controller_leader")
 	// Output:
 	// leading

@@ -7,20 +7,23 @@ import (
 	"context"
 	"sync"
 
-	"k8s.io/client-go/tools/leaderelection"
-
 	"github.com/proompteng/controllerkit/metrics"
 )
 
 // Callbacks wraps the callbacks of an election so that controller.leader follows it: 0 from now on, 1 while this process
-// leads, 0 before OnStoppedLeading is called. client-go calls OnStartedLeading in a goroutine that may run after
-// OnStoppedLeading; the lease is not shown as held then. A nil callback stays nil, so that client-go refuses it.
-func Callbacks(m *metrics.Metrics, lease string, cb leaderelection.LeaderCallbacks) leaderelection.LeaderCallbacks {
+// leads, 0 before stopped is called. They are those of client-go's LeaderCallbacks, which is not named here because its
+// package brings every typed client along:
+//
+//	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, lease, cb.OnStartedLeading, cb.OnStoppedLeading)
+//
+// client-go calls OnStartedLeading in a goroutine that may run after OnStoppedLeading; the lease is not shown as held
+// then. A nil callback stays nil, so that client-go refuses it.
+func Callbacks(m *metrics.Metrics, lease string, started func(context.Context), stopped func()) (func(context.Context), func()) {
 	m.Leader(lease, false)
 	var mu sync.Mutex // started looks at ctx and then sets; stopped must not come between
-	started, stopped := cb.OnStartedLeading, cb.OnStoppedLeading
+	var start func(context.Context)
 	if started != nil {
-		cb.OnStartedLeading = func(ctx context.Context) {
+		start = func(ctx context.Context) {
 			mu.Lock()
 			if ctx.Err() == nil { // client-go ends ctx before it calls OnStoppedLeading
 				m.Leader(lease, true)
@@ -29,13 +32,14 @@ func Callbacks(m *metrics.Metrics, lease string, cb leaderelection.LeaderCallbac
 			started(ctx)
 		}
 	}
+	var stop func()
 	if stopped != nil {
-		cb.OnStoppedLeading = func() {
+		stop = func() {
 			mu.Lock()
 			m.Leader(lease, false)
 			mu.Unlock()
 			stopped()
 		}
 	}
-	return cb
+	return start, stop
 }

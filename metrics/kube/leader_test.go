@@ -52,7 +52,7 @@ func TestCallbacksFollowTheElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, ep := newSet(t)
 		started, stopped := make(chan struct{}), make(chan struct{})
-		callbacks := kube.Callbacks(m, "agents", leaderelection.LeaderCallbacks{
+		callbacks := leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
 				assert.Equal(t, "1", scrape(t, ep, "leader")[leader], "before the work begins")
 				close(started)
@@ -62,7 +62,9 @@ func TestCallbacksFollowTheElection(t *testing.T) {
 				assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "before the process may exit")
 				close(stopped)
 			},
-		})
+		}
+		callbacks.OnStartedLeading, callbacks.OnStoppedLeading = kube.Callbacks(m, "agents",
+			callbacks.OnStartedLeading, callbacks.OnStoppedLeading)
 		assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a process that never leads is seen")
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock: &lock{}, Callbacks: callbacks, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
@@ -79,19 +81,16 @@ func TestCallbacksFollowTheElection(t *testing.T) {
 // client-go starts OnStartedLeading in a goroutine, which may come to run when all is over.
 func TestLateStartIsNotShownAsLeading(t *testing.T) {
 	m, ep := newSet(t)
-	callbacks := kube.Callbacks(m, "agents", leaderelection.LeaderCallbacks{
-		OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {},
-	})
+	start, stop := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	callbacks.OnStoppedLeading()
-	callbacks.OnStartedLeading(ctx)
+	stop()
+	start(ctx)
 	assert.Equal(t, "0", scrape(t, ep, "leader")[leader])
 }
 
 func TestCallbacksStayNil(t *testing.T) {
-	callbacks := kube.Callbacks(nil, "agents", leaderelection.LeaderCallbacks{})
-	assert.Nil(t, callbacks.OnStartedLeading, "client-go refuses it, as it should")
-	assert.Nil(t, callbacks.OnStoppedLeading)
-	assert.Nil(t, callbacks.OnNewLeader)
+	start, stop := kube.Callbacks(nil, "agents", nil, nil)
+	assert.Nil(t, start, "client-go refuses it, as it should")
+	assert.Nil(t, stop)
 }
