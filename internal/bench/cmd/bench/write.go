@@ -1,0 +1,80 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+)
+
+// The files that are written, in internal/bench.
+const (
+	pageFile = "RESULTS.md"
+	rowsFile = "results.tsv"
+)
+
+// write replaces what the two files say about pkg.
+func write(pkg string, about []string, rows []bench.Row) error {
+	page, err := read(pageFile)
+	if err != nil {
+		return err
+	}
+	text, err := read(rowsFile)
+	if err != nil {
+		return err
+	}
+	old, err := bench.DecodeTSV(text)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(rowsFile, []byte(bench.EncodeTSV(bench.Merge(old, pkg, rows))), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(pageFile, []byte(bench.MergeSections(page, pkg, bench.Section(about, rows))), 0o644)
+}
+
+// read is the text of a file, empty if there is none.
+func read(name string) (string, error) {
+	body, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(body), err
+}
+
+// about says on what machine, when and with which peers the reports were made.
+func about(reports []bench.Report) []string {
+	var peers []string
+	for _, r := range reports {
+		peers = append(peers, r.Peers...)
+	}
+	peers = slices.Compact(slices.Sorted(slices.Values(peers)))
+	return []string{
+		fmt.Sprintf("%s, %d cores, %s; %s; medians of %d rounds in turns.",
+			processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), reports[0].Rounds),
+		"Peers: " + strings.Join(peers, ", ") + ".",
+	}
+}
+
+// processor is the model of the machine's first one.
+func processor() string {
+	info, err := read("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(info) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}

@@ -1,0 +1,43 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// limit is a gate's limit as parsed.
+type limit struct {
+	equal bool // else at most
+	ratio bool // of ours/peer, else of ours
+	bound float64
+}
+
+// parseLimit reads "<= 20", "= 0" or "<= 0.2x".
+func parseLimit(s string) (limit, error) {
+	op, number, ok := strings.Cut(s, " ")
+	if !ok || (op != "<=" && op != "=") {
+		return limit{}, fmt.Errorf("bench: limit %q: want \"<=\" or \"=\", a space and a number, with an x at its end for a ratio", s)
+	}
+	number, ratio := strings.CutSuffix(number, "x")
+	bound, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return limit{}, fmt.Errorf("bench: limit %q: %w", s, err)
+	}
+	return limit{equal: op == "=", ratio: ratio, bound: bound}, nil
+}
+
+// holds reports whether ours is within the limit. A ratio is compared as a product, so that a peer's 0 is met by 0.
+func (l limit) holds(ours, peer float64) bool {
+	bound := l.bound
+	if l.ratio {
+		bound *= peer
+	}
+	if l.equal {
+		return ours == bound
+	}
+	return ours <= bound
+}

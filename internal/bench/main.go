@@ -1,0 +1,93 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Report is what the program of a group prints.
+type Report struct {
+	Package string
+	Rounds  int
+	Peers   []string // "controller-runtime v0.25.2 (sigs.k8s.io/controller-runtime)"
+	Rows    []Row
+}
+
+// Main is the main function of a group: it measures, with its progress on stderr, and prints the Report as JSON.
+func Main(g Group) {
+	rounds := flag.Int("rounds", 9, "turns of each subject, at least 8")
+	only := flag.String("only", "", "do the measures whose names contain this")
+	flag.Parse()
+	report, err := g.run(max(*rounds, 8), *only)
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(report)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, g.Package+":", err)
+		os.Exit(1)
+	}
+}
+
+func (g Group) run(rounds int, only string) (Report, error) {
+	report := Report{Package: g.Package, Rounds: rounds, Peers: g.versions()}
+	for i, m := range g.Measures {
+		if !strings.Contains(m.Name, only) {
+			continue
+		}
+		began := time.Now()
+		fmt.Fprintf(os.Stderr, "%s %d/%d: %s ...", g.Package, i+1, len(g.Measures), m.Name)
+		samples, err := m.run(rounds)
+		if err != nil {
+			return report, err
+		}
+		rows, err := Rows(g.Package, m, samples)
+		if err != nil {
+			return report, err
+		}
+		report.Rows = append(report.Rows, rows...)
+		fmt.Fprintf(os.Stderr, " %.1fs%s\n", time.Since(began).Seconds(), failures(rows))
+	}
+	return report, nil
+}
+
+// failures names the gates among rows that do not hold.
+func failures(rows []Row) string {
+	var b strings.Builder
+	for _, r := range rows {
+		if r.Pass == Fail {
+			fmt.Fprintf(&b, "\n  %s", r)
+		}
+	}
+	return b.String()
+}
+
+// String is the row in a line of text.
+func (r Row) String() string {
+	if r.Peer == None {
+		return fmt.Sprintf("%s %s: %s is %s; wanted %s", r.Pass, r.Measure, r.Unit, r.Ours, r.Gate)
+	}
+	return fmt.Sprintf("%s %s: %s is %s, of %s %s: %sx; wanted %s", r.Pass, r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate)
+}
+
+// versions are those of the peers as they were linked.
+func (g Group) versions() []string {
+	linked := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			linked[d.Path] = d.Version
+		}
+	}
+	out := make([]string, len(g.Peers))
+	for i, p := range g.Peers {
+		out[i] = fmt.Sprintf("%s (%s %s)", p.Name, p.Module, linked[p.Module])
+	}
+	return out
+}

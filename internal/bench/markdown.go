@@ -1,0 +1,67 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// preface is the head of RESULTS.md.
+const preface = `# Ours beside the peers
+
+Measured by ` + "`make bench`" + ` (one package: ` + "`make bench GROUP=status`" + `), which writes this page and the same rows to results.tsv.
+Ours and the peers take turns in one process; times are medians of CPU time, so the ratios carry over to other machines
+and the times do not. Allocations, bytes and requests are exact counts. A ratio is ours/peer: 0.1x is a tenth of
+the peer's. The command fails if a gate does. How each peer is used, and why so, is in the folder of the group.
+`
+
+// heading begins the section of a package.
+const heading = "\n## "
+
+// Section is the part of RESULTS.md about one package; about says on what machine and with which peers it was measured.
+func Section(about []string, rows []Row) string {
+	var b strings.Builder
+	for _, line := range about {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("\n| measure | unit | ours | peer | peer's | ratio | gate | |\n|---|---|---:|---|---:|---:|---|---|\n")
+	var last Row
+	for _, r := range rows {
+		shown := r
+		if r.Measure == last.Measure {
+			shown.Measure = ""
+			if r.Unit == last.Unit {
+				shown.Unit, shown.Ours = "", ""
+			}
+		}
+		last = r
+		if r.Ratio != None {
+			shown.Ratio += "x"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
+			shown.Measure, shown.Unit, shown.Ours, shown.Peer, shown.PeerValue, shown.Ratio, shown.Gate, shown.Pass)
+	}
+	return b.String()
+}
+
+// MergeSections replaces the section of pkg in page, the text of RESULTS.md, or adds it.
+func MergeSections(page, pkg, section string) string {
+	sections := map[string]string{}
+	for i, s := range strings.Split(page, heading) {
+		name, body, ok := strings.Cut(s, "\n\n")
+		if i > 0 && ok {
+			sections[name] = strings.TrimRight(body, "\n") + "\n"
+		}
+	}
+	sections[pkg] = section
+	var b strings.Builder
+	b.WriteString(preface)
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		b.WriteString(heading + name + "\n\n" + sections[name])
+	}
+	return b.String()
+}

@@ -1,0 +1,33 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// number writes v as a person reads it: whole from 100 on, else with three digits.
+func number(v float64) string { return digits(v, 100, 3) }
+
+// ratio writes v with two digits below 10.
+func ratio(v float64) string { return digits(v, 10, 2) }
+
+func digits(v, whole float64, precision int) string {
+	if math.Abs(v) >= whole || v == math.Trunc(v) {
+		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', precision, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// median of the values, which must not be empty; the mean of the two in the middle if their number is even.
+func median(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
+	}
+	return s[len(s)/2]
+}

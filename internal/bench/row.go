@@ -1,0 +1,103 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"errors"
+	"fmt"
+)
+
+// None stands for what a row has not: a peer, a ratio, a gate or a verdict.
+const None = "-"
+
+// The verdicts of a row with a gate.
+const (
+	Pass = "pass"
+	Fail = "FAIL"
+)
+
+// Row is one line of the table: our number beside that of one peer, or alone.
+type Row struct {
+	Package, Measure, Unit, Ours, Peer, PeerValue, Ratio, Gate, Pass string
+}
+
+// cells are the fields in the order of the columns.
+func (r Row) cells() []string {
+	return []string{r.Package, r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate, r.Pass}
+}
+
+// columns are the names of the fields in results.tsv.
+const columns = "package\tmeasure\tunit\tours\tpeer\tpeer_value\tratio\tgate\tpass"
+
+// Sample is what was measured of one Measure: by unit our number and those of the peers, in their order.
+type Sample struct {
+	Unit  string
+	Ours  float64
+	Peers []float64
+}
+
+// Rows makes the lines of one measure: one for each unit and peer, and one of our own number where there is no peer or
+// a gate on it alone. A gate that fits no row is an error.
+func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
+	limits := map[[2]string]string{}
+	for _, g := range m.Gates {
+		key := [2]string{g.Unit, g.Peer}
+		if limits[key] != "" {
+			return nil, fmt.Errorf("bench: %s: two gates on %s of %q", m.Name, g.Unit, g.Peer)
+		}
+		limits[key] = g.Limit
+	}
+	var rows []Row
+	for _, s := range samples {
+		own := limits[[2]string{s.Unit, ""}]
+		if own != "" || len(m.Peers) == 0 {
+			row, err := line(pkg, m.Name, s.Unit, own, s.Ours, None, 0)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+		}
+		delete(limits, [2]string{s.Unit, ""})
+		for i, p := range m.Peers {
+			row, err := line(pkg, m.Name, s.Unit, limits[[2]string{s.Unit, p.Name}], s.Ours, p.Name, s.Peers[i])
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+			delete(limits, [2]string{s.Unit, p.Name})
+		}
+	}
+	for key := range limits {
+		return nil, fmt.Errorf("bench: %s: the gate on %s of %q fits no row", m.Name, key[0], key[1])
+	}
+	return rows, nil
+}
+
+func line(pkg, measure, unit, gate string, ours float64, peer string, theirs float64) (Row, error) {
+	row := Row{
+		Package: pkg, Measure: measure, Unit: unit, Ours: number(ours),
+		Peer: peer, PeerValue: None, Ratio: None, Gate: None, Pass: None,
+	}
+	if peer != None {
+		row.PeerValue = number(theirs)
+	}
+	if peer != None && theirs != 0 {
+		row.Ratio = ratio(ours / theirs)
+	}
+	if gate == "" {
+		return row, nil
+	}
+	l, err := parseLimit(gate)
+	if err != nil {
+		return row, err
+	}
+	if l.ratio && peer == None {
+		return row, errors.New("bench: " + measure + ": a limit of a ratio needs a peer")
+	}
+	row.Gate, row.Pass = gate, Fail
+	if l.holds(ours, theirs) {
+		row.Pass = Pass
+	}
+	return row, nil
+}

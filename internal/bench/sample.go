@@ -1,0 +1,146 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// How long a turn of a subject lasts, and how often at most the job is done in it.
+const (
+	turn = 20 * time.Millisecond
+	most = 1 << 20
+)
+
+// passes is how often allocations are counted; the least counts, since a runtime goroutine may add a few.
+const passes = 3
+
+// run does the measure and returns a sample for each unit.
+func (m Measure) run(rounds int) ([]Sample, error) {
+	subjects := append([]Subject{m.Ours}, m.Peers...)
+	if m.Unit != "" {
+		return m.counted(subjects)
+	}
+	if m.Rounds > 0 {
+		rounds = m.Rounds
+	}
+	times := make([]int, len(subjects))
+	for i, s := range subjects {
+		n, err := calibrate(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
+		}
+		times[i] = n
+	}
+	nanos := make([][]float64, len(subjects))
+	for round := range rounds {
+		for turn := range subjects {
+			i := (round + turn) % len(subjects)
+			ns, err := timed(subjects[i], times[i])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", m.Name, subjects[i].Name, err)
+			}
+			nanos[i] = append(nanos[i], ns)
+		}
+	}
+	return m.exact(subjects, times, nanos)
+}
+
+// exact adds what is counted, allocations and requests, to the medians of the times.
+func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sample, error) {
+	out := []Sample{{Unit: Nanos}, {Unit: Allocs}, {Unit: Bytes}}
+	if m.Ours.Requests != nil {
+		out = append(out, Sample{Unit: Requests})
+	}
+	for i, s := range subjects {
+		c, err := count(s, min(times[i], 1000))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
+		}
+		for u, v := range []float64{median(nanos[i]), c.allocs, c.bytes, c.requests}[:len(out)] {
+			if i == 0 {
+				out[u].Ours = v
+			} else {
+				out[u].Peers = append(out[u].Peers, v)
+			}
+		}
+	}
+	return out, nil
+}
+
+// counted does a measure that is not timed.
+func (m Measure) counted(subjects []Subject) ([]Sample, error) {
+	values := make([][]float64, len(subjects))
+	for range max(m.Rounds, 1) {
+		for i, s := range subjects {
+			runtime.GC()
+			v, err := s.Count()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
+			}
+			values[i] = append(values[i], v)
+		}
+	}
+	out := Sample{Unit: m.Unit, Ours: median(values[0])}
+	for _, v := range values[1:] {
+		out.Peers = append(out.Peers, median(v))
+	}
+	return []Sample{out}, nil
+}
+
+// calibrate warms the subject up and finds how often it does the job in one turn.
+func calibrate(s Subject) (int, error) {
+	for n := 1; ; n *= 4 {
+		began := time.Now()
+		if err := s.Do(n); err != nil {
+			return 0, err
+		}
+		if took := time.Since(began); took >= turn/4 || n >= most {
+			return min(max(int(float64(n)*float64(turn)/float64(took)), 1), most), nil
+		}
+	}
+}
+
+// timed is the CPU time of one job out of n, in nanoseconds.
+func timed(s Subject, n int) (float64, error) {
+	runtime.GC() // what the one before left behind is not to be swept at this one's cost
+	began := cpuTime()
+	err := s.Do(n)
+	return float64(cpuTime()-began) / float64(n), err
+}
+
+// counts are what one job costs, exactly.
+type counts struct{ allocs, bytes, requests float64 }
+
+func count(s Subject, n int) (counts, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var least counts
+	for pass := range passes {
+		var before, after runtime.MemStats
+		var asked int64
+		if s.Requests != nil {
+			asked = s.Requests()
+		}
+		runtime.ReadMemStats(&before)
+		if err := s.Do(n); err != nil {
+			return least, err
+		}
+		runtime.ReadMemStats(&after)
+		// Whole numbers, as testing.AllocsPerRun has them: a stray allocation in a thousand runs is none of the job.
+		c := counts{
+			allocs: float64((after.Mallocs - before.Mallocs) / uint64(n)),
+			bytes:  float64((after.TotalAlloc - before.TotalAlloc) / uint64(n)),
+		}
+		if s.Requests != nil {
+			c.requests = float64(s.Requests()-asked) / float64(n)
+		}
+		if pass == 0 || c.allocs < least.allocs {
+			least = c
+		}
+		least.bytes = min(least.bytes, c.bytes)
+	}
+	return least, nil
+}

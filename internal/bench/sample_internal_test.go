@@ -1,0 +1,70 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sink keeps the compiler from leaving allocations out.
+var sink []byte
+
+func TestRunCountsExactly(t *testing.T) {
+	var asked int64
+	m := Measure{
+		Name: "allocate",
+		Ours: Subject{Do: Each(func() error { asked += 2; sink = make([]byte, 1024); return nil }), Requests: func() int64 { return asked }},
+		Peers: []Subject{{
+			Name:     "peer",
+			Do:       Each(func() error { asked++; sink = make([]byte, 4096); sink = make([]byte, 4096); return nil }),
+			Requests: func() int64 { return asked },
+		}},
+	}
+	samples, err := m.run(2)
+	require.NoError(t, err)
+	require.Len(t, samples, 4)
+	assert.Equal(t, Nanos, samples[0].Unit)
+	assert.Positive(t, samples[0].Ours)
+	assert.Equal(t, []Sample{
+		{Unit: Allocs, Ours: 1, Peers: []float64{2}},
+		{Unit: Bytes, Ours: 1024, Peers: []float64{8192}},
+		{Unit: Requests, Ours: 2, Peers: []float64{1}},
+	}, samples[1:])
+}
+
+func TestSubjectsTakeTurns(t *testing.T) {
+	var order []byte
+	turns := func(name byte) Subject {
+		return Subject{Name: string(name), Do: func(n int) error {
+			if len(order) == 0 || order[len(order)-1] != name {
+				order = append(order, name)
+			}
+			sink = make([]byte, 512*n)
+			return nil
+		}}
+	}
+	_, err := Measure{Ours: turns('a'), Peers: []Subject{turns('b')}}.run(8)
+	require.NoError(t, err)
+	assert.Equal(t, "abababab", string(order[:8]), "no subject is measured before the other had its turn")
+}
+
+func TestCountedMeasuresAreMediansToo(t *testing.T) {
+	values := []float64{9, 1, 5}
+	next := func() (float64, error) { v := values[0]; values = append(values[1:], v); return v, nil }
+	samples, err := Measure{Unit: "lost", Rounds: 3, Ours: Subject{Count: next}}.run(8)
+	require.NoError(t, err)
+	assert.Equal(t, []Sample{{Unit: "lost", Ours: 5}}, samples)
+}
+
+func TestAnErrorEndsTheMeasure(t *testing.T) {
+	boom := errors.New("boom")
+	_, err := Measure{Ours: Subject{Do: func(int) error { return boom }}}.run(8)
+	require.ErrorIs(t, err, boom)
+	_, err = Measure{Unit: "lost", Ours: Subject{Count: func() (float64, error) { return 0, boom }}}.run(8)
+	require.ErrorIs(t, err, boom)
+}

@@ -1,0 +1,93 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	fluxconditions "github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/status"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	capiconditions "sigs.k8s.io/cluster-api/util/conditions"
+)
+
+// setter sets one condition of a Run.
+type setter struct {
+	name string
+	set  func(r *Run, c metav1.Condition)
+}
+
+var setters = []setter{
+	{"apimachinery", func(r *Run, c metav1.Condition) { apimeta.SetStatusCondition(&r.Status.Conditions, c) }},
+	// MarkTrue is how flux's controllers set a condition. The message goes in as an argument, as theirs do.
+	{"flux", func(r *Run, c metav1.Condition) {
+		if c.Status == metav1.ConditionTrue {
+			fluxconditions.MarkTrue(r, c.Type, c.Reason, "%s", c.Message)
+		} else {
+			fluxconditions.MarkFalse(r, c.Type, c.Reason, "%s", c.Message)
+		}
+	}},
+	{"cluster-api", func(r *Run, c metav1.Condition) { capiconditions.Set(r, c) }},
+}
+
+func ourSetter(r *Run, c metav1.Condition) { status.SetCondition(&r.Status.Conditions, c, noon.Time) }
+
+// setSame sets a condition to what it is: what most reconciles do.
+func setSame() bench.Measure {
+	m := bench.Measure{
+		Name:  "set a condition, same",
+		Ours:  setting(setter{set: ourSetter}, func(*metav1.Condition, bool) {}),
+		Gates: []bench.Gate{{Unit: bench.Allocs, Limit: "= 0"}},
+	}
+	for _, s := range setters {
+		m.Peers = append(m.Peers, setting(s, func(*metav1.Condition, bool) {}))
+	}
+	return m
+}
+
+// setOther changes the message alone, so that no clock is read by any.
+func setOther() bench.Measure {
+	messages := [2]string{"everything is as it should be", "one of five steps is slow"}
+	change := func(c *metav1.Condition, odd bool) {
+		c.Message = messages[0]
+		if odd {
+			c.Message = messages[1]
+		}
+	}
+	m := bench.Measure{Name: "set a condition, other message", Ours: setting(setter{set: ourSetter}, change)}
+	for _, s := range setters {
+		m.Peers = append(m.Peers, setting(s, change))
+	}
+	return m
+}
+
+// setting sets the last of five conditions again and again, changed in turns.
+func setting(s setter, change func(c *metav1.Condition, odd bool)) bench.Subject {
+	r := bigRun()
+	c := r.Status.Conditions[4]
+	odd := false
+	return bench.Subject{Name: s.name, Do: func(n int) error {
+		for range n {
+			odd = !odd
+			change(&c, odd)
+			s.set(r, c)
+		}
+		return nil
+	}}
+}
+
+// observe applies the contract to a stamp. No peer has it.
+func observe(name string, f status.Facts, stamp status.Stamp, gate string) bench.Measure {
+	return bench.Measure{
+		Name: "Stamp.Observe, " + name,
+		Ours: bench.Subject{Do: bench.Each(func() error {
+			s := stamp
+			_, err := s.Observe(f, 3, noon.Time)
+			return err
+		})},
+		Gates: []bench.Gate{{Unit: bench.Allocs, Limit: gate}},
+	}
+}

@@ -1,0 +1,160 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/proompteng/controllerkit/status"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	group   = schema.GroupVersion{Group: "bench.example.com", Version: "v1"}
+	runKind = group.WithKind("Run")
+	runs    = group.WithResource("runs")
+	noon    = metav1.NewTime(time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
+)
+
+// Run is the kind whose status is written. Its spec is small and it has no managedFields, which favours the peers:
+// they marshal or convert the whole object, where ours looks at the status alone.
+type Run struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	Spec   RunSpec   `json:"spec,omitzero"`
+	Status RunStatus `json:"status,omitzero"`
+}
+
+// RunSpec is what a Run should do.
+type RunSpec struct {
+	Image string `json:"image,omitempty"`
+}
+
+// RunStatus is what became of it.
+type RunStatus struct {
+	status.Stamp `json:",inline"`
+
+	Phase      string             `json:"phase,omitempty"`
+	Message    string             `json:"message,omitempty"`
+	JobRef     *JobRef            `json:"jobRef,omitempty"`
+	Runtime    map[string]string  `json:"runtimeRef,omitempty"`
+	Steps      []Step             `json:"steps,omitempty"`
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// JobRef names the Job of a Run.
+type JobRef struct {
+	Name string `json:"name,omitempty"`
+	UID  string `json:"uid,omitempty"`
+}
+
+// Step is one of a Run's steps.
+type Step struct {
+	Name      string       `json:"name"`
+	Phase     string       `json:"phase,omitempty"`
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+}
+
+// GetConditions makes a Run fit for the conditions of flux and cluster-api.
+func (r *Run) GetConditions() []metav1.Condition { return r.Status.Conditions }
+
+// SetConditions makes a Run fit for the conditions of flux and cluster-api.
+func (r *Run) SetConditions(c []metav1.Condition) { r.Status.Conditions = c }
+
+// DeepCopyObject is what a generator would write, as the others here.
+//
+//nolint:ireturn // runtime.Object asks for it
+func (r *Run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
+
+// DeepCopy copies r.
+func (r *Run) DeepCopy() *Run {
+	out := new(Run)
+	r.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyInto copies r over out.
+func (r *Run) DeepCopyInto(out *Run) {
+	*out = *r
+	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	r.Status.DeepCopyInto(&out.Status)
+}
+
+// DeepCopyInto copies s over out.
+func (s *RunStatus) DeepCopyInto(out *RunStatus) {
+	*out = *s
+	s.Stamp.DeepCopyInto(&out.Stamp)
+	if s.JobRef != nil {
+		out.JobRef = new(*s.JobRef)
+	}
+	out.Runtime = maps.Clone(s.Runtime)
+	if s.Steps != nil {
+		out.Steps = make([]Step, len(s.Steps))
+		for i, st := range s.Steps {
+			st.StartedAt = st.StartedAt.DeepCopy()
+			out.Steps[i] = st
+		}
+	}
+	if s.Conditions != nil {
+		out.Conditions = make([]metav1.Condition, len(s.Conditions))
+		for i := range s.Conditions {
+			s.Conditions[i].DeepCopyInto(&out.Conditions[i])
+		}
+	}
+}
+
+// bigRun is a Run in the middle of its work, with five steps and five conditions.
+func bigRun() *Run {
+	r := &Run{
+		TypeMeta:   metav1.TypeMeta{APIVersion: group.String(), Kind: runKind.Kind},
+		ObjectMeta: metav1.ObjectMeta{Name: "run-1", Namespace: "ci", UID: "u", ResourceVersion: "4711", Generation: 3},
+		Spec:       RunSpec{Image: "registry.example.com/agent:1.4.2"},
+	}
+	r.Status = RunStatus{
+		Stamp:   status.Stamp{ObservedGeneration: 3, UpdatedAt: noon.DeepCopy(), StartedAt: noon.DeepCopy()},
+		Phase:   "Running",
+		JobRef:  &JobRef{Name: "run-1-job", UID: "0c7e"},
+		Runtime: map[string]string{"node": "n1", "zone": "a"},
+	}
+	for i := range 5 {
+		n := strconv.Itoa(i)
+		r.Status.Steps = append(r.Status.Steps, Step{Name: "step-" + n, Phase: "Running", StartedAt: noon.DeepCopy()})
+		r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{
+			Type: "Condition" + n, Status: metav1.ConditionTrue, Reason: "AsExpected", LastTransitionTime: noon,
+			Message: "everything is as it should be", ObservedGeneration: 3,
+		})
+	}
+	return r
+}
+
+// flipped is bigRun with one condition changed.
+func flipped() *Run {
+	r := bigRun()
+	c := &r.Status.Conditions[2]
+	c.Status, c.Reason, c.LastTransitionTime = metav1.ConditionFalse, "Lost", metav1.NewTime(noon.Add(time.Minute))
+	return r
+}
+
+// stepped is flipped with two fields changed as well.
+func stepped() *Run {
+	r := flipped()
+	r.Status.Phase, r.Status.Message = "Stopping", "a step was lost"
+	return r
+}
+
+// untyped is r as clients without its Go type have it.
+func untyped(r *Run) *unstructured.Unstructured {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r)
+	if err != nil {
+		return nil // a Run converts
+	}
+	return &unstructured.Unstructured{Object: m}
+}
