@@ -333,6 +333,18 @@ func TestWrittenByATypeScriptClient(t *testing.T) {
 	assert.NotEqual(t, "2025-06-01T11:59:00.123Z", ready["lastTransitionTime"], "the transition is now")
 	assert.Equal(t, before.Object["status"].(map[string]any)["conditions"].([]any)[1], any(other), "what another program wrote goes through as it is")
 
+	// What another program added meanwhile to its own condition is merged.
+	before = get[unstructured.Unstructured](t, s, "a")
+	after = before.DeepCopy()
+	after.Object["status"].(map[string]any)["phase"] = "Running"
+	conds = before.DeepCopy().Object["status"].(map[string]any)["conditions"].([]any)
+	conds[1].(map[string]any)["link"] = "https://example.com/new"
+	s.restatus("a", `{"conditions":`+encode(t, conds)+`}`)
+	result, err = w.Commit(t.Context(), client[unstructured.Unstructured]{s}, before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Merged, result)
+	assert.Equal(t, conds, get[unstructured.Unstructured](t, s, "a").Object["status"].(map[string]any)["conditions"])
+
 	// A typed client reads it too, and sees no change.
 	typed := get[Run](t, s, "a")
 	s.sent()

@@ -47,21 +47,18 @@ func settleEntry(e entry, was []entry, c change) (entry, error) {
 		return e, err
 	}
 	var stored *entry
-	next := e.Condition
+	next := settle(e.Condition, nil, c.now)
 	if i := indexOf(was, e.Type); i >= 0 {
 		stored = &was[i]
-		next = settle(next, &stored.Condition, c.now)
-	} else {
-		next = settle(next, nil, c.now)
+		next = settle(e.Condition, &stored.Condition, c.now)
+		if sameCondition(next, stored.Condition) && sameExtras(e, *stored) {
+			return *stored, nil
+		}
 	}
 	if next.ObservedGeneration == 0 {
 		next.ObservedGeneration = c.generation
 	}
-	e = e.with(next, stored)
-	if stored != nil && sameEntry(e, *stored) {
-		return *stored, nil
-	}
-	return e, nil
+	return e.with(next, stored), nil
 }
 
 // count returns how many conditions of a type there are. A list without keys can hold several; they are let through.
