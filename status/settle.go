@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// settle returns after's conditions as they are to be written, and whether they count: false means that they are as in
+// settleList returns after's conditions as they are to be written, and whether they count: false means that they are as in
 // old. What did not change is not looked at, so that a condition which another program wrote wrongly blocks nothing.
-func (n Names) settle(old, cur *document, c change) (list []entry, settled bool, err error) {
+func (n Names) settleList(old, cur *document, c change) (list []entry, settled bool, err error) {
 	if n.Conditions == absent || cur.same(old, n.Conditions) {
 		return nil, false, nil
 	}
