@@ -68,7 +68,7 @@ func (p *problems) threshold(r *Rollout) {
 		for i := range c.Steps {
 			if w := c.Steps[i].SetWeight; w != nil {
 				canary, _ := r.Counts(*w)
-				most = min(most, canary)
+				most = min(most, max(canary, 1))
 			}
 		}
 	default:

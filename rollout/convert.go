@@ -122,7 +122,7 @@ func convert(d *appsv1.Deployment, o *Options) *Rollout {
 			Strategy:                Strategy{Canary: convertStrategy(o)},
 		},
 	}
-	r.APIVersion, r.Kind = GVK().ToAPIVersionAndKind()
+	r.APIVersion, r.Kind = apiVersion, kind
 	if o.OmitReplicas {
 		r.Spec.Replicas = nil
 	}

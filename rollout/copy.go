@@ -16,7 +16,14 @@ func (r *Rollout) DeepCopy() *Rollout {
 	if r == nil {
 		return nil
 	}
-	out := &Rollout{TypeMeta: r.TypeMeta, Spec: r.Spec}
+	out := new(Rollout)
+	r.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyInto makes out a copy of r that shares no memory with it.
+func (r *Rollout) DeepCopyInto(out *Rollout) {
+	*out = *r
 	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	s := &out.Spec
 	s.Replicas = copied(r.Spec.Replicas)
@@ -30,7 +37,6 @@ func (r *Rollout) DeepCopy() *Rollout {
 	s.ProgressDeadlineSeconds = copied(r.Spec.ProgressDeadlineSeconds)
 	s.RestartAt = r.Spec.RestartAt.DeepCopy()
 	s.Analysis = copyMap(r.Spec.Analysis)
-	return out
 }
 
 func (c *Canary) deepCopy() *Canary {
@@ -130,7 +136,7 @@ func toUnstructured(r *Rollout) (*unstructured.Unstructured, error) {
 		return nil, errors.New("rollout: unstructured: the Rollout is nil")
 	}
 	named := *r
-	named.APIVersion, named.Kind = GVK().ToAPIVersionAndKind()
+	named.APIVersion, named.Kind = apiVersion, kind
 	data, err := json.Marshal(&named)
 	if err != nil {
 		return nil, fmt.Errorf("rollout: unstructured: %w", err)

@@ -4,12 +4,22 @@
 package rollout_test
 
 import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/proompteng/controllerkit/rollout"
 )
 
-// web is a Deployment of five pods.
+// web is the least a Deployment needs, of five pods.
 func web() *appsv1.Deployment {
 	labels := map[string]string{"app": "web"}
 	return &appsv1.Deployment{
@@ -25,3 +35,69 @@ func web() *appsv1.Deployment {
 		},
 	}
 }
+
+// agents is a Deployment as charts make them.
+func agents() *appsv1.Deployment {
+	d := web()
+	selected := map[string]string{"app.kubernetes.io/name": "agents", "app.kubernetes.io/instance": "prod"}
+	d.Name = "agents"
+	d.Labels = map[string]string{"app.kubernetes.io/name": "agents", "helm.sh/chart": "agents-1.2.3", "app.kubernetes.io/managed-by": "Helm"}
+	d.Annotations = map[string]string{"meta.helm.sh/release-name": "prod"}
+	d.Spec.MinReadySeconds = 5
+	d.Spec.RevisionHistoryLimit = new(int32(10))
+	d.Spec.ProgressDeadlineSeconds = new(int32(600))
+	d.Spec.Selector.MatchLabels = selected
+	d.Spec.Template.Labels = map[string]string{"app.kubernetes.io/name": "agents", "app.kubernetes.io/instance": "prod", "tier": "api"}
+	d.Spec.Template.Annotations = map[string]string{"checksum/config": "0123456789abcdef"}
+	probe := func(path string) *corev1.Probe {
+		get := &corev1.HTTPGetAction{Path: path, Port: intOrString("http")}
+		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: get}, PeriodSeconds: 10}
+	}
+	d.Spec.Template.Spec = corev1.PodSpec{
+		ServiceAccountName: "agents",
+		Volumes:            []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}},
+		Containers: []corev1.Container{{
+			Name:         "agents",
+			Image:        "registry.example.com/agents:1.2.3",
+			Ports:        []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}},
+			Env:          []corev1.EnvVar{{Name: "LOG_LEVEL", Value: "info"}, {Name: "REGION", Value: "eu"}},
+			VolumeMounts: []corev1.VolumeMount{{Name: "config", MountPath: "/etc/agents"}},
+			Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi")},
+				Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")},
+			},
+			LivenessProbe: probe("/healthz"), ReadinessProbe: probe("/readyz"),
+		}},
+	}
+	return d
+}
+
+// canary is the Rollout of web by the defaults.
+func canary(t testing.TB) *rollout.Rollout {
+	t.Helper()
+	r, errs := rollout.Convert(web(), rollout.Options{})
+	require.Empty(t, errs)
+	return r
+}
+
+// manifest is what a user would apply, as decoded.
+func manifest(t testing.TB, r *rollout.Rollout) *unstructured.Unstructured {
+	t.Helper()
+	u, err := r.Unstructured()
+	require.NoError(t, err)
+	return u
+}
+
+// set puts a value, given as JSON, at a path of a manifest; "" removes it.
+func set(t testing.TB, u *unstructured.Unstructured, value string, path ...string) {
+	t.Helper()
+	if value == "" {
+		unstructured.RemoveNestedField(u.Object, path...)
+		return
+	}
+	var v any
+	require.NoError(t, json.Unmarshal([]byte(value), &v))
+	require.NoError(t, unstructured.SetNestedField(u.Object, v, path...))
+}
+
+func intOrString(s string) intstr.IntOrString { return intstr.Parse(s) }

@@ -4,12 +4,10 @@
 package rollout
 
 import (
-	"maps"
+	"cmp"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -44,14 +42,14 @@ func (p *problems) requirement(r *metav1.LabelSelectorRequirement, path *field.P
 			metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist,
 		}))
 	}
-	for _, msg := range validation.IsQualifiedName(r.Key) {
+	for _, msg := range qualifiedName(r.Key) {
 		p.add(field.Invalid(path.Child("key"), r.Key, msg))
 	}
 	if slices.Contains(ownLabels(), r.Key) {
 		p.add(field.Forbidden(path.Child("key"), ownLabel))
 	}
 	for i, v := range r.Values {
-		for _, msg := range validation.IsValidLabelValue(v) {
+		for _, msg := range labelValue(v) {
 			p.add(field.Invalid(path.Child("values").Index(i), v, msg))
 		}
 	}
@@ -68,19 +66,14 @@ func (p *problems) noOwnLabels(labels map[string]string, path ...string) {
 }
 
 func (p *problems) labels(labels map[string]string, path ...string) {
-	var bad []string
-	for key, value := range labels {
-		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0 {
-			bad = append(bad, key)
-		}
-	}
-	slices.Sort(bad)
-	for _, key := range bad {
+	for _, key := range wrong(labels, func(key, value string) bool {
+		return qualifiedName(key) == nil && labelValue(value) == nil
+	}) {
 		at := field.NewPath(path[0], path[1:]...).Key(key)
-		for _, msg := range validation.IsQualifiedName(key) {
+		for _, msg := range qualifiedName(key) {
 			p.add(field.Invalid(at, key, msg))
 		}
-		for _, msg := range validation.IsValidLabelValue(labels[key]) {
+		for _, msg := range labelValue(labels[key]) {
 			p.add(field.Invalid(at, labels[key], msg))
 		}
 	}
@@ -90,13 +83,27 @@ func (p *problems) labels(labels map[string]string, path ...string) {
 func (p *problems) annotations(annotations map[string]string, path ...string) {
 	const most = 256 << 10
 	size := 0
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		size += len(key) + len(annotations[key])
-		for _, msg := range validation.IsQualifiedName(strings.ToLower(key)) {
+	for _, key := range wrong(annotations, func(key, value string) bool {
+		size += len(key) + len(value)
+		return annotationName(key) == nil
+	}) {
+		for _, msg := range annotationName(key) {
 			p.add(field.Invalid(field.NewPath(path[0], path[1:]...).Key(key), key, msg))
 		}
 	}
 	if size > most {
 		p.add(field.TooLong(field.NewPath(path[0], path[1:]...), field.OmitValueType{}, most))
 	}
+}
+
+// wrong are the keys of what is not right, sorted, so that errors have an order.
+func wrong[K cmp.Ordered, V any](m map[K]V, right func(K, V) bool) []K {
+	var keys []K
+	for key, value := range m {
+		if !right(key, value) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -191,6 +191,7 @@ func want(t reflect.Type) string {
 		return "a whole number"
 	case reflect.String:
 		return "a string"
+	default:
 	}
 	switch t.Name() {
 	case "IntOrString":

@@ -4,10 +4,10 @@
 package rollout
 
 import (
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -16,7 +16,7 @@ import (
 // does not look.
 func (p *problems) template(t *corev1.PodTemplateSpec) {
 	m := &t.ObjectMeta
-	for _, dropped := range []struct {
+	for _, dropped := range [...]struct {
 		name string
 		set  bool
 	}{
@@ -51,13 +51,13 @@ func (p *problems) pod(s *corev1.PodSpec, path *field.Path) {
 	if len(s.EphemeralContainers) > 0 {
 		p.add(field.Forbidden(path.Child("ephemeralContainers"), "they belong to running pods"))
 	}
-	for _, msg := range nameErrors(s.ServiceAccountName, validation.IsDNS1123Subdomain) {
+	for _, msg := range optional(s.ServiceAccountName, dnsName) {
 		p.add(field.Invalid(path.Child("serviceAccountName"), s.ServiceAccountName, msg))
 	}
 	volumes := make([]string, 0, len(s.Volumes))
 	for i := range s.Volumes {
 		name := s.Volumes[i].Name
-		for _, msg := range validation.IsDNS1123Label(name) {
+		for _, msg := range dnsLabel(name) {
 			p.add(field.Invalid(path.Child("volumes").Index(i).Child("name"), name, msg))
 		}
 		if slices.Contains(volumes, name) {
@@ -76,7 +76,7 @@ func (p *problems) pod(s *corev1.PodSpec, path *field.Path) {
 func (p *problems) containers(list []corev1.Container, names, volumes []string, path *field.Path, kind string) []string {
 	for i := range list {
 		c, path := &list[i], path.Child(kind).Index(i)
-		for _, msg := range validation.IsDNS1123Label(c.Name) {
+		for _, msg := range dnsLabel(c.Name) {
 			p.add(field.Invalid(path.Child("name"), c.Name, msg))
 		}
 		if slices.Contains(names, c.Name) {
@@ -88,7 +88,7 @@ func (p *problems) containers(list []corev1.Container, names, volumes []string, 
 		}
 		p.ports(c.Ports, path)
 		for j := range c.Env {
-			for _, msg := range validation.IsEnvVarName(c.Env[j].Name) {
+			for _, msg := range variableName(c.Env[j].Name) {
 				p.add(field.Invalid(path.Child("env").Index(j).Child("name"), c.Env[j].Name, msg))
 			}
 			if c.Env[j].Value != "" && c.Env[j].ValueFrom != nil {
@@ -105,7 +105,7 @@ func (p *problems) ports(ports []corev1.ContainerPort, path *field.Path) {
 	var names []string
 	for i := range ports {
 		port, at := &ports[i], func(name string) *field.Path { return path.Child("ports").Index(i).Child(name) }
-		for _, msg := range nameErrors(port.Name, validation.IsValidPortName) {
+		for _, msg := range optional(port.Name, validation.IsValidPortName) {
 			p.add(field.Invalid(at("name"), port.Name, msg))
 		}
 		if port.Name != "" && slices.Contains(names, port.Name) {
@@ -145,26 +145,16 @@ func (p *problems) mounts(mounts []corev1.VolumeMount, volumes []string, path *f
 }
 
 func (p *problems) resources(r *corev1.ResourceRequirements, path *field.Path) {
-	for _, list := range []struct {
+	for _, list := range [...]struct {
 		name string
 		of   corev1.ResourceList
 	}{{"limits", r.Limits}, {"requests", r.Requests}} {
-		for _, name := range slices.Sorted(maps.Keys(list.of)) {
-			q, at := list.of[name], func() *field.Path { return path.Child("resources", list.name).Key(string(name)) }
-			if q.Sign() < 0 {
-				p.add(field.Invalid(at(), q.String(), "must not be negative"))
-			}
-			if limit, ok := r.Limits[name]; ok && q.Cmp(limit) > 0 {
-				p.add(field.Invalid(at(), q.String(), "must not be more than the limit of "+limit.String()))
-			}
+		for _, name := range wrong(list.of, func(name corev1.ResourceName, q resource.Quantity) bool {
+			limit, limited := r.Limits[name]
+			return q.Sign() >= 0 && (!limited || q.Cmp(limit) <= 0)
+		}) {
+			q := list.of[name]
+			p.add(field.Invalid(path.Child("resources", list.name).Key(string(name)), q.String(), "must not be negative, nor more than the limit"))
 		}
 	}
-}
-
-// nameErrors is what is wrong with a name that may be left out.
-func nameErrors(name string, check func(string) []string) []string {
-	if name == "" {
-		return nil
-	}
-	return check(name)
 }

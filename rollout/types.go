@@ -19,7 +19,7 @@ import (
 // typed; what it only carries and checks is a JSON object. Marshalled bytes are equal for equal values.
 type Rollout struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 	Spec              Spec `json:"spec"`
 }
 
@@ -95,10 +95,13 @@ type WorkloadRef struct {
 	ScaleDown  string `json:"scaleDown,omitempty"`
 }
 
+const (
+	apiVersion = "argoproj.io/v1alpha1"
+	kind       = "Rollout"
+)
+
 // GVK is Rollout of argoproj.io/v1alpha1, the only version there is.
-func GVK() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}
-}
+func GVK() schema.GroupVersionKind { return schema.FromAPIVersionAndKind(apiVersion, kind) }
 
 // Unstructured is r as a dynamic client takes it, apiVersion and kind filled in. It shares no memory with r. To send
 // bytes, marshal r instead: that is several times faster. It fails on nil and on what JSON cannot hold.

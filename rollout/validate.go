@@ -5,7 +5,6 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ func at(names ...string) *field.Path { return field.NewPath("spec", names...) }
 // characters, which leaves 242 for the name.
 func (p *problems) identity(r *Rollout) {
 	const longest = validation.DNS1123SubdomainMaxLength - 11
-	if apiVersion, kind := GVK().ToAPIVersionAndKind(); r.APIVersion != "" || r.Kind != "" {
+	if r.APIVersion != "" || r.Kind != "" {
 		if r.APIVersion != apiVersion {
 			p.add(field.NotSupported(field.NewPath("apiVersion"), r.APIVersion, []string{apiVersion}))
 		}
@@ -87,7 +86,7 @@ func (p *problems) identity(r *Rollout) {
 	case r.Name == "" && r.GenerateName == "":
 		p.add(field.Required(field.NewPath("metadata", "name"), "every Rollout has one"))
 	case r.Name != "":
-		for _, msg := range validation.IsDNS1123Subdomain(r.Name) {
+		for _, msg := range dnsName(r.Name) {
 			p.add(field.Invalid(field.NewPath("metadata", "name"), r.Name, msg))
 		}
 		if len(r.Name) > longest {
@@ -95,7 +94,7 @@ func (p *problems) identity(r *Rollout) {
 		}
 	}
 	if r.Namespace != "" {
-		for _, msg := range validation.IsDNS1123Label(r.Namespace) {
+		for _, msg := range dnsLabel(r.Namespace) {
 			p.add(field.Invalid(field.NewPath("metadata", "namespace"), r.Namespace, msg))
 		}
 	}
@@ -164,7 +163,7 @@ func (p *problems) reference(ref *WorkloadRef) {
 	case ref.Kind != "PodTemplate" && (!grouped || group != "apps"):
 		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"apps/v1"}))
 	}
-	for _, msg := range validation.IsDNS1123Subdomain(ref.Name) {
+	for _, msg := range dnsName(ref.Name) {
 		p.add(field.Invalid(at("workloadRef", "name"), ref.Name, msg))
 	}
 	if downs := []string{"never", "onsuccess", "progressively"}; ref.ScaleDown != "" && !slices.Contains(downs, ref.ScaleDown) {
@@ -175,10 +174,11 @@ func (p *problems) reference(ref *WorkloadRef) {
 // matches: a selector that misses the template would make a Rollout that never finds its own pods.
 func (p *problems) matches(s *metav1.LabelSelector, labels map[string]string) {
 	path := func() *field.Path { return at("template", "metadata", "labels") }
-	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
-		if got, ok := labels[key]; !ok || got != s.MatchLabels[key] {
-			p.add(field.Invalid(path(), labels, fmt.Sprintf("must have %s=%s, as spec.selector does", key, s.MatchLabels[key])))
-		}
+	for _, key := range wrong(s.MatchLabels, func(key, value string) bool {
+		got, ok := labels[key]
+		return ok && got == value
+	}) {
+		p.add(field.Invalid(path(), labels, fmt.Sprintf("must have %s=%s, as spec.selector does", key, s.MatchLabels[key])))
 	}
 	if len(s.MatchExpressions) == 0 {
 		return

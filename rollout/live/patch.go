@@ -1,0 +1,67 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// PromotePatch is the merge patch for the status subresource that lets a canary go on, as the kubectl plugin does: from a pause
+// or a running analysis to the next step, or, if full, past all that is left. Send it as types.MergePatchType to "status".
+//
+// It is pinned to live's resourceVersion: it promotes what you looked at, and is a conflict once there is something newer.
+// Nil means there is nothing to promote: no Rollout, one that runs a single version, or one already promoted that the controller
+// has yet to move; the plugin would skip a step of the latter. A Rollout that spec.paused holds goes on when that field is
+// cleared in its manifest; a status cannot do it.
+func PromotePatch(live *unstructured.Unstructured, full bool) []byte {
+	if live == nil {
+		return nil
+	}
+	status := object(live.Object["status"])
+	if stable := text(status["stableRS"]); stable == "" || text(status["currentPodHash"]) == stable {
+		return nil
+	}
+	if full {
+		return pinned(live, map[string]any{"promoteFull": true})
+	}
+	controllerPause, _ := status["controllerPause"].(bool)
+	pauses := list(status["pauseConditions"])
+	next := min(number(status["currentStepIndex"])+1, int64(len(steps(live))))
+	analysis := object(object(status["canary"])["currentStepAnalysisRunStatus"])
+	switch {
+	case controllerPause && len(pauses) == 0:
+		return nil
+	case controllerPause && text(analysis["status"]) == "Inconclusive":
+		// Clearing the pause alone would leave the controller stuck if the next step is a pause too.
+		return pinned(live, map[string]any{"pauseConditions": nil, "controllerPause": false, "currentStepIndex": next})
+	case len(pauses) > 0:
+		return pinned(live, map[string]any{"pauseConditions": nil})
+	case len(steps(live)) == 0:
+		return nil
+	}
+	return pinned(live, map[string]any{"pauseConditions": nil, "currentStepIndex": next})
+}
+
+// AbortPatch is the merge patch for the status subresource that goes back to the old version. It is not pinned to anything: an abort
+// must not lose a race. The Rollout is Degraded until its template is put back, and then Healthy at once.
+func AbortPatch() []byte { return []byte(`{"status":{"abort":true}}`) }
+
+func steps(live *unstructured.Unstructured) []any {
+	canary := object(object(object(live.Object["spec"])["strategy"])["canary"])
+	return list(canary["steps"])
+}
+
+func pinned(live *unstructured.Unstructured, status map[string]any) []byte {
+	patch := map[string]any{"status": status}
+	if rv := live.GetResourceVersion(); rv != "" {
+		patch["metadata"] = map[string]any{"resourceVersion": rv}
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil // not reached: the values are strings, numbers and nil
+	}
+	return data
+}

@@ -1,0 +1,123 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Retarget is a copy of h that scales the workload of the same name and of kind to. Retarget the one there is: two over the same
+// pods both stop. A nil h gives nil.
+func Retarget(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind) *autoscalingv2.HorizontalPodAutoscaler {
+	if h == nil {
+		return nil
+	}
+	h = h.DeepCopy()
+	h.Spec.ScaleTargetRef.APIVersion, h.Spec.ScaleTargetRef.Kind = to.ToAPIVersionAndKind()
+	return h
+}
+
+// sameTemplate refuses another image, and warns of any other change. What the server filled in is in live alone.
+func (b *builder) sameTemplate(live, to *corev1.PodTemplateSpec) {
+	if to == nil {
+		return // refused by rollout.Validate
+	}
+	const skipped = "the first revision of a Rollout goes through no steps, so it would reach all users at once; switch first, change later"
+	changed := false
+	for _, list := range []struct {
+		name     string
+		live, to []corev1.Container
+	}{
+		{"containers", live.Spec.Containers, to.Spec.Containers},
+		{"initContainers", live.Spec.InitContainers, to.Spec.InitContainers},
+	} {
+		for i := range list.to {
+			c, path := &list.to[i], field.NewPath("spec", "template", "spec", list.name).Index(i)
+			j := slices.IndexFunc(list.live, func(l corev1.Container) bool { return l.Name == c.Name })
+			switch {
+			case j < 0:
+				b.add(field.Invalid(path.Child("name"), c.Name, "the live Deployment has no such container: "+skipped))
+				changed = true
+			case list.live[j].Image != c.Image:
+				b.add(field.Invalid(path.Child("image"), c.Image, "the live Deployment runs "+list.live[j].Image+": "+skipped))
+				changed = true
+			}
+		}
+	}
+	if !changed && !equality.Semantic.DeepDerivative(to.Spec, live.Spec) {
+		b.warn("The pod template differs from the live one beyond what a server fills in. The first revision of a Rollout goes through no steps: what differs reaches all pods at once.")
+	}
+}
+
+// noneUnavailable: while pods change hands by adoption, as many may be missing as the fences let. Both controllers reckon
+// alike: percentages of what may be missing are rounded down, of what may be more up, 25% is the default, and where both
+// come to 0 one pod is taken away.
+func (b *builder) noneUnavailable(surge, unavailable *intstr.IntOrString, n int32, path *field.Path) {
+	more, ok := resolve(surge, n, math.Ceil)
+	missing, also := resolve(unavailable, n, math.Floor)
+	if !ok || !also {
+		b.add(field.Invalid(path, unavailable.String(), "must be, as maxSurge must, a whole number or a percentage"))
+		return
+	}
+	if more == 0 && missing == 0 {
+		missing = 1
+	}
+	if missing > 0 && n > 0 {
+		b.add(field.Invalid(path, unavailable.String(),
+			fmt.Sprintf("lets %d of %d pods be missing while they change hands; set 0, with maxSurge 1, or use the method SideBySide", missing, n)))
+	}
+}
+
+func resolve(v *intstr.IntOrString, n int32, round func(float64) float64) (int32, bool) {
+	if v == nil {
+		v = new(intstr.FromString("25%"))
+	}
+	if v.Type == intstr.Int {
+		return v.IntVal, v.IntVal >= 0
+	}
+	digits, _ := strings.CutSuffix(v.StrVal, "%")
+	percent, err := strconv.ParseUint(digits, 10, 31)
+	return int32(round(float64(percent) * float64(n) / 100)), err == nil && digits != v.StrVal
+}
+
+func equalSelectors(a, b *metav1.LabelSelector) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return maps.Equal(a.MatchLabels, b.MatchLabels) && equality.Semantic.DeepEqual(a.MatchExpressions, b.MatchExpressions)
+}
+
+// warnTools names the traps of what applies the workload.
+func (b *builder) warnTools(labels, annotations map[string]string) {
+	if anyKey(annotations, "argocd.argoproj.io/") || anyKey(labels, "argocd.argoproj.io/") {
+		b.warn("Argo CD applies this workload: suspend its automatic sync while the plan runs, or it puts back what the plan removes. To let it do the switch instead, set " +
+			"argocd.argoproj.io/sync-options: PruneLast=true on the live object one sync before.")
+	}
+	if labels["app.kubernetes.io/managed-by"] == "Helm" || anyKey(annotations, "meta.helm.sh/") {
+		b.warn("Helm owns this workload: an upgrade that changes its kind deletes the old one at once, and --wait does not know Rollouts. Set helm.sh/resource-policy: keep on it " +
+			"one release before. What the plan creates needs the annotations meta.helm.sh/release-name and release-namespace and the label app.kubernetes.io/managed-by: Helm, or Helm refuses to take it over.")
+	}
+}
+
+func anyKey(m map[string]string, prefix string) bool {
+	for key := range m {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}

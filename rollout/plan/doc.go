@@ -1,0 +1,30 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plan switches a running workload from a Deployment to a Rollout, and back, without losing a pod.
+//
+// Rendering the other kind and applying it is an outage: the new pods are not ready when the old ones are gone, and every way
+// of doing it at once was measured at 0 ready endpoints. A plan is the steps that keep them, in order, each with
+// the wait that must hold before the next:
+//
+//	p, errs := plan.Migration(liveDeployment, r, hpas, plan.SideBySide)
+//	fmt.Print(p) // a shell script with comments: read it, then run it
+//
+// Nothing here talks to a cluster. A plan is made of the live objects, so make it anew just before it is run; what would cost
+// capacity or skip the canary's steps is an error, what may bite is a warning. With N replicas:
+//
+//	method      ready pods       what it needs
+//	SideBySide  N .. 2N          room for twice the pods
+//	Adopt       N .. N+maxSurge  maxUnavailable 0; Rollouts v1.10 looks for a label, and gets it
+//	Reference   N .. 2N          the Deployment stays, with 0 pods, as the source of the template
+//
+// # RBAC
+//
+// Whoever runs a plan needs on deployments and rollouts get, create, patch, delete; on replicasets get, list, patch (Adopt); on
+// deployments/scale get, patch (Reference); on horizontalpodautoscalers get, patch.
+//
+// # When not to use it
+//
+// Where nothing runs yet, apply the Rollout. Where a moment without pods is fine, so is the naive way. And a weight is a share
+// of pods, not of the work: of a controller that elects a leader, the pods of the canary mostly stand by.
+package plan

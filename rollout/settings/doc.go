@@ -1,0 +1,19 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package settings reads progressiveDelivery.{enabled,provider,canarySteps} from chart values or the environment.
+//
+// A switch that is misspelt leaves a canary off without a word, and a step that is misspelt leaves it without a test. So an unknown
+// key, a wrong type and a step that cannot be carried out are errors that name the path or the variable and what is
+// accepted, all of them at once, and also while the switch is off:
+//
+//	s, errs := settings.FromValues(values["progressiveDelivery"])
+//	obj, err := rollout.Render(deployment, s.Enabled, s.Options)
+//
+// Nothing set means off, the provider argo-rollouts and the safe canary. Where two workloads are switched one after the
+// other, read each from values, or variables, of its own.
+//
+// # When not to use it
+//
+// If your program has settings of its own, fill in rollout.Options; rollout.Convert checks them.
+package settings
