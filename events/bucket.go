@@ -3,7 +3,10 @@
 
 package events
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A limit is a token bucket in units of time: one token each interval, and slack is what the others of a full bucket are worth.
 type limit struct {
@@ -22,8 +25,9 @@ func perMinute(n int) limit {
 
 // perSecond lets rate through each second, after a burst of five seconds' worth.
 func perSecond(rate float64) limit {
-	interval := max(time.Duration(float64(time.Second)/rate), 1)
-	burst := max(int(5*rate), 1)
+	const century = 100 * 365 * 24 * time.Hour
+	interval := time.Duration(max(min(float64(time.Second)/rate, float64(century)), 1))
+	burst := max(min(5*rate, math.MaxInt32), 1)
 	return limit{interval: interval, slack: time.Duration(burst-1) * interval}
 }
 

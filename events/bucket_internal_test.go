@@ -4,6 +4,7 @@
 package events
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 }
 
 func TestPerSecond(t *testing.T) {
-	for _, rate := range []float64{0.01, 0.5, 1, 20, 1000, 1e12} {
+	for _, rate := range []float64{1e-300, 1e-12, 0.01, 0.5, 1, 20, 1000, 1e12, math.Inf(1)} {
 		l, b := perSecond(rate), bucket(0)
 		n := 0
 		for now := time.Duration(0); now <= time.Minute; now += 100 * time.Millisecond {

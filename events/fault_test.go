@@ -87,11 +87,15 @@ func TestAWriteIsGivenUpAfterMaxAge(t *testing.T) {
 		time.Sleep(5*time.Minute - time.Second)
 		assert.Empty(t, rec.Stats().Lost)
 		time.Sleep(time.Minute)
-		assert.Equal(t, map[string]int64{events.LostExpired: 1}, rec.Stats().Lost, "the age of the others begins with their first attempt")
+		lost := int(rec.Stats().Lost[events.LostExpired])
+		assert.Positive(t, lost)
+		assert.LessOrEqual(t, lost, 2, "what both workers tried; the age of the others begins with their first attempt")
 		down = false
 		time.Sleep(time.Minute)
-		assert.Len(t, s.writes(""), 9)
-		rec.Failure(object("run-0"), errAway)
+		assert.Len(t, s.writes(""), 10-lost)
+		for _, o := range objects(lost) {
+			rec.Failure(o, errAway)
+		}
 		synctest.Wait()
 		assert.Len(t, s.writes(""), 10, "the next occurrence tries again")
 		_ = stop()

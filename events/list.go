@@ -62,14 +62,14 @@ func (t timers) Less(i, j int) bool { return t[i].at < t[j].at }
 
 func (t timers) Swap(i, j int) {
 	t[i], t[j] = t[j], t[i]
-	t[i].timer, t[j].timer = i+1, j+1
+	t[i].timer, t[j].timer = int32(i+1), int32(j+1)
 }
 
 // Push is for container/heap alone.
 func (t *timers) Push(x any) {
 	if e, ok := x.(*entry); ok {
 		*t = append(*t, e)
-		e.timer = len(*t)
+		e.timer = int32(len(*t))
 	}
 }
 
@@ -87,6 +87,6 @@ func (t *timers) add(e *entry) { heap.Push(t, e) }
 
 func (t *timers) remove(e *entry) {
 	if e.timer > 0 {
-		heap.Remove(t, e.timer-1)
+		heap.Remove(t, int(e.timer)-1)
 	}
 }

@@ -51,7 +51,7 @@ func (r *Recorder) draft(e *entry, s *series, o *occurrence) {
 		switch {
 		case !formatted:
 			// A panic of a redactor or of an argument goes on to the caller; the next occurrence tries again.
-			if s.event == 0 {
+			if s.event == 0 && s.draft == nil && !s.busy {
 				r.lose(rejected, s.pending, "formatting or redacting the note panicked")
 				s.pending = 0
 			}

@@ -46,7 +46,7 @@ func identify(obj runtime.Object, scheme kinds) (key, error) {
 		}
 	}
 	ref, err := refer(obj, scheme)
-	return key{id: ref.name, kind: ref.kind, namespace: ref.namespace}, err
+	return ref.key(), err
 }
 
 // refer returns the reference of obj, or an error that says why there is none.
@@ -82,6 +82,13 @@ func absent(v any) bool {
 	}
 	p := reflect.ValueOf(v)
 	return p.Kind() == reflect.Pointer && p.IsNil()
+}
+
+func (r reference) key() key {
+	if r.uid != "" {
+		return key{id: string(r.uid)}
+	}
+	return key{id: r.name, kind: r.kind, namespace: r.namespace}
 }
 
 func (r reference) object() corev1.ObjectReference {

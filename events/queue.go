@@ -84,7 +84,7 @@ func (r *Recorder) remove(e *entry, c cause) {
 	}
 	e.unlink()
 	r.later.remove(e)
-	delete(r.entries, e.key)
+	delete(r.entries, e.ref.key())
 	r.signal()
 }
 

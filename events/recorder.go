@@ -214,7 +214,7 @@ func (r *Recorder) entry(k key, o *occurrence, now time.Duration) *entry {
 		r.lose(queueFull, 1, "raise Options.MaxObjects or Options.TotalPerSecond")
 		return nil
 	}
-	e := &entry{key: k, ref: ref}
+	e := &entry{ref: ref}
 	r.entries[k] = e
 	return e
 }

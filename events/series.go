@@ -12,7 +12,6 @@ import (
 // An entry is what a Recorder keeps about one object. Its bucket is charged when a write has ended, and at most one write
 // about an object is under way: that is what makes the cap hold as the API server counts, however long a write takes.
 type entry struct {
-	key         key
 	ref         reference
 	bucket      bucket
 	series      *series
@@ -21,8 +20,8 @@ type entry struct {
 	on         *list // the queue it waits in, or the idle list; nil while it is written or waits for an instant with a draft
 	prev, next *entry
 	at         time.Duration // the instant it waits for, while timer > 0
-	timer      int
-	drafting   int // notes of it that are being formatted
+	timer      int32
+	drafting   int32 // notes of it that are being formatted
 	busy       bool
 	forgotten  bool
 }

@@ -71,49 +71,48 @@ func NewCoreSink[C coreClient](core func(namespace string) C) *Sink {
 
 func (s *Sink) usable() bool { return s != nil && (s.events != nil || s.core != nil) }
 
-func (s *Sink) create(ctx context.Context, ev *eventsv1.Event) error {
-	return s.write(ev.Namespace, func() error {
-		_, err := s.events(ev.Namespace).Create(ctx, ev, metav1.CreateOptions{})
-		return err
-	}, func() error {
-		_, err := s.core(ev.Namespace).Create(ctx, coreEvent(ev), metav1.CreateOptions{})
-		return err
-	})
-}
-
-// patch counts up an Event that either group stored: both are views of one object.
-func (s *Sink) patch(ctx context.Context, namespace, name string, series eventsv1.EventSeries) error {
-	return s.write(namespace, func() error {
-		_, err := s.events(namespace).Patch(ctx, name, types.MergePatchType, seriesPatch(series, false), metav1.PatchOptions{})
-		return err
-	}, func() error {
-		_, err := s.core(namespace).Patch(ctx, name, types.MergePatchType, seriesPatch(series, true), metav1.PatchOptions{})
-		return err
-	})
-}
-
-func (s *Sink) write(namespace string, events, core func() error) error {
+// write makes the request w, by the group that its namespace takes.
+func (s *Sink) write(ctx context.Context, w write) error {
 	switch {
 	case s.events == nil:
-		return core()
+		return s.toCore(ctx, w)
 	case s.core == nil:
-		return events()
-	case s.routed(namespace):
-		err := core()
+		return s.toEvents(ctx, w)
+	case s.routed(w.namespace):
+		err := s.toCore(ctx, w)
 		if !groupRefused(err) {
 			return err
 		}
-		return events()
+		return s.toEvents(ctx, w)
 	}
-	err := events()
+	err := s.toEvents(ctx, w)
 	if !groupRefused(err) {
 		return err
 	}
-	if other := core(); !groupRefused(other) {
-		s.route(namespace, err)
+	if other := s.toCore(ctx, w); !groupRefused(other) {
+		s.route(w.namespace, err)
 		return other
 	}
 	return err // of two refusals the one that names the permission to grant first
+}
+
+// toEvents and toCore may update what the other created: both groups are views of one object.
+func (s *Sink) toEvents(ctx context.Context, w write) (err error) {
+	if w.event != nil {
+		_, err = s.events(w.namespace).Create(ctx, w.event, metav1.CreateOptions{})
+		return err
+	}
+	_, err = s.events(w.namespace).Patch(ctx, w.name, types.MergePatchType, seriesPatch(w.series, false), metav1.PatchOptions{})
+	return err
+}
+
+func (s *Sink) toCore(ctx context.Context, w write) (err error) {
+	if w.event != nil {
+		_, err = s.core(w.namespace).Create(ctx, coreEvent(w.event), metav1.CreateOptions{})
+		return err
+	}
+	_, err = s.core(w.namespace).Patch(ctx, w.name, types.MergePatchType, seriesPatch(w.series, true), metav1.PatchOptions{})
+	return err
 }
 
 func (s *Sink) routed(namespace string) bool {

@@ -147,6 +147,7 @@ func (r *Recorder) close(log logr.Logger) error {
 			} else {
 				r.lose(shutdown, s.pending, "not written within Options.Grace")
 			}
+			s.pending = 0
 		}
 	}
 	clear(r.entries)

@@ -78,6 +78,9 @@ func notServed(err error) bool {
 // groupRefused reports whether the other API group may take what this one did not: it is not served, or not granted.
 // Authorization comes before routing, so a group that is absent answers 403 to a caller without the verb.
 func groupRefused(err error) bool {
+	if err == nil { // before the predicates, which allocate
+		return false
+	}
 	return notServed(err) || apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 

@@ -174,7 +174,7 @@ func (r *Recorder) refuse(j *job, c cause, why string, now time.Duration) {
 
 // fault pauses all workers: what failed is the server, not this Event.
 func (r *Recorder) fault(j *job, err error, now time.Duration) {
-	if r.faults == 0 || j.attempted >= r.faulted { // not the other worker's attempt at the same time
+	if r.faults == 0 || j.attempted > r.faulted { // not the other worker's attempt at the same time
 		wait := min(firstPause<<min(r.faults, 16), longestWait)
 		r.resume = max(r.resume, now+wait)
 		r.faulted = now

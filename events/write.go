@@ -17,18 +17,16 @@ import (
 
 // A write is one request: an Event to create, or the series of one that is stored.
 type write struct {
-	event           *eventsv1.Event
-	namespace, name string
-	series          eventsv1.EventSeries
+	event     *eventsv1.Event // nil for an update
+	namespace string
+	name      string // of the Event to update, and its series
+	series    eventsv1.EventSeries
 }
 
 func (w write) send(ctx context.Context, sink *Sink) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	if w.event != nil {
-		return sink.create(ctx, w.event)
-	}
-	return sink.patch(ctx, w.namespace, w.name, w.series)
+	return sink.write(ctx, w)
 }
 
 // prepare makes the request of j. mu must be held.
@@ -73,7 +71,7 @@ func (r *Recorder) prepare(j *job, now time.Duration) write {
 	if j.carried > 1 {
 		ev.Series = &eventsv1.EventSeries{Count: count32(j.carried), LastObservedTime: at(s.seen)}
 	}
-	return write{event: ev}
+	return write{event: ev, namespace: namespace}
 }
 
 func count32(n int64) int32 { return int32(min(n, math.MaxInt32)) }
@@ -101,12 +99,17 @@ func seriesPatch(s eventsv1.EventSeries, core bool) []byte {
 // no DNS subdomain, which the name of an Event has to be.
 func eventName(object string, number int64) string {
 	base := strings.TrimRight(object[:min(len(object), 236)], "-.")
-	if !isSubdomain(base) {
+	var buf [256]byte
+	b := buf[:0]
+	if isSubdomain(base) {
+		b = append(b, base...)
+	} else {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(object))
-		base = "event-" + strconv.FormatUint(h.Sum64(), 16)
+		b = strconv.AppendUint(append(b, "event-"...), h.Sum64(), 16)
 	}
-	return base + "." + strconv.FormatInt(number, 16)
+	b = append(b, '.')
+	return string(strconv.AppendInt(b, number, 16))
 }
 
 // isSubdomain reports whether s is an RFC 1123 subdomain, of any length but zero.

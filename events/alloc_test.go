@@ -1,0 +1,88 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package events_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+func TestARepeatCostsNoAllocation(t *testing.T) {
+	rec, err := events.New(discard(), controller, events.Options{})
+	require.NoError(t, err)
+	off, err := events.New(discard(), controller, events.Options{Disabled: true})
+	require.NoError(t, err)
+	wrapped := fmt.Errorf("reconcile: %w", apierrors.NewConflict(corev1.Resource("pods"), "p", errors.New("x")))
+	missing := fmt.Errorf("reconcile: %w", apierrors.NewNotFound(corev1.Resource("secrets"), "s"))
+	args := []any{1, "two"}
+	for name, do := range map[string]func(*corev1.ConfigMap){
+		"Eventf":          func(o *corev1.ConfigMap) { rec.Eventf(o, nil, "Warning", "A", "B", "note %d %s", args...) },
+		"Legacy":          func(o *corev1.ConfigMap) { rec.Legacy().Event(o, "Warning", "C", "note") },
+		"Failure":         func(o *corev1.ConfigMap) { rec.Failure(o, errAway) },
+		"FailureWrapped":  func(o *corev1.ConfigMap) { rec.Failure(o, wrapped) },
+		"FailureTerminal": func(o *corev1.ConfigMap) { rec.Failure(o, missing) },
+		"NothingOpen":     func(o *corev1.ConfigMap) { rec.Failure(o, nil) },
+		"Disabled":        func(o *corev1.ConfigMap) { off.Failure(o, errAway) },
+		"DisabledEventf":  func(o *corev1.ConfigMap) { off.Eventf(o, nil, "Warning", "A", "B", "note %d %s", args...) },
+	} {
+		o := object(name)
+		do(o)
+		require.NoError(t, rec.Flush(t.Context()))
+		written := rec.Stats().Written
+		assert.Zero(t, testing.AllocsPerRun(1000, func() { do(o) }), name)
+		assert.Equal(t, written, rec.Stats().Written, "those were repeats")
+	}
+}
+
+func TestAFirstOccurrenceCostsFewAllocations(t *testing.T) {
+	rec, err := events.New(discard(), controller, events.Options{TotalPerSecond: 1e9})
+	require.NoError(t, err)
+	const n = 4000
+	all := objects(n + 1)
+	i := 0
+	per := testing.AllocsPerRun(n, func() {
+		rec.Failure(all[i], errAway)
+		_ = rec.Flush(t.Context())
+		i++
+	})
+	// Of these the channels and the timer of Flush are some.
+	assert.LessOrEqual(t, per, 25.0)
+	assert.Equal(t, int64(n+1), rec.Stats().Written)
+}
+
+func TestMemoryPerObject(t *testing.T) {
+	const n = 8000
+	all := objects(n)
+	heap := func() float64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	before := heap()
+	rec, err := events.New(discard(), controller, events.Options{TotalPerSecond: 1e9})
+	require.NoError(t, err)
+	for _, o := range all {
+		rec.Failure(o, errAway)
+	}
+	require.NoError(t, rec.Flush(t.Context()))
+	per := (heap() - before) / n
+	kept, _, _ := events.Kept(rec)
+	runtime.KeepAlive(all)
+	assert.Equal(t, n, kept)
+	assert.LessOrEqual(t, per, 512.0, "bytes per object")
+	t.Logf("%.0f bytes per object", per)
+}

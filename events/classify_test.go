@@ -1,0 +1,143 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// verdictError is a user's own error.
+type verdictError struct {
+	reason   string
+	terminal bool
+}
+
+func (e *verdictError) Error() string  { return "own" }
+func (e *verdictError) Reason() string { return e.reason }
+func (e *verdictError) Terminal() bool { return e.terminal }
+
+type reasonError string
+
+func (e reasonError) Error() string  { return "own" }
+func (e reasonError) Reason() string { return string(e) }
+
+func code(code int) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: int32(code), Reason: "Strange"}}
+}
+
+func TestClassify(t *testing.T) {
+	runs := schema.GroupResource{Group: "agents.example.com", Resource: "agentruns"}
+	kind := schema.GroupKind{Kind: "AgentRun"}
+	missing := func(resource string) error { return apierrors.NewNotFound(corev1.Resource(resource), "x") }
+	refused := &url.Error{Op: "Get", URL: "http://x", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", errors.New("refused"))}}
+	cases := map[string]struct {
+		reason   string
+		err      error
+		want     string
+		terminal bool
+	}{
+		"Nil":                 {"No error has no reason.", nil, "", false},
+		"Plain":               {"Of this nothing is known.", errors.New("x"), events.InternalError, false},
+		"NilPointer":          {"Nor of a nil pointer in an error.", (*nilError)(nil), events.InternalError, false},
+		"Invalid":             {"No retry mends a spec.", apierrors.NewInvalid(kind, "a", nil), events.InvalidSpec, true},
+		"Forbidden":           {"Nor a missing permission.", apierrors.NewForbidden(runs, "a", nil), events.Forbidden, true},
+		"Secret":              {"As the API server says it.", missing("secrets"), events.MissingSecret, true},
+		"SecretOfLister":      {"As a lister says it.", missing("secret"), events.MissingSecret, true},
+		"SecretOfCache":       {"As the cache of controller-runtime says it.", missing("Secret"), events.MissingSecret, true},
+		"ConfigMap":           {"As the API server says it.", missing("configmaps"), events.MissingConfigMap, true},
+		"ConfigMapOfCache":    {"As the cache of controller-runtime says it.", missing("ConfigMap"), events.MissingConfigMap, true},
+		"Dependency":          {"Any other object.", apierrors.NewNotFound(runs, "a"), events.MissingDependency, true},
+		"Nameless":            {"404 without a name is an API that is not served.", apierrors.NewNotFound(runs, ""), events.Unavailable, false},
+		"NotServed":           {"The router answers with the name of the request.", apierrors.NewGenericServerResponse(404, "GET", runs, "a", "404 page not found", 0, true), events.Unavailable, false},
+		"NoDetails":           {"A Status may be bare.", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound}}, events.Unavailable, false},
+		"Conflict":            {"The next attempt reads anew.", apierrors.NewConflict(runs, "a", nil), events.Conflict, false},
+		"AlreadyExists":       {"Another was faster.", apierrors.NewAlreadyExists(runs, "a"), events.Conflict, false},
+		"Timeout":             {"Gateway.", apierrors.NewTimeoutError("x", 0), events.Timeout, false},
+		"ServerTimeout":       {"The server's own.", apierrors.NewServerTimeout(runs, "get", 0), events.Timeout, false},
+		"TooManyRequests":     {"Throttled.", apierrors.NewTooManyRequests("x", 1), events.Unavailable, false},
+		"Unavailable":         {"503.", apierrors.NewServiceUnavailable("x"), events.Unavailable, false},
+		"Internal":            {"500.", apierrors.NewInternalError(errors.New("x")), events.Unavailable, false},
+		"BadGateway":          {"A proxy's answer.", apierrors.NewGenericServerResponse(502, "GET", runs, "", "x", 0, true), events.Unavailable, false},
+		"BadRequest":          {"Says nothing about the spec for certain.", apierrors.NewBadRequest("x"), events.InternalError, false},
+		"Unauthorized":        {"Tokens are rotated.", apierrors.NewUnauthorized("x"), events.InternalError, false},
+		"StrangeReason422":    {"The code speaks where the reason is unknown.", code(422), events.InvalidSpec, true},
+		"StrangeReason403":    {"Likewise.", code(403), events.Forbidden, true},
+		"StrangeReason404":    {"Likewise, without a name.", code(404), events.Unavailable, false},
+		"StrangeReason409":    {"Likewise.", code(409), events.Conflict, false},
+		"StrangeReason504":    {"Likewise.", code(504), events.Timeout, false},
+		"StrangeReason429":    {"Likewise.", code(429), events.Unavailable, false},
+		"StrangeReason507":    {"Likewise.", code(507), events.Unavailable, false},
+		"StrangeReason418":    {"Nothing is known of it.", code(418), events.InternalError, false},
+		"Deadline":            {"The caller's deadline.", context.DeadlineExceeded, events.Timeout, false},
+		"Canceled":            {"The caller went away.", context.Canceled, events.Unavailable, false},
+		"NetTimeout":          {"A timeout of the network.", &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, events.Timeout, false},
+		"Refused":             {"Nobody listens.", refused, events.Unavailable, false},
+		"DNS":                 {"No such host, now.", &net.DNSError{Err: "no such host", IsNotFound: true}, events.Unavailable, false},
+		"EOF":                 {"No network error by type.", io.ErrUnexpectedEOF, events.InternalError, false},
+		"Wrapped":             {"However deep.", fmt.Errorf("a: %w", fmt.Errorf("b: %w", missing("secrets"))), events.MissingSecret, true},
+		"Joined":              {"The first that fits.", errors.Join(errors.New("x"), missing("secrets"), refused), events.MissingSecret, true},
+		"Own":                 {"What the error says of itself comes first.", &verdictError{"SecretBlocked", true}, "SecretBlocked", true},
+		"OwnWrapped":          {"However deep.", fmt.Errorf("a: %w", &verdictError{"RateLimit", false}), "RateLimit", false},
+		"OwnOverAPI":          {"Also over an API error that it wraps.", fmt.Errorf("%w: %w", &verdictError{"QuotaExceeded", false}, apierrors.NewForbidden(runs, "a", nil)), "QuotaExceeded", false},
+		"OwnReasonOnly":       {"The rest is the API error's.", fmt.Errorf("%w: %w", reasonError("NoAgent"), apierrors.NewNotFound(runs, "a")), "NoAgent", true},
+		"OwnReasonEmpty":      {"An empty reason is none.", fmt.Errorf("%w: %w", reasonError(""), apierrors.NewConflict(runs, "a", nil)), events.Conflict, false},
+		"OwnNilPointer":       {"A nil pointer says nothing.", fmt.Errorf("a: %w", (*verdictError)(nil)), events.InternalError, false},
+		"NilStatusErrorInErr": {"Nor does a nil API error.", fmt.Errorf("a: %w", (*apierrors.StatusError)(nil)), events.InternalError, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, terminal := events.Classify(tc.err)
+			assert.Equal(t, tc.want, got, tc.reason)
+			assert.Equal(t, tc.terminal, terminal, tc.reason)
+			assert.Equal(t, tc.terminal, events.Terminal(tc.err), tc.reason)
+		})
+	}
+}
+
+// Classify looks at a Status once; the predicates of apimachinery are its definition.
+func TestClassifyAgreesWithThePredicates(t *testing.T) {
+	reasons := []metav1.StatusReason{
+		"", "Strange", metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound,
+		metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid,
+		metav1.StatusReasonServerTimeout, metav1.StatusReasonStoreReadError, metav1.StatusReasonTimeout, metav1.StatusReasonTooManyRequests,
+		metav1.StatusReasonBadRequest, metav1.StatusReasonMethodNotAllowed, metav1.StatusReasonNotAcceptable,
+		metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonUnsupportedMediaType, metav1.StatusReasonInternalError,
+		metav1.StatusReasonExpired, metav1.StatusReasonServiceUnavailable,
+	}
+	for _, reason := range reasons {
+		for c := range 600 {
+			err := &apierrors.StatusError{ErrStatus: metav1.Status{
+				Code: int32(c), Reason: reason, Details: &metav1.StatusDetails{Kind: "secrets", Name: "a"},
+			}}
+			got, terminal := events.Classify(err)
+			assert.Equal(t, apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err), terminal, "%s %d", reason, c)
+			for want, is := range map[string]bool{
+				events.InvalidSpec: apierrors.IsInvalid(err), events.Forbidden: apierrors.IsForbidden(err),
+				events.MissingSecret: apierrors.IsNotFound(err), events.Conflict: apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err),
+				events.Timeout: apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err),
+			} {
+				assert.Equal(t, is, got == want, "%s %d is %s", reason, c, got)
+			}
+			if got == events.InternalError {
+				assert.Less(t, c, http.StatusInternalServerError, reason)
+			}
+		}
+	}
+}

@@ -1,0 +1,265 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
+)
+
+// newServer stands for an API server; cs is what a clientset of client-go would be.
+func newServer() *server { return &server{} }
+
+// print shows the Events that s stores.
+func (s *server) print() {
+	for _, ev := range s.all() {
+		fmt.Print(ev.Type, " ", ev.Reason, " ", ev.Regarding.Name, ": ", ev.Note)
+		if ev.Series != nil {
+			fmt.Print(" (x", ev.Series.Count, ")")
+		}
+		fmt.Println()
+	}
+}
+
+// One failure that repeats is one Event, and its note holds no password.
+func Example() {
+	ctx, s, run := context.Background(), newServer(), object("run-1")
+
+	sink := events.NewSink(s.events, s.core) // cs.EventsV1().Events, cs.CoreV1().Events
+	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{})
+	for range 1000 {
+		rec.Failure(run, errors.New("dial postgres://agent:"+"hunter2"+"@db/runs: connection refused"))
+	}
+	fmt.Println(err, rec.Flush(ctx))
+
+	s.print()
+	// Output:
+	// <nil> <nil>
+	// Warning InternalError run-1: dial postgres://agent:[redacted]@db/runs: connection refused (x1000)
+}
+
+// The parameters are method values of client-go's clients: cs.EventsV1().Events and cs.CoreV1().Events. Where the first group is
+// not served or not granted, the second takes the Events.
+func ExampleNewSink() {
+	s := newServer()
+	s.refuse = func(_ context.Context, w request) error {
+		if w.group == "events.k8s.io" {
+			return notGranted()
+		}
+		return nil
+	}
+	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
+	rec.Eventf(object("run-1"), nil, "Normal", "Started", "Run", "started")
+	_ = rec.Flush(context.Background())
+	s.print()
+	// Output: Normal Started run-1: started
+}
+
+func ExampleNew() {
+	s := newServer()
+	_, err := events.New(events.NewSink(s.events, s.core), "agent run", events.Options{})
+	fmt.Println(err != nil)
+	// Output: true
+}
+
+// Start blocks until its context ends, and then writes what is pending. A manager of controller-runtime calls it after
+// mgr.Add(rec); elsewhere it runs in a goroutine that the program waits for.
+func ExampleRecorder_Start() {
+	s := newServer()
+	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- rec.Start(ctx) }()
+
+	rec.Eventf(object("run-1"), nil, "Normal", "Started", "Run", "started with %d steps", 3)
+	cancel()
+	fmt.Println(<-ended)
+	s.print()
+	// Output:
+	// <nil>
+	// Normal Started run-1: started with 3 steps
+}
+
+func ExampleRecorder_Failure() {
+	s := newServer()
+	rec, _ := events.New(s.sink(), controller, events.Options{})
+	reconcile := func(err error) {
+		defer func() { rec.Failure(object("run-1"), err) }()
+	}
+	reconcile(invalid("spec.agent: Required value")) // no retry mends it
+	reconcile(nil)                                   // the spec was corrected
+	reconcile(nil)
+	_ = rec.Flush(context.Background())
+	s.print()
+	// Output:
+	// Warning InvalidSpec run-1: spec.agent: Required value
+	// Normal Recovered run-1: recovered from InvalidSpec
+}
+
+func ExampleRecorder_FailureReason() {
+	s := newServer()
+	rec, _ := events.New(s.sink(), controller, events.Options{})
+	rec.FailureReason(object("run-1"), "ProviderNotReady", errors.New("provider openai has no capacity"))
+	_ = rec.Flush(context.Background())
+	s.print()
+	// Output: Warning ProviderNotReady run-1: provider openai has no capacity
+}
+
+func ExampleRecorder_Eventf() {
+	s := newServer()
+	rec, _ := events.New(s.sink(), controller, events.Options{})
+	rec.Eventf(object("run-1"), object("job-1"), "Normal", "JobCreated", "CreateJob", "created job %s", "job-1")
+	_ = rec.Flush(context.Background())
+	s.print()
+	// Output: Normal JobCreated run-1: created job job-1
+}
+
+func ExampleRecorder_AnnotatedEventf() {
+	s := newServer()
+	rec, _ := events.New(s.sink(), controller, events.Options{})
+	rec.AnnotatedEventf(object("run-1"), nil, map[string]string{"trace": "4bf92f35"}, "Normal", "Started", "Run", "started")
+	_ = rec.Flush(context.Background())
+	fmt.Println(s.all()[0].Annotations)
+	// Output: map[trace:4bf92f35]
+}
+
+func ExampleRecorder_Legacy() {
+	s := newServer()
+	rec, _ := events.New(s.sink(), controller, events.Options{})
+	old := rec.Legacy() // for leader election, or code that was written for tools/record
+	old.Event(object("lease"), "Normal", "LeaderElection", "pod-0 became leader")
+	_ = rec.Flush(context.Background())
+	s.print()
+	// Output: Normal LeaderElection lease: pod-0 became leader
+}
+
+func ExampleRecorder_Flush() {
+	s := newServer()
+	rec, _ := events.New(s.sink(), controller, events.Options{})
+	rec.Eventf(object("run-1"), nil, "Normal", "Done", "Run", "a program that ends needs no Start")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	fmt.Println(rec.Flush(ctx), len(s.all()))
+	// Output: <nil> 1
+}
+
+func ExampleRecorder_Forget() {
+	rec, _ := events.New(newServer().sink(), controller, events.Options{})
+	rec.Failure(object("run-1"), errors.New("x"))
+	_ = rec.Flush(context.Background())
+	rec.Forget(object("run-1")) // it was deleted
+	rec.Failure(object("run-1"), nil)
+	fmt.Println(rec.Stats().Recorded)
+	// Output: 1
+}
+
+func ExampleRecorder_Stats() {
+	rec, _ := events.New(newServer().sink(), controller, events.Options{})
+	for range 10 {
+		rec.Failure(object("run-1"), errors.New("x"))
+	}
+	rec.Failure(nil, errors.New("no object"))
+	_ = rec.Flush(context.Background())
+	st := rec.Stats()
+	fmt.Println(st.Recorded, "=", st.Written, "+", st.Coalesced, "+", st.Lost[events.LostNoReference])
+	// Output: 11 = 1 + 9 + 1
+}
+
+func ExampleRecorder_NeedLeaderElection() {
+	rec, _ := events.New(newServer().sink(), controller, events.Options{})
+	fmt.Println(rec.NeedLeaderElection())
+	// Output: false
+}
+
+func ExampleLostError() {
+	s := newServer()
+	s.refuse = func(context.Context, request) error { return notGranted() }
+	rec, _ := events.New(s.sink(), controller, events.Options{})
+	rec.Failure(object("run-1"), errors.New("x"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := rec.Start(ctx)
+	if lost, ok := errors.AsType[*events.LostError](err); ok {
+		fmt.Println(lost.Lost[events.LostForbidden], "event was forbidden:", err)
+	}
+	// Output: 1 event was forbidden: events: lost 1 Forbidden
+}
+
+// secretBlocked is a controller's own error, which says by two methods how to report it.
+type secretBlocked struct{ name string }
+
+func (e secretBlocked) Error() string  { return "secret " + e.name + " is not allowed" }
+func (e secretBlocked) Reason() string { return "SecretBlocked" }
+func (e secretBlocked) Terminal() bool { return true }
+
+func ExampleClassify() {
+	fmt.Println(events.Classify(fmt.Errorf("reconcile: %w", secretBlocked{"prod-db"})))
+	fmt.Println(events.Classify(invalid("spec.agent: Required value")))
+	fmt.Println(events.Classify(context.DeadlineExceeded))
+	// Output:
+	// SecretBlocked true
+	// InvalidSpec true
+	// Timeout false
+}
+
+func ExampleTerminal() {
+	fmt.Println(events.Terminal(invalid("spec.agent: Required value")), events.Terminal(nil))
+	// Output: true false
+}
+
+func ExampleFromEnv() {
+	env := map[string]string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN": "10/m"}
+	_, err := events.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, events.Names{})
+	fmt.Println(err)
+	o, err := events.FromEnv(os.LookupEnv, events.Names{})
+	fmt.Println(o.Disabled, err)
+	// Output:
+	// events: JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN: "10/m" is not accepted; want a whole number from 1 to 6000
+	// false <nil>
+}
+
+func ExampleAgentsNames() {
+	env := map[string]string{"AGENTS_CONTROLLER_EVENTS_ENABLED": "false"}
+	o, err := events.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, events.AgentsNames())
+	fmt.Println(o.Disabled, err)
+	// Output: true <nil>
+}
+
+func ExampleNewCoreSink() {
+	s := newServer()
+	rec, _ := events.New(events.NewCoreSink(s.core), controller, events.Options{}) // cs.CoreV1().Events
+	rec.Eventf(object("run-1"), nil, "Normal", "Started", "Run", "started")
+	_ = rec.Flush(context.Background())
+	fmt.Println(s.all()[0].DeprecatedCount, s.all()[0].DeprecatedSource.Component)
+	// Output: 1 agents.example.com/agentrun
+}
+
+func ExampleOptions() {
+	var secrets redact.SecretValues
+	counts := map[string]int64{}
+	s := newServer()
+	rec, _ := events.New(s.sink(), controller, events.Options{
+		PerMinute: 10,
+		Scheme:    runtime.NewScheme(),                              // mgr.GetScheme()
+		Redact:    secrets.Redact,                                   // masks what the reconcile read, for certain
+		Observe:   func(fate string, n int64) { counts[fate] += n }, // a counter of any metrics library
+	})
+	secrets.Add([]byte("open sesame"))
+	rec.Failure(object("run-1"), errors.New("the door did not take open sesame"))
+	rec.Failure(object("run-1"), errors.New("the door did not take open sesame"))
+	_ = rec.Flush(context.Background())
+	s.print()
+	fmt.Println(counts)
+	// Output:
+	// Warning InternalError run-1: the door did not take [redacted] (x2)
+	// map[aggregated:1 emitted:1]
+}

@@ -1,0 +1,42 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// What the package fits, as it is: it imports none of it.
+var (
+	_ clientevents.EventRecorder          = (*events.Recorder)(nil)
+	_ clientevents.AnnotatedEventRecorder = (*events.Recorder)(nil)
+	_ record.EventRecorder                = (*events.LegacyRecorder)(nil)
+	_ resourcelock.EventRecorder          = (*events.LegacyRecorder)(nil)
+
+	// The method values of client-go's clients make a sink.
+	_ = func(cs kubernetes.Interface) *events.Sink {
+		return events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
+	}
+	_ = func(cs *kubernetes.Clientset) *events.Sink { return events.NewCoreSink(cs.CoreV1().Events) }
+
+	// A scheme finds kinds.
+	_ = events.Options{Scheme: runtime.NewScheme()}
+
+	// controller-runtime's manager takes a Runnable, and asks it whether it needs leader election.
+	_ interface {
+		Start(ctx context.Context) error
+		NeedLeaderElection() bool
+	} = (*events.Recorder)(nil)
+
+	// A func(error) bool option of another package takes Terminal.
+	_ func(error) bool = events.Terminal
+)
