@@ -37,7 +37,7 @@ type bucket time.Duration
 // ready is the earliest instant at which the bucket holds a token; it may lie in the past.
 func (b bucket) ready(l limit) time.Duration { return time.Duration(b) - l.slack }
 
-// take removes a token at now, which the caller has seen to be no earlier than ready.
-func (b *bucket) take(l limit, now time.Duration) {
-	*b = bucket(max(time.Duration(*b), now) + l.interval)
+// take is the bucket without a token at now, which the caller has seen to be no earlier than ready.
+func (b bucket) take(l limit, now time.Duration) bucket {
+	return bucket(max(time.Duration(b), now) + l.interval)
 }

@@ -32,7 +32,7 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 			var taken []time.Duration
 			for now := time.Duration(0); len(taken) < 3*n+100; now += step(random) {
 				for b.ready(l) <= now {
-					b.take(l, now)
+					b = b.take(l, now)
 					taken = append(taken, now)
 				}
 			}
@@ -62,7 +62,7 @@ func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 			begun := now
 			now += time.Duration(random.Int64N(int64(20 * time.Second)))
 			counted = append(counted, begun+time.Duration(random.Int64N(int64(now-begun)+1)))
-			b.take(l, now)
+			b = b.take(l, now)
 		}
 		for i := n; i < len(counted); i++ {
 			if !assert.GreaterOrEqual(t, counted[i]-counted[i-n], time.Minute, "%d a minute, write %d", n, i) {
@@ -78,7 +78,7 @@ func TestPerSecond(t *testing.T) {
 		n := 0
 		for now := time.Duration(0); now <= time.Minute; now += 100 * time.Millisecond {
 			for n < 100_000 && b.ready(l) <= now {
-				b.take(l, now)
+				b = b.take(l, now)
 				n++
 			}
 		}

@@ -88,8 +88,13 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 		return Timeout, false
 	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonInternalError:
 		return Unavailable, false
+	default:
+		return classifyCode(s)
 	}
-	// Another reason, or none that is known: the predicates judge by the code.
+}
+
+// classifyCode is for reasons that say nothing, or that nobody knows: there the predicates judge by the code.
+func classifyCode(s metav1.Status) (reason string, terminal bool) {
 	switch err := error(&apierrors.StatusError{ErrStatus: s}); {
 	case apierrors.IsInvalid(err):
 		return InvalidSpec, true

@@ -27,10 +27,6 @@ func tooManyRequests(retryAfter int) error {
 
 func unavailable() error { return apierrors.NewServiceUnavailable("overloaded") }
 
-func internal() error {
-	return apierrors.NewGenericServerResponse(http.StatusInternalServerError, "POST", eventsResource, "", "oops", 0, true)
-}
-
 func rejected() error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: "events.k8s.io", Kind: "Event"}, "a.1",
 		field.ErrorList{field.TooLong(field.NewPath("note"), "", 1024)})

@@ -194,15 +194,15 @@ func ExampleLostError() {
 	// Output: 1 event was forbidden: events: lost 1 Forbidden
 }
 
-// secretBlocked is a controller's own error, which says by two methods how to report it.
-type secretBlocked struct{ name string }
+// blockedError is a controller's own error, which says by two methods how to report it.
+type blockedError struct{ name string }
 
-func (e secretBlocked) Error() string  { return "secret " + e.name + " is not allowed" }
-func (e secretBlocked) Reason() string { return "SecretBlocked" }
-func (e secretBlocked) Terminal() bool { return true }
+func (e blockedError) Error() string  { return "secret " + e.name + " is not allowed" }
+func (e blockedError) Reason() string { return "SecretBlocked" }
+func (e blockedError) Terminal() bool { return true }
 
 func ExampleClassify() {
-	fmt.Println(events.Classify(fmt.Errorf("reconcile: %w", secretBlocked{"prod-db"})))
+	fmt.Println(events.Classify(fmt.Errorf("reconcile: %w", blockedError{"prod-db"})))
 	fmt.Println(events.Classify(invalid("spec.agent: Required value")))
 	fmt.Println(events.Classify(context.DeadlineExceeded))
 	// Output:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,10 +47,10 @@ type request struct {
 	stored          bool // also when an error was answered
 }
 
-// storedAll is an answer that hides that the write was stored, as one that comes too late does.
-type storedAll struct{ error }
+// storedError is an answer that hides that the write was stored, as one that comes too late does.
+type storedError struct{ error }
 
-func (e storedAll) Unwrap() error { return e.error }
+func (e storedError) Unwrap() error { return e.error }
 
 func (s *server) sink() *events.Sink { return events.NewSink(s.events, s.core) }
 
@@ -147,7 +148,7 @@ func (s *server) do(ctx context.Context, w request, apply func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inFlight--
-	w.stored = w.err == nil || errors.As(w.err, new(storedAll))
+	w.stored = w.err == nil || errors.As(w.err, new(storedError))
 	if w.verb == "create" && w.stored && s.stored[w.namespace+"/"+w.name] != nil {
 		w.stored = false
 		if w.err == nil {
@@ -206,6 +207,7 @@ func start(t *testing.T, s *server, o events.Options) (rec *events.Recorder, sto
 }
 
 func run(t *testing.T, rec *events.Recorder) (stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- rec.Start(ctx) }()

@@ -75,7 +75,10 @@ func TestFallbackByTheShapeOfTheRefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &wire{answer: func(req *http.Request) (*http.Response, error) {
-					return tc.answer(strings.HasPrefix(req.URL.Path, "/apis/")), nil
+					if resp := tc.answer(strings.HasPrefix(req.URL.Path, "/apis/")); resp != nil {
+						return resp, nil
+					}
+					return nil, errPass
 				}}
 				rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
 				require.NoError(t, err)

@@ -145,8 +145,8 @@ func TestAFaultPausesAllWorkers(t *testing.T) {
 		for _, w := range s.asked() {
 			times[w.at.Sub(began)] = true
 		}
-		for _, at := range []time.Duration{0, 250, 750, 1750, 3750, 7750, 15750, 31750, 61750} {
-			assert.True(t, times[at*time.Millisecond], "an attempt after %v ms", at)
+		for _, ms := range []int{0, 250, 750, 1750, 3750, 7750, 15750, 31750, 61750} {
+			assert.True(t, times[time.Duration(ms)*time.Millisecond], "an attempt after %v ms", ms)
 		}
 		time.Sleep(time.Minute)
 		assert.Len(t, s.all(), 1000)

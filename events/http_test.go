@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
@@ -28,7 +30,7 @@ import (
 )
 
 // wire is an API server for Events behind client-go's typed clients: a transport in memory, since a socket would hang in a
-// bubble of synctest. answer may refuse a request; nil lets it through.
+// bubble of synctest. answer may refuse a request; errPass lets it through.
 type wire struct {
 	answer func(*http.Request) (*http.Response, error)
 
@@ -38,6 +40,8 @@ type wire struct {
 	inFlight int
 	most     int
 }
+
+var errPass = errors.New("not refused")
 
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.mu.Lock()
@@ -51,7 +55,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.mu.Unlock()
 	}()
 	if w.answer != nil {
-		if resp, err := w.answer(req); resp != nil || err != nil {
+		if resp, err := w.answer(req); !errors.Is(err, errPass) {
 			return resp, err
 		}
 	}
@@ -83,9 +87,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		if w.stored[path] == nil {
 			return status(http.StatusNotFound, "NotFound", `"name":"x","kind":"events"`, nil), nil
 		}
-		for k, v := range object {
-			w.stored[path][k] = v
-		}
+		maps.Copy(w.stored[path], object)
 		merged, err := json.Marshal(w.stored[path])
 		return respond(http.StatusOK, merged, nil), err
 	}
@@ -94,9 +96,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func respond(code int, body []byte, header http.Header) *http.Response {
 	h := http.Header{"Content-Type": {"application/json"}}
-	for k, v := range header {
-		h[k] = v
-	}
+	maps.Copy(h, header)
 	return &http.Response{StatusCode: code, Header: h, Body: io.NopCloser(bytes.NewReader(body))}
 }
 
@@ -106,13 +106,13 @@ func status(code int, reason, details string, header http.Header) *http.Response
 	return respond(code, []byte(body), header)
 }
 
-func sinkOf(t testing.TB, host string, client *http.Client) *events.Sink {
-	t.Helper()
+func sinkOf(tb testing.TB, host string, client *http.Client) *events.Sink {
+	tb.Helper()
 	cfg := &rest.Config{Host: host, ContentConfig: rest.ContentConfig{ContentType: "application/json"}, RateLimiter: flowcontrol.NewFakeAlwaysRateLimiter()}
 	newGroup, err := eventsv1client.NewForConfigAndClient(cfg, client)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	core, err := corev1client.NewForConfigAndClient(cfg, client)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return events.NewSink(newGroup.Events, core.Events)
 }
 
@@ -161,7 +161,7 @@ func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
 		}},
 		"Slow": {"Each answer takes its time.", time.Hour, func(*http.Request) (*http.Response, error) {
 			time.Sleep(50 * time.Millisecond)
-			return nil, nil
+			return nil, errPass
 		}},
 	}
 	for name, tc := range cases {
@@ -172,7 +172,7 @@ func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
 					if time.Since(began) < tc.length {
 						return tc.answer(req)
 					}
-					return nil, nil
+					return nil, errPass
 				}}
 				rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
 				require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestAnOutageInTheMiddle(t *testing.T) {
 			if d := time.Since(began); d > 15*time.Second && d < 45*time.Second {
 				return status(503, "ServiceUnavailable", "", nil), nil
 			}
-			return nil, nil
+			return nil, errPass
 		}}
 		rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
 		require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestALostAnswerMakesNoSecondEvent(t *testing.T) {
 		lose := true
 		w.answer = func(req *http.Request) (*http.Response, error) {
 			if !lose {
-				return nil, nil
+				return nil, errPass
 			}
 			lose = false
 			w.mu.Lock()
@@ -248,9 +248,10 @@ func TestALostAnswerMakesNoSecondEvent(t *testing.T) {
 func TestOverHTTP(t *testing.T) {
 	w := &wire{}
 	var once sync.Once
-	w.answer = func(*http.Request) (resp *http.Response, _ error) {
-		once.Do(func() { resp = status(503, "ServiceUnavailable", "", nil) })
-		return resp, nil
+	w.answer = func(*http.Request) (resp *http.Response, err error) {
+		err = errPass
+		once.Do(func() { resp, err = status(503, "ServiceUnavailable", "", nil), nil })
+		return resp, err
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		resp, err := w.RoundTrip(req)

@@ -57,15 +57,16 @@ func (e *entry) unlink() {
 // zero entry is in none.
 type timers []*entry
 
-func (t timers) Len() int           { return len(t) }
-func (t timers) Less(i, j int) bool { return t[i].at < t[j].at }
+// Len, Less, Swap, Push and Pop are for container/heap alone.
+func (t *timers) Len() int           { return len(*t) }
+func (t *timers) Less(i, j int) bool { return (*t)[i].at < (*t)[j].at }
 
-func (t timers) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].timer, t[j].timer = int32(i+1), int32(j+1)
+func (t *timers) Swap(i, j int) {
+	h := *t
+	h[i], h[j] = h[j], h[i]
+	h[i].timer, h[j].timer = int32(i+1), int32(j+1)
 }
 
-// Push is for container/heap alone.
 func (t *timers) Push(x any) {
 	if e, ok := x.(*entry); ok {
 		*t = append(*t, e)
@@ -73,7 +74,6 @@ func (t *timers) Push(x any) {
 	}
 }
 
-// Pop is for container/heap alone.
 func (t *timers) Pop() any {
 	last := len(*t) - 1
 	e := (*t)[last]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/proompteng/controllerkit/events"
@@ -48,8 +49,7 @@ func TestNewRefuses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rec, err := events.New(tc.sink, tc.controller, tc.options)
-			require.Error(t, err, tc.reason)
-			assert.ErrorContains(t, err, tc.names, "the error names what to mend")
+			require.ErrorContains(t, err, tc.names, tc.reason)
 			assert.Nil(t, rec)
 		})
 	}
@@ -58,8 +58,17 @@ func TestNewRefuses(t *testing.T) {
 func TestNewAcceptsTheLimits(t *testing.T) {
 	for _, name := range []string{"agentrun", "agents.example.com/" + strings.Repeat("a", 63), "Agent_Run.v1"} {
 		for _, o := range []events.Options{
-			{}, {PerMinute: 1}, {PerMinute: 6000}, {TotalPerSecond: 1e-9}, {TotalPerSecond: 1e12}, {TotalPerSecond: math.Inf(1)}, {Quiet: 1}, {Grace: 1},
-			{MaxObjects: 1, MaxReasons: 1}, {Scheme: (*runtime.Scheme)(nil)}, {Namespace: "kube-system"},
+			{},
+			{PerMinute: 1},
+			{PerMinute: 6000},
+			{TotalPerSecond: 1e-9},
+			{TotalPerSecond: 1e12},
+			{TotalPerSecond: math.Inf(1)},
+			{Quiet: 1},
+			{Grace: 1},
+			{MaxObjects: 1, MaxReasons: 1},
+			{Scheme: (*runtime.Scheme)(nil)},
+			{Namespace: "kube-system"},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{}
@@ -126,8 +135,13 @@ func TestFromEnv(t *testing.T) {
 		"HugeRate":   {"Out of range.", map[string]string{rate: "6001"}, events.Names{}, events.Options{}, rate},
 		"Agents":     {"The second generation of names.", map[string]string{"AGENTS_CONTROLLER_EVENTS_ENABLED": "0", rate: "x"}, events.AgentsNames(), events.Options{Disabled: true}, ""},
 		"AgentsRate": {"Likewise.", map[string]string{"AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN": "7"}, events.AgentsNames(), events.Options{PerMinute: 7}, ""},
-		"Own": {"A controller's own names.", map[string]string{"EVENTS": "no", "RATE": "3", "ME": "x"},
-			events.Names{Enabled: "EVENTS", PerMinute: "RATE", Instance: "ME"}, events.Options{Disabled: true, PerMinute: 3, Instance: "x"}, ""},
+		"Own": {
+			"A controller's own names.",
+			map[string]string{"EVENTS": "no", "RATE": "3", "ME": "x"},
+			events.Names{Enabled: "EVENTS", PerMinute: "RATE", Instance: "ME"},
+			events.Options{Disabled: true, PerMinute: 3, Instance: "x"},
+			"",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +151,7 @@ func TestFromEnv(t *testing.T) {
 			}, tc.names)
 			if tc.fails != "" {
 				require.ErrorContains(t, err, tc.fails, tc.reason)
-				assert.ErrorContains(t, err, "want", "the error says what is accepted")
+				require.ErrorContains(t, err, "want", "the error says what is accepted")
 				return
 			}
 			require.NoError(t, err, tc.reason)

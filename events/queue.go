@@ -110,7 +110,7 @@ func (r *Recorder) next(now time.Duration) (*job, time.Duration) {
 	if j == nil {
 		return nil, 0
 	}
-	r.total.take(r.overall, now)
+	r.total = r.total.take(r.overall, now)
 	r.writing++
 	if len(r.retries)+r.fresh.len+r.updates.len > 0 {
 		r.notify()

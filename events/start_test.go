@@ -202,7 +202,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 			err = rec.Flush(ctx)
 			cancel()
 			require.ErrorIs(t, err, errAway)
-			assert.ErrorContains(t, err, "2 occurrences")
+			require.ErrorContains(t, err, "2 occurrences")
 			assert.Equal(t, int64(2), rec.Stats().Pending, "and are kept")
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/proompteng/controllerkit/events"
@@ -145,10 +146,10 @@ func TestTheCapsHoldWhateverHappens(t *testing.T) {
 				case 2:
 					return rejected()
 				case 3:
-					return storedAll{unavailable()}
+					return storedError{unavailable()}
 				case 4:
 					<-ctx.Done()
-					return storedAll{ctx.Err()}
+					return storedError{ctx.Err()}
 				}
 				return nil
 			}}

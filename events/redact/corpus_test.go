@@ -20,11 +20,11 @@ import (
 )
 
 // lines are the lines of a file in testdata, without comments.
-func lines(t testing.TB, name string) []string {
-	t.Helper()
+func lines(tb testing.TB, name string) []string {
+	tb.Helper()
 	f, err := os.Open("testdata/" + name)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
+	require.NoError(tb, err)
+	defer func() { require.NoError(tb, f.Close()) }()
 	var out []string
 	for in := bufio.NewScanner(f); in.Scan(); {
 		if line := in.Text(); !strings.HasPrefix(line, "#") {
@@ -89,13 +89,13 @@ type leak struct {
 	secrets    []string
 }
 
-func leaks(t testing.TB, seed uint64) []leak {
-	t.Helper()
+func leaks(tb testing.TB, seed uint64) []leak {
+	tb.Helper()
 	m := maker{rand.New(rand.NewPCG(seed, 0))}
 	var out []leak
-	for _, line := range lines(t, "leaks.txt") {
+	for _, line := range lines(tb, "leaks.txt") {
 		kind, text, ok := strings.Cut(line, "|")
-		require.True(t, ok, line)
+		require.True(tb, ok, line)
 		text = generator.ReplaceAllStringFunc(text, func(g string) string {
 			parts := generator.FindStringSubmatch(g)
 			return m.make(parts[1], parts[2])

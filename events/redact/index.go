@@ -31,9 +31,8 @@ func (x *index) add(text string) {
 	if x.heads == nil {
 		x.heads = make(map[uint64][]form)
 	}
-	forms := append(x.heads[h], form{text, 1})
-	slices.SortFunc(forms, func(a, b form) int { return len(b.text) - len(a.text) })
-	x.heads[h] = forms
+	x.heads[h] = append(x.heads[h], form{text, 1})
+	slices.SortFunc(x.heads[h], func(a, b form) int { return len(b.text) - len(a.text) })
 	x.mark(h)
 }
 

@@ -36,9 +36,9 @@ func known(w string) bool {
 	case 'g':
 		return begins(w, "ghp_", 4) || begins(w, "gho_", 4) || begins(w, "ghu_", 4) ||
 			begins(w, "ghs_", 4) || begins(w, "ghr_", 4) || begins(w, "github_pat_", 4) ||
-			begins(w, "glpat-", 4) || unlike(w, "gldt-", 8) || unlike(w, "glrt-", 8) ||
-			unlike(w, "glptt-", 8) || unlike(w, "glcbt-", 8) || unlike(w, "glft-", 8) ||
-			unlike(w, "glsoat-", 8) || unlike(w, "glimt-", 8) || begins(w, "glsa_", 8) ||
+			begins(w, "glpat-", 4) || unlike(w, "gldt-") || unlike(w, "glrt-") ||
+			unlike(w, "glptt-") || unlike(w, "glcbt-") || unlike(w, "glft-") ||
+			unlike(w, "glsoat-") || unlike(w, "glimt-") || begins(w, "glsa_", 8) ||
 			random(w, "glc_", 20) || random(w, "gsk_", 20)
 	case 'h':
 		return random(w, "hf_", 20)
@@ -85,8 +85,8 @@ func random(w, prefix string, least int) bool {
 }
 
 // unlike is begins for a prefix that the names of objects may have: something follows that they may not.
-func unlike(w, prefix string, least int) bool {
-	if !begins(w, prefix, least) {
+func unlike(w, prefix string) bool {
+	if !begins(w, prefix, 8) {
 		return false
 	}
 	body := w[len(prefix):]
