@@ -39,6 +39,7 @@ func TestCommitAllocations(t *testing.T) {
 			before, after, ctx := asUnstructured(t, bigRun()), asUnstructured(t, tc.after), t.Context()
 			w, c := status.Writer[*unstructured.Unstructured]{}, echo[*unstructured.Unstructured]{asUnstructured(t, stepped())}
 			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, c, before, after, running) })
+			assert.LessOrEqual(t, got, tc.limit, tc.reason)
 			t.Logf("unstructured: %v allocations", got)
 		})
 	}

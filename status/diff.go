@@ -4,7 +4,6 @@
 package status
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -161,14 +160,4 @@ func appendTime(b []byte, t *metav1.Time) []byte {
 	b = append(b, '"')
 	b = t.UTC().AppendFormat(b, time.RFC3339)
 	return append(b, '"')
-}
-
-func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; !isLetter(c) && !isDigit(c) && c != '-' && c != '_' && c != '.' {
-			quoted, _ := json.Marshal(s) // of a string: never fails
-			return append(b, quoted...)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
 }

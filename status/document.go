@@ -4,13 +4,10 @@
 package status
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -75,22 +72,17 @@ func (d *document) at(name string) any {
 
 // json returns the field as canonical JSON; nil where it is absent, null, or left out because it is empty.
 func (d *document) json(name string) ([]byte, error) {
-	f := d.find(name)
-	if f != nil && f.omitted() {
-		return nil, nil
-	}
-	v := d.at(name)
-	if v == nil {
-		return nil, nil
-	}
-	raw, err := json.Marshal(v)
-	if err == nil && f != nil && f.quoted && raw[0] != 'n' {
-		raw, err = json.Marshal(string(raw))
+	var raw []byte
+	var err error
+	if d.values != nil {
+		raw, err = treeJSON(d.values[name])
+	} else {
+		raw, err = d.find(name).json()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("status: status.%s: %w", name, err)
 	}
-	return canonical(raw), nil
+	return raw, nil
 }
 
 // equal reports whether two statuses are certainly the same, and same whether a field is. False means: compare the JSON.
@@ -98,69 +90,6 @@ func (d *document) equal(other *document) bool { return sameTree(d.self, other.s
 
 func (d *document) same(other *document, name string) bool {
 	return sameTree(d.at(name), other.at(name), 0)
-}
-
-// sameTree is reflect.DeepEqual, but allocates nothing for what JSON decodes to. Below a depth that only a cycle reaches
-// nothing is certainly the same; encoding/json then says so.
-func sameTree(a, b any, depth int) bool {
-	if depth > 1000 {
-		return false
-	}
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for k, v := range a {
-			if w, ok := b[k]; !ok || !sameTree(v, w, depth+1) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, func(v, w any) bool { return sameTree(v, w, depth+1) })
-	case nil, bool, string, int64, float64:
-		return a == b
-	case *string:
-		b, ok := b.(*string)
-		return ok && *a == *b
-	default:
-		return reflect.DeepEqual(a, b)
-	}
-}
-
-// putInt sets one of the contract's fields.
-func (d *document) putInt(name string, v int64) {
-	switch p := d.at(name).(type) {
-	case *int64:
-		*p = v
-	case **int64:
-		*p = &v
-	default:
-		d.put(name, v)
-	}
-}
-
-// putTime sets one of the contract's fields.
-func (d *document) putTime(name string, v metav1.Time) {
-	switch p := d.at(name).(type) {
-	case *metav1.Time:
-		*p = v
-	case **metav1.Time:
-		*p = &v
-	default:
-		d.put(name, v.ToUnstructured())
-	}
-}
-
-// put sets a key of the map.
-func (d *document) put(name string, v any) {
-	if d.values != nil {
-		d.values[name] = v
-		d.object["status"] = d.values
-	}
 }
 
 // take makes the field what it is in other.

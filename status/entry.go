@@ -4,7 +4,6 @@
 package status
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -37,13 +36,13 @@ func parseEntry(raw any) entry {
 	}
 	e.Type, e.Status = text("type"), metav1.ConditionStatus(text("status"))
 	e.Reason, e.Message = text("reason"), text("message")
-	if t, err := readTime(m["lastTransitionTime"]); err != nil {
+	if t, err := parseTime(m["lastTransitionTime"]); err != nil {
 		e.bad = fmt.Errorf(".lastTransitionTime: %w", err)
 	} else if t != nil {
 		e.LastTransitionTime = *t
 	}
 	var err error
-	if e.ObservedGeneration, err = readInt(m["observedGeneration"]); err != nil {
+	if e.ObservedGeneration, err = parseInt(m["observedGeneration"]); err != nil {
 		e.bad = fmt.Errorf(".observedGeneration: %w", err)
 	}
 	return e
@@ -131,15 +130,15 @@ func entriesJSON(name string, list []entry) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	var v any
+	var raw []byte
+	var err error
 	if list[0].raw == nil && list[0].bad == nil {
-		v = bare(list)
+		raw, err = appendOther(nil, bare(list))
 	} else {
-		v = raws(list)
+		raw, err = treeJSON(raws(list))
 	}
-	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("status: status.%s: %w", name, err)
 	}
-	return canonical(raw), nil
+	return raw, nil
 }

@@ -5,13 +5,10 @@ package status
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -100,7 +97,7 @@ func noField(name string) error {
 // read returns the contract's fields of d. n is resolved.
 func (n Names) read(d *document) (s Stamp, err error) {
 	if n.ObservedGeneration != absent {
-		if s.ObservedGeneration, err = readInt(d.at(n.ObservedGeneration)); err != nil {
+		if s.ObservedGeneration, err = d.int(n.ObservedGeneration); err != nil {
 			return s, fmt.Errorf("status: status.%s: %w", n.ObservedGeneration, err)
 		}
 	}
@@ -111,7 +108,7 @@ func (n Names) read(d *document) (s Stamp, err error) {
 		if t.name == absent {
 			continue
 		}
-		if *t.to, err = readTime(d.at(t.name)); err != nil {
+		if *t.to, err = d.time(t.name); err != nil {
 			return s, fmt.Errorf("status: status.%s: %w", t.name, err)
 		}
 	}
@@ -160,64 +157,6 @@ func (n Names) dropped(sent, kept *document) error {
 		}
 	}
 	return nil
-}
-
-// readInt reads what document.at returned.
-func readInt(v any) (int64, error) {
-	switch v := v.(type) {
-	case nil:
-		return 0, nil
-	case *int64:
-		return *v, nil
-	case **int64:
-		if *v == nil {
-			return 0, nil
-		}
-		return **v, nil
-	case int64:
-		return v, nil
-	case int:
-		return int64(v), nil
-	case int32:
-		return int64(v), nil
-	case float64:
-		if n := int64(v); float64(n) == v {
-			return n, nil
-		}
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n, nil
-		}
-	}
-	return 0, wrongType(v, "an int64 or *int64", "a whole number")
-}
-
-// readTime reads what document.at returned; nil for a time that is not set.
-func readTime(v any) (unset *metav1.Time, err error) {
-	switch v := v.(type) {
-	case nil:
-		return unset, nil
-	case **metav1.Time:
-		return *v, nil
-	case *metav1.Time:
-		return v, nil
-	case string:
-		if t, err := time.Parse(time.RFC3339, v); err == nil {
-			return new(metav1.NewTime(t)), nil
-		}
-	}
-	return nil, wrongType(v, "a metav1.Time or *metav1.Time", "a time such as 2006-01-02T15:04:05Z")
-}
-
-// wrongType says what is wanted of a field of a struct, or of a value in a map, and what is there; of text its beginning.
-func wrongType(v any, field, value string) error {
-	if s, ok := v.(string); ok {
-		return fmt.Errorf("want %s, got %.40q", value, s)
-	}
-	if t := reflect.TypeOf(v); t.Kind() == reflect.Pointer {
-		return fmt.Errorf("want %s, got %s", field, t.Elem())
-	}
-	return fmt.Errorf("want %s, got %T %.40v", value, v, v)
 }
 
 // Stamp reads the contract's fields of o, as [Check] takes them. A status that is nil or absent has the zero Stamp. An

@@ -14,6 +14,11 @@ import (
 // member is one key of an object, with its quotes, and its value.
 type member struct{ key, value []byte }
 
+// byKey compares the keys without their quotes, so that a key is before those that it begins.
+func byKey(a, b member) int {
+	return bytes.Compare(a.key[1:len(a.key)-1], b.key[1:len(b.key)-1])
+}
+
 // canonical sorts the keys of all objects and drops those that are null; it returns nil for null itself. An API object's
 // null and absent fields mean the same.
 func canonical(raw []byte) []byte {
@@ -83,7 +88,7 @@ func appendDiff(dst, was, is []byte) ([]byte, bool) {
 		case len(b) == 0:
 			order = -1
 		default:
-			order = bytes.Compare(a[0].key, b[0].key)
+			order = byKey(a[0], b[0])
 		}
 		if order <= 0 {
 			key, x, a = a[0].key, a[0].value, a[1:]
@@ -116,7 +121,7 @@ func members(dst []member, raw []byte) []member {
 		dst = append(dst, member{raw[i:colon], raw[colon+1 : end]})
 		i = end
 	}
-	slices.SortStableFunc(dst, func(a, b member) int { return bytes.Compare(a.key, b.key) })
+	slices.SortStableFunc(dst, byKey)
 	return dst
 }
 

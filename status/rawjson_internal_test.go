@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 func TestCanonical(t *testing.T) {
@@ -84,6 +86,24 @@ func FuzzDiff(f *testing.F) {
 		require.NoError(t, unmarshal(is, &to))
 		require.NoError(t, unmarshal(patch, &p), string(patch))
 		assert.Equal(t, to, apply(from, p), "%s", patch)
+	})
+}
+
+// FuzzTreeJSON: a tree is encoded as encoding/json does it.
+func FuzzTreeJSON(f *testing.F) {
+	f.Add(`{"a":{"b":1,"c":[1,{"d":null}]},"a b":1.5e300,"<":"&","e":"x\u2028é\u0000","":[null,true,-0.0]}`)
+	f.Add(`{"z":{"\"":1,"a":null},"y":"\\"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var v any
+		if utiljson.Unmarshal([]byte(text), &v) != nil {
+			t.Skip()
+		}
+		raw, err := json.Marshal(v)
+		require.NoError(t, err)
+		got, err := treeJSON(v)
+		require.NoError(t, err)
+		require.Equal(t, string(canonical(raw)), string(got))
+		require.True(t, sameTree(v, v, 0))
 	})
 }
 

@@ -155,6 +155,21 @@ func (f *field) omitted() bool {
 	return f.value.IsZero()
 }
 
+// json returns the value of f as canonical JSON; nil for none.
+func (f *field) json() ([]byte, error) {
+	if f == nil || f.omitted() {
+		return nil, nil
+	}
+	raw, err := json.Marshal(f.value.Addr().Interface())
+	if err == nil && f.quoted && raw[0] != 'n' {
+		raw, err = json.Marshal(string(raw))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return canonical(raw), nil
+}
+
 // take makes f what other is; both may be nil, which is the field of a nil embedded pointer. The contract's fields are
 // copied, because what is restored from before must not lead back into the informer's copy.
 func (f *field) take(other *field) {
