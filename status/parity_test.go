@@ -137,6 +137,51 @@ func TestStatusShapes(t *testing.T) {
 
 type conditions []metav1.Condition
 
+type Extra struct {
+	Note string `json:"note,omitempty"`
+}
+
+// sometimes is a status with every way to leave a field out.
+type sometimes struct {
+	*Extra
+	ObservedGeneration *int64             `json:"observedGeneration,omitempty"`
+	UpdatedAt          *metav1.Time       `json:"updatedAt,omitempty"`
+	StartedAt          *metav1.Time       `json:"startedAt,omitempty"`
+	Paused             bool               `json:"paused,omitempty"`
+	Retry              *int               `json:"retry,omitempty"`
+	Detail             struct{ A string } `json:"detail,omitempty"` //nolint:modernize // is never empty, as in JSON
+	Until              metav1.Time        `json:"until,omitzero"`
+	Share              float64            `json:"share,omitzero"`
+	Nothing            any                `json:"nothing"`
+}
+
+func (k *kind[S]) copyTo() *kind[S] { return new(*k) }
+
+func TestFieldsThatAreLeftOut(t *testing.T) {
+	names := status.Names{FinishedAt: "-"}
+	before := kindOf(sometimes{ObservedGeneration: new(int64(1)), UpdatedAt: at(0), StartedAt: at(0)})
+	after := before.copyTo()
+	after.Status.StartedAt, after.Status.ObservedGeneration = nil, nil
+	patch, err := names.Patch(before, after, running, noon)
+	require.NoError(t, err)
+	require.Nil(t, patch)
+	require.Equal(t, before.Status, after.Status, "what the contract keeps is put back")
+	assert.NotSame(t, before.Status.ObservedGeneration, after.Status.ObservedGeneration, "as a copy")
+
+	after.Status.Extra = &Extra{"n"}
+	after.Status.Paused, after.Status.Retry, after.Status.Until, after.Status.Share, after.Status.Nothing = true, new(0), *at(0), 0.5, "x"
+	after.Status.Detail.A = "a"
+	patch, err = names.Patch(before, after, running, noon)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{"note":"n","paused":true,"retry":0,"detail":{"A":"a"},
+		"until":"2025-06-01T12:00:00Z","share":0.5,"nothing":"x","updatedAt":"2025-06-01T12:00:00Z"}}`, string(patch))
+
+	patch, err = names.Patch(after, before.copyTo(), running, noon)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{"note":null,"paused":null,"retry":null,"detail":{"A":""},
+		"until":null,"share":null,"nothing":null,"updatedAt":"2025-06-01T12:00:00Z"}}`, string(patch))
+}
+
 func TestKindsWithoutSomeFields(t *testing.T) {
 	type agent struct {
 		ObservedGeneration int64              `json:"observedGeneration,omitempty"`

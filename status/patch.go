@@ -19,7 +19,8 @@ import (
 // does not count.
 //
 // All changes are in one patch. A field that was cleared is null in it, also within objects, so that it is really
-// cleared; lists are replaced whole. The contract's times count in whole seconds.
+// cleared; lists are replaced whole, so fields that other programs add to a condition survive only in unstructured
+// objects: a typed list does not hold them. The contract's times count in whole seconds.
 //
 // An error names the field and what is accepted, and leaves after as it was. [ErrSuperseded] says that before's status is
 // of a newer generation than its spec.

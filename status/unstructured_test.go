@@ -76,6 +76,36 @@ func TestUnstructuredConditions(t *testing.T) {
 	})
 }
 
+func TestMergeOfWhatAnotherProgramWroteWrongly(t *testing.T) {
+	for theirs, says := range map[string]string{
+		`{"startedAt":"yesterday"}`:     "status.startedAt: want a time",
+		`{"observedGeneration":"one"}`:  "status.observedGeneration: want a whole number",
+		`{"conditions":{"Ready":true}}`: "status.conditions: want a list",
+	} {
+		s, _ := start(t)
+		before := get[unstructured.Unstructured](t, s, "a")
+		after := before.DeepCopy()
+		after.Object["status"].(map[string]any)["phase"] = "Running"
+		s.restatus("a", theirs)
+		writes := s.writes
+		_, err := status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), client[unstructured.Unstructured]{s}, before, after, running)
+		require.ErrorContains(t, err, says)
+		assert.Equal(t, writes, s.writes)
+	}
+}
+
+func TestWholeNumbersOfEveryDecoder(t *testing.T) {
+	for _, n := range []any{int64(2), int32(2), 2, 2.0, json.Number("2")} {
+		s, err := status.Names{}.Stamp(loose(map[string]any{"observedGeneration": n}))
+		require.NoError(t, err)
+		assert.EqualValues(t, 2, s.ObservedGeneration)
+	}
+	for _, n := range []any{1e300, json.Number("2.5"), true} {
+		_, err := status.Names{}.Stamp(loose(map[string]any{"observedGeneration": n}))
+		require.ErrorContains(t, err, "status.observedGeneration")
+	}
+}
+
 func TestWhatAnotherProgramWroteWronglyBlocksNothing(t *testing.T) {
 	stored := map[string]any{
 		"phase": "Pending",
