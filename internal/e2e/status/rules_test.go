@@ -4,7 +4,6 @@
 package status_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,10 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 )
 
 // The rules, as another writer meets them who has never heard of the contract.
@@ -24,135 +20,8 @@ import (
 const stored = `{"observedGeneration":3,"updatedAt":"2025-06-01T12:30:00Z","phase":"Done",
 	"START":"2025-06-01T12:00:00Z","END":"2025-06-01T12:30:00Z"}`
 
-// attempt is one request on an object whose status is the stored one.
-type attempt func(t *testing.T, c dynamic.ResourceInterface, names names) error
-
-// names are what the kind calls its times.
-type names struct{ start, end string }
-
-// in puts the names into JSON.
-func (n names) in(text string) []byte {
-	out, err := json.Marshal(rename(parse(text), map[string]string{"START": n.start, "END": n.end}))
-	if err != nil {
-		return nil
-	}
-	return out
-}
-
-func parse(text string) (v any) {
-	_ = json.Unmarshal([]byte(text), &v) // a malformed one is refused by the API server
-	return v
-}
-
-func rename(v any, to map[string]string) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := object{}
-		for key, value := range v {
-			if name, ok := to[key]; ok {
-				key = name
-			}
-			out[key] = rename(value, to)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = rename(v[i], to)
-		}
-		return out
-	case string:
-		if path, ok := map[string]string{"/status/START": "/status/" + to["START"]}[v]; ok {
-			return path
-		}
-	}
-	return v
-}
-
-// merge patches the status.
-func merge(patch string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
-		t.Helper()
-		_, err := c.Patch(t.Context(), "a", types.MergePatchType, n.in(patch), metav1.PatchOptions{}, "status")
-		return err
-	}
-}
-
-// jsonPatch patches the status by operations.
-func jsonPatch(patch string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
-		t.Helper()
-		_, err := c.Patch(t.Context(), "a", types.JSONPatchType, n.in(patch), metav1.PatchOptions{}, "status")
-		return err
-	}
-}
-
-// apply is a server-side apply by one who takes over all that others set.
-func apply(fields string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
-		t.Helper()
-		u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
-		require.NoError(t, err)
-		u.Object["status"] = parse(string(n.in(fields)))
-		u.SetManagedFields(nil)
-		u.SetResourceVersion("")
-		_, err = c.ApplyStatus(t.Context(), "a", u, metav1.ApplyOptions{FieldManager: "other", Force: true})
-		return err
-	}
-}
-
-// put replaces the status by one with other fields; "" leaves it out.
-func put(fields string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
-		t.Helper()
-		u := read(t, c, n, fields)
-		_, err := c.UpdateStatus(t.Context(), u, metav1.UpdateOptions{})
-		return err
-	}
-}
-
-// putObject replaces the object itself.
-func putObject(fields string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
-		t.Helper()
-		u := read(t, c, n, fields)
-		u.Object["spec"] = object{"image": "new"}
-		_, err := c.Update(t.Context(), u, metav1.UpdateOptions{})
-		return err
-	}
-}
-
-func read(t *testing.T, c dynamic.ResourceInterface, n names, fields string) *unstructured.Unstructured {
-	t.Helper()
-	u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
-	require.NoError(t, err)
-	delete(u.Object, "status")
-	if fields != "" {
-		u.Object["status"] = parse(string(n.in(fields)))
-	}
-	return u
-}
-
-func mergeObject(patch string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, _ names) error {
-		t.Helper()
-		_, err := c.Patch(t.Context(), "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-		return err
-	}
-}
-
-func remove(t *testing.T, c dynamic.ResourceInterface, _ names) error {
-	t.Helper()
-	return c.Delete(t.Context(), "a", metav1.DeleteOptions{})
-}
-
-// eachKind runs test for the kind that controller-gen made and for the one with names and a default of its own.
-func eachKind(t *testing.T, test func(t *testing.T, s *stage, kind schema.GroupVersionResource, n names)) {
-	t.Helper()
-	for kind, n := range map[schema.GroupVersionResource]names{probes: {"startedAt", "finishedAt"}, tasks: {"startTime", "completionTime"}} {
-		t.Run(kind.Resource, func(t *testing.T) { test(t, newStage(t), kind, n) })
-	}
-}
+// underRules are the kind that controller-gen made, and the one with names and a default of its own.
+var underRules = map[schema.GroupVersionResource]names{probes: {"startedAt", "finishedAt"}, tasks: {"startTime", "completionTime"}}
 
 func TestRulesRefuseEveryBreach(t *testing.T) {
 	const back, moved, dropped = "observedGeneration may not go back", "may not change once set", "may not be dropped"
@@ -179,14 +48,15 @@ func TestRulesRefuseEveryBreach(t *testing.T) {
 		"StartMovedByApply":     {apply(`{"START":"2025-06-01T13:00:00Z"}`), moved},
 		"AllAtOnceByJSONPatch":  {jsonPatch(`[{"op":"replace","path":"/status","value":{"observedGeneration":1}}]`), back},
 	}
-	eachKind(t, func(t *testing.T, s *stage, kind schema.GroupVersionResource, n names) {
+	for kind, n := range underRules {
+		s := newStage(t)
 		c := s.theirs.dynamic(kind)
 		s.object(t, kind, "a")
 		require.NoError(t, merge(`{"status":`+stored+`}`)(t, c, n), "the first status")
 		before, err := c.Get(t.Context(), "a", metav1.GetOptions{})
 		require.NoError(t, err)
 		for name, tc := range cases {
-			t.Run(name, func(t *testing.T) {
+			t.Run(kind.Resource+"/"+name, func(t *testing.T) {
 				err := tc.try(t, c, n)
 				require.Error(t, err)
 				assert.True(t, apierrors.IsInvalid(err), "422, not %v", err)
@@ -199,7 +69,7 @@ func TestRulesRefuseEveryBreach(t *testing.T) {
 				assert.Equal(t, before.Object, after.Object)
 			})
 		}
-	})
+	}
 }
 
 func TestRulesAcceptAllThatIsLegal(t *testing.T) {
@@ -224,9 +94,9 @@ func TestRulesAcceptAllThatIsLegal(t *testing.T) {
 		"Labelled":            {"Metadata.", mergeObject(`{"metadata":{"labels":{"a":"b"},"finalizers":["example.com/hold"]}}`)},
 		"Deleted":             {"A deletion.", remove},
 	}
-	eachKind(t, func(t *testing.T, _ *stage, kind schema.GroupVersionResource, n names) {
+	for kind, n := range underRules {
 		for name, tc := range cases {
-			t.Run(name, func(t *testing.T) {
+			t.Run(kind.Resource+"/"+name, func(t *testing.T) {
 				s := newStage(t)
 				c := s.theirs.dynamic(kind)
 				s.object(t, kind, "a")
@@ -241,5 +111,5 @@ func TestRulesAcceptAllThatIsLegal(t *testing.T) {
 				assert.Contains(t, u.Object["status"], n.start, "nothing is lost")
 			})
 		}
-	})
+	}
 }

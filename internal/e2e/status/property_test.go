@@ -1,0 +1,115 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	// seedVariable makes the writers decide as in an earlier run; how they meet is up to the machine.
+	seedVariable = "STATUS_E2E_SEED"
+	// objectsVariable is how many objects there are.
+	objectsVariable = "STATUS_E2E_OBJECTS"
+)
+
+// TestContractUnderEightWriters lets eight controllers, each with a condition of its own, loose on 1,000 objects at once, while users
+// change, delete and recreate them. Half the controllers are typed and half are not. Their caches are late, they restart with
+// older ones, somebody else writes between their reads and writes, and replies get lost. A watch sees every version.
+func TestContractUnderEightWriters(t *testing.T) {
+	t.Parallel()
+	const writers = 8
+	objects := number(t, objectsVariable, 1000)
+	if testing.Short() {
+		objects = min(objects, 100)
+	}
+	seed := number(t, seedVariable, int(time.Now().UnixNano()%1_000_000_000))
+	t.Logf("%s=%d %s=%d", seedVariable, seed, objectsVariable, objects)
+
+	s := newStage(t)
+	l := keepLedger(t, s)
+	names := make([]string, objects)
+	for i := range names {
+		names[i] = fmt.Sprintf("probe-%04d", i)
+	}
+	crew := make([]*worker, writers)
+	for i := range crew {
+		crew[i] = newWorker(t, s, l, i, uint64(seed))
+	}
+
+	started := time.Now()
+	each(crew, func(i int, w *worker) {
+		for k := i; k < len(names); k += len(crew) {
+			w.createObject(names[k])
+		}
+	})
+	eventually(t, "the watch sees the objects", func() bool { return len(l.snapshot()) == objects })
+	created := time.Since(started)
+	each(crew, func(_ int, w *worker) { w.visit(names) })
+	took := time.Since(started)
+
+	states, versions := l.close(s)
+	counts := map[string]int{}
+	for _, w := range crew {
+		for uid, n := range w.said {
+			if state := states[uid]; state == nil || count(condition(state, w.own)) != n {
+				t.Errorf("%s was told that %d is stored on %s, which in the end is %+v", w.own, n, uid, state)
+			}
+		}
+		for what, n := range w.counts {
+			counts[what] += n
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%-12s %6d", what, counts[what])
+	}
+	t.Logf("%d objects, %d versions seen, created in %.1f s, done in %.1f s", len(states), versions, created.Seconds(), took.Seconds())
+	if objects < 1000 {
+		return // too few for the rare ones
+	}
+	for _, what := range []string{
+		"written", "merged", "unchanged", "superseded", "replaced", "gone", "overlap", "conflict", "error",
+		"respecs", "recreations", "restarts", "conflicts injected", "replies lost",
+	} {
+		assert.NotZero(t, counts[what], "%s: the test did not get there", what)
+	}
+}
+
+// each runs f for all workers at once.
+func each(crew []*worker, f func(i int, w *worker)) {
+	var wg sync.WaitGroup
+	for i, w := range crew {
+		wg.Go(func() { f(i, w) })
+	}
+	wg.Wait()
+}
+
+// inWindows returns the names so that all workers are about the same few objects at a time, each in an order of its own.
+func inWindows(r *rand.Rand, names []string) []string {
+	names = slices.Clone(names)
+	for window := range slices.Chunk(names, 16) {
+		r.Shuffle(len(window), func(i, j int) { window[i], window[j] = window[j], window[i] })
+	}
+	return names
+}
+
+// number reads a whole number from the environment.
+func number(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(variable), strconv.Itoa(otherwise)))
+	require.NoError(t, err, variable)
+	return n
+}
