@@ -10,16 +10,11 @@ import (
 )
 
 // number writes v as a person reads it: whole from 100 on, else with three digits.
-func number(v float64) string { return digits(v, 100, 3) }
-
-// ratio writes v with two digits below 10.
-func ratio(v float64) string { return digits(v, 10, 2) }
-
-func digits(v, whole float64, precision int) string {
-	if math.Abs(v) >= whole || v == math.Trunc(v) {
+func number(v float64) string {
+	if math.Abs(v) >= 100 || v == math.Trunc(v) {
 		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', precision, 64), 64)
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 

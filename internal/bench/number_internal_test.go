@@ -19,10 +19,7 @@ func TestMedian(t *testing.T) {
 }
 
 func TestNumbersAreShort(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 7: "7", 12345.6: "12346", 99.96: "100", 49.24: "49.2", 0.123456: "0.123", 1e6: "1000000"} {
+	for v, want := range map[float64]string{0: "0", 7: "7", 12345.6: "12346", 99.96: "100", 49.24: "49.2", 0.123456: "0.123", 0.06283: "0.0628", 1e6: "1000000"} {
 		assert.Equal(t, want, number(v))
-	}
-	for v, want := range map[float64]string{0: "0", 1: "1", 0.0628: "0.063", 2.71: "2.7", 123.4: "123", 0.5: "0.5"} {
-		assert.Equal(t, want, ratio(v))
 	}
 }

@@ -83,7 +83,7 @@ func line(pkg, measure, unit, gate string, ours float64, peer string, theirs flo
 		row.PeerValue = number(theirs)
 	}
 	if peer != None && theirs != 0 {
-		row.Ratio = ratio(ours / theirs)
+		row.Ratio = number(ours / theirs)
 	}
 	if gate == "" {
 		return row, nil

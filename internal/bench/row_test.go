@@ -25,7 +25,7 @@ func TestRows(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []bench.Row{
 		{"status", "write", "allocs", "14", "-", "-", "-", "<= 20", "pass"},
-		{"status", "write", "allocs", "14", "one", "116", "0.12", "<= 0.1x", "FAIL"},
+		{"status", "write", "allocs", "14", "one", "116", "0.121", "<= 0.1x", "FAIL"},
 		{"status", "write", "allocs", "14", "two", "0", "-", "-", "-"},
 		{"status", "write", "B", "1", "one", "2", "0.5", "-", "-"},
 		{"status", "write", "B", "1", "two", "4", "0.25", "-", "-"},

@@ -1,0 +1,99 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/metrics/prom"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// many is how many histograms are made to see what one keeps.
+const many = 5000
+
+// kept measures the memory of one histogram, that is of one set of labels with its buckets: of twelve bounds, and of those
+// that our histogram of reconciles has.
+func kept(ctx context.Context) []bench.Measure {
+	measure := func(name, limit string, exemplars bool, bounds []float64) bench.Measure {
+		m := bench.Measure{
+			Name: name, Unit: "B", Rounds: 3,
+			Ours:  bench.Subject{Count: func() (float64, error) { return histograms(onEndpoint(ctx, exemplars, bounds)) }},
+			Peers: []bench.Subject{{Name: children, Count: func() (float64, error) { return histograms(onRegistry(bounds)) }}},
+		}
+		if limit != "" {
+			m.Gates = []bench.Gate{{Unit: "B", Peer: children, Limit: limit}}
+		}
+		return m
+	}
+	twelve := prometheus.ExponentialBuckets(0.001, 2, 12)
+	return []bench.Measure{
+		measure("memory of a histogram", "<= 0.6x", false, twelve),
+		measure("memory of a histogram with exemplars", "<= 2.3x", true, twelve),
+		measure("memory of the histogram of reconciles", "", false, bounds()),
+		measure("memory of the histogram of reconciles with exemplars", "", true, bounds()),
+	}
+}
+
+// recorder records one observation under a name; keep is what must stay alive meanwhile.
+type recorder struct {
+	record func(name string)
+	keep   any
+	err    error
+}
+
+func onRegistry(bounds []float64) recorder {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "h", Buckets: bounds}, []string{"controller", "result"})
+	return recorder{record: func(name string) { v.WithLabelValues(name, "success").Observe(0.1) }, keep: v}
+}
+
+// onEndpoint records on our endpoint's provider, as package metrics does.
+func onEndpoint(ctx context.Context, exemplars bool, bounds []float64) recorder {
+	endpoint, err := prom.New(prom.Options{CardinalityLimit: -1, Exemplars: exemplars})
+	if err != nil {
+		return recorder{err: err}
+	}
+	h, err := endpoint.Meter("memory").Float64Histogram("h", metric.WithExplicitBucketBoundaries(bounds...))
+	if exemplars {
+		ctx = trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled,
+		}))
+	}
+	return recorder{keep: endpoint, err: err, record: func(name string) {
+		h.Record(ctx, 0.1, metric.WithAttributes(attribute.String("controller", name), attribute.String("result", "success")))
+	}}
+}
+
+// histograms is what each of many histograms adds to the heap.
+func histograms(r recorder) (float64, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	names := make([]string, many)
+	for i := range names {
+		names[i] = "controller-" + strconv.Itoa(i)
+	}
+	before := heap()
+	for _, name := range names {
+		r.record(name)
+	}
+	after := heap()
+	runtime.KeepAlive(r)
+	return (float64(after) - float64(before)) / many, nil
+}
+
+// heap is what is alive.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what was in a sync.Pool goes with the second
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
