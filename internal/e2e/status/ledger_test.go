@@ -76,11 +76,9 @@ func (l *ledger) note(e watch.Event) {
 	l.versions++
 	was := l.states[p.UID]
 	l.states[p.UID] = p
-	switch {
-	case e.Type == watch.Deleted:
+	l.latest[p.Name] = p
+	if e.Type == watch.Deleted {
 		delete(l.latest, p.Name)
-	default:
-		l.latest[p.Name] = p
 	}
 	if was == nil {
 		assert.Zero(l.t, p.Status, "%s: a new object has no status", p.Name)
