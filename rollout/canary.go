@@ -26,7 +26,7 @@ func (p *problems) canary(r *Rollout) {
 	p.routing(r)
 	p.steps(r, sound)
 	if c.CanaryService != "" && c.CanaryService == c.StableService {
-		p.add(field.Duplicate(inCanary("stableService"), c.StableService))
+		p.add(field.Invalid(inCanary("stableService"), c.StableService, "must be another Service than canaryService"))
 	}
 	p.antiAffinity(c.AntiAffinity, inCanary("antiAffinity"))
 	p.threshold(r)

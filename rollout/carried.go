@@ -173,7 +173,7 @@ func (p *problems) blueGreen(s *Spec) {
 		p.add(field.Required(path.Child("activeService"), "the Service that users reach"))
 	}
 	if b.Active != "" && b.Active == b.Preview {
-		p.add(field.Duplicate(path.Child("previewService"), b.Preview))
+		p.add(field.Invalid(path.Child("previewService"), b.Preview, "must be another Service than activeService"))
 	}
 	history := int32(10)
 	if s.RevisionHistoryLimit != nil {

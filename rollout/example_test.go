@@ -4,17 +4,128 @@
 package rollout_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// The same code renders both: one value decides, and a Deployment stays what it is until it is set.
+// One value decides; a Deployment stays what it is until it is set.
 func Example() {
 	deployment, enabled := web(), true
 
 	obj, err := rollout.Render(deployment, enabled, rollout.Options{})
 
-	fmt.Println(obj.GetObjectKind().GroupVersionKind().Kind, err)
-	// Output: Rollout <nil>
+	fmt.Println(obj.GetObjectKind().GroupVersionKind(), err)
+	// Output: argoproj.io/v1alpha1, Kind=Rollout <nil>
+}
+
+// Off is the same pointer, untouched.
+func ExampleRender() {
+	deployment := web()
+	obj, err := rollout.Render(deployment, false, rollout.Options{})
+	fmt.Println(obj == deployment, err)
+	// Output: true <nil>
+}
+
+func ExampleConvert() {
+	r, errs := rollout.Convert(web(), rollout.Options{})
+	strategy, _ := json.Marshal(r.Spec.Strategy)
+	fmt.Println(r.Name, *r.Spec.Replicas, len(errs))
+	fmt.Println(string(strategy))
+	// Output:
+	// web 5 0
+	// {"canary":{"maxSurge":1,"maxUnavailable":0,"steps":[{"setWeight":20},{"pause":{}}]}}
+}
+
+func ExampleOptions() {
+	r, errs := rollout.Convert(web(), rollout.Options{
+		Steps: []rollout.Step{
+			rollout.Weight(20), rollout.PauseManual(),
+			rollout.Weight(60), rollout.PauseFor(10 * time.Minute),
+		},
+		MaxSurge:        new(intstr.FromString("25%")),
+		AbortOnDeadline: true,
+		Mutate: func(u *unstructured.Unstructured) {
+			_ = unstructured.SetNestedStringMap(u.Object, map[string]string{"role": "canary"}, "spec", "strategy", "canary", "canaryMetadata", "labels")
+		},
+	})
+	fmt.Println(len(r.Spec.Strategy.Canary.Steps), r.Spec.Strategy.Canary.CanaryMetadata, errs)
+	// Output: 4 map[labels:map[role:canary]] []
+}
+
+// All that is wrong, at once, each with a path and what is accepted.
+func ExampleValidate() {
+	r, _ := rollout.Convert(web(), rollout.Options{})
+	r.Spec.Replicas = new(int32(1))
+	r.Spec.Strategy.Canary.MaxSurge = new(intstr.FromInt32(0))
+	r.Spec.Strategy.Canary.MaxUnavailable = new(intstr.FromString("1"))
+	r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.Weight(0), rollout.PauseFor(500 * time.Millisecond)}
+
+	for _, err := range rollout.Validate(r) {
+		fmt.Println(err.Field)
+	}
+	// Output:
+	// spec.strategy.canary.maxUnavailable
+	// spec.strategy.canary.steps[0].setWeight
+	// spec.strategy.canary.steps[1].pause.duration
+}
+
+func ExampleRollout_Counts() {
+	r, _ := rollout.Convert(web(), rollout.Options{})
+	for _, replicas := range []int32{1, 5, 7} {
+		r.Spec.Replicas = &replicas
+		canary, stable := r.Counts(20)
+		fmt.Printf("of %d: %d new, %d old\n", replicas, canary, stable)
+	}
+	// Output:
+	// of 1: 1 new, 1 old
+	// of 5: 1 new, 4 old
+	// of 7: 1 new, 6 old
+}
+
+// The CRD of a cluster may be older than the pod it is given.
+func ExampleRollout_Lost() {
+	r, _ := rollout.Convert(web(), rollout.Options{})
+	r.Spec.Template.Spec.HostnameOverride = new("web.example.com")
+
+	var crd map[string]any // as decoded from the cluster or a file
+	_ = json.Unmarshal([]byte(schema), &crd)
+	lost, err := r.Lost(crd)
+	fmt.Println(lost, err)
+	// Output: [spec.template.spec.hostnameOverride] <nil>
+}
+
+func ExampleRollout_Unstructured() {
+	r, _ := rollout.Convert(web(), rollout.Options{})
+	u, err := r.Unstructured()
+	fmt.Println(u.GetKind(), u.GetName(), err)
+	// Output: Rollout web <nil>
+}
+
+func ExampleWeight() {
+	step, _ := json.Marshal(rollout.Weight(20))
+	fmt.Println(string(step))
+	// Output: {"setWeight":20}
+}
+
+func ExamplePauseManual() {
+	step, _ := json.Marshal(rollout.PauseManual())
+	fmt.Println(string(step))
+	// Output: {"pause":{}}
+}
+
+func ExamplePauseFor() {
+	step, _ := json.Marshal(rollout.PauseFor(10 * time.Minute))
+	fmt.Println(string(step))
+	// Output: {"pause":{"duration":"10m0s"}}
+}
+
+func ExampleGVK() {
+	fmt.Println(rollout.GVK().GroupVersion().WithResource("rollouts"))
+	// Output: argoproj.io/v1alpha1, Resource=rollouts
 }

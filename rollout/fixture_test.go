@@ -5,6 +5,7 @@ package rollout_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
@@ -88,16 +90,39 @@ func manifest(t testing.TB, r *rollout.Rollout) *unstructured.Unstructured {
 	return u
 }
 
-// set puts a value, given as JSON, at a path of a manifest; "" removes it.
-func set(t testing.TB, u *unstructured.Unstructured, value string, path ...string) {
+// patched is a manifest after a JSON merge patch, in which null removes a field.
+func patched(t testing.TB, u *unstructured.Unstructured, patch string) *unstructured.Unstructured {
 	t.Helper()
-	if value == "" {
-		unstructured.RemoveNestedField(u.Object, path...)
-		return
+	var p map[string]any
+	require.NoError(t, json.Unmarshal([]byte(patch), &p))
+	u = u.DeepCopy()
+	merge(u.Object, p)
+	return u
+}
+
+func merge(into, patch map[string]any) {
+	for key, value := range patch {
+		sub, isObject := value.(map[string]any)
+		old, wasObject := into[key].(map[string]any)
+		switch {
+		case value == nil:
+			delete(into, key)
+		case isObject && wasObject:
+			merge(old, sub)
+		default:
+			into[key] = value
+		}
 	}
-	var v any
-	require.NoError(t, json.Unmarshal([]byte(value), &v))
-	require.NoError(t, unstructured.SetNestedField(u.Object, v, path...))
+}
+
+// paths are the fields that errors name, sorted, each once.
+func paths(errs field.ErrorList) []string {
+	var out []string
+	for _, e := range errs {
+		out = append(out, e.Field)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func intOrString(s string) intstr.IntOrString { return intstr.Parse(s) }

@@ -1,0 +1,191 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/rollout"
+)
+
+type bad struct {
+	reason string
+	patch  string // of the safe canary of five pods
+	want   string // the paths of the problems, separated by spaces; none if it is accepted
+}
+
+// TestBadRollouts has every bad or odd Rollout that was tried on a real cluster: seven are refused by a create, thirteen by a
+// strict apply, the rest by the controller after the fact, by nobody, or by the outage. What only a cluster can know is not here.
+func TestBadRollouts(t *testing.T) {
+	cases := map[string]bad{
+		"BaselineIsValid": {"The safe canary.", `{}`, ""},
+
+		"BothFencesZero":            {"No pod could ever be replaced.", canaryOf(`{"maxSurge":0,"maxUnavailable":0}`), "spec.strategy.canary.maxSurge"},
+		"BothFencesZeroPercent":     {"As percentages no less.", canaryOf(`{"maxSurge":"0%","maxUnavailable":"0%"}`), "spec.strategy.canary.maxSurge"},
+		"SurgeIsAWord":              {"It counts as 0.", canaryOf(`{"maxSurge":"abc"}`), "spec.strategy.canary.maxSurge"},
+		"SurgeIsNegative":           {"Runs, paused with four of five old pods and no new one.", canaryOf(`{"maxSurge":-1}`), "spec.strategy.canary.maxSurge"},
+		"UnavailableIsNegative":     {"Nobody refuses it.", canaryOf(`{"maxUnavailable":-5}`), "spec.strategy.canary.maxUnavailable"},
+		"UnavailableIsOverHundred":  {"Nobody refuses it.", canaryOf(`{"maxUnavailable":"200%"}`), "spec.strategy.canary.maxUnavailable"},
+		"SurgeIsAStringOfOne":       {"It is 1%, not 1.", canaryOf(`{"maxSurge":"1"}`), "spec.strategy.canary.maxSurge"},
+		"SurgeIsAFraction":          {"Not a whole number.", canaryOf(`{"maxSurge":1.5}`), "spec.strategy.canary.maxSurge"},
+		"WeightIsNegative":          {"1 to 99.", stepsOf(`{"setWeight":-1}`, manual), "spec.strategy.canary.steps[0].setWeight"},
+		"WeightIs101":               {"1 to 99.", stepsOf(`{"setWeight":101}`, manual), "spec.strategy.canary.steps[0].setWeight"},
+		"WeightIsAString":           {"A number.", stepsOf(`{"setWeight":"20"}`, manual), "spec.strategy.canary.steps[0].setWeight"},
+		"WeightDecreases":           {"Odd, and carried out.", stepsOf(`{"setWeight":60}`, manual, `{"setWeight":20}`, manual), ""},
+		"WeightIsZero":              {"Paused with no new pod: nothing is tested.", stepsOf(`{"setWeight":0}`, manual), "spec.strategy.canary.steps[0].setWeight"},
+		"WeightIs100":               {"Everything is replaced before the pause.", stepsOf(`{"setWeight":100}`, manual), "spec.strategy.canary.steps[0].setWeight"},
+		"StepIsEmpty":               {"No action.", stepsOf(twenty, `{}`, manual), "spec.strategy.canary.steps[1]"},
+		"StepIsNull":                {"No action.", stepsOf(twenty, `null`, manual), "spec.strategy.canary.steps[1]"},
+		"StepIsMisspelt":            {"A lax create drops it.", stepsOf(`{"setWieght":20}`, twenty, manual), "spec.strategy.canary.steps[0] spec.strategy.canary.steps[0].setWieght"},
+		"WeightAndPauseInOneStep":   {"Two actions.", stepsOf(`{"setWeight":20,"pause":{}}`), "spec.strategy.canary.steps[0]"},
+		"WeightAndScaleInOneStep":   {"Upstream does not count setCanaryScale.", routed(stepsOf(`{"setWeight":20,"setCanaryScale":{"weight":20}}`, manual)), "spec.strategy.canary.steps[0]"},
+		"PauseAndPluginInOneStep":   {"Nor plugin.", stepsOf(twenty, `{"pause":{},"plugin":{"name":"x"}}`), "spec.strategy.canary.steps[1]"},
+		"PauseIsAWord":              {"Not a duration.", pauseOf(`"abc"`), pausePath},
+		"PauseIsNegative":           {"Not a duration.", pauseOf(`-5`), pausePath},
+		"PauseIsADay":               {"Go has no days.", pauseOf(`"1d"`), pausePath},
+		"PauseIsZero":               {"No pause at all: straight on.", pauseOf(`0`), pausePath},
+		"PauseIsHalfASecond":        {"Cut off to none at all.", pauseOf(`"500ms"`), pausePath},
+		"PauseIsOneAndAHalfSeconds": {"Cut off to one.", pauseOf(`"1500ms"`), pausePath},
+		"PauseIsAFraction":          {"Not a whole number.", pauseOf(`1.5`), pausePath},
+		"PauseIsMinusAnHour":        {"Negative.", pauseOf(`"-1h"`), pausePath},
+		"PauseOverflows":            {"More seconds than 32 bits hold.", pauseOf(`"1000000h"`), pausePath},
+		"PauseIsEmptyText":          {"Not a duration.", pauseOf(`""`), pausePath},
+		"PauseIsTenMinutes":         {"A Go duration.", pauseOf(`"10m"`), ""},
+		"PauseIs600Seconds":         {"A number of seconds.", pauseOf(`600`), ""},
+		"PauseIs600SecondsAsText":   {"Upstream takes them too.", pauseOf(`"600"`), ""},
+		"OnlyAPause":                {"Paused with no new pod.", stepsOf(manual), "spec.strategy.canary.steps[0].pause"},
+		"NoSteps":                   {"A plain rolling update.", canaryOf(`{"steps":null}`), "spec.strategy.canary.steps"},
+		"NoPause":                   {"Nothing waits for a verdict.", stepsOf(twenty, `{"setWeight":50}`), "spec.strategy.canary.steps"},
+
+		"ScaleWithoutRouting":  {"Needs trafficRouting.", stepsOf(twenty, `{"setCanaryScale":{"weight":20}}`, manual), "spec.strategy.canary.steps[1].setCanaryScale"},
+		"HeaderWithoutRouting": {"Needs trafficRouting.", stepsOf(twenty, `{"setHeaderRoute":{"name":"x"}}`, manual), "spec.strategy.canary.steps[1].setHeaderRoute"},
+		"MirrorWithoutRouting": {"Needs trafficRouting.", stepsOf(twenty, `{"setMirrorRoute":{"name":"x"}}`, manual), "spec.strategy.canary.steps[1].setMirrorRoute"},
+
+		"NoStrategy":               {"There is no default.", `{"spec":{"strategy":null}}`, "spec.strategy.canary"},
+		"StrategyIsEmpty":          {"There is no default.", `{"spec":{"strategy":{"canary":null}}}`, "spec.strategy.canary"},
+		"CanaryAndBlueGreen":       {"One of both.", `{"spec":{"strategy":{"blueGreen":{"activeService":"a"}}}}`, "spec.strategy.blueGreen"},
+		"BlueGreenWithoutActive":   {"It is required.", blueGreenOf(`{}`), "spec.strategy.blueGreen.activeService"},
+		"BlueGreenActiveIsPreview": {"Two services.", blueGreenOf(`{"activeService":"a","previewService":"a"}`), "spec.strategy.blueGreen.previewService"},
+		"BlueGreenRevisions":       {"More than are kept.", blueGreenOf(`{"activeService":"a","scaleDownDelayRevisionLimit":11}`), "spec.strategy.blueGreen.scaleDownDelayRevisionLimit"},
+		"BlueGreenIsCarried":       {"Carried and checked, though not made here.", blueGreenOf(`{"activeService":"a","previewService":"b"}`), ""},
+		"DeploymentStrategyLeftIn": {"As of a Deployment.", `{"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}}`, "spec.strategy.rollingUpdate spec.strategy.type"},
+
+		"NoSelector":              {"It is required, though not by the schema.", `{"spec":{"selector":null}}`, "spec.selector"},
+		"SelectorIsEmpty":         {"Would select every pod.", `{"spec":{"selector":{"matchLabels":null}}}`, "spec.selector"},
+		"SelectorDoesNotMatch":    {"Would never find its pods.", `{"spec":{"selector":{"matchLabels":{"app":"other"}}}}`, "spec.template.metadata.labels"},
+		"SelectorOperatorFoo":     {"Refused by nobody: no status is ever written.", `{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"Foo"}]}}}`, "spec.selector.matchExpressions[0].operator"},
+		"SelectorInWithoutValues": {"Matches nothing.", `{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"In"}]}}}`, "spec.selector.matchExpressions[0].values"},
+		"SelectorExistsWithValue": {"It takes none.", `{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"Exists","values":["x"]}]}}}`, "spec.selector.matchExpressions[0].values"},
+		"ExpressionDoesNotMatch":  {"Would never find its pods.", `{"spec":{"selector":{"matchExpressions":[{"key":"tier","operator":"Exists"}]}}}`, "spec.template.metadata.labels"},
+		"SelectorHasOwnLabel":     {"Refused by nobody: no status is ever written.", `{"spec":{"selector":{"matchLabels":{"rollouts-pod-template-hash":"x"}},"template":{"metadata":{"labels":{"rollouts-pod-template-hash":"x"}}}}}`, "spec.selector.matchLabels[rollouts-pod-template-hash] spec.template.metadata.labels[rollouts-pod-template-hash]"},
+		"SelectorValueTooLong":    {"Refused by nobody: no status is ever written.", `{"spec":{"selector":{"matchLabels":{"app":"` + long + `"}},"template":{"metadata":{"labels":{"app":"` + long + `"}}}}}`, "spec.selector.matchLabels[app] spec.template.metadata.labels[app]"},
+
+		"NoTemplate":               {"Nor a workloadRef.", `{"spec":{"template":null}}`, "spec.template"},
+		"TemplateWithoutContainer": {"A pod has one.", podOf(`{"containers":null}`), "spec.template.spec.containers"},
+		"TemplateNoContainers":     {"A pod has one.", podOf(`{"containers":[]}`), "spec.template.spec.containers"},
+		"ContainerWithoutImage":    {"A container runs one.", podOf(`{"containers":[{"name":"web"}]}`), "spec.template.spec.containers[0].image"},
+		"RestartPolicyOnFailure":   {"Always.", podOf(`{"restartPolicy":"OnFailure"}`), "spec.template.spec.restartPolicy"},
+		"TemplateLabelInvalid":     {"A label value.", `{"spec":{"template":{"metadata":{"labels":{"x":"a b"}}}}}`, "spec.template.metadata.labels[x]"},
+		"TemplateHasHashLabel":     {"A ReplicaSet's own.", `{"spec":{"template":{"metadata":{"labels":{"pod-template-hash":"x"}}}}}`, "spec.template.metadata.labels[pod-template-hash]"},
+		"TemplateHasName":          {"The CRD drops it.", `{"spec":{"template":{"metadata":{"name":"x","finalizers":["a/b"]}}}}`, "spec.template.metadata.finalizers spec.template.metadata.name"},
+		"TemplateFieldUnknown":     {"A typo, or newer than this package.", podOf(`{"containers":[{"name":"web","image":"web:1","imagee":"x"}]}`), "spec.template.spec.containers[0].imagee"},
+
+		"ReplicasNegative":      {"No.", `{"spec":{"replicas":-1}}`, "spec.replicas"},
+		"ReadyAfterTheDeadline": {"The default deadline is 600.", `{"spec":{"minReadySeconds":700}}`, "spec.progressDeadlineSeconds"},
+		"ReadyAtTheDeadline":    {"Not before it.", `{"spec":{"minReadySeconds":600}}`, "spec.progressDeadlineSeconds"},
+		"MinReadyNegative":      {"No.", `{"spec":{"minReadySeconds":-1}}`, "spec.minReadySeconds"},
+		"DeadlineZero":          {"Not more than minReadySeconds.", `{"spec":{"progressDeadlineSeconds":0}}`, "spec.progressDeadlineSeconds"},
+		"HistoryNegative":       {"No.", `{"spec":{"revisionHistoryLimit":-1}}`, "spec.revisionHistoryLimit"},
+
+		"ReferenceAndTemplate":     {"One of both.", `{"spec":{"workloadRef":` + deploymentRef + `}}`, "spec.template"},
+		"ReferenceAndTemplateSpec": {"Upstream looks at labels and annotations only.", `{"spec":{"workloadRef":` + deploymentRef + `,"template":{"metadata":null}}}`, "spec.template"},
+		"ReferenceToStatefulSet":   {"Three kinds.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"StatefulSet","name":"web"}}}`, "spec.workloadRef.kind"},
+		"ReferenceWithoutGroup":    {"Deployments are in apps.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"v1","kind":"Deployment","name":"web"}}}`, "spec.workloadRef.apiVersion"},
+		"ReferenceToPodTemplate":   {"In the core group.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"v1","kind":"PodTemplate","name":"web"}}}`, ""},
+		"ReferencePodTemplateApps": {"In the core group.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"PodTemplate","name":"web"}}}`, "spec.workloadRef.apiVersion"},
+		"ReferenceWithoutName":     {"To what?", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment"}}}`, "spec.workloadRef.name"},
+		"ReferenceScaleDownBogus":  {"Silently never.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web","scaleDown":"bogus"}}}`, "spec.workloadRef.scaleDown"},
+		"ReferenceIsRight":         {"The selector may stay.", `{"spec":{"template":null,"workloadRef":` + deploymentRef + `}}`, ""},
+		"ReferenceWithoutSelector": {"Nor is it needed.", `{"spec":{"template":null,"selector":null,"workloadRef":` + deploymentRef + `}}`, ""},
+
+		"CanaryServiceIsStable":     {"Two services.", canaryOf(`{"canaryService":"a","stableService":"a"}`), "spec.strategy.canary.stableService"},
+		"ScaleDownDelayNoRouting":   {"Of trafficRouting.", canaryOf(`{"scaleDownDelaySeconds":5}`), "spec.strategy.canary.scaleDownDelaySeconds"},
+		"DynamicScaleNoRouting":     {"Of trafficRouting.", canaryOf(`{"dynamicStableScale":true}`), "spec.strategy.canary.dynamicStableScale"},
+		"IgnoredWithoutRouting":     {"Of trafficRouting, and without it ignored.", canaryOf(`{"minPodsPerReplicaSet":2,"abortScaleDownDelaySeconds":1,"scaleDownDelayRevisionLimit":1,"pingPong":{"pingService":"a","pongService":"b"}}`), "spec.strategy.canary.abortScaleDownDelaySeconds spec.strategy.canary.minPodsPerReplicaSet spec.strategy.canary.pingPong spec.strategy.canary.scaleDownDelayRevisionLimit"},
+		"AntiAffinityOfBothKinds":   {"One of both.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":1},"requiredDuringSchedulingIgnoredDuringExecution":{}}}`), "spec.strategy.canary.antiAffinity"},
+		"AntiAffinityWeightZero":    {"1 to 100.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":0}}}`), "spec.strategy.canary.antiAffinity.preferredDuringSchedulingIgnoredDuringExecution.weight"},
+		"ThresholdOfTypeFoo":        {"Counted as Pods.", canaryOf(`{"replicaProgressThreshold":{"type":"Foo","value":0}}`), "spec.strategy.canary.replicaProgressThreshold.type spec.strategy.canary.replicaProgressThreshold.value"},
+		"ThresholdMoreThanPods":     {"At weight 20 there is one pod: the step is never done.", canaryOf(`{"replicaProgressThreshold":{"type":"Pods","value":3}}`), "spec.strategy.canary.replicaProgressThreshold.value"},
+		"ThresholdIsRight":          {"Carried.", canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":80}}`), ""},
+		"ThresholdAsAStep":          {"As upstream's own page shows it: dropped.", stepsOf(twenty, `{"replicaProgressThreshold":{"type":"Percent","value":80}}`, manual), "spec.strategy.canary.steps[1] spec.strategy.canary.steps[1].replicaProgressThreshold"},
+		"AnalysisWithoutTemplates":  {"Waits for ever.", stepsOf(twenty, `{"analysis":{}}`), "spec.strategy.canary.steps[1].analysis.templates"},
+		"AnalysisWithoutName":       {"Of which?", stepsOf(twenty, `{"analysis":{"templates":[{}]}}`), "spec.strategy.canary.steps[1].analysis.templates[0].templateName"},
+		"AnalysisIsAWait":           {"It decides, as a person does at a pause.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"errors"}]}}`), ""},
+		"BackgroundAnalysis":        {"Without templates too.", canaryOf(`{"analysis":{}}`), "spec.strategy.canary.analysis.templates"},
+		"PluginWithoutName":         {"Hangs.", stepsOf(twenty, `{"plugin":{}}`), "spec.strategy.canary.steps[1].plugin.name"},
+		"ExperimentWithoutTemplate": {"Nothing runs.", stepsOf(twenty, `{"experiment":{}}`), "spec.strategy.canary.steps[1].experiment.templates"},
+		"UnknownField":              {"Pruned.", `{"spec":{"replicaz":3}}`, "spec.replicaz"},
+		"StepsAreNoList":            {"A list.", canaryOf(`{"steps":{"setWeight":20}}`), "spec.strategy.canary.steps"},
+		"KindIsDeployment":          {"Another kind.", `{"apiVersion":"apps/v1","kind":"Deployment"}`, "apiVersion kind"},
+		"NameIsNone":                {"A DNS name.", `{"metadata":{"name":"Web_1"}}`, "metadata.name"},
+		"NameTooLongForReplicaSets": {"Its ReplicaSets could not be named.", `{"metadata":{"name":"` + strings.Repeat("a", 243) + `"}}`, "metadata.name"},
+		"LongestName":               {"Just right.", `{"metadata":{"name":"` + strings.Repeat("a", 242) + `"}}`, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			u := patched(t, manifest(t, canary(t)), tc.patch)
+			errs := rollout.Validate(u)
+			assert.Equal(t, strings.Fields(tc.want), append([]string{}, paths(errs)...), "%s\n%v", tc.reason, errs)
+			for _, e := range errs {
+				assert.NotEmpty(t, e.Detail, "what is accepted instead: %v", e)
+			}
+
+			// Typed, it says the same, but for what the types cannot hold.
+			data, err := json.Marshal(u.Object)
+			require.NoError(t, err)
+			var typed rollout.Rollout
+			if json.Unmarshal(data, &typed) == nil && !strings.Contains(tc.want, "spec.strategy.type") {
+				assert.Equal(t, tc.want == "" || unknownOnly(tc.want), len(rollout.Validate(&typed)) == 0, tc.reason)
+			}
+		})
+	}
+}
+
+// unknownOnly: an unknown field is gone once it is decoded.
+func unknownOnly(want string) bool {
+	return want == "spec.replicaz" || strings.HasSuffix(want, "imagee")
+}
+
+const (
+	twenty        = `{"setWeight":20}`
+	manual        = `{"pause":{}}`
+	pausePath     = "spec.strategy.canary.steps[1].pause.duration"
+	deploymentRef = `{"apiVersion":"apps/v1","kind":"Deployment","name":"web","scaleDown":"never"}`
+)
+
+var long = strings.Repeat("a", 64)
+
+func canaryOf(patch string) string { return `{"spec":{"strategy":{"canary":` + patch + `}}}` }
+
+func stepsOf(steps ...string) string {
+	return canaryOf(`{"steps":[` + strings.Join(steps, ",") + `]}`)
+}
+
+func pauseOf(duration string) string { return stepsOf(twenty, `{"pause":{"duration":`+duration+`}}`) }
+
+func podOf(patch string) string { return `{"spec":{"template":{"spec":` + patch + `}}}` }
+
+func blueGreenOf(spec string) string {
+	return `{"spec":{"strategy":{"canary":null,"blueGreen":` + spec + `}}}`
+}
+
+// routed adds a traffic router to a patch of the canary.
+func routed(patch string) string {
+	return strings.Replace(patch, `"canary":{`, `"canary":{"trafficRouting":{"plugins":{"x":{}}},`, 1)
+}

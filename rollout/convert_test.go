@@ -1,0 +1,329 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/proompteng/controllerkit/rollout"
+)
+
+var _ interface {
+	runtime.Object
+	metav1.Object
+} = (*rollout.Rollout)(nil)
+
+func TestRenderOffIsTheSamePointerUntouched(t *testing.T) {
+	d := agents()
+	d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType // would be refused when on
+	before := d.DeepCopy()
+	obj, err := rollout.Render(d, false, rollout.Options{InstanceID: "x"})
+	require.NoError(t, err)
+	assert.Same(t, d, obj)
+	assert.Equal(t, before, d)
+}
+
+func TestRenderOn(t *testing.T) {
+	obj, err := rollout.Render(web(), true, rollout.Options{})
+	require.NoError(t, err)
+	r, ok := obj.(*rollout.Rollout)
+	require.True(t, ok)
+	assert.Equal(t, rollout.GVK(), r.GroupVersionKind())
+}
+
+func TestRenderJoinsAllProblems(t *testing.T) {
+	d := web()
+	d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
+	d.Spec.Template.Spec.Containers[0].Image = ""
+	obj, err := rollout.Render(d, true, rollout.Options{Steps: []rollout.Step{rollout.PauseManual()}})
+	assert.Nil(t, obj, "nothing half-right to apply")
+	for _, path := range []string{"spec.strategy.type", "spec.template.spec.containers[0].image", "spec.strategy.canary.steps[0].pause"} {
+		require.ErrorContains(t, err, path)
+	}
+	var all utilerrors.Aggregate
+	require.ErrorAs(t, err, &all)
+	assert.Len(t, all.Errors(), 3)
+
+	for _, enabled := range []bool{true, false} {
+		obj, err = rollout.Render(nil, enabled, rollout.Options{})
+		require.Error(t, err, "a nil in an interface would be no nil")
+		assert.Nil(t, obj)
+	}
+}
+
+// Switching it on changes apiVersion, kind and the strategy, and nothing else.
+func TestConvertChangesOnlyKindAndStrategy(t *testing.T) {
+	d := agents()
+	before := d.DeepCopy()
+	r, errs := rollout.Convert(d, rollout.Options{})
+	require.Empty(t, errs)
+	assert.Equal(t, before, d, "the Deployment is not changed")
+
+	off, on := asMap(t, d), asMap(t, r)
+	delete(off, "status")
+	assert.Equal(t, map[string]any{"canary": map[string]any{
+		"maxSurge": 1.0, "maxUnavailable": 0.0,
+		"steps": []any{map[string]any{"setWeight": 20.0}, map[string]any{"pause": map[string]any{}}},
+	}}, at(on, "spec", "strategy"), "the safe canary")
+	assert.Equal(t, "argoproj.io/v1alpha1", on["apiVersion"])
+	assert.Equal(t, "Rollout", on["kind"])
+	for _, m := range []map[string]any{off, on} {
+		delete(m, "apiVersion")
+		delete(m, "kind")
+		delete(m["spec"].(map[string]any), "strategy")
+	}
+	assert.Equal(t, off, on)
+}
+
+// A field that a newer Kubernetes adds to Deployments must be thought about here.
+func TestEveryFieldOfADeploymentIsKnown(t *testing.T) {
+	known := []string{
+		"Replicas", "Selector", "Template", "Strategy", "MinReadySeconds", "RevisionHistoryLimit", "Paused", "ProgressDeadlineSeconds",
+	}
+	var got []string
+	for f := range reflect.TypeFor[appsv1.DeploymentSpec]().Fields() {
+		got = append(got, f.Name)
+	}
+	assert.ElementsMatch(t, known, got)
+}
+
+func TestConvertLeavesBehindWhatOnlyAServerSets(t *testing.T) {
+	d := agents()
+	d.UID, d.ResourceVersion, d.Generation, d.SelfLink = "u", "42", 7, "/x"
+	d.CreationTimestamp = metav1.Now()
+	d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	d.Annotations["deployment.kubernetes.io/revision"] = "3"
+	d.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
+	d.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: "o"}}
+	d.Finalizers = []string{"example.com/keep"}
+	d.Status.Replicas = 5
+	d.Spec.Template.Name, d.Spec.Template.CreationTimestamp = "dropped", metav1.Now()
+	d.Spec.Paused = true
+	r, errs := rollout.Convert(d, rollout.Options{})
+	require.Empty(t, errs)
+
+	meta := asMap(t, r)["metadata"].(map[string]any)
+	assert.ElementsMatch(t, []string{"name", "namespace", "labels", "annotations", "ownerReferences", "finalizers"}, slices.Collect(maps.Keys(meta)))
+	assert.Equal(t, map[string]string{"meta.helm.sh/release-name": "prod"}, r.Annotations)
+	assert.NotContains(t, asMap(t, r), "status", "upstream's own type writes one into manifests")
+	template := at(asMap(t, r), "spec", "template", "metadata").(map[string]any)
+	assert.ElementsMatch(t, []string{"labels", "annotations"}, slices.Collect(maps.Keys(template)))
+	assert.True(t, r.Spec.Paused, "taken over, though it holds at the current step there")
+	container := at(asMap(t, canary(t)), "spec", "template", "spec", "containers").([]any)[0]
+	assert.Contains(t, container, "resources", "or the controller adds it, and the generation is 2 at once")
+}
+
+func TestConvertSharesNoMemory(t *testing.T) {
+	d := agents()
+	o := rollout.Options{
+		Steps:    []rollout.Step{rollout.Weight(30), {Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "t"}}}}},
+		MaxSurge: new(intOrString("2")), MaxUnavailable: new(intOrString("10%")),
+	}
+	r, errs := rollout.Convert(d, o)
+	require.Empty(t, errs)
+	notShared(t, "deployment", reflect.ValueOf(d), reflect.ValueOf(r))
+	notShared(t, "options", reflect.ValueOf(o.Steps), reflect.ValueOf(r))
+	assert.NotSame(t, o.MaxSurge, r.Spec.Strategy.Canary.MaxSurge)
+	assert.NotSame(t, o.MaxUnavailable, r.Spec.Strategy.Canary.MaxUnavailable)
+}
+
+func TestOptions(t *testing.T) {
+	steps := []rollout.Step{rollout.Weight(10), rollout.PauseFor(10 * time.Minute), rollout.Weight(50), rollout.PauseManual()}
+	r, errs := rollout.Convert(web(), rollout.Options{
+		Steps: steps, MaxSurge: new(intOrString("25%")), MaxUnavailable: new(intOrString("1")),
+		AbortOnDeadline: true, InstanceID: "blue", OmitReplicas: true,
+		Mutate: func(u *unstructured.Unstructured) { u.SetAnnotations(map[string]string{"a": "b"}) },
+	})
+	require.Empty(t, errs)
+	assert.Equal(t, steps, r.Spec.Strategy.Canary.Steps)
+	assert.Equal(t, "25%", r.Spec.Strategy.Canary.MaxSurge.String())
+	assert.Equal(t, "1", r.Spec.Strategy.Canary.MaxUnavailable.String())
+	assert.True(t, r.Spec.ProgressDeadlineAbort)
+	assert.Equal(t, map[string]string{"argo-rollouts.argoproj.io/controller-instance-id": "blue"}, r.Labels)
+	assert.Nil(t, r.Spec.Replicas)
+	assert.Equal(t, map[string]string{"a": "b"}, r.Annotations)
+}
+
+// A live Deployment always has a strategy, the 25% of the defaults, so it cannot be told from what somebody chose.
+func TestTheStrategyIsReplaced(t *testing.T) {
+	d := web()
+	d.Spec.Strategy = appsv1.DeploymentStrategy{
+		Type:          appsv1.RollingUpdateDeploymentStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intOrString("25%")), MaxUnavailable: new(intOrString("25%"))},
+	}
+	r, errs := rollout.Convert(d, rollout.Options{})
+	require.Empty(t, errs)
+	assert.Equal(t, "1", r.Spec.Strategy.Canary.MaxSurge.String())
+	assert.Equal(t, "0", r.Spec.Strategy.Canary.MaxUnavailable.String())
+}
+
+func TestConvertRefuses(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*appsv1.Deployment, *rollout.Options)
+		want   []string
+	}{
+		"Recreate": {"A Rollout has nothing like it.", func(d *appsv1.Deployment, _ *rollout.Options) {
+			d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
+		}, []string{"spec.strategy.type"}},
+		"BeingDeleted": {"It would come back.", func(d *appsv1.Deployment, _ *rollout.Options) {
+			d.DeletionTimestamp = new(metav1.Now())
+		}, []string{"metadata.deletionTimestamp"}},
+		"EmptySelector": {"Of a Deployment too.", func(d *appsv1.Deployment, _ *rollout.Options) {
+			d.Spec.Selector = &metav1.LabelSelector{}
+		}, []string{"spec.selector"}},
+		"NoSelector": {"Of a Deployment too.", func(d *appsv1.Deployment, _ *rollout.Options) {
+			d.Spec.Selector = nil
+		}, []string{"spec.selector"}},
+		"SelectorDoesNotMatch": {"Of a Deployment too.", func(d *appsv1.Deployment, _ *rollout.Options) {
+			d.Spec.Template.Labels = map[string]string{"app": "other"}
+		}, []string{"spec.template.metadata.labels"}},
+		"BadInstanceID": {"It is a label.", func(_ *appsv1.Deployment, o *rollout.Options) {
+			o.InstanceID = "a b"
+		}, []string{"metadata.labels[argo-rollouts.argoproj.io/controller-instance-id]"}},
+		"PauseOfNothing": {"Never rounded.", func(_ *appsv1.Deployment, o *rollout.Options) {
+			o.Steps = []rollout.Step{rollout.Weight(20), rollout.PauseFor(0)}
+		}, []string{"spec.strategy.canary.steps[1].pause.duration"}},
+		"PauseOfMilliseconds": {"Never rounded.", func(_ *appsv1.Deployment, o *rollout.Options) {
+			o.Steps = []rollout.Step{rollout.Weight(20), rollout.PauseFor(1500 * time.Millisecond)}
+		}, []string{"spec.strategy.canary.steps[1].pause.duration"}},
+		"PauseOfCenturies": {"More than the controller can count.", func(_ *appsv1.Deployment, o *rollout.Options) {
+			o.Steps = []rollout.Step{rollout.Weight(20), rollout.PauseFor(200 * 365 * 24 * time.Hour)}
+		}, []string{"spec.strategy.canary.steps[1].pause.duration"}},
+		"AllAtOnce": {"Nobody wants to learn one by one.", func(d *appsv1.Deployment, o *rollout.Options) {
+			d.Name = ""
+			d.Spec.Replicas = new(int32(-1))
+			o.MaxSurge = new(intOrString("0"))
+			o.Steps = []rollout.Step{rollout.Weight(0), rollout.Weight(100)}
+		}, []string{
+			"metadata.name", "spec.replicas", "spec.strategy.canary.maxSurge", "spec.strategy.canary.steps",
+			"spec.strategy.canary.steps[0].setWeight", "spec.strategy.canary.steps[1].setWeight",
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d, o := web(), rollout.Options{}
+			tc.change(d, &o)
+			r, errs := rollout.Convert(d, o)
+			assert.Nil(t, r, tc.reason)
+			assert.Equal(t, tc.want, paths(errs), tc.reason)
+		})
+	}
+	_, errs := rollout.Convert(nil, rollout.Options{})
+	assert.Equal(t, []string{"deployment"}, paths(errs))
+}
+
+func TestMutateIsCheckedLikeAnythingElse(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		patch  string
+		want   []string
+	}{
+		"EveryFieldOfUpstreams": {"That is what it is for.", canaryOf(`{"antiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}},"canaryMetadata":{"labels":{"role":"canary"}}}`), nil},
+		"Routing":               {"Too.", canaryOf(`{"trafficRouting":{"nginx":{"stableIngress":"web"}},"canaryService":"c","stableService":"s"}`), nil},
+		"Reference":             {"Too.", `{"spec":{"template":null,"workloadRef":` + deploymentRef + `}}`, nil},
+		"Misspelt":              {"The server would drop it.", canaryOf(`{"maxSurgee":1}`), []string{"spec.strategy.canary.maxSurgee"}},
+		"WrongType":             {"The server would refuse it.", `{"spec":{"replicas":"5","paused":1}}`, []string{"spec.paused", "spec.replicas"}},
+		"Status":                {"The controller's.", `{"status":{"phase":"Healthy"}}`, []string{"status"}},
+		"BadStep":               {"It must be possible.", stepsOf(`{"setWeight":0}`, manual), []string{"spec.strategy.canary.steps[0].setWeight"}},
+		"OtherKind":             {"Not this.", `{"kind":"Deployment"}`, []string{"kind"}},
+		"NoMetadata":            {"Not this.", `{"metadata":null}`, []string{"metadata.name"}},
+		"MetadataUnknown":       {"Nor this.", `{"metadata":{"nam":"x"}}`, []string{"metadata.nam"}},
+		"ApiVersionIsANumber":   {"Nor this.", `{"apiVersion":1}`, []string{"apiVersion"}},
+		"TopLevelUnknown":       {"Nor this.", `{"specc":{}}`, []string{"specc"}},
+		"TemplateIsAString":     {"Nor this.", `{"spec":{"template":"x"}}`, []string{"spec.template"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, errs := rollout.Convert(web(), rollout.Options{Mutate: func(u *unstructured.Unstructured) {
+				*u = *patched(t, u, tc.patch)
+			}})
+			if tc.want == nil {
+				require.Empty(t, errs, tc.reason)
+				want := patched(t, manifest(t, canary(t)), tc.patch)
+				assert.Equal(t, asMap(t, want.Object), asMap(t, r), "nothing of it is lost")
+				return
+			}
+			assert.Nil(t, r)
+			assert.Subset(t, paths(errs), tc.want, "%s\n%v", tc.reason, errs)
+		})
+	}
+}
+
+func TestMutateMayDoAnythingToTheObject(t *testing.T) {
+	for name, f := range map[string]func(*unstructured.Unstructured){
+		"Nil":     func(u *unstructured.Unstructured) { u.Object = nil },
+		"Empty":   func(u *unstructured.Unstructured) { u.Object = map[string]any{} },
+		"Channel": func(u *unstructured.Unstructured) { u.Object["spec"] = make(chan int) },
+		"Cycle":   func(u *unstructured.Unstructured) { u.Object["spec"] = u.Object },
+	} {
+		r, errs := rollout.Convert(web(), rollout.Options{Mutate: f})
+		assert.Nil(t, r, name)
+		assert.NotEmpty(t, errs, name)
+	}
+	// Go's own integers and lists are as good as those of JSON.
+	r, errs := rollout.Convert(web(), rollout.Options{Mutate: func(u *unstructured.Unstructured) {
+		spec := u.Object["spec"].(map[string]any)
+		spec["replicas"] = 7
+		spec["rollbackWindow"] = map[string]any{"revisions": int32(3)}
+	}})
+	require.Empty(t, errs)
+	assert.Equal(t, int32(7), *r.Spec.Replicas)
+	assert.Equal(t, int64(3), r.Spec.RollbackWindow["revisions"])
+}
+
+func TestAPauseSaysHowLong(t *testing.T) {
+	data, err := json.Marshal([]rollout.Step{rollout.PauseManual(), rollout.PauseFor(90 * time.Minute)})
+	require.NoError(t, err)
+	assert.JSONEq(t, `[{"pause":{}},{"pause":{"duration":"1h30m0s"}}]`, string(data))
+}
+
+func TestBytesAreDeterministic(t *testing.T) {
+	want, err := json.Marshal(canary(t))
+	require.NoError(t, err)
+	for range 20 {
+		got, err := json.Marshal(canary(t))
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got))
+	}
+}
+
+func TestNothingOfAPodIsChecked(t *testing.T) { // of what a server knows better
+	d := web()
+	d.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: "a b", Operator: "Sometimes"}}
+	_, errs := rollout.Convert(d, rollout.Options{})
+	assert.Empty(t, errs, "documented: dry-run the Deployment")
+}
+
+func asMap(t *testing.T, v any) map[string]any {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	var m map[string]any
+	require.NoError(t, json.Unmarshal(data, &m))
+	return m
+}
+
+func at(m map[string]any, path ...string) any {
+	var v any = m
+	for _, name := range path {
+		v = v.(map[string]any)[name]
+	}
+	return v
+}

@@ -1,0 +1,154 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/rollout"
+)
+
+func TestDeepCopyCopiesEveryField(t *testing.T) {
+	r := new(rollout.Rollout)
+	fill(reflect.ValueOf(r).Elem(), 0)
+	got := r.DeepCopy()
+	assert.Equal(t, r, got)
+	notShared(t, "rollout", reflect.ValueOf(r), reflect.ValueOf(got))
+
+	obj := r.DeepCopyObject()
+	assert.Equal(t, r, obj)
+	assert.Nil(t, (*rollout.Rollout)(nil).DeepCopy())
+	assert.Nil(t, (*rollout.Rollout)(nil).DeepCopyObject())
+}
+
+func TestEveryFieldSurvivesUnstructured(t *testing.T) {
+	r := new(rollout.Rollout)
+	fill(reflect.ValueOf(r).Elem(), 0)
+	u, err := r.Unstructured()
+	require.NoError(t, err)
+	r.APIVersion, r.Kind = rollout.GVK().ToAPIVersionAndKind()
+	assert.Equal(t, asMap(t, r), asMap(t, u.Object))
+}
+
+func TestUnstructuredFillsInTheKind(t *testing.T) {
+	u, err := new(rollout.Rollout).Unstructured()
+	require.NoError(t, err)
+	assert.Equal(t, rollout.GVK(), u.GroupVersionKind())
+
+	_, err = (*rollout.Rollout)(nil).Unstructured()
+	require.Error(t, err)
+	_, err = (&rollout.Rollout{Spec: rollout.Spec{Analysis: map[string]any{"x": func() {}}}}).Unstructured()
+	require.Error(t, err, "JSON has no functions")
+}
+
+func TestCopyOfWhatIsNotJSON(t *testing.T) {
+	r := new(rollout.Rollout)
+	r.Spec.Analysis = map[string]any{
+		"strings": []string{"a"}, "map": map[string]string{"a": "b"}, "nil": nil, "list": []any(nil), "chan": make(chan int),
+	}
+	got := r.DeepCopy().Spec.Analysis
+	assert.Equal(t, []any{"a"}, got["strings"])
+	assert.Equal(t, map[string]any{"a": "b"}, got["map"])
+	assert.Nil(t, got["nil"])
+	assert.Equal(t, r.Spec.Analysis["chan"], got["chan"], "refused where it is marshalled")
+}
+
+// fill sets every field that can be set, a few levels down.
+func fill(v reflect.Value, depth int) {
+	if !v.CanSet() || depth > 12 {
+		return
+	}
+	if v.Type() == reflect.TypeFor[metav1.Time]() {
+		v.Set(reflect.ValueOf(metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local))))
+		return
+	}
+	if v.Type() == reflect.TypeFor[metav1.FieldsV1]() {
+		v.Addr().Interface().(*metav1.FieldsV1).Raw = []byte("{}")
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int32, reflect.Int64, reflect.Int:
+		v.SetInt(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), depth+1)
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		value := reflect.New(v.Type().Elem()).Elem()
+		if v.Type().Elem().Kind() == reflect.Interface {
+			value.Set(reflect.ValueOf(map[string]any{"list": []any{"x", int64(1), 1.5, true, nil}}))
+		} else {
+			fill(value, depth+1)
+		}
+		key := reflect.New(v.Type().Key()).Elem()
+		key.SetString("key")
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), depth+1)
+		}
+	default:
+	}
+}
+
+// notShared fails if any pointer, map or slice of a is one of b.
+func notShared(t *testing.T, name string, a, b reflect.Value) {
+	t.Helper()
+	of := map[uintptr]string{}
+	walk(a, name, func(p uintptr, path string) { of[p] = path })
+	walk(b, "result", func(p uintptr, path string) {
+		if from, ok := of[p]; ok {
+			assert.Fail(t, "shared memory", "%s is %s", path, from)
+		}
+	})
+}
+
+func walk(v reflect.Value, path string, visit func(uintptr, string)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() || v.Type() == reflect.TypeFor[*time.Location]() {
+			return
+		}
+		if v.Type().Elem().Size() > 0 {
+			visit(v.Pointer(), path)
+		}
+		walk(v.Elem(), path, visit)
+	case reflect.Interface:
+		walk(v.Elem(), path, visit)
+	case reflect.Slice:
+		if v.Len() > 0 {
+			visit(v.Pointer(), path)
+		}
+		for i := range v.Len() {
+			walk(v.Index(i), fmt.Sprintf("%s[%d]", path, i), visit)
+		}
+	case reflect.Map:
+		if v.Len() > 0 {
+			visit(v.Pointer(), path)
+		}
+		for _, key := range v.MapKeys() {
+			walk(v.MapIndex(key), fmt.Sprintf("%s[%v]", path, key), visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			walk(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
+		}
+	default:
+	}
+}

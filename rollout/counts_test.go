@@ -1,0 +1,134 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/proompteng/controllerkit/rollout"
+)
+
+// sized is a Rollout of so many pods and fences.
+func sized(replicas int32, surge, unavailable string) *rollout.Rollout {
+	r := new(rollout.Rollout)
+	r.Spec.Replicas = &replicas
+	r.Spec.Strategy.Canary = &rollout.Canary{MaxSurge: new(intOrString(surge)), MaxUnavailable: new(intOrString(unavailable))}
+	return r
+}
+
+// The expected counts are upstream's, of CalculateReplicaCountsForBasicCanary in its fixed point.
+func TestCounts(t *testing.T) {
+	cases := map[string]struct {
+		reason         string
+		r              *rollout.Rollout
+		weight         int32
+		canary, stable int32
+	}{
+		"TheSafeCanary":          {"One of five is exactly 20%.", sized(5, "1", "0"), 20, 1, 4},
+		"OneReplicaWithSurge":    {"1+1: maxSurge makes even one replica right.", sized(1, "1", "0"), 20, 1, 1},
+		"OneReplicaWithoutSurge": {"Nothing would be tested.", sized(1, "0", "1"), 20, 0, 1},
+		"OneReplicaAtHalf":       {"Nothing old would be left: of a tie the new version gets the pod.", sized(1, "0", "1"), 50, 1, 0},
+		"TwoReplicasAtTwenty":    {"Never 0 where there are two pods.", sized(2, "0", "1"), 20, 1, 1},
+		"TwoReplicasNearlyAll":   {"Nor all.", sized(2, "0", "1"), 99, 1, 1},
+		"SurgeComesCloser":       {"1 of 4 is nearer to 25% than 1 of 3.", sized(3, "1", "0"), 25, 1, 3},
+		"SurgeIsNotNeeded":       {"1 of 10 is exactly 10%.", sized(10, "1", "0"), 10, 1, 9},
+		"ATieGoesUp":             {"1 or 2 of 3 at 50%.", sized(3, "0", "1"), 50, 2, 1},
+		"Zero":                   {"Nothing new.", sized(5, "1", "0"), 0, 0, 5},
+		"All":                    {"Nothing old.", sized(5, "1", "0"), 100, 5, 0},
+		"ScaledToZero":           {"No pods at all.", sized(0, "1", "0"), 50, 0, 0},
+		"SurgeAsPercentRoundsUp": {"1% of 3 is one pod.", sized(3, "1%", "0"), 25, 1, 3},
+		"SurgeThatCannotBeRead":  {"Counts as 0, as upstream has it.", sized(3, "abc", "1"), 25, 1, 2},
+		"OneFenceSpoilsBoth":     {"As upstream has it.", sized(3, "1", "abc"), 25, 1, 2},
+		"UpstreamFindsNoCount":   {"Neither 1 (a tie) nor 2 (all) of 2 will do, so it is none.", sized(2, "0", "1"), 75, 0, 2},
+		"NoCanary":               {"Nothing to reckon.", new(rollout.Rollout), 20, 0, 0},
+		"Nil":                    {"Nor here.", nil, 20, 0, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			canary, stable := tc.r.Counts(tc.weight)
+			assert.Equal(t, [2]int32{tc.canary, tc.stable}, [2]int32{canary, stable}, tc.reason)
+		})
+	}
+}
+
+// TestCountsKeepWithinTheFences holds for every size and weight: there are as many pods as asked for, or one more where that is
+// allowed; and with two of them or more both versions run, unless the weight is 0 or 100, or upstream finds no count at all: without a
+// surge, for a weight that is half a pod short of all. Then it takes none, and a pause there is refused.
+func TestCountsKeepWithinTheFences(t *testing.T) {
+	for replicas := range int32(60) {
+		for weight := range int32(101) {
+			for _, surge := range []int32{0, 1} {
+				canary, stable := sized(replicas, fmt.Sprint(surge), fmt.Sprint(1-surge)).Counts(weight)
+				sum := canary + stable
+				ok := canary >= 0 && stable >= 0 && (sum == replicas || sum == replicas+surge && replicas > 0)
+				stuck := surge == 0 && replicas*weight%100 == 50 && replicas*weight/100 == replicas-1
+				if weight > 0 && weight < 100 && replicas > 0 && replicas+surge > 1 && !stuck {
+					ok = ok && canary > 0 && stable > 0
+				}
+				assert.True(t, ok, "%d replicas, weight %d, surge %d: %d and %d", replicas, weight, surge, canary, stable)
+			}
+		}
+	}
+}
+
+func TestCountsOfTrafficRouting(t *testing.T) {
+	r := sized(10, "1", "0")
+	c := r.Spec.Strategy.Canary
+	c.TrafficRouting = map[string]any{"nginx": map[string]any{}}
+
+	canary, stable := r.Counts(25)
+	assert.Equal(t, [2]int32{3, 10}, [2]int32{canary, stable}, "the old version keeps all its pods")
+
+	c.DynamicStableScale = true
+	canary, stable = r.Counts(25)
+	assert.Equal(t, [2]int32{3, 8}, [2]int32{canary, stable}, "both round up")
+
+	c.MinPodsPerReplicaSet = new(int32(4))
+	canary, stable = r.Counts(25)
+	assert.Equal(t, [2]int32{4, 8}, [2]int32{canary, stable}, "at least so many")
+
+	canary, _ = r.Counts(0)
+	assert.Zero(t, canary, "none stays none")
+
+	for _, most := range []any{int64(1000), int32(1000), 1000, float64(1000)} {
+		c.TrafficRouting["maxTrafficWeight"] = most
+		canary, _ = r.Counts(900)
+		assert.Equal(t, int32(9), canary, "%T", most)
+	}
+}
+
+// What a person must never be asked: to judge a canary that has no pod, or has replaced everything.
+func TestAPauseWithNothingToLookAt(t *testing.T) {
+	cases := map[string]struct {
+		reason      string
+		replicas    *int32
+		surge       string
+		unavailable string
+		weight      int32
+		want        []string
+	}{
+		"OneReplicaNoSurge":      {"0 new pods.", new(int32(1)), "0", "1", 20, []string{"spec.strategy.canary.steps[1].pause"}},
+		"OneReplicaNoSurgeHalf":  {"0 old pods.", new(int32(1)), "0", "1", 50, []string{"spec.strategy.canary.steps[1].pause"}},
+		"OneReplicaSurge":        {"1 of each.", new(int32(1)), "1", "0", 20, []string{}},
+		"TwoReplicasNoSurge":     {"1 of each.", new(int32(2)), "0", "1", 20, []string{}},
+		"UpstreamFindsNoCount":   {"0 new pods at weight 90.", new(int32(5)), "0", "1", 90, []string{"spec.strategy.canary.steps[1].pause"}},
+		"UnsetReplicasNoSurge":   {"The controller takes 1.", nil, "0", "1", 20, []string{"spec.strategy.canary.steps[1].pause"}},
+		"ScaledToZero":           {"There is nothing to judge anyway.", new(int32(0)), "1", "0", 20, []string{}},
+		"FenceThatCannotBeRead":  {"Told once, by its own path.", new(int32(1)), "x", "1", 20, []string{"spec.strategy.canary.maxSurge"}},
+		"WeightThatIsOutOfRange": {"Told once, by its own path.", new(int32(1)), "0", "1", 0, []string{"spec.strategy.canary.steps[0].setWeight"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := canary(t)
+			r.Spec.Replicas = tc.replicas
+			r.Spec.Strategy.Canary.MaxSurge = new(intOrString(tc.surge))
+			r.Spec.Strategy.Canary.MaxUnavailable = new(intOrString(tc.unavailable))
+			r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.Weight(tc.weight), rollout.PauseManual()}
+			assert.Equal(t, tc.want, append([]string{}, paths(rollout.Validate(r))...), tc.reason)
+		})
+	}
+}
