@@ -5,8 +5,9 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# Every Go module of the repository but those that only pin what others build.
-MODULES := . examples/agentrun internal/controlplane internal/e2e
+# The Go modules of the repository: those that are tested, those that hold the peers of the benches, and those that only pin what is built.
+NESTED  := internal/controlplane internal/bench examples/agentrun internal/e2e internal/e2e/kstatus
+PEERS   := $(patsubst %/go.mod,%,$(wildcard internal/bench/*/go.mod))
 PINS    := internal/tools internal/tools/lint internal/controlplane/build/etcd internal/controlplane/build/kubernetes
 
 export GOWORK := off
@@ -24,16 +25,16 @@ demo: ## The main job on a real local control plane; KEEP=1 leaves it up, DEMO_C
 test: vet unit e2e ## Everything that must pass
 
 .PHONY: vet
-vet: ## go vet in every module
-	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && go vet ./...); done
+vet: ## go vet in every module but the peers'
+	@for m in . $(NESTED); do echo "vet $$m"; (cd $$m && go vet ./...); done
 
 .PHONY: unit
 unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster
 	go test -race -shuffle=on ./...
 
 .PHONY: e2e
-e2e: ## The control plane's, the example's and the end-to-end tests on the real control plane
-	@for m in internal/controlplane examples/agentrun internal/e2e; do (cd $$m && go test -race -timeout 20m ./...); done
+e2e: ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane
+	@for m in $(NESTED); do (cd $$m && go test -race -timeout 20m ./...); done
 
 .PHONY: controlplane
 controlplane: ## Build the control plane's programs into the cache and print where they are
@@ -42,7 +43,11 @@ controlplane: ## Build the control plane's programs into the cache and print whe
 .PHONY: lint
 lint: ## golangci-lint in every module, with the configuration of the root
 	@cd internal/tools/lint && go build -o "$(CURDIR)/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
+	@for m in . $(NESTED) $(PEERS); do echo "lint $$m"; (cd $$m && "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
+
+.PHONY: bench
+bench: ## Ours beside the peers in one run, all packages or GROUP=status; writes internal/bench/RESULTS.md
+	@cd internal/bench && go run ./cmd/bench $(GROUP)
 
 FUZZ_TIME = $(or $(T),30s)
 .PHONY: fuzz
@@ -61,5 +66,5 @@ generate: ## Deep copies and the CRD of the example, from its types
 
 .PHONY: tidy
 tidy: ## go mod tidy in every module, gofmt everywhere
-	@for m in $(MODULES) $(PINS); do (cd $$m && go mod tidy); done
+	@for m in . $(NESTED) $(PEERS) $(PINS); do (cd $$m && go mod tidy); done
 	@git ls-files '*.go' | xargs gofmt -w
