@@ -105,7 +105,7 @@ func TestEveryFieldOfADeploymentIsKnown(t *testing.T) {
 
 func TestConvertLeavesBehindWhatOnlyAServerSets(t *testing.T) {
 	d := agents()
-	d.UID, d.ResourceVersion, d.Generation, d.SelfLink = "u", "42", 7, "/x"
+	d.UID, d.ResourceVersion, d.Generation = "u", "42", 7
 	d.CreationTimestamp = metav1.Now()
 	d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	d.Annotations["deployment.kubernetes.io/revision"] = "3"

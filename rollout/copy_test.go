@@ -72,7 +72,7 @@ func fill(v reflect.Value, depth int) {
 		return
 	}
 	if v.Type() == reflect.TypeFor[metav1.FieldsV1]() {
-		v.Addr().Interface().(*metav1.FieldsV1).Raw = []byte("{}")
+		v.Addr().Interface().(*metav1.FieldsV1).SetRawString("{}")
 		return
 	}
 	switch v.Kind() {
@@ -100,8 +100,8 @@ func fill(v reflect.Value, depth int) {
 		key.SetString("key")
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), depth+1)
+		for _, f := range v.Fields() {
+			fill(f, depth+1)
 		}
 	default:
 	}
@@ -146,8 +146,8 @@ func walk(v reflect.Value, path string, visit func(uintptr, string)) {
 			walk(v.MapIndex(key), fmt.Sprintf("%s[%v]", path, key), visit)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			walk(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
+		for f, value := range v.Fields() {
+			walk(value, path+"."+f.Name, visit)
 		}
 	default:
 	}

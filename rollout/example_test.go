@@ -85,7 +85,7 @@ func ExampleRollout_Counts() {
 	// Output:
 	// of 1: 1 new, 1 old
 	// of 5: 1 new, 4 old
-	// of 7: 1 new, 6 old
+	// of 7: 2 new, 6 old
 }
 
 // The CRD of a cluster may be older than the pod it is given.

@@ -75,26 +75,26 @@ func agents() *appsv1.Deployment {
 }
 
 // canary is the Rollout of web by the defaults.
-func canary(t testing.TB) *rollout.Rollout {
-	t.Helper()
+func canary(tb testing.TB) *rollout.Rollout {
+	tb.Helper()
 	r, errs := rollout.Convert(web(), rollout.Options{})
-	require.Empty(t, errs)
+	require.Empty(tb, errs)
 	return r
 }
 
 // manifest is what a user would apply, as decoded.
-func manifest(t testing.TB, r *rollout.Rollout) *unstructured.Unstructured {
-	t.Helper()
+func manifest(tb testing.TB, r *rollout.Rollout) *unstructured.Unstructured {
+	tb.Helper()
 	u, err := r.Unstructured()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return u
 }
 
 // patched is a manifest after a JSON merge patch, in which null removes a field.
-func patched(t testing.TB, u *unstructured.Unstructured, patch string) *unstructured.Unstructured {
-	t.Helper()
+func patched(tb testing.TB, u *unstructured.Unstructured, patch string) *unstructured.Unstructured {
+	tb.Helper()
 	var p map[string]any
-	require.NoError(t, json.Unmarshal([]byte(patch), &p))
+	require.NoError(tb, json.Unmarshal([]byte(patch), &p))
 	u = u.DeepCopy()
 	merge(u.Object, p)
 	return u

@@ -126,7 +126,7 @@ func FuzzConvert(f *testing.F) {
 		assert.Equal(t, off, on)
 		assert.Equal(t, d.Name, r.Name)
 		assert.Equal(t, d.Namespace, r.Namespace)
-		assert.Equal(t, len(d.Labels), len(r.Labels))
+		assert.Len(t, r.Labels, len(d.Labels))
 	})
 }
 
@@ -192,8 +192,8 @@ func randomise(v reflect.Value, rnd *rand.Rand, depth int) {
 			}[1+rnd.Intn(11)]))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			randomise(v.Field(i), rnd, depth+1)
+		for _, f := range v.Fields() {
+			randomise(f, rnd, depth+1)
 		}
 	default:
 	}
