@@ -157,7 +157,10 @@ func FromEnv(lookup func(name string) (value string, set bool), names Names) (Se
 		if name == "" {
 			name = usual
 		}
-		value, _ := lookup(name)
+		value, set := lookup(name)
+		if !set {
+			value = ""
+		}
 		return name, strings.TrimSpace(value)
 	}
 	name, _ := read(names.Enabled, "JANGAR_PROGRESSIVE_DELIVERY_ENABLED")
@@ -169,7 +172,7 @@ func FromEnv(lookup func(name string) (value string, set bool), names Names) (Se
 		errs = append(errs, fmt.Errorf("rollout/settings: %w", &env.Error{Name: name, Value: value, Accepted: provider}))
 	}
 	name, value = read(names.CanarySteps, "JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS")
-	if value != "" {
+	if value != "" && value != "null" {
 		var list any
 		if err := json.Unmarshal([]byte(value), &list); err != nil {
 			errs = append(errs, fmt.Errorf("rollout/settings: %w", &env.Error{

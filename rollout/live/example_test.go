@@ -1,0 +1,67 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/rollout/live"
+)
+
+// Argo CD serves the group version, and not the kind.
+func ExampleAvailable() {
+	discovery := serving(metav1.APIResource{Name: "applications", Kind: "Application"}) // clientset.Discovery()
+
+	err := live.Available(discovery)
+
+	fmt.Println(errors.Is(err, live.ErrNotInstalled))
+	// Output: true
+}
+
+func ExamplePreflight() {
+	client := patcher(func(string, types.PatchType, []byte, metav1.PatchOptions, []string) error {
+		return errors.New("admission webhook says no")
+	}) // dyn.Resource(live.GVR()).Namespace("shop")
+
+	err := live.Preflight(context.Background(), client, ro(), "my-deployer")
+
+	fmt.Println(err)
+	// Output: rollout/live: preflight: admission webhook says no
+}
+
+func ExamplePhase() {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"generation": int64(2)},
+		"status":   map[string]any{"observedGeneration": "1", "phase": "Healthy"},
+	}}
+	fmt.Println(live.Phase(u))
+	// Output: NotObserved the controller has seen generation 1 of 2
+}
+
+func ExamplePromotePatch() {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"resourceVersion": "77"},
+		"status": map[string]any{
+			"currentPodHash": "new", "stableRS": "old", "pauseConditions": []any{map[string]any{"reason": "CanaryPauseStep"}},
+		},
+	}}
+	fmt.Println(string(live.PromotePatch(u, false)))
+	// Output: {"metadata":{"resourceVersion":"77"},"status":{"pauseConditions":null}}
+}
+
+func ExampleAbortPatch() {
+	fmt.Println(string(live.AbortPatch())) // as types.MergePatchType to "status"
+	// Output: {"status":{"abort":true}}
+}
+
+func ExampleGVR() {
+	fmt.Println(live.GVR())
+	// Output: argoproj.io/v1alpha1, Resource=rollouts
+}

@@ -1,0 +1,152 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/proompteng/controllerkit/rollout/live"
+)
+
+func object(tb testing.TB, s string) *unstructured.Unstructured {
+	tb.Helper()
+	u := new(unstructured.Unstructured)
+	require.NoError(tb, u.UnmarshalJSON([]byte(s)))
+	return u
+}
+
+func withStatus(tb testing.TB, status string) *unstructured.Unstructured {
+	tb.Helper()
+	return object(tb, `{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","metadata":{"name":"web","generation":2,"resourceVersion":"77"},
+		"spec":{"strategy":{"canary":{"steps":[{"setWeight":20},{"pause":{}},{"setWeight":50},{"pause":{}}]}}},"status":`+status+`}`)
+}
+
+func TestPhase(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		status  string
+		want    live.State
+		message string
+	}{
+		"NoController":      {"It is silent for ever.", `{}`, live.NotObserved, "no controller"},
+		"OldGeneration":     {"Healthy is what it was.", `{"observedGeneration":"1","phase":"Healthy"}`, live.NotObserved, "generation 1 of 2"},
+		"NewerGeneration":   {"A restored object: nothing is known of this one.", `{"observedGeneration":"9","phase":"Healthy"}`, live.NotObserved, "generation 9 of 2"},
+		"ObservedAsANumber": {"As other kinds write it.", `{"observedGeneration":2,"phase":"Healthy"}`, live.Healthy, ""},
+		"ObservedAsAHash":   {"As releases before 0.10 wrote it.", `{"observedGeneration":"7d9f","phase":"Healthy"}`, live.NotObserved, "7d9f"},
+		"Healthy":           {"All pods are of this version.", `{"observedGeneration":"2","phase":"Healthy"}`, live.Healthy, ""},
+		"Paused":            {"With the reason.", `{"observedGeneration":"2","phase":"Paused","message":"CanaryPauseStep"}`, live.Paused, "CanaryPauseStep"},
+		"Degraded":          {"With the reason.", `{"observedGeneration":"2","phase":"Degraded","message":"ProgressDeadlineExceeded: x"}`, live.Degraded, "ProgressDeadlineExceeded"},
+		"Progressing":       {"With the reason.", `{"observedGeneration":"2","phase":"Progressing","message":"more replicas need to be updated"}`, live.Progressing, "more replicas"},
+		"Invalid":           {"Upstream calls it Degraded.", `{"observedGeneration":"2","phase":"Degraded","conditions":[{"type":"InvalidSpec","status":"True","message":"no"}]}`, live.Invalid, "no"},
+		"NoLongerInvalid":   {"The condition is False.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"InvalidSpec","status":"False"}]}`, live.Healthy, ""},
+		"Unpausing":         {"Promoted, and the controller has yet to act.", `{"observedGeneration":"2","phase":"Paused","controllerPause":true}`, live.Progressing, "promoted"},
+		"UnknownPhase":      {"Of a newer release.", `{"observedGeneration":"2","phase":"Dreaming"}`, live.Progressing, "Dreaming"},
+		"OddStatus":         {"Whatever it holds.", `{"observedGeneration":["2"],"phase":3,"conditions":"x"}`, live.NotObserved, "no controller"},
+		"StatusIsAString":   {"Whatever it is.", `"x"`, live.NotObserved, "no controller"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			state, message := live.Phase(withStatus(t, tc.status))
+			assert.Equal(t, tc.want, state, tc.reason)
+			assert.Contains(t, message, tc.message, tc.reason)
+		})
+	}
+	state, _ := live.Phase(nil)
+	assert.Equal(t, live.NotObserved, state)
+	state, _ = live.Phase(new(unstructured.Unstructured))
+	assert.Equal(t, live.NotObserved, state)
+}
+
+func TestPhaseOfAWorkloadReference(t *testing.T) {
+	u := withStatus(t, `{"observedGeneration":"2","phase":"Healthy","workloadObservedGeneration":"3"}`)
+	u.SetAnnotations(map[string]string{"rollout.argoproj.io/workload-generation": "4"})
+	state, _ := live.Phase(u)
+	assert.Equal(t, live.Healthy, state, "it refers to nothing")
+
+	require.NoError(t, unstructured.SetNestedMap(u.Object, map[string]any{"name": "web"}, "spec", "workloadRef"))
+	state, message := live.Phase(u)
+	assert.Equal(t, live.NotObserved, state, "the template changed in the Deployment")
+	assert.Contains(t, message, "3 of 4")
+
+	u.SetAnnotations(map[string]string{"rollout.argoproj.io/workload-generation": "3"})
+	state, _ = live.Phase(u)
+	assert.Equal(t, live.Healthy, state)
+}
+
+func TestPromotePatch(t *testing.T) {
+	const two = `"currentPodHash":"b","stableRS":"a",`
+	cases := map[string]struct {
+		reason string
+		status string
+		full   bool
+		want   string // the status of the patch; "" for none
+	}{
+		"AtAPause":           {"The controller goes on once the condition is gone.", `{` + two + `"controllerPause":true,"pauseConditions":[{"reason":"CanaryPauseStep"}],"currentStepIndex":1}`, false, `{"pauseConditions":null}`},
+		"AtAnAnalysis":       {"On to the next step.", `{` + two + `"currentStepIndex":2}`, false, `{"pauseConditions":null,"currentStepIndex":3}`},
+		"AtTheFirstStep":     {"An index that is not set is 0.", `{` + two + `"x":1}`, false, `{"pauseConditions":null,"currentStepIndex":1}`},
+		"AtTheLastStep":      {"No further than the steps go.", `{` + two + `"currentStepIndex":4}`, false, `{"pauseConditions":null,"currentStepIndex":4}`},
+		"Inconclusive":       {"All three, or it hangs if the next step is a pause.", `{` + two + `"controllerPause":true,"pauseConditions":[{"reason":"InconclusiveAnalysisRun"}],"currentStepIndex":2,"canary":{"currentStepAnalysisRunStatus":{"status":"Inconclusive"}}}`, false, `{"pauseConditions":null,"controllerPause":false,"currentStepIndex":3}`},
+		"AlreadyPromoted":    {"The plugin would skip the step after it.", `{` + two + `"controllerPause":true,"currentStepIndex":1}`, false, ""},
+		"NothingToPromote":   {"One version runs.", `{"currentPodHash":"a","stableRS":"a","currentStepIndex":4}`, false, ""},
+		"NothingYet":         {"The first version of all.", `{"currentPodHash":"a"}`, false, ""},
+		"NoStatus":           {"No controller.", `{}`, false, ""},
+		"Full":               {"Past all that is left.", `{` + two + `"controllerPause":true,"pauseConditions":[{}]}`, true, `{"promoteFull":true}`},
+		"FullAndNothingLeft": {"One version runs.", `{"currentPodHash":"a","stableRS":"a"}`, true, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			u := withStatus(t, tc.status)
+			before := u.DeepCopy()
+			got := live.PromotePatch(u, tc.full)
+			assert.Equal(t, before, u)
+			if tc.want == "" {
+				assert.Nil(t, got, tc.reason)
+				return
+			}
+			assert.JSONEq(t, `{"metadata":{"resourceVersion":"77"},"status":`+tc.want+`}`, string(got), tc.reason)
+		})
+	}
+	assert.Nil(t, live.PromotePatch(nil, false))
+	assert.Nil(t, live.PromotePatch(new(unstructured.Unstructured), true))
+}
+
+func TestPromotePatchOfBlueGreenAndOfNoSteps(t *testing.T) {
+	u := object(t, `{"kind":"Rollout","spec":{"strategy":{"blueGreen":{}}},"status":{"currentPodHash":"b","stableRS":"a","pauseConditions":[{}],"controllerPause":true}}`)
+	assert.JSONEq(t, `{"status":{"pauseConditions":null}}`, string(live.PromotePatch(u, false)), "not pinned without a resourceVersion")
+	unstructured.RemoveNestedField(u.Object, "status", "pauseConditions")
+	unstructured.RemoveNestedField(u.Object, "status", "controllerPause")
+	assert.Nil(t, live.PromotePatch(u, false), "there is no step to skip")
+}
+
+func TestAbortPatch(t *testing.T) {
+	assert.JSONEq(t, `{"status":{"abort":true}}`, string(live.AbortPatch()))
+}
+
+// FuzzLive: a cluster may hold anything.
+func FuzzLive(f *testing.F) {
+	for _, status := range []string{`{}`, `{"observedGeneration":"2","phase":"Paused"}`, `{"currentPodHash":"b","stableRS":"a","currentStepIndex":1.5}`, `[]`} {
+		data, err := withStatus(f, status).MarshalJSON()
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m map[string]any
+		if json.Unmarshal(data, &m) != nil {
+			return
+		}
+		u := &unstructured.Unstructured{Object: m}
+		live.Phase(u)
+		for _, full := range []bool{true, false} {
+			if patch := live.PromotePatch(u, full); patch != nil {
+				assert.True(t, json.Valid(patch))
+			}
+		}
+	})
+}
