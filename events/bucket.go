@@ -6,11 +6,14 @@ package events
 import (
 	"math"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
-// A limit is a token bucket in units of time: one token each interval, and slack is what the others of a full bucket are worth.
+// A limit is how fast tokens come back to a bucket, and how many it holds.
 type limit struct {
-	interval, slack time.Duration
+	rate  rate.Limit
+	burst int
 }
 
 // perMinute is a true bound of n in any 60 seconds. A bucket of n tokens that refills n a minute lets 2n-1 through
@@ -19,25 +22,44 @@ func perMinute(n int) limit {
 	burst := (n + 2) / 2
 	refill := n + 1 - burst
 	// Rounded up: a token that comes a nanosecond late keeps the bound, one that comes early does not.
-	interval := (time.Minute + time.Duration(refill) - 1) / time.Duration(refill)
-	return limit{interval: interval, slack: time.Duration(burst-1) * interval}
+	return limit{rate.Every((time.Minute + time.Duration(refill) - 1) / time.Duration(refill)), burst}
 }
 
-// perSecond lets rate through each second, after a burst of five seconds' worth.
-func perSecond(rate float64) limit {
+// perSecond lets n through each second, after a burst of five seconds' worth.
+func perSecond(n float64) limit {
+	const fastest = 1e9 // one each nanosecond is as good as no limit
+	n = min(n, fastest)
+	return limit{rate.Limit(n), int(max(min(5*n, math.MaxInt32), 1))}
+}
+
+// A bucket holds tokens. It has to be filled before its first use. It is used under the Recorder's lock, by instants.
+type bucket struct{ limiter rate.Limiter }
+
+// fill makes b a full bucket.
+func (b *bucket) fill(l limit) {
+	// A limiter that was last used at the zero time has had the time to fill up.
+	b.limiter.SetLimitAt(time.Time{}, l.rate)
+	b.limiter.SetBurstAt(time.Time{}, l.burst)
+}
+
+// ready is the earliest instant from now on at which the bucket holds a token.
+func (b *bucket) ready(now time.Duration) time.Duration {
 	const century = 100 * 365 * 24 * time.Hour
-	interval := time.Duration(max(min(float64(time.Second)/rate, float64(century)), 1))
-	burst := max(min(5*rate, math.MaxInt32), 1)
-	return limit{interval: interval, slack: time.Duration(burst-1) * interval}
+	missing := 1 - b.limiter.TokensAt(clock(now))
+	wait := missing / float64(b.limiter.Limit()) * float64(time.Second)
+	if wait < 1 { // less than a nanosecond is the rounding of the limiter, which lets it pass
+		return now
+	}
+	return now + time.Duration(min(math.Ceil(wait), float64(century)))
 }
 
-// A bucket is the instant at which it is full again: the zero bucket is full. It must not be used with two limits.
-type bucket time.Duration
+// take removes a token at now, which is no earlier than an instant at which ready was seen to be over.
+func (b *bucket) take(now time.Duration) { b.limiter.AllowN(clock(now), 1) }
 
-// ready is the earliest instant at which the bucket holds a token; it may lie in the past.
-func (b bucket) ready(l limit) time.Duration { return time.Duration(b) - l.slack }
-
-// take is the bucket without a token at now, which the caller has seen to be no earlier than ready.
-func (b bucket) take(l limit, now time.Duration) bucket {
-	return bucket(max(time.Duration(b), now) + l.interval)
+// full reports whether the bucket holds all it can.
+func (b *bucket) full(now time.Duration) bool {
+	return b.limiter.TokensAt(clock(now)) >= float64(b.limiter.Burst())
 }
+
+// clock makes an instant a time for the limiter, which only looks at the distance between two.
+func clock(now time.Duration) time.Time { return time.Unix(0, int64(now)) }

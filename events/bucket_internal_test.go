@@ -28,11 +28,12 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 			},
 		} {
 			random := rand.New(rand.NewPCG(uint64(n), 1))
-			l, b := perMinute(n), bucket(0)
+			var b bucket
+			b.fill(perMinute(n))
 			var taken []time.Duration
 			for now := time.Duration(0); len(taken) < 3*n+100; now += step(random) {
-				for b.ready(l) <= now {
-					b = b.take(l, now)
+				for b.ready(now) <= now {
+					b.take(now)
 					taken = append(taken, now)
 				}
 			}
@@ -54,15 +55,16 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, n := range []int{1, 2, 5, 10} {
-		l, b := perMinute(n), bucket(0)
+		var b bucket
+		b.fill(perMinute(n))
 		var counted []time.Duration
 		now := time.Duration(0)
 		for len(counted) < 2000 {
-			now = max(now, b.ready(l))
+			now = b.ready(now)
 			begun := now
 			now += time.Duration(random.Int64N(int64(20 * time.Second)))
 			counted = append(counted, begun+time.Duration(random.Int64N(int64(now-begun)+1)))
-			b = b.take(l, now)
+			b.take(now)
 		}
 		for i := n; i < len(counted); i++ {
 			if !assert.GreaterOrEqual(t, counted[i]-counted[i-n], time.Minute, "%d a minute, write %d", n, i) {
@@ -74,11 +76,12 @@ func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 
 func TestPerSecond(t *testing.T) {
 	for _, rate := range []float64{1e-300, 1e-12, 0.01, 0.5, 1, 20, 1000, 1e12, math.Inf(1)} {
-		l, b := perSecond(rate), bucket(0)
+		var b bucket
+		b.fill(perSecond(rate))
 		n := 0
 		for now := time.Duration(0); now <= time.Minute; now += 100 * time.Millisecond {
-			for n < 100_000 && b.ready(l) <= now {
-				b = b.take(l, now)
+			for n < 100_000 && b.ready(now) <= now {
+				b.take(now)
 				n++
 			}
 		}

@@ -11,7 +11,7 @@ func (r *Recorder) settle(e *entry, now time.Duration) {
 	if e.busy || r.closed {
 		return
 	}
-	s, at := e.work(r.perObject, r.slack, r.hurry > 0)
+	s, at := e.work(now, r.slack, r.hurry > 0)
 	queue := &r.updates
 	if s != nil && s.first {
 		queue = &r.fresh
@@ -36,7 +36,7 @@ func (r *Recorder) settle(e *entry, now time.Duration) {
 	}
 	switch {
 	case e.claimed():
-	case e.forgotten && s == nil && time.Duration(e.bucket) <= now:
+	case e.forgotten && s == nil && e.bucket.full(now):
 		r.remove(e, 0)
 	case e.forgotten && s == nil:
 		for s := e.series; s != nil; s = s.older {
@@ -52,7 +52,7 @@ func (r *Recorder) settle(e *entry, now time.Duration) {
 // makeRoom reports whether there is room for one more object: an idle one leaves for it, or else one that has nothing but an
 // update to write.
 func (r *Recorder) makeRoom(now time.Duration) bool {
-	if e := r.idle.back; e != nil && e.forgotten && time.Duration(e.bucket) <= now {
+	if e := r.idle.back; e != nil && e.forgotten && e.bucket.full(now) {
 		r.remove(e, 0)
 	}
 	if len(r.entries) < r.o.MaxObjects {
@@ -103,14 +103,14 @@ func (r *Recorder) next(now time.Duration) (*job, time.Duration) {
 		}
 		return nil, max(r.later[0].at, r.resume) - now
 	}
-	if at := max(r.resume, r.total.ready(r.overall)); at > now {
+	if at := max(r.resume, r.total.ready(now)); at > now {
 		return nil, at - now
 	}
 	j := r.pick(now)
 	if j == nil {
 		return nil, 0
 	}
-	r.total = r.total.take(r.overall, now)
+	r.total.take(now)
 	r.writing++
 	if len(r.retries)+r.fresh.len+r.updates.len > 0 {
 		r.notify()
@@ -131,7 +131,7 @@ func (r *Recorder) pick(now time.Duration) *job {
 		e = r.updates.front
 	}
 	e.unlink()
-	s, at := e.work(r.perObject, r.slack, r.hurry > 0)
+	s, at := e.work(now, r.slack, r.hurry > 0)
 	if s == nil || at > now {
 		r.settle(e, now)
 		return nil

@@ -21,7 +21,6 @@ type Recorder struct {
 	controller string
 	o          Options
 	perObject  limit
-	overall    limit
 	slack      time.Duration // how long a count waits after its pause for a repeat to bring its note
 	seed       maphash.Seed
 	start      time.Time     // what instants count from; its monotonic clock never steps back
@@ -65,18 +64,19 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recorder{
+	r := &Recorder{
 		sink:       sink,
 		controller: controller,
 		o:          o,
 		perObject:  perMinute(o.PerMinute),
-		overall:    perSecond(o.TotalPerSecond),
 		slack:      min(time.Minute/time.Duration(o.PerMinute), o.Quiet),
 		seed:       maphash.MakeSeed(),
 		start:      time.Now(),
 		wake:       make(chan struct{}, workers),
 		entries:    make(map[key]*entry),
-	}, nil
+	}
+	r.total.fill(perSecond(o.TotalPerSecond))
+	return r, nil
 }
 
 // Eventf records an Event about regarding. Occurrences of one type, reason and action about one object form a series: the
@@ -215,6 +215,7 @@ func (r *Recorder) entry(k key, o *occurrence, now time.Duration) *entry {
 		return nil
 	}
 	e := &entry{ref: ref}
+	e.bucket.fill(r.perObject)
 	r.entries[k] = e
 	return e
 }

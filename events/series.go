@@ -83,7 +83,7 @@ func (e *entry) claimed() bool {
 // work returns the series of e to write next and the earliest instant for it; nil when there is nothing to write. First
 // occurrences come before all else, the oldest first, so no noise of other series can starve them. A count waits until its
 // pause and a little more are over, so that a repeat has the chance to bring its note; at once, when hurry is set.
-func (e *entry) work(l limit, slack time.Duration, hurry bool) (*series, time.Duration) {
+func (e *entry) work(now, slack time.Duration, hurry bool) (*series, time.Duration) {
 	var best *series
 	var at time.Duration
 	for s := e.series; s != nil; s = s.older {
@@ -103,7 +103,7 @@ func (e *entry) work(l limit, slack time.Duration, hurry bool) (*series, time.Du
 	if best == nil {
 		return nil, 0
 	}
-	return best, max(at, e.bucket.ready(l))
+	return best, max(at, e.bucket.ready(now))
 }
 
 // occurred counts an occurrence at now.

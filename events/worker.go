@@ -130,7 +130,7 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 		r.notify()
 		return // the object stays busy, so that its events keep their order and its cap
 	}
-	j.e.bucket = j.e.bucket.take(r.perObject, now)
+	j.e.bucket.take(now)
 	j.release(r, now)
 }
 
