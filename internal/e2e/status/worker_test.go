@@ -33,6 +33,8 @@ type worker struct {
 
 	cache   map[string]*kinds.Probe // what it read last
 	backup  map[string]*kinds.Probe // what it begins with after the next restart
+	acting  int64                   // the generation of what it reconciles now
+	saying  int                     // and the number in its condition; 0 for none
 	counter int
 	said    map[types.UID]int // what it was told is stored
 	counts  map[string]int
@@ -112,7 +114,7 @@ func (w *worker) reconcile(before *kinds.Probe) error {
 		return nil
 	}
 	after, facts := before.DeepCopy(), status.Facts{Progress: status.Progress(w.rand.IntN(3))}
-	n := 0
+	w.acting, w.saying = before.Generation, 0
 	switch w.rand.IntN(10) {
 	case 0: // nothing new
 		facts.Progress = status.Waiting
@@ -122,15 +124,15 @@ func (w *worker) reconcile(before *kinds.Probe) error {
 		fallthrough
 	default:
 		w.counter++
-		n = w.counter
+		w.saying = w.counter
 		after.Status.ComputedFor = string(before.UID)
 		status.SetCondition(&after.Status.Conditions, metav1.Condition{
-			Type: w.own, Status: metav1.ConditionTrue, Reason: "Counted", Message: message(before.UID, n), ObservedGeneration: before.Generation,
+			Type: w.own, Status: metav1.ConditionTrue, Reason: "Counted", Message: message(before.UID, w.saying),
 		}, time.Now())
 	}
 	result, err := w.commit(before, after, facts)
-	if err == nil && result != status.Gone && n != 0 && w.said[before.UID] != n {
-		w.t.Errorf("%s: Commit reports %s, but %d is what was stored last, not %d", w.own, result, w.said[before.UID], n)
+	if err == nil && result != status.Gone && w.saying != 0 && w.said[before.UID] != w.saying {
+		w.t.Errorf("%s: Commit reports %s, but %d is what was stored last, not %d", w.own, result, w.said[before.UID], w.saying)
 	}
 	return err
 }
@@ -212,8 +214,13 @@ func (l link[T]) Patch(
 	case err == nil && string(data) != "{}":
 		l.counts["writes"]++
 		p := l.toProbe(reply)
-		if n := count(condition(p, l.own)); n != 0 {
-			l.said[p.UID] = n
+		mine := condition(p, l.own)
+		said := count(mine)
+		if p.Status.ObservedGeneration != l.acting || said != 0 && said == l.saying && mine.ObservedGeneration != l.acting {
+			l.t.Errorf("%s acted on generation %d, and claims another: %+v", l.own, l.acting, p.Status)
+		}
+		if said != 0 {
+			l.said[p.UID] = said
 		}
 		if l.rand.IntN(100) == 0 {
 			l.counts["replies lost"]++
