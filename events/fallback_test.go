@@ -129,6 +129,25 @@ func TestTheNewGroupIsTriedAgainEveryTenMinutes(t *testing.T) {
 	})
 }
 
+func TestAGroupThatIsAbsentIsAbsentForAllNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.group != "" {
+				return groupAbsent()
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{})
+		for _, name := range []string{"a", "b", "c"} {
+			o := object(name)
+			o.Namespace = "of-" + name
+			rec.Failure(o, errAway)
+			synctest.Wait()
+		}
+		assert.Equal(t, []string{"events.k8s.io create", " create", " create", " create"}, groups(s.asked()))
+	})
+}
+
 // A namespaced Role grants in one namespace what is forbidden in another.
 func TestARefusalIsRememberedForItsNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

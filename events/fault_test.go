@@ -175,6 +175,32 @@ func TestRetryAfterIsHonouredByAllWorkers(t *testing.T) {
 	})
 }
 
+// Two attempts that fail together are one fault, and a success ends the doubling.
+func TestFaultsAreCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, down := time.Now(), true
+		s := &server{refuse: func(context.Context, request) error {
+			time.Sleep(10 * time.Millisecond)
+			if down {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{})
+		for round := range 3 {
+			for _, o := range objects(2) {
+				rec.Eventf(o, nil, "Warning", fmt.Sprint("Reason", round), "", "")
+			}
+			time.Sleep(20 * time.Millisecond)
+			down = false
+			n := len(s.asked())
+			time.Sleep(time.Minute)
+			assert.Equal(t, began.Add(260*time.Millisecond), s.asked()[n].at)
+			began, down = time.Now(), true
+		}
+	})
+}
+
 func TestAnAbsurdRetryAfterIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

@@ -6,4 +6,4 @@
 package events_test
 
 // unhurried stretches the period of the largest loops, which the race detector makes ten times slower.
-const unhurried = 10
+const unhurried = 30

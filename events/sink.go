@@ -132,8 +132,11 @@ func (s *Sink) route(namespace string, err error) {
 	if len(s.routes) >= maxRoutes {
 		clear(s.routes)
 	}
-	s.routes[namespace] = time.Now().Add(routeTime)
-	s.refused = err
+	now := time.Now()
+	if !now.Before(s.routes[namespace]) {
+		s.refused = err // the other worker has not said so already
+	}
+	s.routes[namespace] = now.Add(routeTime)
 }
 
 // refusal returns, once, why Events go to core/v1.

@@ -94,6 +94,16 @@ func TestTheGraceIsNotSatOutInVain(t *testing.T) {
 		assert.Equal(t, int64(1), rec.Stats().Suppressed)
 		assertAccounts(t, rec)
 
+		rec, stop = start(t, s, events.Options{})
+		for range 4 {
+			rec.Failure(object("c"), errAway)
+			require.NoError(t, rec.Flush(t.Context()))
+		}
+		rec.Failure(object("c"), errAway)
+		began = time.Now()
+		require.NoError(t, stop())
+		assert.Zero(t, time.Since(began), "nor is one that could be written within the grace")
+
 		rec, stop = start(t, s, events.Options{PerMinute: 1})
 		rec.Failure(object("b"), errAway)
 		synctest.Wait()

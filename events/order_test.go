@@ -1,0 +1,192 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// What an object shows last is never wrong for longer than a short pause, however long its pauses have become.
+func TestFlappingShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
+	cases := map[string]struct {
+		reason        string
+		failing       int // seconds of failure, before
+		flips         int
+		every, before time.Duration
+	}{
+		"EndsFailing":         {"The pause of a failure that lasted long is obsolete after a recovery.", 7200, 1000, 100 * time.Millisecond, time.Minute},
+		"EndsRecovered":       {"Either way.", 7200, 1001, 100 * time.Millisecond, time.Minute},
+		"SlowlyAndFailing":    {"At any speed.", 1, 360, 10 * time.Second, time.Minute},
+		"SlowlyAndRecovered":  {"So is that of recoveries, after a failure.", 1, 361, 10 * time.Second, time.Minute},
+		"RarelyAndFailing":    {"At the speed of retries.", 1, 60, 100 * time.Second, 30 * time.Second},
+		"RarelyAndRecovered":  {"At the speed of retries.", 1, 61, 100 * time.Second, 30 * time.Second},
+		"QuicklyAndRecovered": {"In a tight loop.", 1, 10_001, time.Millisecond, time.Minute},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, _ := start(t, s, events.Options{})
+				run := object("a")
+				for range tc.failing {
+					rec.Failure(run, errAway)
+					time.Sleep(time.Second)
+				}
+				state := ""
+				for i := range tc.flips {
+					if i%2 == 0 {
+						rec.Failure(run, nil)
+						state = "Normal"
+					} else {
+						rec.Failure(run, errAway)
+						state = "Warning"
+					}
+					time.Sleep(tc.every)
+				}
+				time.Sleep(tc.before)
+				newest, when := "", time.Time{}
+				for _, ev := range s.all() {
+					seen := ev.EventTime.Time
+					if ev.Series != nil {
+						seen = ev.Series.LastObservedTime.Time
+					}
+					if seen.After(when) {
+						newest, when = ev.Type, seen
+					}
+				}
+				assert.Equal(t, state, newest, tc.reason)
+				assertCap(t, s, 5)
+			})
+		})
+	}
+}
+
+// kubernetes#67887: a noisy reason must not hide a new one.
+func TestNoiseDoesNotStarveAFirstOccurrence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{PerMinute: 5})
+		run := object("a")
+		for i := range 100 { // far more than the bucket holds, each of them new to the reader
+			rec.Failure(run, invalid(fmt.Sprint("text ", i)))
+			time.Sleep(100 * time.Millisecond)
+		}
+		began := time.Now()
+		for i := range 5 {
+			rec.Eventf(run, nil, "Warning", fmt.Sprint("New", i), "Run", "first")
+		}
+		for range 1000 {
+			rec.Failure(run, invalid(time.Now().String()))
+			time.Sleep(100 * time.Millisecond)
+		}
+		var firsts []request
+		noise := 0
+		for _, w := range s.writes("") {
+			switch {
+			case w.at.Before(began) || len(firsts) == 5:
+			case w.note == "first":
+				firsts = append(firsts, w)
+			default:
+				noise++
+			}
+		}
+		require.Len(t, firsts, 5, "late, not never")
+		assert.Zero(t, noise, "ahead of all updates")
+		assert.LessOrEqual(t, firsts[4].at.Sub(began), 5*20*time.Second, "one for each token")
+		for i, w := range firsts {
+			assert.Equal(t, fmt.Sprint("New", i), w.reason, "in the order of their occurrence")
+		}
+		assertCap(t, s, 5)
+	})
+}
+
+// Also when it is the older series that is news again.
+func TestNewsComeBeforeUpdatesOfYoungerSeries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		run := object("a")
+		rec.Eventf(run, nil, "Warning", "Old", "", "first")
+		noise := func(length time.Duration) {
+			for range int(length / time.Second) {
+				rec.Failure(run, invalid(time.Now().String()))
+				time.Sleep(time.Second)
+			}
+		}
+		noise(21*time.Minute + 5*time.Second) // between two tokens
+		rec.Eventf(run, nil, "Warning", "Old", "", "again")
+		began := time.Now()
+		noise(time.Minute)
+		for _, w := range s.writes("") {
+			if w.at.Before(began) {
+				continue
+			}
+			assert.Equal(t, "again", w.note, "the next token is its own")
+			break
+		}
+	})
+}
+
+func TestAFirstOccurrenceGoesBeforeTheUpdatesOfAllObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{TotalPerSecond: 1})
+		all := objects(100)
+		for _, o := range all {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(3 * time.Minute)
+		for _, o := range all {
+			rec.Failure(o, errAway) // their pauses are over: a hundred updates
+		}
+		time.Sleep(30 * time.Second)
+		began := time.Now()
+		rec.Failure(object("new"), errAway)
+		time.Sleep(2 * time.Second)
+		last := s.writes("create")
+		assert.Equal(t, "new", last[len(last)-1].object)
+		assert.LessOrEqual(t, last[len(last)-1].at.Sub(began), time.Second)
+		assert.Less(t, len(s.writes("patch")), 100, "while updates still wait")
+	})
+}
+
+func TestARepeatAfterThePauseIsWrittenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		time.Sleep(15 * time.Second)
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		require.Len(t, s.writes("patch"), 1)
+		assert.Equal(t, int32(2), s.all()[0].Series.Count)
+	})
+}
+
+// What waits for a token is not idle.
+func TestWhatWaitsForATokenIsNotEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{MaxObjects: 1})
+		for i := range 4 { // one more than the bucket holds
+			rec.Eventf(object("a"), nil, "Warning", fmt.Sprint("Reason", i), "", "first")
+		}
+		synctest.Wait()
+		rec.Failure(object("b"), errAway)
+		assert.Equal(t, map[string]int64{events.LostQueueFull: 1}, rec.Stats().Lost)
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 4)
+		rec.Failure(object("b"), errAway)
+		synctest.Wait()
+		assert.Len(t, s.all(), 5, "and makes room when it is written")
+	})
+}
