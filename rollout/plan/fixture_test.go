@@ -1,0 +1,99 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/proompteng/controllerkit/rollout"
+)
+
+// manifest is a Deployment as it is kept in Git.
+func manifest() *appsv1.Deployment {
+	labels := map[string]string{"app": "web"}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(3)),
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Strategy: appsv1.DeploymentStrategy{
+				Type:          appsv1.RollingUpdateDeploymentStrategyType,
+				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0))},
+			},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web:1"}}},
+			},
+		},
+	}
+}
+
+// running is what a server makes of it, scaled to five and settled.
+func running() *appsv1.Deployment {
+	d := manifest()
+	d.UID, d.ResourceVersion, d.Generation = "u", "42", 4
+	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
+	d.Spec.Replicas = new(int32(5))
+	d.Spec.RevisionHistoryLimit = new(int32(10))
+	d.Spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirst
+	d.Spec.Template.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 4, Replicas: 5, UpdatedReplicas: 5, ReadyReplicas: 5, AvailableReplicas: 5}
+	return d
+}
+
+func converted(tb testing.TB) *rollout.Rollout {
+	tb.Helper()
+	r, errs := rollout.Convert(manifest(), rollout.Options{})
+	require.Empty(tb, errs)
+	return r
+}
+
+// live is a Rollout of five pods in a cluster, healthy or in the middle of a canary.
+func live(tb testing.TB, change func(r *rollout.Rollout)) *unstructured.Unstructured {
+	tb.Helper()
+	r := converted(tb)
+	r.UID, r.ResourceVersion, r.Generation = "u", "7", 2
+	r.Spec.Replicas = new(int32(5))
+	if change != nil {
+		change(r)
+	}
+	u, err := r.Unstructured()
+	require.NoError(tb, err)
+	u.Object["status"] = map[string]any{"observedGeneration": "2", "phase": "Healthy", "currentPodHash": "a", "stableRS": "a"}
+	return u
+}
+
+func refers(scaleDown string) func(r *rollout.Rollout) {
+	return func(r *rollout.Rollout) {
+		r.Spec.Template = nil
+		r.Spec.WorkloadRef = &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: scaleDown}
+	}
+}
+
+func scaler(name, kind, target string) autoscalingv2.HorizontalPodAutoscaler {
+	return autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop"},
+		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: kind, Name: target}},
+	}
+}
+
+func paths(errs field.ErrorList) []string {
+	out := []string{}
+	for _, e := range errs {
+		out = append(out, e.Field)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

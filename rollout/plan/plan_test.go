@@ -1,0 +1,391 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/plan"
+)
+
+func TestMigrationKeepsTheLiveReplicas(t *testing.T) {
+	to := converted(t)
+	before, deployment := to.DeepCopy(), running()
+	for _, m := range []plan.Method{"", plan.SideBySide, plan.Adopt, plan.Reference} {
+		p, errs := plan.Migration(deployment, to, nil, m)
+		require.Empty(t, errs, m)
+		body := written(t, p)
+		assert.EqualValues(t, 5, body["spec"].(map[string]any)["replicas"], "%s: not the 3 of the manifest", m)
+		assert.NotContains(t, body, "status")
+	}
+	assert.Equal(t, before, to)
+	assert.Equal(t, running(), deployment)
+}
+
+// An autoscaler owns the replicas, so the manifest has none; the switch must have them all the same, and they must stay.
+func TestReplicasThatTheManifestOmits(t *testing.T) {
+	to, errs := rollout.Convert(manifest(), rollout.Options{OmitReplicas: true})
+	require.Empty(t, errs)
+	p, errs := plan.Migration(running(), to, []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Deployment", "web")}, plan.Adopt)
+	require.Empty(t, errs)
+	assert.EqualValues(t, 5, written(t, p)["spec"].(map[string]any)["replicas"])
+	hold, handOver := index(p, "--field-manager=replicas"), index(p, "patch hpa")
+	assert.Positive(t, hold)
+	assert.Greater(t, handOver, hold, "the autoscaler comes last")
+	assert.Nil(t, to.Spec.Replicas)
+}
+
+func TestReferenceIsMadeOfAConvertedRollout(t *testing.T) {
+	p, errs := plan.Migration(running(), converted(t), nil, plan.Reference)
+	require.Empty(t, errs)
+	spec := written(t, p)["spec"].(map[string]any)
+	assert.NotContains(t, spec, "template")
+	assert.Equal(t, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "scaleDown": "never"}, spec["workloadRef"])
+	assert.Positive(t, index(p, "scale deployment web --replicas=0"))
+
+	to := converted(t)
+	refers("onsuccess")(to)
+	p, errs = plan.Migration(running(), to, nil, plan.Reference)
+	require.Empty(t, errs)
+	assert.Equal(t, -1, index(p, "scale deployment"), "the controller does it")
+}
+
+func TestMigrationRefuses(t *testing.T) {
+	type args struct {
+		live *appsv1.Deployment
+		to   *rollout.Rollout
+		hpas []autoscalingv2.HorizontalPodAutoscaler
+		m    plan.Method
+	}
+	cases := map[string]struct {
+		reason string
+		change func(a *args)
+		want   []string
+	}{
+		"AnotherImage": {"The first revision goes through no steps: it would reach all at once.", func(a *args) {
+			a.to.Spec.Template.Spec.Containers[0].Image = "web:2"
+		}, []string{"spec.template.spec.containers[0].image"}},
+		"AnotherInitImage": {"No less.", func(a *args) {
+			a.live.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "init:1"}}
+			a.to.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "init:2"}}
+		}, []string{"spec.template.spec.initContainers[0].image"}},
+		"AnotherContainer": {"No less.", func(a *args) {
+			a.to.Spec.Template.Spec.Containers = append(a.to.Spec.Template.Spec.Containers, corev1.Container{Name: "side", Image: "side:1"})
+		}, []string{"spec.template.spec.containers[1].name"}},
+		"AnotherSelector": {"Services would miss the pods.", func(a *args) {
+			a.to.Spec.Selector.MatchLabels["tier"] = "x"
+			a.to.Spec.Template.Labels["tier"] = "x"
+		}, []string{"spec.selector"}},
+		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
+		"StableService": {"It would point at pods that are not there yet.", func(a *args) {
+			a.to.Spec.Strategy.Canary.StableService, a.to.Spec.Strategy.Canary.CanaryService = "web", "web-canary"
+		}, []string{"spec.strategy.canary.canaryService", "spec.strategy.canary.stableService"}},
+		"InvalidRollout": {"First things first.", func(a *args) { a.to.Spec.Strategy.Canary.Steps = nil }, []string{"spec.strategy.canary.steps"}},
+		"TwoScalers": {"Both would stop.", func(a *args) {
+			a.hpas = []autoscalingv2.HorizontalPodAutoscaler{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
+		}, []string{"hpas"}},
+		"NotSettled":    {"Which pods would be left?", func(a *args) { a.live.Status.UpdatedReplicas = 2 }, []string{"live.status"}},
+		"NotAvailable":  {"There is nothing to lose.", func(a *args) { a.live.Status.AvailableReplicas = 4 }, []string{"live.status"}},
+		"NotObserved":   {"An old status.", func(a *args) { a.live.Generation = 5 }, []string{"live.status"}},
+		"BeingDeleted":  {"Too late.", func(a *args) { a.live.DeletionTimestamp = &a.live.CreationTimestamp }, []string{"live.metadata.deletionTimestamp"}},
+		"Recreate":      {"Two versions may not run at once.", func(a *args) { a.live.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, []string{"live.spec.strategy.type"}},
+		"UnknownMethod": {"There are three.", func(a *args) { a.m = "Naive" }, []string{"method"}},
+		"AdoptWithPodsMissing": {"It would drop to 4.", func(a *args) {
+			a.m, a.to.Spec.Strategy.Canary.MaxUnavailable = plan.Adopt, new(intstr.FromInt32(1))
+		}, []string{"spec.strategy.canary.maxUnavailable"}},
+		"AdoptWithAQuarterMissing": {"A quarter of five is one.", func(a *args) {
+			a.m, a.to.Spec.Strategy.Canary.MaxUnavailable = plan.Adopt, new(intstr.FromString("25%"))
+		}, []string{"spec.strategy.canary.maxUnavailable"}},
+		"AdoptWithTheDefault": {"That is 25%.", func(a *args) {
+			a.m, a.to.Spec.Strategy.Canary.MaxUnavailable = plan.Adopt, nil
+		}, []string{"spec.strategy.canary.maxUnavailable"}},
+		"AdoptWithFencesThatRoundToZero": {"Then one pod is taken away.", func(a *args) {
+			a.m, a.to.Spec.Strategy.Canary.MaxSurge, a.to.Spec.Strategy.Canary.MaxUnavailable = plan.Adopt, new(intstr.FromInt32(0)), new(intstr.FromString("10%"))
+		}, []string{"spec.strategy.canary.maxUnavailable"}},
+		"ReferenceByAnotherMethod": {"It has no template of its own.", func(a *args) { refers("never")(a.to) }, []string{"spec.workloadRef"}},
+		"ReferenceToAnother": {"The pods are of this one.", func(a *args) {
+			a.m = plan.Reference
+			refers("never")(a.to)
+			a.to.Spec.WorkloadRef.Name = "other"
+		}, []string{"spec.workloadRef.name"}},
+		"ProgressivelyWithAScaler": {"They fight.", func(a *args) {
+			a.m, a.hpas = plan.Reference, []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Deployment", "web")}
+			refers("progressively")(a.to)
+		}, []string{"spec.workloadRef.scaleDown"}},
+		"NoNames": {"What would a shell make of it?", func(a *args) {
+			a.live.Name, a.to.Name, a.live.Namespace, a.to.Namespace = "a;reboot", "b$(x)", "n s", "n s"
+			a.hpas = []autoscalingv2.HorizontalPodAutoscaler{scaler("x y", "Deployment", "a;reboot")}
+			a.hpas[0].Namespace = ""
+		}, []string{"metadata.name", "metadata.namespace"}},
+		"AllAtOnce": {"All at once.", func(a *args) {
+			a.to.Spec.Template.Spec.Containers[0].Image = "web:2"
+			a.live.Status.UpdatedReplicas = 2
+			a.m = "Naive"
+		}, []string{"live.status", "method", "spec.template.spec.containers[0].image"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := &args{live: running(), to: converted(t)}
+			tc.change(a)
+			p, errs := plan.Migration(a.live, a.to, a.hpas, a.m)
+			assert.Equal(t, tc.want, paths(errs), "%s\n%v", tc.reason, errs)
+			assert.Equal(t, plan.Plan{}, p, "nothing to run")
+		})
+	}
+	for _, a := range []args{{}, {live: running()}, {to: converted(t)}} {
+		_, errs := plan.Migration(a.live, a.to, nil, plan.Adopt)
+		assert.Equal(t, []string{"live"}, paths(errs))
+	}
+}
+
+func TestRollbackRefuses(t *testing.T) {
+	type args struct {
+		live *unstructured.Unstructured
+		to   *appsv1.Deployment
+		hpas []autoscalingv2.HorizontalPodAutoscaler
+		m    plan.Method
+	}
+	cases := map[string]struct {
+		reason string
+		change func(a *args)
+		want   []string
+	}{
+		"ReferenceByAdoption": {"The Deployment stands at 0 and would stay there.", func(a *args) { a.live, a.m = live(t, refers("never")), plan.Adopt }, []string{"live.spec.workloadRef"}},
+		"ReferenceBesides":    {"No less.", func(a *args) { a.live = live(t, refers("onsuccess")) }, []string{"live.spec.workloadRef"}},
+		"NoReference":         {"To what?", func(a *args) { a.m = plan.Reference }, []string{"live.spec.workloadRef"}},
+		"ReferenceToAnother":  {"That one has 0 pods.", func(a *args) { a.live, a.m, a.to.Name = live(t, refers("never")), plan.Reference, "other" }, []string{"metadata.name"}},
+		"AdoptWithAQuarterMissing": {"The default of Deployments.", func(a *args) { a.m, a.to.Spec.Strategy.RollingUpdate = plan.Adopt, nil }, []string{
+			"spec.strategy.rollingUpdate.maxUnavailable",
+		}},
+		"AdoptWithOneMissing": {"It would drop to 4.", func(a *args) {
+			a.m, a.to.Spec.Strategy.RollingUpdate.MaxUnavailable = plan.Adopt, new(intstr.FromInt32(1))
+		}, []string{"spec.strategy.rollingUpdate.maxUnavailable"}},
+		"AdoptWithAWord": {"What is it?", func(a *args) {
+			a.m, a.to.Spec.Strategy.RollingUpdate.MaxUnavailable = plan.Adopt, new(intstr.FromString("few"))
+		}, []string{"spec.strategy.rollingUpdate.maxUnavailable"}},
+		"Recreate":         {"All pods would go first.", func(a *args) { a.to.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, []string{"spec.strategy.type"}},
+		"AnotherSelector":  {"Services would miss the pods.", func(a *args) { a.to.Spec.Selector.MatchLabels = map[string]string{"app": "x"} }, []string{"spec.selector"}},
+		"NoSelector":       {"No less.", func(a *args) { a.to.Spec.Selector = nil }, []string{"spec.selector"}},
+		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
+		"TwoScalers": {"Both would stop.", func(a *args) {
+			a.hpas = []autoscalingv2.HorizontalPodAutoscaler{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
+		}, []string{"hpas"}},
+		"BeingDeleted": {"Too late.", func(a *args) {
+			require.NoError(t, unstructured.SetNestedField(a.live.Object, "2026-01-02T03:04:05Z", "metadata", "deletionTimestamp"))
+		}, []string{"live.metadata.deletionTimestamp"}},
+		"AnotherKind":   {"Not this.", func(a *args) { a.live.SetKind("Deployment") }, []string{"live.kind"}},
+		"NotARollout":   {"Not this.", func(a *args) { a.live.Object["spec"] = "x" }, []string{"live"}},
+		"UnknownMethod": {"There are three.", func(a *args) { a.m = "Naive" }, []string{"method"}},
+		"NoNames":       {"What would a shell make of it?", func(a *args) { a.to.Name = "x\ny" }, []string{"metadata.name"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := &args{live: live(t, nil), to: manifest()}
+			tc.change(a)
+			p, errs := plan.Rollback(a.live, a.to, a.hpas, a.m)
+			assert.Equal(t, tc.want, paths(errs), "%s\n%v", tc.reason, errs)
+			assert.Equal(t, plan.Plan{}, p, "nothing to run")
+		})
+	}
+	for _, a := range []args{{}, {live: live(t, nil)}, {to: manifest()}} {
+		_, errs := plan.Rollback(a.live, a.to, nil, plan.Adopt)
+		assert.Equal(t, []string{"live"}, paths(errs))
+	}
+}
+
+// Upstream's own order puts the Deployment straight back to 0 while the Rollout is at its first revision.
+func TestRollbackOfAReferenceStopsTheScaleDownFirst(t *testing.T) {
+	for scaleDown, first := range map[string]bool{"onsuccess": true, "progressively": true, "never": false, "": false} {
+		p, errs := plan.Rollback(live(t, refers(scaleDown)), manifest(), nil, plan.Reference)
+		require.Empty(t, errs)
+		patch := index(p, `"scaleDown":"never"`)
+		if !first {
+			assert.Equal(t, -1, patch, scaleDown)
+			continue
+		}
+		assert.Zero(t, patch, scaleDown)
+		assert.Contains(t, p.Actions[0].Until, "observedGeneration", "and the controller has seen it")
+		assert.Greater(t, index(p, "scale deployment web --replicas=5"), patch)
+	}
+}
+
+func TestRollbackMakesAManifestOfALiveDeployment(t *testing.T) {
+	to := running()
+	to.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
+	to.Spec.Replicas = new(int32(0))
+	before := to.DeepCopy()
+	p, errs := plan.Rollback(live(t, nil), to, nil, plan.SideBySide)
+	require.Empty(t, errs)
+	body := written(t, p)
+	meta := body["metadata"].(map[string]any)
+	for _, key := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		assert.NotContains(t, meta, key)
+	}
+	assert.NotContains(t, meta, "annotations", "both told of the Deployment that was")
+	assert.Equal(t, "Deployment", body["kind"])
+	assert.NotContains(t, body, "status")
+	assert.EqualValues(t, 5, body["spec"].(map[string]any)["replicas"])
+	assert.Equal(t, before, to)
+}
+
+func TestWarnings(t *testing.T) {
+	hpa := []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Deployment", "web"), scaler("other", "Deployment", "other")}
+	cases := map[string]struct {
+		reason string
+		plan   func() plan.Plan
+		want   []string
+	}{
+		"None": {"A plain Deployment walks into no trap.", func() plan.Plan { return migration(t, nil, nil, plan.SideBySide) }, nil},
+		"NoStatus": {"A manifest is no live object.", func() plan.Plan {
+			return migration(t, func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }, nil, "")
+		}, []string{"no status"}},
+		"Paused": {"It means something else.", func() plan.Plan {
+			return migration(t, func(d *appsv1.Deployment) { d.Spec.Paused = true }, nil, "")
+		}, []string{"paused"}},
+		"ArgoCD": {"It puts back what the plan removes.", func() plan.Plan {
+			return migration(t, func(d *appsv1.Deployment) { d.Annotations["argocd.argoproj.io/tracking-id"] = "x" }, nil, "")
+		}, []string{"Argo CD"}},
+		"Helm": {"It deletes at once.", func() plan.Plan {
+			return migration(t, func(d *appsv1.Deployment) { d.Annotations["meta.helm.sh/release-name"] = "x" }, nil, "")
+		}, []string{"Helm"}},
+		"HelmByLabel": {"No less.", func() plan.Plan {
+			return migration(t, func(d *appsv1.Deployment) { d.Labels = map[string]string{"app.kubernetes.io/managed-by": "Helm"} }, nil, "")
+		}, []string{"Helm"}},
+		"Scaler":  {"Its manifest is kept somewhere too.", func() plan.Plan { return migration(t, nil, hpa, plan.SideBySide) }, []string{"HorizontalPodAutoscaler web"}},
+		"Adopted": {"Of a revision from before.", func() plan.Plan { return migration(t, nil, nil, plan.Adopt) }, []string{"undo"}},
+		"ReferenceAndScaler": {"At 0 it stops.", func() plan.Plan { return migration(t, nil, hpa, plan.Reference) }, []string{
+			"must not target the Deployment", "Change scaleTargetRef",
+		}},
+		"ScaledToZero": {"Nothing is tested.", func() plan.Plan {
+			return migration(t, func(d *appsv1.Deployment) {
+				d.Spec.Replicas, d.Status = new(int32(0)), appsv1.DeploymentStatus{ObservedGeneration: 4}
+			}, nil, "")
+		}, []string{"0 replicas"}},
+		"RolledBackMidCanary": {"Which image?", func() plan.Plan {
+			u := live(t, nil)
+			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
+			return rollback(t, u, plan.Adopt)
+		}, []string{"canary is in progress"}},
+		"ReferenceMidCanary": {"The Deployment has the new template.", func() plan.Plan {
+			u := live(t, refers("never"))
+			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
+			return rollback(t, u, plan.Reference)
+		}, []string{"runs the new version everywhere"}},
+		"RolledBackHelm": {"It deletes at once.", func() plan.Plan {
+			u := live(t, nil)
+			u.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm"})
+			return rollback(t, u, plan.SideBySide)
+		}, []string{"Helm"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := tc.plan()
+			require.Len(t, p.Warnings, len(tc.want), "%s\n%v", tc.reason, p.Warnings)
+			for _, want := range tc.want {
+				assert.True(t, slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, want) }), "%s: %v", want, p.Warnings)
+			}
+		})
+	}
+}
+
+func TestAChangeOfTheTemplateIsAWarning(t *testing.T) {
+	to := converted(t)
+	to.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
+	p, errs := plan.Migration(running(), to, nil, plan.SideBySide)
+	require.Empty(t, errs)
+	require.Len(t, p.Warnings, 1)
+	assert.Contains(t, p.Warnings[0], "template differs")
+}
+
+// A runbook is a script that a shell reads whole, and comments stay comments.
+func TestARunbookIsAScript(t *testing.T) {
+	hpas := []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Deployment", "web")}
+	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt, plan.Reference} {
+		for _, p := range []plan.Plan{migration(t, nil, hpas, m), rollback(t, live(t, referredBy(m)), m)} {
+			p.Warnings = append(p.Warnings, "two\nlines $(touch /tmp/x) 'and' \"quotes\"\r\n")
+			script := p.String()
+			sh := exec.CommandContext(t.Context(), "sh", "-n")
+			sh.Stdin = strings.NewReader(script)
+			out, err := sh.CombinedOutput()
+			require.NoError(t, err, "%s\n%s", out, script)
+			for line := range strings.Lines(script) {
+				assert.False(t, strings.HasPrefix(line, "lines"), "a comment became a command")
+			}
+			for _, a := range p.Actions {
+				assert.NotEmpty(t, a.Do)
+				assert.NotEmpty(t, a.Command)
+				assert.Contains(t, script, a.Command)
+				assert.Contains(t, script, a.Until)
+			}
+		}
+	}
+	assert.Empty(t, plan.Plan{}.String())
+}
+
+func TestRetarget(t *testing.T) {
+	h := scaler("web", "Deployment", "web")
+	h.Spec.MaxReplicas = 9
+	before := h.DeepCopy()
+	got := plan.Retarget(&h, rollout.GVK())
+	assert.Equal(t, autoscalingv2.CrossVersionObjectReference{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Name: "web"}, got.Spec.ScaleTargetRef)
+	assert.EqualValues(t, 9, got.Spec.MaxReplicas)
+	assert.Equal(t, before, &h)
+	assert.Nil(t, plan.Retarget(nil, rollout.GVK()))
+}
+
+func referredBy(m plan.Method) func(*rollout.Rollout) {
+	if m == plan.Reference {
+		return refers("onsuccess")
+	}
+	return nil
+}
+
+func migration(t *testing.T, change func(d *appsv1.Deployment), hpas []autoscalingv2.HorizontalPodAutoscaler, m plan.Method) plan.Plan {
+	t.Helper()
+	d := running()
+	if change != nil {
+		change(d)
+	}
+	p, errs := plan.Migration(d, converted(t), hpas, m)
+	require.Empty(t, errs)
+	return p
+}
+
+func rollback(t *testing.T, u *unstructured.Unstructured, m plan.Method) plan.Plan {
+	t.Helper()
+	p, errs := plan.Rollback(u, manifest(), nil, m)
+	require.Empty(t, errs)
+	return p
+}
+
+// index is the place of the first action whose command has the text, or -1.
+func index(p plan.Plan, text string) int {
+	return slices.IndexFunc(p.Actions, func(a plan.Action) bool { return strings.Contains(a.Command, text) })
+}
+
+// written is the manifest that a plan writes for itself.
+func written(t *testing.T, p plan.Plan) map[string]any {
+	t.Helper()
+	i := index(p, "cat >")
+	require.NotEqual(t, -1, i)
+	_, body, _ := strings.Cut(p.Actions[i].Command, "<<'EOF'\n")
+	body, _, _ = strings.Cut(body, "\nEOF")
+	var m map[string]any
+	require.NoError(t, json.Unmarshal([]byte(body), &m))
+	return m
+}
