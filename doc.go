@@ -15,6 +15,10 @@
 //     [github.com/proompteng/controllerkit/metrics/prom] serves them to Prometheus,
 //     [github.com/proompteng/controllerkit/metrics/kube] adapts client-go's hooks, and
 //     [github.com/proompteng/controllerkit/metrics/tracelog] puts trace IDs into logs.
+//   - [github.com/proompteng/controllerkit/rollout] renders a Deployment as it is or as a canary of Argo Rollouts, and refuses
+//     one that could not do what it says; [github.com/proompteng/controllerkit/rollout/plan] switches a live workload without
+//     losing a pod, [github.com/proompteng/controllerkit/rollout/live] asks a cluster, and
+//     [github.com/proompteng/controllerkit/rollout/settings] reads chart values and the environment.
 //
 // The packages do not import one another, keep no global state and start no goroutine outside a blocking Start. The
 // controller in examples/agentrun composes them all; examples/hello shows each in a few lines without a cluster.

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,6 +76,23 @@ func (f *fakeEvents) Create(_ context.Context, e *corev1.Event, _ metav1.CreateO
 func (f *fakeEvents) Patch(_ context.Context, _ string, _ types.PatchType, patch []byte, _ metav1.PatchOptions, _ ...string) (*corev1.Event, error) {
 	f.writes++
 	return f.last, json.Unmarshal(patch, f.last)
+}
+
+// newDeployment is a workload as charts render it.
+func newDeployment(replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": "agents"}
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agents"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "agents", Image: "example.com/agents:1"}}},
+			},
+		},
+	}
 }
 
 // counted reads one counter, by result.

@@ -20,12 +20,13 @@ import (
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/status"
 )
 
 func main() {
 	ctx := context.Background()
-	for _, show := range []func(context.Context, io.Writer) error{helloStatus, helloEvents, helloJobGC, helloMetrics} {
+	for _, show := range []func(context.Context, io.Writer) error{helloStatus, helloEvents, helloJobGC, helloMetrics, helloRollout} {
 		if err := show(ctx, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "hello:", err)
 			os.Exit(1)
@@ -101,5 +102,23 @@ func helloMetrics(ctx context.Context, out io.Writer) error {
 	reconcile(nil)
 	reconcile(errors.New("connection refused"))
 	fmt.Fprintf(out, "metrics   3 reconciles     %s\n", counted(ctx, reader, "controller.reconciles"))
+	return nil
+}
+
+// A canary is refused where it could not do what it says; off is the Deployment itself.
+func helloRollout(_ context.Context, out io.Writer) error {
+	deployment := newDeployment(5)
+	off, err := rollout.Render(deployment, false, rollout.Options{})
+	if err != nil {
+		return err
+	}
+	canary, errs := rollout.Convert(deployment, rollout.Options{})
+	if len(errs) > 0 {
+		return errs.ToAggregate()
+	}
+	pods, stable := canary.Counts(20)
+	_, err = rollout.Render(deployment, true, rollout.Options{Steps: []rollout.Step{rollout.PauseManual()}})
+	fmt.Fprintf(out, "rollout   off and on       the same Deployment: %t; a %s that pauses at %d new and %d old pods\n", off == deployment, canary.Kind, pods, stable)
+	fmt.Fprintf(out, "rollout   a pause alone    %v\n", err)
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // TestReadmeShowsWhatHelloPrints runs hello and looks for its output in README.
 func TestReadmeShowsWhatHelloPrints(t *testing.T) {
 	var out bytes.Buffer
-	for _, show := range []func(context.Context, io.Writer) error{helloStatus, helloEvents, helloJobGC, helloMetrics} {
+	for _, show := range []func(context.Context, io.Writer) error{helloStatus, helloEvents, helloJobGC, helloMetrics, helloRollout} {
 		require.NoError(t, show(t.Context(), &out))
 	}
 	readme, err := os.ReadFile("../../README.md")
