@@ -31,7 +31,7 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 			var b bucket
 			b.fill(perMinute(n))
 			var taken []time.Duration
-			for now := time.Duration(0); len(taken) < 3*n+100; now += step(random) {
+			for now := time.Duration(0); len(taken) < n+min(n, 500)+100; now += step(random) {
 				for b.ready(now) <= now {
 					b.take(now)
 					taken = append(taken, now)

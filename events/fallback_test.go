@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,10 +106,11 @@ func groups(requests []request) (out []string) {
 
 func TestTheNewGroupIsTriedAgainEveryTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		absent := true
+		var absent atomic.Bool
+		absent.Store(true)
 		s := &server{}
 		s.refuse = func(_ context.Context, w request) error {
-			if absent && w.group != "" {
+			if absent.Load() && w.group != "" {
 				return groupAbsent()
 			}
 			return nil
@@ -121,7 +123,7 @@ func TestTheNewGroupIsTriedAgainEveryTenMinutes(t *testing.T) {
 		record("a")
 		time.Sleep(9 * time.Minute)
 		record("b") // at once through core
-		absent = false
+		absent.Store(false)
 		time.Sleep(time.Minute)
 		record("c")
 		assert.Equal(t, []string{"events.k8s.io create", " create", " create", "events.k8s.io create"}, groups(s.asked()))
@@ -172,10 +174,10 @@ func TestARefusalIsRememberedForItsNamespace(t *testing.T) {
 // A grant may move from one group to the other: the way that was remembered is no longer open.
 func TestAForbiddenFallbackGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		forbidden := "events.k8s.io"
+		var moved atomic.Bool
 		s := &server{}
 		s.refuse = func(_ context.Context, w request) error {
-			if w.group == forbidden {
+			if moved.Load() == (w.group == "") {
 				return notGranted()
 			}
 			return nil
@@ -183,7 +185,7 @@ func TestAForbiddenFallbackGoesBack(t *testing.T) {
 		rec, _ := start(t, s, events.Options{})
 		rec.Failure(object("a"), errAway)
 		synctest.Wait()
-		forbidden = ""
+		moved.Store(true)
 		rec.Failure(object("b"), errAway)
 		synctest.Wait()
 		assert.Len(t, s.all(), 2)
@@ -227,9 +229,9 @@ func TestCoreEventsCarryBothGenerationsOfFields(t *testing.T) {
 func TestASeriesGoesOnInTheOtherGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		absent := false
+		var absent atomic.Bool
 		s.refuse = func(_ context.Context, w request) error {
-			if absent && w.group != "" {
+			if absent.Load() && w.group != "" {
 				return groupAbsent()
 			}
 			return nil
@@ -237,7 +239,7 @@ func TestASeriesGoesOnInTheOtherGroup(t *testing.T) {
 		rec, stop := start(t, s, events.Options{})
 		rec.Failure(object("a"), errAway)
 		synctest.Wait()
-		absent = true
+		absent.Store(true)
 		rec.Failure(object("a"), errAway)
 		require.NoError(t, stop())
 		require.Len(t, s.all(), 1)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,11 +42,10 @@ func TestAnEventThatExpiredMidSeriesIsMadeAnew(t *testing.T) {
 
 func TestANameThatIsTakenIsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refusals := 0
+		var refused atomic.Bool
 		s := &server{}
 		s.refuse = func(_ context.Context, w request) error {
-			if refusals < 1 {
-				refusals++
+			if !refused.Swap(true) {
 				return taken(w.name)
 			}
 			return nil
@@ -73,9 +73,10 @@ func TestAServerThatTakesNoNameIsNotHammered(t *testing.T) {
 
 func TestAWriteIsGivenUpAfterMaxAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		s := &server{refuse: func(context.Context, request) error {
-			if down {
+			if down.Load() {
 				return unavailable()
 			}
 			return nil
@@ -90,7 +91,7 @@ func TestAWriteIsGivenUpAfterMaxAge(t *testing.T) {
 		lost := int(rec.Stats().Lost[events.LostExpired])
 		assert.Positive(t, lost)
 		assert.LessOrEqual(t, lost, 2, "what both workers tried; the age of the others begins with their first attempt")
-		down = false
+		down.Store(false)
 		time.Sleep(time.Minute)
 		assert.Len(t, s.writes(""), 10-lost)
 		for _, o := range objects(lost) {
@@ -105,9 +106,9 @@ func TestAWriteIsGivenUpAfterMaxAge(t *testing.T) {
 
 func TestACountIsNeverGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := false
+		var down atomic.Bool
 		s := &server{refuse: func(context.Context, request) error {
-			if down {
+			if down.Load() {
 				return unavailable()
 			}
 			return nil
@@ -115,10 +116,10 @@ func TestACountIsNeverGivenUp(t *testing.T) {
 		rec, _ := start(t, s, events.Options{})
 		rec.Failure(object("a"), errAway)
 		synctest.Wait()
-		down = true
+		down.Store(true)
 		rec.Failure(object("a"), errAway)
 		time.Sleep(time.Hour)
-		down = false
+		down.Store(false)
 		time.Sleep(time.Minute)
 		assert.Equal(t, int32(2), s.all()[0].Series.Count)
 		assert.Empty(t, rec.Stats().Lost)
@@ -156,10 +157,9 @@ func TestAFaultPausesAllWorkers(t *testing.T) {
 func TestRetryAfterIsHonouredByAllWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		first := true
+		var asked atomic.Bool
 		s.refuse = func(context.Context, request) error {
-			if first {
-				first = false
+			if !asked.Swap(true) {
 				return tooManyRequests(7)
 			}
 			return nil
@@ -178,10 +178,12 @@ func TestRetryAfterIsHonouredByAllWorkers(t *testing.T) {
 // Two attempts that fail together are one fault, and a success ends the doubling.
 func TestFaultsAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began, down := time.Now(), true
+		began := time.Now()
+		var down atomic.Bool
+		down.Store(true)
 		s := &server{refuse: func(context.Context, request) error {
 			time.Sleep(10 * time.Millisecond)
-			if down {
+			if down.Load() {
 				return unavailable()
 			}
 			return nil
@@ -192,11 +194,12 @@ func TestFaultsAreCountedOnce(t *testing.T) {
 				rec.Eventf(o, nil, "Warning", fmt.Sprint("Reason", round), "", "")
 			}
 			time.Sleep(20 * time.Millisecond)
-			down = false
+			down.Store(false)
 			n := len(s.asked())
 			time.Sleep(time.Minute)
 			assert.Equal(t, began.Add(260*time.Millisecond), s.asked()[n].at)
-			began, down = time.Now(), true
+			began = time.Now()
+			down.Store(true)
 		}
 	})
 }
@@ -204,10 +207,9 @@ func TestFaultsAreCountedOnce(t *testing.T) {
 func TestAnAbsurdRetryAfterIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		first := true
+		var asked atomic.Bool
 		s.refuse = func(context.Context, request) error {
-			if first {
-				first = false
+			if !asked.Swap(true) {
 				return tooManyRequests(1 << 30)
 			}
 			return nil
