@@ -5,6 +5,7 @@ package events_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -241,6 +242,30 @@ func TestALostAnswerMakesNoSecondEvent(t *testing.T) {
 		assert.Len(t, w.stored, 1)
 		st := rec.Stats()
 		assert.Equal(t, [...]int64{1, 1}, [...]int64{st.Written, st.Retried})
+	})
+}
+
+// Nor when it was the caller who did not wait for the answer.
+func TestAFlushThatEndsTooSoonMakesNoSecondEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(ctx context.Context, _ request) error {
+			select {
+			case <-ctx.Done():
+				return storedError{ctx.Err()}
+			case <-time.After(time.Second):
+				return nil
+			}
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		rec.Failure(object("a"), errAway)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, rec.Flush(ctx), context.DeadlineExceeded)
+		began := time.Now()
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Equal(t, time.Second, time.Since(began), "no pause: it was not the server's fault")
+		assert.Len(t, s.all(), 1)
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/events/redact"
 )
 
 // A verdict is what an answer of the API server means for a write.
@@ -99,7 +101,7 @@ func retryAfter(err error) time.Duration {
 }
 
 // explain says what to mend. The message of a refused Event may quote its note, so of that only the fields are named.
-func explain(err error, redact func(string) string) string {
+func explain(err error, clean func(string) string) string {
 	if err == nil {
 		return ""
 	}
@@ -110,5 +112,5 @@ func explain(err error, redact func(string) string) string {
 		}
 		return strings.Join(fields, ", ")
 	}
-	return redact(cut(err.Error(), 4096))
+	return redact.Note(err.Error(), clean)
 }

@@ -56,7 +56,7 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 		case j != nil:
 			err := w.send(ctx, r.sink)
 			if refusal := r.sink.refusal(); refusal != nil {
-				log.Info("Events go to core/v1 for ten minutes: events.k8s.io/v1 refused them", "cause", r.o.Redact(refusal.Error()))
+				log.Info("events go to core/v1 for ten minutes: events.k8s.io/v1 refused them", "cause", explain(refusal, r.o.Redact))
 			}
 			r.finish(ctx, j, err)
 		case wait != 0:
@@ -97,32 +97,27 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 	if v != retry && v != exists {
 		r.faults = 0
 	}
+	if v == retry && ctx.Err() == nil { // else the caller's end cut the attempt short: no fault
+		r.fault(j, err, now)
+	}
 	switch {
-	case ctx.Err() != nil && v == retry:
-		// The end of the grace cut the attempt short. What is left is counted when Start returns.
-		j.release(r, now)
-		return
 	case v == stored:
 		r.stored(j, now)
 	case v == vanished:
-		// The Event outlived its TTL. The next occurrence makes a new one.
-		r.suppress(j.s.pending)
-		j.s.pending, j.s.event, j.s.hash, j.s.due = 0, 0, 0, now
+		r.vanished(j, now)
 	case v != retry && v != exists:
 		r.refuse(j, v.cause(), why, now)
 	case j.draft == nil:
 		// A count can wait for its next turn: nothing is lost by it.
-		r.fault(j, err, now)
 		r.stats.Retried++
 		j.s.due = now - r.slack
 	case now-j.begun >= r.o.MaxAge:
-		r.fault(j, err, now)
 		r.refuse(j, expired, why, now)
 	default:
-		if v == retry || j.renamed {
-			r.fault(j, err, now)
-		}
 		if v == exists {
+			if j.renamed {
+				r.fault(j, err, now) // not by chance
+			}
 			j.number, j.renamed = 0, true
 		}
 		j.unsure = j.unsure || v == retry
@@ -152,6 +147,16 @@ func (r *Recorder) stored(j *job, now time.Duration) {
 	s.count += j.carried
 	s.wrote(j.carried, j.begun, now, r.o.Quiet)
 	r.told(j.carried)
+}
+
+// vanished is called when an Event has outlived its TTL: the next occurrence makes a new one, or the note that waits does.
+func (r *Recorder) vanished(j *job, now time.Duration) {
+	s := j.s
+	s.event = 0
+	if s.draft == nil {
+		r.suppress(s.pending)
+		s.pending, s.hash, s.due = 0, 0, now
+	}
 }
 
 // refuse gives up the write of j, and what waited for it.

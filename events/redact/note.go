@@ -23,21 +23,27 @@ func Note(s string, redact func(string) string) string {
 	if redact == nil {
 		redact = Text
 	}
-	if len(s) > noteInput {
-		s = s[:noteInput]
-		end := strings.LastIndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-		if end < 0 {
-			return "[cut]"
-		}
-		s = s[:end]
-	}
-	s = clean(redact(clean(s)))
+	s = limit(clean(limit(s))) // cleaning may make it longer
+	s = clean(redact(s))
 	if len(s) <= noteLimit {
 		return s
 	}
 	end := noteLimit
 	for !utf8.RuneStart(s[end]) {
 		end--
+	}
+	return s[:end]
+}
+
+// limit is the first 4 KiB of s, without the word that the cut fell into.
+func limit(s string) string {
+	if len(s) <= noteInput {
+		return s
+	}
+	s = s[:noteInput]
+	end := strings.LastIndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	if end < 0 {
+		return "[cut]"
 	}
 	return s[:end]
 }

@@ -1,0 +1,151 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+func TestMemoryIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{MaxObjects: 10, MaxReasons: 3, PerMinute: 1000, TotalPerSecond: 1e6})
+		for i, o := range objects(1000) {
+			for reason := range 5 {
+				rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", (i+reason)%7), "", "")
+				synctest.Wait()
+			}
+			kept, series, pending := events.Kept(rec)
+			require.LessOrEqual(t, kept, 10)
+			require.LessOrEqual(t, series, 30)
+			require.Equal(t, pending, rec.Stats().Pending)
+		}
+		assert.Len(t, s.all(), 5000)
+		assert.Equal(t, int64(990), rec.Stats().Evicted)
+		require.NoError(t, stop())
+	})
+}
+
+func TestWhatWaitsIsNotEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, err := events.New(s.sink(), controller, events.Options{MaxObjects: 10, MaxReasons: 2})
+		require.NoError(t, err)
+		for _, o := range objects(12) {
+			for reason := range 3 {
+				rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", reason), "", "")
+			}
+		}
+		assert.Equal(t, map[string]int64{events.LostQueueFull: 10 + 2*3}, rec.Stats().Lost, "the newest find no room, and are counted")
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Len(t, s.all(), 20)
+	})
+}
+
+// An object that only has a count to write makes room for one that has something to say.
+func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{MaxObjects: 2, TotalPerSecond: 0.01})
+		for _, name := range []string{"a", "b"} { // "a" is written; the limiter holds "b" for 100 s
+			rec.Failure(object(name), errAway)
+			synctest.Wait()
+		}
+		time.Sleep(200 * time.Second)
+		rec.Failure(object("a"), errAway)
+		rec.Failure(object("b"), errAway)
+		rec.Failure(object("c"), errAway)
+		time.Sleep(300 * time.Second)
+		assert.Len(t, s.writes("create"), 3)
+		st := rec.Stats()
+		assert.Empty(t, st.Lost)
+		assert.Equal(t, int64(1), st.Suppressed)
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{PerMinute: 1})
+		rec.Forget(object("a"))
+		rec.Forget(nil)
+		rec.Failure(object("a"), errAway)
+		rec.Forget(object("a"))
+		synctest.Wait()
+		assert.Len(t, s.all(), 1, "what waits is written")
+		rec.Failure(object("a"), nil)
+		assert.Equal(t, int64(1), rec.Stats().Recorded, "there is no failure any more that could end")
+		rec.Eventf(object("a"), nil, "Normal", "Recreated", "", "")
+		rec.Forget(object("a"))
+		synctest.Wait()
+		assert.Len(t, s.all(), 1, "forgetting does not lift the cap")
+		time.Sleep(2 * time.Minute)
+		assert.Len(t, s.all(), 2)
+		rec.Forget(object("a"))
+		kept, series, _ := events.Kept(rec)
+		assert.Equal(t, [...]int{0, 0}, [...]int{kept, series})
+	})
+}
+
+func TestManyGoroutinesOnOneObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		var heard struct {
+			sync.Mutex
+			fates map[string]int64
+		}
+		heard.fates = map[string]int64{}
+		var rec *events.Recorder
+		rec, stop := start(t, s, events.Options{PerMinute: 2, Observe: func(fate string, n int64) {
+			heard.Lock()
+			defer heard.Unlock()
+			heard.fates[fate] += n
+			_ = rec.Stats() // a hook may call back
+		}})
+		var all sync.WaitGroup
+		for g := range 64 {
+			all.Go(func() {
+				for i := range 200 {
+					switch {
+					case g%16 == 0 && i%10 == 0:
+						rec.Failure(object("a"), nil)
+					case g%16 == 1 && i%50 == 0:
+						rec.Forget(object("a"))
+					case g%16 == 2:
+						rec.Eventf(object(fmt.Sprint("o", i)), nil, "Normal", "Other", "", "%d", i)
+					case g%16 == 3:
+						rec.Eventf(nil, nil, "Normal", "Other", "", "")
+					default:
+						rec.Failure(object("a"), errors.New("x"))
+					}
+					time.Sleep(time.Duration(g*i) * time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		_ = stop()
+		assertCap(t, s, 2)
+		assertAccounts(t, rec)
+		st := rec.Stats()
+		dropped := int64(0)
+		for _, n := range st.Lost {
+			dropped += n
+		}
+		assert.Equal(t, map[string]int64{
+			events.FateEmitted: st.Written, events.FateAggregated: st.Coalesced + st.Suppressed, events.FateDropped: dropped,
+		}, heard.fates, "the hook hears of every occurrence")
+	})
+}
