@@ -56,6 +56,7 @@ func TestANoteThatWaitsSurvivesTheEventBeforeIt(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		require.Len(t, s.all(), 2)
 		assert.Equal(t, "two", s.all()[1].Note)
+		assert.Equal(t, int32(2), s.all()[1].Series.Count, "and tells of what the update would have told of")
 		require.NoError(t, stop())
 		assertAccounts(t, rec)
 	})

@@ -193,6 +193,9 @@ func assertAccounts(t *testing.T, rec *events.Recorder) {
 	t.Helper()
 	st := rec.Stats()
 	sum := st.Written + st.Coalesced + st.Suppressed
+	for _, n := range []int64{st.Written, st.Coalesced, st.Suppressed, st.Retried, st.Evicted} {
+		assert.GreaterOrEqual(t, n, int64(0), "%+v", st)
+	}
 	for _, n := range st.Lost {
 		assert.Positive(t, n)
 		sum += n
