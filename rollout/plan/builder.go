@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/proompteng/controllerkit/rollout"
 )
 
 // builder collects the actions of a plan, and what is against it.
@@ -132,15 +130,17 @@ func (b *builder) handOver(h *autoscalingv2.HorizontalPodAutoscaler, to schema.G
 	b.warn("Change scaleTargetRef of the HorizontalPodAutoscaler " + h.Name + " to " + to.Kind + " where its manifest is kept too, or the next apply puts it back.")
 }
 
-// holdReplicas gives spec.replicas an owner of its own, so that applying a manifest without it, as is right with an autoscaler, does
-// not remove the field: the controller would take 1 for it.
-func (b *builder) holdReplicas(h *autoscalingv2.HorizontalPodAutoscaler, to *rollout.Rollout) {
-	if h == nil {
+// holdReplicas gives spec.replicas an owner of its own where the manifest that is applied from now on has none: the apply would
+// remove the field, and either kind takes 1 for it. An autoscaler becomes its owner only with its first change.
+func (b *builder) holdReplicas(h *autoscalingv2.HorizontalPodAutoscaler, kept *int32, of schema.GroupVersionKind, name string, n int32) {
+	if kept != nil && h == nil {
+		if *kept != n {
+			b.warn(fmt.Sprintf("The manifest has %d replicas and %d run: the next apply of it changes their number.", *kept, n))
+		}
 		return
 	}
-	apiVersion, kind := rollout.GVK().ToAPIVersionAndKind()
-	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":{"replicas":%d}}`, apiVersion, kind, to.Name, *to.Spec.Replicas)
-	b.do("Let a field manager of its own hold the replicas until the autoscaler sets them, so that a manifest without them does not remove them",
+	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":{"replicas":%d}}`, of.GroupVersion(), of.Kind, name, n)
+	b.do("Let a field manager of its own hold the replicas, so that applying a manifest without them does not leave one pod",
 		b.kubectl("apply --server-side --field-manager=replicas -f - <<'EOF'\n"+body+"\nEOF"), "")
 }
 

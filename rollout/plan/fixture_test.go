@@ -26,7 +26,7 @@ func manifest() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(3)),
+			Replicas: new(int32(5)),
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Strategy: appsv1.DeploymentStrategy{
 				Type:          appsv1.RollingUpdateDeploymentStrategyType,
@@ -40,12 +40,11 @@ func manifest() *appsv1.Deployment {
 	}
 }
 
-// running is what a server makes of it, scaled to five and settled.
+// running is what a server makes of it, settled.
 func running() *appsv1.Deployment {
 	d := manifest()
 	d.UID, d.ResourceVersion, d.Generation = "u", "42", 4
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
-	d.Spec.Replicas = new(int32(5))
 	d.Spec.RevisionHistoryLimit = new(int32(10))
 	d.Spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirst
 	d.Spec.Template.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent

@@ -30,6 +30,7 @@ func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv
 	b := &builder{namespace: live.Namespace}
 	m = b.method(m)
 	b.names(live.Name, to.Name)
+	kept := to.Spec.Replicas
 	to = target(live, to, m)
 	b.add(rollout.Validate(to)...)
 	b.settledDeployment(live)
@@ -55,7 +56,7 @@ func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv
 			b.kubectl("label replicaset -l "+quote(metav1.FormatLabelSelector(live.Spec.Selector))+" --overwrite rollouts-pod-template-hash=legacy"), "")
 	}
 	b.do("Create the Rollout with as many replicas as run now", b.kubectl("apply --server-side --validate=strict -f "+file), b.untilHealthy(to.Name))
-	b.holdReplicas(scaler, to)
+	b.holdReplicas(scaler, kept, rollout.GVK(), to.Name, *to.Spec.Replicas)
 	b.handOver(scaler, rollout.GVK(), to.Name)
 	switch {
 	case m == SideBySide:

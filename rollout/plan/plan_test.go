@@ -25,6 +25,7 @@ import (
 
 func TestMigrationKeepsTheLiveReplicas(t *testing.T) {
 	to := converted(t)
+	to.Spec.Replicas = new(int32(3))
 	before, deployment := to.DeepCopy(), running()
 	for _, m := range []plan.Method{"", plan.SideBySide, plan.Adopt, plan.Reference} {
 		p, errs := plan.Migration(deployment, to, nil, m)
@@ -37,17 +38,36 @@ func TestMigrationKeepsTheLiveReplicas(t *testing.T) {
 	assert.Equal(t, running(), deployment)
 }
 
-// An autoscaler owns the replicas, so the manifest has none; the switch must have them all the same, and they must stay.
+// A manifest without replicas must have them at the switch, and keep them when it is applied again: measured without the hold, that
+// left one pod of five.
 func TestReplicasThatTheManifestOmits(t *testing.T) {
 	to, errs := rollout.Convert(manifest(), rollout.Options{OmitReplicas: true})
 	require.Empty(t, errs)
-	p, errs := plan.Migration(running(), to, []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Deployment", "web")}, plan.Adopt)
-	require.Empty(t, errs)
-	assert.EqualValues(t, 5, written(t, p)["spec"].(map[string]any)["replicas"])
-	hold, handOver := index(p, "--field-manager=replicas"), index(p, "patch hpa")
-	assert.Positive(t, hold)
-	assert.Greater(t, handOver, hold, "the autoscaler comes last")
+	back := manifest()
+	back.Spec.Replicas = nil
+	for _, scaled := range []bool{true, false} {
+		for _, m := range []plan.Method{plan.SideBySide, plan.Adopt} {
+			var hpas []autoscalingv2.HorizontalPodAutoscaler
+			if scaled {
+				hpas = append(hpas, scaler("web", "Deployment", "web"))
+			}
+			there, errs := plan.Migration(running(), to, hpas, m)
+			require.Empty(t, errs)
+			again, errs := plan.Rollback(live(t, nil), back, hpas, m)
+			require.Empty(t, errs)
+			for _, p := range []plan.Plan{there, again} {
+				assert.EqualValues(t, 5, written(t, p)["spec"].(map[string]any)["replicas"])
+				hold := index(p, "--field-manager=replicas")
+				require.Positive(t, hold)
+				assert.Contains(t, p.Actions[hold].Command, `"spec":{"replicas":5}`)
+				if scaled {
+					assert.Greater(t, index(p, "patch hpa"), hold, "the autoscaler comes last")
+				}
+			}
+		}
+	}
 	assert.Nil(t, to.Spec.Replicas)
+	assert.Equal(t, -1, index(migration(t, nil, nil, plan.Adopt), "--field-manager=replicas"), "a manifest that has them needs no more")
 }
 
 func TestReferenceIsMadeOfAConvertedRollout(t *testing.T) {
@@ -241,75 +261,6 @@ func TestRollbackMakesAManifestOfALiveDeployment(t *testing.T) {
 	assert.NotContains(t, body, "status")
 	assert.EqualValues(t, 5, body["spec"].(map[string]any)["replicas"])
 	assert.Equal(t, before, to)
-}
-
-func TestWarnings(t *testing.T) {
-	hpa := []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Deployment", "web"), scaler("other", "Deployment", "other")}
-	cases := map[string]struct {
-		reason string
-		plan   func() plan.Plan
-		want   []string
-	}{
-		"None": {"A plain Deployment walks into no trap.", func() plan.Plan { return migration(t, nil, nil, plan.SideBySide) }, nil},
-		"NoStatus": {"A manifest is no live object.", func() plan.Plan {
-			return migration(t, func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }, nil, "")
-		}, []string{"no status"}},
-		"Paused": {"It means something else.", func() plan.Plan {
-			return migration(t, func(d *appsv1.Deployment) { d.Spec.Paused = true }, nil, "")
-		}, []string{"paused"}},
-		"ArgoCD": {"It puts back what the plan removes.", func() plan.Plan {
-			return migration(t, func(d *appsv1.Deployment) { d.Annotations["argocd.argoproj.io/tracking-id"] = "x" }, nil, "")
-		}, []string{"Argo CD"}},
-		"Helm": {"It deletes at once.", func() plan.Plan {
-			return migration(t, func(d *appsv1.Deployment) { d.Annotations["meta.helm.sh/release-name"] = "x" }, nil, "")
-		}, []string{"Helm"}},
-		"HelmByLabel": {"No less.", func() plan.Plan {
-			return migration(t, func(d *appsv1.Deployment) { d.Labels = map[string]string{"app.kubernetes.io/managed-by": "Helm"} }, nil, "")
-		}, []string{"Helm"}},
-		"Scaler":  {"Its manifest is kept somewhere too.", func() plan.Plan { return migration(t, nil, hpa, plan.SideBySide) }, []string{"HorizontalPodAutoscaler web"}},
-		"Adopted": {"Of a revision from before.", func() plan.Plan { return migration(t, nil, nil, plan.Adopt) }, []string{"undo"}},
-		"ReferenceAndScaler": {"At 0 it stops.", func() plan.Plan { return migration(t, nil, hpa, plan.Reference) }, []string{
-			"must not target the Deployment", "Change scaleTargetRef",
-		}},
-		"ScaledToZero": {"Nothing is tested.", func() plan.Plan {
-			return migration(t, func(d *appsv1.Deployment) {
-				d.Spec.Replicas, d.Status = new(int32(0)), appsv1.DeploymentStatus{ObservedGeneration: 4}
-			}, nil, "")
-		}, []string{"0 replicas"}},
-		"RolledBackMidCanary": {"Which image?", func() plan.Plan {
-			u := live(t, nil)
-			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
-			return rollback(t, u, plan.Adopt)
-		}, []string{"canary is in progress"}},
-		"ReferenceMidCanary": {"The Deployment has the new template.", func() plan.Plan {
-			u := live(t, refers("never"))
-			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
-			return rollback(t, u, plan.Reference)
-		}, []string{"runs the new version everywhere"}},
-		"RolledBackHelm": {"It deletes at once.", func() plan.Plan {
-			u := live(t, nil)
-			u.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm"})
-			return rollback(t, u, plan.SideBySide)
-		}, []string{"Helm"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			p := tc.plan()
-			require.Len(t, p.Warnings, len(tc.want), "%s\n%v", tc.reason, p.Warnings)
-			for _, want := range tc.want {
-				assert.True(t, slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, want) }), "%s: %v", want, p.Warnings)
-			}
-		})
-	}
-}
-
-func TestAChangeOfTheTemplateIsAWarning(t *testing.T) {
-	to := converted(t)
-	to.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
-	p, errs := plan.Migration(running(), to, nil, plan.SideBySide)
-	require.Empty(t, errs)
-	require.Len(t, p.Warnings, 1)
-	assert.Contains(t, p.Warnings[0], "template differs")
 }
 
 // A runbook is a script that a shell reads whole, and comments stay comments.

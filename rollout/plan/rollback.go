@@ -51,6 +51,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	b := &builder{namespace: from.Namespace}
 	m = b.method(m)
 	b.names(from.Name, to.Name)
+	kept := to.Spec.Replicas
 	to = deployment(&from, to)
 	b.sameDeployment(&from, to, m)
 	scaler := b.scaler(hpas, "Rollout", from.Name, "Deployment", to.Name)
@@ -71,6 +72,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 			b.kubectl("delete rollout "+from.Name+" --cascade=orphan --ignore-not-found"),
 			b.kubectl("wait --for=delete rollout/"+from.Name+" --timeout=60s"))
 		b.do("Create the Deployment; it adopts them by its selector, and replaces pod by pod", b.kubectl("apply --server-side --validate=strict -f "+file), available)
+		b.holdReplicas(scaler, kept, deploymentKind(), to.Name, *to.Spec.Replicas)
 		b.handOver(scaler, deploymentKind(), to.Name)
 	case Reference:
 		b.neverScaleDown(&from)
@@ -80,6 +82,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 		b.remove(from.Name)
 	default:
 		b.do("Create the Deployment beside the Rollout", b.kubectl("apply --server-side --validate=strict -f "+file), available)
+		b.holdReplicas(scaler, kept, deploymentKind(), to.Name, *to.Spec.Replicas)
 		b.handOver(scaler, deploymentKind(), to.Name)
 		b.remove(from.Name)
 	}

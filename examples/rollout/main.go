@@ -1,0 +1,182 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command rollout turns the Deployments of a stream of manifests into canaries of Argo Rollouts, or prints the plan that
+// switches a running one.
+//
+//	helm template web ./chart | go run ./examples/rollout -values values.yaml > web.yaml
+//	kubectl get deployment,hpa web -o yaml | go run ./examples/rollout -plan Adopt
+//	kubectl get rollout,hpa web -o yaml | go run ./examples/rollout -plan Adopt -rollback - deployment.yaml
+//
+// It reads files, or standard input where there is none or "-". Every other document is passed through byte for byte. It writes
+// nothing unless everything is right. Exit codes: 0; 1 when a manifest is refused, with all that is wrong with all of them; 2 when it
+// was called wrongly.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/plan"
+	"github.com/proompteng/controllerkit/rollout/settings"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// call is a command line that was understood.
+type call struct {
+	enabled  bool
+	options  rollout.Options
+	method   plan.Method // "" to render
+	rollback bool
+	values   string // file, "" for none
+	crdFile  string // file, "" for none
+	crd      map[string]any
+	files    []string
+}
+
+// result is what is written where: nothing to standard output if there are problems.
+type result struct {
+	out                string
+	problems, warnings []string
+}
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(stderr, "rollout:", err)
+		return 2
+	}
+	r := c.do(stdin)
+	for _, w := range r.warnings {
+		fmt.Fprintln(stderr, "warning:", w)
+	}
+	for _, p := range r.problems {
+		fmt.Fprintln(stderr, p)
+	}
+	if len(r.problems) > 0 {
+		return 1
+	}
+	if _, err := io.WriteString(stdout, r.out); err != nil {
+		fmt.Fprintln(stderr, "rollout:", err)
+		return 1
+	}
+	return 0
+}
+
+func (c *call) do(stdin io.Reader) result {
+	problems := c.load()
+	docs, more := read(c.files, stdin)
+	if problems = append(problems, more...); len(problems) > 0 {
+		return result{problems: problems}
+	}
+	if c.method == "" {
+		return render(c, docs)
+	}
+	return plans(c, docs)
+}
+
+func parse(args []string, stderr io.Writer) (*call, error) {
+	c := &call{enabled: true}
+	f := flag.NewFlagSet("rollout", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprintln(stderr, "usage: rollout [flags] [file ...]   standard input where there is no file, or for -")
+		f.PrintDefaults()
+	}
+	var steps, surge, unavailable, method string
+	f.StringVar(&c.values, "values", "", "chart values to take progressiveDelivery.{enabled,canarySteps} from")
+	f.StringVar(&steps, "steps", "", `canary steps as JSON (default [{"setWeight":20},{"pause":{}}])`)
+	f.StringVar(&surge, "max-surge", "", "pods more than replicas, a number or percentage (default 1)")
+	f.StringVar(&unavailable, "max-unavailable", "", "pods less than replicas, a number or percentage (default 0)")
+	f.BoolVar(&c.options.AbortOnDeadline, "abort-on-deadline", false, "go back when the new version is not ready in time")
+	f.StringVar(&c.options.InstanceID, "instance-id", "", "instance ID of the controller")
+	f.BoolVar(&c.options.OmitReplicas, "omit-replicas", false, "leave replicas to a HorizontalPodAutoscaler")
+	f.StringVar(&c.crdFile, "crd", "", "file with the CustomResourceDefinition; what it would drop is refused")
+	f.StringVar(&method, "plan", "", "print the plan instead: SideBySide, Adopt or Reference")
+	f.BoolVar(&c.rollback, "rollback", false, "with -plan, the way back")
+	if err := f.Parse(args); err != nil {
+		return c, err
+	}
+	c.files, c.method = f.Args(), plan.Method(method)
+	c.options.MaxSurge, c.options.MaxUnavailable = fence(surge), fence(unavailable)
+	switch c.method {
+	case "", plan.SideBySide, plan.Adopt, plan.Reference:
+	default:
+		return c, fmt.Errorf("-plan: %q is none of SideBySide, Adopt, Reference", method)
+	}
+	if c.rollback && c.method == "" {
+		return c, errors.New("-rollback needs -plan")
+	}
+	if c.values != "" && steps != "" {
+		return c, errors.New("-values and -steps: one of both says the steps")
+	}
+	return c, c.readSteps(steps)
+}
+
+// load reads the files that flags name.
+func (c *call) load() (problems []string) {
+	if c.values != "" {
+		var values map[string]any
+		if err := readYAML(c.values, &values); err != nil {
+			problems = append(problems, err.Error())
+		}
+		s, errs := settings.FromValues(values["progressiveDelivery"])
+		c.enabled, c.options.Steps = s.Enabled, s.Options.Steps
+		for _, e := range errs {
+			problems = append(problems, c.values+": "+e.Error())
+		}
+	}
+	if c.crdFile != "" {
+		if err := readYAML(c.crdFile, &c.crd); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	return problems
+}
+
+func (c *call) readSteps(steps string) error {
+	if steps == "" {
+		return nil
+	}
+	var list any
+	if err := json.Unmarshal([]byte(steps), &list); err != nil {
+		return fmt.Errorf("-steps: %w", err)
+	}
+	s, errs := settings.FromValues(map[string]any{"canarySteps": list})
+	c.options.Steps = s.Options.Steps
+	if err := errs.ToAggregate(); err != nil {
+		return fmt.Errorf("-steps: %s", strings.ReplaceAll(err.Error(), "progressiveDelivery.canarySteps", "steps"))
+	}
+	return nil
+}
+
+func readYAML(file string, into any) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+func fence(s string) *intstr.IntOrString {
+	if s == "" {
+		return nil
+	}
+	return new(intstr.Parse(s))
+}

@@ -1,0 +1,259 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	service = "# a comment\napiVersion: v1\nkind:   Service\nmetadata: {name: web} # kept as it is\n"
+	web     = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+spec:
+  replicas: 5
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "web:1"}]}
+`
+	webRollout = `apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata:
+  name: web
+  namespace: shop
+spec:
+  replicas: 5
+  selector:
+    matchLabels:
+      app: web
+  strategy:
+    canary:
+      maxSurge: 1
+      maxUnavailable: 0
+      steps:
+      - setWeight: 20
+      - pause: {}
+  template:
+    metadata:
+      labels:
+        app: web
+    spec:
+      containers:
+      - image: web:1
+        name: web
+        resources: {}
+`
+	settled = "status: {observedGeneration: 1, replicas: 5, updatedReplicas: 5, availableReplicas: 5}\n"
+	scaler  = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: shop}\nspec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
+	liveWeb = "metadata: {name: web, namespace: shop, generation: 1}\n"
+)
+
+func command(t *testing.T, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(args, strings.NewReader(in), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestRender(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		in, want string
+		args     []string
+	}{
+		"OneDeployment":  {"The safe canary.", web, webRollout, nil},
+		"AmongOthers":    {"The rest byte for byte.", service + "---\n" + web + "--- # next\r\n" + service + "...\n", service + "---\n" + webRollout + "--- # next\r\n" + service + "...\n", nil},
+		"CommentInFront": {"As Helm writes it.", "---\n# Source: web.yaml\n" + web, "---\n# Source: web.yaml\n" + webRollout, nil},
+		"NoDeployment":   {"Nothing to do.", service, service, nil},
+		"Nothing":        {"Nothing at all.", "", "", nil},
+		"NoNewlineAtEnd": {"Kept so.", "---\n---\nkind: Service", "---\n---\nkind: Service", nil},
+		"OddDocuments":   {"Not this program's business.", "- a\n- b\n---\njust text\n---\nspec: text\nmetadata: 3\n---\n%x\n", "- a\n- b\n---\njust text\n---\nspec: text\nmetadata: 3\n---\n%x\n", nil},
+		"RolloutAlready": {"YAML in, YAML out is stable.", webRollout, webRollout, nil},
+		"JSON":           {"Is YAML.", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":5,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"web","image":"web:1"}]}}}}`, webRollout, nil},
+		"Flags":          {"As asked.", web, strings.NewReplacer("maxSurge: 1", "maxSurge: 25%", "setWeight: 20", "setWeight: 50", "  replicas: 5\n", "  progressDeadlineAbort: true\n", "  namespace: shop\n", "  namespace: shop\n", "metadata:\n  name", "metadata:\n  labels:\n    argo-rollouts.argoproj.io/controller-instance-id: x\n  name").Replace(webRollout), []string{"-max-surge", "25%", "-steps", `[{"setWeight":50},{"pause":{}}]`, "-abort-on-deadline", "-instance-id", "x", "-omit-replicas"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := command(t, tc.in, tc.args...)
+			assert.Zero(t, code, errs)
+			assert.Equal(t, tc.want, out, tc.reason)
+			assert.Empty(t, errs)
+			if tc.args == nil {
+				_, again, _ := command(t, out)
+				assert.Equal(t, out, again, "what it writes it leaves alone")
+			}
+		})
+	}
+}
+
+func TestRenderOfChartValues(t *testing.T) {
+	values := func(s string) string { return write(t, "values.yaml", s) }
+	code, out, _ := command(t, web, "-values", values("progressiveDelivery: {enabled: false}\n"))
+	assert.Zero(t, code)
+	assert.Equal(t, web, out, "off, byte for byte")
+
+	code, out, _ = command(t, web, "-values", values("other: 1\n"))
+	assert.Zero(t, code)
+	assert.Equal(t, web, out, "off")
+
+	code, out, _ = command(t, web, "-values", values("progressiveDelivery: {enabled: true, canarySteps: [{setWeight: 60}, {pause: {duration: 10m}}]}\n"))
+	assert.Zero(t, code)
+	assert.Contains(t, out, "setWeight: 60")
+	assert.Contains(t, out, "duration: 10m")
+
+	code, out, errs := command(t, web, "-values", values("progressiveDelivery: {enabled: yes please, canarySteps: [{setWeight: 0}]}\n"))
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "progressiveDelivery.enabled")
+	assert.Contains(t, errs, "progressiveDelivery.canarySteps[0].setWeight")
+}
+
+func TestRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     string
+		args   []string
+		want   []string
+	}{
+		"AllOfAllDocuments": {"At once.", strings.Replace(web, "replicas: 5", "replicas: -1\n  strategy: {type: Recreate}", 1) + "---\n" + service + "---\n" + strings.Replace(web, `"web:1"`, `""`, 1), nil, []string{
+			"standard input: document 1: Deployment web: spec.replicas", "document 1: Deployment web: spec.strategy.type", "document 3: Deployment web: spec.template.spec.containers[0].image",
+		}},
+		"UnknownField":      {"It would be lost.", strings.Replace(web, "replicas: 5", "replicaz: 5", 1), nil, []string{"document 1: Deployment web", "replicaz"}},
+		"DuplicateKey":      {"Which of both?", web + "kind: Deployment\n", nil, []string{"document 1", "kind"}},
+		"OldVersion":        {"Gone since Kubernetes 1.16.", strings.Replace(web, "apps/v1", "extensions/v1beta1", 1), nil, []string{"apiVersion", "apps/v1"}},
+		"NotYAML":           {"A template that was not rendered.", service + "---\nkind: {{ .Kind }}\n", nil, []string{"document 2"}},
+		"DeploymentInAList": {"It would be passed over.", "kind: List\nitems: [{kind: Service}, {kind: Deployment, metadata: {name: web}}]\n", nil, []string{"document 1: List", "documents"}},
+		"NoSuchFile":        {"It says which.", "", []string{"missing.yaml"}, []string{"missing.yaml"}},
+		"NoSuchValues":      {"It says which.", "", []string{"-values", "missing.yaml"}, []string{"missing.yaml"}},
+		"NoSuchCRD":         {"It says which.", "", []string{"-crd", "missing.yaml"}, []string{"missing.yaml"}},
+		"BadFence":          {"With its path.", web, []string{"-max-surge", "few"}, []string{"spec.strategy.canary.maxSurge"}},
+		"NothingToPlan":     {"It says so.", service, []string{"-plan", "Adopt"}, []string{"no live Deployment"}},
+		"PlanRefused":       {"With its path.", web + strings.Replace(settled, "updatedReplicas: 5", "updatedReplicas: 2", 1), []string{"-plan", "Adopt"}, []string{"Deployment web: live.status"}},
+		"NoWayBack":         {"A Deployment is needed.", webRollout, []string{"-plan", "Adopt", "-rollback"}, []string{"Rollout web: live"}},
+		"OldAutoscaler":     {"One version.", web + "---\n" + strings.Replace(scaler, "v2", "v1", 1), []string{"-plan", "Adopt"}, []string{"autoscaling/v2"}},
+		"BadRolloutYAML":    {"A list of what?", webRollout + "---\nkind: List\nitems: 3\n", []string{"-plan", "Adopt", "-rollback"}, []string{"document 2"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := command(t, tc.in, tc.args...)
+			assert.Equal(t, 1, code, tc.reason)
+			assert.Empty(t, out, "nothing half right")
+			for _, want := range tc.want {
+				assert.Contains(t, errs, want, tc.reason)
+			}
+		})
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	for name, args := range map[string][]string{
+		"UnknownFlag": {"-x"}, "UnknownMethod": {"-plan", "Naive"}, "RollbackAlone": {"-rollback"}, "StepsAreNoJSON": {"-steps", "20,pause"},
+		"BadSteps": {"-steps", `[{"setWeight":0},{"pause":{}}]`}, "StepsTwice": {"-steps", "[]", "-values", "v.yaml"},
+	} {
+		code, out, errs := command(t, web, args...)
+		assert.Equal(t, 2, code, name)
+		assert.Empty(t, out, name)
+		assert.NotEmpty(t, errs, name)
+	}
+	code, _, errs := command(t, web, "-h")
+	assert.Zero(t, code)
+	assert.Contains(t, errs, "usage: rollout")
+}
+
+func TestAnAutoscalerIsLeftAloneWithAWarning(t *testing.T) {
+	code, out, errs := command(t, web+"---\n"+scaler)
+	assert.Zero(t, code)
+	assert.Equal(t, webRollout+"---\n"+scaler, out)
+	assert.Contains(t, errs, "warning: standard input: document 2: HorizontalPodAutoscaler web: spec.scaleTargetRef")
+}
+
+func TestFiles(t *testing.T) {
+	a, b := write(t, "a.yaml", web), write(t, "b.yaml", "---\n"+service)
+	code, out, _ := command(t, "---\n"+web, a, b, "-")
+	assert.Zero(t, code)
+	assert.Equal(t, webRollout+"---\n"+service+"---\n"+webRollout, out)
+}
+
+func TestWhatACRDWouldDrop(t *testing.T) {
+	crd := write(t, "crd.yaml", `kind: CustomResourceDefinition
+spec: {versions: [{name: v1alpha1, schema: {openAPIV3Schema: {properties: {spec: {properties: {replicas: {}, selector: {x-kubernetes-preserve-unknown-fields: true}, template: {x-kubernetes-preserve-unknown-fields: true}}}}}}}]}
+`)
+	code, out, errs := command(t, web, "-crd", crd)
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "spec.strategy: the CustomResourceDefinition would drop it")
+
+	code, _, errs = command(t, web, "-crd", write(t, "other.yaml", "kind: Service\n"))
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "openAPIV3Schema")
+}
+
+func TestPlans(t *testing.T) {
+	live := strings.Replace(web, "metadata:\n  name: web\n  namespace: shop\n", liveWeb, 1) + settled
+	list := "kind: List\napiVersion: v1\nitems:\n" + item(live) + item(scaler)
+	for _, in := range []string{live + "---\n" + scaler, list} {
+		code, out, errs := command(t, in, "-plan", "Adopt")
+		require.Zero(t, code, errs)
+		assert.True(t, strings.HasPrefix(out, "set -eu\n"))
+		assert.Contains(t, out, "--cascade=orphan")
+		assert.Contains(t, out, "patch hpa web")
+	}
+
+	code, out, errs := command(t, webRollout, "-plan", "SideBySide", "-rollback", "-", write(t, "web.yaml", web))
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "kubectl -n shop delete rollout web")
+
+	referring := "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: canary, namespace: shop}\nspec: {replicas: 5, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
+	code, out, errs = command(t, referring+"---\n"+web, "-plan", "Reference", "-rollback")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "scale deployment web --replicas=5")
+}
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	var stderr bytes.Buffer
+	code := run(nil, strings.NewReader(web), full{}, &stderr)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr.String(), "disk full")
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// FuzzStream: a stream without Deployments is passed through byte for byte, or refused whole.
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{service, "---\n" + service + "...\n# x\n---", "%YAML 1.2\n---\na: |\n ---\n b\n", "--- x\n---\r\n", "a: 1\n---a\n", web + "---\n" + web} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		code, out, errs := command(t, s)
+		if code == 0 && !strings.Contains(out, "kind: Rollout") {
+			assert.Equal(t, s, out)
+		}
+		assert.Equal(t, code == 1, out == "" && errs != "")
+	})
+}
+
+func item(doc string) string {
+	return "- " + strings.ReplaceAll(strings.TrimSpace(doc), "\n", "\n  ") + "\n"
+}
+
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+	return file
+}
