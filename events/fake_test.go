@@ -9,10 +9,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -27,6 +24,7 @@ type server struct {
 	refuse func(ctx context.Context, w request) error // nil accepts everything
 
 	mu       sync.Mutex
+	invalid  []string  // what the validation of an API server would have refused
 	requests []request // all, refused ones included
 	stored   map[string]*eventsv1.Event
 	order    []string
@@ -72,6 +70,7 @@ func (f eventsFake) Create(ctx context.Context, ev *eventsv1.Event, _ metav1.Cre
 	if ev.Series != nil {
 		w.count = ev.Series.Count
 	}
+	f.s.validate(ev)
 	return ev, f.s.do(ctx, w, func() { f.s.put(ev.DeepCopy()) })
 }
 
@@ -83,7 +82,7 @@ func (f eventsFake) Patch(
 
 func (f coreFake) Create(ctx context.Context, ev *corev1.Event, _ metav1.CreateOptions) (*corev1.Event, error) {
 	w := request{verb: "create", namespace: f.ns, name: ev.Name, object: ev.InvolvedObject.Name, reason: ev.Reason, note: ev.Message, count: ev.Count}
-	return ev, f.s.do(ctx, w, func() {
+	stored := func() *eventsv1.Event {
 		stored := &eventsv1.Event{
 			ObjectMeta: ev.ObjectMeta, EventTime: ev.EventTime, ReportingController: ev.ReportingController,
 			ReportingInstance: ev.ReportingInstance, Action: ev.Action, Reason: ev.Reason, Regarding: ev.InvolvedObject,
@@ -93,8 +92,10 @@ func (f coreFake) Create(ctx context.Context, ev *corev1.Event, _ metav1.CreateO
 		if ev.Series != nil {
 			stored.Series = &eventsv1.EventSeries{Count: ev.Series.Count, LastObservedTime: ev.Series.LastObservedTime}
 		}
-		f.s.put(stored.DeepCopy())
-	})
+		return stored.DeepCopy()
+	}()
+	f.s.validate(stored)
+	return ev, f.s.do(ctx, w, func() { f.s.put(stored) })
 }
 
 func (f coreFake) Patch(
@@ -122,6 +123,9 @@ func (s *server) patch(ctx context.Context, w request) error {
 	}
 	w.count = p.Series.Count
 	s.mu.Lock()
+	if p.Series.Count < 2 || p.Series.LastObservedTime.IsZero() {
+		s.invalid = append(s.invalid, "series: "+w.data)
+	}
 	if ev := s.stored[w.namespace+"/"+w.name]; ev != nil {
 		w.object, w.reason, w.note = ev.Regarding.Name, ev.Reason, ev.Note
 	}
@@ -194,35 +198,4 @@ func (s *server) all() []*eventsv1.Event {
 		out = append(out, s.stored[name].DeepCopy())
 	}
 	return out
-}
-
-const controller = "agents.example.com/agentrun"
-
-// start runs a Recorder on s until the test's end or until stop is called, which returns what Start returned.
-func start(t *testing.T, s *server, o events.Options) (rec *events.Recorder, stop func() error) {
-	t.Helper()
-	rec, err := events.New(s.sink(), controller, o)
-	require.NoError(t, err)
-	return rec, run(t, rec)
-}
-
-func run(t *testing.T, rec *events.Recorder) (stop func() error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- rec.Start(ctx) }()
-	stop = sync.OnceValue(func() error {
-		cancel()
-		return <-ended
-	})
-	t.Cleanup(func() { _ = stop() })
-	return stop
-}
-
-// object is a ConfigMap that stands for any object; its uid is made from its name.
-func object(name string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "runs", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "1"},
-	}
 }

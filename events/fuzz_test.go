@@ -1,0 +1,44 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// Whatever is recorded, the API server is never sent what it refuses, nothing panics and nothing disappears.
+func FuzzRecord(f *testing.F) {
+	f.Add("run-1", "StepFailed", "Run", "step %d failed", "Warning", "agents.example.com/agentrun")
+	f.Add("", "", "", "", "", "")
+	f.Add("system:node", "R", "", strings.Repeat("é", 600), "Normal", "a")
+	f.Add(strings.Repeat("a.", 127), strings.Repeat("x", 128), strings.Repeat("é", 64), "%s%%%!", "Normal", "x/y")
+	f.Add("-.-", "\xff", "\x00", "\xff\n\u202e", "Normal", "UPPER_case.v1")
+	f.Fuzz(func(t *testing.T, name, reason, action, note, eventtype, by string) {
+		s := &server{}
+		rec, err := events.New(s.sink(), by, events.Options{Instance: note, PerMinute: 100, TotalPerSecond: 1e6})
+		if err != nil {
+			require.Nil(t, rec)
+			return
+		}
+		ref := &corev1.ObjectReference{Kind: "ConfigMap", Namespace: "runs", Name: name, FieldPath: action}
+		rec.Eventf(ref, ref, eventtype, reason, action, note)
+		rec.AnnotatedEventf(ref, nil, map[string]string{"k": note}, eventtype, reason, action, note, name)
+		rec.Legacy().Event(ref, eventtype, reason, note)
+		rec.FailureReason(ref, reason, errors.New(note))
+		rec.Failure(ref, nil)
+		require.NoError(t, rec.Flush(t.Context()))
+		require.Empty(t, s.invalid)
+		st := rec.Stats()
+		require.Zero(t, st.Pending)
+		require.Equal(t, st.Recorded, st.Written+st.Coalesced+st.Lost[events.LostRejected])
+	})
+}
