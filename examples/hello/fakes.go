@@ -45,7 +45,7 @@ func newRun() *run {
 func (r *run) DeepCopy() *run {
 	out := *r
 	out.ObjectMeta = *r.ObjectMeta.DeepCopy()
-	out.Status.Stamp = *r.Status.Stamp.DeepCopy()
+	out.Status.Stamp = *r.Status.DeepCopy()
 	return &out
 }
 

@@ -31,7 +31,7 @@ type report struct {
 }
 
 func beChild() {
-	ctx := context.Background() //nolint:forbidigo // a process of its own, with no test
+	ctx := context.Background()
 	cp, err := controlplane.Start(ctx, controlplane.Options{})
 	if err == nil {
 		err = cp.APIServer.Freeze() // a process that does not listen to signals must end, too

@@ -39,9 +39,15 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 		},
 		"Frozen": {
 			"The request waits in a socket until the API server thaws, long after the caller gave up.",
-			func(t *testing.T, _ *stage) func() {
+			func(t *testing.T, s *stage) func() {
 				t.Helper()
 				require.NoError(t, plane.APIServer.Freeze())
+				eventually(t, "its last thread stops", func() bool {
+					ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+					defer cancel()
+					_, err := s.theirs.probes.Get(ctx, "a", metav1.GetOptions{})
+					return err != nil
+				})
 				return func() { require.NoError(t, plane.APIServer.Thaw()) }
 			},
 			true, // or not

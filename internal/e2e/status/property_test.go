@@ -97,13 +97,16 @@ func each(crew []*worker, f func(i int, w *worker)) {
 	wg.Wait()
 }
 
-// inWindows returns the names so that all workers are about the same few objects at a time, each in an order of its own.
-func inWindows(r *rand.Rand, names []string) []string {
-	names = slices.Clone(names)
+// inWindows returns the names so that all workers are about the same few objects at a time, each in an order of its own, and come
+// back to some of them.
+func inWindows(r *rand.Rand, names []string) (visits []string) {
 	for window := range slices.Chunk(names, 16) {
-		r.Shuffle(len(window), func(i, j int) { window[i], window[j] = window[j], window[i] })
+		first := len(visits)
+		visits = append(visits, window...)
+		r.Shuffle(len(window), func(i, j int) { visits[first+i], visits[first+j] = visits[first+j], visits[first+i] })
+		visits = append(visits, visits[first], visits[first+len(window)/2])
 	}
-	return names
+	return visits
 }
 
 // number reads a whole number from the environment.

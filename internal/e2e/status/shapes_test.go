@@ -4,6 +4,7 @@
 package status_test
 
 import (
+	"context"
 	"maps"
 	"testing"
 
@@ -15,7 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
 )
@@ -139,6 +142,60 @@ func TestStatusWrittenByATypeScriptClient(t *testing.T) {
 	assert.Equal(t, was["conditions"].([]any)[1], conds[1], "what another program wrote goes through as it is")
 }
 
+// TestTypedClientOfANewerCRD: a controller whose types are older than the CRD keeps the fields that it does not know, because it sends
+// what it changed. A list it sends whole: of a condition in it, only what metav1.Condition has. The untyped writer keeps all.
+func TestTypedClientOfANewerCRD(t *testing.T) {
+	s := newStage(t)
+	s.object(t, tasks, "a")
+	u, err := s.theirs.dynamic(tasks).Patch(t.Context(), "a", types.MergePatchType, []byte(`{"status":{"cursor":{"page":7},"conditions":[
+		{"type":"Other","status":"True","reason":"Ok","message":"","lastTransitionTime":"2025-06-01T12:00:00Z","severity":"Info"}]}}`),
+		metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	before, err := typed(u)
+	require.NoError(t, err)
+	require.Len(t, before.Status.Conditions, 1)
+	c := typedTasks{s.ours.dynamic(tasks)}
+	w := status.Writer[*kinds.Probe]{Names: status.Names{StartedAt: "-", FinishedAt: "-"}}
+
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	_, err = w.Commit(t.Context(), c, before, after, waiting)
+	require.NoError(t, err)
+	now, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	fields := now.Object["status"].(object)
+	assert.Equal(t, "Running", fields["phase"])
+	assert.Equal(t, object{"page": int64(7)}, fields["cursor"])
+	assert.Equal(t, "Info", fields["conditions"].([]any)[0].(object)["severity"], "a list that did not change is not sent")
+
+	next := after.DeepCopy()
+	setCondition(next, "Ready", metav1.ConditionTrue, "Ok")
+	_, err = w.Commit(t.Context(), c, after, next, waiting)
+	require.NoError(t, err)
+	now, err = s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Len(t, now.Object["status"].(object)["conditions"], 2)
+	assert.Equal(t, object{"page": int64(7)}, now.Object["status"].(object)["cursor"])
+}
+
+// typedTasks is a client whose Go type knows less than the CRD.
+type typedTasks struct{ dynamic.ResourceInterface }
+
+func (c typedTasks) Patch(
+	ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string,
+) (*kinds.Probe, error) {
+	u, err := c.ResourceInterface.Patch(ctx, name, pt, data, opts, subresources...)
+	if err != nil {
+		return nil, err
+	}
+	return typed(u)
+}
+
+func typed(u *unstructured.Unstructured) (*kinds.Probe, error) {
+	p := &kinds.Probe{}
+	return p, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, p)
+}
+
 // TestZeroGeneration: a Service has no generation, and none of the contract's fields, but conditions.
 func TestZeroGeneration(t *testing.T) {
 	s := newStage(t)
@@ -171,63 +228,4 @@ func TestZeroGeneration(t *testing.T) {
 	s.wire.sent()
 	assert.Equal(t, status.Unchanged, commit(stored, metav1.ConditionTrue))
 	assert.Empty(t, s.wire.sent())
-}
-
-func TestObjectBeingDeleted(t *testing.T) {
-	t.Run("GoneAfterTheRead", func(t *testing.T) {
-		s := newStage(t)
-		s.reconciled(t, "a")
-		assert.Equal(t, status.Gone, typedCommit(t, s, "Running", func() { s.remove(t, "a") }))
-	})
-	t.Run("GoneAfterAConflict", func(t *testing.T) {
-		s := newStage(t)
-		before := s.reconciled(t, "a")
-		s.respec(t, "a", "new")
-		after := before.DeepCopy()
-		after.Status.Phase = "Running"
-		c := meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
-			if patch == "{}" {
-				s.remove(t, "a")
-			}
-		}}
-		result, err := writer{}.Commit(t.Context(), c, before, after, running)
-		require.NoError(t, err)
-		assert.Equal(t, status.Gone, result)
-	})
-	t.Run("RecreatedWhileAskingWhy", func(t *testing.T) {
-		s := newStage(t)
-		before := s.reconciled(t, "a")
-		s.remove(t, "a")
-		after := before.DeepCopy()
-		after.Status.Phase = "Running"
-		var recreated *kinds.Probe
-		c := meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
-			if patch == "{}" {
-				recreated = s.create(t, "a")
-			}
-		}}
-		result, err := writer{}.Commit(t.Context(), c, before, after, running)
-		require.NoError(t, err)
-		assert.Equal(t, status.Gone, result)
-		assert.Equal(t, recreated, s.read(t, "a"))
-	})
-	t.Run("HeldByAFinalizer", func(t *testing.T) {
-		s := newStage(t)
-		s.reconciled(t, "a")
-		finalizers := func(list string) {
-			_, err := s.theirs.probes.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+list+`}}`), metav1.PatchOptions{})
-			require.NoError(t, err)
-		}
-		finalizers(`["example.com/hold"]`)
-		assert.Equal(t, status.Merged, typedCommit(t, s, "Stopping", func() { s.remove(t, "a") }), "a deletion is a change of the object")
-		stored := s.read(t, "a")
-		require.NotNil(t, stored.DeletionTimestamp)
-		assert.Equal(t, "Stopping", stored.Status.Phase)
-		assert.EqualValues(t, 2, stored.Generation, "a deletion is a new generation")
-		assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "which was not yet seen")
-
-		assert.Equal(t, status.Written, typedCommit(t, s, "Stopped", func() {}), "what a finalizer does is told")
-		assert.EqualValues(t, 2, s.read(t, "a").Status.ObservedGeneration)
-		assert.Equal(t, status.Gone, typedCommit(t, s, "Free", func() { finalizers(`[]`) }))
-	})
 }

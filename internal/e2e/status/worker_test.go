@@ -65,7 +65,7 @@ func newWorker(t *testing.T, s *stage, l *ledger, id int, seed uint64) *worker {
 	return w
 }
 
-// visit reconciles every object once, and many again of those where that is asked for; others wait for another event.
+// visit reconciles every object, and many again of those where that is asked for; others wait for another event.
 func (w *worker) visit(names []string) {
 	for i, name := range inWindows(w.rand, names) {
 		if i%97 == 96 {
@@ -101,7 +101,7 @@ func (w *worker) restart() {
 
 // look returns an object from a cache that is late; nil if it has none of the name.
 func (w *worker) look(name string) *kinds.Probe {
-	if stale := w.cache[name]; stale != nil && w.rand.IntN(3) == 0 {
+	if stale := w.cache[name]; stale != nil && w.rand.IntN(2) == 0 {
 		return stale
 	}
 	w.cache[name] = w.ledger.get(name)
@@ -238,11 +238,10 @@ func (w *worker) toMap(p *kinds.Probe) *unstructured.Unstructured {
 }
 
 func (w *worker) toProbe(o status.Object) *kinds.Probe {
-	u, ok := o.(*unstructured.Unstructured)
-	if !ok {
-		return o.(*kinds.Probe)
+	if p, ok := o.(*kinds.Probe); ok {
+		return p
 	}
-	p := &kinds.Probe{}
-	w.failed(runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, p))
+	p, err := typed(o.(*unstructured.Unstructured))
+	w.failed(err)
 	return p
 }

@@ -26,7 +26,7 @@ func main() {
 }
 
 func run() error {
-	root := context.Background() //nolint:forbidigo // a program has no caller
+	root := context.Background()
 	ctx, stop := signal.NotifyContext(root, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr})
