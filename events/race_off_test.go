@@ -5,4 +5,4 @@
 
 package events_test
 
-const unhurried = 1
+const scale = 1

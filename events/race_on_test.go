@@ -5,5 +5,5 @@
 
 package events_test
 
-// unhurried stretches the period of the largest loops, which the race detector makes ten times slower.
-const unhurried = 30
+// scale divides the numbers of the largest tests, which the race detector makes ten times slower.
+const scale = 10

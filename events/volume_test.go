@@ -62,10 +62,11 @@ func assertTotal(t *testing.T, s *server, perSecond float64) {
 func TestTwentyThousandObjectsFailing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
+		const n = 20_000 / scale
 		rec, stop := start(t, s, events.Options{PerMinute: 1, TotalPerSecond: 50, MaxObjects: 32_768})
-		calls := failAll(rec, objects(20_000), unhurried*time.Second, 10*time.Minute)
+		calls := failAll(rec, objects(n), time.Second, 10*time.Minute)
 		assert.LessOrEqual(t, len(s.asked()), 600*50+250)
-		assert.Len(t, s.writes("create"), 20_000, "each object's failure is seen once")
+		assert.Len(t, s.writes("create"), n, "each object's failure is seen once")
 		assertTotal(t, s, 50)
 		assertCap(t, s, 1)
 		assert.Equal(t, calls, rec.Stats().Recorded)
@@ -77,10 +78,10 @@ func TestTwentyThousandObjectsFailing(t *testing.T) {
 // Beyond what it remembers a Recorder may start over with an object, but it cannot make a storm of it.
 func TestEvictionIsNoCliff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, n := range []int{1024, 1025, 2048, 10_240} {
+		for _, n := range []int{1024 / scale, 1024/scale + 1, 2048 / scale, 10_240 / scale} {
 			s := &server{}
-			rec, stop := start(t, s, events.Options{MaxObjects: 1024})
-			failAll(rec, objects(n), unhurried*time.Second, 5*time.Minute)
+			rec, stop := start(t, s, events.Options{MaxObjects: 1024 / scale})
+			failAll(rec, objects(n), time.Second, 5*time.Minute)
 			assert.LessOrEqual(t, len(s.asked()), 300*20+100, "%d objects", n)
 			assertTotal(t, s, 20)
 			_ = stop()
@@ -93,7 +94,7 @@ func TestAHundredThousandObjectsWithTheDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
-		calls := failAll(rec, objects(100_000), 10*unhurried*time.Second, 10*time.Minute)
+		calls := failAll(rec, objects(100_000/scale), 10*time.Second, 10*time.Minute)
 		assert.LessOrEqual(t, len(s.asked()), 600*20+100)
 		assertTotal(t, s, 20)
 		st := rec.Stats()
@@ -113,19 +114,20 @@ func TestABurstIsWrittenInTime(t *testing.T) {
 			return nil
 		}}
 		rec, stop := start(t, s, events.Options{})
-		for _, o := range objects(5000) {
+		const n = 5000 / scale
+		for _, o := range objects(n) {
 			rec.Failure(o, errAway)
 		}
 		require.NoError(t, rec.Flush(t.Context()))
 		require.NoError(t, stop())
-		assert.Len(t, s.all(), 5000)
+		assert.Len(t, s.all(), n)
 		assert.Equal(t, 2, s.concurrent())
 	})
 }
 
 // Whatever is recorded, and whenever: the caps hold, and every occurrence is accounted for.
 func TestTheCapsHoldWhateverHappens(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(20 / scale) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			random := rand.New(rand.NewPCG(seed, 0))
