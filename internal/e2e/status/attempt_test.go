@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // attempt is one request on an object whose status is the stored one.
@@ -31,6 +33,16 @@ func (n names) object(t *testing.T, text string) (fields object) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(n.in(text), &fields))
 	return fields
+}
+
+// stamp reads what is stored, as Check takes it.
+func (n names) stamp(t *testing.T, c dynamic.ResourceInterface) status.Stamp {
+	t.Helper()
+	u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	stamp, err := status.Names{StartedAt: n.start, FinishedAt: n.end}.Stamp(u)
+	require.NoError(t, err)
+	return stamp
 }
 
 // merge patches the status.
