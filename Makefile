@@ -26,7 +26,7 @@ test: vet unit e2e ## Everything that must pass
 
 .PHONY: vet
 vet: ## go vet in every module but the peers'
-	@for m in . $(NESTED); do echo "vet $$m"; (cd $$m && go vet ./...); done
+	@for m in . $(NESTED); do echo "vet $$m"; (cd $$m && go vet -race ./...); done # -race: shares what the tests compile
 
 .PHONY: unit
 unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster

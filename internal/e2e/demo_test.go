@@ -52,7 +52,7 @@ func TestDemoOnANamedCluster(t *testing.T) {
 func buildDemo(t *testing.T) string {
 	t.Helper()
 	demo := filepath.Join(t.TempDir(), "demo")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", demo, "github.com/proompteng/controllerkit/examples/agentrun/cmd/demo").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-race", "-o", demo, "github.com/proompteng/controllerkit/examples/agentrun/cmd/demo").CombinedOutput()
 	require.NoError(t, err, string(out))
 	return demo
 }
@@ -61,7 +61,7 @@ func buildDemo(t *testing.T) string {
 func runDemo(t *testing.T, demo string, settings ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), demo)
-	cmd.Env = os.Environ()
+	cmd.Env = append(os.Environ(), "GOFLAGS=-race") // the controller that it builds shares what the tests compile
 	for _, s := range settings {
 		if s[0] == '-' {
 			cmd.Args = append(cmd.Args, s)
