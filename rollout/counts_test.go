@@ -121,6 +121,9 @@ func TestAPauseWithNothingToLookAt(t *testing.T) {
 		"FenceThatCannotBeRead":  {"Told once, by its own path.", new(int32(1)), "x", "1", 20, []string{"spec.strategy.canary.maxSurge"}},
 		"WeightThatIsOutOfRange": {"Told once, by its own path.", new(int32(1)), "0", "1", 0, []string{"spec.strategy.canary.steps[0].setWeight"}},
 	}
+	told := canary(t)
+	told.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.PauseManual()}
+	assert.Contains(t, rollout.Validate(told)[0].Detail, "setWeight", "the remedy")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := canary(t)

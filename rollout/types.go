@@ -110,8 +110,6 @@ func (r *Rollout) Unstructured() (*unstructured.Unstructured, error) {
 }
 
 // DeepCopyObject shares no memory with r, and is nil for nil.
-//
-//nolint:ireturn // The signature is that of runtime.Object.
 func (r *Rollout) DeepCopyObject() runtime.Object {
 	if r == nil {
 		return nil

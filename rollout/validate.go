@@ -5,12 +5,8 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -123,68 +119,5 @@ func (p *problems) numbers(s *Spec) {
 	if deadline <= s.MinReadySeconds || deadline < 0 {
 		p.add(field.Invalid(at("progressDeadlineSeconds"), deadline,
 			fmt.Sprintf("must be greater than minReadySeconds, which is %d, or no pod is ready in time", s.MinReadySeconds)))
-	}
-}
-
-// workload checks where the pods come from.
-func (p *problems) workload(s *Spec) {
-	if ref := s.WorkloadRef; ref != nil {
-		if s.Template != nil {
-			p.add(field.Forbidden(at("template"), "the workload of workloadRef has the template"))
-		}
-		if s.Selector != nil {
-			p.selector(s.Selector)
-		}
-		p.reference(ref)
-		return
-	}
-	if s.Selector == nil {
-		p.add(field.Required(at("selector"), "it says which pods are the Rollout's own"))
-	} else {
-		p.selector(s.Selector)
-	}
-	if s.Template == nil {
-		p.add(field.Required(at("template"), "pods are made of it"))
-		return
-	}
-	if p.template(s.Template); s.Selector != nil {
-		p.matches(s.Selector, s.Template.Labels)
-	}
-}
-
-func (p *problems) reference(ref *WorkloadRef) {
-	group, _, grouped := strings.Cut(ref.APIVersion, "/")
-	kinds := []string{"Deployment", "ReplicaSet", "PodTemplate"}
-	switch {
-	case !slices.Contains(kinds, ref.Kind):
-		p.add(field.NotSupported(at("workloadRef", "kind"), ref.Kind, kinds))
-	case ref.Kind == "PodTemplate" && ref.APIVersion != "v1":
-		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"v1"}))
-	case ref.Kind != "PodTemplate" && (!grouped || group != "apps"):
-		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"apps/v1"}))
-	}
-	for _, msg := range dnsName(ref.Name) {
-		p.add(field.Invalid(at("workloadRef", "name"), ref.Name, msg))
-	}
-	if downs := []string{"never", "onsuccess", "progressively"}; ref.ScaleDown != "" && !slices.Contains(downs, ref.ScaleDown) {
-		p.add(field.NotSupported(at("workloadRef", "scaleDown"), ref.ScaleDown, downs))
-	}
-}
-
-// matches: a selector that misses the template would make a Rollout that never finds its own pods.
-func (p *problems) matches(s *metav1.LabelSelector, labels map[string]string) {
-	path := func() *field.Path { return at("template", "metadata", "labels") }
-	for _, key := range wrong(s.MatchLabels, func(key, value string) bool {
-		got, ok := labels[key]
-		return ok && got == value
-	}) {
-		p.add(field.Invalid(path(), labels, fmt.Sprintf("must have %s=%s, as spec.selector does", key, s.MatchLabels[key])))
-	}
-	if len(s.MatchExpressions) == 0 {
-		return
-	}
-	rest, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: s.MatchExpressions})
-	if err == nil && !rest.Matches(k8slabels.Set(labels)) {
-		p.add(field.Invalid(path(), labels, "must match spec.selector.matchExpressions: "+rest.String()))
 	}
 }

@@ -67,6 +67,8 @@ func TestReplicasThatTheManifestOmits(t *testing.T) {
 		}
 	}
 	assert.Nil(t, to.Spec.Replicas)
+	hpas := []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Deployment", "web")}
+	assert.Positive(t, index(migration(t, nil, hpas, plan.Adopt), "--field-manager=replicas"), "with an autoscaler the manifest will have none")
 	assert.Equal(t, -1, index(migration(t, nil, nil, plan.Adopt), "--field-manager=replicas"), "a manifest that has them needs no more")
 }
 
@@ -152,6 +154,9 @@ func TestMigrationRefuses(t *testing.T) {
 			a.hpas = []autoscalingv2.HorizontalPodAutoscaler{scaler("x y", "Deployment", "a;reboot")}
 			a.hpas[0].Namespace = ""
 		}, []string{"metadata.name", "metadata.namespace"}},
+		"ScalerWithoutAName": {"Nor this.", func(a *args) {
+			a.hpas = []autoscalingv2.HorizontalPodAutoscaler{scaler("x y", "Deployment", "web")}
+		}, []string{"metadata.name"}},
 		"AllAtOnce": {"All at once.", func(a *args) {
 			a.to.Spec.Template.Spec.Containers[0].Image = "web:2"
 			a.live.Status.UpdatedReplicas = 2

@@ -81,6 +81,7 @@ func TestFromValuesRefuses(t *testing.T) {
 		"PauseOfZero":       {"None at all.", `{"canarySteps":[{"setWeight":20},{"pause":{"duration":0}}]}`, []string{steps + "[1].pause.duration"}},
 		"NoPause":           {"Nothing waits.", `{"canarySteps":[{"setWeight":20}]}`, []string{steps}},
 		"OffAndWrong":       {"Told before it is switched on.", `{"enabled":false,"canarySteps":[{"setWeight":0},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
+		"OnAndWrong":        {"Then it is off.", `{"enabled":true,"provider":"flagger"}`, []string{"progressiveDelivery.provider"}},
 		"AllAtOnce":         {"All at once.", `{"enabled":"x","provider":"y","canarySteps":[{}],"z":1}`, []string{"progressiveDelivery.enabled", "progressiveDelivery.provider", "progressiveDelivery.z", steps, steps + "[0]"}},
 	}
 	for name, tc := range cases {
