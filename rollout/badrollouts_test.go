@@ -145,6 +145,7 @@ func TestBadRollouts(t *testing.T) {
 			for _, e := range errs {
 				assert.NotEmpty(t, e.Detail, "what is accepted instead: %v", e)
 			}
+			assert.Len(t, errs, len(paths(errs)), "each once")
 
 			// Typed, it says the same, but for what the types cannot hold.
 			data, err := json.Marshal(u.Object)

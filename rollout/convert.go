@@ -52,17 +52,16 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "deletionTimestamp"), "the Deployment is being deleted"))
 	}
 	r := convert(d, &o)
+	var unread field.ErrorList
 	if o.Mutate != nil {
 		u, err := r.Unstructured()
 		if err != nil {
 			return nil, append(errs, field.InternalError(field.NewPath("spec"), err))
 		}
 		o.Mutate(u)
-		var more field.ErrorList
-		r, more = parse(u.Object, true)
-		errs = append(errs, more...)
+		r, unread = parse(u.Object, true)
 	}
-	if errs = append(errs, r.validate()...); len(errs) > 0 {
+	if errs = append(errs, follow(unread, r.validate())...); len(errs) > 0 {
 		return nil, errs
 	}
 	return r, nil

@@ -41,6 +41,17 @@ func parse(obj map[string]any, refuseStatus bool) (*Rollout, field.ErrorList) {
 	return r, p.errs
 }
 
+// follow adds what is wrong with the content of what was read, but for fields that could not be read.
+func follow(unread, wrong field.ErrorList) field.ErrorList {
+	known := len(unread)
+	for _, e := range wrong {
+		if !slices.ContainsFunc(unread[:known], func(u *field.Error) bool { return u.Field == e.Field }) {
+			unread = append(unread, e)
+		}
+	}
+	return unread
+}
+
 // normal is obj as JSON has it, with whole numbers as int64. It fails on what JSON cannot hold.
 func normal(obj map[string]any) (map[string]any, error) {
 	data, err := json.Marshal(obj)

@@ -31,7 +31,7 @@ func Validate(obj runtime.Object) field.ErrorList {
 	case *unstructured.Unstructured:
 		if o != nil {
 			r, errs := parse(o.Object, false)
-			return append(errs, r.validate()...)
+			return follow(errs, r.validate())
 		}
 	case nil:
 	default:

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/rollout"

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/rollout"
