@@ -182,7 +182,12 @@ func (p *Process) end(signal syscall.Signal) (<-chan struct{}, error) {
 
 // Freeze stops the process where it is (SIGSTOP): connections stay open, nothing answers, until [Process.Thaw]. It does
 // nothing to a process that does not run.
-func (p *Process) Freeze() error { return p.send(syscall.SIGSTOP) }
+func (p *Process) Freeze() error {
+	if err := p.send(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return awaitStopped(p.Pid(), patience)
+}
 
 // Thaw lets a frozen process go on (SIGCONT). It does nothing to one that is not frozen or does not run.
 func (p *Process) Thaw() error { return p.send(syscall.SIGCONT) }
