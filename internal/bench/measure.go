@@ -46,6 +46,8 @@ type Subject struct {
 	Name string
 	// Do does the job n times. It is timed, and its allocations are counted.
 	Do func(n int) error
+	// Least is how often Do is asked to do the job at the least, where each call costs something of its own. Zero means once.
+	Least int
 	// Less is a part of the job that is not to count, such as reading a clock: it is timed in the same turn, and subtracted.
 	Less func(n int) error
 	// Requests is how many requests to the API server were made so far; nil if the job makes none.

@@ -56,7 +56,7 @@ func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sa
 		out = append(out, Sample{Unit: Requests})
 	}
 	for i, s := range subjects {
-		c, err := count(s, min(times[i], 1000))
+		c, err := count(s, max(s.Least, min(times[i], 1000)))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", m.Name, s.Name, err)
 		}
@@ -93,13 +93,17 @@ func (m Measure) counted(subjects []Subject) ([]Sample, error) {
 
 // calibrate warms the subject up and finds how often it does the job in one turn.
 func calibrate(s Subject) (int, error) {
-	for n := 1; ; n *= 4 {
+	least := max(s.Least, 1)
+	if err := s.Do(least); err != nil {
+		return 0, err
+	}
+	for n := least; ; n *= 4 {
 		began := time.Now()
 		if err := s.Do(n); err != nil {
 			return 0, err
 		}
 		if took := time.Since(began); took >= turn/4 || n >= most {
-			return min(max(int(float64(n)*float64(turn)/float64(took)), 1), most), nil
+			return max(least, min(int(float64(n)*float64(turn)/float64(took)), most)), nil
 		}
 	}
 }

@@ -1,0 +1,45 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// expiring remembers keys for a while, as github.com/patrickmn/go-cache does for karpenter: a map under a lock, whose
+// expired entries a janitor drops; here whoever adds does, every ten seconds.
+type expiring struct {
+	keep time.Duration
+
+	mu    sync.Mutex
+	until map[string]int64
+	swept int64
+}
+
+func newExpiring(keep time.Duration) *expiring {
+	return &expiring{keep: keep, until: map[string]int64{}}
+}
+
+// add reports whether the key is not remembered, and remembers it.
+func (e *expiring) add(reason string, values []string) bool {
+	key := reason + "-" + strings.ToLower(strings.Join(values, "-"))
+	now := time.Now().UnixNano()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now-e.swept > int64(10*time.Second) {
+		e.swept = now
+		for k, until := range e.until {
+			if until < now {
+				delete(e.until, k)
+			}
+		}
+	}
+	if e.until[key] > now {
+		return false
+	}
+	e.until[key] = now + int64(e.keep)
+	return true
+}

@@ -1,0 +1,29 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command events measures package events beside client-go's two recorders, karpenter's way to use the older and
+// controller-runtime's to use the newer.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+)
+
+func main() {
+	if what, ok := os.LookupEnv(playing); ok {
+		child(what)
+		return
+	}
+	ctx := context.Background()
+	bench.Main(bench.Group{
+		Package: "events",
+		Peers: []bench.Peer{
+			{Name: toolsRecord + ", " + toolsEvents + ", " + karpenter, Module: "k8s.io/client-go"},
+			{Name: ctrlRuntime, Module: "sigs.k8s.io/controller-runtime"},
+		},
+		Measures: append(costs(ctx), promises(ctx)...),
+	})
+}

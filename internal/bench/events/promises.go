@@ -1,0 +1,131 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var eventsResource = schema.GroupResource{Group: newGroup, Resource: "events"}
+
+// answering lets each request take a while and fail with err from the first to the last of the time since the start.
+func answering(takes, from, to time.Duration, err error) func() func(string) error {
+	return func() func(string) error {
+		began := time.Now()
+		return func(string) error {
+			if takes > 0 {
+				pass(takes)
+			}
+			if since := time.Since(began); since >= from && since < to {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+// refusing fails all writes to the new group.
+func refusing(err error) func() func(string) error {
+	return func() func(string) error {
+		return func(group string) error {
+			if group == newGroup {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+// The scenarios by what is counted in them.
+var (
+	storms = []scenario{
+		{name: "10,000 failures of an object, 1 s apart", record: storm(1, 10_000, time.Second, false, same)},
+		{name: "the same, its resourceVersion moving", record: storm(1, 10_000, time.Second, true, same)},
+		{name: "the same, the note changing too", record: storm(1, 10_000, time.Second, true, varying)},
+		{name: "5,000 objects, each failing every 5 s for 10 min", record: storm(5000, 120, 5*time.Second, false, same)},
+	}
+	crowd = scenario{
+		name: "burst of 5,000, API takes 50 ms", record: burst(5000, 0), after: time.Hour,
+		server: answering(50*time.Millisecond, 0, 0, nil),
+	}
+	faults = []scenario{
+		{name: "429 for 2 s, 50 events", record: burst(50, 0), after: time.Hour, server: answering(0, 0, 2*time.Second, busy())},
+		{name: "500 for 2 s, 50 events", record: burst(50, 0), after: time.Hour, server: answering(0, 0, 2*time.Second, apierrors.NewInternalError(down))},
+		{name: "503 for 2 s, 50 events", record: burst(50, 0), after: time.Hour, server: answering(0, 0, 2*time.Second, down)},
+		{
+			name: "30 s of 503 within 60 s, 594 events", record: burst(594, 101*time.Millisecond), after: time.Hour,
+			server: answering(0, 15*time.Second, 45*time.Second, down),
+		},
+		{name: "process ends with 500 queued, API takes 5 ms", record: burst(500, 0), server: answering(5*time.Millisecond, 0, 0, nil)},
+		{name: "events.k8s.io not served, 50 events", record: burst(50, 0), after: time.Hour, server: refusing(absent)},
+		{name: "events.k8s.io not granted, 50 events", record: burst(50, 0), after: time.Hour, server: refusing(forbidden)},
+	}
+	down      = apierrors.NewServiceUnavailable("overloaded")
+	absent    = apierrors.NewGenericServerResponse(http.StatusNotFound, "POST", eventsResource, "", "404 page not found", 0, true)
+	forbidden = apierrors.NewForbidden(eventsResource, "", nil)
+)
+
+func all() []scenario { return append(append(slices.Clone(storms), faults...), crowd) }
+
+func same(int) string { return note }
+
+func varying(round int) string { return note + ", attempt " + strconv.Itoa(round) }
+
+// busy is throttling without a Retry-After, as the admission plugin EventRateLimit answers.
+func busy() error {
+	err := apierrors.NewTooManyRequests("too many requests", 0)
+	err.ErrStatus.Details = nil
+	return err
+}
+
+// promises count writes and losses in virtual time, with the default options. karpenter's way and controller-runtime's
+// lose what the recorder behind them loses, so only the storms of repeats tell of karpenter's.
+func promises(ctx context.Context) []bench.Measure {
+	limits := []string{
+		"<= 25",
+		"<= 25",
+		"",
+		"<= 12100", // 20 writes a second for 600 s, after a burst of 100
+	}
+	var out []bench.Measure
+	for i, sc := range storms {
+		out = append(out, measure(ctx, sc, "writes", limits[i], func(o outcome) int { return o.Writes }, byRecord, byEvents, byKarpenter))
+	}
+	lost := func(o outcome) int { return o.Lost }
+	for _, sc := range faults {
+		out = append(out, measure(ctx, sc, "lost", "= 0", lost, byRecord, byEvents))
+	}
+	return append(
+		out,
+		measure(ctx, crowd, "lost", "= 0", lost, byRecord, byEvents),
+		measure(ctx, crowd, "requests at once", "<= 2", func(o outcome) int { return o.Most }, byRecord, byEvents),
+	)
+}
+
+func measure(ctx context.Context, sc scenario, unit, limit string, number func(outcome) int, peers ...way) bench.Measure {
+	count := func(w way) bench.Subject {
+		played := sc.play(ctx, w)
+		return bench.Subject{Name: w.name, Count: func() (float64, error) {
+			out, err := played()
+			return float64(number(out)), err
+		}}
+	}
+	m := bench.Measure{Name: sc.name, Unit: unit, Ours: count(recommended)}
+	if limit != "" {
+		m.Gates = []bench.Gate{{Unit: unit, Limit: limit}}
+	}
+	for _, w := range peers {
+		m.Peers = append(m.Peers, count(w))
+	}
+	return m
+}

@@ -1,0 +1,115 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/proompteng/controllerkit/events"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	toolsevents "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+)
+
+// What every failure says.
+const (
+	controller = "bench.example.com/run"
+	reason     = events.Unavailable
+	note       = "the model API answered 503: upstream connect error, reset before headers"
+)
+
+// recorder is a way to record failures, running.
+type recorder struct {
+	fail  func(o *corev1.ConfigMap, note string)
+	stop  func()         // as the way's documentation has it at the end of a process
+	drain func(s *store) // for the pipelines of client-go: waits until what was recorded is dealt with; nil if there is nothing to wait for
+}
+
+// way starts a recorder that writes to s.
+type way struct {
+	name  string
+	start func(ctx context.Context, s *store) (recorder, error)
+}
+
+// The peers' names in the table.
+const (
+	toolsRecord = "client-go tools/record"
+	toolsEvents = "client-go tools/events"
+	karpenter   = "karpenter-like"
+	ctrlRuntime = "controller-runtime"
+)
+
+// ours is a Recorder with the options given, besides the scheme, which all use: the objects of typed clients have no kind.
+func ours(o events.Options) way {
+	return way{name: "ours", start: func(ctx context.Context, s *store) (recorder, error) {
+		o.Scheme = scheme.Scheme
+		sink := events.NewSink(func(string) ourEvents { return ourEvents{s} }, func(string) ourCore { return ourCore{s} })
+		rec, err := events.New(sink, controller, o)
+		if err != nil {
+			return recorder{}, err
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = rec.Start(ctx) // what it lost is seen in the store
+		}()
+		return recorder{
+			fail: func(o *corev1.ConfigMap, note string) { rec.Eventf(o, nil, corev1.EventTypeWarning, reason, "", note) },
+			stop: func() { cancel(); <-done },
+		}, nil
+	}}
+}
+
+// The peers are used with their defaults, as their documentation and nearly all controllers do, but silent.
+var (
+	byRecord    = way{toolsRecord, func(ctx context.Context, s *store) (recorder, error) { return startRecord(ctx, s), nil }}
+	byEvents    = way{toolsEvents, startEvents}
+	byKarpenter = way{karpenter, func(ctx context.Context, s *store) (recorder, error) { return startKarpenter(ctx, s), nil }}
+	recommended = ours(events.Options{}) // the zero value is
+
+	ways = []way{recommended, byRecord, byEvents, byKarpenter}
+)
+
+func startRecord(ctx context.Context, s *store) recorder {
+	b := record.NewBroadcaster(record.WithContext(klog.NewContext(ctx, logr.Discard())))
+	b.StartRecordingToSink(recordSink{s})
+	rec := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: controller}).WithLogger(logr.Discard())
+	fail := func(o *corev1.ConfigMap, note string) { rec.Event(o, corev1.EventTypeWarning, reason, note) }
+	return recorder{fail: fail, stop: b.Shutdown, drain: drainOrdered(fail)}
+}
+
+func startEvents(ctx context.Context, s *store) (recorder, error) {
+	b := toolsevents.NewBroadcaster(eventsSink{s})
+	ctx, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
+	if err := b.StartRecordingToSinkWithContext(ctx); err != nil {
+		cancel()
+		return recorder{}, err
+	}
+	rec := b.NewRecorder(scheme.Scheme, controller).WithLogger(logr.Discard())
+	fail := func(o *corev1.ConfigMap, note string) {
+		rec.Eventf(o, nil, corev1.EventTypeWarning, reason, "Reconcile", note)
+	}
+	return recorder{fail: fail, stop: func() { b.Shutdown(); cancel() }, drain: drainSpawning(fail)}, nil
+}
+
+// startKarpenter does what karpenter's recorder does in front of tools/record: it drops what was recorded within two
+// minutes, told apart by the reason and the values that the caller gives, which have to name the object.
+func startKarpenter(ctx context.Context, s *store) recorder {
+	r := startRecord(ctx, s)
+	seen := newExpiring(2 * time.Minute)
+	fail := r.fail
+	r.fail = func(o *corev1.ConfigMap, note string) {
+		if seen.add(reason, []string{string(o.UID), note}) {
+			fail(o, note)
+		}
+	}
+	r.drain = drainOrdered(fail)
+	return r
+}

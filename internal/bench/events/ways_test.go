@@ -1,0 +1,77 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What is measured must be the same job: each way tells of each object that failed, when nothing is in its way.
+func TestEveryWayWritesFirstOccurrences(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				out, err := scenario{record: burst(20, time.Millisecond), after: time.Minute}.run(t.Context(), w)
+				require.NoError(t, err)
+				assert.Equal(t, outcome{Writes: 20}, out)
+			})
+		})
+	}
+}
+
+func TestTheServerRefusesForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := answering(time.Second, 2*time.Second, 4*time.Second, down)()
+		var got []bool
+		for range 5 {
+			got = append(got, answer(newGroup) == nil)
+		}
+		assert.Equal(t, []bool{true, false, false, true, true}, got)
+	})
+}
+
+func TestScenariosHaveNamesOfTheirOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, sc := range all() {
+		assert.False(t, seen[sc.name], sc.name)
+		seen[sc.name] = true
+	}
+}
+
+func TestExpiring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newExpiring(2 * time.Minute)
+		assert.True(t, e.add("a", []string{"x"}))
+		assert.False(t, e.add("a", []string{"x"}))
+		assert.True(t, e.add("a", []string{"y"}))
+		pass(2*time.Minute + 1)
+		assert.True(t, e.add("a", []string{"x"}), "after two minutes it is told again")
+		assert.Len(t, e.until, 1, "what expired is gone")
+	})
+}
+
+// A pipeline that was drained has written all that it will write.
+// It is not run in virtual time, which settle would not let pass.
+func TestDrained(t *testing.T) {
+	for _, w := range []way{byRecord, byEvents} {
+		t.Run(w.name, func(t *testing.T) {
+			s := newStore()
+			r, err := w.start(t.Context(), s)
+			require.NoError(t, err)
+			defer r.stop()
+			idle.Store(int64(runtime.NumGoroutine()))
+			for _, o := range objects(50) {
+				r.fail(o, note)
+			}
+			r.drain(s)
+			assert.Equal(t, 51, s.created())
+		})
+	}
+}
