@@ -211,8 +211,10 @@ func TestConflictStorm(t *testing.T) {
 	}
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
+	read := before.DeepCopy()
 	result, err := writer{}.Commit(t.Context(), storm(3), before, after, running)
 	require.NoError(t, err)
+	assert.Equal(t, read, before, "the informer's copy is nobody's to change")
 	assert.Equal(t, status.Merged, result)
 	assert.Len(t, s.wire.sent(), 7, "three times a conflict and a read, then the write")
 	stored := s.read(t, "a")

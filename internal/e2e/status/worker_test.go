@@ -13,6 +13,7 @@ import (
 
 	"github.com/proompteng/controllerkit/status"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -130,7 +131,11 @@ func (w *worker) reconcile(before *kinds.Probe) error {
 			Type: w.own, Status: metav1.ConditionTrue, Reason: "Counted", Message: message(before.UID, w.saying),
 		}, time.Now())
 	}
+	read := before.DeepCopy()
 	result, err := w.commit(before, after, facts)
+	if !equality.Semantic.DeepEqual(read, before) {
+		w.t.Errorf("%s: Commit changed what was read:\n%+v\n%+v", w.own, read, before)
+	}
 	if err == nil && result != status.Gone && w.saying != 0 && w.said[before.UID] != w.saying {
 		w.t.Errorf("%s: Commit reports %s, but %d is what was stored last, not %d", w.own, result, w.said[before.UID], w.saying)
 	}
