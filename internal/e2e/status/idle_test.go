@@ -26,70 +26,69 @@ import (
 // resync is how often the controller looks at everything.
 const resync = time.Second
 
-// TestIdle: a controller that watches its own objects, hears of each of its own writes, and looks at everything once a second besides.
+// TestIdle: controllers that watch their own objects, hear of each of their own writes, and look at everything once a second besides.
 func TestIdle(t *testing.T) {
 	const objects, beat, idle = 10, 5 * time.Second, 20 * time.Second
 	t.Parallel()
-	cases := map[string]struct {
-		reason    string
-		heartbeat time.Duration
-	}{
-		"Silent":    {"Nothing changes, so nothing is written.", 0},
-		"Heartbeat": {"updatedAt is refreshed once it is old, and not more often.", beat},
+	silent, beating := newStage(t), newStage(t)
+	controllers := map[*stage]*naive{
+		silent:  startNaive(t, silent, writer{Owned: []string{"Ready"}}),
+		beating: startNaive(t, beating, writer{Owned: []string{"Ready"}, Heartbeat: beat}),
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			c := startNaive(t, s, writer{Heartbeat: tc.heartbeat, Owned: []string{"Ready"}})
-			for i := range objects {
-				s.create(t, fmt.Sprint("a", i))
-			}
-			settled := func() bool {
-				list, err := s.theirs.probes.List(t.Context(), metav1.ListOptions{})
-				require.NoError(t, err)
-				for _, p := range list.Items {
-					if p.Status.ObservedGeneration != p.Generation {
-						return false
-					}
-				}
-				return len(list.Items) == objects
-			}
-			eventually(t, "each object is reconciled", settled)
-			// From here on nobody changes anything.
-			patches, reconciles := s.wire.count("PATCH"), c.reconciles.Load()
-			require.GreaterOrEqual(t, patches, objects)
-			began := time.Now()
-			wait(t.Context(), idle)
-			took := time.Since(began)
-			patches, reconciles = s.wire.count("PATCH")-patches, c.reconciles.Load()-reconciles
-			t.Logf("%d reconciles of %d objects in %s: %d writes", reconciles, objects, took, patches)
-			assert.Greater(t, reconciles, int64(5*objects), "it did look")
-			if tc.heartbeat == 0 {
-				assert.Zero(t, patches, tc.reason)
-			} else {
-				// A beat counts whole seconds and is noticed at the next look: it may take one second less or two more.
-				assert.GreaterOrEqual(t, patches, int(took/(beat+2*resync)-1)*objects, tc.reason)
-				assert.LessOrEqual(t, patches, int(took/beat+1)*objects, tc.reason)
-			}
-			assert.Empty(t, c.errors())
+	for s := range controllers {
+		for i := range objects {
+			s.create(t, fmt.Sprint("a", i))
+		}
+		eventually(t, "each object is reconciled", func() bool { return s.settled(t, objects) })
+	}
 
-			// It is not deaf: a change is written at once, and once.
-			s.wire.sent()
-			s.respec(t, "a0", "new")
-			eventually(t, "the change is seen", settled)
-			if tc.heartbeat == 0 {
-				assert.Equal(t, 1, s.wire.count("PATCH"))
-			}
-		})
+	// From here on nobody changes anything.
+	patches, looks := map[*stage]int{}, map[*stage]int64{}
+	began := time.Now()
+	for s, c := range controllers {
+		patches[s], looks[s] = s.wire.count("PATCH"), c.looks.Load()
+		require.GreaterOrEqual(t, patches[s], objects)
 	}
+	wait(t.Context(), idle)
+	took := time.Since(began)
+	for s, c := range controllers {
+		patches[s], looks[s] = s.wire.count("PATCH")-patches[s], c.looks.Load()-looks[s]
+		assert.Greater(t, looks[s], int64(5*objects), "it did look")
+		assert.Empty(t, c.errors())
+	}
+	t.Logf("%d objects in %s: %d looks and %d writes; with a heartbeat of %s %d looks and %d writes",
+		objects, took, looks[silent], patches[silent], beat, looks[beating], patches[beating])
+	assert.Zero(t, patches[silent], "nothing changes, so nothing is written")
+	// A beat counts whole seconds and is noticed at the next look: it may take one second less or two more.
+	assert.GreaterOrEqual(t, patches[beating], int(took/(beat+2*resync)-1)*objects, "updatedAt is refreshed once it is old")
+	assert.LessOrEqual(t, patches[beating], int(took/beat+1)*objects, "and not more often")
+
+	// It is not deaf: a change is written at once, and once.
+	silent.wire.sent()
+	silent.respec(t, "a0", "new")
+	eventually(t, "the change is seen", func() bool { return silent.settled(t, objects) })
+	wait(t.Context(), 2*resync)
+	assert.Equal(t, 1, silent.wire.count("PATCH"))
+}
+
+// settled says whether all Probes have been reconciled as they are.
+func (s *stage) settled(t *testing.T, objects int) bool {
+	t.Helper()
+	list, err := s.theirs.probes.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, p := range list.Items {
+		if p.Status.ObservedGeneration != p.Generation {
+			return false
+		}
+	}
+	return len(list.Items) == objects
 }
 
 // naive is a controller without a queue or a filter of events: whatever it hears of an object, it reconciles.
 type naive struct {
-	reconciles atomic.Int64
-	mu         sync.Mutex
-	failed     []error
+	looks  atomic.Int64
+	mu     sync.Mutex
+	failed []error
 }
 
 func (c *naive) errors() []error {
@@ -112,7 +111,7 @@ func startNaive(t *testing.T, s *stage, w writer) *naive {
 		},
 	}, &kinds.Probe{}, resync, cache.Indexers{})
 	reconcile := func(obj any) {
-		c.reconciles.Add(1)
+		c.looks.Add(1)
 		before := obj.(*kinds.Probe)
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
