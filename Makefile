@@ -17,9 +17,9 @@ help: ## Show the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: demo
-demo: ## The main job on a real local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster
-	@go run ./examples/hello
-	@cd examples/agentrun && go run ./cmd/demo $(if $(KEEP),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT))
+demo: ## Run the example controller on a local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster
+	@echo "== Each package in a line or two (examples/hello) =="; go run ./examples/hello
+	@cd examples/agentrun && go run ./cmd/demo $(if $(filter-out 0 no false,$(KEEP)),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT))
 
 .PHONY: test
 test: vet unit e2e ## Everything that must pass

@@ -23,8 +23,6 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
@@ -89,7 +87,7 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.metricsAddress)
 	if err != nil {
-		return usageError{fmt.Errorf("--metrics-bind-address: %w", err)}
+		return usageError{fmt.Errorf("--metrics-bind-address: %w; port 0 picks a free one", err)}
 	}
 	log.Info("listening", "address", listener.Addr().String(), "paths", "/metrics /healthz /readyz")
 
@@ -102,19 +100,6 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	stop()
 	wg.Wait()
 	return errors.Join(err, served, m.Close())
-}
-
-// config finds the cluster as kubectl does, or the one this pod runs in. It does not connect.
-func (o *options) config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("no cluster to talk to: %w", err)
-	}
-	config.UserAgent = "agentrun/" + version()
-	config.QPS, config.Burst = 100, 200
-	return config, nil
 }
 
 func (o *options) handler(w io.Writer) slog.Handler {

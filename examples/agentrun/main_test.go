@@ -43,7 +43,12 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 		"Duration":      {"30d must not become 30 seconds.", nil, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS", "30d", "10m"}},
 		"NoKubeconfig":  {"The file is named.", []string{"--kubeconfig=does/not/exist"}, nil, []string{"does/not/exist"}},
 		"AddressInUse":  {"The flag is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=256.0.0.1:1"}, nil, []string{"--metrics-bind-address"}},
-		"NoSuchContext": {"The context is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--context=moon"}, nil, []string{"moon"}},
+		"NoPort":        {"A port alone is the commonest slip.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=8080"}, nil, []string{"--metrics-bind-address", `"8080"`, ":8080"}},
+		"NotANamespace": {"It would watch nothing for ever.", []string{"--namespaces=ok,A_B"}, nil, []string{"--namespaces", `"A_B"`}},
+		"TwoVariables":  {"All that is wrong is said at once.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"maybe", "30d"}},
+		"NoKubeconfigs": {"There is no cluster to talk to.", []string{"--kubeconfig=testdata/empty.yaml"}, nil, []string{"testdata/empty.yaml", "KUBECONFIG"}},
+		"NotAConfig":    {"The file is named, and nothing of what it holds.", []string{"--kubeconfig=main_test.go"}, nil, []string{"main_test.go", "not a kubeconfig"}},
+		"NoSuchContext": {"The context is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--context=moon"}, nil, []string{"moon", "nowhere"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

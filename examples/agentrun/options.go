@@ -8,10 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/jobgc"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 )
@@ -71,7 +74,7 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 		fmt.Fprint(help, environment)
 		return o, err
 	} else if err != nil {
-		return o, usageError{err}
+		return o, usageError{fmt.Errorf("%w; see --help", err)}
 	}
 	switch {
 	case flags.NArg() > 0:
@@ -81,17 +84,23 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	case o.controller.Workers < 1:
 		return o, usageError{fmt.Errorf("--workers: %d is not accepted; want at least 1", o.controller.Workers)}
 	}
+	if _, _, err := net.SplitHostPort(o.metricsAddress); err != nil {
+		return o, usageError{fmt.Errorf("--metrics-bind-address: %q is not accepted; want host:port such as 127.0.0.1:8080 or :8080", o.metricsAddress)}
+	}
 	for n := range strings.SplitSeq(namespaces, ",") {
-		if n = strings.TrimSpace(n); n != "" {
-			o.controller.Namespaces = append(o.controller.Namespaces, n)
+		if n = strings.TrimSpace(n); n == "" {
+			continue
 		}
+		if wrong := validation.IsDNS1123Label(n); len(wrong) > 0 {
+			return o, usageError{fmt.Errorf("--namespaces: %q is not a namespace: %s", n, wrong[0])}
+		}
+		o.controller.Namespaces = append(o.controller.Namespaces, n)
 	}
-	var err error
-	if o.controller.Events, err = events.FromEnv(lookup, events.Names{}); err != nil {
-		return o, usageError{err}
-	}
-	if o.controller.Retention, err = jobgc.FromEnv(lookup, jobgc.Names{}); err != nil {
-		return o, usageError{err}
+	var ofEvents, ofJobs error
+	o.controller.Events, ofEvents = events.FromEnv(lookup, events.Names{})
+	o.controller.Retention, ofJobs = jobgc.FromEnv(lookup, jobgc.Names{})
+	if err := errors.Join(ofEvents, ofJobs); err != nil {
+		return o, usageError{errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
 	return o, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/sdk/metric"
@@ -115,5 +116,6 @@ func counted(ctx context.Context, reader metric.Reader, name string) string {
 			}
 		}
 	}
+	slices.Sort(parts)
 	return strings.Join(parts, " ")
 }

@@ -65,7 +65,7 @@ func helloEvents(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	e := fake.last
-	fmt.Fprintf(out, "events    1000 failures    %d writes: %s %s x%d %q\n", fake.writes, e.Type, e.Reason, e.Count, e.Message)
+	fmt.Fprintf(out, "events    1000 failures    %d write: %s %s x%d %q\n", fake.writes, e.Type, e.Reason, e.Count, e.Message)
 	return nil
 }
 

@@ -145,7 +145,11 @@ func (c *Controller) Start(ctx context.Context) error {
 	}
 	defer informers.Wait()
 
-	if c.sync(ctx) {
+	waiting, found := context.WithCancel(ctx)
+	informers.Go(func() { c.complain(waiting) })
+	synced := c.sync(ctx)
+	found()
+	if synced {
 		close(c.synced)
 		log.Info("reconciling", append([]any{"workers", c.options.Workers, "namespaces", c.options.Namespaces}, c.options.Retention.KeysAndValues()...)...)
 		for _, warning := range c.options.Retention.Exposure(nil) {
@@ -176,6 +180,22 @@ func (c *Controller) sync(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+// complain says every ten seconds, until ctx ends, why the caches are still empty: informers retry in silence when nobody answers.
+func (c *Controller) complain(ctx context.Context) {
+	for ctx.Err() == nil {
+		asking, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_, err := c.runs(c.scopes[0].namespace).List(asking, metav1.ListOptions{Limit: 1})
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "AgentRuns cannot be listed yet, trying on")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Second):
+		}
+	}
 }
 
 // work takes runs from the queue until it is shut down.

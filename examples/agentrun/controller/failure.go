@@ -40,6 +40,10 @@ func check(run *v1alpha1.AgentRun) error {
 	return nil
 }
 
-func missingSecret(ref *v1alpha1.SecretRef) error {
+// missingSecret says what of a run's Secret is not there yet.
+func missingSecret(ref *v1alpha1.SecretRef, exists bool) error {
+	if !exists {
+		return &failure{reasonMissingSecret, fmt.Sprintf("spec.secretRef: Secret %q does not exist yet", ref.Name)}
+	}
 	return &failure{reasonMissingSecret, fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)}
 }

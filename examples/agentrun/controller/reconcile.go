@@ -138,7 +138,7 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 	}
 	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return missingSecret(ref)
+		return missingSecret(ref, false)
 	}
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 		a.secrets.Add(v)
 	}
 	if len(secret.Data[ref.Key]) == 0 {
-		return missingSecret(ref)
+		return missingSecret(ref, true)
 	}
 	return nil
 }

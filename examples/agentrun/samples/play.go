@@ -28,6 +28,7 @@ type Stage struct {
 	Namespace string
 	Kube      kubernetes.Interface
 	Runs      *controller.Client
+	Say       func(what string) // told of what Play does to the cluster; nil means nobody is
 }
 
 // NewStage makes the clients for a namespace.
@@ -62,6 +63,7 @@ func (s *Sample) Play(ctx context.Context, on *Stage) error {
 		if err := on.until(ctx, s.Run.Name, s.SecretAfter); err != nil {
 			return err
 		}
+		on.say("created Secret " + s.Secret.Name)
 		if _, err := on.Kube.CoreV1().Secrets(on.Namespace).Create(ctx, s.Secret, metav1.CreateOptions{}); err != nil {
 			return err
 		}
@@ -74,6 +76,7 @@ func (s *Sample) Play(ctx context.Context, on *Stage) error {
 		if err != nil {
 			return err
 		}
+		on.say("deleted Job " + run.Status.JobRef.Name + ", which was running")
 		if err := on.Kube.BatchV1().Jobs(on.Namespace).Delete(ctx, run.Status.JobRef.Name,
 			metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
 			return err
@@ -146,6 +149,12 @@ func (on *Stage) Events(ctx context.Context, run string) ([]corev1.Event, error)
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return first(a).Compare(first(b)) })
 	return list.Items, nil
+}
+
+func (on *Stage) say(what string) {
+	if on.Say != nil {
+		on.Say(what)
+	}
 }
 
 // until waits for a run to have a reason.

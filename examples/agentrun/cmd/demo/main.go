@@ -24,9 +24,18 @@ func main() {
 	keep := flag.Bool("keep", false, "leave everything up until Ctrl-C")
 	contextName := flag.String("context", "", "`name` of a kubeconfig context to use instead of a local control plane")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "demo: unexpected argument %q; it plays all samples\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	err := demo(ctx, os.Stdout, *contextName, *keep)
+	interrupted := ctx.Err() != nil
 	stop()
+	if interrupted && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "demo: interrupted; what it had started is stopped")
+		os.Exit(1)
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "demo: %v\n", err)
 		os.Exit(1)
@@ -82,7 +91,6 @@ func demo(ctx context.Context, out io.Writer, contextName string, keep bool) (er
 	}
 	p.next(out, keep)
 	if keep {
-		fmt.Fprintln(out, "\nCtrl-C ends it.")
 		<-ctx.Done()
 	}
 	if len(differs) > 0 {

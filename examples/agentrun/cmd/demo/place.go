@@ -83,6 +83,7 @@ func (p *place) startLocal(ctx context.Context, out io.Writer, _ string) (who id
 	if p.local, err = controlplane.Start(ctx, controlplane.Options{Log: out}); err != nil {
 		return who, err
 	}
+	fmt.Fprintln(out, "API server, etcd and controllers are real; pods are simulated: they end as their annotations say, and no image is run")
 	p.dir, who.admin = p.local.Dir(), p.local.Config()
 	p.kubectl, who.kubeconfig, err = rig.Local(ctx, p.local)
 	return who, err
@@ -147,13 +148,13 @@ Where to look next:
 		return
 	}
 	fmt.Fprintf(out, `
-It is all still up. In another terminal:
+It is all still up, until Ctrl-C here. In another terminal, which you close afterwards:
   export KUBECONFIG=%s KUBECACHEDIR=%s
   alias kubectl=%s
   kubectl config set-context --current --namespace=%s
   kubectl get aruns
   kubectl describe arun missing-secret
   kubectl events --for agentrun/job-deleted
-  curl -s %s/metrics | grep controller_
+  curl -s %s/metrics | grep ^controller_ | grep -v _bucket
 `, p.kubectl.Kubeconfig, p.kubectl.Cache, p.kubectl.Path, namespace, p.controller.URL)
 }

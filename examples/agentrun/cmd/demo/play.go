@@ -37,6 +37,11 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*samples.Sample) 
 		}
 	}
 	watch.Go(func() { p.watch(watching, b) })
+	p.stage.Say = func(what string) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.line("(the demo)", what)
+	}
 
 	errs := make([]error, len(all))
 	for i, s := range all {

@@ -39,6 +39,9 @@ func (p *place) show(ctx context.Context, out io.Writer, s *samples.Sample, wron
 			return err
 		}
 	}
+	if s.JobGone {
+		fmt.Fprintln(out, "  checked: its Job is gone")
+	}
 	if s.Copies > 1 {
 		fmt.Fprintf(out, "  ... and %d more like it\n", s.Copies-1)
 	}
@@ -64,9 +67,9 @@ func (p *place) counts(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	for _, row := range []struct{ title, family, label string }{
-		{"status commits", "controller_status_writes_total", "result"},
+		{"status writes", "controller_status_writes_total", "result"},
 		{"events", "controller_events_total", "fate"},
-		{"runs", "controller_runs_total", "result"},
+		{"runs that ran", "controller_runs_total", "result"},
 		{"reconciles", "controller_reconciles_total", "result"},
 		{"missing Jobs", "controller_missing_jobs_total", ""},
 	} {
@@ -82,6 +85,9 @@ func (p *place) counts(ctx context.Context, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "%-15s %s\n", row.title, strings.Join(parts, ", "))
 	}
+	fmt.Fprint(out, `A run costs five writes of status (waiting, Job created, running, ended, Job released), one Job and one patch of it.
+"unchanged" never left the process. A reconcile that asks for another one later (heartbeat, retention) counts as requeue_after.
+`)
 	return nil
 }
 
