@@ -1,0 +1,112 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/jobgc"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// costs measure one look, which a controller does on every reconcile.
+func costs(ctx context.Context) ([]bench.Measure, error) {
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	cached := job(1)
+	cached.UID = "uid"
+	if err := store.Replace([]any{cached}, "100"); err != nil {
+		return nil, err
+	}
+	// Trust, or a Job that is gone costs the one live read that confirms it.
+	guard, err := jobgc.New(newServer(0).client, store, jobgc.Options{Trust: true})
+	if err != nil {
+		return nil, err
+	}
+	ref := jobgc.Ref{Namespace: namespace, Name: cached.Name, UID: cached.UID, ResourceVersion: "99"}
+	gone := ref
+	gone.Name = "gone"
+	lister := batchlisters.NewJobLister(store).Jobs(namespace)
+	none := []bench.Gate{{Unit: bench.Allocs, Limit: "= 0"}}
+	return []bench.Measure{
+		{
+			Name: "look at a cached Job", Gates: none,
+			Ours: looking(ctx, guard, ref, jobgc.Active),
+			Peers: []bench.Subject{{Name: plainLister, Do: bench.Each(func() error {
+				_, err := lister.Get(ref.Name)
+				return err
+			})}},
+		},
+		{
+			Name: "look at a Job proven gone", Gates: none,
+			Ours: looking(ctx, guard, gone, jobgc.Missing),
+			Peers: []bench.Subject{{Name: plainLister, Do: bench.Each(func() error {
+				if _, err := lister.Get(gone.Name); !apierrors.IsNotFound(err) {
+					return fmt.Errorf("the lister has it: %w", err)
+				}
+				return nil
+			})}},
+		},
+	}, nil
+}
+
+func looking(ctx context.Context, guard *jobgc.Guard[*server], ref jobgc.Ref, want jobgc.State) bench.Subject {
+	return bench.Subject{Do: bench.Each(func() error {
+		f, err := guard.Look(ctx, ref)
+		if err == nil && f.State != want {
+			err = fmt.Errorf("look says %s, not %s", f.State, want)
+		}
+		return err
+	})}
+}
+
+// lives counts the requests of a whole life: created, looked at until it has finished, let go. Beside the creation and the
+// writes of the owner's status there is one patch.
+func lives(ctx context.Context) []bench.Measure {
+	requests := func(number func(s *server) int) bench.Subject {
+		return bench.Subject{Count: func() (float64, error) {
+			s, err := life(ctx)
+			return float64(number(s)), err
+		}}
+	}
+	const name = "life of a Job that succeeds"
+	return []bench.Measure{
+		{Name: name, Unit: "GETs", Gates: []bench.Gate{{Unit: "GETs", Limit: "= 0"}}, Ours: requests(func(s *server) int { return s.gets })},
+		{Name: name, Unit: "PATCHes", Gates: []bench.Gate{{Unit: "PATCHes", Limit: "= 1"}}, Ours: requests(func(s *server) int { return s.patches })},
+	}
+}
+
+func life(ctx context.Context) (*server, error) {
+	keep := jobgc.Retention{Succeeded: new(10 * time.Minute)}
+	w, err := newWorld(ctx, 20*time.Millisecond, jobgc.Options{Retention: keep})
+	if err != nil {
+		return &server{}, err
+	}
+	defer w.stop()
+	owned := job(1)
+	ref, err := w.guard.Ensure(ctx, jobgc.Ref{Namespace: namespace, Name: owned.Name}, owned)
+	if err != nil {
+		return w.server, err
+	}
+	for looks := range 200 {
+		f, err := w.guard.Look(ctx, ref)
+		if err != nil || f.Lost() {
+			return w.server, fmt.Errorf("the Job is %s: %w", f.State, err)
+		}
+		if f.State == jobgc.Finished {
+			ref.Outcome = f.Outcome
+			return w.server, w.guard.Release(ctx, ref, f, keep)
+		}
+		if looks == 20 {
+			w.server.complete(ref.Name)
+		}
+		pass(2 * time.Millisecond)
+	}
+	return w.server, fmt.Errorf("the Job does not finish")
+}

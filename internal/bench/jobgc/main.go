@@ -1,0 +1,30 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command jobgc measures package jobgc beside the rules by which controllers tell that a Job is missing, on a real
+// informer of client-go whose watch lags behind.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+)
+
+func main() {
+	ctx := context.Background()
+	measures, err := costs(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "jobgc:", err)
+		os.Exit(1)
+	}
+	measures = append(measures, lives(ctx)...)
+	measures = append(measures, misses(ctx)...)
+	bench.Main(bench.Group{
+		Package:  "jobgc",
+		Peers:    []bench.Peer{{Name: "listers and informers", Module: "k8s.io/client-go"}},
+		Measures: append(measures, losses(ctx)...),
+	})
+}

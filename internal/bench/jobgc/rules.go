@@ -1,0 +1,76 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/proompteng/controllerkit/jobgc"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// verdict is what a rule says about a Job.
+type verdict struct {
+	missing   bool
+	succeeded bool
+}
+
+// rule decides whether a Job that was created is missing.
+type rule struct {
+	name string
+	look func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error)
+}
+
+// The peers' names in the table: what controllers do, each with the systems that do it.
+const (
+	plainLister = "lister"                     // argo-rollouts' job metric, tekton
+	secondLook  = "lister, again after 100 ms" // services that have been bitten
+	liveRead    = "lister, then live GET"      // Kubernetes' own TTL controller, before it deletes
+)
+
+var ours = rule{look: func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+	f, err := w.guard.Look(ctx, ref)
+	return verdict{f.State == jobgc.Missing, f.Outcome == jobgc.Succeeded}, err
+}}
+
+var peers = []rule{
+	{plainLister, func(_ context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+		return judge(w.lister.Get(ref.Name))
+	}},
+	{secondLook, func(_ context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+		v, err := judge(w.lister.Get(ref.Name))
+		if err != nil || !v.missing {
+			return v, err
+		}
+		pass(100 * time.Millisecond)
+		return judge(w.lister.Get(ref.Name))
+	}},
+	{liveRead, func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+		v, err := judge(w.lister.Get(ref.Name))
+		if err != nil || !v.missing {
+			return v, err
+		}
+		return judge(w.server.Get(ctx, ref.Name, metav1.GetOptions{}))
+	}},
+}
+
+// judge is what all of them do with the answer.
+func judge(job *batchv1.Job, err error) (verdict, error) {
+	if apierrors.IsNotFound(err) {
+		return verdict{missing: true}, nil
+	}
+	if err != nil {
+		return verdict{}, err
+	}
+	for _, c := range job.Status.Conditions {
+		if c.Type == batchv1.JobComplete && c.Status == "True" {
+			return verdict{succeeded: true}, nil
+		}
+	}
+	return verdict{}, nil
+}

@@ -1,0 +1,88 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/proompteng/controllerkit/jobgc"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+const namespace = "ci"
+
+// world is a controller's view of a server: a real informer of client-go, and what stands on it.
+type world struct {
+	server *server
+	lister batchlisters.JobNamespaceLister
+	guard  *jobgc.Guard[*server]
+	store  cache.Store
+	stop   func()
+}
+
+// newWorld starts an informer and returns when it watches.
+func newWorld(ctx context.Context, lag time.Duration, o jobgc.Options) (*world, error) {
+	s := newServer(lag)
+	informer := cache.NewSharedIndexInformer(listWatch{&cache.ListWatch{
+		ListWithContextFunc: s.list, WatchFuncWithContext: s.watch,
+	}}, &batchv1.Job{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	guard, err := jobgc.New(s.client, informer.GetStore(), o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := informer.AddEventHandler(guard); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); informer.RunWithContext(ctx) }()
+	for !informer.HasSynced() || !s.watched() {
+		if ctx.Err() != nil {
+			cancel()
+			return nil, errors.New("the informer did not start")
+		}
+		pass(time.Millisecond)
+	}
+	return &world{
+		server: s, guard: guard, store: informer.GetStore(), stop: func() { cancel(); <-done },
+		lister: batchlisters.NewJobLister(informer.GetIndexer()).Jobs(namespace),
+	}, nil
+}
+
+// listWatch says that the server knows no streaming lists.
+type listWatch struct{ *cache.ListWatch }
+
+// IsWatchListSemanticsUnSupported is asked by the reflector.
+func (listWatch) IsWatchListSemanticsUnSupported() bool { return true }
+
+// job is the i-th one, of a run that controls it.
+func job(i int) *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: "run-" + strconv.Itoa(i),
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "bench.example.com/v1", Kind: "Run", Name: "run-" + strconv.Itoa(i), UID: "owner", Controller: new(true),
+		}},
+	}}
+}
+
+// create creates the i-th Job as a controller without jobgc does, and returns what it can remember of it.
+func (w *world) create(ctx context.Context, i int) (jobgc.Ref, error) {
+	made, err := w.server.Create(ctx, job(i), metav1.CreateOptions{})
+	if err != nil {
+		return jobgc.Ref{}, err
+	}
+	return jobgc.Ref{
+		Namespace: made.Namespace, Name: made.Name, UID: made.UID, ResourceVersion: made.ResourceVersion, CreatedAt: new(made.CreationTimestamp),
+	}, nil
+}
+
+// pass waits.
+func pass(d time.Duration) { <-time.After(d) }
