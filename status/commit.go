@@ -22,6 +22,8 @@ var ErrReplaced = errors.New("status: the object is another one of the same name
 const defaultRetries = 4
 
 // Commit is [Patch], sent: see there for before, after and f. It sends one request, or none if there is nothing to write.
+// Only status is written: labels, finalizers and a spec that differ between before and after are ignored. Send other changes
+// with their own request, before, and commit on what it returned.
 //
 // If somebody else wrote since before was read, Commit merges and tries again, up to Retries times: conditions by
 // [MergeConditions], fields of the status that only one side changed, and the stored startedAt and finishedAt stay. It

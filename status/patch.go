@@ -16,7 +16,8 @@ import (
 // of it, with a changed status. Generation and version come from before, so a spec that changes meanwhile is not claimed.
 // What after holds in the contract's four fields does not count: they follow from before's and from f by the rules of
 // [Stamp.Observe]. Conditions that changed are settled as [SetCondition] does, however they were changed, and their order
-// does not count.
+// does not count. Differences outside of status, such as labels, finalizers or the spec, are ignored: only status is
+// written; send other changes with their own request, before.
 //
 // All changes are in one patch. A field that was cleared is null in it, also within objects, so that it is really
 // cleared; lists are replaced whole, so fields that other programs add to a condition survive only in unstructured
