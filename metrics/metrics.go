@@ -38,7 +38,8 @@ type Metrics struct {
 }
 
 // New creates the instruments of the catalogue on mp and registers the one callback that observes them. It starts
-// nothing and touches no global. A nil mp, also a nil pointer in it, is [ErrNoProvider]; an option that cannot be used is an error that wraps
+// nothing and touches no global. A nil mp, also a nil pointer in it, is [ErrNoProvider], and so is one that gives no
+// meter, such as a prom.Endpoint that was not made by prom.New; an option that cannot be used is an error that wraps
 // [ErrOption]; what the provider refuses is returned too.
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if absent(mp) {
@@ -48,7 +49,11 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{meter: mp.Meter(scope)}
+	meter := mp.Meter(scope)
+	if absent(meter) {
+		return nil, fmt.Errorf("%w: %T gives no meter; make it with its constructor", ErrNoProvider, mp)
+	}
+	b := builder{meter: meter}
 	m := &Metrics{
 		inst: b.build(t), buckets: countBuckets(t), epoch: time.Now(),
 		limit: o.MaxControllers, named: map[string]*Controller{},

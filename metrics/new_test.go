@@ -37,6 +37,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"NoProvider":      {"Nothing falls back to the global one.", nil, metrics.Options{}, metrics.ErrNoProvider, nil},
 		"NilPointer":      {"A nil pointer in the interface is no provider either.", dropped, metrics.Options{}, metrics.ErrNoProvider, nil},
+		"ZeroEndpoint":    {"One that prom.New did not make gives no meter.", &prom.Endpoint{}, metrics.Options{}, metrics.ErrNoProvider, []string{"*prom.Endpoint", "constructor"}},
 		"NegativeBound":   {"Unlimited is not offered.", ep, metrics.Options{MaxControllers: -1}, metrics.ErrOption, []string{"MaxControllers", "-1"}},
 		"UnknownName":     {"A typing error must not be silent.", ep, buckets("controller.run.durations", 1), metrics.ErrOption, []string{"controller.run.durations", run}},
 		"PrometheusName":  {"Names are OpenTelemetry's.", ep, buckets("controller_run_duration_seconds", 1), metrics.ErrOption, []string{run}},

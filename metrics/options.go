@@ -14,7 +14,7 @@ import (
 
 // Errors of [New]; the message says what is accepted.
 var (
-	// ErrNoProvider is returned for a nil meter provider. Nothing falls back to OpenTelemetry's global one.
+	// ErrNoProvider is returned for a nil meter provider, or one without a meter. Nothing falls back to OpenTelemetry's global one.
 	ErrNoProvider = errors.New("metrics: the meter provider is nil")
 	// ErrOption is wrapped by the error that names the field of Options that cannot be used.
 	ErrOption = errors.New("metrics: invalid option")

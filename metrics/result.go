@@ -20,7 +20,8 @@ const (
 	RequeueAfter
 	// Error is retried.
 	Error
-	// TerminalError is not retried: only a change of the object helps.
+	// TerminalError is an error that a retry of the same inputs meets again: only a change of the object, or of what it
+	// depends on, helps.
 	TerminalError
 	// Timeout is a reconcile whose deadline passed.
 	Timeout
@@ -52,8 +53,8 @@ func (r Result) String() string {
 	return "error"
 }
 
-// Failed reports whether r counts as an error in the shipped dashboards and rules: panic, error, terminal_error and
-// timeout do, canceled does not, since a rollout cancels what runs.
+// Failed reports whether r counts as an error for an error ratio: panic, error, terminal_error and timeout do, canceled
+// does not, since a rollout cancels what runs.
 func (r Result) Failed() bool {
 	switch r {
 	case Success, Requeue, RequeueAfter, Canceled:

@@ -11,8 +11,8 @@
 //	m, err := metrics.New(ep, metrics.Options{})
 //	http.Handle("/metrics", ep) // or ep.Serve(ctx, listener)
 //
-// Names are pinned: "." becomes "_", units and _total are added, as the shipped dashboards and rules expect. Prometheus
-// metrics of other libraries are served along with Options.Also. Nothing global is read or set but the variables
+// Names are pinned: "." becomes "_", units and _total are added, so that an upgrade renames no series under a dashboard.
+// Prometheus metrics of other libraries are served along with Options.Also. Nothing global is read or set but the variables
 // OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME.
 //
 // # TLS and authentication

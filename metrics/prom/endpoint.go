@@ -20,7 +20,8 @@ import (
 )
 
 // Endpoint is a meter provider and the [http.Handler] that serves what is recorded on it. It is safe for concurrent use.
-// Make it with [New]; the zero Endpoint cannot be used.
+// Make it with [New]. A nil or zero Endpoint cannot be used: it gives no meter, which metrics.New refuses, answers scrapes
+// with 503, and has nothing to shut down.
 type Endpoint struct {
 	// MeterProvider is where instruments are created: metrics.New(ep, metrics.Options{}).
 	metric.MeterProvider
@@ -44,12 +45,31 @@ func New(o Options) (*Endpoint, error) {
 	return &Endpoint{MeterProvider: sdk, sdk: sdk, handler: o.handler(registry)}, nil
 }
 
+func (e *Endpoint) made() bool { return e != nil && e.sdk != nil }
+
+// Meter returns the meter of a library, by its name; nil from an Endpoint that [New] did not make.
+func (e *Endpoint) Meter(name string, opts ...metric.MeterOption) metric.Meter {
+	if !e.made() {
+		return nil
+	}
+	return e.MeterProvider.Meter(name, opts...)
+}
+
 // ServeHTTP serves one scrape at any path. A collector that fails costs its own metrics, never the scrape.
-func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.handler.ServeHTTP(w, r) }
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !e.made() {
+		http.Error(w, "prom: the endpoint was not made by New", http.StatusServiceUnavailable)
+		return
+	}
+	e.handler.ServeHTTP(w, r)
+}
 
 // Shutdown ends the provider: what is recorded later is lost, and scrapes show the metrics of Options.Also alone. A second
 // Shutdown does nothing.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
+	if !e.made() {
+		return nil
+	}
 	if err := e.sdk.Shutdown(ctx); err != nil && !errors.Is(err, sdkmetric.ErrReaderShutdown) {
 		return fmt.Errorf("prom: shut down: %w", err)
 	}

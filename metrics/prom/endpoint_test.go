@@ -182,3 +182,16 @@ func TestShutdownEndsTheSeries(t *testing.T) {
 	assert.NotContains(t, got, "a_thing_total")
 	assert.Contains(t, got, "theirs 0")
 }
+
+// What remains when the error of New was not looked at must not take the process down.
+func TestAnEndpointThatWasNotMade(t *testing.T) {
+	for name, ep := range map[string]*prom.Endpoint{"Nil": nil, "Zero": {}} {
+		t.Run(name, func(t *testing.T) {
+			assert.Nil(t, ep.Meter("library"))
+			require.NoError(t, ep.Shutdown(t.Context()))
+			w := httptest.NewRecorder()
+			ep.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		})
+	}
+}

@@ -123,3 +123,12 @@ func ExampleEndpoint_Shutdown() {
 	fmt.Println(ep.Shutdown(context.Background()))
 	// Output: <nil>
 }
+
+// Other libraries that take a meter provider can be given the endpoint as well.
+func ExampleEndpoint_Meter() {
+	ep, _ := prom.New(prom.Options{})
+	visits, _ := ep.Meter("github.com/example/door").Int64Counter("door.visits")
+	visits.Add(context.Background(), 2)
+	show(ep, "door_visits")
+	// Output: door_visits_total 2
+}
