@@ -48,7 +48,7 @@ func TestWhatWaitsIsNotEvicted(t *testing.T) {
 			}
 		}
 		assert.Equal(t, map[string]int64{events.LostQueueFull: 10 + 2*3}, rec.Stats().Lost, "the newest find no room, and are counted")
-		require.NoError(t, rec.Flush(t.Context()))
+		requireLost(t, rec.Flush(t.Context()), map[string]int64{events.LostQueueFull: 10 + 2*3})
 		assert.Len(t, s.all(), 20)
 	})
 }

@@ -14,7 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Classify returns the reason to report err under, and whether no retry mends it. A nil error has none and is not terminal.
+// Classify returns the reason to report err under, and whether it is terminal: a retry of the same inputs fails the same way.
+// A nil error has no reason and is not terminal.
+//
+// For InvalidSpec wait until the object changes. For the Missing reasons and Forbidden it is something else that has to
+// change: watch the dependency, or requeue slowly, and do not drop the key, or nobody notices when it is mended.
 //
 // An error of the chain that says so itself comes first: one with Reason() string for the reason, one with Terminal() bool
 // for the other. Then come API errors: Invalid, Forbidden, and NotFound of a named object are terminal; conflicts, timeouts,
@@ -43,7 +47,8 @@ func Classify(err error) (reason string, terminal bool) {
 	return reason, terminal
 }
 
-// Terminal reports whether no retry mends err, as [Classify] does; false for nil. It has the shape that a func(error) bool
+// Terminal reports whether a retry of the same inputs fails the same way, as [Classify] does, which says what to do then; false
+// for nil. It has the shape that a func(error) bool
 // option asks for.
 func Terminal(err error) bool {
 	_, terminal := Classify(err)

@@ -9,8 +9,10 @@
 //
 //	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: scheme})
-//	go rec.Start(ctx)     // or mgr.Add(rec); wait for it before the process ends
-//	rec.Failure(run, err) // at the end of each reconcile; a nil error reports the recovery
+//	ended := make(chan error, 1)
+//	go func() { ended <- rec.Start(ctx) }() // or mgr.Add(rec)
+//	rec.Failure(run, err)                   // at the end of each reconcile; a nil error reports the recovery
+//	err = <-ended                           // before the process ends: it says which events were lost
 //
 // It fits where k8s.io/client-go/tools/events EventRecorder does, and [Recorder.Legacy] where that of tools/record does.
 //

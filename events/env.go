@@ -4,6 +4,7 @@
 package events
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/proompteng/controllerkit/internal/env"
@@ -12,7 +13,8 @@ import (
 const maxPerMinute = 6000
 
 // Names are the environment variables that [FromEnv] reads. A field that is empty stands for the name in its comment, so
-// the zero value is the JANGAR_ set; [AgentsNames] is the other one in use.
+// the zero value is the JANGAR_ set; [AgentsNames] is the other one in use. Both are the names of the service that these
+// settings come from; a controller with names of its own puts them here.
 type Names struct {
 	// Enabled is JANGAR_CONTROLLER_EVENTS_ENABLED: a boolean, default true.
 	Enabled string
@@ -32,16 +34,24 @@ func AgentsNames() Names {
 	}
 }
 
-// FromEnv reads Disabled, PerMinute and Instance; lookup is usually os.LookupEnv. A variable that is unset, empty or blank
-// yields the default. A malformed one is an error that names it, what it held and what it may hold.
+// FromEnv reads Disabled, PerMinute and Instance; lookup is usually os.LookupEnv, and an error if nil. A variable that is
+// unset, empty or blank yields the default. A malformed one is an error that names it, what it held and what it may hold; all
+// of them are reported, and the Options are zero then. The names begin with JANGAR_ unless names says otherwise.
 func FromEnv(lookup func(name string) (value string, set bool), names Names) (Options, error) {
+	if lookup == nil {
+		return Options{}, errors.New("events: fromenv: lookup is nil; pass os.LookupEnv")
+	}
+	var errs []error
 	enabled, err := env.Bool(lookup, or(names.Enabled, "JANGAR_CONTROLLER_EVENTS_ENABLED"), true)
 	if err != nil {
-		return Options{}, fmt.Errorf("events: %w", err)
+		errs = append(errs, fmt.Errorf("events: %w", err))
 	}
 	n, err := env.Int(lookup, or(names.PerMinute, "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN"), 0, 1, maxPerMinute)
 	if err != nil {
-		return Options{}, fmt.Errorf("events: %w", err)
+		errs = append(errs, fmt.Errorf("events: %w", err))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Options{}, err
 	}
 	instance, _ := lookup(or(names.Instance, "POD_NAME"))
 	return Options{Disabled: !enabled, PerMinute: n, Instance: instance}, nil

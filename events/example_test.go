@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/proompteng/controllerkit/events"
@@ -66,9 +68,11 @@ func ExampleNewSink() {
 
 func ExampleNew() {
 	s := newServer()
-	_, err := events.New(events.NewSink(s.events, s.core), "agent run", events.Options{})
-	fmt.Println(err != nil)
-	// Output: true
+	_, err := events.New(events.NewSink(s.events, s.core), "agents.example.com/", events.Options{Namespace: "runs"})
+	fmt.Println(err) // all that is wrong
+	// Output:
+	// events: controller name "agents.example.com/": name part must be non-empty; name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character; want a qualified name such as agents.example.com/agentrun
+	// events: Options.Namespace is "runs"; want "default" or "kube-system"
 }
 
 // Start blocks until its context ends, and then writes what is pending. A manager of controller-runtime calls it after
@@ -77,7 +81,7 @@ func ExampleRecorder_Start() {
 	s := newServer()
 	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error)
+	ended := make(chan error, 1)
 	go func() { ended <- rec.Start(ctx) }()
 
 	rec.Eventf(object("run-1"), nil, "Normal", "Started", "Run", "started with %d steps", 3)
@@ -181,17 +185,14 @@ func ExampleRecorder_NeedLeaderElection() {
 }
 
 func ExampleLostError() {
-	s := newServer()
-	s.refuse = func(context.Context, request) error { return notGranted() }
-	rec, _ := events.New(s.sink(), controller, events.Options{})
-	rec.Failure(object("run-1"), errors.New("x"))
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	err := rec.Start(ctx)
+	rec, _ := events.New(newServer().sink(), controller, events.Options{}) // without a Scheme
+	run := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "run-1"}} // as a typed client returns it
+	rec.Failure(run, errors.New("x"))
+	err := rec.Flush(context.Background())
 	if lost, ok := errors.AsType[*events.LostError](err); ok {
-		fmt.Println(lost.Lost[events.LostForbidden], "event was forbidden:", err)
+		fmt.Println(lost.Lost[events.LostNoReference], "event is nowhere.", err)
 	}
-	// Output: 1 event was forbidden: events: lost 1 Forbidden
+	// Output: 1 event is nowhere. events: lost 1 NoReference (*v1.ConfigMap carries no kind: set Options.Scheme, or the object's TypeMeta)
 }
 
 // blockedError is a controller's own error, which says by two methods how to report it.

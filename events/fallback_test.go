@@ -85,13 +85,16 @@ func TestFallbackByTheShapeOfTheRefusal(t *testing.T) {
 				require.NoError(t, err)
 				stop := run(t, rec)
 				rec.Failure(object("a"), errAway)
-				require.NoError(t, rec.Flush(t.Context()))
+				err = rec.Flush(t.Context())
 				_ = stop()
 				assert.Equal(t, tc.stored, len(w.stored) == 1, tc.reason)
 				assert.Equal(t, tc.requests, w.requests, tc.reason)
-				if tc.lost != "" {
-					assert.Equal(t, map[string]int64{tc.lost: 1}, rec.Stats().Lost, tc.reason)
+				if tc.lost == "" {
+					require.NoError(t, err, tc.reason)
+					return
 				}
+				requireLost(t, err, map[string]int64{tc.lost: 1})
+				assert.Equal(t, map[string]int64{tc.lost: 1}, rec.Stats().Lost, tc.reason)
 			})
 		})
 	}

@@ -46,6 +46,14 @@ func run(t *testing.T, rec *events.Recorder) (stop func() error) {
 	return stop
 }
 
+// requireLost requires that err tells of exactly these losses.
+func requireLost(t *testing.T, err error, want map[string]int64) {
+	t.Helper()
+	var lost *events.LostError
+	require.ErrorAs(t, err, &lost)
+	require.Equal(t, want, lost.Lost)
+}
+
 // object is a ConfigMap that stands for any object; its uid is made from its name.
 func object(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{

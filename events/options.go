@@ -22,8 +22,9 @@ import (
 type Options struct {
 	// Instance becomes reportingInstance, cut to 128 bytes. Zero means the hostname, which is the name of the pod.
 	Instance string
-	// Scheme finds the kind of objects whose TypeMeta is empty, as typed clients return them; a *runtime.Scheme fits.
-	// Zero means that such objects are counted as LostNoReference.
+	// Scheme finds the kind of objects whose TypeMeta is empty; a *runtime.Scheme fits, such as mgr.GetScheme() or that of
+	// client-go's kubernetes/scheme. Objects from informers and typed clients carry no kind: without a Scheme no Event is
+	// written about them, and each is counted as LostNoReference.
 	Scheme interface {
 		ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error)
 	}
@@ -68,22 +69,37 @@ const (
 	maxAction   = 128
 )
 
-// resolved returns o with every zero replaced by its default.
-func (o Options) resolved() (Options, error) {
-	for name, v := range map[string]float64{
-		"PerMinute": float64(o.PerMinute), "TotalPerSecond": o.TotalPerSecond, "MaxObjects": float64(o.MaxObjects),
-		"MaxReasons": float64(o.MaxReasons), "Quiet": float64(o.Quiet), "MaxAge": float64(o.MaxAge), "Grace": float64(o.Grace),
+// check returns all that is out of range.
+func (o Options) check() error {
+	var errs []error
+	for _, f := range []struct {
+		name  string
+		value any
+		ok    bool
+	}{
+		{"PerMinute", o.PerMinute, o.PerMinute >= 0},
+		{"TotalPerSecond", o.TotalPerSecond, o.TotalPerSecond >= 0},
+		{"MaxObjects", o.MaxObjects, o.MaxObjects >= 0},
+		{"MaxReasons", o.MaxReasons, o.MaxReasons >= 0},
+		{"Quiet", o.Quiet, o.Quiet >= 0},
+		{"MaxAge", o.MaxAge, o.MaxAge >= 0},
+		{"Grace", o.Grace, o.Grace >= 0},
 	} {
-		if !(v >= 0) {
-			return o, fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default", name, v)
+		if !f.ok {
+			errs = append(errs, fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default", f.name, f.value))
 		}
 	}
 	if o.PerMinute > maxPerMinute {
-		return o, fmt.Errorf("events: Options.PerMinute is %d; want at most %d", o.PerMinute, maxPerMinute)
+		errs = append(errs, fmt.Errorf("events: Options.PerMinute is %d; want at most %d", o.PerMinute, maxPerMinute))
 	}
 	if o.Namespace != "" && o.Namespace != "default" && o.Namespace != "kube-system" {
-		return o, fmt.Errorf("events: Options.Namespace is %q; want \"default\" or \"kube-system\"", o.Namespace)
+		errs = append(errs, fmt.Errorf("events: Options.Namespace is %q; want \"default\" or \"kube-system\"", o.Namespace))
 	}
+	return errors.Join(errs...)
+}
+
+// resolved returns o with every zero replaced by its default.
+func (o Options) resolved() Options {
 	if absent(o.Scheme) {
 		o.Scheme = nil
 	}
@@ -105,17 +121,22 @@ func (o Options) resolved() (Options, error) {
 	if o.Redact == nil {
 		o.Redact = redact.Text
 	}
-	return o, nil
+	return o
 }
 
 func checkController(name string) error {
 	if name == "" {
 		return errors.New("events: the controller has no name; want a qualified name such as agents.example.com/agentrun")
 	}
-	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
-		return fmt.Errorf("events: controller name %q: %s", name, strings.Join(problems, "; "))
+	problems := validation.IsQualifiedName(name)
+	if len(problems) == 0 {
+		return nil
 	}
-	return nil
+	for i, p := range problems {
+		problems[i], _, _ = strings.Cut(p, " (e.g. ") // there its regular expressions begin
+	}
+	return fmt.Errorf("events: controller name %q: %s; want a qualified name such as agents.example.com/agentrun",
+		name, strings.Join(problems, "; "))
 }
 
 func or[T comparable](v, def T) T {

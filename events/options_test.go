@@ -55,6 +55,14 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+func TestNewNamesAllThatIsWrong(t *testing.T) {
+	_, err := events.New(nil, "agent run", events.Options{PerMinute: 7000, Quiet: -1, Namespace: "foo"})
+	for _, part := range []string{"NewSink", `"agent run"`, "agents.example.com/agentrun", "PerMinute is 7000", "Quiet is -1ns", `Namespace is "foo"`} {
+		require.ErrorContains(t, err, part)
+	}
+	assert.NotContains(t, err.Error(), "regex")
+}
+
 func TestNewAcceptsTheLimits(t *testing.T) {
 	for _, name := range []string{"agentrun", "agents.example.com/" + strings.Repeat("a", 63), "Agent_Run.v1"} {
 		for _, o := range []events.Options{
@@ -158,4 +166,13 @@ func TestFromEnv(t *testing.T) {
 			assert.Equal(t, tc.want, got, tc.reason)
 		})
 	}
+}
+
+func TestFromEnvNamesAllThatIsWrong(t *testing.T) {
+	o, err := events.FromEnv(func(string) (string, bool) { return "-", true }, events.Names{})
+	require.ErrorContains(t, err, "JANGAR_CONTROLLER_EVENTS_ENABLED")
+	require.ErrorContains(t, err, "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN")
+	assert.Equal(t, events.Options{}, o)
+	_, err = events.FromEnv(nil, events.Names{})
+	require.ErrorContains(t, err, "os.LookupEnv", "and no panic")
 }

@@ -6,16 +6,19 @@ package events
 // Reasons that every controller needs: stable, so that alerts and people can match them. Each is the reason of a Warning, but
 // for Recovered. A controller's own reasons are constants of its own, in the same form.
 const (
-	// InvalidSpec says that the object's spec cannot be carried out. Not retried: correct the spec.
+	// InvalidSpec says that the object's spec cannot be carried out. A retry fails the same way: correct the spec.
 	InvalidSpec = "InvalidSpec"
-	// MissingSecret says that a Secret the object names does not exist. Not retried: create it, or correct the name.
+	// MissingSecret says that a Secret the object names does not exist: create it, or correct the name. A controller
+	// watches it or requeues slowly; it does not drop the key.
 	MissingSecret = "MissingSecret"
-	// MissingConfigMap says that a ConfigMap the object names does not exist. Not retried: create it, or correct the name.
+	// MissingConfigMap says that a ConfigMap the object names does not exist: create it, or correct the name. A
+	// controller watches it or requeues slowly; it does not drop the key.
 	MissingConfigMap = "MissingConfigMap"
-	// MissingDependency says that another object the spec names does not exist. Not retried: create it, or correct the name.
+	// MissingDependency says that another object the spec names does not exist: create it, or correct the name. A
+	// controller watches it or requeues slowly; it does not drop the key.
 	MissingDependency = "MissingDependency"
-	// Forbidden says that the controller lacks a permission, or that a policy or quota refused. Not retried: grant the verb
-	// that the note names, or relax the policy.
+	// Forbidden says that the controller lacks a permission, or that a policy or quota refused: grant the verb that the note
+	// names, or relax the policy. A controller requeues slowly, for nothing tells it of the grant.
 	Forbidden = "Forbidden"
 	// Conflict says that another writer was faster. Retried: look for two controllers that own one field when it goes on.
 	Conflict = "Conflict"

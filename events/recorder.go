@@ -52,18 +52,17 @@ type Recorder struct {
 
 // New returns a Recorder that writes to sink as controller, which becomes the reportingController of its Events: a qualified
 // name such as "agents.example.com/agentrun". It starts nothing: events are kept, within MaxObjects, until [Recorder.Start] or
-// [Recorder.Flush] writes them. A sink without a client, a name the API server refuses and an option out of range are errors.
+// [Recorder.Flush] writes them. A sink without a client, a name the API server refuses and an option out of range are errors; all
+// of them are reported.
 func New(sink *Sink, controller string, o Options) (*Recorder, error) {
+	var noClient error
 	if !sink.usable() {
-		return nil, errors.New("events: the sink has no client; make one with NewSink")
+		noClient = errors.New("events: the sink has no client; make one with NewSink")
 	}
-	if err := checkController(controller); err != nil {
+	if err := errors.Join(noClient, checkController(controller), o.check()); err != nil {
 		return nil, err
 	}
-	o, err := o.resolved()
-	if err != nil {
-		return nil, err
-	}
+	o = o.resolved()
 	r := &Recorder{
 		sink:       sink,
 		controller: controller,

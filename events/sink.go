@@ -50,7 +50,16 @@ const (
 //
 //	events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //
-// Either may be nil, which leaves the other alone; [New] refuses a Sink without both.
+// Of the clients they return two methods are used, and a fake needs no more; T is Event of k8s.io/api/events/v1 for E, and
+// of k8s.io/api/core/v1 for C:
+//
+//	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
+//	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*T, error)
+//
+// A nil of the method's type leaves the other group alone; [New] refuses a Sink without both:
+//
+//	var none func(namespace string) typedcorev1.EventInterface
+//	events.NewSink(cs.EventsV1().Events, none)
 func NewSink[E eventsClient, C coreClient](events func(namespace string) E, core func(namespace string) C) *Sink {
 	s := NewCoreSink(core)
 	if events != nil {
@@ -60,7 +69,8 @@ func NewSink[E eventsClient, C coreClient](events func(namespace string) E, core
 }
 
 // NewCoreSink returns a Sink that writes core/v1 alone. kubectl describe sorts by a field that only these Events have, so
-// choose it where the order of its table matters more than the group.
+// choose it where the order of its table matters more than the group. core is the method cs.CoreV1().Events; [NewSink] shows what a
+// client needs.
 func NewCoreSink[C coreClient](core func(namespace string) C) *Sink {
 	s := &Sink{routes: make(map[string]time.Time)}
 	if core != nil {

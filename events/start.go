@@ -65,7 +65,9 @@ func (r *Recorder) NeedLeaderElection() bool { return false }
 
 // Flush writes what is pending and every count that is not yet written, without waiting for the ends of pauses but within
 // all caps. It returns when nothing is pending or when ctx ends, then with the number of occurrences left and the cause. It
-// uses the workers of [Recorder.Start], or the caller's goroutine when Start does not run.
+// uses the workers of [Recorder.Start], or the caller's goroutine when Start does not run. Whatever else it returns, a
+// [LostError] tells of events that were lost and that neither Start nor an earlier Flush has returned: each loss is
+// returned by one Flush, so that one that is called again and again fails only for what is new.
 func (r *Recorder) Flush(ctx context.Context) error {
 	if r == nil || r.o.Disabled {
 		return nil
@@ -74,22 +76,23 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	running, closed := r.running, r.closed
 	r.unlock()
 	if closed {
-		return nil // Start has written or counted everything
+		return r.lost(false) // Start has written or counted everything
 	}
 	done := func() bool { return r.written(-1) }
 	if !running {
 		r.hurryUp(1)
 		defer r.hurryUp(-1)
 		r.work(ctx, logr.Discard(), done)
-	} else if r.drain(ctx, done) == nil {
-		return nil
+	} else {
+		_ = r.drain(ctx, done) // what is left is counted here
 	}
+	var left error
 	r.mu.Lock()
-	defer r.unlock()
-	if done() {
-		return nil
+	if ctx.Err() != nil && !done() {
+		left = fmt.Errorf("events: flush: %d occurrences are pending: %w", r.pending(), context.Cause(ctx))
 	}
-	return fmt.Errorf("events: flush: %d occurrences are pending: %w", r.pending(), context.Cause(ctx))
+	r.unlock()
+	return errors.Join(left, r.lost(false))
 }
 
 // drain lets the workers write everything, until done reports true under mu or ctx ends.
@@ -156,10 +159,7 @@ func (r *Recorder) close(log logr.Logger) error {
 	lost := r.unlogged(-1)
 	r.unlock()
 	report(log, lost)
-	if stats := r.Stats(); len(stats.Lost) > 0 {
-		return &LostError{Lost: stats.Lost}
-	}
-	return nil
+	return r.lost(true)
 }
 
 // pending is the number of occurrences that no write has told of. mu must be held.

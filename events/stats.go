@@ -63,16 +63,22 @@ type Stats struct {
 	Evicted int64 // objects that made room for others; no part of the sum
 }
 
-// LostError is what Start returns when events were lost since New.
+// LostError is what [Recorder.Start] and [Recorder.Flush] return when events were lost.
 type LostError struct {
 	Lost map[string]int64 // occurrences by cause, as in [Stats]
+
+	details map[string]string // by cause, what to mend
 }
 
-// Error names each cause and its count.
+// Error names each cause, its count and what to mend.
 func (e *LostError) Error() string {
 	parts := make([]string, 0, len(e.Lost))
 	for c, n := range e.Lost {
-		parts = append(parts, fmt.Sprintf("%d %s", n, c))
+		part := fmt.Sprintf("%d %s", n, c)
+		if detail := e.details[c]; detail != "" {
+			part += " (" + detail + ")"
+		}
+		parts = append(parts, part)
 	}
 	slices.Sort(parts)
 	return "events: lost " + strings.Join(parts, ", ")
@@ -100,8 +106,33 @@ func (r *Recorder) Stats() Stats {
 // A loss is the account of one cause. The log gets one line a minute for each.
 type loss struct {
 	total, unlogged int64
+	returned        int64 // of total, what Start or a Flush has returned
 	detail          string
 	next            time.Duration
+}
+
+// lost returns a [LostError] about everything that was lost since New, or about what none has told of yet; nil when that is
+// nothing.
+func (r *Recorder) lost(everything bool) error {
+	r.mu.Lock()
+	defer r.unlock()
+	e := &LostError{Lost: make(map[string]int64), details: make(map[string]string)}
+	for c := range r.losses {
+		l := &r.losses[c]
+		n := l.total
+		if !everything {
+			n -= l.returned
+		}
+		l.returned = l.total
+		if n > 0 {
+			name := cause(c).String()
+			e.Lost[name], e.details[name] = n, l.detail
+		}
+	}
+	if len(e.Lost) == 0 {
+		return nil
+	}
+	return e
 }
 
 // lose counts n occurrences as lost; detail says what to mend and never holds a note. mu must be held.
