@@ -12,11 +12,15 @@
 //
 // A [Guard] does the whole life of a Job, and in a normal run costs no read and one patch beyond the creation:
 //
-//  1. persist a [Ref] with a deterministic name: the intent;
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer.GetStore(), jobgc.Options{})
+//	name := fmt.Sprintf("run-%x", sha256.Sum224([]byte(run.UID))) // 60 bytes; a Job's name has at most 63
+//
+//  1. persist a [Ref] with a deterministic name such as this: the intent;
 //  2. Guard.Ensure, and persist the Ref it returns;
 //  3. Guard.Look on every reconcile; while Pending, change nothing;
-//  4. when Finished, persist Ref.Outcome;
-//  5. Guard.Release, and persist Ref.Released.
+//  4. when f.Lost(): persist the failure once for Ref.UID and stop; never clear the UID, or the work runs twice;
+//  5. when Finished, persist Ref.Outcome;
+//  6. Guard.Release, and persist Ref.Released.
 //
 // From Ensure to Release nothing but an explicit delete removes the Job. Every step can be repeated after a crash, and
 // by two replicas at once.
@@ -30,5 +34,5 @@
 //
 // If running the work twice is harmless and nobody reads the result, create the Job with ttlSecondsAfterFinished. This
 // package keeps Jobs, and while a Job stays so do its pods and their logs; it does not keep pods that something else
-// deletes, and it holds no Job against an explicit delete.
+// deletes.
 package jobgc

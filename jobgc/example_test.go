@@ -5,6 +5,7 @@ package jobgc_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -49,6 +50,9 @@ func ExampleGuard() {
 		switch {
 		case err != nil:
 			fmt.Println(err)
+		case f.Lost():
+			// Persist the failure, once for status.UID, and stop. The UID stays, or the work would run twice.
+			fmt.Println(f.State, f.Reason, f.Message)
 		case f.State == jobgc.Finished:
 			status.Outcome = f.Outcome
 			// Persist status: the result is recorded now, and the Job may go.
@@ -56,7 +60,7 @@ func ExampleGuard() {
 			status.Released = err == nil
 			fmt.Println(f.State, status.Outcome, "released:", status.Released)
 		default:
-			fmt.Println(f.State, "lost:", f.Lost(), "again after:", f.After)
+			fmt.Println(f.State, "again after:", f.After)
 		}
 	}
 	informer.sync(cluster)
@@ -69,8 +73,8 @@ func ExampleGuard() {
 	informer.sync(cluster)
 	reconcile()
 	// Output:
-	// Pending lost: false again after: 1s
-	// Active lost: false again after: 0s
+	// Pending again after: 1s
+	// Active again after: 0s
 	// Finished Succeeded released: true
 }
 
@@ -171,6 +175,14 @@ func ExampleFinding_Lost() {
 	// Deleting true
 	// Replaced true
 	// Missing true
+}
+
+// A name that every replica and every restart finds again: prefix and hash have 60 bytes, a Job's name at most 63.
+func ExampleRef() {
+	run := metav1.ObjectMeta{Namespace: "default", Name: "nightly", UID: "9f1c7d52-6c1e-4a86-8a55-0a8f3f0b7d11"}
+	ref := jobgc.Ref{Namespace: run.Namespace, Name: fmt.Sprintf("run-%x", sha256.Sum224([]byte(run.UID)))}
+	fmt.Println(len(ref.Name), ref.UID == "") // persisted like this, before Ensure
+	// Output: 60 true
 }
 
 func ExampleRef_DeepCopy() {

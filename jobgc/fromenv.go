@@ -12,7 +12,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/env"
 )
 
-// Names are the variables that FromEnv reads. An empty name means the JANGAR_ one that is given with each.
+// Names are the variables that FromEnv reads. An empty name means the JANGAR_ one that is given with each: those are the
+// names of the service that these settings come from. A controller with names of its own puts them here.
 type Names struct {
 	JobTTL       string // JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS
 	RunRetention string // JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS
@@ -32,7 +33,8 @@ func AgentsNames() Names {
 
 // FromEnv reads a Retention; lookup is os.LookupEnv or the like, and an error if nil. Values are whole seconds or Go
 // durations. Unset, empty or blank means the default. A malformed value is an error that names the variable and what
-// it may hold, with the default in its place; all of them are reported.
+// it may hold, with the default in its place; all of them are reported. The names begin with JANGAR_ unless names says
+// otherwise.
 //
 //	Job TTL        600 s    either outcome, from release; 0 keeps Jobs; brought within 30 s and 7 days
 //	run retention  30 days  0 keeps runs
@@ -41,7 +43,7 @@ func AgentsNames() Names {
 // Exposure tells, with what else is worth a warning, when the Job TTL is out of bounds.
 func FromEnv(lookup func(name string) (value string, set bool), names Names) (Retention, error) {
 	if lookup == nil {
-		return Retention{}, errors.New("jobgc: fromenv: lookup is nil")
+		return Retention{}, errors.New("jobgc: fromenv: lookup is nil; pass os.LookupEnv")
 	}
 	var errs []error
 	read := func(name, jangar string, def time.Duration) time.Duration {

@@ -81,7 +81,7 @@ func TestFromEnvRefuses(t *testing.T) {
 	require.ErrorContains(t, err, jobTTL)
 	require.ErrorContains(t, err, logTTL, "all mistakes at once")
 	_, err = jobgc.FromEnv(nil, jobgc.Names{})
-	require.ErrorContains(t, err, "lookup is nil")
+	require.ErrorContains(t, err, "lookup is nil; pass os.LookupEnv")
 }
 
 func TestFromEnvReportsTheClamp(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 )
 
 // Look finds out by one live read what became of a Job; jobs is any typed client of the Job's namespace, such as
-// clientset.BatchV1().Jobs(ns). Name and UID of the Ref suffice. Without a UID nothing is read: the Job is NotCreated.
+// clientset.BatchV1().Jobs(ns). Name and UID of the Ref suffice: its Namespace is not used to find the Job, so the client
+// must be that of the Job's namespace, or a Job that lives elsewhere is reported as Missing. Without a UID nothing is read: the Job is NotCreated.
 //
 // Only an answer of the API server about this very Job makes it Missing. Any other failure is an error and leaves the
 // question open, also a 404 that comes from a proxy or from a server that does not serve Jobs.

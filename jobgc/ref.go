@@ -25,11 +25,12 @@ const (
 // status as it is. Where the schema prunes all but Name and UID, those two suffice: what is proven by resource
 // version is then proven by a live read.
 type Ref struct {
-	// Namespace of the Job. Required by Guard; the client of Look has a namespace of its own.
+	// Namespace of the Job. Required by Guard; the function Look reads in the namespace of the client it is given.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Job: deterministic, and persisted before the Job is created.
+	// Name of the Job: deterministic, and persisted before the Job is created. At most 63 bytes, for it becomes the
+	// value of a label of the pods: a hash of the owner's uid fits, as the package's doc has it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`

@@ -28,10 +28,12 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retent
 	switch {
 	case ref.Released || finding.gone() || finding.State == Deleting:
 		return nil
-	case finding.State != Finished || finding.Job == nil:
+	case finding.State != Finished:
 		return fmt.Errorf("jobgc: release: %s/%s: finding.state is %q, want %q", ref.Namespace, ref.Name, finding.State, Finished)
 	case ref.Outcome == "":
 		return fmt.Errorf("jobgc: release: %s/%s: ref.outcome is empty; record the outcome first", ref.Namespace, ref.Name)
+	case finding.Job == nil:
+		return fmt.Errorf("jobgc: release: %s/%s: finding.job is nil; pass what Look returned", ref.Namespace, ref.Name)
 	case ref.Namespace == "" || ref.Name == "" || ref.UID == "":
 		return errors.New("jobgc: release: ref needs namespace, name and uid")
 	case finding.Job.UID != ref.UID:

@@ -77,6 +77,8 @@ func TestReleaseRefuses(t *testing.T) {
 		"Active":      {ref, jobgc.Judge(&batchv1.Job{}), "finding.state"},
 		"Pending":     {ref, jobgc.Finding{State: jobgc.Pending}, "finding.state"},
 		"NotCreated":  {ref, jobgc.Finding{State: jobgc.NotCreated}, "finding.state"},
+		"NoJob":       {ref, jobgc.Finding{State: jobgc.Finished}, "finding.job is nil; pass what Look returned"},
+		"NoJobYet":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, jobgc.Finding{State: jobgc.Finished}, "ref.outcome"},
 		"NoUID":       {jobgc.Ref{Namespace: "ns", Name: "job", Outcome: jobgc.Succeeded}, finished, "uid"},
 		"NoNamespace": {jobgc.Ref{Name: "job", UID: "mine", Outcome: jobgc.Succeeded}, finished, "namespace"},
 		"OtherJob":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Succeeded}, jobgc.Judge(done), "uid"},
