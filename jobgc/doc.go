@@ -15,9 +15,11 @@
 //	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer.GetStore(), jobgc.Options{})
 //	name := fmt.Sprintf("run-%x", sha256.Sum224([]byte(run.UID))) // 60 bytes; a Job's name has at most 63
 //
+// The steps of each reconcile:
+//
 //  1. persist a [Ref] with a deterministic name such as this: the intent;
 //  2. Guard.Ensure, and persist the Ref it returns;
-//  3. Guard.Look on every reconcile; while Pending, change nothing;
+//  3. Guard.Look; while Pending, change nothing;
 //  4. when f.Lost(): persist the failure once for Ref.UID and stop; never clear the UID, or the work runs twice;
 //  5. when Finished, persist Ref.Outcome;
 //  6. Guard.Release, and persist Ref.Released.
