@@ -4,7 +4,7 @@
 package status
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -16,28 +16,23 @@ type diff struct {
 	names    Names // resolved
 	old, cur *document
 	was, is  Stamp
+	stored   []entry // the conditions of old, and what becomes of them
 	list     []entry
-	settled  bool // list counts; else the conditions are as in old
+	settled  bool // these two count; else the conditions are as in old
 	changed  bool // anything but updatedAt
 }
 
 // body returns the patch, pinned to version. It sets d.changed if it finds a change.
 func (d *diff) body(version string) ([]byte, error) {
 	n := d.names
-	names := append(d.old.names(), d.cur.names()...)
-	for _, name := range n.list() {
-		if name != absent {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
+	contract := n.list()
 
-	b := make([]byte, 0, 1024)
+	b := make([]byte, 0, 512+room(d.list))
 	b = append(b, `{"metadata":{"resourceVersion":`...)
 	b = appendText(b, version)
 	b = append(b, `},"status":{`...)
 	first := len(b)
-	for _, name := range slices.Compact(names) {
+	for _, name := range namesOf([]*document{d.old, d.cur}, contract[:]...) {
 		mark := len(b)
 		if len(b) > first {
 			b = append(b, ',')
@@ -105,23 +100,16 @@ func (d *diff) once(b []byte, name string, was, is *metav1.Time) ([]byte, bool, 
 }
 
 func (d *diff) conditions(b []byte) ([]byte, bool, error) {
-	if !d.settled {
+	switch {
+	case !d.settled:
 		return b, false, nil
+	case len(d.list) == 0:
+		return append(b, "null"...), len(d.stored) > 0, nil
 	}
-	name := d.names.Conditions
-	stored, err := d.old.conditions(name)
+	b, differs, err := appendEntries(b, d.stored, d.list)
 	if err != nil {
-		return b, false, err
+		return b, false, fmt.Errorf("status: status.%s: %w", d.names.Conditions, err)
 	}
-	was, err := entriesJSON(name, stored)
-	if err != nil {
-		return b, false, err
-	}
-	is, err := entriesJSON(name, d.list)
-	if err != nil {
-		return b, false, err
-	}
-	b, differs := appendDiff(b, was, is)
 	return b, differs, nil
 }
 

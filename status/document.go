@@ -5,7 +5,6 @@ package status
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,16 +41,23 @@ func read(o Object, role string) (*document, error) {
 	return d, nil
 }
 
-// names lists the fields of the struct, or the keys of the map, in order.
-func (d *document) names() []string {
-	if d.values != nil {
-		return slices.Sorted(maps.Keys(d.values))
+// namesOf lists, in order, extra and the fields of the structs, or the keys of the maps.
+func namesOf(docs []*document, extra ...string) []string {
+	size := len(extra)
+	for _, d := range docs {
+		size += len(d.fields) + len(d.values)
 	}
-	names := make([]string, len(d.fields))
-	for i, f := range d.fields {
-		names[i] = f.name
+	names := append(make([]string, 0, size), extra...)
+	for _, d := range docs {
+		for i := range d.fields {
+			names = append(names, d.fields[i].name)
+		}
+		for name := range d.values {
+			names = append(names, name)
+		}
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // has reports whether there is a place for the field.

@@ -124,21 +124,3 @@ func raws(list []entry) []any {
 	}
 	return items
 }
-
-// entriesJSON returns a list as canonical JSON; nil for an empty one.
-func entriesJSON(name string, list []entry) ([]byte, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	var raw []byte
-	var err error
-	if list[0].raw == nil && list[0].bad == nil {
-		raw, err = appendOther(nil, bare(list))
-	} else {
-		raw, err = treeJSON(raws(list))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("status: status.%s: %w", name, err)
-	}
-	return raw, nil
-}

@@ -77,7 +77,7 @@ func (n Names) patch(old, cur *document, c change) ([]byte, error) {
 
 	is.UpdatedAt = new(wholeSecond(c.now))
 	d := diff{names: n, old: old, cur: cur, was: was, is: is, changed: changed}
-	if d.list, d.settled, err = n.settleList(old, cur, c); err != nil {
+	if d.stored, d.list, d.settled, err = n.settleList(old, cur, c); err != nil {
 		return nil, err
 	}
 	body, err := d.body(c.version)

@@ -8,32 +8,29 @@ import (
 	"slices"
 )
 
-// settleList returns after's conditions as they are to be written, and whether they count: false means that they are as in
-// old. What did not change is not looked at, so that a condition which another program wrote wrongly blocks nothing.
-func (n Names) settleList(old, cur *document, c change) (list []entry, settled bool, err error) {
+// settleList returns old's conditions, after's as they are to be written, and whether they count: false means that they
+// are as in old. What did not change is not looked at, so that a condition which another program wrote wrongly blocks nothing.
+func (n Names) settleList(old, cur *document, c change) (was, list []entry, settled bool, err error) {
 	if n.Conditions == absent || cur.same(old, n.Conditions) {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
-	was, err := old.conditions(n.Conditions)
-	if err != nil {
-		return nil, false, err
+	if was, err = old.conditions(n.Conditions); err != nil {
+		return nil, nil, false, err
 	}
-	is, err := cur.conditions(n.Conditions)
-	if err != nil {
-		return nil, false, err
+	if list, err = cur.conditions(n.Conditions); err != nil {
+		return nil, nil, false, err
 	}
-	list = make([]entry, len(is))
-	for i, e := range is {
+	for i, e := range list {
 		if list[i], err = settleEntry(e, was, c); err != nil {
-			return nil, false, fmt.Errorf("status: status.%s[%d]%w", n.Conditions, i, err)
+			return nil, nil, false, fmt.Errorf("status: status.%s[%d]%w", n.Conditions, i, err)
 		}
 		if k := count(list[:i+1], e.Type); k > 1 && k > count(was, e.Type) {
-			return nil, false, fmt.Errorf("status: status.%s[%d].type: %q is there already", n.Conditions, i, e.Type)
+			return nil, nil, false, fmt.Errorf("status: status.%s[%d].type: %q is there already", n.Conditions, i, e.Type)
 		}
 	}
 	// The order of the stored list stays, so that a list which is built anew each time is no change.
 	slices.SortStableFunc(list, func(a, b entry) int { return place(was, a) - place(was, b) })
-	return list, true, nil
+	return was, list, true, nil
 }
 
 func settleEntry(e entry, was []entry, c change) (entry, error) {

@@ -19,7 +19,7 @@ import (
 type field struct {
 	name                        string
 	value                       reflect.Value // addressable
-	depth                       int           // of embedding
+	depth                       int32         // of embedding
 	tagged                      bool
 	omitEmpty, omitZero, quoted bool
 }
@@ -44,7 +44,7 @@ func readStruct(o Object, role string) (*document, error) {
 	if _, ok := self.(json.Marshaler); ok {
 		return nil, fmt.Errorf("status: %s has a MarshalJSON of its own; want a plain struct", v.Type())
 	}
-	fields := make([]field, 0, v.NumField()+4)
+	fields := make([]field, 0, v.NumField()+3) // the four of an embedded Stamp instead of one
 	return &document{self: self, fields: distinct(collect(fields, v, 0))}, nil
 }
 
@@ -69,7 +69,7 @@ func statusOf(o Object) (reflect.Value, error) {
 }
 
 // collect appends the fields of v by the rules of encoding/json, those of embedded structs as if they were v's.
-func collect(fields []field, v reflect.Value, depth int) []field {
+func collect(fields []field, v reflect.Value, depth int32) []field {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		tag := f.Tag.Get("json")
@@ -103,14 +103,14 @@ func collect(fields []field, v reflect.Value, depth int) []field {
 // distinct sorts the fields, and where names meet keeps the one that encoding/json keeps: the least embedded, of several
 // such the tagged one, else none.
 func distinct(fields []field) []field {
-	rank := func(f field) int {
+	rank := func(f field) int32 {
 		if f.tagged {
 			return 2 * f.depth
 		}
 		return 2*f.depth + 1
 	}
 	slices.SortFunc(fields, func(a, b field) int {
-		return cmp.Or(strings.Compare(a.name, b.name), rank(a)-rank(b))
+		return cmp.Or(strings.Compare(a.name, b.name), int(rank(a)-rank(b)))
 	})
 	kept := fields[:0]
 	for i := 0; i < len(fields); {

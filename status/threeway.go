@@ -3,10 +3,7 @@
 
 package status
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // merge makes ours what it changed of base, applied onto theirs, for a reconcile of generation. The contract's fields are
 // left to patch. A field of the status is one unit: half a jobRef of each side would be nobody's. It changes ours only if
@@ -42,9 +39,7 @@ func (n Names) merge(base, ours, theirs *document, generation int64, owned []str
 
 // untouched returns the fields that ours did not change, or an error for one that both sides changed differently.
 func (n Names) untouched(base, ours, theirs *document) (take []string, err error) {
-	names := slices.Concat(base.names(), ours.names(), theirs.names())
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	for _, name := range namesOf([]*document{base, ours, theirs}) {
 		if n.has(name) {
 			continue
 		}

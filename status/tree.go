@@ -5,7 +5,6 @@ package status
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -83,7 +82,10 @@ func appendMap(dst []byte, m map[string]any, depth int) ([]byte, error) {
 		return append(dst, "null"...), nil
 	}
 	var buf [16]string
-	keys := slices.AppendSeq(buf[:0], maps.Keys(m))
+	keys := buf[:0]
+	for k := range m { // maps.Keys would move buf to the heap
+		keys = append(keys, k)
+	}
 	slices.Sort(keys)
 	dst = append(dst, '{')
 	first := len(dst)
