@@ -20,8 +20,8 @@ type bad struct {
 	want   string // the paths of the problems, separated by spaces; none if it is accepted
 }
 
-// TestBadRollouts has every bad or odd Rollout that was tried on a real cluster: seven are refused by a create, thirteen by a
-// strict apply, the rest by the controller after the fact, by nobody, or by the outage. What only a cluster can know is not here.
+// TestBadRollouts has bad and odd Rollouts: some are refused by a create or by a strict apply, the rest by upstream's controller
+// after the fact, or by nobody. What only a cluster can know is not here.
 func TestBadRollouts(t *testing.T) {
 	cases := map[string]bad{
 		"BaselineIsValid": {"The safe canary.", `{}`, ""},
@@ -42,7 +42,11 @@ func TestBadRollouts(t *testing.T) {
 		"WeightIs100":               {"Everything is replaced before the pause.", stepsOf(`{"setWeight":100}`, manual), "spec.strategy.canary.steps[0].setWeight"},
 		"StepIsEmpty":               {"No action.", stepsOf(twenty, `{}`, manual), "spec.strategy.canary.steps[1]"},
 		"StepIsNull":                {"No action.", stepsOf(twenty, `null`, manual), "spec.strategy.canary.steps[1]"},
-		"StepIsMisspelt":            {"A lax create drops it.", stepsOf(`{"setWieght":20}`, twenty, manual), "spec.strategy.canary.steps[0] spec.strategy.canary.steps[0].setWieght"},
+		"StepIsMisspelt":            {"A lax create drops it.", stepsOf(`{"setWieght":20}`, twenty, manual), "spec.strategy.canary.steps[0].setWieght"},
+		"StepIsAString":             {"What it was meant to be nobody knows.", stepsOf(`"pause"`), "spec.strategy.canary.steps[0]"},
+		"PauseIsAString":            {"An object.", stepsOf(twenty, `{"pause":"10m"}`), "spec.strategy.canary.steps[1].pause"},
+		"AnalysisIsAString":         {"An object, of which the templates are not missed.", stepsOf(twenty, `{"analysis":"errors"}`), "spec.strategy.canary.steps[1].analysis"},
+		"MisspeltAndTooMuch":        {"What can be read is checked.", stepsOf(`{"setWeight":101,"pauze":{}}`, manual), "spec.strategy.canary.steps[0].pauze spec.strategy.canary.steps[0].setWeight"},
 		"WeightAndPauseInOneStep":   {"Two actions.", stepsOf(`{"setWeight":20,"pause":{}}`), "spec.strategy.canary.steps[0]"},
 		"WeightAndScaleInOneStep":   {"Upstream does not count setCanaryScale.", routed(stepsOf(`{"setWeight":20,"setCanaryScale":{"weight":20}}`, manual)), "spec.strategy.canary.steps[0]"},
 		"PauseAndPluginInOneStep":   {"Nor plugin.", stepsOf(twenty, `{"pause":{},"plugin":{"name":"x"}}`), "spec.strategy.canary.steps[1]"},
@@ -123,7 +127,7 @@ func TestBadRollouts(t *testing.T) {
 		"ThresholdOfTypeFoo":        {"Counted as Pods.", canaryOf(`{"replicaProgressThreshold":{"type":"Foo","value":0}}`), "spec.strategy.canary.replicaProgressThreshold.type spec.strategy.canary.replicaProgressThreshold.value"},
 		"ThresholdMoreThanPods":     {"At weight 20 there is one pod: the step is never done.", canaryOf(`{"replicaProgressThreshold":{"type":"Pods","value":3}}`), "spec.strategy.canary.replicaProgressThreshold.value"},
 		"ThresholdIsRight":          {"Carried.", canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":80}}`), ""},
-		"ThresholdAsAStep":          {"As upstream's own page shows it: dropped.", stepsOf(twenty, `{"replicaProgressThreshold":{"type":"Percent","value":80}}`, manual), "spec.strategy.canary.steps[1] spec.strategy.canary.steps[1].replicaProgressThreshold"},
+		"ThresholdAsAStep":          {"As upstream's own page shows it: dropped.", stepsOf(twenty, `{"replicaProgressThreshold":{"type":"Percent","value":80}}`, manual), "spec.strategy.canary.steps[1].replicaProgressThreshold"},
 		"AnalysisWithoutTemplates":  {"Waits for ever.", stepsOf(twenty, `{"analysis":{}}`), "spec.strategy.canary.steps[1].analysis.templates"},
 		"AnalysisWithoutName":       {"Of which?", stepsOf(twenty, `{"analysis":{"templates":[{}]}}`), "spec.strategy.canary.steps[1].analysis.templates[0].templateName"},
 		"AnalysisIsAWait":           {"It decides, as a person does at a pause.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"errors"}]}}`), ""},
@@ -189,4 +193,20 @@ func blueGreenOf(spec string) string {
 // routed adds a traffic router to a patch of the canary.
 func routed(patch string) string {
 	return strings.Replace(patch, `"canary":{`, `"canary":{"trafficRouting":{"plugins":{"x":{}}},`, 1)
+}
+
+// What to write instead stands in the message.
+func TestAMessageSaysWhatToWrite(t *testing.T) {
+	for patch, want := range map[string]string{
+		canaryOf(`{"maxSurge":"1"}`):            `is the string "1"; use intstr.FromInt32(1)`,
+		canaryOf(`{"maxUnavailable":"2"}`):      `or a percentage such as "25%"`,
+		canaryOf(`{"maxSurge":"abc"}`):          "a whole number such as 1",
+		stepsOf(twenty, `{"pause":"10m"}`):      "want {duration: 10m}",
+		stepsOf(twenty, `"pause"`, manual):      "{pause: {}}",
+		stepsOf(twenty, manual, `{"pauze":{}}`): "pause, plugin",
+	} {
+		errs := rollout.Validate(patched(t, manifest(t, canary(t)), patch))
+		require.Len(t, errs, 1, patch)
+		assert.Contains(t, errs[0].Error(), want)
+	}
 }

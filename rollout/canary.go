@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -57,6 +58,10 @@ func (p *problems) fence(v *intstr.IntOrString, name string) (int, bool) {
 			return int(n), true
 		}
 	}
-	p.add(field.Invalid(inCanary(name), v.String(), "must be a whole number such as 1, or a percentage from 0% to 100%"))
+	detail := "must be a whole number such as 1, or a percentage from 0% to 100%"
+	if n, err := strconv.ParseUint(v.StrVal, 10, 31); v.Type == intstr.String && err == nil {
+		detail = fmt.Sprintf(`is the string %q; use intstr.FromInt32(%d), which is %d without quotes, or a percentage such as "25%%"`, v.StrVal, n, n)
+	}
+	p.add(field.Invalid(inCanary(name), v.String(), detail))
 	return 0, false
 }

@@ -61,7 +61,7 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 		o.Mutate(u)
 		r, unread = parse(u.Object, true)
 	}
-	if errs = append(errs, follow(unread, r.validate())...); len(errs) > 0 {
+	if errs = append(errs, follow(unread, r.validate(unread))...); len(errs) > 0 {
 		return nil, errs
 	}
 	return r, nil

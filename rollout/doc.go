@@ -17,7 +17,9 @@
 //   - package live asks a cluster whether it serves Rollouts, and reads, promotes and aborts one;
 //   - package settings reads chart values and the environment.
 //
-// Everything is a pure function: no cluster, no goroutine, no state, safe for concurrent use.
+// Everything is a pure function: no cluster, no goroutine, no state, safe for concurrent use. What is said of upstream's
+// controller is read from the source of its v1.10.1, and not yet run against the real Argo Rollouts controller in this
+// repository's tests.
 //
 // # RBAC
 //

@@ -41,15 +41,21 @@ func parse(obj map[string]any, refuseStatus bool) (*Rollout, field.ErrorList) {
 	return r, p.errs
 }
 
-// follow adds what is wrong with the content of what was read, but for fields that could not be read.
+// follow adds what is wrong with the content of what was read, but for what could not be read and what is in it.
 func follow(unread, wrong field.ErrorList) field.ErrorList {
 	known := len(unread)
 	for _, e := range wrong {
-		if !slices.ContainsFunc(unread[:known], func(u *field.Error) bool { return u.Field == e.Field }) {
+		if !slices.ContainsFunc(unread[:known], func(u *field.Error) bool { return within(e.Field, u.Field) }) {
 			unread = append(unread, e)
 		}
 	}
 	return unread
+}
+
+// within reports whether path is outer or something in it.
+func within(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // normal is obj as JSON has it, with whole numbers as int64. It fails on what JSON cannot hold.
@@ -96,22 +102,22 @@ func (p *parser) value(raw any, into reflect.Value, path *field.Path) {
 	}
 	switch {
 	case t == reflect.TypeFor[map[string]any]():
-		if m := p.asObject(raw, path); m != nil {
+		if m := p.asObject(raw, path, t); m != nil {
 			into.Set(reflect.ValueOf(m))
 		}
 	case t == reflect.TypeFor[[]Step]():
 		p.steps(raw, into, path)
 	case t.PkgPath() == reflect.TypeFor[Rollout]().PkgPath():
-		if m := p.asObject(raw, path); m != nil {
+		if m := p.asObject(raw, path, t); m != nil {
 			p.object(m, into, path)
 		}
 	case t == reflect.TypeFor[corev1.PodTemplateSpec]():
-		if m := p.asObject(raw, path); m != nil {
+		if m := p.asObject(raw, path, t); m != nil {
 			p.templateMeta(m, path)
 			p.strict(m, into.Addr().Interface(), path)
 		}
 	case t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
-		if m := p.asObject(raw, path); m != nil {
+		if m := p.asObject(raw, path, t); m != nil {
 			p.strict(m, into.Addr().Interface(), path)
 		}
 	default:
@@ -137,17 +143,24 @@ func (p *parser) steps(raw any, into reflect.Value, path *field.Path) {
 		if list[i] == nil {
 			continue
 		}
-		if m := p.asObject(list[i], path.Index(i)); m != nil {
+		if m := p.asObject(list[i], path.Index(i), reflect.TypeFor[Step]()); m != nil {
 			p.object(m, reflect.ValueOf(&steps[i]).Elem(), path.Index(i))
 		}
 	}
 	into.Set(reflect.ValueOf(steps))
 }
 
-func (p *parser) asObject(raw any, path *field.Path) map[string]any {
+func (p *parser) asObject(raw any, path *field.Path, t reflect.Type) map[string]any {
 	m, ok := raw.(map[string]any)
 	if !ok {
-		p.errs = append(p.errs, field.TypeInvalid(path, field.OmitValueType{}, "want an object"))
+		detail := "want an object"
+		switch t {
+		case reflect.TypeFor[Step]():
+			detail = "want an object such as {setWeight: 20} or {pause: {}}"
+		case reflect.TypeFor[Pause]():
+			detail = "want {duration: 10m}, or {} to wait for a person"
+		}
+		p.errs = append(p.errs, field.TypeInvalid(path, field.OmitValueType{}, detail))
 	}
 	return m
 }

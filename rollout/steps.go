@@ -6,6 +6,7 @@ package rollout
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,11 @@ func (p *problems) steps(r *Rollout, sound bool) {
 	weight, known, waits := int32(0), true, false
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		p.oneAction(s, i)
+		if p.lacks(s, i) {
+			known, waits = false, true // what it was meant to be nobody knows
+		} else {
+			p.oneAction(s, i)
+		}
 		if s.SetWeight != nil {
 			weight, known = *s.SetWeight, p.weight(c, *s.SetWeight, i)
 		}
@@ -39,6 +44,15 @@ func (p *problems) steps(r *Rollout, sound bool) {
 	if !waits {
 		p.add(field.Required(inCanary("steps"), "one step at least must wait: pause: {} for a person, pause: {duration: 10m} for a time, or an analysis"))
 	}
+}
+
+// lacks reports whether the step has no action because something in it could not be read.
+func (p *problems) lacks(s *Step, i int) bool {
+	if len(p.unread) == 0 || s.actions() != [8]bool{} {
+		return false
+	}
+	path := step(i).String()
+	return slices.ContainsFunc(p.unread, func(u *field.Error) bool { return within(u.Field, path) })
 }
 
 // oneAction: upstream counts only four of the eight, and of two actions carries out one.

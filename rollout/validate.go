@@ -26,12 +26,12 @@ func Validate(obj runtime.Object) field.ErrorList {
 	switch o := obj.(type) {
 	case *Rollout:
 		if o != nil {
-			return o.validate()
+			return o.validate(nil)
 		}
 	case *unstructured.Unstructured:
 		if o != nil {
 			r, errs := parse(o.Object, false)
-			return follow(errs, r.validate())
+			return follow(errs, r.validate(errs))
 		}
 	case nil:
 	default:
@@ -41,8 +41,9 @@ func Validate(obj runtime.Object) field.ErrorList {
 	return field.ErrorList{field.Required(field.NewPath("rollout"), "there is none to check")}
 }
 
-func (r *Rollout) validate() field.ErrorList {
-	var p problems
+// validate knows of the fields that could not be read, so that nothing is said to be missing because of them.
+func (r *Rollout) validate(unread field.ErrorList) field.ErrorList {
+	p := problems{unread: unread}
 	p.identity(r)
 	p.numbers(&r.Spec)
 	p.workload(&r.Spec)
@@ -60,7 +61,7 @@ func (r *Rollout) validate() field.ErrorList {
 }
 
 // problems collects what is wrong. Paths are built only for what is, since most Rollouts are right.
-type problems struct{ errs field.ErrorList }
+type problems struct{ errs, unread field.ErrorList }
 
 func (p *problems) add(e *field.Error) { p.errs = append(p.errs, e) }
 

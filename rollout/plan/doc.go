@@ -3,15 +3,15 @@
 
 // Package plan switches a running workload from a Deployment to a Rollout, and back, without losing a pod.
 //
-// Rendering the other kind and applying it is an outage: the new pods are not ready when the old ones are gone, and every way
-// of doing it at once was measured at 0 ready endpoints. A plan is the steps that keep them, in order, each with
-// the wait that must hold before the next:
+// Rendering the other kind and applying it is an outage: the new pods are not ready when the old ones are gone, whichever is
+// done first. A plan is the steps that keep them, in order, each with the wait that must hold before the next:
 //
 //	p, errs := plan.Migration(liveDeployment, r, hpas, plan.SideBySide)
 //	fmt.Print(p) // a shell script with comments: read it, then run it
 //
 // Nothing here talks to a cluster. A plan is made of the live objects, so make it anew just before it is run; what would cost
-// capacity or skip the canary's steps is an error, what may bite is a warning. With N replicas:
+// capacity or skip the canary's steps is an error, what may bite is a warning. With N replicas, as the
+// source of both controllers has it; no plan is yet run against the real Argo Rollouts controller in this repository's tests:
 //
 //	method      ready pods       what it needs
 //	SideBySide  N .. 2N          room for twice the pods

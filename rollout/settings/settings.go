@@ -123,7 +123,8 @@ func readSteps(value any, path *field.Path) ([]rollout.Step, field.ErrorList) {
 	return steps, nil
 }
 
-// Names are the variables that FromEnv reads. An empty name means the JANGAR_ one that is given with each.
+// Names are the variables that FromEnv reads. An empty name means the JANGAR_ one that is given with each: those are the names
+// of the service that these settings come from. A program with names of its own puts them here.
 type Names struct {
 	Enabled     string // JANGAR_PROGRESSIVE_DELIVERY_ENABLED
 	Provider    string // JANGAR_PROGRESSIVE_DELIVERY_PROVIDER
@@ -143,10 +144,11 @@ func AgentsNames() Names {
 
 // FromEnv reads what FromValues does from variables; lookup is os.LookupEnv or the like, and an error if nil. Unset, empty and blank
 // mean the default. Enabled is 1 t true yes on, or 0 f false no off, in any case; the steps are a JSON list, as toJson of
-// the value renders it. The error joins all that is wrong, and the Settings are zero then.
+// the value renders it. The names begin with JANGAR_ unless names says otherwise. The error joins all that is wrong, and the
+// Settings are zero then.
 func FromEnv(lookup func(name string) (value string, set bool), names Names) (Settings, error) {
 	if lookup == nil {
-		return Settings{}, errors.New("rollout/settings: fromenv: lookup is nil")
+		return Settings{}, errors.New("rollout/settings: fromenv: lookup is nil; pass os.LookupEnv")
 	}
 	var (
 		s    Settings

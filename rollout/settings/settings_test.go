@@ -70,8 +70,9 @@ func TestFromValuesRefuses(t *testing.T) {
 		"KeepIsAString":     {"A switch.", `{"keepOnSwitch":"yes"}`, []string{"progressiveDelivery.keepOnSwitch"}},
 		"StepsAreNoList":    {"A list.", `{"canarySteps":{"setWeight":20}}`, []string{steps}},
 		"StepsAreAString":   {"A list.", `{"canarySteps":"20,pause"}`, []string{steps}},
-		"StepIsAString":     {"An object.", `{"canarySteps":["pause"]}`, []string{steps, steps + "[0]"}},
-		"StepIsMisspelt":    {"With its name.", `{"canarySteps":[{"setWieght":20},{"pause":{}}]}`, []string{steps + "[0]", steps + "[0].setWieght", steps + "[1].pause"}},
+		"StepIsAString":     {"An object.", `{"canarySteps":["pause"]}`, []string{steps + "[0]"}},
+		"StepIsMisspelt":    {"With its name, and nothing that follows from it.", `{"canarySteps":[{"setWieght":20},{"pause":{}}]}`, []string{steps + "[0].setWieght"}},
+		"PauseIsAString":    {"An object.", `{"canarySteps":[{"setWeight":20},{"pause":"10m"}]}`, []string{steps + "[1].pause"}},
 		"TwoActions":        {"One of both.", `{"canarySteps":[{"setWeight":20,"pause":{}}]}`, []string{steps + "[0]"}},
 		"WeightZero":        {"1 to 99.", `{"canarySteps":[{"setWeight":0},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
 		"Weight100":         {"1 to 99.", `{"canarySteps":[{"setWeight":100},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
@@ -154,6 +155,7 @@ func TestFromEnvRefuses(t *testing.T) {
 		{canary, "20,pause"}: `[{"setWeight":20},{"pause":{}}]`, {canary, `{"setWeight":20}`}: canary,
 		{canary, `[{"setWeight":0},{"pause":{}}]`}: canary + "[0].setWeight", {canary, `[{"setWeight":20}] x`}: canary,
 		{canary, `[{"setWeight":20},{"pause":{"duration":"1d"}}]`}: "10m",
+		{canary, `[{"setWeight":20},{"pause":"10m"}]`}:             "want {duration: 10m}",
 	} {
 		got, err := settings.FromEnv(variables{v.name: v.value}.lookup, settings.Names{})
 		require.ErrorContains(t, err, want, v)
@@ -165,7 +167,7 @@ func TestFromEnvRefuses(t *testing.T) {
 		require.ErrorContains(t, err, name, "all at once")
 	}
 	_, err = settings.FromEnv(nil, settings.Names{})
-	require.ErrorContains(t, err, "lookup is nil")
+	require.ErrorContains(t, err, "lookup is nil; pass os.LookupEnv")
 }
 
 type variablesOf struct{ name, value string }
