@@ -18,7 +18,8 @@ import (
 //
 //	status.Names{StartedAt: "startTime", FinishedAt: "completionTime"}
 type Names struct {
-	// ObservedGeneration is an int64 or *int64; empty means observedGeneration.
+	// ObservedGeneration is an int64 or *int64; empty means observedGeneration. Under another name kstatus does not find it, and
+	// calls the object Current after a change of its spec.
 	ObservedGeneration string
 	// UpdatedAt is a *metav1.Time or metav1.Time; empty means updatedAt.
 	UpdatedAt string

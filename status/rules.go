@@ -32,6 +32,9 @@ type Rule struct {
 // stored object (oldSelf): they say nothing of a creation, and are never ratcheted, so restoring a backup over an
 // existing object can be refused. Delete, then restore. A rule cannot see metadata.generation, so that it is not exceeded
 // is for [Check] to say.
+//
+// kstatus calls an object Current that nobody has reconciled yet. The marker +kubebuilder:default={"observedGeneration":-1} on
+// the status field makes it InProgress; this package takes -1 for what it is, a generation before the first.
 func Rules(n Names) []Rule {
 	rules := []Rule{{
 		Rule:    "!has(oldSelf.status) || has(self.status)",
