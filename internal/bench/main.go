@@ -53,20 +53,29 @@ func (g Group) run(rounds int, only string) (Report, error) {
 			return report, err
 		}
 		report.Rows = append(report.Rows, rows...)
-		fmt.Fprintf(os.Stderr, " %.1fs%s\n", time.Since(began).Seconds(), failures(rows))
+		fmt.Fprintf(os.Stderr, " %.1fs%s\n", time.Since(began).Seconds(), verdict(rows))
 	}
 	return report, nil
 }
 
-// failures names the gates among rows that do not hold.
-func failures(rows []Row) string {
-	var b strings.Builder
+// verdict says whether the gates among rows hold.
+func verdict(rows []Row) string {
+	passed, failed := 0, 0
 	for _, r := range rows {
-		if r.Pass == Fail {
-			fmt.Fprintf(&b, "\n  %s", r)
+		switch r.Pass {
+		case Pass:
+			passed++
+		case Fail:
+			failed++
 		}
 	}
-	return b.String()
+	switch {
+	case failed > 0:
+		return fmt.Sprintf(", %d of %d gates FAIL", failed, passed+failed)
+	case passed > 0:
+		return ", ok"
+	}
+	return ""
 }
 
 // String is the row in a line of text.

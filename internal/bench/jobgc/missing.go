@@ -11,8 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/proompteng/controllerkit/internal/bench"
 	"github.com/proompteng/controllerkit/jobgc"
+
+	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 // jobs is how many Jobs each rule is asked about.

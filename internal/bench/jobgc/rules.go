@@ -33,9 +33,15 @@ const (
 	liveRead    = "lister, then live GET"      // Kubernetes' own TTL controller, before it deletes
 )
 
+// ours asks again after as long as Look says, as a controller does that is to change nothing meanwhile.
 var ours = rule{look: func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
-	f, err := w.guard.Look(ctx, ref)
-	return verdict{f.State == jobgc.Missing, f.Outcome == jobgc.Succeeded}, err
+	for {
+		f, err := w.guard.Look(ctx, ref)
+		if err != nil || f.State != jobgc.Pending {
+			return verdict{f.State == jobgc.Missing, f.Outcome == jobgc.Succeeded}, err
+		}
+		pass(f.After)
+	}
 }}
 
 var peers = []rule{

@@ -19,12 +19,13 @@ type change struct {
 	after    func() *Run
 	requests string // the gate of ours
 	allocs   string
+	bytes    bool // whether those of the peers are a measure of ours
 }
 
 var changes = []change{
-	{"nothing changed", bigRun, "= 0", "<= 20"},
-	{"a condition changed", flipped, "= 1", "<= 150"},
-	{"a condition and fields changed", stepped, "= 1", "<= 150"},
+	{"nothing changed", bigRun, "= 0", "<= 20", false},
+	{"a condition changed", flipped, "= 1", "<= 150", true},
+	{"a condition and fields changed", stepped, "= 1", "<= 150", true},
 }
 
 // helpers are the peers' ways to write a status.
@@ -37,7 +38,14 @@ var helpers = []struct {
 	{"cluster-api", func(ctx context.Context, c client.Client, b, a *Run) error { return capi(ctx, c, b, a) }},
 }
 
-// commit measures the work of the libraries alone: requests take no time and no memory.
+// commit measures the work of the libraries alone. It counts all that one does with two objects until it hands the bytes
+// of each request to the client: comparing, converting and computing the patch, the copies that flux's and cluster-api's
+// helpers take for themselves, and that ours looks at the reply. It does not count what is the same for all and would
+// hide the difference: requests take no time and no memory, no reply is decoded, and nobody is charged for the
+// caller's own copy of the object (see copied for both together, and overHTTP for the whole way).
+//
+// The gates on bytes are for what is sent. Where nothing is, the careful peers compare two structs and ours also reads
+// the contract's fields: the bytes are few for all, so their ratio is only reported, and allocations are gated.
 func commit(ctx context.Context, ch change) bench.Measure {
 	before, after, c := bigRun(), ch.after(), &ourMemory[*Run]{reply: stepped()}
 	m := bench.Measure{
@@ -50,10 +58,15 @@ func commit(ctx context.Context, ch change) bench.Measure {
 			{Unit: bench.Requests, Limit: ch.requests},
 			{Unit: bench.Allocs, Limit: ch.allocs},
 			{Unit: bench.Allocs, Peer: "controller-runtime", Limit: "<= 0.2x"},
-			{Unit: bench.Bytes, Peer: "controller-runtime", Limit: "<= 0.2x"},
 			{Unit: bench.Allocs, Peer: "flux", Limit: "<= 0.1x"},
-			{Unit: bench.Bytes, Peer: "flux", Limit: "<= 0.1x"},
 		},
+	}
+	if ch.bytes {
+		m.Gates = append(
+			m.Gates,
+			bench.Gate{Unit: bench.Bytes, Peer: "controller-runtime", Limit: "<= 0.2x"},
+			bench.Gate{Unit: bench.Bytes, Peer: "flux", Limit: "<= 0.1x"},
+		)
 	}
 	for _, h := range helpers {
 		before, after, c := bigRun(), ch.after(), newMemory()

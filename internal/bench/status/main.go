@@ -10,8 +10,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/proompteng/controllerkit/internal/bench"
 	"github.com/proompteng/controllerkit/status"
+
+	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 func main() {

@@ -71,7 +71,6 @@ func (r *Run) SetConditions(c []metav1.Condition) { r.Status.Conditions = c }
 
 // DeepCopyObject is what a generator would write, as the others here.
 //
-//nolint:ireturn // runtime.Object asks for it
 func (r *Run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
 
 // DeepCopy copies r.

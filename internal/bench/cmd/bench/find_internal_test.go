@@ -28,10 +28,10 @@ func TestFind(t *testing.T) {
 	}
 	got, err := find(dir, nil)
 	require.NoError(t, err)
-	assert.Equal(t, at("events", "status", "status-other"), got, "all by default")
+	assert.Equal(t, map[string][]string{"events": at("events"), "status": at("status", "status-other")}, got, "all by default")
 	got, err = find(dir, []string{"status"})
 	require.NoError(t, err)
-	assert.Equal(t, at("status", "status-other"), got, "every group of the package")
+	assert.Equal(t, map[string][]string{"status": at("status", "status-other")}, got, "every group of the package")
 	_, err = find(dir, []string{"status", "cmd"})
 	assert.ErrorContains(t, err, "events, status", "a name that is unknown says which are known")
 }

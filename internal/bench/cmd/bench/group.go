@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,27 +19,29 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// find lists the folders of the groups below dir that belong to the packages, all if there are none.
-func find(dir string, packages []string) ([]string, error) {
+// find lists the folders of the groups below dir by package: those given, all if there are none.
+func find(dir string, packages []string) (map[string][]string, error) {
 	modules, err := filepath.Glob(filepath.Join(dir, "*", "go.mod"))
 	if err != nil {
 		return nil, err
 	}
-	var groups, known []string
+	groups := map[string][]string{}
 	for _, m := range modules {
 		group := filepath.Dir(m)
 		pkg, _, _ := strings.Cut(filepath.Base(group), "-")
-		known = append(known, pkg)
-		if len(packages) == 0 || slices.Contains(packages, pkg) {
-			groups = append(groups, group)
-		}
+		groups[pkg] = append(groups[pkg], group)
 	}
+	if len(packages) == 0 {
+		return groups, nil
+	}
+	wanted := map[string][]string{}
 	for _, p := range packages {
-		if !slices.Contains(known, p) {
-			return nil, fmt.Errorf("no group measures %q; there are %s", p, strings.Join(slices.Compact(known), ", "))
+		if groups[p] == nil {
+			return nil, fmt.Errorf("no group measures %q; there are %s", p, strings.Join(slices.Sorted(maps.Keys(groups)), ", "))
 		}
+		wanted[p] = groups[p]
 	}
-	return groups, nil
+	return wanted, nil
 }
 
 // measure builds the program of a group and runs it. What the program says on stderr goes to ours.

@@ -10,16 +10,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// errGate ends the command when everything was measured but not everything is as good as it should be.
-var errGate = errors.New("a gate fails")
+// errGate says that something was measured that is not as good as it should be.
+var errGate = errors.New("gate")
 
 func main() {
 	rounds := flag.Int("rounds", 15, "turns of each subject, at least 8")
@@ -29,63 +30,48 @@ func main() {
 	err := run(ctx, flag.Args(), *rounds, *only)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
+// run measures one package after the other. What was measured is written at once, so that a failure costs one package.
 func run(ctx context.Context, packages []string, rounds int, only string) error {
 	groups, err := find(".", packages)
 	if err != nil {
 		return err
 	}
-	began, failed := time.Now(), 0
-	var seen []string
-	reports := map[string][]bench.Report{}
+	began := time.Now()
+	var failed []bench.Row
+	var broken []error
+	for _, pkg := range slices.Sorted(maps.Keys(groups)) {
+		rows, err := one(ctx, pkg, groups[pkg], rounds, only)
+		if err != nil {
+			broken = append(broken, fmt.Errorf("%s: %w", pkg, err))
+		}
+		failed = append(failed, slices.DeleteFunc(rows, func(r bench.Row) bool { return r.Pass != bench.Fail })...)
+	}
+	fmt.Fprintf(os.Stderr, "took %.0fs\n", time.Since(began).Seconds())
+	for _, r := range failed {
+		broken = append(broken, fmt.Errorf("%w: %s: %s", errGate, r.Package, r))
+	}
+	return errors.Join(broken...)
+}
+
+// one measures a package, and writes its rows or, if they are not all, prints them.
+func one(ctx context.Context, pkg string, groups []string, rounds int, only string) ([]bench.Row, error) {
+	var reports []bench.Report
+	var rows []bench.Row
 	for _, g := range groups {
 		r, err := measure(ctx, g, rounds, only)
 		if err != nil {
-			return fmt.Errorf("%s: %w", g, err)
+			return nil, err
 		}
-		if reports[r.Package] == nil {
-			seen = append(seen, r.Package)
-		}
-		reports[r.Package] = append(reports[r.Package], r)
+		reports, rows = append(reports, r), append(rows, r.Rows...)
 	}
-	for _, pkg := range seen {
-		rows := collect(reports[pkg])
-		failed += report(rows)
-		if only != "" {
-			fmt.Fprint(os.Stdout, bench.Section(about(reports[pkg]), rows))
-			continue
-		}
-		if err := write(pkg, about(reports[pkg]), rows); err != nil {
-			return err
-		}
+	if only != "" {
+		fmt.Fprint(os.Stdout, bench.Section(about(reports), rows))
+		return rows, nil
 	}
-	fmt.Fprintf(os.Stderr, "measured %s in %.0fs\n", strings.Join(seen, ", "), time.Since(began).Seconds())
-	if failed > 0 {
-		return fmt.Errorf("%w: %d of them", errGate, failed)
-	}
-	return nil
-}
-
-// collect are the rows of all groups of a package.
-func collect(reports []bench.Report) []bench.Row {
-	var rows []bench.Row
-	for _, r := range reports {
-		rows = append(rows, r.Rows...)
-	}
-	return rows
-}
-
-// report prints the gates that do not hold, and returns their number.
-func report(rows []bench.Row) (failed int) {
-	for _, r := range rows {
-		if r.Pass == bench.Fail {
-			failed++
-			fmt.Fprintf(os.Stderr, "%s: %s\n", r.Package, r)
-		}
-	}
-	return failed
+	return rows, write(pkg, about(reports), rows)
 }
