@@ -10,9 +10,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/proompteng/controllerkit/status"
-
 	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/status"
 )
 
 func main() {

@@ -70,7 +70,6 @@ func (r *Run) GetConditions() []metav1.Condition { return r.Status.Conditions }
 func (r *Run) SetConditions(c []metav1.Condition) { r.Status.Conditions = c }
 
 // DeepCopyObject is what a generator would write, as the others here.
-//
 func (r *Run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
 
 // DeepCopy copies r.
