@@ -26,9 +26,10 @@ var (
 // sentinel records a failure of an object that never failed before and returns when its Event is created: in a pipeline
 // that keeps the order, all before it was dealt with.
 func sentinel(s *store, fail func(o *corev1.ConfigMap, note string)) {
-	n := s.created()
-	fail(object("sentinel-"+strconv.FormatInt(sent.Add(1), 10)), note)
-	s.wait(n + 1)
+	name := "sentinel-" + strconv.FormatInt(sent.Add(1), 10) + "-"
+	s.expect(name)
+	fail(object(name+"x"), note)
+	s.await()
 }
 
 // settle waits until no goroutine is left but those that were there when idle was set. It looks seldom enough to

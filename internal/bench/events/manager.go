@@ -52,7 +52,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	kind := r.Header["Content-Type"]
 	if r.Method == http.MethodPost {
-		err = t.store.create(newGroup, r.URL.Path)
+		err = t.store.create(newGroup, string(body)) // the object's name is in it
 	} else {
 		kind, body = []string{"application/json"}, []byte(`{"apiVersion":"events.k8s.io/v1","kind":"Event"}`)
 		err = t.store.patch(newGroup)

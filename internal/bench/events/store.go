@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,7 @@ type store struct {
 	creates, patches int
 	inFlight, most   int
 	objects          map[string]struct{} // whose Event is stored; nil if nobody asks
+	awaited          string              // the object whose Event await waits for
 }
 
 func newStore() *store {
@@ -41,6 +43,9 @@ func (s *store) create(group, object string) error {
 		s.creates++
 		if s.objects != nil {
 			s.objects[object] = struct{}{}
+		}
+		if s.awaited != "" && strings.Contains(object, s.awaited) {
+			s.awaited = ""
 		}
 	})
 }
@@ -80,11 +85,20 @@ func (s *store) wait(n int) {
 	}
 }
 
-// created is how many Events were created so far.
-func (s *store) created() int {
+// expect says which object await is to wait for, before a failure of it is recorded.
+func (s *store) expect(object string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.creates
+	s.awaited = object
+}
+
+// await returns when the Event of the expected object was created.
+func (s *store) await() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.awaited != "" {
+		s.changed.Wait()
+	}
 }
 
 // stored is of how many objects there is an Event.

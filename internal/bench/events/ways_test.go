@@ -71,7 +71,7 @@ func TestDrained(t *testing.T) {
 				r.fail(o, note)
 			}
 			r.drain(s)
-			assert.Equal(t, 51, s.created())
+			assert.Equal(t, 51, s.writes())
 		})
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/proompteng/controllerkit/jobgc"
-
 	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // jobs is how many Jobs each rule is asked about.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/proompteng/controllerkit/internal/bench"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 	"github.com/proompteng/controllerkit/metrics/prom"
@@ -17,8 +18,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
-
-	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 // queues measure what counting the items of a work queue costs.
