@@ -6,12 +6,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
-
-	"go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -94,28 +88,4 @@ func newDeployment(replicas int32) *appsv1.Deployment {
 			},
 		},
 	}
-}
-
-// counted reads one counter, by result.
-func counted(ctx context.Context, reader metric.Reader, name string) string {
-	var got metricdata.ResourceMetrics
-	if err := reader.Collect(ctx, &got); err != nil {
-		return err.Error()
-	}
-	var parts []string
-	for _, scope := range got.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			sum, ok := m.Data.(metricdata.Sum[int64])
-			if m.Name != name || !ok {
-				continue
-			}
-			for _, p := range sum.DataPoints {
-				if result, _ := p.Attributes.Value("result"); p.Value > 0 {
-					parts = append(parts, fmt.Sprintf("%s=%d", result.AsString(), p.Value))
-				}
-			}
-		}
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, " ")
 }
