@@ -34,7 +34,7 @@ unit: ## The root module with -race: unit tests, examples and the rules of the h
 
 .PHONY: e2e
 e2e: ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane
-	@for m in $(NESTED); do (cd $$m && go test -race -timeout 20m ./...); done
+	@for m in $(NESTED); do (cd $$m && go test -race -count=1 -timeout 20m ./...); done # -count=1: they run programs that the test cache knows nothing of
 
 .PHONY: controlplane
 controlplane: ## Build the control plane's programs into the cache and print where they are
