@@ -12,12 +12,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/proompteng/controllerkit/events"
-	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/jobgc"
-	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/kube"
-	"github.com/proompteng/controllerkit/status"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +20,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // Name is this controller's, as events and managed fields carry it.

@@ -8,12 +8,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/proompteng/controllerkit/events"
-	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/jobgc"
-	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/kube"
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -29,9 +23,15 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/examples/agentrun/crd"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // The packages do not import one another: where one reports to another, a method value of the one fits a field of the other as it is.

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/proompteng/controllerkit/events"
-	"github.com/proompteng/controllerkit/jobgc"
-	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/status"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // errGone: the run was deleted while it was being reconciled. Its Job goes with it.
@@ -170,7 +170,7 @@ func (a *attempt) end(ctx context.Context, phase v1alpha1.Phase, cause error) er
 	reason, message := reasonCancelled, ""
 	if cause != nil {
 		reason, _ = events.Classify(cause)
-		message = cause.Error()
+		message = a.secrets.Redact(cause.Error())
 	}
 	enter(a.run, phase, reason, message, time.Now())
 	a.facts.Progress = status.Done
@@ -205,8 +205,8 @@ func (a *attempt) ended(ctx context.Context, failed error) error {
 
 // hindered records what stands in the way of a run. It is tried again, ever less often.
 func (a *attempt) hindered(ctx context.Context, cause error) error {
-	if apierrors.IsConflict(cause) || isOvertaken(cause) {
-		return cause // somebody else wrote: the next look decides anew
+	if errors.Is(cause, errGone) || apierrors.IsConflict(cause) || isOvertaken(cause) {
+		return cause // nothing is wrong with the run: it is gone, or somebody else wrote and the next look decides anew
 	}
 	reason, _ := events.Classify(cause)
 	if !apierrors.IsTooManyRequests(cause) { // back-pressure is no failure of the run

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/proompteng/controllerkit/jobgc"
-	"github.com/proompteng/controllerkit/status"
-
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +15,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // scope is what is cached of one namespace, or of all.

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/proompteng/controllerkit/status"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // settle does what is left to do for a terminal run: let its Job go, and delete the run when its time has come. It runs after every

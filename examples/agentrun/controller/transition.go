@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/proompteng/controllerkit/jobgc"
-	"github.com/proompteng/controllerkit/status"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // The conditions of an AgentRun.
@@ -86,6 +85,8 @@ func judged(run *v1alpha1.AgentRun, f jobgc.Finding, now time.Time) (status.Fact
 	case jobgc.Active, jobgc.Finishing:
 		if !f.StartedAt.IsZero() {
 			enter(run, v1alpha1.Running, reasonRunning, "", now)
+		} else if run.Status.Phase != v1alpha1.Running {
+			enter(run, v1alpha1.Pending, reasonWaiting, "", now) // whatever hindered it before is over
 		}
 	}
 	facts.Progress = run.Status.Phase.Progress()

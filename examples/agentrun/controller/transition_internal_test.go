@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 func TestJudged(t *testing.T) {
@@ -49,6 +49,16 @@ func TestJudged(t *testing.T) {
 			assert.Equal(t, tc.found.Outcome, run.Status.JobRef.Outcome)
 		})
 	}
+}
+
+func TestAJobThatHasNotStartedClearsWhatHinderedItsRun(t *testing.T) {
+	run, now := newRun("nightly", "uid-1"), time.Now()
+	run.Status.JobRef = &jobgc.Ref{Name: "nightly-1"}
+	hinder(run, "Unavailable", "the API server does not answer", now)
+	_, failed := judged(run, jobgc.Finding{State: jobgc.Active}, now)
+	require.NoError(t, failed)
+	assert.True(t, apimeta.IsStatusConditionFalse(run.Status.Conditions, degraded))
+	assert.Equal(t, reasonWaiting, run.Status.Reason)
 }
 
 func TestATerminalPhaseIsNeverLeft(t *testing.T) {
