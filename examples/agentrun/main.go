@@ -20,12 +20,12 @@ import (
 	"syscall"
 
 	"github.com/go-logr/logr"
-	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/prom"
 
 	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 func main() {

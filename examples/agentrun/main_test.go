@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proompteng/controllerkit/events"
-	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 func environ(pairs ...string) func(string) (string, bool) {

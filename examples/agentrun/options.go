@@ -11,12 +11,11 @@ import (
 	"net"
 	"strings"
 
-	"github.com/proompteng/controllerkit/events"
-	"github.com/proompteng/controllerkit/jobgc"
-
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // options are the program's settings: flags, and what the packages read from the environment.

@@ -12,11 +12,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 // TestDemo runs the demo as a newcomer does, while KUBECONFIG names a cluster that is none of its business.

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 )
 
 // TestSpec: what each field of a run's spec does, beyond the samples.

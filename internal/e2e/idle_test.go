@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 )
 
 // TestIdleClusterSeesNoWrites: finished, waiting and running runs that nothing happens to are left alone. (The heartbeat of those that are

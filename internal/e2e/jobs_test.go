@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 )
 
 // jobWatch is every Job that there ever was for a run.

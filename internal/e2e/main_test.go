@@ -13,13 +13,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
-	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 // The control plane, the installed example and its program, shared by all tests.

@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // TestKilledAtRandomMoments: a controller that dies without warning, again and again, loses no result and runs nothing twice. A third of

@@ -10,14 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 )
 
 // TestSamples plays every sample of the demo and holds what the API server has against the sample's promise.

@@ -8,9 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/proompteng/controllerkit/internal/controlplane"
-
 	"github.com/proompteng/controllerkit/examples/agentrun/crd"
+	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 // Local installs the example on a control plane of our own. It returns kubectl with all rights, and the kubeconfig file of a user with no

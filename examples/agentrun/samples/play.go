@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/proompteng/controllerkit/status"
-
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +19,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // Stage is where samples are played: one namespace of a cluster whose controller is running.

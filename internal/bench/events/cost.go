@@ -8,11 +8,11 @@ import (
 	"runtime"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/internal/bench"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // unlimited leaves out what would only wait: the limit over all objects.

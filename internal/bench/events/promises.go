@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/proompteng/controllerkit/internal/bench"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 var eventsResource = schema.GroupResource{Group: newGroup, Resource: "events"}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/proompteng/controllerkit/events"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	toolsevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+
+	"github.com/proompteng/controllerkit/events"
 )
 
 // What every failure says.

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/jobgc"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // costs measure one look, which a controller does on every reconcile.

@@ -7,11 +7,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/proompteng/controllerkit/jobgc"
-
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // verdict is what a rule says about a Job.

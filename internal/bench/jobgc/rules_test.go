@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 func TestEveryRuleSeesWhatTheCacheHas(t *testing.T) {

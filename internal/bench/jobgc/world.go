@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/proompteng/controllerkit/jobgc"
-
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/jobgc"
 )
 
 const namespace = "ci"

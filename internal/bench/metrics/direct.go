@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/proompteng/controllerkit/metrics/catalog"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
 // watch takes the duration of a reconcile, as every peer does, or makes one up where the clock's price is not to count.

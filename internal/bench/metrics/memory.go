@@ -9,11 +9,12 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/metrics/prom"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // many is how many histograms are made to see what one keeps.

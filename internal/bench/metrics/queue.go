@@ -8,16 +8,17 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/kube"
-	"github.com/proompteng/controllerkit/metrics/prom"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // queues measure what counting the items of a work queue costs.

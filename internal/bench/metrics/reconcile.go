@@ -7,12 +7,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/prom"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 const agentrun = "agentrun"

@@ -11,14 +11,15 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/kube"
-	"github.com/proompteng/controllerkit/metrics/prom"
 
 	"k8s.io/client-go/util/workqueue"
 
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // scrapes measure one scrape of a process with n controllers, each of which had a reconcile that succeeded and an item

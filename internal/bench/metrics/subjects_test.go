@@ -11,9 +11,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/proompteng/controllerkit/metrics"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/metrics"
 )
 
 // What is measured as controller-runtime's must be what its process exposes.

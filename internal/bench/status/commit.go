@@ -6,11 +6,11 @@ package main
 import (
 	"context"
 
-	"github.com/proompteng/controllerkit/internal/bench"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 // change is what a reconcile did to the Run.

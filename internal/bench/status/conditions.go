@@ -5,13 +5,14 @@ package main
 
 import (
 	fluxconditions "github.com/fluxcd/pkg/runtime/conditions"
-	"github.com/proompteng/controllerkit/internal/bench"
-	"github.com/proompteng/controllerkit/status"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	capiconditions "sigs.k8s.io/cluster-api/util/conditions"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // setter sets one condition of a Run.

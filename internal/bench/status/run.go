@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/proompteng/controllerkit/status"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 var (

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	fluxpatch "github.com/fluxcd/pkg/runtime/patch"
-	"github.com/proompteng/controllerkit/status"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,8 @@ import (
 
 	capipatch "sigs.k8s.io/cluster-api/util/patch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // How each is used at the end of a reconcile, which has made after of before.

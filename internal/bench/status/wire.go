@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/proompteng/controllerkit/status"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -21,6 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // server is an API server of one object behind the clients' RoundTripper: requests are encoded, counted and answered

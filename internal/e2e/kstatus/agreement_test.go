@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // absent is the verdict of a condition that is not there.

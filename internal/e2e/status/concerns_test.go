@@ -6,12 +6,13 @@ package status_test
 import (
 	"testing"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // TestConcerns: of what the API server makes of each request, only a write of the status is none of the controller's business.

@@ -8,11 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/proompteng/controllerkit/status"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // The kinds of the tests. Probes are the typed ones, by controller-gen; the others are used through the dynamic client.

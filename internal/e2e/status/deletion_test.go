@@ -6,7 +6,6 @@ package status_test
 import (
 	"testing"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/status"
 )
 
 func TestObjectBeingDeleted(t *testing.T) {

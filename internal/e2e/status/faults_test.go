@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // The faults of an API server that is gone, hangs, or whose answer is lost. Tests that run at the same time as others would suffer

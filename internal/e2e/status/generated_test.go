@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -20,6 +19,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // TestControllerGenMakesTheRules: the markers that the documentation gives to copy, above the type of Probe, become exactly Rules.

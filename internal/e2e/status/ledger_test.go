@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +21,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // ledger watches every version of every Probe of a stage, and holds each against the one before.

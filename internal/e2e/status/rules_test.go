@@ -6,13 +6,14 @@ package status_test
 import (
 	"testing"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // The rules, as another writer meets them who has never heard of the contract.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // client is what a code generator makes for Probes.

@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // TestConditionTypes: what the API server refuses is refused before it is sent, with the field's name, and nothing else is.

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // The times: the API server's rules stand behind each of these writes, and refuse one that breaks the contract.

@@ -13,10 +13,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/proompteng/controllerkit/status"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // request is one that reached the wire.

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proompteng/controllerkit/status"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/status"
 )
 
 // worker is one controller, with a condition of its own, and now and then one of its users. It is one goroutine.

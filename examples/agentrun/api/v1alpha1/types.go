@@ -4,10 +4,10 @@
 package v1alpha1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/status"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Phase is where a run is in its life.

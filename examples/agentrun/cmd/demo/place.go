@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/proompteng/controllerkit/internal/controlplane"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 const namespace = "controllerkit-demo"

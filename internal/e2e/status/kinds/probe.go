@@ -4,9 +4,9 @@
 package kinds
 
 import (
-	"github.com/proompteng/controllerkit/status"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
 // Probe is a kind as a project would write it: its status embeds the Stamp, and its markers are those that status.Rules documents.
