@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// config finds the cluster as kubectl does, or the one that this pod runs in. It does not connect.
-func (o *options) config() (*rest.Config, error) {
+// config finds the cluster as kubectl does, or the one that this pod runs in, and the namespace that is meant there. It does not connect.
+func (o *options) config() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
 	from := strings.Join(rules.Precedence, ", ")
@@ -27,20 +27,26 @@ func (o *options) config() (*rest.Config, error) {
 	raw, err := client.RawConfig()
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("--kubeconfig: %s does not exist", from)
+		return nil, "", fmt.Errorf("--kubeconfig: %s does not exist", from)
 	case err != nil:
-		return nil, fmt.Errorf("%s is not a kubeconfig file", from) // the cause may quote it, and it may hold credentials
+		return nil, "", fmt.Errorf("%s is not a kubeconfig file", from) // the cause may quote it, and it may hold credentials
 	case o.context != "" && raw.Contexts[o.context] == nil:
-		return nil, fmt.Errorf("--context: %q is not in %s; there are: %s", o.context, from, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
+		return nil, "", fmt.Errorf("--context: %q is not in %s; there are: %s", o.context, from, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}
 	config, err := client.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, fmt.Errorf("no cluster to talk to: there is none in %s, and this is no pod; want --kubeconfig or KUBECONFIG", from)
+		return nil, "", fmt.Errorf("no cluster to talk to: there is none in %s, and this is no pod; want --kubeconfig or KUBECONFIG", from)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the cluster in %s: %w", from, err)
+		return nil, "", fmt.Errorf("the cluster in %s: %w", from, err)
 	}
 	config.UserAgent = "agentrun/" + version()
 	config.QPS, config.Burst = 100, 200
-	return config, nil
+	namespace := o.leaseNamespace
+	if namespace == "" {
+		if namespace, _, err = client.Namespace(); err != nil {
+			return nil, "", fmt.Errorf("the namespace in %s: %w", from, err)
+		}
+	}
+	return config, namespace, nil
 }

@@ -69,10 +69,6 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	klog.SetLogger(log.WithName("client-go"))
 	ctx = logr.NewContext(ctx, log)
 
-	config, err := o.config()
-	if err != nil {
-		return usageError{err}
-	}
 	endpoint, err := prom.New(prom.Options{})
 	if err != nil {
 		return err
@@ -81,9 +77,11 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := controller.New(config, m, o.controller)
-	if err != nil {
-		return usageError{err}
+	ready, work := idle()
+	if o.reconcile {
+		if ready, work, err = reconciling(o, m); err != nil {
+			return usageError{err}
+		}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.metricsAddress)
 	if err != nil {
@@ -95,11 +93,44 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	var served error
-	wg.Go(func() { served = serveHTTP(serving, listener, endpoint, c.Synced()) })
-	err = c.Start(ctx)
+	wg.Go(func() { served = serveHTTP(serving, listener, endpoint, ready) })
+	err = work(ctx)
 	stop()
 	wg.Wait()
 	return errors.Join(err, served, m.Close())
+}
+
+// reconciling makes the controller, and the election that decides when it works. Ready is closed once its caches are filled: a replica
+// that waits for the lease is ready too, or no rolling update would go on.
+func reconciling(o options, m *metrics.Metrics) (ready <-chan struct{}, work func(context.Context) error, err error) {
+	config, namespace, err := o.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.leaderElect {
+		o.leaseNamespace = namespace
+		e, err := newElection(config, m, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		o.controller.Lead = e.lead
+	}
+	c, err := controller.New(config, m, o.controller)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Synced(), c.Start, nil
+}
+
+// idle is what is left of the program without its controller: it is ready at once.
+func idle() (ready <-chan struct{}, work func(context.Context) error) {
+	closed := make(chan struct{})
+	close(closed)
+	return closed, func(ctx context.Context) error {
+		logr.FromContextOrDiscard(ctx).Info("reconciling is off")
+		<-ctx.Done()
+		return nil
+	}
 }
 
 func (o *options) handler(w io.Writer) slog.Handler {

@@ -49,6 +49,12 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 		"TwoVariables":  {"All that is wrong is said at once.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"maybe", "30d"}},
 		"NoKubeconfigs": {"There is no cluster to talk to.", []string{"--kubeconfig=testdata/empty.yaml"}, nil, []string{"testdata/empty.yaml", "KUBECONFIG"}},
 		"NotAConfig":    {"The file is named, and nothing of what it holds.", []string{"--kubeconfig=main_test.go"}, nil, []string{"main_test.go", "not a kubeconfig"}},
+		"NobodyToElect": {"A lease that nothing depends on is a mistake.", []string{"--reconcile=false", "--leader-elect"}, nil, []string{"--leader-elect", "--reconcile=false"}},
+		"LeaseName":     {"The API server would refuse it at every try.", []string{"--leader-elect", "--leader-elect-lease-name=A_B"}, nil, []string{"--leader-elect-lease-name", `"A_B"`}},
+		"LeaseIn":       {"So would it here.", []string{"--leader-elect", "--leader-elect-lease-namespace=a.b"}, nil, []string{"--leader-elect-lease-namespace", `"a.b"`}},
+		"PodNamespace":  {"The variable is named, not the flag.", []string{"--leader-elect"}, []string{"POD_NAMESPACE=A B"}, []string{"POD_NAMESPACE", `"A B"`}},
+		"LeaseSeconds":  {"A Lease has whole seconds.", []string{"--leader-elect-lease-duration=1500ms"}, nil, []string{"--leader-elect-lease-duration", "1.5s", "whole seconds"}},
+		"LeaseTooShort": {"It would be lost at the first slow request.", []string{"--leader-elect-lease-duration=1s"}, nil, []string{"1s", "3s to 1h"}},
 		"NoSuchContext": {"The context is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--context=moon"}, nil, []string{"moon", "nowhere"}},
 	}
 	for name, tc := range cases {
@@ -68,7 +74,8 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	assert.Zero(t, run(t.Context(), []string{"--help"}, environ(), &stdout, &stderr))
 	assert.Empty(t, stderr.String())
-	for _, flag := range []string{"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version"} {
+	for _, flag := range []string{"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version",
+		"-reconcile", "-leader-elect", "-leader-elect-lease-name", "-leader-elect-lease-namespace", "-leader-elect-lease-duration"} {
 		assert.Contains(t, stdout.String(), flag)
 	}
 
@@ -82,7 +89,8 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	for _, name := range regexp.MustCompile(`(?m)^  ([A-Z_]+)$`).FindAllString(stdout.String(), -1) {
 		shown[strings.TrimSpace(name)] = true
 	}
-	delete(shown, "KUBECONFIG") // client-go reads it
+	delete(shown, "KUBECONFIG")    // client-go reads it
+	delete(shown, "POD_NAMESPACE") // parse does
 	assert.Equal(t, read, shown, "the variables that are read are those that --help shows")
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -24,7 +25,13 @@ type options struct {
 	metricsAddress      string
 	logFormat           string
 	version             bool
-	controller          controller.Options
+	reconcile           bool
+
+	leaderElect               bool
+	leaseName, leaseNamespace string
+	leaseDuration             time.Duration
+
+	controller controller.Options
 }
 
 const intro = `agentrun runs AgentRuns (agentruns.agents.controllerkit.dev) as Jobs.
@@ -48,7 +55,9 @@ Environment:
   JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS
         how long the agent's logs are meant to be kept, shown on the Job (default 604800, 7 days)
   POD_NAME
-        names this replica in its events (default the hostname)
+        names this replica in its events and in the lease (default the hostname)
+  POD_NAMESPACE
+        the namespace of the lease, where --leader-elect-lease-namespace is not given
   KUBECONFIG
         kubeconfig files, as for kubectl, where --kubeconfig is not given
 `
@@ -63,6 +72,11 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig context; empty means the current one")
 	flags.StringVar(&namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
 	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of runs that are reconciled at once")
+	flags.BoolVar(&o.reconcile, "reconcile", true, "false serves the endpoint alone: the cluster is not asked for anything")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "reconcile only while holding the lease, so that several replicas can run (default false)")
+	flags.StringVar(&o.leaseName, "leader-elect-lease-name", "agentrun", "`name` of the lease")
+	flags.StringVar(&o.leaseNamespace, "leader-elect-lease-namespace", "", "`namespace` of the lease; empty means POD_NAMESPACE, then that of the kubeconfig context or of the pod's account")
+	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts that is not renewed, in whole seconds: a replica that died is replaced after it")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "127.0.0.1:8080", "`address` that serves /metrics, /healthz and /readyz; port 0 picks a free one")
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log, json or text")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
@@ -83,6 +97,9 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	case o.controller.Workers < 1:
 		return o, usageError{fmt.Errorf("--workers: %d is not accepted; want at least 1", o.controller.Workers)}
 	}
+	if err := o.checkLease(); err != nil {
+		return o, usageError{err}
+	}
 	if _, _, err := net.SplitHostPort(o.metricsAddress); err != nil {
 		return o, usageError{fmt.Errorf("--metrics-bind-address: %q is not accepted; want host:port such as 127.0.0.1:8080 or :8080", o.metricsAddress)}
 	}
@@ -95,6 +112,11 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 		}
 		o.controller.Namespaces = append(o.controller.Namespaces, n)
 	}
+	if o.leaseNamespace == "" {
+		if o.leaseNamespace, _ = lookup("POD_NAMESPACE"); o.leaseNamespace != "" && len(validation.IsDNS1123Label(o.leaseNamespace)) > 0 {
+			return o, usageError{fmt.Errorf("POD_NAMESPACE: %q is not a namespace", o.leaseNamespace)}
+		}
+	}
 	var ofEvents, ofJobs error
 	o.controller.Events, ofEvents = events.FromEnv(lookup, events.Names{})
 	o.controller.Retention, ofJobs = jobgc.FromEnv(lookup, jobgc.Names{})
@@ -102,4 +124,19 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 		return o, usageError{errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
 	return o, nil
+}
+
+// checkLease refuses what client-go or the API server would refuse later.
+func (o *options) checkLease() error {
+	switch {
+	case o.leaderElect && !o.reconcile:
+		return errors.New("--leader-elect: there is nothing to elect a leader for with --reconcile=false; want one of the two")
+	case len(validation.IsDNS1123Subdomain(o.leaseName)) > 0:
+		return fmt.Errorf("--leader-elect-lease-name: %q is not a name of an object", o.leaseName)
+	case o.leaseNamespace != "" && len(validation.IsDNS1123Label(o.leaseNamespace)) > 0:
+		return fmt.Errorf("--leader-elect-lease-namespace: %q is not a namespace", o.leaseNamespace)
+	case o.leaseDuration < 3*time.Second || o.leaseDuration > time.Hour || o.leaseDuration%time.Second != 0:
+		return fmt.Errorf("--leader-elect-lease-duration: %s is not accepted; want whole seconds from 3s to 1h", o.leaseDuration)
+	}
+	return nil
 }

@@ -42,6 +42,9 @@ type Options struct {
 	Retention jobgc.Retention
 	// Events are the recorder's options; Redact and Observe are set here.
 	Events events.Options
+	// Lead runs reconcile while this replica leads, and returns what ended that. The context it gives ends with the leadership, with
+	// the cause ErrDeposed where another replica may lead already. Zero means that this replica leads from the start.
+	Lead func(ctx context.Context, reconcile func(context.Context)) error
 
 	_ struct{}
 }
@@ -62,6 +65,9 @@ type Controller struct {
 	synced chan struct{}
 }
 
+// ErrDeposed is why reconciling ended when the leadership was lost.
+var ErrDeposed = errors.New("this replica no longer leads")
+
 // heartbeat is how often the status of a run that is not terminal is written at least: a silent updatedAt is a stuck controller.
 const heartbeat = 10 * time.Minute
 
@@ -69,6 +75,12 @@ const heartbeat = 10 * time.Minute
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
 	if o.Workers == 0 {
 		o.Workers = 4
+	}
+	if o.Lead == nil {
+		o.Lead = func(ctx context.Context, reconcile func(context.Context)) error {
+			reconcile(ctx)
+			return nil
+		}
 	}
 	config = rest.CopyConfig(config)
 	config.Wrap(kube.Transport(m))
@@ -126,16 +138,17 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 // Synced is closed once the caches hold what the cluster has.
 func (c *Controller) Synced() <-chan struct{} { return c.synced }
 
-// Start reconciles until ctx ends; then it finishes what is running, writes the events that are waiting, and returns.
+// Start keeps the caches filled and the recorder writing until ctx ends, and reconciles while this replica leads. Then it finishes what
+// is running, writes the events that are waiting, and returns.
 func (c *Controller) Start(ctx context.Context) error {
-	log := logr.FromContextOrDiscard(ctx)
-	// What runs when ctx ends still needs its requests: the grace bounds it.
-	const grace = 20 * time.Second
+	// What runs when ctx ends still needs its requests and its events.
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 
-	var informers, workers, emitter sync.WaitGroup
-	var lost error
+	ctx, end := context.WithCancel(ctx) // also where the leadership ends first
+
+	var informers, emitter sync.WaitGroup
+	var lost, deposed error
 	emitting, drain := context.WithCancel(working)
 	defer drain()
 	emitter.Go(func() { lost = c.recorder.Start(emitting) })
@@ -144,13 +157,38 @@ func (c *Controller) Start(ctx context.Context) error {
 		informers.Go(func() { s.jobs.RunWithContext(ctx) })
 	}
 	defer informers.Wait()
+	defer end()
 
 	waiting, found := context.WithCancel(ctx)
 	informers.Go(func() { c.complain(waiting) })
-	synced := c.sync(ctx)
+	synced := c.sync(ctx, func(s *scope) []cache.InformerSynced {
+		return []cache.InformerSynced{s.runs.HasSynced, s.jobs.HasSynced}
+	})
 	found()
 	if synced {
 		close(c.synced)
+		deposed = c.options.Lead(ctx, func(leading context.Context) { c.lead(leading, working, stop) })
+	}
+	drain()
+	emitter.Wait()
+	if lost != nil {
+		lost = fmt.Errorf("stopped, but not every event was written: %w", lost)
+	}
+	return errors.Join(deposed, lost)
+}
+
+// lead reconciles until leading ends. What runs then may go on for a grace, after which stop ends the context of the requests.
+func (c *Controller) lead(leading, working context.Context, stop func()) {
+	log := logr.FromContextOrDiscard(leading)
+	// Only a leader follows what changes: the queue of another would fill with work that nobody does.
+	for _, s := range c.scopes {
+		if err := s.follow(c); err != nil {
+			log.Error(err, "cannot follow the caches") // the informers were stopped: ctx has ended
+			return
+		}
+	}
+	var workers sync.WaitGroup
+	if c.sync(leading, func(s *scope) []cache.InformerSynced { return s.followed }) {
 		log.Info("reconciling", append([]any{"workers", c.options.Workers, "namespaces", c.options.Namespaces}, c.options.Retention.KeysAndValues()...)...)
 		for _, warning := range c.options.Retention.Exposure(nil) {
 			log.Info("check the retention settings", "warning", warning)
@@ -158,24 +196,22 @@ func (c *Controller) Start(ctx context.Context) error {
 		for range c.options.Workers {
 			workers.Go(func() { c.work(working) })
 		}
-		<-ctx.Done()
+		<-leading.Done()
+	}
+	grace := 20 * time.Second // a kubelet waits for 30
+	if errors.Is(context.Cause(leading), ErrDeposed) {
+		grace = 4 * time.Second // the next leader begins about 5 seconds after the lease was given up for lost
 	}
 	deadline := time.AfterFunc(grace, stop)
 	defer deadline.Stop()
 	c.queue.ShutDown()
 	workers.Wait()
-	drain()
-	emitter.Wait()
-	if lost != nil {
-		return fmt.Errorf("stopped, but not every event was written: %w", lost)
-	}
-	return nil
 }
 
-// sync waits for the caches; false means that ctx ended first.
-func (c *Controller) sync(ctx context.Context) bool {
+// sync waits for what is to be synced of each scope; false means that ctx ended first.
+func (c *Controller) sync(ctx context.Context, of func(*scope) []cache.InformerSynced) bool {
 	for _, s := range c.scopes {
-		if !cache.WaitForCacheSync(ctx.Done(), s.runs.HasSynced, s.jobsSynced) {
+		if !cache.WaitForCacheSync(ctx.Done(), of(s)...) {
 			return false
 		}
 	}

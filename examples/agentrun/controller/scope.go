@@ -23,7 +23,7 @@ import (
 type scope struct {
 	namespace  string
 	runs, jobs cache.SharedIndexInformer
-	jobsSynced cache.InformerSynced
+	followed   []cache.InformerSynced
 	written    cache.MutationCache // runs, with our own last writes where they are newer than the informer
 	guard      *jobgc.Guard[jobs.JobInterface]
 }
@@ -40,7 +40,12 @@ func (c *Controller) newScope(namespace string) (*scope, error) {
 	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs.GetStore(), jobgc.Options{Retention: c.options.Retention}); err != nil {
 		return nil, err
 	}
-	if _, err = s.runs.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	return s, nil
+}
+
+// follow queues the runs that are cached, and from now on each that changes.
+func (s *scope) follow(c *Controller) error {
+	ofRuns, err := s.runs.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) {
 			if run, ok := obj.(*v1alpha1.AgentRun); ok {
 				c.queue.Add(keyOf(run))
@@ -66,11 +71,12 @@ func (c *Controller) newScope(namespace string) (*scope, error) {
 				c.recorder.Forget(run)
 			}
 		},
-	}); err != nil {
-		return nil, fmt.Errorf("watch AgentRuns: %w", err)
+	})
+	if err != nil {
+		return fmt.Errorf("watch AgentRuns: %w", err)
 	}
 	// One handler, not two: the guard must have seen a deletion before the run is looked at because of it.
-	handled, err := s.jobs.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+	ofJobs, err := s.jobs.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			s.guard.OnAdd(obj, initial)
 			c.enqueueOwner(obj)
@@ -85,10 +91,10 @@ func (c *Controller) newScope(namespace string) (*scope, error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("watch Jobs: %w", err)
+		return fmt.Errorf("watch Jobs: %w", err)
 	}
-	s.jobsSynced = handled.HasSynced
-	return s, nil
+	s.followed = []cache.InformerSynced{ofRuns.HasSynced, ofJobs.HasSynced}
+	return nil
 }
 
 // scope returns the one that holds a namespace.

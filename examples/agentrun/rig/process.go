@@ -129,6 +129,19 @@ func (p *Process) Stop() error {
 	}
 }
 
+// Wait waits until the controller ends by itself. What it returns is what the program ended with.
+func (p *Process) Wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	defer cancel()
+	select {
+	case err := <-p.ended:
+		p.ended <- err
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the controller still runs: %w; its log is %s", ctx.Err(), p.Log)
+	}
+}
+
 // Kill ends the controller at once (SIGKILL).
 func (p *Process) Kill() error {
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -1,0 +1,104 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+)
+
+// election is how the replicas settle which of them reconciles. Others keep their caches filled and are ready.
+type election struct {
+	lock     *resourcelock.LeaseLock
+	duration time.Duration
+	metrics  *metrics.Metrics
+}
+
+// newElection makes an election; it makes no request.
+func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = renewDeadline(o.leaseDuration) / 2 // a server that does not answer must not cost the lease at the first try
+	config.Wrap(kube.Transport(m))
+	instance := o.controller.Events.Instance
+	if instance == "" {
+		instance, _ = os.Hostname() // the identity is unique without it
+	}
+	cluster, err := kubernetes.NewForConfig(config) // its own rate limiter: reconciles must not keep the lease from being renewed
+	if err != nil {
+		return nil, err
+	}
+	return &election{
+		lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: o.leaseNamespace, Name: o.leaseName},
+			Client:     cluster.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: instance + "_" + string(uuid.NewUUID())},
+		},
+		duration: o.leaseDuration,
+		metrics:  m,
+	}, nil
+}
+
+// The proportions are those of kube-controller-manager's defaults: 15, 10 and 2 seconds.
+func renewDeadline(lease time.Duration) time.Duration { return lease * 2 / 3 }
+func retryPeriod(lease time.Duration) time.Duration   { return lease * 2 / 15 }
+
+// lead waits for the lease and runs reconcile while it is held. When ctx ends, the lease is released only after reconcile returned, so
+// that the next leader meets nothing that still runs. A lease that is lost ends reconcile and is an error: the process starts afresh.
+func (e *election) lead(ctx context.Context, reconcile func(context.Context)) error {
+	log := logr.FromContextOrDiscard(ctx).WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())
+	electing, release := context.WithCancel(context.WithoutCancel(ctx)) // client-go releases the lease as soon as its context ends
+	defer release()
+	elected := make(chan context.Context, 1)
+	started, stopped := kube.Callbacks(e.metrics, e.lock.LeaseMeta.Name,
+		func(leading context.Context) { elected <- leading }, func() {})
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock:            e.lock,
+		LeaseDuration:   e.duration,
+		RenewDeadline:   renewDeadline(e.duration),
+		RetryPeriod:     retryPeriod(e.duration),
+		ReleaseOnCancel: true,
+		Name:            e.lock.LeaseMeta.Name,
+		Callbacks:       leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
+	})
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { elector.Run(electing) })
+	defer running.Wait()
+	defer release()
+
+	log.Info("waiting for the lease")
+	var leading context.Context
+	select {
+	case <-ctx.Done():
+		return nil
+	case leading = <-elected:
+	}
+	log.Info("leading")
+	working, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(leading, func() { end(controller.ErrDeposed) })()
+	reconcile(working)
+	if leading.Err() != nil {
+		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), controller.ErrDeposed)
+	}
+	return nil
+}

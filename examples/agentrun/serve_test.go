@@ -1,0 +1,102 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWithoutReconcilingNoClusterIsNeeded: --reconcile=false serves the endpoint, and never looks for a cluster.
+func TestWithoutReconcilingNoClusterIsNeeded(t *testing.T) {
+	p := start(t, environ(), "--reconcile=false", "--kubeconfig=does/not/exist")
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		status, body := p.get(t, path)
+		assert.Equal(t, http.StatusOK, status, path)
+		assert.NotContains(t, body, "controller_reconciles_total", "there is no controller to count for")
+	}
+	assert.Zero(t, p.stop(), p.log.String())
+}
+
+// inProcess is the program, run by the test itself.
+type inProcess struct {
+	url  string
+	log  *lines
+	stop func() (code int)
+}
+
+// start runs the program until the test ends; it returns once the endpoint is there.
+func start(t *testing.T, lookup func(string) (string, bool), args ...string) *inProcess {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	p := &inProcess{log: new(lines)}
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, append(args, "--log-format=json", "--metrics-bind-address=127.0.0.1:0"), lookup, io.Discard, p.log)
+	}()
+	p.stop = sync.OnceValue(func() int {
+		cancel()
+		return <-code
+	})
+	t.Cleanup(func() { p.stop() })
+	require.Eventually(t, func() bool {
+		for _, line := range p.log.json() {
+			if address, ok := line["address"].(string); ok {
+				p.url = "http://" + address
+			}
+		}
+		return p.url != ""
+	}, 20*time.Second, 5*time.Millisecond, "the program says where it listens")
+	return p
+}
+
+func (p *inProcess) get(t *testing.T, path string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(text)
+}
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// json is what was written so far, without what is no JSON.
+func (l *lines) json() (all []map[string]any) {
+	for line := range bytes.Lines([]byte(l.String())) {
+		var v map[string]any
+		if json.Unmarshal(line, &v) == nil {
+			all = append(all, v)
+		}
+	}
+	return all
+}
