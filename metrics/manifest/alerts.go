@@ -1,0 +1,169 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+)
+
+// The windows of the rules. A rate over five minutes bridges a missed scrape; what happens once is told for a quarter of an hour,
+// so that it is seen.
+const (
+	ruleWindow       = "5m"
+	occurrenceWindow = "15m"
+)
+
+// Severities, by what is asked of the person: critical wakes, warning is for working hours.
+const (
+	critical = "critical"
+	warning  = "warning"
+)
+
+// Alert is one alert of the rules.
+type Alert struct {
+	// Name is that of the alert and of its runbook.
+	Name string
+	// Severity is "critical" (nothing is reconciled, or twice) or "warning".
+	Severity string
+	// Summary and Description are Go templates of Prometheus.
+	Summary, Description string
+	// RunbookURL leads to what to do.
+	RunbookURL string
+	// Expr has a value for each thing that is wrong, and none while all is well.
+	Expr string
+	// For is how long Expr must have a value before the alert fires.
+	For time.Duration
+}
+
+// alert is one as it is built: value compared with a threshold.
+type alert struct {
+	name, severity       string
+	summary, description string
+	value                expr
+	is                   string // the comparison
+	wait                 time.Duration
+	labels               mapping // beside the severity and those of the value
+}
+
+func (a alert) expr() string {
+	value := a.value.text
+	if strings.Contains(value, " or ") || strings.Contains(value, "\n/\n") || strings.HasSuffix(value, " >= 0") {
+		value = "(" + value + ")"
+	}
+	return value + " " + a.is
+}
+
+// Alerts lists the alerts of the rules, in a fixed order.
+func (p *Pack) Alerts() []Alert {
+	var out []Alert
+	for _, a := range p.alerts {
+		out = append(out, Alert{
+			Name: a.name, Severity: a.severity, Summary: a.summary, Description: a.description,
+			RunbookURL: p.target.runbook(a.name), Expr: a.expr(), For: a.wait,
+		})
+	}
+	return out
+}
+
+// rules builds the alerts.
+func rules(t Target, i catalog.Table) ([]alert, error) {
+	q := inRules(t)
+	of := func(labels ...string) []string { return append([]string{varNamespace, varJob}, labels...) }
+	th := t.Thresholds
+	limit := func(d time.Duration) string { return "> " + number(d.Seconds()) }
+	failed := where{"result", failedResults()}
+
+	alerts := []alert{
+		{
+			name: "ControllerTargetAbsent", severity: critical, wait: th.For, value: q.up(), is: "< 1",
+			labels:      absentLabels(t),
+			summary:     "No process of " + t.Job + " answers Prometheus.",
+			description: "No target of the job " + t.Job + " is up. Nothing may be reconciled, and no other alert of this group can fire.",
+		},
+		{
+			name: "ControllerReconcileErrors", severity: warning, wait: th.For, is: "> " + number(th.ErrorRatio),
+			value: q.ratio(
+				q.rate(i.Reconciles, ruleWindow, of(varController), failed),
+				q.rate(i.Reconciles, ruleWindow, of(varController))),
+			summary:     "Reconciles of {{ $labels.controller }} fail.",
+			description: "{{ $value | humanizePercentage }} of the reconciles of {{ $labels.controller }} in {{ $labels.namespace }} ended with an error, a timeout or a panic.",
+		},
+		{
+			name: "ControllerReconcileSlow", severity: warning, wait: th.For, is: limit(th.Slow),
+			value:       q.quantile(0.99, i.ReconcileDuration, ruleWindow, of(varController)),
+			summary:     "Reconciles of {{ $labels.controller }} are slow.",
+			description: "One reconcile in a hundred of {{ $labels.controller }} in {{ $labels.namespace }} takes longer than {{ $value | humanizeDuration }}.",
+		},
+		{
+			name: "ControllerQueueBacklog", severity: warning, wait: th.For, is: limit(th.Waiting),
+			value:       q.highest(i.QueueOldest, of(varController)),
+			summary:     "The queue of {{ $labels.controller }} does not get empty.",
+			description: "An item has been ready for {{ $value | humanizeDuration }} and no worker of {{ $labels.controller }} in {{ $labels.namespace }} has taken it.",
+		},
+		{
+			name: "ControllerWorkerStuck", severity: warning, is: limit(th.Stuck),
+			value:       q.highest(i.QueueLongest, of(varController)),
+			summary:     "A worker of {{ $labels.controller }} is stuck.",
+			description: "A worker of {{ $labels.controller }} in {{ $labels.namespace }} has held one item for {{ $value | humanizeDuration }}.",
+		},
+		{
+			name: "ControllerNoLeader", severity: critical, wait: th.For, is: "< 1",
+			value:       q.sum(i.Leader, of("lease")),
+			summary:     "Nobody holds the lease {{ $labels.lease }}.",
+			description: "No process of {{ $labels.job }} in {{ $labels.namespace }} leads by the lease {{ $labels.lease }}: nothing is reconciled.",
+		},
+		{
+			name: "ControllerTwoLeaders", severity: critical, wait: th.For, is: "> 1",
+			value:       q.sum(i.Leader, of("lease")),
+			summary:     "Several processes hold the lease {{ $labels.lease }}.",
+			description: "{{ $value }} processes of {{ $labels.job }} in {{ $labels.namespace }} believe they lead by the lease {{ $labels.lease }}: they reconcile the same objects.",
+		},
+		{
+			name: "ControllerEventsDropped", severity: warning, is: "> 0",
+			value:       q.increase(i.Events, occurrenceWindow, of(varController), where{"fate", []string{fateDropped}}),
+			summary:     "Events of {{ $labels.controller }} are lost.",
+			description: "About {{ $value | humanize }} events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped in a quarter of an hour: kubectl describe does not tell all.",
+		},
+		{
+			name: "ControllerJobsMissing", severity: warning, is: "> 0",
+			value:       q.increase(i.MissingJobs, occurrenceWindow, of(varController)),
+			summary:     "Jobs of {{ $labels.controller }} vanished.",
+			description: "About {{ $value | humanize }} Jobs of {{ $labels.controller }} in {{ $labels.namespace }} were gone before their result was read, in a quarter of an hour.",
+		},
+		{
+			name: "ControllerLabelOverflow", severity: warning, is: "> 0",
+			value:       q.increase(i.LabelOverflows, occurrenceWindow, of("label")),
+			summary:     "The label {{ $labels.label }} has too many values.",
+			description: "Values of the label {{ $labels.label }} of {{ $labels.job }} in {{ $labels.namespace }} are folded into \"other\": dashboards and alerts no longer tell them apart.",
+		},
+		{
+			name: "ControllerSeriesOverflow", severity: warning, is: "> 0", labels: absentLabels(t),
+			value:       q.overflow(),
+			summary:     "Metrics of " + t.Job + " lose their labels.",
+			description: "{{ $value }} series of " + t.Job + " met the bound of OpenTelemetry's SDK and carry otel_metric_overflow instead of their labels.",
+		},
+	}
+	return alerts, q.err()
+}
+
+// absentLabels stand in for the labels of the value where it has none.
+func absentLabels(t Target) mapping {
+	labels := mapping{{varJob, t.Job}}
+	if t.Namespace != "" {
+		labels = append(labels, field{varNamespace, t.Namespace})
+	}
+	return labels
+}
+
+// failedResults are the values of the label result that count as errors: those of metrics.Result that have Failed.
+func failedResults() []string { return []string{"panic", "error", "terminal_error", "timeout"} }
+
+// fateDropped is the value of the label fate for an event that was lost.
+const fateDropped = "dropped"
+
+func number(f float64) string { return fmt.Sprintf("%v", f) }

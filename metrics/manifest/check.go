@@ -1,0 +1,123 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+)
+
+// What Kubernetes accepts: k8s.io/apimachinery/pkg/util/validation. The regular expressions are anchored by matches.
+const (
+	dnsLabel   = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
+	dnsName    = dnsLabel + `(\.` + dnsLabel + `)*`
+	labelValue = `([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?`
+	secretKey  = `[-._a-zA-Z0-9]+`
+	jobName    = `[A-Za-z0-9][A-Za-z0-9_./:-]*`
+)
+
+func matches(pattern, s string) bool { return regexp.MustCompile(`\A` + pattern + `\z`).MatchString(s) }
+
+// check returns all that is wrong with a target whose defaults are filled in.
+func (t Target) check() error {
+	c := &checks{}
+	c.want(matches(dnsLabel, t.Name) && len(t.Name) <= 63, "Name", t.Name, "a DNS label of at most 63 characters, such as agentrun")
+	c.want(t.Namespace == "" || matches(dnsLabel, t.Namespace) && len(t.Namespace) <= 63, "Namespace", t.Namespace, "a DNS label of at most 63 characters, or none")
+	c.labels("Labels", t.Labels)
+	c.want(matches(jobName, t.Job) && len(t.Job) <= 253, "Job", t.Job, "letters, digits and _ . / : - within, at most 253")
+	c.labels("Selector", t.Selector)
+	c.want(matches(`[a-z0-9]+(-[a-z0-9]+)*`, t.Port) && len(t.Port) <= 15 && strings.ContainsFunc(t.Port, unicode.IsLetter),
+		"Port", t.Port, "the name of a port: at most 15 of a-z, 0-9 and single -, with a letter")
+	c.want(matches(`/[A-Za-z0-9._~/-]*`, t.Path), "Path", t.Path, "an absolute path such as /metrics")
+	c.duration("Interval", t.Interval)
+	c.duration("Timeout", t.Timeout)
+	c.want(t.Timeout <= t.Interval, "Timeout", t.Timeout, "at most Interval, which is %v", t.Interval)
+	c.want(t.SampleLimit >= 0, "SampleLimit", t.SampleLimit, "0 (for none) or more")
+	t.Access.check(c)
+	c.labels("DashboardLabels", t.DashboardLabels)
+	c.want(printable(t.Folder), "Folder", t.Folder, "printable text")
+	c.runbook(t.RunbookURL)
+	t.Thresholds.check(c)
+	return errors.Join(c.errs...)
+}
+
+func (a Access) check(c *checks) {
+	c.want(a.ServerName == "" || matches(dnsName, a.ServerName) && len(a.ServerName) <= 253, "Access.ServerName", a.ServerName, "a DNS name")
+	c.want(a.TLS || a.ServerName == "" && a.CA == SecretKey{}, "Access.TLS", a.TLS, "true where ServerName or CA is set")
+	c.want(a.TLS || a.Token == SecretKey{}, "Access.TLS", a.TLS, "true where Token is set: it would travel in the clear")
+	c.secret("Access.CA", a.CA)
+	c.secret("Access.Token", a.Token)
+}
+
+func (th Thresholds) check(c *checks) {
+	c.want(th.ErrorRatio > 0 && th.ErrorRatio < 1, "Thresholds.ErrorRatio", th.ErrorRatio, "above 0 and below 1")
+	c.duration("Thresholds.Slow", th.Slow)
+	bounds := catalog.Instruments().ReconcileDuration.Buckets
+	last := time.Duration(bounds[len(bounds)-1] * float64(time.Second))
+	c.want(th.Slow < last, "Thresholds.Slow", th.Slow, "below %v, the last bound of the histogram", last)
+	c.duration("Thresholds.Waiting", th.Waiting)
+	c.duration("Thresholds.Stuck", th.Stuck)
+	c.duration("Thresholds.For", th.For)
+}
+
+// checks collects what is wrong.
+type checks struct{ errs []error }
+
+func (c *checks) want(ok bool, field string, value any, accepted string, args ...any) {
+	if ok {
+		return
+	}
+	if s, text := value.(string); text {
+		value = fmt.Sprintf("%q", s)
+	}
+	c.errs = append(c.errs, fmt.Errorf("%w: %s is %v, want %s", ErrTarget, field, value, fmt.Sprintf(accepted, args...)))
+}
+
+// duration accepts what Prometheus can read and a person can mean.
+func (c *checks) duration(field string, d time.Duration) {
+	const longest = 30 * 24 * time.Hour
+	c.want(d > 0 && d <= longest && d%time.Millisecond == 0, field, d, "whole milliseconds, above 0 and at most %v", longest)
+}
+
+func (c *checks) secret(field string, s SecretKey) {
+	none := s == SecretKey{}
+	c.want(none || matches(dnsName, s.Name) && len(s.Name) <= 253 && matches(secretKey, s.Key) && len(s.Key) <= 253,
+		field, fmt.Sprintf("%s/%s", s.Name, s.Key), "the name of a Secret and one of its keys, or neither")
+}
+
+func (c *checks) labels(field string, labels map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		prefix, name, prefixed := strings.Cut(key, "/")
+		if !prefixed {
+			prefix, name = "", key
+		}
+		c.want(name != "" && matches(labelValue, name) && len(name) <= 63 && (!prefixed || matches(dnsName, prefix) && len(prefix) <= 253),
+			field, key, "keys that are labels of Kubernetes, such as release or example.com/team")
+		value := labels[key]
+		c.want(matches(labelValue, value) && len(value) <= 63, fmt.Sprintf("%s[%q]", field, key), value, "a label's value: at most 63 letters, digits and - _ . within")
+	}
+}
+
+// runbook accepts a link that a person can follow. The value is not repeated: it may hold a password.
+func (c *checks) runbook(address string) {
+	u, err := url.Parse(strings.ReplaceAll(address, alertPlace, "Alert"))
+	ok := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
+		printable(address) && !strings.ContainsAny(address, " \"<>\\^`|") && !strings.Contains(address, "{{")
+	ok = ok && (strings.Contains(address, alertPlace) || u.RawQuery == "" && u.Fragment == "")
+	c.want(ok, "RunbookURL", "unusable", "http or https with a host and no credentials; with a query or a fragment also %s, where the alert's name goes", alertPlace)
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}

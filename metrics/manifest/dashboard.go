@@ -1,0 +1,164 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+)
+
+// schemaVersion is that of Grafana 11; later ones convert it, as they do any older one.
+const schemaVersion = 39
+
+// A dashboard is 24 columns wide. Numbers stand six to a line, pictures two.
+const (
+	columns    = 24
+	statWidth  = 4
+	statHeight = 4
+	lineWidth  = 12
+	lineHeight = 8
+)
+
+// UID is the dashboard's identity in Grafana, the same for the same Target.Name: at most 40 characters, which is Grafana's bound.
+func (p *Pack) UID() string {
+	sum := sha256.Sum256([]byte(p.target.Name))
+	return "controllerkit-" + hex.EncodeToString(sum[:8])
+}
+
+// Dashboard returns the dashboard as JSON for Grafana's import, its provisioning or its sidecar. The data source, namespace, job,
+// instance and controller are variables. The text can stand in a Helm template as it is.
+func (p *Pack) Dashboard() []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	_ = e.Encode(p.dashboard()) // strings, numbers and structs of them can be encoded
+	return templateSafe(b.Bytes())
+}
+
+// DashboardConfigMap returns a ConfigMap with the dashboard, in YAML, for the sidecar of Grafana's chart, which finds it by
+// Target.DashboardLabels. It can stand in a Helm template as it is.
+func (p *Pack) DashboardConfigMap() []byte {
+	annotations := map[string]string{}
+	if p.target.Folder != "" {
+		annotations["grafana_folder"] = p.target.Folder
+	}
+	return document(mapping{
+		{"apiVersion", "v1"},
+		{"kind", "ConfigMap"},
+		{"metadata", p.target.metadata(p.target.Name+"-dashboard", p.target.DashboardLabels, annotations)},
+		{"data", mapping{{p.UID() + ".json", text(p.Dashboard())}}},
+	})
+}
+
+func (p *Pack) dashboard() dashboard {
+	d := dashboard{
+		UID: p.UID(), Title: p.target.Name + ": controller", Tags: []string{"controllerkit"},
+		Description: "Reconciles, queue, runs, events and API requests of controllers that record with controllerkit.",
+		Timezone:    "browser", SchemaVersion: schemaVersion, Refresh: "30s", Version: 1,
+		Time: timeRange{"now-1h", "now"},
+		Templating: templating{[]templateVariable{{
+			Name: varDatasource, Label: "Data source", Type: "datasource", Query: "prometheus", Refresh: 1,
+		}}},
+		Annotations: annotations{[]struct{}{}},
+		Links:       []struct{}{},
+	}
+	for _, v := range variables() {
+		d.Templating.List = append(d.Templating.List, templateVariable{
+			Name: v.name, Label: v.label, Type: "query", Datasource: source(),
+			Query: variableQuery{v.query, "Variable-" + v.name}, Definition: v.query,
+			Refresh: 2, Sort: 1, Multi: true, IncludeAll: true, AllValue: v.all,
+			Current: &current{"All", "$__all"},
+		})
+	}
+	y := 0
+	for _, r := range p.rows {
+		d.add(panelJSON{Type: "row", Title: r.title, GridPos: gridPos{1, columns, 0, y}, Collapsed: new(bool), Panels: []struct{}{}})
+		y++
+		x, height := 0, 0
+		for _, pan := range r.panels {
+			j := pan.json()
+			if x+j.GridPos.W > columns {
+				x, y = 0, y+height
+			}
+			j.GridPos.X, j.GridPos.Y = x, y
+			x, height = x+j.GridPos.W, j.GridPos.H
+			d.add(j)
+		}
+		y += height
+	}
+	return d
+}
+
+// add gives the panel its number.
+func (d *dashboard) add(p panelJSON) {
+	p.ID = len(d.Panels) + 1
+	d.Panels = append(d.Panels, p)
+}
+
+// templateQuery is a variable that is filled from the label of the same name.
+type templateQuery struct{ name, label, query, all string }
+
+// variables lists those that select targets and controllers. All of a label that may be absent also matches its absence.
+func variables() []templateQuery {
+	metric := catalog.Instruments().Reconciles.PrometheusName()
+	values := func(name, selector string) string { return "label_values(" + metric + selector + ", " + name + ")" }
+	inNamespace := "{" + variable(varNamespace) + "}"
+	inJob := "{" + variable(varNamespace) + "," + variable(varJob) + "}"
+	return []templateQuery{
+		{varNamespace, "Namespace", values(varNamespace, ""), ".*"},
+		{varJob, "Job", values(varJob, inNamespace), ".+"},
+		{varInstance, "Instance", values(varInstance, inJob), ".+"},
+		{varController, "Controller", values(varController, inJob), ".+"},
+	}
+}
+
+func (p panel) json() panelJSON {
+	j := panelJSON{
+		Type: "timeseries", Title: p.title, Description: p.description, Datasource: source(),
+		GridPos:     gridPos{H: lineHeight, W: lineWidth},
+		FieldConfig: &fieldConfig{Defaults: fieldDefaults{Unit: p.targets[0].expr.unit, Min: new(float64)}, Overrides: []struct{}{}},
+	}
+	for n, t := range p.targets {
+		j.Targets = append(j.Targets, targetJSON{
+			RefID: string(rune('A' + n)), Datasource: source(), EditorMode: "code", Expr: t.expr.text, LegendFormat: t.legend,
+			Range: !p.stat, Instant: p.stat, Exemplar: t.expr.exemplar,
+		})
+	}
+	if p.stat {
+		j.Type = "stat"
+		j.GridPos = gridPos{H: statHeight, W: statWidth}
+		j.FieldConfig.Defaults.Thresholds = p.thresholds()
+		j.FieldConfig.Defaults.Color = &color{"thresholds"}
+		j.Options = statOptions{
+			ColorMode: "value", GraphMode: "none", JustifyMode: "auto", TextMode: "auto", Orientation: "auto",
+			ReduceOptions: reduceOptions{[]string{"lastNotNull"}, "", false},
+		}
+		return j
+	}
+	j.FieldConfig.Defaults.Color = &color{"palette-classic"}
+	j.FieldConfig.Defaults.Custom = &lineStyle{DrawStyle: "line", LineWidth: 1, FillOpacity: 10, ShowPoints: "never", Stacking: stacking{"none", "A"}}
+	if p.stacked {
+		j.FieldConfig.Defaults.Custom.Stacking.Mode = "normal"
+		j.FieldConfig.Defaults.Custom.FillOpacity = 30
+	}
+	j.Options = lineOptions{
+		Legend:  legend{[]string{"lastNotNull", "max"}, "table", "bottom", true},
+		Tooltip: tooltip{"multi", "desc"},
+	}
+	return j
+}
+
+// thresholds colour a number. The first step has no value: it is where everything begins.
+func (p panel) thresholds() *thresholds {
+	good, bad := "green", "red"
+	if p.redBelow {
+		good, bad = bad, good
+	}
+	return &thresholds{"absolute", []step{{good, nil}, {bad, &p.red}}}
+}

@@ -1,0 +1,208 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/proompteng/controllerkit/metrics/manifest"
+)
+
+// The scrape configuration of a controller whose Prometheus selects by the label release.
+func Example() {
+	pack, err := manifest.New(manifest.Target{Name: "agentrun", Labels: map[string]string{"release": "prometheus"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s", pack.ServiceMonitor())
+	// Output:
+	// apiVersion: monitoring.coreos.com/v1
+	// kind: ServiceMonitor
+	// metadata:
+	//   name: agentrun
+	//   labels:
+	//     release: prometheus
+	// spec:
+	//   selector:
+	//     matchLabels:
+	//       app.kubernetes.io/name: agentrun
+	//   endpoints:
+	//     - port: metrics
+	//       path: /metrics
+	//       interval: "30s"
+	//       scrapeTimeout: "10s"
+	//       honorLabels: false
+	//       relabelings:
+	//         - action: replace
+	//           targetLabel: job
+	//           replacement: agentrun
+}
+
+// Every field that cannot be used is named, with what is accepted.
+func ExampleNew() {
+	_, err := manifest.New(manifest.Target{Name: "Agent Run", Interval: time.Second, Timeout: 2 * time.Second})
+	fmt.Println(err)
+	// Output:
+	// manifest: invalid target: Name is "Agent Run", want a DNS label of at most 63 characters, such as agentrun
+	// manifest: invalid target: Job is "Agent Run", want letters, digits and _ . / : - within, at most 253
+	// manifest: invalid target: Selector["app.kubernetes.io/name"] is "Agent Run", want a label's value: at most 63 letters, digits and - _ . within
+	// manifest: invalid target: Timeout is 2s, want at most Interval, which is 1s
+}
+
+// pack is one that the examples below share.
+func pack(t manifest.Target) *manifest.Pack {
+	t.Name = "agentrun"
+	p, err := manifest.New(t)
+	if err != nil {
+		fmt.Println(err)
+	}
+	return p
+}
+
+func ExamplePack_ServiceMonitor() {
+	monitor := pack(manifest.Target{Access: manifest.Access{
+		TLS: true, ServerName: "agentrun.agents.svc",
+		CA:    manifest.SecretKey{Name: "agentrun-tls", Key: "ca.crt"},
+		Token: manifest.SecretKey{Name: "scrape", Key: "token"},
+	}}).ServiceMonitor()
+	_, protected, _ := strings.Cut(string(monitor), "honorLabels: false\n")
+	protected, _, _ = strings.Cut(protected, "      relabelings:")
+	fmt.Print(protected)
+	// Output:
+	//       scheme: https
+	//       tlsConfig:
+	//         ca:
+	//           secret:
+	//             name: agentrun-tls
+	//             key: ca.crt
+	//         serverName: agentrun.agents.svc
+	//       authorization:
+	//         type: Bearer
+	//         credentials:
+	//           name: scrape
+	//           key: token
+}
+
+// The text is safe in a Helm template: what Prometheus fills in is written as escapes.
+func ExamplePack_PrometheusRule() {
+	rule := pack(manifest.Target{Namespace: "agents"}).PrometheusRule()
+	_, alert, _ := strings.Cut(string(rule), "- alert: ControllerNoLeader\n")
+	alert, _, _ = strings.Cut(alert, "- alert:")
+	fmt.Print(strings.TrimSpace(alert))
+	// Output:
+	// expr: |-
+	//             sum by (namespace, job, lease) (controller_leader{job="agentrun",namespace="agents"}) < 1
+	//           for: "5m"
+	//           labels:
+	//             severity: critical
+	//           annotations:
+	//             summary: "Nobody holds the lease \u007b\u007b $labels.lease }}."
+	//             description: "No process of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} leads by the lease \u007b\u007b $labels.lease }}: nothing is reconciled."
+	//             runbook_url: "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/ControllerNoLeader.md"
+}
+
+// For promtool check rules, and for a Prometheus without the operator.
+func ExamplePack_Rules() {
+	fmt.Println(strings.Count(string(pack(manifest.Target{}).Rules()), "- alert:"), "alerts")
+	// Output: 11 alerts
+}
+
+func ExamplePack_Alerts() {
+	p := pack(manifest.Target{RunbookURL: "https://runbooks.example.com/controllers/{alert}/"})
+	for _, a := range p.Alerts()[:3] {
+		fmt.Println(a.Severity, a.Name, a.For, a.RunbookURL)
+	}
+	// Output:
+	// critical ControllerTargetAbsent 5m0s https://runbooks.example.com/controllers/ControllerTargetAbsent/
+	// warning ControllerReconcileErrors 5m0s https://runbooks.example.com/controllers/ControllerReconcileErrors/
+	// warning ControllerReconcileSlow 5m0s https://runbooks.example.com/controllers/ControllerReconcileSlow/
+}
+
+func ExamplePack_Queries() {
+	queries := pack(manifest.Target{}).Queries()
+	fmt.Println(queries[1].Source)
+	fmt.Println(queries[1].Expr)
+	fmt.Println(queries[len(queries)-1].Source)
+	// Output:
+	// panel Oldest ready item
+	// max (controller_queue_oldest_seconds{namespace=~"$namespace",job=~"$job",instance=~"$instance",controller=~"$controller"})
+	// alert ControllerSeriesOverflow
+}
+
+// What a test asks a real Prometheus.
+func ExampleQuery_Instant() {
+	for _, q := range pack(manifest.Target{}).Queries() {
+		if q.Source == "panel Reconciles by result" {
+			fmt.Println(q.Instant(10 * time.Second))
+		}
+	}
+	// Output: sum by (result) (rate(controller_reconciles_total{namespace=~".*",job=~".+",instance=~".+",controller=~".+"}[10s]))
+}
+
+func ExamplePack_Dashboard() {
+	var dashboard struct {
+		Title  string
+		Panels []struct{ Type, Title string }
+	}
+	if err := json.Unmarshal(pack(manifest.Target{}).Dashboard(), &dashboard); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(dashboard.Title)
+	for _, p := range dashboard.Panels {
+		if p.Type == "row" {
+			fmt.Println("-", p.Title)
+		}
+	}
+	// Output:
+	// agentrun: controller
+	// - Now
+	// - Traffic and errors
+	// - Latency
+	// - Saturation
+	// - Runs
+	// - Events and status
+	// - API server
+	// - State
+}
+
+func ExamplePack_UID() {
+	fmt.Println(len(pack(manifest.Target{}).UID()), "characters, the same on every machine")
+	// Output: 30 characters, the same on every machine
+}
+
+// The sidecar of Grafana's chart finds the ConfigMap by its label.
+func ExamplePack_DashboardConfigMap() {
+	configMap := pack(manifest.Target{Folder: "Controllers"}).DashboardConfigMap()
+	for line := range strings.Lines(string(configMap)) {
+		fmt.Print(line)
+		if strings.HasSuffix(line, "{\n") {
+			break
+		}
+	}
+	// Output:
+	// apiVersion: v1
+	// kind: ConfigMap
+	// metadata:
+	//   name: agentrun-dashboard
+	//   labels:
+	//     grafana_dashboard: "1"
+	//   annotations:
+	//     grafana_folder: Controllers
+	// data:
+	//   controllerkit-f8b69025fe73e8ab.json: |-
+	//     {
+}
+
+func ExampleTable() {
+	rows := strings.Split(string(manifest.Table()), "\n")
+	fmt.Println(rows[0])
+	fmt.Println(rows[3])
+	// Output:
+	// | instrument | in Prometheus | unit | kind | labels | meaning |
+	// | `controller.reconciles` | `controller_reconciles_total` | {reconcile} | counter | controller, result | Reconciles that have ended, by result. |
+}

@@ -1,0 +1,239 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import "github.com/proompteng/controllerkit/metrics/catalog"
+
+// row is a titled group of panels.
+type row struct {
+	title  string
+	panels []panel
+}
+
+// panel is one picture: all its targets have the same unit.
+type panel struct {
+	title, description string
+	stat               bool    // one number instead of lines
+	red                float64 // a stat is red from here on, 0 never
+	redBelow           bool    // a stat is red below red instead
+	stacked            bool    // shares of a whole
+	targets            []target
+}
+
+type target struct {
+	expr   expr
+	legend string
+}
+
+// lines shows the values of one query, each named by its labels or, without any, by name.
+func lines(e expr, name ...string) target {
+	legend := ""
+	for _, label := range e.by {
+		if legend != "" {
+			legend += " "
+		}
+		legend += "{{" + label + "}}"
+	}
+	for _, n := range name {
+		if legend != "" {
+			legend += " "
+		}
+		legend += n
+	}
+	return target{e, legend}
+}
+
+// rows is what the dashboard shows: what is wrong now, then traffic and errors, latency, saturation, and the states behind them.
+// Every instrument of the catalogue is shown somewhere.
+func rows(i catalog.Table) ([]row, error) {
+	q := onDashboard()
+	of := func(labels ...string) []string { return labels }
+	failed := where{"result", failedResults()}
+	all := []row{
+		{"Now", now(q, i, failed)},
+		{"Traffic and errors", []panel{
+			{
+				title: "Reconciles by result", description: "How many reconciles end per second, and how.", stacked: true,
+				targets: []target{lines(q.rate(i.Reconciles, rateInterval, of("result")))},
+			},
+			{
+				title: "Failed share of reconciles", description: "Share that ended with an error, a terminal error, a timeout or a panic. A controller without reconciles has none.",
+				targets: []target{lines(q.ratio(q.rate(i.Reconciles, rateInterval, of(varController), failed), q.rate(i.Reconciles, rateInterval, of(varController))))},
+			},
+		}},
+		{"Latency", []panel{
+			{
+				title: "Reconcile duration", description: "Half of the reconciles are faster than p50, one in a hundred is slower than p99.",
+				targets: []target{
+					lines(q.quantile(0.5, i.ReconcileDuration, rateInterval, of(varController)), "p50"),
+					lines(q.quantile(0.99, i.ReconcileDuration, rateInterval, of(varController)), "p99"),
+				},
+			},
+			{
+				title: "Reconcile duration by result, p99", description: "Failures that take long are timeouts of a dependency; failures that take nothing are refused input.",
+				targets: []target{lines(q.quantile(0.99, i.ReconcileDuration, rateInterval, of("result")))},
+			},
+			{
+				title: "Wait in the queue", description: "From ready to taken by a worker. It grows when there are too few workers, or slow ones.",
+				targets: []target{
+					lines(q.quantile(0.5, i.QueueWait, rateInterval, of(varController)), "p50"),
+					lines(q.quantile(0.99, i.QueueWait, rateInterval, of(varController)), "p99"),
+				},
+			},
+		}},
+		{"Saturation", saturation(q, i)},
+		{"Runs", runs(q, i)},
+		{"Events and status", eventsAndStatus(q, i)},
+		{"API server", api(q, i)},
+		{"State", state(q, i)},
+	}
+	return all, q.err()
+}
+
+func now(q *queries, i catalog.Table, failed where) []panel {
+	return []panel{
+		{
+			title: "Failed reconciles", description: "Share of all reconciles that failed.", stat: true, red: 0.1,
+			targets: []target{lines(q.ratio(q.rate(i.Reconciles, rateInterval, nil, failed), q.rate(i.Reconciles, rateInterval, nil)), "failed")},
+		},
+		{
+			title: "Oldest ready item", description: "How long the item has waited that no worker has taken for longest.", stat: true, red: 300,
+			targets: []target{lines(q.highest(i.QueueOldest, nil), "oldest")},
+		},
+		{
+			title: "Busy workers", description: "Share of the workers that are in a reconcile, of the busiest controller. At 100 % its queue grows.", stat: true, red: 0.95,
+			targets: []target{lines(q.busiest(q.ratio(
+				q.sum(i.ReconcileActive, []string{varInstance, varController}),
+				q.sum(i.WorkerLimit, []string{varInstance, varController}))), "busy")},
+		},
+		{
+			title: "Leaders", description: "Processes that lead, by lease: one is right.", stat: true, red: 1, redBelow: true,
+			targets: []target{lines(q.sum(i.Leader, []string{"lease"}))},
+		},
+		{
+			title: "Jobs that vanished", description: "Jobs that were gone before their result was read, in the time shown.", stat: true, red: 1,
+			targets: []target{lines(q.increase(i.MissingJobs, wholeRange, nil), "missing")},
+		},
+		{
+			title: "Events lost", description: "Kubernetes events that nobody will see, in the time shown.", stat: true, red: 1,
+			targets: []target{lines(q.increase(i.Events, wholeRange, nil, where{"fate", []string{fateDropped}}), "dropped")},
+		},
+	}
+}
+
+func saturation(q *queries, i catalog.Table) []panel {
+	by := []string{varController}
+	return []panel{
+		{
+			title: "Workers", description: "Reconciles that run now, and the most that can.",
+			targets: []target{lines(q.sum(i.ReconcileActive, by), "running"), lines(q.sum(i.WorkerLimit, by), "limit")},
+		},
+		{
+			title: "Items in the queue", description: "Ready items wait for a worker; delayed ones for their time, after a failure or by request.",
+			targets: []target{lines(q.sum(i.QueueDepth, by), "ready"), lines(q.sum(i.QueueDelayed, by), "delayed")},
+		},
+		{
+			title: "Ages", description: "The longest that an item has been ready, and that a worker has held one; unfinished is the sum over all workers.",
+			targets: []target{
+				lines(q.highest(i.QueueOldest, by), "oldest ready"), lines(q.highest(i.QueueLongest, by), "longest running"),
+				lines(q.sum(i.QueueUnfinished, by), "unfinished"),
+			},
+		},
+		{
+			title: "Items added", description: "Items that became ready, and those handed back after a failure.",
+			targets: []target{lines(q.rate(i.QueueAdds, rateInterval, by), "added"), lines(q.rate(i.QueueRetries, rateInterval, by), "retried")},
+		},
+	}
+}
+
+func runs(q *queries, i catalog.Table) []panel {
+	by := []string{varController}
+	return []panel{
+		{
+			title: "Runs by result", description: "Runs (Jobs, workflows) that end per second, and how.", stacked: true,
+			targets: []target{lines(q.rate(i.Runs, rateInterval, []string{"result"}))},
+		},
+		{
+			title: "Run duration", description: "From the start of a run to its end. Without a run that ended there is none.",
+			targets: []target{lines(q.quantile(0.5, i.RunDuration, rateInterval, by), "p50"), lines(q.quantile(0.95, i.RunDuration, rateInterval, by), "p95")},
+		},
+		{
+			title: "Runs in flight", description: "Runs that have started and not ended.",
+			targets: []target{lines(q.sum(i.RunActive, by))},
+		},
+		{
+			title: "Vanished Jobs", description: "Jobs that were gone before their result was read.",
+			targets: []target{lines(q.rate(i.MissingJobs, rateInterval, by))},
+		},
+		{
+			title: "Retention in effect", description: "How long a finished Job and a finished run are kept; 0 keeps them for good.",
+			targets: []target{lines(q.highest(i.JobTTL, by), "Job"), lines(q.highest(i.RunRetention, by), "run")},
+		},
+	}
+}
+
+func eventsAndStatus(q *queries, i catalog.Table) []panel {
+	return []panel{
+		{
+			title: "Events by fate", description: "Emitted ones were written, aggregated ones are told by another's series, dropped ones are lost.", stacked: true,
+			targets: []target{lines(q.rate(i.Events, rateInterval, []string{"fate"}))},
+		},
+		{
+			title: "Status commits by result", description: "Unchanged ones wrote nothing; conflicts, merges and errors show who else writes.", stacked: true,
+			targets: []target{lines(q.rate(i.StatusWrites, rateInterval, []string{"result"}))},
+		},
+		{
+			title: "Status commit duration", description: "Of the commits that reached the API server, conflicts included.",
+			targets: []target{
+				lines(q.quantile(0.5, i.StatusWriteDuration, rateInterval, []string{varController}), "p50"),
+				lines(q.quantile(0.99, i.StatusWriteDuration, rateInterval, []string{varController}), "p99"),
+			},
+		},
+	}
+}
+
+func api(q *queries, i catalog.Table) []panel {
+	return []panel{
+		{
+			title: "API requests by code", description: "Classes of status codes; 429 is the API server's own throttling.", stacked: true,
+			targets: []target{lines(q.rate(i.ClientRequestDuration, rateInterval, []string{"code"}))},
+		},
+		{
+			title: "API requests by resource", description: "Who is asked for most.", stacked: true,
+			targets: []target{lines(q.rate(i.ClientRequestDuration, rateInterval, []string{"verb", "group", "resource"}))},
+		},
+		{
+			title: "API request duration, p99", description: "Until the response headers, by verb; a watch until it is established.",
+			targets: []target{lines(q.quantile(0.99, i.ClientRequestDuration, rateInterval, []string{"verb"}))},
+		},
+		{
+			title: "Wait for the client's rate limiter", description: "Time that requests stood in the client's own queue: raise QPS and Burst if it is the delay.",
+			targets: []target{
+				lines(q.quantile(0.5, i.ClientLimiterWait, rateInterval, nil), "p50"),
+				lines(q.quantile(0.99, i.ClientLimiterWait, rateInterval, nil), "p99"),
+			},
+		},
+	}
+}
+
+func state(q *queries, i catalog.Table) []panel {
+	return []panel{
+		{
+			title: "Objects by condition", description: "Counted in the cache of one process: the greatest of them.",
+			targets: []target{lines(q.highest(i.Objects, []string{"kind", "condition", "status"}))},
+		},
+		{
+			title: "Leader by process", description: "1 while the process holds the lease.",
+			targets: []target{lines(q.highest(i.Leader, []string{varInstance, "lease"}))},
+		},
+		{
+			title: "Processes", description: "Processes that Prometheus can scrape.",
+			targets: []target{lines(q.up(), "up")},
+		},
+		{
+			title: "Label values beyond the bound", description: "Names that share the value \"other\" since, because there are too many of them.",
+			targets: []target{lines(q.rate(i.LabelOverflows, rateInterval, []string{"label"}))},
+		},
+	}
+}

@@ -1,0 +1,45 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"time"
+)
+
+// Query is one PromQL expression that is shipped, so that all can be asked of a real Prometheus.
+type Query struct {
+	// Source is where it is shown: "panel Reconciles by result" or "alert ControllerNoLeader".
+	Source string
+	// Expr is the expression as it is written there. Of an alert it is the value that is compared, without the comparison: while
+	// the controller does anything at all, every Expr has values, and all of them are finite.
+	Expr string
+}
+
+// Instant is Expr as an instant query: the variables of the dashboard select everything, and its rates look back over the
+// window, which is made whole milliseconds. The windows of alerts are their own.
+func (q Query) Instant(window time.Duration) string {
+	w := promDuration(max(time.Millisecond, window.Truncate(time.Millisecond)))
+	pairs := []string{rateInterval, w, wholeRange, w}
+	for _, v := range variables() {
+		pairs = append(pairs, "$"+v.name, v.all)
+	}
+	return strings.NewReplacer(pairs...).Replace(q.Expr)
+}
+
+// Queries lists every expression of the dashboard and of the rules, in a fixed order.
+func (p *Pack) Queries() []Query {
+	var out []Query
+	for _, row := range p.rows {
+		for _, panel := range row.panels {
+			for _, t := range panel.targets {
+				out = append(out, Query{"panel " + panel.title, t.expr.text})
+			}
+		}
+	}
+	for _, a := range p.alerts {
+		out = append(out, Query{"alert " + a.name, a.value.text})
+	}
+	return out
+}

@@ -1,0 +1,198 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+)
+
+// The variables of the dashboard, and those that Grafana sets itself.
+const (
+	varDatasource = "datasource"
+	varNamespace  = "namespace"
+	varJob        = "job"
+	varInstance   = "instance"
+	varController = "controller"
+
+	rateInterval = "$__rate_interval"
+	wholeRange   = "$__range"
+)
+
+// The units of Grafana in which an expression's values can be.
+const (
+	unitSeconds   = "s"
+	unitPerSecond = "ops"
+	unitRatio     = "percentunit"
+	unitCount     = "short"
+)
+
+// expr is a PromQL expression, and what a panel or an alert must know of its values.
+type expr struct {
+	text     string
+	unit     string
+	by       []string // the labels of the values
+	exemplar bool     // drawn from a histogram, whose buckets lead to traces
+}
+
+// where is a matcher of one label against a closed set of values.
+type where struct {
+	label  string
+	values []string
+}
+
+func (w where) String() string {
+	if len(w.values) == 1 {
+		return w.label + "=" + strconv.Quote(w.values[0])
+	}
+	return w.label + "=~" + strconv.Quote(strings.Join(w.values, "|"))
+}
+
+// queries builds expressions from rows of the catalogue only. A row that is gone does not compile, a label that the row does
+// not have and a function that does not fit its kind are kept in errs, which [New] returns.
+type queries struct {
+	target     []string // matchers of the target's own labels
+	controller string   // matcher for instruments that have a controller
+	errs       []error
+}
+
+// onDashboard selects what the variables of the dashboard say.
+func onDashboard() *queries {
+	return &queries{
+		target:     []string{variable(varNamespace), variable(varJob), variable(varInstance)},
+		controller: variable(varController),
+	}
+}
+
+func variable(name string) string { return fmt.Sprintf(`%s=~"$%s"`, name, name) }
+
+// inRules selects one job, in one namespace if there is one.
+func inRules(t Target) *queries {
+	q := &queries{target: []string{where{varJob, []string{t.Job}}.String()}}
+	if t.Namespace != "" {
+		q.target = append(q.target, where{varNamespace, []string{t.Namespace}}.String())
+	}
+	return q
+}
+
+// targetLabels come from Prometheus' configuration, so every series has them.
+func targetLabels() []string { return []string{varNamespace, varJob, varInstance, "pod"} }
+
+// sum adds up states over processes.
+func (q *queries) sum(i catalog.Instrument, by []string, only ...where) expr {
+	return q.state("sum", i, by, only)
+}
+
+// highest is the greatest of the processes' states: the one for ages and settings.
+func (q *queries) highest(i catalog.Instrument, by []string, only ...where) expr {
+	return q.state("max", i, by, only)
+}
+
+func (q *queries) state(function string, i catalog.Instrument, by []string, only []where) expr {
+	q.check(i, by, only, catalog.UpDownCounter, catalog.Gauge)
+	unit := unitCount
+	if i.Unit == "s" {
+		unit = unitSeconds
+	}
+	return expr{text: fmt.Sprintf("%s%s (%s)", function, group(by), q.series(i, "", only)), unit: unit, by: by}
+}
+
+// rate is the number of occurrences per second, of a histogram those it recorded.
+func (q *queries) rate(i catalog.Instrument, window string, by []string, only ...where) expr {
+	q.check(i, by, only, catalog.Counter, catalog.Histogram)
+	suffix := ""
+	if i.Kind == catalog.Histogram {
+		suffix = "_count"
+	}
+	return expr{text: fmt.Sprintf("sum%s (rate(%s[%s]))", group(by), q.series(i, suffix, only), window), unit: unitPerSecond, by: by}
+}
+
+// increase is the number of occurrences in the window.
+func (q *queries) increase(i catalog.Instrument, window string, by []string, only ...where) expr {
+	q.check(i, by, only, catalog.Counter)
+	return expr{text: fmt.Sprintf("sum%s (increase(%s[%s]))", group(by), q.series(i, "", only), window), unit: unitCount, by: by}
+}
+
+// quantile is one of a histogram. Nothing recorded in the window is NaN, which the comparison leaves out: no value rather than
+// one that no alert and no panel can use.
+func (q *queries) quantile(phi float64, i catalog.Instrument, window string, by []string, only ...where) expr {
+	q.check(i, by, only, catalog.Histogram)
+	text := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s]))) >= 0", phi, group(append(slices.Clone(by), "le")), q.series(i, "_bucket", only), window)
+	return expr{text: text, unit: unitSeconds, by: by, exemplar: true}
+}
+
+// ratio is a share; where there is nothing to have a share of there is no value, for 0/0 is NaN.
+func (q *queries) ratio(part, all expr) expr {
+	if !slices.Equal(part.by, all.by) || part.unit != all.unit {
+		q.errs = append(q.errs, fmt.Errorf("a ratio of %s by %q and %s by %q", part.unit, part.by, all.unit, all.by))
+	}
+	return expr{text: fmt.Sprintf("%s\n/\n(%s > 0)", part.text, all.text), unit: unitRatio, by: part.by}
+}
+
+// busiest is the highest of many values.
+func (q *queries) busiest(of expr) expr {
+	return expr{text: "max (\n" + of.text + "\n)", unit: of.unit}
+}
+
+// up counts the processes that Prometheus can scrape; it is 0, not nothing, where none is known.
+func (q *queries) up() expr {
+	return expr{text: fmt.Sprintf("sum (up{%s}) or vector(0)", strings.Join(q.target, ",")), unit: unitCount}
+}
+
+// overflow counts the series that have lost their labels to the SDK's own bound; 0 where all is well.
+func (q *queries) overflow() expr {
+	return expr{
+		text: fmt.Sprintf(`count ({__name__=~"controller_.+",%s,otel_metric_overflow="true"}) or vector(0)`, strings.Join(q.target, ",")),
+		unit: unitCount,
+	}
+}
+
+func (q *queries) series(i catalog.Instrument, suffix string, only []where) string {
+	matchers := slices.Clone(q.target)
+	if q.controller != "" && slices.Contains(i.Attributes, varController) {
+		matchers = append(matchers, q.controller)
+	}
+	for _, w := range only {
+		matchers = append(matchers, w.String())
+	}
+	return fmt.Sprintf("%s%s{%s}", i.PrometheusName(), suffix, strings.Join(matchers, ","))
+}
+
+func group(by []string) string {
+	if len(by) == 0 {
+		return ""
+	}
+	return " by (" + strings.Join(by, ", ") + ")"
+}
+
+// check notes what is wrong with a query of i.
+func (q *queries) check(i catalog.Instrument, by []string, only []where, kinds ...catalog.Kind) {
+	wrong := func(format string, args ...any) {
+		q.errs = append(q.errs, fmt.Errorf("%s: %w", i.Name, fmt.Errorf(format, args...)))
+	}
+	if i.Name == "" {
+		wrong("an instrument without a name")
+	}
+	if !slices.Contains(kinds, i.Kind) {
+		wrong("a %s, where the query is one of %v", i.Kind, kinds)
+	}
+	for _, label := range by {
+		if !slices.Contains(i.Attributes, label) && !slices.Contains(targetLabels(), label) {
+			wrong("grouped by %q; it has %q, the target %q", label, i.Attributes, targetLabels())
+		}
+	}
+	for _, w := range only {
+		if !slices.Contains(i.Attributes, w.label) {
+			wrong("selected by %q; it has %q", w.label, i.Attributes)
+		}
+	}
+}
+
+// err is what is wrong with all that was built.
+func (q *queries) err() error { return errors.Join(q.errs...) }

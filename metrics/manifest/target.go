@@ -1,0 +1,153 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"time"
+)
+
+// ErrTarget is wrapped by the error that names each field of Target that cannot be used.
+var ErrTarget = errors.New("manifest: invalid target")
+
+// Target says what the manifests select and how they are found. Only Name is required; the zero value of every other field is the
+// recommended one.
+type Target struct {
+	// Name is that of the objects and, unless Job says otherwise, of the job that Prometheus scrapes: a DNS label. The objects are
+	// Name (ServiceMonitor and PrometheusRule) and Name-dashboard (ConfigMap).
+	Name string
+	// Namespace is that of the objects and of the processes that the alerts look at. Zero leaves it to whoever applies them, and the
+	// alerts look at every namespace.
+	Namespace string
+	// Labels are set on every object, for example release: prometheus where Prometheus Operator selects by it.
+	Labels map[string]string
+
+	// Job is the value of the label job: the ServiceMonitor sets it, the alerts select by it. Zero means Name.
+	Job string
+	// Selector is the labels of the metrics Service. Zero means app.kubernetes.io/name: Name.
+	Selector map[string]string
+	// Port is the name of the Service's port, and Path where it serves metrics. Zero means metrics and /metrics.
+	Port, Path string
+	// Interval is the time between scrapes, and Timeout the longest one, at most Interval. Whole milliseconds. Zero means 30 s and 10 s,
+	// or Interval where that is less.
+	Interval, Timeout time.Duration
+	// SampleLimit is the most samples of a scrape; beyond it Prometheus drops the whole scrape. metrics.Metrics.MaxSeries, with the
+	// endpoint's own and those of a second registry on top, is one that is never met. Zero means none.
+	SampleLimit int
+	// Access is needed where the endpoint is not plain and open.
+	Access Access
+
+	// DashboardLabels are set on the ConfigMap, so that Grafana's sidecar finds it. Zero means grafana_dashboard: "1".
+	DashboardLabels map[string]string
+	// Folder is Grafana's folder for the dashboard, as the annotation grafana_folder. Zero means that the sidecar decides.
+	Folder string
+
+	// RunbookURL is where the runbooks are: http or https, without credentials. {alert} in it stands for the alert's name; without it
+	// the name is appended as the last element of the path. Zero means the pages of this library.
+	RunbookURL string
+	// Thresholds are those of the alerts.
+	Thresholds Thresholds
+
+	_ struct{} // keyed literals only, so that fields can be added
+}
+
+// Access says how Prometheus gets through to the endpoint. The zero value is plain HTTP, open to whoever reaches it.
+type Access struct {
+	// TLS scrapes by HTTPS. The certificate is always verified.
+	TLS bool
+	// ServerName is the name in the certificate. Zero means the address that is scraped, which is a pod's.
+	ServerName string
+	// CA is the Secret's key with the authorities that signed it, in PEM. Zero means those of Prometheus' own system.
+	CA SecretKey
+	// Token is the Secret's key with the bearer token that the endpoint wants. Zero means none. It needs TLS: a token in the clear is
+	// known to everyone.
+	Token SecretKey
+
+	_ struct{} // keyed literals only
+}
+
+// SecretKey is a key of a Secret in the namespace of the ServiceMonitor. It names a secret and never holds one.
+type SecretKey struct{ Name, Key string }
+
+// Thresholds of the alerts. Zero means what is said with each.
+type Thresholds struct {
+	// ErrorRatio is the share of reconciles that may fail, above 0 and below 1. Zero means 0.1.
+	ErrorRatio float64
+	// Slow is the longest that 99 of 100 reconciles may take. It is below the last bound of the histogram, 300 s, for no quantile is
+	// ever above that. Zero means 30 s.
+	Slow time.Duration
+	// Waiting is the longest that an item may be ready without being taken. Zero means 5 min.
+	Waiting time.Duration
+	// Stuck is the longest that a worker may hold an item. Zero means 15 min.
+	Stuck time.Duration
+	// For is how long one of these, or a wrong number of leaders or targets, must last. Whole milliseconds. Zero means 5 min.
+	For time.Duration
+
+	_ struct{} // keyed literals only
+}
+
+// pages are the runbooks of this library.
+const pages = "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/" + alertPlace + ".md"
+
+// alertPlace stands for the name of an alert.
+const alertPlace = "{alert}"
+
+// withDefaults fills in what is zero, and keeps nothing of the caller's maps.
+func (t Target) withDefaults() Target {
+	or(&t.Job, t.Name)
+	or(&t.Port, "metrics")
+	or(&t.Path, "/metrics")
+	or(&t.Interval, 30*time.Second)
+	or(&t.Timeout, min(10*time.Second, t.Interval))
+	or(&t.RunbookURL, pages)
+	or(&t.Thresholds.ErrorRatio, 0.1)
+	or(&t.Thresholds.Slow, 30*time.Second)
+	or(&t.Thresholds.Waiting, 5*time.Minute)
+	or(&t.Thresholds.Stuck, 15*time.Minute)
+	or(&t.Thresholds.For, 5*time.Minute)
+	t.Labels = maps.Clone(t.Labels)
+	if t.Selector = maps.Clone(t.Selector); len(t.Selector) == 0 {
+		t.Selector = map[string]string{"app.kubernetes.io/name": t.Name}
+	}
+	if t.DashboardLabels = maps.Clone(t.DashboardLabels); len(t.DashboardLabels) == 0 {
+		t.DashboardLabels = map[string]string{"grafana_dashboard": "1"}
+	}
+	return t
+}
+
+func or[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// runbook is the address of an alert's page.
+func (t Target) runbook(alert string) string {
+	if strings.Contains(t.RunbookURL, alertPlace) {
+		return strings.ReplaceAll(t.RunbookURL, alertPlace, alert)
+	}
+	return strings.TrimSuffix(t.RunbookURL, "/") + "/" + alert
+}
+
+// metadata of an object; labels come on top of the target's.
+func (t Target) metadata(name string, labels, annotations map[string]string) mapping {
+	m := mapping{{"name", name}}
+	if t.Namespace != "" {
+		m = append(m, field{"namespace", t.Namespace})
+	}
+	all := maps.Clone(t.Labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, labels)
+	for _, f := range []field{{"labels", sortedMapping(all)}, {"annotations", sortedMapping(annotations)}} {
+		if len(f.value.(mapping)) > 0 {
+			m = append(m, f)
+		}
+	}
+	return m
+}

@@ -1,0 +1,112 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The few shapes of YAML that are written here. Mappings keep their order, so equal packs are equal bytes.
+type (
+	mapping []field
+	field   struct {
+		key   string
+		value any // string, text, int, bool, mapping or list
+	}
+	list []any
+	// text is written literally, line by line.
+	text string
+)
+
+// document writes one YAML document that is at the same time safe text of a Go template: nothing in it opens an action.
+func document(m mapping) []byte {
+	var b bytes.Buffer
+	writeMapping(&b, m, 0)
+	return b.Bytes()
+}
+
+func writeMapping(b *bytes.Buffer, m mapping, depth int) {
+	for i, f := range m {
+		if i > 0 {
+			indent(b, depth)
+		}
+		b.WriteString(scalar(f.key) + ":")
+		writeValue(b, f.value, depth)
+	}
+}
+
+// writeValue ends the line that its key or its dash began.
+func writeValue(b *bytes.Buffer, value any, depth int) {
+	switch v := value.(type) {
+	case mapping:
+		if len(v) == 0 {
+			b.WriteString(" {}\n")
+			return
+		}
+		b.WriteByte('\n')
+		indent(b, depth+1)
+		writeMapping(b, v, depth+1)
+	case list:
+		b.WriteByte('\n')
+		for _, item := range v {
+			indent(b, depth+1)
+			b.WriteByte('-')
+			if m, ok := item.(mapping); ok {
+				b.WriteByte(' ')
+				writeMapping(b, m, depth+2)
+				continue
+			}
+			writeValue(b, item, depth+2)
+		}
+	case text:
+		writeText(b, v, depth+1)
+	case string:
+		b.WriteString(" " + scalar(v) + "\n")
+	case int:
+		b.WriteString(" " + strconv.Itoa(v) + "\n")
+	case bool:
+		b.WriteString(" " + strconv.FormatBool(v) + "\n")
+	}
+}
+
+// writeText keeps queries and JSON readable. There are no escapes: the text holds no "{{" and does not begin with a space.
+func writeText(b *bytes.Buffer, t text, depth int) {
+	b.WriteString(" |-\n")
+	for line := range strings.Lines(strings.TrimSuffix(string(t), "\n")) {
+		indent(b, depth)
+		b.WriteString(line)
+	}
+	b.WriteByte('\n')
+}
+
+// A list's dash stands where two spaces of its item's indentation would, so that one step is two spaces everywhere.
+func indent(b *bytes.Buffer, depth int) { b.WriteString(strings.Repeat("  ", depth)) }
+
+// scalar writes a string plain where every reader of YAML takes it for one, and quoted as JSON elsewhere.
+func scalar(s string) string {
+	plain := regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
+	word := regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null)$`)
+	if plain.MatchString(s) && !word.MatchString(s) {
+		return s
+	}
+	return string(templateSafe(quoted(s)))
+}
+
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string can be encoded
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// templateSafe writes what opens an action of a Go template, and so of Helm, as escapes of JSON, which YAML's double quotes know
+// too: the reader of the JSON or YAML sees the same text, the template engine sees none of it. Braces meet in strings only.
+func templateSafe(text []byte) []byte {
+	return bytes.ReplaceAll(text, []byte("{{"), []byte(`\u007b\u007b`))
+}
