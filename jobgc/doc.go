@@ -22,15 +22,17 @@
 //  3. Guard.Look; while Pending, change nothing;
 //  4. when f.Lost(): persist the failure once for Ref.UID and stop; never clear the UID, or the work runs twice;
 //  5. when Finished, persist Ref.Outcome;
-//  6. Guard.Release, and persist Ref.Released.
+//  6. Guard.Release, again on every reconcile: once it is done it costs no request, so Ref.Released need not be persisted.
 //
-// From Ensure to Release nothing but an explicit delete removes the Job. Every step can be repeated after a crash, and
-// by two replicas at once.
+// From Ensure to Release nothing but an explicit delete removes the Job; Options.Hold withstands that too (see package hold).
+// Every step can be repeated after a crash, and by two replicas at once. Package expire deletes the runs themselves when
+// their retention is over.
 //
 // # RBAC
 //
-// Jobs (batch): create, get, patch; list and watch for the informer. Where OwnerReferencesPermissionEnforcement is on,
-// also update on the finalizers subresource of the owner's kind.
+// Jobs (batch): create, get, patch; list and watch for the informer. Where OwnerReferencesPermissionEnforcement is on, the
+// creation of a Job with a controller reference also needs update on the finalizers subresource of the owner's kind. With
+// Options.Hold, package hold names what its sweep needs.
 //
 // # When not to use it
 //

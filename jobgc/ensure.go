@@ -28,10 +28,12 @@ var ErrTerminating = errors.New("jobgc: an earlier Job of that name is still bei
 //
 // The job must have the name of ref, the same namespace (either may leave it empty, not both), and a controller owner
 // reference; metav1.NewControllerRef makes one. It is not changed: what is created is a copy with the backstop TTL of
-// Options.Retention in place of none or a shorter one, and with the retention as an annotation.
+// Options.Retention in place of none or a shorter one, with the finalizer of Options.Hold, and with the retention as an
+// annotation.
 //
 // A Job of another controller gives ErrNotOurs, and one that is being deleted ErrTerminating, unless it is of the same
-// controller and has finished: then it is adopted, for its outcome is known. An error of the API server is wrapped;
+// controller and has finished, for its outcome is known, or carries Options.Hold, which nothing but its Ref can release:
+// then it is adopted. An adopted Job keeps the finalizers that it has. An error of the API server is wrapped;
 // whether it created the Job or not, the next call puts it right.
 func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, error) {
 	if ref.UID != "" {
@@ -55,7 +57,7 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 				continue
 			}
 			if err == nil && live != nil {
-				if err := adoptable(live, owner); err != nil {
+				if err := g.adoptable(live, owner); err != nil {
 					return ref, err
 				}
 			}
@@ -107,6 +109,10 @@ func (g *Guard[J]) prepared(job *batchv1.Job, namespace string) *batchv1.Job {
 	if _, ok := job.Annotations[annotation]; !ok {
 		g.opts.Retention.Annotate(job)
 	}
+	// Only here: once a deletion has begun the API server lets no finalizer be added.
+	if g.opts.Hold != "" && !g.held(job) {
+		job.Finalizers = append(job.Finalizers, g.opts.Hold)
+	}
 	backstop, ttl := g.opts.Retention.AtCreate(), job.Spec.TTLSecondsAfterFinished
 	if backstop == nil || ttl == nil || *ttl < *backstop {
 		job.Spec.TTLSecondsAfterFinished = backstop
@@ -115,10 +121,10 @@ func (g *Guard[J]) prepared(job *batchv1.Job, namespace string) *batchv1.Job {
 }
 
 // adoptable says whether a Job that has the name already is the one that owner wants.
-func adoptable(live *batchv1.Job, owner *metav1.OwnerReference) error {
+func (g *Guard[J]) adoptable(live *batchv1.Job, owner *metav1.OwnerReference) error {
 	has := metav1.GetControllerOfNoCopy(live)
 	ours := has != nil && has.UID == owner.UID
-	if ours && (live.DeletionTimestamp == nil || Judge(live).State == Finished) {
+	if ours && (live.DeletionTimestamp == nil || Judge(live).State == Finished || g.held(live)) {
 		return nil
 	}
 	// An owner of before that had the same name is gone, and the garbage collector is on its way.

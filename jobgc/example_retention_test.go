@@ -70,7 +70,7 @@ func ExampleRetention_Annotate() {
 }
 
 func ExampleRetention_Exposure() {
-	for _, warning := range (jobgc.Retention{Backstop: time.Minute}).Exposure(&batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(0))}) {
+	for _, warning := range (jobgc.Retention{Backstop: time.Minute}).Exposure(&batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(0))}}) {
 		fmt.Println(warning)
 	}
 	// Output:

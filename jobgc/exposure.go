@@ -8,14 +8,15 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // leastBackstop is what a backstop should be at least: a controller may be down that long.
 const leastBackstop = time.Hour
 
 // Exposure lists, for operators, the settings by which a Job or its result may vanish early, or that do not count as
-// they are written. The template may be nil. Nothing listed means nothing to do.
-func (r Retention) Exposure(template *batchv1.JobSpec) []string {
+// they are written. The Job is one as it would be passed to Ensure, or nil. Nothing listed means nothing to do.
+func (r Retention) Exposure(job *batchv1.Job) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, o := range []struct {
@@ -35,8 +36,12 @@ func (r Retention) Exposure(template *batchv1.JobSpec) []string {
 	if r.Backstop > 0 && r.Backstop < leastBackstop {
 		say("a backstop of %s deletes a finished Job unread if the controller is down for longer; use %s or more", r.Backstop, leastBackstop)
 	}
-	if template == nil {
+	if job == nil {
 		return out
+	}
+	template := job.Spec
+	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && owner.Kind == "CronJob" {
+		say("CronJob %s deletes its finished Jobs by successfulJobsHistoryLimit and failedJobsHistoryLimit, whatever their TTL; raise both, or set Options.Hold", owner.Name)
 	}
 	if ttl, backstop := template.TTLSecondsAfterFinished, r.AtCreate(); ttl != nil && (backstop == nil || *ttl < *backstop) {
 		say("the template's ttlSecondsAfterFinished of %d is not used: it could delete a Job before its result is recorded; the backstop is %s", *ttl, shown(backstop, "none"))

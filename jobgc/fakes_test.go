@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -133,6 +134,16 @@ func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 	}
 	job := s.jobs[name].DeepCopy()
 	for _, op := range ops {
+		var i int
+		if _, err := fmt.Sscanf(op.Path, "/metadata/finalizers/%d", &i); err == nil {
+			if i >= len(job.Finalizers) || op.Op == "test" && op.Value != job.Finalizers[i] {
+				return nil, invalid(name)
+			}
+			if op.Op == "remove" {
+				job.Finalizers = slices.Delete(job.Finalizers, i, i+1)
+			}
+			continue
+		}
 		switch {
 		case op.Op == "test" && op.Path == "/metadata/uid" && op.Value == string(job.UID):
 		case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished" && op.Value == nil:
@@ -142,6 +153,9 @@ func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 		default:
 			return nil, invalid(name)
 		}
+	}
+	if job.DeletionTimestamp != nil && len(job.Finalizers) == 0 {
+		return s.remove(name), nil
 	}
 	return s.put(job), nil
 }

@@ -40,6 +40,13 @@ type Options struct {
 	// Tombstones is how many finished Jobs that the informer saw deleted are remembered. Zero means 1024; negative none.
 	Tombstones int
 
+	// Hold is the name of a finalizer of yours, such as agents.example.com/result, that Ensure puts on new Jobs and Release
+	// takes off. Such a Job outlives every deletion, by its TTL, by a template's TTL of 0, by a CronJob's history limits or
+	// by a person, until its outcome is recorded; its pods and their logs do not. A Job that is held and never released
+	// stays for ever, and its namespace with it: package hold says what else a controller then has to do. Zero means no
+	// hold: a deletion that comes before the result is read is rescued by the delete event or reported.
+	Hold string
+
 	_ struct{}
 }
 
@@ -63,13 +70,16 @@ type Guard[J Jobs] struct {
 // one. The store is that of an informer of Jobs (informer.GetStore()): Look asks it first, and its resource version
 // proves absence without a request. Without a store, nil or a nil pointer, every Look is a live read.
 //
-// It is an error if client is nil.
+// It is an error if client is nil, or if Options.Hold is no name that a finalizer of yours may have.
 func New[J Jobs](client func(namespace string) J, store interface {
 	GetByKey(key string) (item any, exists bool, err error)
 }, opts Options,
 ) (*Guard[J], error) {
 	if client == nil {
 		return nil, errors.New("jobgc: new: the client is nil")
+	}
+	if err := checkHold(opts.Hold); err != nil {
+		return nil, err
 	}
 	if opts.Grace == 0 {
 		opts.Grace = 10 * time.Second

@@ -4,6 +4,7 @@
 package jobgc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,22 +16,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Release lets a finished Job go: it sets the TTL of the retention, counted from now. Call it once the outcome is
-// persisted in ref, and again on every reconcile until it succeeds; then persist ref.Released. It needs no memory: after
-// a restart the same call does the rest, and nothing if the Job has its TTL already or is gone.
+// Release lets a Job go: it sets the TTL of the retention, counted from now, and takes off the finalizer of Options.Hold.
+// Call it once the outcome is persisted in ref; and, with Options.Hold, once the loss of a Job that is Deleting is
+// persisted. It needs no memory: after a restart the same call does what is left to do, and makes no request if that is
+// nothing, or if the Job is gone. So it can be called on every reconcile of a finished run; persist ref.Released only to
+// spare those calls where a look is a live read.
 //
 // The finding is what Look has just said. A Job that is lost or Collected needs no release: nil. One that is not
 // finished, and a Ref without an outcome, are errors: nothing puts a short TTL on a Job whose result is not recorded.
 //
 // It is one JSON patch, tested on the uid, so that a successor of the same name is never touched. That the Job is gone
-// is success. Other errors are wrapped; no patch is retried here.
+// is success. It is patched again only if it was changed in between; other errors are wrapped, and not retried here.
 func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retention Retention) error {
 	switch {
-	case ref.Released || finding.gone() || finding.State == Deleting:
+	case ref.Released || finding.gone() || finding.State == Deleting && !g.held(finding.Job):
 		return nil
-	case finding.State != Finished:
+	case finding.State != Finished && finding.State != Deleting:
 		return fmt.Errorf("jobgc: release: %s/%s: finding.state is %q, want %q", ref.Namespace, ref.Name, finding.State, Finished)
-	case ref.Outcome == "":
+	case finding.State == Finished && ref.Outcome == "":
 		return fmt.Errorf("jobgc: release: %s/%s: ref.outcome is empty; record the outcome first", ref.Namespace, ref.Name)
 	case finding.Job == nil:
 		return fmt.Errorf("jobgc: release: %s/%s: finding.job is nil; pass what Look returned", ref.Namespace, ref.Name)
@@ -44,34 +47,53 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retent
 		return fmt.Errorf("jobgc: release: the client of namespace %s is nil", ref.Namespace)
 	}
 	now := time.Now()
-	has := finding.Job.Spec.TTLSecondsAfterFinished
-	if finding.Job.DeletionTimestamp != nil || retention.applied(has, g.opts.Retention.AtCreate(), ref.Outcome, finding.FinishedAt, now) {
-		return nil
-	}
-	ttl, _ := retention.AtRelease(ref.Outcome, finding.FinishedAt, now)
-	patch, err := json.Marshal([]operation{
-		{Op: "test", Path: "/metadata/uid", Value: ref.UID},
-		{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}, // add replaces too, and null removes
-	})
-	if err != nil {
-		return fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)
-	}
-	_, err = jobs.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
-	if apierrors.IsInvalid(err) {
-		// The test on the uid has failed, or something else is wrong with the patch: both are 422.
-		if f, lookErr := Look(ctx, jobs, ref); lookErr == nil && f.gone() {
+	var sent []byte
+	var refused error
+	for range 3 {
+		ops := append(g.lower(finding, retention, ref.Outcome, now), g.unhold(finding.Job)...)
+		if len(ops) == 0 {
+			return nil
+		}
+		patch, err := json.Marshal(append([]operation{{Op: "test", Path: "/metadata/uid", Value: ref.UID}}, ops...))
+		if err != nil {
+			return fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)
+		}
+		if bytes.Equal(patch, sent) {
+			break // the Job is as it was: the refusal has another cause
+		}
+		_, err = jobs.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
+		if err == nil || isGone(err) {
+			return nil
+		}
+		sent, refused = patch, fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)
+		if !apierrors.IsInvalid(err) {
+			break
+		}
+		// A test of the patch has failed, or something else is wrong with it: both are 422.
+		live, err := Look(ctx, jobs, ref)
+		if err != nil {
+			break
+		}
+		if finding = live; live.gone() {
 			return nil
 		}
 	}
-	if err == nil || isGone(err) {
+	return refused
+}
+
+// lower is what sets the TTL of the retention; nothing if it is set, or if no TTL counts any more.
+func (g *Guard[J]) lower(f Finding, retention Retention, outcome Outcome, now time.Time) []operation {
+	if f.State != Finished || f.Job.DeletionTimestamp != nil ||
+		retention.applied(f.Job.Spec.TTLSecondsAfterFinished, g.opts.Retention.AtCreate(), outcome, f.FinishedAt, now) {
 		return nil
 	}
-	return fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)
+	ttl, _ := retention.AtRelease(outcome, f.FinishedAt, now)
+	return []operation{{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}} // add replaces too, and null removes
 }
 
 // operation is one step of a JSON patch (RFC 6902).
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
-	Value any    `json:"value"`
+	Value any    `json:"value,omitempty"`
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -117,31 +118,36 @@ func TestFor(t *testing.T) {
 func TestExposure(t *testing.T) {
 	hour := time.Hour
 	cases := map[string]struct {
-		reason   string
-		keep     jobgc.Retention
-		template *batchv1.JobSpec
-		want     []string // words of each warning
+		reason string
+		keep   jobgc.Retention
+		job    *batchv1.Job
+		want   []string // words of each warning
 	}{
 		"Default":       {"Nothing to say.", jobgc.Retention{}, nil, nil},
-		"Usual":         {"Nothing to say.", jobgc.Retention{Succeeded: &hour, Failed: &hour}, &batchv1.JobSpec{}, nil},
+		"Usual":         {"Nothing to say.", jobgc.Retention{Succeeded: &hour, Failed: &hour}, &batchv1.Job{}, nil},
 		"Floor":         {"A value that is not used.", jobgc.Retention{Succeeded: new(time.Second)}, nil, []string{"Succeeded Jobs: a TTL of 1s is out of bounds; 30s"}},
 		"Ceiling":       {"A value that is not used.", jobgc.Retention{Failed: new(1000 * time.Hour)}, nil, []string{"Failed Jobs: a TTL of 1000h0m0s is out of bounds; 168h0m0s"}},
 		"AtOnce":        {"Logs go too.", jobgc.Retention{Succeeded: new(time.Duration(0))}, nil, []string{"pods and logs"}},
 		"ShortBackstop": {"An outage outlasts it.", jobgc.Retention{Backstop: time.Minute}, nil, []string{"backstop of 1m0s"}},
-		"NoBackstop":    {"Nothing vanishes.", jobgc.Retention{Backstop: -1}, &batchv1.JobSpec{}, nil},
-		"TemplateTTL":   {"It is replaced.", jobgc.Retention{}, &batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(0))}, []string{"ttlSecondsAfterFinished of 0"}},
+		"NoBackstop":    {"Nothing vanishes.", jobgc.Retention{Backstop: -1}, &batchv1.Job{}, nil},
+		"TemplateTTL":   {"It is replaced.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(0))}}, []string{"ttlSecondsAfterFinished of 0"}},
 		"TemplateTTLAndNoBackstop": {
-			"It is removed.", jobgc.Retention{Backstop: -1}, &batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(10))}, []string{"ttlSecondsAfterFinished of 10"},
+			"It is removed.", jobgc.Retention{Backstop: -1}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(10))}}, []string{"ttlSecondsAfterFinished of 10"},
 		},
-		"LongTemplateTTL": {"It stays.", jobgc.Retention{}, &batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(604800))}, nil},
-		"ManagedBy":       {"The TTL controller does not care.", jobgc.Retention{}, &batchv1.JobSpec{ManagedBy: new("example.com/queue")}, []string{"example.com/queue"}},
+		"LongTemplateTTL": {"It stays.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(604800))}}, nil},
+		"CronJob": {
+			"Its history limits know no TTL.", jobgc.Retention{},
+			&batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "CronJob", Name: "nightly", Controller: new(true)}}}},
+			[]string{"CronJob nightly deletes its finished Jobs"},
+		},
+		"ManagedBy": {"The TTL controller does not care.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{ManagedBy: new("example.com/queue")}}, []string{"example.com/queue"}},
 		"ManagedByDefault": {
-			"The usual one.", jobgc.Retention{}, &batchv1.JobSpec{ManagedBy: new(batchv1.JobControllerName)}, nil,
+			"The usual one.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{ManagedBy: new(batchv1.JobControllerName)}}, nil,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := tc.keep.Exposure(tc.template)
+			got := tc.keep.Exposure(tc.job)
 			require.Len(t, got, len(tc.want), tc.reason)
 			for i, words := range tc.want {
 				assert.Contains(t, got[i], words, tc.reason)

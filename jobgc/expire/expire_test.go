@@ -1,0 +1,236 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package expire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/expire"
+)
+
+// The types of client-go fit as they are.
+var _ = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer, finished func(*batchv1.Job) (time.Time, *int32)) (*expire.Sweeper[*batchv1.Job, batchv1client.JobInterface], error) {
+	return expire.New(c.Jobs, i.GetStore().List, finished, jobgc.Retention{}, expire.Options{})
+}
+
+// run is an object that owns a Job.
+type run struct {
+	metav1.ObjectMeta
+
+	finished time.Time
+	ttl      *int32
+}
+
+func finished(r *run) (time.Time, *int32) { return r.finished, r.ttl }
+
+var (
+	start    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	resource = schema.GroupResource{Group: "agents.example.com", Resource: "agentruns"}
+)
+
+// cluster holds runs and answers as the real API server does. The store is what was read of them last.
+type cluster struct {
+	live   map[string]*run
+	store  []any
+	asked  []string
+	refuse func(name string) error
+}
+
+func newCluster(runs ...*run) *cluster {
+	c := &cluster{live: map[string]*run{}}
+	for _, r := range runs {
+		c.live[r.Name] = r
+		read := *r
+		c.store = append(c.store, &read)
+	}
+	return c
+}
+
+// run finished so long ago.
+func ran(name string, ago time.Duration, edit ...func(*run)) *run {
+	r := &run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "7"}}
+	if ago > 0 {
+		r.finished = start.Add(-ago)
+	}
+	for _, e := range edit {
+		e(r)
+	}
+	return r
+}
+
+func (c *cluster) runs(string) *cluster { return c }
+func (c *cluster) list() []any          { return c.store }
+
+func (c *cluster) Delete(_ context.Context, name string, opts metav1.DeleteOptions) error {
+	c.asked = append(c.asked, name)
+	if c.refuse != nil {
+		if err := c.refuse(name); err != nil {
+			return err
+		}
+	}
+	r := c.live[name]
+	if r == nil {
+		return apierrors.NewNotFound(resource, name)
+	}
+	if *opts.Preconditions.UID != r.UID || *opts.Preconditions.ResourceVersion != r.ResourceVersion {
+		return apierrors.NewConflict(resource, name, errors.New("precondition failed"))
+	}
+	if *opts.PropagationPolicy != metav1.DeletePropagationBackground {
+		return errors.New("what a run owns goes with it")
+	}
+	delete(c.live, name)
+	return nil
+}
+
+func newSweeper(t *testing.T, c *cluster, opts expire.Options) *expire.Sweeper[*run, *cluster] {
+	t.Helper()
+	s, err := expire.New(c.runs, c.list, finished, jobgc.Retention{Runs: time.Hour}, opts)
+	require.NoError(t, err)
+	return s
+}
+
+func TestSweep(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		run       *run
+		meanwhile func(*run)
+		stays     bool
+		asked     bool
+	}{
+		"Over":       {"Its time is over.", ran("a", 2*time.Hour), nil, false, true},
+		"NotYet":     {"Its time is not over.", ran("a", 59*time.Minute), nil, true, false},
+		"Running":    {"It has not finished.", ran("a", 0), nil, true, false},
+		"OwnShorter": {"Its own value counts.", ran("a", time.Minute, func(r *run) { r.ttl = new(int32(30)) }), nil, false, true},
+		"OwnKeeps":   {"0 keeps.", ran("a", 1000*time.Hour, func(r *run) { r.ttl = new(int32(0)) }), nil, true, false},
+		"Retained": {
+			"Somebody wants it.", ran("a", 2*time.Hour, func(r *run) { r.Annotations = map[string]string{"agents.proompteng.ai/retain": "true"} }),
+			nil, true, false,
+		},
+		"RetainedMeanwhile": {
+			"The annotation came after the run was read.", ran("a", 2*time.Hour), func(r *run) { r.ResourceVersion = "8" }, true, true,
+		},
+		"CreatedAnewMeanwhile": {"A successor of the same name is another run.", ran("a", 2*time.Hour), func(r *run) { r.UID = "successor" }, true, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(tc.run)
+			c.store = append(c.store, "what is no run is ignored", &batchv1.Job{})
+			if tc.meanwhile != nil {
+				tc.meanwhile(c.live["a"])
+			}
+			deleted, err := newSweeper(t, c, expire.Options{}).Sweep(t.Context(), start)
+			require.NoError(t, err, tc.reason)
+			assert.Equal(t, tc.stays, c.live["a"] != nil, tc.reason)
+			assert.Equal(t, tc.asked, len(c.asked) == 1, tc.reason)
+			assert.Equal(t, !tc.stays, deleted == 1)
+		})
+	}
+}
+
+func TestSweepOfWhatIsGone(t *testing.T) {
+	c := newCluster(ran("a", 2*time.Hour))
+	c.live = nil
+	deleted, err := newSweeper(t, c, expire.Options{}).Sweep(t.Context(), start)
+	require.NoError(t, err)
+	assert.Zero(t, deleted)
+}
+
+func TestSweepIsCapped(t *testing.T) {
+	c := newCluster(ran("b", 3*time.Hour), ran("a", 2*time.Hour), ran("own", time.Hour-time.Second, func(r *run) { r.ttl = new(int32(1)) }), ran("c", 4*time.Hour))
+	s := newSweeper(t, c, expire.Options{Limit: 3})
+	deleted, err := s.Sweep(t.Context(), start)
+	require.NoError(t, err)
+	assert.Equal(t, 3, deleted)
+	assert.Equal(t, []string{"c", "b", "a"}, c.asked, "the most overdue first")
+	c.store = []any{c.live["own"]}
+	deleted, err = s.Sweep(t.Context(), start)
+	require.NoError(t, err)
+	assert.Equal(t, 1, deleted)
+}
+
+// Runs that cannot be deleted must not use up the cap for ever.
+func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
+	refused := errors.New("a webhook says no")
+	runs := []*run{ran("fine", 2*time.Hour)}
+	for i := range 7 {
+		runs = append(runs, ran(fmt.Sprintf("stuck-%d", i), time.Duration(10+i)*time.Hour))
+	}
+	c := newCluster(runs...)
+	c.refuse = func(name string) error {
+		if name == "fine" {
+			return nil
+		}
+		return refused
+	}
+	s := newSweeper(t, c, expire.Options{Limit: 7})
+	deleted, err := s.Sweep(t.Context(), start)
+	require.ErrorIs(t, err, refused)
+	require.ErrorContains(t, err, "expire: ns/stuck-6: ")
+	require.ErrorContains(t, err, "and 2 more")
+	assert.Zero(t, deleted)
+	deleted, err = s.Sweep(t.Context(), start)
+	require.ErrorIs(t, err, refused)
+	assert.Equal(t, 1, deleted)
+	assert.Len(t, c.asked, 14, "and the cap holds")
+}
+
+func TestStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(start))
+		c := newCluster(ran("a", 2*time.Hour), ran("b", 59*time.Minute))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		s := newSweeper(t, c, expire.Options{}) // a stays in the store: there is no informer to take it out
+		go func() { ended <- s.Start(ctx) }()
+		time.Sleep(90 * time.Second)
+		cancel()
+		require.NoError(t, <-ended)
+		assert.Equal(t, []string{"a", "a", "b"}, c.asked, "at once, and every minute")
+	})
+}
+
+func TestNewBadInput(t *testing.T) {
+	c := newCluster()
+	_, err := expire.New[*run, *cluster](nil, c.list, finished, jobgc.Retention{}, expire.Options{})
+	require.ErrorContains(t, err, "expire: new: the client is nil")
+	_, err = expire.New(c.runs, nil, finished, jobgc.Retention{}, expire.Options{})
+	require.ErrorContains(t, err, "expire: new: list is nil")
+	_, err = expire.New[*run](c.runs, c.list, nil, jobgc.Retention{}, expire.Options{})
+	require.ErrorContains(t, err, "expire: new: finished is nil")
+	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{Every: -1})
+	require.ErrorContains(t, err, "options.every: -1ns")
+	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{Limit: -1})
+	require.ErrorContains(t, err, "options.limit: -1")
+}
+
+// Two runs have finished; the retention is one hour.
+func ExampleSweeper_Sweep() {
+	cluster := newCluster(ran("two-hours-ago", 2*time.Hour), ran("just-now", time.Second)) // clientset and informer
+	keep := jobgc.Retention{Runs: time.Hour}                                               // jobgc.FromEnv(os.LookupEnv, jobgc.Names{})
+	sweeper, err := expire.New(cluster.runs, cluster.list, finished, keep, expire.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	deleted, err := sweeper.Sweep(context.Background(), start) // Start does it every minute
+	fmt.Println(deleted, err, len(cluster.live), cluster.asked)
+	// Output: 1 <nil> 1 [two-hours-ago]
+}

@@ -1,0 +1,51 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hold
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Drop takes the finalizer off one Job, whose uid and finalizers are as they were read; jobs is any client of its namespace,
+// typed or of metadata. A Job without the finalizer, and one that is gone, are successes. The patch tests the uid and the
+// element that it removes: if either has changed since, the API server refuses it, and the error says so. Read the Job
+// again then.
+func Drop[T any](ctx context.Context, jobs interface {
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
+}, job metav1.Object, finalizer string,
+) error {
+	if jobs == nil || job == nil {
+		return errors.New("hold: drop: the client or the job is nil")
+	}
+	i := slices.Index(job.GetFinalizers(), finalizer)
+	if i < 0 {
+		return nil
+	}
+	path := "/metadata/finalizers/" + strconv.Itoa(i)
+	patch, err := json.Marshal([]struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value string `json:"value,omitempty"`
+	}{{"test", "/metadata/uid", string(job.GetUID())}, {"test", path, finalizer}, {"remove", path, ""}})
+	if err != nil {
+		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+	}
+	_, err = jobs.Patch(ctx, job.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+	}
+	return nil
+}

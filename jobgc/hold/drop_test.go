@@ -1,0 +1,63 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hold_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/jobgc/hold"
+)
+
+func runUID(name string) types.UID { return types.UID("run-" + name) }
+
+func TestDrop(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		meanwhile  func(*cluster) // after the Job was read
+		refused    bool
+		finalizers []string
+		patches    int
+	}{
+		"Usual":    {"Gone is the hold, and nothing else.", func(*cluster) {}, false, []string{"example.com/theirs"}, 1},
+		"Gone":     {"That is all that was wanted.", func(c *cluster) { c.jobs = nil }, false, nil, 1},
+		"Replaced": {"A successor is not touched.", func(c *cluster) { c.jobs[0].UID = "successor" }, true, []string{"example.com/theirs", finalizer}, 1},
+		"Moved": {
+			"Another finalizer stands there now.", func(c *cluster) { c.jobs[0].Finalizers = []string{finalizer, "example.com/theirs"} },
+			true, []string{finalizer, "example.com/theirs"}, 1,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{}
+			c.job("a", "run", func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"example.com/theirs", finalizer} })
+			read := c.jobs[0].DeepCopy()
+			tc.meanwhile(c)
+			err := hold.Drop(t.Context(), c.jobsIn("ns"), read, finalizer)
+			if tc.refused {
+				require.True(t, apierrors.IsInvalid(err), tc.reason)
+				require.ErrorContains(t, err, "hold: drop: ns/a: ")
+			} else {
+				require.NoError(t, err, tc.reason)
+			}
+			assert.Equal(t, tc.patches, c.patches)
+			if len(c.jobs) > 0 {
+				assert.Equal(t, tc.finalizers, c.jobs[0].Finalizers, tc.reason)
+			}
+		})
+	}
+}
+
+func TestDropOfWhatIsNotHeld(t *testing.T) {
+	c := &cluster{}
+	require.NoError(t, hold.Drop(t.Context(), c.jobsIn("ns"), &metav1.ObjectMeta{Name: "a", Finalizers: []string{"example.com/theirs"}}, finalizer))
+	assert.Zero(t, c.patches)
+	require.ErrorContains(t, hold.Drop(t.Context(), c.jobsIn("ns"), nil, finalizer), "nil")
+}

@@ -1,0 +1,55 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hold_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/jobgc/hold"
+)
+
+// A Job whose run is gone is released; one whose run is there is not.
+func ExampleSweeper_Sweep() {
+	ctx, cluster := context.Background(), &cluster{} // metadata.NewForConfig(config)
+	cluster.owner("run-1")
+	cluster.job("job-1", "run-1")
+	cluster.job("job-2", "run-2")
+	sweeper, err := hold.New(cluster.jobsIn, cluster.ownersIn, "agents.example.com/result", hold.Options{
+		Observe: func(held int, oldest time.Duration) { fmt.Println("held:", held, "alert:", oldest > 24*time.Hour) },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := sweeper.Sweep(ctx) // Start does it at once, and then every hour
+	fmt.Println("released:", report.Released, err)
+	// Output:
+	// held: 1 alert: true
+	// released: 1 <nil>
+}
+
+// The uninstall step leaves nothing behind that could keep a namespace.
+func ExampleSweeper_ReleaseAll() {
+	ctx, cluster := context.Background(), &cluster{}
+	cluster.owner("run-1")
+	cluster.job("job-1", "run-1")
+	sweeper, _ := hold.New(cluster.jobsIn, cluster.ownersIn, "agents.example.com/result", hold.Options{})
+	report, err := sweeper.ReleaseAll(ctx)
+	fmt.Println(report.Released, report.Held, err)
+	// Output: 1 0 <nil>
+}
+
+// A controller that sees that the run of a held Job is gone need not wait for the sweep.
+func ExampleDrop() {
+	ctx, cluster := context.Background(), &cluster{}
+	cluster.job("job-1", "run-1")
+	job := &metav1.ObjectMeta{Namespace: "ns", Name: "job-1", UID: "uid-job-1", Finalizers: []string{"agents.example.com/result"}} // from the informer
+	err := hold.Drop(ctx, cluster.jobsIn("ns"), job, "agents.example.com/result")                                                  // clientset.BatchV1().Jobs("ns")
+	fmt.Println(cluster.stillHeld(), err)
+	// Output: [] <nil>
+}

@@ -1,0 +1,106 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// held lists the Jobs that carry the finalizer, the oldest first. There is no selector for finalizers.
+func (s *Sweeper[J, O]) held(ctx context.Context) ([]*metav1.PartialObjectMetadata, error) {
+	var held []*metav1.PartialObjectMetadata
+	err := list(ctx, s.jobs(s.opts.Namespace), s.opts.Selector, func(job *metav1.PartialObjectMetadata) {
+		if slices.Contains(job.Finalizers, s.hold) {
+			held = append(held, job)
+		}
+	}, func() { held = nil })
+	if err != nil {
+		return nil, fmt.Errorf("hold: list Jobs: %w", err)
+	}
+	slices.SortStableFunc(held, func(a, b *metav1.PartialObjectMetadata) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	return held, nil
+}
+
+// abandoned are those of the held Jobs that nobody will release.
+func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
+	if len(held) == 0 {
+		return nil, nil
+	}
+	owners := map[types.UID]bool{}
+	err := list(ctx, s.owners(s.opts.Namespace), "", func(owner *metav1.PartialObjectMetadata) { owners[owner.UID] = true }, func() { clear(owners) })
+	if err != nil {
+		return nil, fmt.Errorf("hold: list owners: %w", err)
+	}
+	ending := map[string]bool{} // namespaces
+	var out []*metav1.PartialObjectMetadata
+	for _, job := range held {
+		owner := metav1.GetControllerOfNoCopy(job)
+		gone := owner == nil || !owners[owner.UID]
+		if !gone && job.DeletionTimestamp != nil && s.opts.Namespaces != nil {
+			known := false
+			if gone, known = ending[job.Namespace]; !known {
+				if gone, err = s.terminating(ctx, job.Namespace); err != nil {
+					return nil, err
+				}
+				ending[job.Namespace] = gone
+			}
+		}
+		if gone {
+			out = append(out, job)
+		}
+	}
+	return out, nil
+}
+
+// terminating reports whether a namespace is being deleted, or is gone by now.
+func (s *Sweeper[J, O]) terminating(ctx context.Context, namespace string) (bool, error) {
+	ns, err := s.opts.Namespaces(ctx, namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("hold: namespace %s: %w", namespace, err)
+	}
+	return ns.DeletionTimestamp != nil, nil
+}
+
+// page is how many objects are listed at once.
+const page = 500
+
+// list calls each for every object. All pages are of one moment; if the API server has forgotten it before the last page
+// (410 Gone), the list begins anew, with reset, and the third time as one page.
+func list(ctx context.Context, from Owners, selector string, each func(*metav1.PartialObjectMetadata), reset func()) error {
+	opts := metav1.ListOptions{LabelSelector: selector, Limit: page}
+	for expired := 0; ; {
+		got, err := from.List(ctx, opts)
+		switch {
+		case opts.Continue != "" && apierrors.IsResourceExpired(err):
+			reset()
+			opts.Continue = ""
+			if expired++; expired == 2 {
+				opts.Limit = 0
+			}
+			continue
+		case err != nil:
+			return err
+		case got == nil:
+			return errors.New("the client returned neither a list nor an error")
+		}
+		for i := range got.Items {
+			each(&got.Items[i])
+		}
+		if opts.Continue = got.Continue; opts.Continue == "" {
+			return nil
+		}
+	}
+}

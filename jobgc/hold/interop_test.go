@@ -1,0 +1,32 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hold_test
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/client-go/metadata"
+
+	"github.com/proompteng/controllerkit/jobgc/hold"
+)
+
+// The types of client-go fit as they are.
+var (
+	_ hold.Jobs   = metadata.ResourceInterface(nil)
+	_ hold.Owners = metadata.ResourceInterface(nil)
+	_             = func(c metadata.Interface) (*hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface], error) {
+		return hold.New(
+			c.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace,
+			c.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace,
+			finalizer,
+			hold.Options{Namespaces: c.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get},
+		)
+	}
+	_ = func(ctx context.Context, jobs batchv1client.JobInterface, job *batchv1.Job) error {
+		return hold.Drop(ctx, jobs, job, finalizer)
+	}
+)

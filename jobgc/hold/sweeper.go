@@ -1,0 +1,203 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Owners lists the metadata of the Jobs' owners in one namespace, or in all. A metadata.ResourceInterface of client-go is one
+// as it is. Reads must be live: a cache that lags behind has owners missing.
+type Owners interface {
+	List(ctx context.Context, opts metav1.ListOptions) (*metav1.PartialObjectMetadataList, error)
+}
+
+// Jobs lists and patches the metadata of Jobs. A metadata.ResourceInterface of client-go is one as it is.
+type Jobs interface {
+	Owners
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*metav1.PartialObjectMetadata, error)
+}
+
+// Options of a Sweeper. The zero value sweeps all namespaces every hour.
+type Options struct {
+	// Namespace to sweep. Zero means all.
+	Namespace string
+
+	// Selector is a label selector that all held Jobs match; it makes the list shorter. Zero means all Jobs.
+	Selector string
+
+	// Every is how long Start waits between two sweeps; after one that failed, or reached the limit, a minute at most. Zero
+	// means an hour.
+	Every time.Duration
+
+	// Limit is how many Jobs are released in one sweep at most. Zero means 500.
+	Limit int
+
+	// Namespaces reads namespaces, such as metadataClient.Resource(namespaces).Get. With it, a Job that is being deleted in
+	// a namespace that is being deleted is released although its owner still exists. Zero means that only owners count.
+	Namespaces func(ctx context.Context, name string, opts metav1.GetOptions, subresources ...string) (*metav1.PartialObjectMetadata, error)
+
+	// Observe is told after each sweep how many Jobs are held, and for how long the oldest of them has been. Zero means
+	// nobody is told.
+	Observe func(held int, oldest time.Duration)
+
+	_ struct{}
+}
+
+// Report is what one sweep has found and done.
+type Report struct {
+	Held     int           // Jobs that are held still
+	Oldest   time.Duration // since the creation of the oldest of them
+	Released int
+}
+
+// Sweeper finds held Jobs that nobody will release. Make it with New. Its methods may be called concurrently, and by several
+// replicas: a hold is taken off once, whoever comes first.
+type Sweeper[J Jobs, O Owners] struct {
+	jobs   func(namespace string) J
+	owners func(namespace string) O
+	hold   string
+	opts   Options
+}
+
+// New returns a Sweeper and makes no request. Jobs and owners give the clients of a namespace, and with "" those of all
+// namespaces; owners are the kind that controls the Jobs, and the only one. The finalizer is jobgc.Options.Hold. A nil
+// function, a finalizer without domain or name, and negative options are errors.
+func New[J Jobs, O Owners](jobs func(namespace string) J, owners func(namespace string) O, finalizer string, opts Options) (*Sweeper[J, O], error) {
+	switch {
+	case jobs == nil:
+		return nil, errors.New("hold: new: jobs is nil")
+	case owners == nil:
+		return nil, errors.New("hold: new: owners is nil")
+	case len(validation.IsQualifiedName(finalizer)) > 0 || !strings.Contains(finalizer, "/"):
+		return nil, fmt.Errorf("hold: new: finalizer %q is not accepted; want that of jobgc.Options.Hold, such as agents.example.com/result", finalizer)
+	case opts.Every < 0:
+		return nil, fmt.Errorf("hold: new: options.every: %s is not accepted; want a positive duration, or 0 for an hour", opts.Every)
+	case opts.Limit < 0:
+		return nil, fmt.Errorf("hold: new: options.limit: %d is not accepted; want a positive number, or 0 for 500", opts.Limit)
+	}
+	if opts.Every == 0 {
+		opts.Every = time.Hour
+	}
+	if opts.Limit == 0 {
+		opts.Limit = 500
+	}
+	return &Sweeper[J, O]{jobs: jobs, owners: owners, hold: finalizer, opts: opts}, nil
+}
+
+// Start sweeps at once and then every Options.Every, until ctx ends; then it returns nil. What it releases and what fails is
+// logged to the context's logger.
+func (s *Sweeper[J, O]) Start(ctx context.Context) error {
+	log := logr.FromContextOrDiscard(ctx).WithName("hold")
+	for {
+		wait := s.opts.Every
+		report, err := s.Sweep(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			log.Error(err, "the sweep failed, trying again", "released", report.Released)
+			wait = min(wait, time.Minute)
+		case report.Released > 0:
+			log.Info("released Jobs whose owner is gone", "released", report.Released, "held", report.Held)
+			if report.Released == s.opts.Limit {
+				wait = min(wait, time.Minute) // there may be more
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Sweep lists the held Jobs and releases those that nobody will release: whose owner is gone, that have no owner any more, or
+// that are being deleted together with their namespace (see Options.Namespaces). The owners are listed after the Jobs, so
+// that one that is not found had existed and is gone. An error may come with a Report of what was done before it. If
+// listing fails nothing is released.
+func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
+	return s.release(ctx, s.opts.Limit, s.abandoned)
+}
+
+// ReleaseAll releases every held Job, whatever became of its owner: the uninstall step. Stop the controller before, or it
+// creates new ones. It goes on when a release fails, and the error says which did; call it until there is none.
+func (s *Sweeper[J, O]) ReleaseAll(ctx context.Context) (Report, error) {
+	return s.release(ctx, 0, func(_ context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
+		return held, nil
+	})
+}
+
+// release releases those of the held Jobs that choose returns, the oldest first and not more than limit, if there is one.
+func (s *Sweeper[J, O]) release(
+	ctx context.Context, limit int,
+	choose func(context.Context, []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error),
+) (report Report, err error) {
+	held, err := s.held(ctx)
+	if err != nil {
+		return report, err
+	}
+	chosen, err := choose(ctx, held)
+	if err != nil {
+		return report, err
+	}
+	if limit > 0 && len(chosen) > limit {
+		chosen = chosen[:limit]
+	}
+	done := map[types.UID]bool{}
+	var failed failures
+	for _, job := range chosen {
+		if ctx.Err() != nil {
+			failed.add(ctx.Err())
+			break
+		}
+		if err := Drop(ctx, s.jobs(job.Namespace), job, s.hold); err != nil {
+			failed.add(err)
+			continue
+		}
+		done[job.UID] = true
+	}
+	report.Released, report.Held = len(done), len(held)-len(done)
+	for _, job := range held {
+		if !done[job.UID] {
+			report.Oldest = max(0, time.Since(job.CreationTimestamp.Time))
+			break // they are sorted
+		}
+	}
+	if s.opts.Observe != nil {
+		s.opts.Observe(report.Held, report.Oldest)
+	}
+	return report, failed.err()
+}
+
+// failures keeps the first few errors and counts the rest.
+type failures struct {
+	first []error
+	more  int
+}
+
+func (f *failures) add(err error) {
+	if len(f.first) == 5 {
+		f.more++
+		return
+	}
+	f.first = append(f.first, err)
+}
+
+func (f *failures) err() error {
+	if f.more > 0 {
+		return fmt.Errorf("%w\nand %d more", errors.Join(f.first...), f.more)
+	}
+	return errors.Join(f.first...)
+}

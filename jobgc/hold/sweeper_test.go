@@ -1,0 +1,241 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hold_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/jobgc/hold"
+)
+
+func TestSweep(t *testing.T) {
+	elsewhere := func(o *metav1.PartialObjectMetadata) { o.Namespace = "elsewhere" }
+	cases := map[string]struct {
+		reason string
+		setup  func(*cluster)
+		opts   func(*cluster) hold.Options
+		held   []string
+	}{
+		"Nothing":   {"No Job is held.", func(*cluster) {}, nil, nil},
+		"OwnerGone": {"Nobody will record it.", func(c *cluster) { c.job("a", "gone") }, nil, nil},
+		"OwnerThere": {
+			"It is still to be recorded, also while it is being deleted.",
+			func(c *cluster) { c.owner("run"); c.job("a", "run"); c.job("b", "run", deleting) }, nil, []string{"a", "b"},
+		},
+		"OwnerCreatedAnew": {"The uid counts, not the name.", func(c *cluster) { c.owner("new"); c.job("a", "old") }, nil, nil},
+		"NoOwner":          {"The owner was deleted and left its Jobs behind.", func(c *cluster) { c.job("a", "") }, nil, nil},
+		"NotHeld": {"Other Jobs are not touched.", func(c *cluster) {
+			c.job("a", "gone", func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"example.com/theirs"} })
+		}, nil, nil},
+		"OthersHoldIt": {"Only ours goes.", func(c *cluster) {
+			c.job("a", "gone", func(o *metav1.PartialObjectMetadata) {
+				o.Finalizers = []string{"foregroundDeletion", finalizer, "example.com/theirs"}
+			})
+		}, nil, nil},
+		"ManyPages": {"All pages of both lists count.", func(c *cluster) {
+			c.owner("run-1", "run-2", "run-3", "run-4", "run-5")
+			for _, j := range []string{"1", "2", "3", "4", "5"} {
+				c.job("keep-"+j, runUID(j))
+				c.job("drop-"+j, runUID("x"+j))
+			}
+		}, nil, []string{"keep-1", "keep-2", "keep-3", "keep-4", "keep-5"}},
+		"OneNamespace": {
+			"No more than was asked for.", func(c *cluster) { c.job("a", "gone", elsewhere); c.job("b", "gone") },
+			func(*cluster) hold.Options { return hold.Options{Namespace: "ns"} }, []string{"a"},
+		},
+		"Selector": {
+			"No more than was asked for.", func(c *cluster) {
+				c.job("a", "gone")
+				c.job("b", "gone", func(o *metav1.PartialObjectMetadata) { o.Labels = map[string]string{"selected": "yes"} })
+			},
+			func(*cluster) hold.Options { return hold.Options{Selector: "selected"} }, []string{"a"},
+		},
+		"NamespaceTerminating": {
+			"Its owner goes too, whatever holds it; what is not being deleted is still running.", func(c *cluster) {
+				c.owner("run")
+				c.job("a", "run", deleting)
+				c.job("b", "run")
+				c.namespaces = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: new(metav1.Now())}}}
+			},
+			func(c *cluster) hold.Options { return hold.Options{Namespaces: c.namespace} }, []string{"b"},
+		},
+		"NamespaceStays": {
+			"A Job that somebody deleted while it ran is to be recorded as lost first.", func(c *cluster) {
+				c.owner("run")
+				c.job("a", "run", deleting)
+				c.namespaces = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}}
+			},
+			func(c *cluster) hold.Options { return hold.Options{Namespaces: c.namespace} }, []string{"a"},
+		},
+		"ListExpires": {"The list begins anew.", func(c *cluster) {
+			c.owner("run-1", "run-2", "run-3")
+			for _, j := range []string{"1", "2", "3", "x"} {
+				c.job(j, runUID(j))
+			}
+			c.expire = 3
+		}, nil, []string{"1", "2", "3"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, opts := &cluster{}, hold.Options{}
+			tc.setup(c)
+			if tc.opts != nil {
+				opts = tc.opts(c)
+			}
+			before := c.stillHeld()
+			report, err := newSweeper(t, c, opts).Sweep(t.Context())
+			require.NoError(t, err, tc.reason)
+			assert.Equal(t, tc.held, c.stillHeld(), tc.reason)
+			assert.Equal(t, len(before)-len(tc.held), report.Released)
+			assert.Equal(t, report.Released, c.patches, "a hold that stays is not touched")
+			for _, j := range c.jobs {
+				if len(j.Finalizers) > 0 && name == "OthersHoldIt" {
+					assert.Equal(t, []string{"foregroundDeletion", "example.com/theirs"}, j.Finalizers)
+				}
+			}
+		})
+	}
+}
+
+// A run and its Job that are created between the two lists must not look like a Job without a run.
+func TestSweepListsOwnersAfterJobs(t *testing.T) {
+	c := &cluster{}
+	c.job("a", "run-a")
+	c.owner("run-a")
+	c.listed = func() {
+		c.listed = nil
+		c.owner("run-b")
+		c.job("b", "run-b")
+	}
+	_, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, c.stillHeld())
+}
+
+// What cannot be listed is not gone.
+func TestSweepFails(t *testing.T) {
+	c := &cluster{fail: errDown}
+	c.job("a", "gone")
+	_, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
+	require.ErrorIs(t, err, errDown)
+	require.ErrorContains(t, err, "hold: list owners: ")
+	assert.Equal(t, []string{"a"}, c.stillHeld())
+
+	c = &cluster{}
+	c.owner("run")
+	c.job("a", "run", deleting)
+	_, err = newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
+		return nil, errDown
+	}}).Sweep(t.Context())
+	require.ErrorIs(t, err, errDown)
+	assert.Equal(t, []string{"a"}, c.stillHeld())
+}
+
+func TestSweepIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{}
+		many(c, 7, "gone")
+		time.Sleep(time.Until(start.Add(10 * time.Hour)))
+		var held int
+		var oldest time.Duration
+		s := newSweeper(t, c, hold.Options{Limit: 3, Observe: func(h int, o time.Duration) { held, oldest = h, o }})
+		report, err := s.Sweep(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, hold.Report{Held: 4, Oldest: 7 * time.Hour, Released: 3}, report)
+		assert.Equal(t, []string{"job-3", "job-4", "job-5", "job-6"}, c.stillHeld(), "the oldest went first")
+		assert.Equal(t, 4, held)
+		assert.Equal(t, 7*time.Hour, oldest)
+	})
+}
+
+// One Job that cannot be released does not keep the others, and not every refusal is named.
+func TestSweepGoesOn(t *testing.T) {
+	refused := errors.New("a webhook says no")
+	c := &cluster{refuse: func(name string) error {
+		if name == "job-3" {
+			return nil
+		}
+		return refused
+	}}
+	many(c, 9, "gone")
+	report, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
+	require.ErrorIs(t, err, refused)
+	require.ErrorContains(t, err, "ns/job-0")
+	require.ErrorContains(t, err, "and 3 more")
+	assert.Equal(t, 1, report.Released)
+	assert.Equal(t, 8, report.Held)
+}
+
+func TestReleaseAll(t *testing.T) {
+	c := &cluster{}
+	c.owner("run")
+	many(c, 5, "run")
+	s := newSweeper(t, c, hold.Options{Limit: 1})
+	report, err := s.ReleaseAll(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, hold.Report{Released: 5}, report, "no limit")
+	assert.Empty(t, c.stillHeld())
+	report, err = s.ReleaseAll(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, report)
+}
+
+func TestStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{}
+		c.job("a", "gone")
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		s := newSweeper(t, c, hold.Options{Limit: 2})
+		go func() { ended <- s.Start(ctx) }()
+		synctest.Wait()
+		assert.Empty(t, c.stillHeld(), "at once")
+		c.meanwhile(func() { c.job("b", "gone") })
+		time.Sleep(59*time.Minute + 30*time.Second)
+		synctest.Wait()
+		assert.Equal(t, []string{"b"}, c.stillHeld())
+		c.meanwhile(func() { c.fail = errDown })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []string{"b"}, c.stillHeld())
+		c.meanwhile(func() {
+			c.fail = nil
+			many(c, 3, "gone")
+		})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Len(t, c.stillHeld(), 2, "after a failure it tries again soon")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Empty(t, c.stillHeld(), "and so it does when there was more than the limit")
+		cancel()
+		require.NoError(t, <-ended)
+	})
+}
+
+func TestNewBadInput(t *testing.T) {
+	c := &cluster{}
+	var none func(string) client
+	_, err := hold.New(none, c.ownersIn, finalizer, hold.Options{})
+	require.ErrorContains(t, err, "hold: new: jobs is nil")
+	_, err = hold.New(c.jobsIn, none, finalizer, hold.Options{})
+	require.ErrorContains(t, err, "hold: new: owners is nil")
+	for _, name := range []string{"", "result", "foregroundDeletion", "a/b/c"} {
+		_, err = hold.New(c.jobsIn, c.ownersIn, name, hold.Options{})
+		require.ErrorContains(t, err, "want that of jobgc.Options.Hold")
+	}
+	_, err = hold.New(c.jobsIn, c.ownersIn, finalizer, hold.Options{Every: -1})
+	require.ErrorContains(t, err, "options.every: -1ns")
+	_, err = hold.New(c.jobsIn, c.ownersIn, finalizer, hold.Options{Limit: -1})
+	require.ErrorContains(t, err, "options.limit: -1")
+}
