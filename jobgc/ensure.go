@@ -106,6 +106,7 @@ func checked(ref Ref, job *batchv1.Job) (Ref, error) {
 func (g *Guard[J]) prepared(job *batchv1.Job, namespace string) *batchv1.Job {
 	job = job.DeepCopy()
 	job.Namespace = namespace
+	delete(job.Annotations, releasedAnnotation) // of the Job that this one is a copy of
 	if _, ok := job.Annotations[annotation]; !ok {
 		g.opts.Retention.Annotate(job)
 	}

@@ -82,6 +82,17 @@ func TestEnsureKeepsTheRunsOwnRetention(t *testing.T) {
 }
 
 // A Job that was created once is never created again, whatever became of it.
+// A Job that is made from the manifest of one that was released is not released yet.
+func TestEnsureIsNotReleased(t *testing.T) {
+	w := newWorld(t, jobgc.Options{})
+	job := ownedJob()
+	job.Annotations = map[string]string{"jobgc.controllerkit.dev/released": "2026-03-01T12:00:00Z"}
+	_, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, job)
+	require.NoError(t, err)
+	assert.NotContains(t, w.jobs["job"].Annotations, "jobgc.controllerkit.dev/released")
+	assert.Contains(t, job.Annotations, "jobgc.controllerkit.dev/released", "the caller's Job is not changed")
+}
+
 func TestEnsureWithUIDDoesNothing(t *testing.T) {
 	g, err := jobgc.New(func(string) fakeJobs { return fakeJobs{} }, nil, jobgc.Options{})
 	require.NoError(t, err)

@@ -145,6 +145,10 @@ func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 			continue
 		}
 		switch {
+		case op.Op == "add" && op.Path == "/metadata/annotations":
+			job.Annotations = map[string]string{}
+		case op.Op == "add" && op.Path == "/metadata/annotations/jobgc.controllerkit.dev~1released" && job.Annotations != nil:
+			job.Annotations["jobgc.controllerkit.dev/released"] = op.Value.(string)
 		case op.Op == "test" && op.Path == "/metadata/uid" && op.Value == string(job.UID):
 		case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished" && op.Value == nil:
 			job.Spec.TTLSecondsAfterFinished = nil

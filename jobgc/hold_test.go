@@ -117,9 +117,13 @@ func TestReleaseHeld(t *testing.T) {
 			gone(j)
 			j.Finalizers = []string{"foregroundDeletion", hold}
 		}, true, 604800, []string{"foregroundDeletion"}, 1},
-		"TTLIsSet": {"The hold still counts.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = new(int32(3600)) }, true, 3600, []string{}, 1},
+		"ReleasedButHeld": {"The hold still counts.", func(j *batchv1.Job) {
+			j.Spec.TTLSecondsAfterFinished = new(int32(3600))
+			j.Annotations["jobgc.controllerkit.dev/released"] = "2026-03-01T12:00:00Z"
+		}, true, 3600, []string{}, 1},
 		"Released": {"Nothing is left to do.", func(j *batchv1.Job) {
 			j.Spec.TTLSecondsAfterFinished = new(int32(3600))
+			j.Annotations["jobgc.controllerkit.dev/released"] = "2026-03-01T12:00:00Z"
 			j.Finalizers = []string{}
 		}, true, 3600, []string{}, 0},
 	}

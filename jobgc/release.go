@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,7 +19,8 @@ import (
 
 // Release lets a Job go: it sets the TTL of the retention, counted from now, and takes off the finalizer of Options.Hold.
 // Call it once the outcome is persisted in ref; and, with Options.Hold, once the loss of a Job that is Deleting is
-// persisted. It needs no memory: after a restart the same call does what is left to do, and makes no request if that is
+// persisted (if it has finished since, set ref.Outcome to what Look says now). It needs no memory, for an annotation on the
+// Job says that it was released: after a restart the same call does what is left to do, and makes no request if that is
 // nothing, or if the Job is gone. So it can be called on every reconcile of a finished run; persist ref.Released only to
 // spare those calls where a look is a live read.
 //
@@ -81,15 +83,25 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retent
 	return refused
 }
 
-// lower is what sets the TTL of the retention; nothing if it is set, or if no TTL counts any more.
+// lower is what sets the TTL of the retention, and says so on the Job; nothing if that was done, or if no TTL counts any more.
+// Whoever changes the TTL thereafter is not overruled.
 func (g *Guard[J]) lower(f Finding, retention Retention, outcome Outcome, now time.Time) []operation {
-	if f.State != Finished || f.Job.DeletionTimestamp != nil ||
-		retention.applied(f.Job.Spec.TTLSecondsAfterFinished, g.opts.Retention.AtCreate(), outcome, f.FinishedAt, now) {
+	has := f.Job.Spec.TTLSecondsAfterFinished
+	ttl, _ := retention.AtRelease(outcome, f.FinishedAt, now)
+	if f.State != Finished || f.Job.DeletionTimestamp != nil || f.Job.Annotations[releasedAnnotation] != "" || has == nil && ttl == nil {
 		return nil
 	}
-	ttl, _ := retention.AtRelease(outcome, f.FinishedAt, now)
-	return []operation{{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}} // add replaces too, and null removes
+	ops := []operation{{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}} // add replaces too, and null removes
+	if f.Job.Annotations == nil {
+		ops = append(ops, operation{Op: "add", Path: "/metadata/annotations", Value: map[string]string{}})
+	}
+	return append(ops, operation{
+		Op: "add", Path: "/metadata/annotations/" + strings.ReplaceAll(releasedAnnotation, "/", "~1"), Value: now.UTC().Format(time.RFC3339),
+	})
 }
+
+// releasedAnnotation is when a Job was released.
+const releasedAnnotation = "jobgc.controllerkit.dev/released"
 
 // operation is one step of a JSON patch (RFC 6902).
 type operation struct {

@@ -26,19 +26,16 @@ func TestRelease(t *testing.T) {
 		want    *int32
 		patches int
 	}{
-		"Succeeded":      {"Each outcome has its own time.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
-		"Failed":         {"Each outcome has its own time.", jobgc.Failed, new(int32(604800)), jobgc.Retention{Succeeded: &zero, Failed: &hour}, new(int32(3660)), 1},
-		"KeepForGood":    {"The backstop is taken off.", jobgc.Failed, new(int32(604800)), jobgc.Retention{Succeeded: &hour}, nil, 1},
-		"KeptForGood":    {"There is nothing to take off.", jobgc.Failed, nil, jobgc.Retention{Succeeded: &hour}, nil, 0},
-		"AtOnce":         {"Its result is recorded.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: &zero}, new(int32(0)), 1},
-		"AppliedBefore":  {"Half a minute ago.", jobgc.Succeeded, new(int32(3630)), jobgc.Retention{Succeeded: &hour}, new(int32(3630)), 0},
-		"AppliedAtOnce":  {"When it finished.", jobgc.Succeeded, new(int32(3600)), jobgc.Retention{Succeeded: &hour}, new(int32(3600)), 0},
-		"AppliedJustNow": {"This very second.", jobgc.Succeeded, new(int32(3660)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 0},
-		"TooShort":       {"A TTL from elsewhere, shorter than was promised.", jobgc.Succeeded, new(int32(3599)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
-		"TooLong":        {"Longer than any release can have set.", jobgc.Succeeded, new(int32(3661)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
-		"TheBackstop":    {"What looks like a release is the backstop.", jobgc.Succeeded, new(int32(3630)), jobgc.Retention{Succeeded: &hour, Backstop: 3630 * time.Second}, new(int32(3660)), 1},
-		"Unset":          {"Someone took the backstop off.", jobgc.Succeeded, nil, jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
-		"Clamped":        {"Less than 30 s is 30 s.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: new(time.Second)}, new(int32(90)), 1},
+		"Succeeded":   {"Each outcome has its own time.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
+		"Failed":      {"Each outcome has its own time.", jobgc.Failed, new(int32(604800)), jobgc.Retention{Succeeded: &zero, Failed: &hour}, new(int32(3660)), 1},
+		"KeepForGood": {"The backstop is taken off.", jobgc.Failed, new(int32(604800)), jobgc.Retention{Succeeded: &hour}, nil, 1},
+		"KeptForGood": {"There is nothing to take off.", jobgc.Failed, nil, jobgc.Retention{Succeeded: &hour}, nil, 0},
+		"AtOnce":      {"Its result is recorded.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: &zero}, new(int32(0)), 1},
+		"TooShort":    {"A TTL from elsewhere, shorter than was promised.", jobgc.Succeeded, new(int32(3599)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
+		"TooLong":     {"Longer than was promised.", jobgc.Succeeded, new(int32(3661)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
+		"TheBackstop": {"What looks like a release is the backstop.", jobgc.Succeeded, new(int32(3630)), jobgc.Retention{Succeeded: &hour, Backstop: 3630 * time.Second}, new(int32(3660)), 1},
+		"Unset":       {"Someone took the backstop off.", jobgc.Succeeded, nil, jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
+		"Clamped":     {"Less than 30 s is 30 s.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: new(time.Second)}, new(int32(90)), 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -56,9 +53,63 @@ func TestRelease(t *testing.T) {
 				require.NoError(t, w.guard.Release(t.Context(), ref, f, tc.keep), tc.reason)
 				assert.Equal(t, tc.want, w.jobs["job"].Spec.TTLSecondsAfterFinished, tc.reason)
 				assert.Equal(t, tc.patches, w.patches, tc.reason)
+				assert.Equal(t, tc.patches > 0, w.jobs["job"].Annotations["jobgc.controllerkit.dev/released"] != "", "and it says so on the Job")
 			})
 		})
 	}
+}
+
+// What was released is not released again, whatever the settings or the TTL are by then: what was promised is kept, and an
+// operator who sets another TTL by hand is not overruled.
+func TestReleaseOnce(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		edit   func(*batchv1.Job)
+		keep   time.Duration
+		want   *int32
+	}{
+		"Later":        {"The time since must not lengthen it.", func(*batchv1.Job) {}, time.Hour, new(int32(3600))},
+		"ShorterSince": {"The setting was lowered: that counts for the next Jobs.", func(*batchv1.Job) {}, time.Minute, new(int32(3600))},
+		"LongerByHand": {"Somebody wants to look at it for longer.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = new(int32(86400)) }, time.Hour, new(int32(86400))},
+		"KeptByHand":   {"Somebody wants to keep it.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = nil }, time.Hour, nil},
+		"AsTheBackstop": {
+			"A TTL that equals the backstop is no matter.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = new(int32(604800)) }, time.Hour, new(int32(604800)),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, jobgc.Options{})
+				ref := w.ensured(t)
+				w.change("job", finish(time.Now()))
+				w.store.sync(w.server)
+				ref.Outcome = jobgc.Succeeded
+				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: new(time.Hour)}))
+				w.change("job", tc.edit)
+				w.store.sync(w.server)
+				w.guard = newGuard(t, w, jobgc.Options{})
+				time.Sleep(time.Minute)
+				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: &tc.keep}))
+				assert.Equal(t, tc.want, w.jobs["job"].Spec.TTLSecondsAfterFinished, tc.reason)
+				assert.Equal(t, 1, w.patches, tc.reason)
+			})
+		})
+	}
+}
+
+// A Job that was adopted may have no annotations at all.
+func TestReleaseWithoutAnnotations(t *testing.T) {
+	w := newWorld(t, jobgc.Options{})
+	ref := w.ensured(t)
+	w.change("job", func(j *batchv1.Job) { finish(time.Now())(j); j.Annotations = nil })
+	w.store.sync(w.server)
+	ref.Outcome = jobgc.Succeeded
+	for range 2 {
+		require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: new(time.Hour)}))
+		w.store.sync(w.server)
+	}
+	assert.NotEmpty(t, w.jobs["job"].Annotations["jobgc.controllerkit.dev/released"])
+	assert.Equal(t, 1, w.patches)
 }
 
 // A Job whose result is not recorded keeps its backstop.

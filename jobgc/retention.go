@@ -101,17 +101,6 @@ func (r Retention) For(own *int32) (Retention, error) {
 	return r, nil
 }
 
-// applied reports whether an earlier Release has already set the TTL that a Job has: it must be one that AtRelease gave
-// at some time between the finish and now.
-func (r Retention) applied(has, backstop *int32, outcome Outcome, finishedAt, now time.Time) bool {
-	latest, _ := r.AtRelease(outcome, finishedAt, now)
-	if has == nil || latest == nil {
-		return has == nil && latest == nil
-	}
-	earliest, _ := r.AtRelease(outcome, finishedAt, finishedAt)
-	return earliest != nil && *has >= *earliest && *has <= *latest && (backstop == nil || *has != *backstop || *backstop == *latest)
-}
-
 // Annotate writes r on a Job for people to read. Ensure does it with Options.Retention unless the Job has it already;
 // call it before Ensure for a run with a retention of its own.
 func (r Retention) Annotate(job *batchv1.Job) {

@@ -40,6 +40,12 @@ type Options struct {
 	Workers int
 	// Retention is how long Jobs and runs stay.
 	Retention jobgc.Retention
+	// Hold keeps Jobs that somebody deletes until their result is recorded, by a finalizer. Once it was true, ReleaseHolds is
+	// the step before the controller is removed, and after Hold is turned off.
+	Hold bool
+	// OnHolds is told at the start and every hour how many Jobs are held in a namespace ("" for all), and since when the oldest
+	// is. Nil means nobody is told.
+	OnHolds func(namespace string, held int, oldest time.Duration)
 	// Events are the recorder's options; Redact and Observe are set here.
 	Events events.Options
 	// Lead runs reconcile while this replica leads, and returns what ended that. The context it gives ends with the leadership, with
@@ -61,6 +67,7 @@ type Controller struct {
 	recorder *events.Recorder
 	secrets  *redact.SecretValues
 	metrics  *metrics.Controller
+	config   *rest.Config
 
 	synced chan struct{}
 }
@@ -94,6 +101,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	}
 	c := &Controller{
 		options: o,
+		config:  config,
 		cluster: cluster,
 		runs:    runs,
 		metrics: m.Controller("agentrun"),
@@ -196,6 +204,7 @@ func (c *Controller) lead(leading, working context.Context, stop func()) {
 		for range c.options.Workers {
 			workers.Go(func() { c.work(working) })
 		}
+		c.sweep(leading, &workers)
 		<-leading.Done()
 	}
 	grace := 20 * time.Second // a kubelet waits for 30

@@ -41,7 +41,7 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	}
 	before, found := s.cached(key)
 	if !found || before.DeletionTimestamp != nil {
-		return 0, nil // its Job goes with it
+		return 0, c.abandon(ctx, s, key) // its Job goes with it
 	}
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
 	a.facts.Progress = a.run.Status.Phase.Progress()

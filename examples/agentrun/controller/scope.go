@@ -36,8 +36,16 @@ func (c *Controller) newScope(namespace string) (*scope, error) {
 	}
 	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
 		cache.MutationCacheOptions{MaxCacheSize: 8192, TTL: 5 * time.Minute})
-	var err error
-	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs.GetStore(), jobgc.Options{Retention: c.options.Retention}); err != nil {
+	err := s.jobs.AddIndexers(cache.Indexers{byRun: func(obj any) ([]string, error) {
+		if run, ok := runOf(obj); ok {
+			return []string{run.String()}, nil
+		}
+		return nil, nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("index Jobs: %w", err)
+	}
+	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs.GetStore(), jobgc.Options{Retention: c.options.Retention, Hold: c.holdFinalizer()}); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -114,18 +122,27 @@ func (s *scope) cached(key types.NamespacedName) (*v1alpha1.AgentRun, bool) {
 	return run, found && ok && err == nil
 }
 
+// byRun is the index of Jobs by the run that controls them.
+const byRun = "run"
+
 // enqueueOwner queues the run of a Job.
 func (c *Controller) enqueueOwner(obj any) {
+	if run, ok := runOf(obj); ok {
+		c.queue.Add(run)
+	}
+}
+
+// runOf is the run that controls a Job, which may be one whose deletion was missed.
+func runOf(obj any) (types.NamespacedName, bool) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
-	job, ok := obj.(*batchv1.Job)
-	if !ok {
-		return
+	if job, ok := obj.(*batchv1.Job); ok {
+		if owner := metav1.GetControllerOf(job); owner != nil && owner.Kind == "AgentRun" {
+			return types.NamespacedName{Namespace: job.Namespace, Name: owner.Name}, true
+		}
 	}
-	if owner := metav1.GetControllerOf(job); owner != nil && owner.Kind == "AgentRun" {
-		c.queue.Add(types.NamespacedName{Namespace: job.Namespace, Name: owner.Name})
-	}
+	return types.NamespacedName{}, false
 }
 
 func keyOf(run *v1alpha1.AgentRun) types.NamespacedName {

@@ -7,83 +7,101 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
-	"github.com/go-logr/logr"
-
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/hold"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// settle does what is left to do for a terminal run: let its Job go, and delete the run when its time has come. It runs after every
-// restart until it is done, from what status says alone.
+// settle does what is left to do for a terminal run: let its Job go. It runs after every restart, from what status and Job say alone,
+// and makes no request once it is done. When the run's own time is over, package expire deletes it.
 func (a *attempt) settle(ctx context.Context) (time.Duration, error) {
-	if err := a.letGo(ctx); err != nil {
+	if err := a.commit(ctx); err != nil { // the generation, if somebody edited the run
 		return 0, err
 	}
-	if err := a.commit(ctx); err != nil {
-		return 0, err
-	}
-	return a.expire(ctx)
-}
-
-// letGo releases the Job of a run whose result is recorded, and deletes the Job of a cancelled one.
-func (a *attempt) letGo(ctx context.Context) error {
 	ref := a.run.Status.JobRef
 	if ref == nil || ref.UID == "" || ref.Released {
-		return nil
+		return 0, nil
 	}
-	if a.run.Status.Phase == v1alpha1.Cancelled {
-		err := a.cluster.BatchV1().Jobs(a.run.Namespace).Delete(ctx, ref.Name, metav1.DeleteOptions{
-			Preconditions:     &metav1.Preconditions{UID: &ref.UID},
-			PropagationPolicy: new(metav1.DeletePropagationBackground),
-		})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // a conflict: the name is another Job's by now
-			return err
-		}
-		ref.Released = true
-		return nil
-	}
-	if ref.Outcome == "" {
-		return nil // lost: there is nothing to let go
+	cancelled := a.run.Status.Phase == v1alpha1.Cancelled
+	if ref.Outcome == "" && !cancelled && !a.options.Hold {
+		return 0, nil // lost: there is nothing to let go
 	}
 	finding, err := a.scope.guard.Look(ctx, *ref)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	if finding.State == jobgc.Pending {
+		return finding.After, nil
+	}
+	if cancelled {
+		return 0, a.discard(ctx, finding)
 	}
 	retention, err := a.options.Retention.For(a.run.Spec.JobTTLSecondsAfterFinished)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := a.scope.guard.Release(ctx, *ref, finding, retention); err != nil {
+	let := *ref
+	if let.Outcome == "" {
+		let.Outcome = finding.Outcome // held while it was deleted, and finished after it was given up for lost
+	}
+	return 0, a.scope.guard.Release(ctx, let, finding, retention)
+}
+
+// discard deletes the Job of a cancelled run, held or not.
+func (a *attempt) discard(ctx context.Context, finding jobgc.Finding) error {
+	ref, jobs := a.run.Status.JobRef, a.cluster.BatchV1().Jobs(a.run.Namespace)
+	if job := finding.Job; job != nil && a.options.Hold {
+		if err := hold.Drop(ctx, jobs, job, HoldFinalizer); err != nil {
+			return err
+		}
+	}
+	err := jobs.Delete(ctx, ref.Name, metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &ref.UID},
+		PropagationPolicy: new(metav1.DeletePropagationBackground),
+	})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // a conflict: the name is another Job's by now
 		return err
 	}
 	ref.Released = true
-	return nil
+	return a.commit(ctx)
 }
 
-// expire deletes a run that is past its retention, or says when it will be.
-func (a *attempt) expire(ctx context.Context) (time.Duration, error) {
-	run := a.run
-	expired, left := a.options.Retention.Expired(run, value(run.Status.FinishedAt).Time, run.Spec.TTLSecondsAfterFinished, time.Now())
-	if !expired {
-		return left, nil
+// abandon lets go what is held for a run that is gone, or going: nobody will record those results.
+func (c *Controller) abandon(ctx context.Context, s *scope, key types.NamespacedName) error {
+	if !c.options.Hold {
+		return nil
 	}
-	err := a.runs(run.Namespace).Delete(ctx, run.Name, metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &run.UID, ResourceVersion: &run.ResourceVersion},
-		PropagationPolicy: new(metav1.DeletePropagationBackground),
-	})
-	if err == nil {
-		logr.FromContextOrDiscard(ctx).Info("run deleted: past its retention")
+	jobs, err := s.jobs.GetIndexer().ByIndex(byRun, key.String())
+	if err != nil {
+		return err
 	}
-	if apierrors.IsNotFound(err) {
-		return 0, nil
+	for _, obj := range jobs {
+		job, ok := obj.(*batchv1.Job)
+		if !ok || !slices.Contains(job.Finalizers, HoldFinalizer) {
+			continue
+		}
+		// The cache of runs may be behind that of Jobs. A list needs no right that this controller does not have.
+		live, err := c.runs(key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + key.Name})
+		if err != nil {
+			return err
+		}
+		if len(live.Items) > 0 && metav1.IsControlledBy(job, &live.Items[0]) && live.Items[0].DeletionTimestamp == nil {
+			continue
+		}
+		if err := hold.Drop(ctx, c.cluster.BatchV1().Jobs(key.Namespace), job, HoldFinalizer); err != nil {
+			return err
+		}
 	}
-	return 0, err
+	return nil
 }
 
 // suspendPatch sets a Job's suspend, if it is still the Job with that uid.

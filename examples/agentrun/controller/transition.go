@@ -5,6 +5,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,6 +81,11 @@ func judged(run *v1alpha1.AgentRun, f jobgc.Finding, now time.Time) (status.Fact
 	case jobgc.Suspended:
 		enter(run, v1alpha1.Pending, reasonSuspended, "", now)
 	case jobgc.Deleting:
+		if f.Job != nil && slices.Contains(f.Job.Finalizers, HoldFinalizer) { // it goes only after its loss is recorded
+			failed = &failure{reasonWorkflowJobMissing, fmt.Sprintf("Job %s was deleted before it finished", job)}
+			enter(run, v1alpha1.Failed, reasonWorkflowJobMissing, failed.Error(), now)
+			break
+		}
 		enter(run, run.Status.Phase, reasonDeleting, fmt.Sprintf("Job %s is being deleted before it finished", job), now)
 	case jobgc.NotCreated, jobgc.Pending, jobgc.Collected: // nothing to say of the run
 	case jobgc.Active, jobgc.Finishing:

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -31,10 +32,15 @@ func TestJudged(t *testing.T) {
 		"Finishing":  {"A result that is only announced is none yet.", jobgc.Finding{State: jobgc.Finishing, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
 		"Suspended":  {"A suspended Job waits.", jobgc.Finding{State: jobgc.Suspended}, v1alpha1.Pending, reasonSuspended, false},
 		"Deleting":   {"A Job that is being deleted is not judged until it is gone.", jobgc.Finding{State: jobgc.Deleting}, v1alpha1.Pending, reasonDeleting, false},
-		"Succeeded":  {"", jobgc.Finding{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: start, FinishedAt: start}, v1alpha1.Succeeded, reasonSucceeded, false},
-		"Failed":     {"A failed Job is reported.", jobgc.Finding{State: jobgc.Finished, Outcome: jobgc.Failed, Reason: "BackoffLimitExceeded"}, v1alpha1.Failed, reasonJobFailed, true},
-		"Missing":    {"A lost Job ends the run and is reported.", jobgc.Finding{State: jobgc.Missing, Proof: jobgc.ByLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
-		"Replaced":   {"So does one whose name another Job took.", jobgc.Finding{State: jobgc.Replaced, Proof: jobgc.ByLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+		"DeletingHeld": {
+			"One that we hold goes only after that is recorded.",
+			jobgc.Finding{State: jobgc.Deleting, Job: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{HoldFinalizer}}}},
+			v1alpha1.Failed, reasonWorkflowJobMissing, true,
+		},
+		"Succeeded": {"", jobgc.Finding{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: start, FinishedAt: start}, v1alpha1.Succeeded, reasonSucceeded, false},
+		"Failed":    {"A failed Job is reported.", jobgc.Finding{State: jobgc.Finished, Outcome: jobgc.Failed, Reason: "BackoffLimitExceeded"}, v1alpha1.Failed, reasonJobFailed, true},
+		"Missing":   {"A lost Job ends the run and is reported.", jobgc.Finding{State: jobgc.Missing, Proof: jobgc.ByLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+		"Replaced":  {"So does one whose name another Job took.", jobgc.Finding{State: jobgc.Replaced, Proof: jobgc.ByLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
