@@ -138,6 +138,8 @@ func (p panel) json() panelJSON {
 		j.Options = statOptions{
 			ColorMode: "value", GraphMode: "none", JustifyMode: "auto", TextMode: "auto", Orientation: "auto",
 			ReduceOptions: reduceOptions{[]string{"lastNotNull"}, "", false},
+
+			PercentChangeColorMode: "standard", WideLayout: true,
 		}
 		return j
 	}

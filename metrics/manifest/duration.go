@@ -22,7 +22,7 @@ func promDuration(d time.Duration) string {
 	}{{"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}} {
 		if n := d / unit.size; n > 0 {
 			b.WriteString(strconv.FormatInt(int64(n), 10) + unit.name)
-			d -= n * unit.size
+			d %= unit.size
 		}
 	}
 	return b.String()

@@ -47,7 +47,7 @@ func lines(e expr, name ...string) target {
 // rows is what the dashboard shows: what is wrong now, then traffic and errors, latency, saturation, and the states behind them.
 // Every instrument of the catalogue is shown somewhere.
 func rows(i catalog.Table) ([]row, error) {
-	q := onDashboard()
+	q := onDashboard(i)
 	of := func(labels ...string) []string { return labels }
 	failed := where{"result", failedResults()}
 	all := []row{

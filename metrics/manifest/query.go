@@ -58,15 +58,17 @@ func (w where) String() string {
 // not have and a function that does not fit its kind are kept in errs, which [New] returns.
 type queries struct {
 	target     []string // matchers of the target's own labels
-	controller string   // matcher for instruments that have a controller
+	controller string   // matcher of the controller
+	wide       []string // instruments of the whole process, which have no controller
 	errs       []error
 }
 
 // onDashboard selects what the variables of the dashboard say.
-func onDashboard() *queries {
+func onDashboard(i catalog.Table) *queries {
 	return &queries{
 		target:     []string{variable(varNamespace), variable(varJob), variable(varInstance)},
 		controller: variable(varController),
+		wide:       []string{i.Objects.Name, i.Leader.Name, i.ClientRequestDuration.Name, i.ClientLimiterWait.Name, i.LabelOverflows.Name},
 	}
 }
 
@@ -90,8 +92,8 @@ func (q *queries) sum(i catalog.Instrument, by []string, only ...where) expr {
 }
 
 // highest is the greatest of the processes' states: the one for ages and settings.
-func (q *queries) highest(i catalog.Instrument, by []string, only ...where) expr {
-	return q.state("max", i, by, only)
+func (q *queries) highest(i catalog.Instrument, by []string) expr {
+	return q.state("max", i, by, nil)
 }
 
 func (q *queries) state(function string, i catalog.Instrument, by []string, only []where) expr {
@@ -121,9 +123,9 @@ func (q *queries) increase(i catalog.Instrument, window string, by []string, onl
 
 // quantile is one of a histogram. Nothing recorded in the window is NaN, which the comparison leaves out: no value rather than
 // one that no alert and no panel can use.
-func (q *queries) quantile(phi float64, i catalog.Instrument, window string, by []string, only ...where) expr {
-	q.check(i, by, only, catalog.Histogram)
-	text := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s]))) >= 0", phi, group(append(slices.Clone(by), "le")), q.series(i, "_bucket", only), window)
+func (q *queries) quantile(phi float64, i catalog.Instrument, window string, by []string) expr {
+	q.check(i, by, nil, catalog.Histogram)
+	text := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s]))) >= 0", phi, group(append(slices.Clone(by), "le")), q.series(i, "_bucket", nil), window)
 	return expr{text: text, unit: unitSeconds, by: by, exemplar: true}
 }
 
@@ -155,13 +157,18 @@ func (q *queries) overflow() expr {
 
 func (q *queries) series(i catalog.Instrument, suffix string, only []where) string {
 	matchers := slices.Clone(q.target)
-	if q.controller != "" && slices.Contains(i.Attributes, varController) {
+	if q.perController(i) {
 		matchers = append(matchers, q.controller)
 	}
 	for _, w := range only {
 		matchers = append(matchers, w.String())
 	}
 	return fmt.Sprintf("%s%s{%s}", i.PrometheusName(), suffix, strings.Join(matchers, ","))
+}
+
+// perController reports whether the variable of the controller selects the instrument.
+func (q *queries) perController(i catalog.Instrument) bool {
+	return q.controller != "" && !slices.Contains(q.wide, i.Name)
 }
 
 func group(by []string) string {
@@ -181,6 +188,9 @@ func (q *queries) check(i catalog.Instrument, by []string, only []where, kinds .
 	}
 	if !slices.Contains(kinds, i.Kind) {
 		wrong("a %s, where the query is one of %v", i.Kind, kinds)
+	}
+	if q.perController(i) && !slices.Contains(i.Attributes, varController) {
+		wrong("selected by %q; it has %q", varController, i.Attributes)
 	}
 	for _, label := range by {
 		if !slices.Contains(i.Attributes, label) && !slices.Contains(targetLabels(), label) {

@@ -165,6 +165,10 @@ type statOptions struct {
 	TextMode      string        `json:"textMode"`
 	Orientation   string        `json:"orientation"`
 	ReduceOptions reduceOptions `json:"reduceOptions"`
+
+	PercentChangeColorMode string `json:"percentChangeColorMode"`
+	ShowPercentChange      bool   `json:"showPercentChange"`
+	WideLayout             bool   `json:"wideLayout"`
 }
 
 type reduceOptions struct {

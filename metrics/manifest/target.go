@@ -144,10 +144,11 @@ func (t Target) metadata(name string, labels, annotations map[string]string) map
 		all = map[string]string{}
 	}
 	maps.Copy(all, labels)
-	for _, f := range []field{{"labels", sortedMapping(all)}, {"annotations", sortedMapping(annotations)}} {
-		if len(f.value.(mapping)) > 0 {
-			m = append(m, f)
-		}
+	if len(all) > 0 {
+		m = append(m, field{"labels", sortedMapping(all)})
+	}
+	if len(annotations) > 0 {
+		m = append(m, field{"annotations", sortedMapping(annotations)})
 	}
 	return m
 }

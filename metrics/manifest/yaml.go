@@ -6,7 +6,6 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -89,12 +88,23 @@ func indent(b *bytes.Buffer, depth int) { b.WriteString(strings.Repeat("  ", dep
 
 // scalar writes a string plain where every reader of YAML takes it for one, and quoted as JSON elsewhere.
 func scalar(s string) string {
-	plain := regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
-	word := regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null)$`)
-	if plain.MatchString(s) && !word.MatchString(s) {
+	if plain(s) {
 		return s
 	}
 	return string(templateSafe(quoted(s)))
+}
+
+// plain reports whether s is a string without quotes too: a word that begins with a letter and is none of YAML's own.
+func plain(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if s == "" || strings.IndexByte(letters+"/", s[0]) < 0 || strings.Trim(s, letters+"0123456789_./-") != "" {
+		return false
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "yes", "no", "on", "off", "y", "n", "null":
+		return false
+	}
+	return true
 }
 
 func quoted(s string) []byte {

@@ -84,7 +84,7 @@ func unpack(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }()
 	if err := download(ctx, temp); err != nil {
 		return err
 	}

@@ -1,0 +1,197 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest_test
+
+import (
+	"math"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/proompteng/controllerkit/metrics/manifest"
+)
+
+func TestTargetsThatCannotBeUsed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*manifest.Target)
+		want   string
+		reason string
+	}{
+		"no name":             {func(t *manifest.Target) { t.Name = "" }, `Name is ""`, "objects have one"},
+		"a name in capitals":  {func(t *manifest.Target) { t.Name = "AgentRun" }, `Name is "AgentRun"`, "no name of an object"},
+		"a long name":         {func(t *manifest.Target) { t.Name = strings.Repeat("a", 64) }, "at most 63", "also the value of a label"},
+		"a name with a break": {func(t *manifest.Target) { t.Name = "agentrun\n" }, `Name is "agentrun\n"`, "the end of a line is no end of a name"},
+		"a namespace":         {func(t *manifest.Target) { t.Namespace = "agents.prod" }, `Namespace is "agents.prod"`, "a namespace is a label"},
+		"a label's key":       {func(t *manifest.Target) { t.Labels = map[string]string{"a b": "c"} }, `Labels is "a b"`, "refused by the API server"},
+		"a label's prefix":    {func(t *manifest.Target) { t.Labels = map[string]string{"Team!/a": "c"} }, `Labels is "Team!/a"`, "refused by the API server"},
+		"an empty prefix":     {func(t *manifest.Target) { t.Labels = map[string]string{"/a": "c"} }, `Labels is "/a"`, "refused by the API server"},
+		"a label's value":     {func(t *manifest.Target) { t.Labels = map[string]string{"a": "{{x}}"} }, `Labels["a"] is "{{x}}"`, "Helm would read it"},
+		"a selector":          {func(t *manifest.Target) { t.Selector = map[string]string{"": "c"} }, `Selector is ""`, "selects nothing"},
+		"dashboard labels":    {func(t *manifest.Target) { t.DashboardLabels = map[string]string{"a": "b c"} }, `DashboardLabels["a"] is "b c"`, "refused"},
+		"a job":               {func(t *manifest.Target) { t.Job = `a"b` }, `Job is "a\"b"`, "part of queries"},
+		"a job's template":    {func(t *manifest.Target) { t.Job = "{{x}}" }, `Job is "{{x}}"`, "labels of alerts are templates"},
+		"a port's number":     {func(t *manifest.Target) { t.Port = "8080" }, `Port is "8080"`, "a ServiceMonitor names ports"},
+		"a long port":         {func(t *manifest.Target) { t.Port = "metrics-and-more" }, `Port is "metrics-and-more"`, "at most 15"},
+		"a path":              {func(t *manifest.Target) { t.Path = "metrics" }, `Path is "metrics"`, "relative"},
+		"a path's query":      {func(t *manifest.Target) { t.Path = "/metrics?a=b" }, `Path is "/metrics?a=b"`, "parameters are another field there"},
+		"a negative interval": {func(t *manifest.Target) { t.Interval = -1 }, "Interval is -1ns", "no time"},
+		"nanoseconds":         {func(t *manifest.Target) { t.Interval = time.Minute + 1 }, "whole milliseconds", "Prometheus knows none"},
+		"a long interval":     {func(t *manifest.Target) { t.Interval = 31 * 24 * time.Hour }, "at most 720h0m0s", "nobody means it"},
+		"the timeout":         {func(t *manifest.Target) { t.Timeout = time.Minute }, "at most Interval, which is 30s", "Prometheus refuses the whole configuration"},
+		"a sample limit":      {func(t *manifest.Target) { t.SampleLimit = -1 }, "SampleLimit is -1", "no number of samples"},
+		"a folder":            {func(t *manifest.Target) { t.Folder = "a\nb" }, `Folder is "a\nb"`, "one line"},
+		"a name without TLS":  {func(t *manifest.Target) { t.Access.ServerName = "a.example" }, "Access.TLS is false", "it would be verified nowhere"},
+		"a token without TLS": {func(t *manifest.Target) { t.Access.Token = manifest.SecretKey{Name: "a", Key: "b"} }, "in the clear", "read by everyone on the way"},
+		"half a secret":       {func(t *manifest.Target) { t.Access = manifest.Access{TLS: true, CA: manifest.SecretKey{Name: "a"}} }, `Access.CA is "a/"`, "which key?"},
+		"a server name":       {func(t *manifest.Target) { t.Access = manifest.Access{TLS: true, ServerName: "*"} }, "Access.ServerName", "a name"},
+		"a ratio of one":      {func(t *manifest.Target) { t.Thresholds.ErrorRatio = 1 }, "ErrorRatio is 1", "nothing is above it"},
+		"no ratio":            {func(t *manifest.Target) { t.Thresholds.ErrorRatio = math.NaN() }, "ErrorRatio is NaN", "nothing is above it"},
+		"slower than buckets": {func(t *manifest.Target) { t.Thresholds.Slow = 5 * time.Minute }, "below 5m0s", "no quantile is above the last bound"},
+		"waiting":             {func(t *manifest.Target) { t.Thresholds.Waiting = -time.Second }, "Thresholds.Waiting is -1s", "always"},
+		"stuck":               {func(t *manifest.Target) { t.Thresholds.Stuck = time.Microsecond }, "Thresholds.Stuck is 1µs", "below a millisecond"},
+		"for":                 {func(t *manifest.Target) { t.Thresholds.For = -time.Minute }, "Thresholds.For is -1m0s", "refused by Prometheus"},
+		"a runbook's scheme":  {func(t *manifest.Target) { t.RunbookURL = "javascript:alert(1)" }, "RunbookURL", "a link that people click"},
+		"a relative runbook":  {func(t *manifest.Target) { t.RunbookURL = "/runbooks" }, "RunbookURL", "relative to what?"},
+		"no runbook's host":   {func(t *manifest.Target) { t.RunbookURL = "https://" }, "RunbookURL", "nowhere"},
+		"a runbook's secret":  {func(t *manifest.Target) { t.RunbookURL = "https://u:p4ss@example.com/" }, "RunbookURL", "credentials in a page of alerts"},
+		"a runbook's query":   {func(t *manifest.Target) { t.RunbookURL = "https://example.com/?page=a" }, "{alert}", "the name would land in the query"},
+		"a runbook's action":  {func(t *manifest.Target) { t.RunbookURL = "https://example.com/{{x}}" }, "RunbookURL", "annotations are templates"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := manifest.Target{Name: "agentrun"}
+			tc.change(&target)
+			_, err := manifest.New(target)
+			require.ErrorIs(t, err, manifest.ErrTarget, tc.reason)
+			require.ErrorContains(t, err, tc.want, tc.reason)
+			assert.NotContains(t, err.Error(), "p4ss")
+		})
+	}
+}
+
+func TestTheTimeoutFollowsAShortInterval(t *testing.T) {
+	monitor := string(newPack(t, manifest.Target{Interval: 1500 * time.Millisecond}).ServiceMonitor())
+	assert.Contains(t, monitor, `interval: "1s500ms"`)
+	assert.Contains(t, monitor, `scrapeTimeout: "1s500ms"`)
+}
+
+func TestRunbookLinks(t *testing.T) {
+	for base, want := range map[string]string{
+		"https://example.com/books":         "https://example.com/books/ControllerNoLeader",
+		"https://example.com/books/":        "https://example.com/books/ControllerNoLeader",
+		"https://example.com/b#{alert}":     "https://example.com/b#ControllerNoLeader",
+		"http://example.com/?page={alert}":  "http://example.com/?page=ControllerNoLeader",
+		"https://example.com/{alert}/a.htm": "https://example.com/ControllerNoLeader/a.htm",
+	} {
+		for _, a := range newPack(t, manifest.Target{RunbookURL: base}).Alerts() {
+			if a.Name == "ControllerNoLeader" {
+				assert.Equal(t, want, a.RunbookURL, base)
+			}
+		}
+	}
+}
+
+func TestThresholdsAreThoseOfTheTarget(t *testing.T) {
+	p := newPack(t, manifest.Target{Namespace: "agents", Job: "runs", Thresholds: manifest.Thresholds{
+		ErrorRatio: 0.25, Slow: 1500 * time.Millisecond, Waiting: time.Minute, Stuck: time.Hour, For: 90 * time.Second,
+	}})
+	want := map[string]string{
+		"ControllerReconcileErrors": "> 0.25", "ControllerReconcileSlow": "> 1.5", "ControllerQueueBacklog": "> 60", "ControllerWorkerStuck": "> 3600",
+	}
+	for _, a := range p.Alerts() {
+		if end, ok := want[a.Name]; ok {
+			assert.Regexp(t, end+"$", a.Expr)
+		}
+		assert.Contains(t, a.Expr, `job="runs",namespace="agents"`, a.Name)
+	}
+	assert.Contains(t, string(p.Rules()), `for: "1m30s"`)
+	assert.Contains(t, string(p.ServiceMonitor()), "replacement: runs")
+}
+
+// object is what a manifest says when it is read.
+type object struct {
+	Metadata struct {
+		Name, Namespace     string
+		Labels, Annotations map[string]string
+	}
+	Data map[string]string
+	Spec struct {
+		Selector  struct{ MatchLabels map[string]string }
+		Endpoints []struct {
+			Port, Path, Interval, ScrapeTimeout string
+		}
+		Groups []struct {
+			Rules []struct{ Alert, Expr, For string }
+		}
+	}
+}
+
+func read(t *testing.T, body []byte) (o object) {
+	t.Helper()
+	assert.NotContains(t, string(body), "{{", "Helm would read it")
+	require.NoError(t, yaml.Unmarshal(body, &o), string(body))
+	return o
+}
+
+// Whatever is accepted is read again as it was meant, is accepted by the API server's own rules, and opens no action of a template.
+func FuzzTarget(f *testing.F) {
+	f.Add("agentrun", "agents", "release", "prometheus", "metrics", "/metrics", "agents/agentrun", "Folder: \"a\" #1", "https://example.com/{alert}", int64(30_000), int64(500))
+	f.Add("on", "null", "example.com/true", "1e3", "http-metrics", "/", "0x1f", "{{ .Values.x }}", "http://a/?b={alert}", int64(1), int64(1))
+	f.Add("1", "2", "y", "", "p", "/~", "-", "\u2028", "https://[::1]:80/", int64(86_400_000), int64(299_999))
+	f.Fuzz(func(t *testing.T, name, namespace, key, value, port, path, job, folder, runbook string, interval, slow int64) {
+		p, err := manifest.New(manifest.Target{
+			Name: name, Namespace: namespace, Labels: map[string]string{key: value}, Selector: map[string]string{key: value}, Port: port, Path: path,
+			Job: job, Folder: folder, RunbookURL: runbook, Interval: time.Duration(interval) * time.Millisecond,
+			Thresholds: manifest.Thresholds{Slow: time.Duration(slow) * time.Millisecond},
+		})
+		if err != nil {
+			require.ErrorIs(t, err, manifest.ErrTarget)
+			return
+		}
+		require.Empty(t, validation.IsDNS1123Label(name))
+		require.Empty(t, validation.IsQualifiedName(key))
+		require.Empty(t, validation.IsValidLabelValue(value))
+		if port != "" {
+			require.Empty(t, validation.IsValidPortName(port))
+		}
+		monitor, rule, dashboard := read(t, p.ServiceMonitor()), read(t, p.PrometheusRule()), read(t, p.DashboardConfigMap())
+		for _, o := range []object{monitor, rule} {
+			assert.Equal(t, name, o.Metadata.Name)
+			assert.Equal(t, namespace, o.Metadata.Namespace)
+			assert.Equal(t, map[string]string{key: value}, o.Metadata.Labels)
+		}
+		assert.Equal(t, map[string]string{key: value}, monitor.Spec.Selector.MatchLabels)
+		if interval != 0 {
+			assert.Equal(t, time.Duration(interval)*time.Millisecond, parse(t, monitor.Spec.Endpoints[0].Interval))
+		}
+		if path != "" {
+			assert.Equal(t, path, monitor.Spec.Endpoints[0].Path)
+		}
+		assert.Equal(t, folder, dashboard.Metadata.Annotations["grafana_folder"])
+		assert.Equal(t, strings.TrimSpace(string(p.Dashboard())), dashboard.Data[p.UID()+".json"])
+		assert.Empty(t, faults(p.Dashboard()))
+		for n, a := range p.Alerts() {
+			r := rule.Spec.Groups[0].Rules[n]
+			assert.Equal(t, a.Expr, r.Expr)
+			assert.Equal(t, a.For, parse(t, r.For))
+			u, err := url.Parse(a.RunbookURL)
+			require.NoError(t, err)
+			assert.Contains(t, []string{"http", "https"}, u.Scheme)
+		}
+	})
+}
+
+// parse reads what Prometheus reads; Go's durations of these units are written alike.
+func parse(t *testing.T, s string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(s)
+	require.NoError(t, err)
+	return d
+}
