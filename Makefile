@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # The Go modules of the repository: those that are tested, those that hold the peers of the benches, and those that only pin what is built.
-NESTED  := internal/controlplane internal/bench examples/agentrun internal/e2e internal/e2e/kstatus
+NESTED  := internal/controlplane internal/bench examples/agentrun examples/controller-runtime internal/e2e internal/e2e/kstatus
 PEERS   := $(patsubst %/go.mod,%,$(wildcard internal/bench/*/go.mod))
 PINS    := internal/tools internal/tools/lint internal/controlplane/build/etcd internal/controlplane/build/kubernetes
 
@@ -61,8 +61,9 @@ api: ## Rewrite the golden file of the exported API after a change that was revi
 	go test ./internal/house -run '^TestAPI$$' -update
 
 .PHONY: generate
-generate: ## Deep copies and the CRD of the example, from its types
+generate: ## Deep copies, CRDs and the role of the examples, from their types
 	cd examples/agentrun && go generate ./...
+	cd examples/controller-runtime && go generate ./...
 
 .PHONY: tidy
 tidy: ## go mod tidy in every module, gofmt everywhere

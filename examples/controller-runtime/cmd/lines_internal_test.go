@@ -1,0 +1,42 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestEachPackageAddsFewLinesToAScaffold counts the lines that end in a mark such as +status. Imports, error checks and closing
+// braces have none. What maps the phases of a Task, makes its Job and chooses its conditions is the controller's own and has none
+// either.
+func TestEachPackageAddsFewLinesToAScaffold(t *testing.T) {
+	most := map[string]int{"status": 8, "events": 8, "jobgc": 9, "metrics": 8, "metrics/prom": 8, "metrics/kube": 8}
+	mark := regexp.MustCompile(`(?m)\S +// \+([a-z/]+)$`)
+	added := map[string]int{}
+	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		for _, m := range mark.FindAllSubmatch(body, -1) {
+			added[string(m[1])]++
+		}
+		return err
+	}))
+	t.Log(added)
+	assert.Equal(t, slices.Sorted(maps.Keys(most)), slices.Sorted(maps.Keys(added)))
+	for name, n := range added {
+		assert.LessOrEqual(t, n, most[name], name)
+	}
+}

@@ -1,0 +1,183 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+)
+
+// TestTheManagerRunsTasks is the whole manager, under the role that controller-gen made of its markers, on a real API server.
+func TestTheManagerRunsTasks(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	plane, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			plane.Keep()
+		}
+		assert.NoError(t, plane.Stop())
+	})
+	require.NoError(t, plane.InstallCRDs(ctx, filepath.Join("..", "config", "crd")))
+	admin := newClient(t, plane.Config())
+	config := asManager(ctx, t, plane, admin)
+
+	scrapes := freeAddress(ctx, t)
+	options := ctrl.Options{HealthProbeBindAddress: "0"}
+	options.Metrics.BindAddress = scrapes
+	ctrl.SetLogger(logr.Discard())
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- run(running, config, options) }()
+	until := func(task *v1.Task, done func() bool) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			require.NoError(c, admin.Get(ctx, client.ObjectKeyFromObject(task), task))
+			require.True(c, done(), "%+v", task.Status)
+		}, time.Minute, 50*time.Millisecond)
+	}
+
+	succeeds := newTask(ctx, t, admin, "succeeds", nil)
+	until(succeeds, func() bool { return succeeds.Status.Job != nil && succeeds.Status.Job.Released })
+	assert.Equal(t, v1.Succeeded, succeeds.Status.Phase)
+	assert.Equal(t, int64(1), succeeds.Status.ObservedGeneration)
+	assert.NotNil(t, succeeds.Status.StartedAt)
+	assert.NotNil(t, succeeds.Status.FinishedAt)
+	assert.Equal(t, metav1.ConditionTrue, succeeds.Status.Conditions[0].Status)
+	job := new(batchv1.Job)
+	require.NoError(t, admin.Get(ctx, client.ObjectKey{Namespace: succeeds.Namespace, Name: succeeds.Status.Job.Name}, job))
+	assert.InDelta(t, 600, *job.Spec.TTLSecondsAfterFinished, 120, "from the release on")
+
+	lost := newTask(ctx, t, admin, "lost", map[string]string{kubelet.OutcomeAnnotation: kubelet.Never})
+	until(lost, func() bool { return lost.Status.Phase == v1.Running })
+	job = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: lost.Namespace, Name: lost.Status.Job.Name}}
+	require.NoError(t, admin.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	until(lost, func() bool { return lost.Status.Phase == v1.Failed })
+	assert.Equal(t, "JobLost", lost.Status.Conditions[0].Reason)
+
+	refused := newTask(ctx, t, admin, "refused", map[string]string{"no key": ""}) // the CRD takes it, Jobs do not
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		seen := map[string]string{}
+		var list eventsv1.EventList
+		require.NoError(c, admin.List(ctx, &list, client.InNamespace(metav1.NamespaceDefault)))
+		for _, e := range list.Items {
+			if e.Regarding.Kind == "Task" {
+				assert.Equal(c, "tasks.controllerkit.dev/task", e.ReportingController)
+				seen[e.Regarding.Name+" "+e.Reason] = e.Type
+			}
+		}
+		assert.Equal(c, map[string]string{"lost JobLost": corev1.EventTypeWarning, "refused InvalidSpec": corev1.EventTypeWarning}, seen)
+	}, time.Minute, 50*time.Millisecond)
+	require.NoError(t, admin.Delete(ctx, refused))
+
+	page := scrape(ctx, t, "http://"+scrapes+"/metrics/all")
+	for _, series := range []string{
+		`controller_reconciles_total{controller="task",result="success"} `,
+		`controller_reconciles_total{controller="task",result="terminal_error"} `,
+		`controller_status_writes_total{controller="task",result="written"} `,
+		`controller_events_total{controller="task",fate="emitted"} `,
+		`controller_client_request_duration_seconds_count{code="2xx",group="tasks.controllerkit.dev",resource="tasks/status",verb="patch"} `,
+		`controller_runtime_reconcile_total{controller="task",result="success"} `,
+	} {
+		assert.Contains(t, page, "\n"+series)
+	}
+	assert.NotContains(t, scrape(ctx, t, "http://"+scrapes+"/metrics"), "controller_reconciles_total", "the path of controller-runtime stays as it was")
+
+	stop()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-ctx.Done():
+		assert.Fail(t, "the manager does not end")
+	}
+}
+
+func newTask(ctx context.Context, t *testing.T, c client.Client, name string, annotations map[string]string) *v1.Task {
+	t.Helper()
+	task := &v1.Task{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name},
+		Spec:       v1.TaskSpec{Image: "busybox", PodAnnotations: annotations},
+	}
+	require.NoError(t, c.Create(ctx, task))
+	return task
+}
+
+func newClient(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	require.NoError(t, clientgoscheme.AddToScheme(scheme))
+	require.NoError(t, v1.AddToScheme(scheme))
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	require.NoError(t, err)
+	return c
+}
+
+// asManager installs the generated role and returns the configuration of an identity that has it and nothing else.
+func asManager(ctx context.Context, t *testing.T, plane *controlplane.ControlPlane, admin client.Client) *rest.Config {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("..", "config", "rbac", "role.yaml"))
+	require.NoError(t, err)
+	role := new(rbacv1.ClusterRole)
+	require.NoError(t, yaml.UnmarshalStrict(body, role))
+	require.NoError(t, admin.Create(ctx, role))
+	require.NoError(t, admin.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: role.Name}},
+	}))
+	config, err := plane.User(role.Name)
+	require.NoError(t, err)
+	return config
+}
+
+// freeAddress is an address of this machine that nobody listens on.
+func freeAddress(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+func scrape(ctx context.Context, t *testing.T, url string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode, string(body))
+	return "\n" + string(body)
+}
