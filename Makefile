@@ -6,7 +6,14 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # The Go modules of the repository: those that are tested, those that hold the peers of the benches, and those that only pin what is built.
-NESTED  := internal/controlplane internal/bench examples/agentrun examples/controller-runtime internal/e2e internal/e2e/kstatus
+NESTED  := \
+	internal/controlplane \
+	internal/bench \
+	examples/agentrun \
+	examples/controller-runtime \
+	internal/consumer \
+	internal/e2e \
+	internal/e2e/kstatus
 PEERS   := $(patsubst %/go.mod,%,$(wildcard internal/bench/*/go.mod))
 PINS    := internal/tools internal/tools/lint internal/controlplane/build/etcd internal/controlplane/build/kubernetes
 
@@ -64,6 +71,14 @@ api: ## Rewrite the golden file of the exported API after a change that was revi
 generate: ## Deep copies, CRDs and the role of the examples, from their types
 	cd examples/agentrun && go generate ./...
 	cd examples/controller-runtime && go generate ./...
+
+.PHONY: diagram
+diagram: ## The picture of the architecture from its source; needs graphviz
+	@cd internal/docs && dot -Tsvg architecture.dot >architecture.svg && echo "<!-- of architecture.dot, sha256 $$(sha256sum architecture.dot | cut -d' ' -f1) -->" >>architecture.svg
+
+.PHONY: apidiff
+apidiff: ## What changed in the exported API since the last tag, or REF=commit; a break without a Breaking section in CHANGELOG fails
+	@internal/tools/apidiff.sh $(REF)
 
 .PHONY: tidy
 tidy: ## go mod tidy in every module, gofmt everywhere

@@ -5,7 +5,9 @@ package house_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,4 +50,12 @@ func TestNoFileIsTooLongToRead(t *testing.T) {
 	for name, body := range tracked(t, "*.go") {
 		assert.LessOrEqual(t, bytes.Count(body, []byte("\n")), most, name)
 	}
+}
+
+func TestThePictureIsOfItsSource(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(root, "internal/docs/architecture.dot"))
+	require.NoError(t, err)
+	picture, err := os.ReadFile(filepath.Join(root, "internal/docs/architecture.svg"))
+	require.NoError(t, err)
+	assert.Contains(t, string(picture), fmt.Sprintf("sha256 %x", sha256.Sum256(source)), "render it anew: make diagram")
 }

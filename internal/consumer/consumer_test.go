@@ -1,0 +1,106 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package consumer tries the module as somebody else gets it: packed as a module proxy packs it, and taken by a fresh module.
+package consumer_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// budget is the most that a fresh module pays for one package: the modules that its go.mod names besides this one, the lines of
+// its go.sum, and the modules of which it compiles packages. go.sum also holds what the package's own tests need: go mod tidy
+// looks one step ahead. The floor of any program that imports apimachinery's metav1 is 17 modules and 56 lines; that of
+// client-go's clientset is 46 and 127.
+type budget struct{ requires, sums, compiles int }
+
+func TestAFreshModuleTakesOnePackage(t *testing.T) {
+	r := publish(t)
+	env := r.env(t)
+	for name, want := range map[string]budget{
+		"status":            {18, 112, 18},
+		"events":            {20, 112, 20},
+		"events/redact":     {1, 6, 1},
+		"events/eventstest": {20, 112, 20},
+		"jobgc":             {19, 112, 19},
+		"metrics":           {4, 52, 4},
+		"metrics/kube":      {10, 134, 10},
+		"metrics/prom":      {22, 63, 22},
+		"metrics/tracelog":  {5, 18, 5},
+		"rollout":           {19, 62, 19},
+		"rollout/plan":      {19, 62, 19},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := modulePath + "/" + name
+			write(t, filepath.Join(dir, "main.go"), "package main\n\nimport _ \""+path+"\"\n\nfunc main() {}\n")
+			run(t, dir, env, "go", "mod", "init", "example.com/consumer")
+			run(t, dir, env, "go", "get", path+"@"+r.version)
+			run(t, dir, env, "go", "build", "-o", os.DevNull, ".")
+			run(t, dir, env, "go", "mod", "tidy")
+			run(t, dir, append(env, "GOFLAGS=-mod=readonly"), "go", "build", "-o", os.DevNull, ".")
+
+			got := budget{
+				requires: len(regexp.MustCompile(`(?m)^(require |\t)\S+ v`).FindAllString(read(t, dir, "go.mod"), -1)) - 1,
+				sums:     strings.Count(read(t, dir, "go.sum"), "\n"),
+				compiles: len(modulesOf(string(run(t, dir, env, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")))),
+			}
+			t.Logf("%-18s go.mod requires %2d more, go.sum has %3d lines, packages of %2d modules are compiled", name, got.requires, got.sums, got.compiles)
+			assert.LessOrEqual(t, got.requires, want.requires, "go.mod:\n%s", read(t, dir, "go.mod"))
+			assert.LessOrEqual(t, got.sums, want.sums, "go.sum")
+			assert.LessOrEqual(t, got.compiles, want.compiles, "modules")
+		})
+	}
+}
+
+// modulesOf drops the consumer and this module from a list of one module per package.
+func modulesOf(list string) []string {
+	all := strings.Fields(list)
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(m string) bool { return m == "example.com/consumer" || m == modulePath })
+}
+
+// TestTheZipHoldsTheRootModuleOnly: a nested module in it would be served under the wrong path.
+func TestTheZipHoldsTheRootModuleOnly(t *testing.T) {
+	r := publish(t)
+	for _, needed := range []string{"go.mod", "LICENSE", "README.md", "CHANGELOG.md", "doc.go", "status/writer.go", "examples/hello/main.go"} {
+		assert.Contains(t, r.files, needed)
+	}
+	for _, name := range r.files {
+		for _, nested := range r.nested {
+			assert.False(t, strings.HasPrefix(name, nested+"/"), "%s belongs to the nested module %s", name, nested)
+		}
+	}
+	assert.Greater(t, len(r.nested), 5, "the nested modules were found")
+	assert.Less(t, r.bytes, 2<<20, "bytes of the zip")
+	t.Logf("%d files, %d KiB packed", len(r.files), r.bytes>>10)
+}
+
+// TestHelloRunsWithoutAClone: the first command of README, and what README says that it prints.
+func TestHelloRunsWithoutAClone(t *testing.T) {
+	r := publish(t)
+	out := run(t, t.TempDir(), r.env(t), "go", "run", modulePath+"/examples/hello@"+r.version)
+	shown := regexp.MustCompile("(?s)```text\n(status .*?)```").FindStringSubmatch(read(t, "../..", "README.md"))
+	require.NotNil(t, shown, "README shows what hello prints")
+	assert.Equal(t, shown[1], string(out))
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	return string(body)
+}
+
+func write(t *testing.T, path, body string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(body), 0o600))
+}

@@ -1,0 +1,128 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package consumer_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/module"
+	modzip "golang.org/x/mod/zip"
+)
+
+const modulePath = "github.com/proompteng/controllerkit"
+
+// release is the commit at hand as a module proxy would serve it, in a folder that go reads as one.
+type release struct {
+	version string
+	url     string   // for GOPROXY
+	files   []string // of the zip, relative to the module
+	bytes   int
+	nested  []string // folders of the repository that are modules of their own
+}
+
+// publish packs HEAD. The version names the commit, so that what the module cache keeps of it never goes stale; it is taken out
+// again at the end all the same.
+func publish(t *testing.T) release {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	hash := git(t, root, "rev-parse", "HEAD")
+	stamp := git(t, root, "show", "-s", "--format=%ct", "HEAD")
+	var seconds int64
+	_, err = fmt.Sscan(stamp, &seconds)
+	require.NoError(t, err)
+	at := time.Unix(seconds, 0).UTC()
+	version := module.PseudoVersion("", "", at, hash[:12])
+
+	var packed bytes.Buffer
+	tree := t.TempDir() // what is committed, whatever else lies in the working tree
+	archive := filepath.Join(t.TempDir(), "head.tar")
+	git(t, root, "archive", "--output", archive, "HEAD")
+	run(t, tree, nil, "tar", "-xf", archive)
+	require.NoError(t, modzip.CreateFromDir(&packed, module.Version{Path: modulePath, Version: version}, tree))
+	contents, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	require.NoError(t, err)
+	var files []string
+	for _, f := range contents.File {
+		files = append(files, strings.TrimPrefix(f.Name, modulePath+"@"+version+"/"))
+	}
+	info, err := json.Marshal(map[string]any{"Version": version, "Time": at})
+	require.NoError(t, err)
+
+	dir := t.TempDir()
+	versions := filepath.Join(dir, filepath.FromSlash(modulePath), "@v")
+	require.NoError(t, os.MkdirAll(versions, 0o755))
+	for name, body := range map[string][]byte{
+		"list":            []byte(version + "\n"),
+		version + ".info": info,
+		version + ".mod":  []byte(git(t, root, "show", "HEAD:go.mod") + "\n"),
+		version + ".zip":  packed.Bytes(),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(versions, name), body, 0o644))
+	}
+	t.Cleanup(func() { forget(t, version) })
+	var nested []string
+	for _, path := range strings.Fields(git(t, root, "ls-tree", "-r", "--name-only", "HEAD")) {
+		if strings.HasSuffix(path, "/go.mod") {
+			nested = append(nested, filepath.ToSlash(filepath.Dir(path)))
+		}
+	}
+	return release{version: version, url: "file://" + filepath.ToSlash(dir), files: files, bytes: packed.Len(), nested: nested}
+}
+
+// forget takes the version out of the module cache, whose folders are read-only.
+func forget(t *testing.T, version string) {
+	t.Helper()
+	cache := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOMODCACHE")))
+	extracted := filepath.Join(cache, filepath.FromSlash(modulePath)+"@"+version)
+	_ = filepath.WalkDir(extracted, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return os.Chmod(path, 0o755)
+		}
+		return nil
+	})
+	require.NoError(t, os.RemoveAll(extracted))
+	stored, err := filepath.Glob(filepath.Join(cache, "cache", "download", filepath.FromSlash(modulePath), "@v", version+".*"))
+	require.NoError(t, err)
+	for _, path := range stored {
+		require.NoError(t, os.Remove(path))
+	}
+}
+
+// env is a user's: our folder before the machine's own proxies, and no workspace. The checksum database knows nothing of a commit
+// that was never published.
+func (r release) env(t *testing.T) []string {
+	t.Helper()
+	proxies := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOPROXY")))
+	return append(os.Environ(), "GOPROXY="+r.url+","+proxies, "GONOSUMDB="+modulePath, "GOFLAGS=-mod=mod", "GOWORK=off")
+}
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	return strings.TrimSpace(string(run(t, dir, nil, "git", args...)))
+}
+
+// run returns what the command printed to its standard output, and fails with all that it said.
+func run(t *testing.T, dir string, env []string, name string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	if t.Context().Err() != nil { // the context of a cleanup has ended
+		cmd = exec.Command(name, args...) //nolint:noctx // see above
+	}
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, env, &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), stderr.String())
+	return out
+}
