@@ -80,6 +80,13 @@ diagram: ## The picture of the architecture from its source; needs graphviz
 apidiff: ## What changed in the exported API since the last tag, or REF=commit; a break without a Breaking section in CHANGELOG fails
 	@internal/tools/apidiff.sh $(REF)
 
+SKEW := 0.35 0.36
+.PHONY: skew
+skew: ## The packages' tests with older minors of client-go
+	@for v in $(SKEW); do echo "client-go v$$v"; \
+		go test -count=1 -tags skew -modfile=internal/compat/client-go-$$v.mod $$(go list ./... | grep -v -e /examples/ -e /internal/house); done
+	@echo "client-go of go.mod"; go test ./...
+
 .PHONY: tidy
 tidy: ## go mod tidy in every module, gofmt everywhere
 	@for m in . $(NESTED) $(PEERS) $(PINS); do (cd $$m && go mod tidy); done

@@ -17,10 +17,9 @@ import (
 
 // What the package fits, as it is: it imports none of it.
 var (
-	_ clientevents.EventRecorder          = (*events.Recorder)(nil)
-	_ clientevents.AnnotatedEventRecorder = (*events.Recorder)(nil)
-	_ record.EventRecorder                = (*events.LegacyRecorder)(nil)
-	_ resourcelock.EventRecorder          = (*events.LegacyRecorder)(nil)
+	_ clientevents.EventRecorder = (*events.Recorder)(nil)
+	_ record.EventRecorder       = (*events.LegacyRecorder)(nil)
+	_ resourcelock.EventRecorder = (*events.LegacyRecorder)(nil)
 
 	// The method values of client-go's clients make a sink.
 	_ = func(cs kubernetes.Interface) *events.Sink {

@@ -72,7 +72,7 @@ func fill(v reflect.Value, depth int) {
 		return
 	}
 	if v.Type() == reflect.TypeFor[metav1.FieldsV1]() {
-		v.Addr().Interface().(*metav1.FieldsV1).SetRawString("{}")
+		_ = v.Addr().Interface().(*metav1.FieldsV1).UnmarshalJSON([]byte("{}")) // never fails
 		return
 	}
 	switch v.Kind() {

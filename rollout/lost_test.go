@@ -36,9 +36,9 @@ func TestLost(t *testing.T) {
 	}{
 		"Nothing": {"The safe canary is kept whole.", func(*rollout.Rollout) {}, nil},
 		"PodFieldOfANewerKubernetes": {"A Deployment keeps it, the CRD does not.", func(r *rollout.Rollout) {
-			r.Spec.Template.Spec.SchedulingGroup = new(corev1.PodSchedulingGroup)
+			r.Spec.Template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}}
 			r.Spec.Template.Spec.HostAliases = []corev1.HostAlias{{IP: "1.2.3.4"}}
-		}, []string{"spec.template.spec.hostAliases", "spec.template.spec.schedulingGroup"}},
+		}, []string{"spec.template.spec.hostAliases", "spec.template.spec.resourceClaims"}},
 		"WithinALIst": {"With its index.", func(r *rollout.Rollout) {
 			r.Spec.Template.Spec.Containers = append(r.Spec.Template.Spec.Containers, corev1.Container{Name: "b", Image: "b", WorkingDir: "/"})
 		}, []string{"spec.template.spec.containers[1].workingDir"}},

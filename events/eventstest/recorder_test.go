@@ -37,11 +37,10 @@ type recorder interface {
 }
 
 var (
-	_ recorder                            = (*events.Recorder)(nil)
-	_ recorder                            = (*eventstest.Recorder)(nil)
-	_ clientevents.EventRecorder          = (*eventstest.Recorder)(nil)
-	_ clientevents.AnnotatedEventRecorder = (*eventstest.Recorder)(nil)
-	_ record.EventRecorder                = (*eventstest.LegacyRecorder)(nil)
+	_ recorder                   = (*events.Recorder)(nil)
+	_ recorder                   = (*eventstest.Recorder)(nil)
+	_ clientevents.EventRecorder = (*eventstest.Recorder)(nil)
+	_ record.EventRecorder       = (*eventstest.LegacyRecorder)(nil)
 )
 
 func object(name string) *corev1.ConfigMap {
