@@ -73,7 +73,7 @@ func publish(t *testing.T) release {
 	}
 	t.Cleanup(func() { forget(t, version) })
 	var nested []string
-	for _, path := range strings.Fields(git(t, root, "ls-tree", "-r", "--name-only", "HEAD")) {
+	for _, path := range strings.FieldsSeq(git(t, root, "ls-tree", "-r", "--name-only", "HEAD")) {
 		if strings.HasSuffix(path, "/go.mod") {
 			nested = append(nested, filepath.ToSlash(filepath.Dir(path)))
 		}
@@ -118,7 +118,7 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) []
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	if t.Context().Err() != nil { // the context of a cleanup has ended
-		cmd = exec.Command(name, args...) //nolint:noctx // see above
+		cmd = exec.Command(name, args...)
 	}
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, env, &stderr
