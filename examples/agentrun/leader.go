@@ -95,7 +95,7 @@ func (e *election) lead(ctx context.Context, reconcile func(context.Context)) er
 	log.Info("leading")
 	working, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(leading, func() { end(controller.ErrDeposed) })()
+	defer context.AfterFunc(leading, func() { end(controller.ErrDeposed) })() //nolint:contextcheck // leading is client-go's, and no parent of working
 	reconcile(working)
 	if leading.Err() != nil {
 		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), controller.ErrDeposed)

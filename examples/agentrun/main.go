@@ -25,7 +25,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/prom"
+	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
 func main() {
@@ -69,10 +69,16 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	klog.SetLogger(log.WithName("client-go"))
 	ctx = logr.NewContext(ctx, log)
 
-	endpoint, err := prom.New(prom.Options{})
+	t, err := newTelemetry(ctx, o.sending)
+	if err != nil {
+		return usageError{err}
+	}
+	endpoint, err := t.endpoint()
 	if err != nil {
 		return err
 	}
+	defer t.shutdown(ctx, endpoint)
+	o.controller.Tracer = t.tracer()
 	m, err := metrics.New(endpoint, metrics.Options{})
 	if err != nil {
 		return err
@@ -135,9 +141,9 @@ func idle() (ready <-chan struct{}, work func(context.Context) error) {
 
 func (o *options) handler(w io.Writer) slog.Handler {
 	if o.logFormat == "json" {
-		return slog.NewJSONHandler(w, nil)
+		return tracelog.Handler(slog.NewJSONHandler(w, nil))
 	}
-	return slog.NewTextHandler(w, nil)
+	return tracelog.Handler(slog.NewTextHandler(w, nil))
 }
 
 // version is the module's, as the Go tool recorded it in the program.

@@ -55,10 +55,17 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 		"PodNamespace":  {"The variable is named, not the flag.", []string{"--leader-elect"}, []string{"POD_NAMESPACE=A B"}, []string{"POD_NAMESPACE", `"A B"`}},
 		"LeaseSeconds":  {"A Lease has whole seconds.", []string{"--leader-elect-lease-duration=1500ms"}, nil, []string{"--leader-elect-lease-duration", "1.5s", "whole seconds"}},
 		"LeaseTooShort": {"It would be lost at the first slow request.", []string{"--leader-elect-lease-duration=1s"}, nil, []string{"1s", "3s to 1h"}},
+		"TracesTo":      {"The value and what is accepted are named.", nil, []string{"OTEL_TRACES_EXPORTER=jaeger"}, []string{"OTEL_TRACES_EXPORTER", "jaeger", "otlp"}},
+		"MetricsTo":     {"So are they here.", nil, []string{"OTEL_METRICS_EXPORTER=statsd"}, []string{"OTEL_METRICS_EXPORTER", "statsd", "otlp"}},
+		"Protocol":      {"The library's own words are kept.", nil, []string{"OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=carrier-pigeon"}, []string{"OTEL_TRACES_EXPORTER", "grpc"}},
 		"NoSuchContext": {"The context is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--context=moon"}, nil, []string{"moon", "nowhere"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			for _, pair := range tc.env { // OpenTelemetry's library reads the process's own
+				name, value, _ := strings.Cut(pair, "=")
+				t.Setenv(name, value)
+			}
 			var stdout, stderr bytes.Buffer
 			assert.Equal(t, 2, run(t.Context(), tc.args, environ(tc.env...), &stdout, &stderr), tc.reason)
 			assert.Empty(t, stdout.String())
@@ -74,8 +81,10 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	assert.Zero(t, run(t.Context(), []string{"--help"}, environ(), &stdout, &stderr))
 	assert.Empty(t, stderr.String())
-	for _, flag := range []string{"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version",
-		"-reconcile", "-leader-elect", "-leader-elect-lease-name", "-leader-elect-lease-namespace", "-leader-elect-lease-duration"} {
+	for _, flag := range []string{
+		"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version", "-reconcile",
+		"-leader-elect", "-leader-elect-lease-name", "-leader-elect-lease-namespace", "-leader-elect-lease-duration",
+	} {
 		assert.Contains(t, stdout.String(), flag)
 	}
 
@@ -89,8 +98,10 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	for _, name := range regexp.MustCompile(`(?m)^  ([A-Z_]+)$`).FindAllString(stdout.String(), -1) {
 		shown[strings.TrimSpace(name)] = true
 	}
-	delete(shown, "KUBECONFIG")    // client-go reads it
-	delete(shown, "POD_NAMESPACE") // parse does
+	for _, name := range []string{"KUBECONFIG", "POD_NAMESPACE", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+		assert.Contains(t, shown, name)
+		delete(shown, name) // they are read by others
+	}
 	assert.Equal(t, read, shown, "the variables that are read are those that --help shows")
 }
 

@@ -25,6 +25,7 @@ type options struct {
 	metricsAddress      string
 	logFormat           string
 	version             bool
+	sending             sending
 	reconcile           bool
 
 	leaderElect               bool
@@ -58,6 +59,12 @@ Environment:
         names this replica in its events and in the lease (default the hostname)
   POD_NAMESPACE
         the namespace of the lease, where --leader-elect-lease-namespace is not given
+  OTEL_TRACES_EXPORTER
+        otlp or console: send a span for each reconcile; metrics then carry exemplars, and log lines trace_id and span_id (default none)
+  OTEL_METRICS_EXPORTER
+        otlp or console: send the metrics, beside serving them (default none)
+  OTEL_EXPORTER_OTLP_ENDPOINT
+        where otlp goes to (default http://localhost:4318); the other standard variables of OpenTelemetry hold as well
   KUBECONFIG
         kubeconfig files, as for kubectl, where --kubeconfig is not given
 `
@@ -117,6 +124,7 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 			return o, usageError{fmt.Errorf("POD_NAMESPACE: %q is not a namespace", o.leaseNamespace)}
 		}
 	}
+	o.sending = fromEnv(lookup)
 	var ofEvents, ofJobs error
 	o.controller.Events, ofEvents = events.FromEnv(lookup, events.Names{})
 	o.controller.Retention, ofJobs = jobgc.FromEnv(lookup, jobgc.Names{})

@@ -64,8 +64,8 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.handler.ServeHTTP(w, r)
 }
 
-// Shutdown ends the provider: what is recorded later is lost, and scrapes show the metrics of Options.Also alone. A second
-// Shutdown does nothing.
+// Shutdown ends the provider: what is recorded later is lost, scrapes show the metrics of Options.Also alone, and the
+// Options.Readers send what they have, until ctx ends. A second Shutdown does nothing.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if !e.made() {
 		return nil
@@ -105,12 +105,16 @@ func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
 	if o.Exemplars {
 		filter = exemplar.TraceBasedFilter
 	}
-	return []sdkmetric.Option{
+	opts := []sdkmetric.Option{
 		sdkmetric.WithReader(reader),
 		sdkmetric.WithResource(resource.NewSchemaless(attrs...)),
 		sdkmetric.WithExemplarFilter(filter),
 		sdkmetric.WithCardinalityLimit(o.limit()),
 	}
+	for _, r := range o.Readers {
+		opts = append(opts, sdkmetric.WithReader(r))
+	}
+	return opts
 }
 
 func (o Options) limit() int {

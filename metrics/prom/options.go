@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
 // ErrOption is wrapped by the error that names the field of Options that cannot be used.
@@ -35,6 +36,9 @@ type Options struct {
 	// Also is served as well, for example controller-runtime's metrics.Registry. Of two equal series the earlier
 	// one is served. Zero means nothing else.
 	Also []prometheus.Gatherer
+	// Readers get the same metrics as scrapes do, for example a periodic reader that sends them by OTLP. Each makes a
+	// record dearer by its own sums; Shutdown flushes and ends them. Zero means that scrapes are all.
+	Readers []sdkmetric.Reader
 	// MaxInFlight bounds concurrent scrapes; more are answered with 503. Zero means 3, below zero is an error.
 	MaxInFlight int
 	// OnError is told what was wrong with a scrape that was served without it. It must be safe for concurrent use.
@@ -54,6 +58,11 @@ func (o Options) check() error {
 	for i, g := range o.Also {
 		if v := reflect.ValueOf(g); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			return fmt.Errorf("%w: Also[%d] is nil", ErrOption, i)
+		}
+	}
+	for i, r := range o.Readers {
+		if v := reflect.ValueOf(r); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("%w: Readers[%d] is nil", ErrOption, i)
 		}
 	}
 	for k, v := range o.Resource {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,6 +52,8 @@ type Options struct {
 	// Lead runs reconcile while this replica leads, and returns what ended that. The context it gives ends with the leadership, with
 	// the cause ErrDeposed where another replica may lead already. Zero means that this replica leads from the start.
 	Lead func(ctx context.Context, reconcile func(context.Context)) error
+	// Tracer makes a span of each reconcile. Zero means none, at no cost.
+	Tracer trace.Tracer
 
 	_ struct{}
 }
@@ -263,25 +266,27 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// reconcile is one attempt at one run, measured and logged.
+// reconcile is one attempt at one run: traced, measured and logged.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
-	var result metrics.Result
-	defer c.metrics.Begin().End(ctx, &result)
 	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Minute)
 	defer cancel()
+	var result metrics.Result
+	ctx, end := c.span(ctx, key)
+	defer func() { end(result, err) }()
+	defer c.metrics.Begin().End(ctx, &result) // after the span began, whose trace the exemplar names
 
 	after, err = c.step(ctx, key)
 	switch {
 	case errors.Is(err, errGone):
 		err = nil
 	case isOvertaken(err):
-		log.V(1).Info("overtaken, will look again", "why", err.Error())
+		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", err.Error())
 		after, err = time.Second, nil
 	}
 	result = metrics.Classify(err, after, events.Terminal)
 	if err != nil {
-		log.Error(errors.New(c.secrets.Redact(err.Error())), "reconcile failed", "result", result.String())
+		logr.FromContextOrDiscard(ctx).Error(errors.New(c.secrets.Redact(err.Error())), "reconcile failed", "result", result.String())
 	}
 	return after, err
 }

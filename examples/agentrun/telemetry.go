@@ -1,0 +1,132 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+// telemetry is what the process sends by itself, beside what is scraped: spans and metrics, as OpenTelemetry's standard variables say.
+// Nothing is made, and nothing costs, unless they ask for it.
+type telemetry struct {
+	spans    *sdktrace.TracerProvider // nil: none
+	readers  []sdkmetric.Reader
+	resource *resource.Resource
+	failures *failures
+}
+
+// sending are the values of OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER that ask for something.
+type sending struct{ traces, metrics string }
+
+// fromEnv reads what is to be sent.
+func fromEnv(lookup func(string) (string, bool)) (s sending) {
+	if off, _ := lookup("OTEL_SDK_DISABLED"); off == "true" {
+		return s
+	}
+	if s.traces, _ = lookup("OTEL_TRACES_EXPORTER"); s.traces == "none" {
+		s.traces = ""
+	}
+	if s.metrics, _ = lookup("OTEL_METRICS_EXPORTER"); s.metrics == "none" || s.metrics == "prometheus" { // scraping is always there
+		s.metrics = ""
+	}
+	return s
+}
+
+// newTelemetry makes the exporters; none connects before there is something to send. The autoexport library reads the process's environment.
+func newTelemetry(ctx context.Context, s sending) (*telemetry, error) {
+	t := &telemetry{
+		resource: resource.NewSchemaless(attribute.String("service.name", "agentrun"), attribute.String("service.version", version())),
+		failures: &failures{log: logr.FromContextOrDiscard(ctx)},
+	}
+	// What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say wins.
+	if merged, err := resource.Merge(t.resource, resource.Environment()); err == nil {
+		t.resource = merged
+	}
+	if s.traces != "" {
+		exporter, err := autoexport.NewSpanExporter(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER=%s: %w; want otlp, console or none", s.traces, err)
+		}
+		t.spans = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(t.resource))
+	}
+	if s.metrics != "" {
+		reader, err := autoexport.NewMetricReader(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("OTEL_METRICS_EXPORTER=%s: %w; want otlp, console, prometheus or none", s.metrics, err)
+		}
+		t.readers = []sdkmetric.Reader{reader}
+	}
+	if s != (sending{}) {
+		otel.SetErrorHandler(t.failures)
+	}
+	return t, nil
+}
+
+// tracer is nil where no spans are wanted.
+func (t *telemetry) tracer() trace.Tracer { //nolint:ireturn // what OpenTelemetry has
+	if t.spans == nil {
+		return nil
+	}
+	return t.spans.Tracer("github.com/proompteng/controllerkit/examples/agentrun")
+}
+
+// endpoint serves the metrics to be scraped, and hands them to what sends them. An exemplar names the trace of a span, so that there are
+// exemplars where there are spans.
+func (t *telemetry) endpoint() (*prom.Endpoint, error) {
+	o := prom.Options{Exemplars: t.spans != nil, Readers: t.readers, Resource: map[string]string{}, OnError: t.failures.Handle}
+	for _, a := range t.resource.Attributes() {
+		o.Resource[string(a.Key)] = a.Value.String()
+	}
+	return prom.New(o)
+}
+
+// shutdown sends what is left, for three seconds at most: a collector that hangs must not keep the process from ending.
+func (t *telemetry) shutdown(ctx context.Context, endpoint *prom.Endpoint) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	if t.spans != nil {
+		wg.Go(func() { t.failures.Handle(t.spans.Shutdown(ctx)) })
+	}
+	wg.Go(func() { t.failures.Handle(endpoint.Shutdown(ctx)) })
+	wg.Wait()
+}
+
+// failures logs that something could not be sent or scraped. One line is enough for a collector that is gone: another follows after ten
+// minutes at the earliest.
+type failures struct {
+	log  logr.Logger
+	mu   sync.Mutex
+	last time.Time
+	more int
+}
+
+// Handle is called for each failure.
+func (f *failures) Handle(err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.last.IsZero() && time.Since(f.last) < 10*time.Minute {
+		f.more++
+		return
+	}
+	f.log.Error(err, "telemetry was not delivered; the controller works on, and tells of the next failure in ten minutes at the earliest", "untold", f.more)
+	f.last, f.more = time.Now(), 0
+}
