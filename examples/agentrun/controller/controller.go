@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/events"
@@ -94,6 +95,13 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	}
 	config = rest.CopyConfig(config)
 	config.Wrap(kube.Transport(m))
+	forEvents, err := kubernetes.NewForConfig(config) // its own rate limiter: events never queue behind reconciles, nor the other way round
+	if err != nil {
+		return nil, err
+	}
+	if config.RateLimiter == nil && config.QPS > 0 {
+		config.RateLimiter = kube.Limiter(m, flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst))
+	}
 	cluster, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -122,10 +130,6 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	if o.Events.Scheme, err = newScheme(); err != nil {
 		return nil, err
 	}
-	forEvents, err := kubernetes.NewForConfig(config) // its own rate limiter: events never queue behind reconciles, nor the other way round
-	if err != nil {
-		return nil, err
-	}
 	sink := events.NewSink(forEvents.EventsV1().Events, forEvents.CoreV1().Events)
 	if c.recorder, err = events.New(sink, Name, o.Events); err != nil {
 		return nil, err
@@ -143,6 +147,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		}
 		c.scopes = append(c.scopes, s)
 	}
+	m.ObserveConditions("AgentRun", c.conditions)
 	return c, nil
 }
 

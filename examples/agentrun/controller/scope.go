@@ -4,7 +4,10 @@
 package controller
 
 import (
+	"context"
 	"fmt"
+	"iter"
+	"maps"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -155,4 +159,19 @@ func active(run *v1alpha1.AgentRun) int {
 		return 1
 	}
 	return 0
+}
+
+// conditions counts the cached runs by condition, once for each collection of the metrics.
+func (c *Controller) conditions(context.Context) iter.Seq2[metrics.Condition, int64] {
+	counts := map[metrics.Condition]int64{}
+	for _, s := range c.scopes {
+		for _, obj := range s.runs.GetStore().List() {
+			if run, ok := obj.(*v1alpha1.AgentRun); ok {
+				for _, condition := range run.Status.Conditions {
+					counts[metrics.Condition{Type: condition.Type, Status: string(condition.Status)}]++
+				}
+			}
+		}
+	}
+	return maps.All(counts)
 }
