@@ -127,13 +127,13 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			name: "ControllerEventsDropped", severity: warning, is: "> 0",
 			value:       q.increase(i.Events, occurrenceWindow, of(varController), where{"fate", []string{fateDropped}}),
 			summary:     "Events of {{ $labels.controller }} are lost.",
-			description: "About {{ $value | humanize }} events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped in a quarter of an hour: kubectl describe does not tell all.",
+			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped, about {{ $value | humanize }} in a quarter of an hour: kubectl describe does not tell all.",
 		},
 		{
 			name: "ControllerJobsMissing", severity: warning, is: "> 0",
 			value:       q.increase(i.MissingJobs, occurrenceWindow, of(varController)),
 			summary:     "Jobs of {{ $labels.controller }} vanished.",
-			description: "About {{ $value | humanize }} Jobs of {{ $labels.controller }} in {{ $labels.namespace }} were gone before their result was read, in a quarter of an hour.",
+			description: "Jobs of {{ $labels.controller }} in {{ $labels.namespace }} were gone before their result was read, about {{ $value | humanize }} in a quarter of an hour.",
 		},
 		{
 			name: "ControllerLabelOverflow", severity: warning, is: "> 0",

@@ -1,0 +1,144 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package prometheus_test proves the rules and the dashboard of metrics/manifest on the real promtool and the real Prometheus.
+package prometheus_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/internal/e2e/promtest"
+	"github.com/proompteng/controllerkit/metrics/manifest"
+)
+
+func newPack(t *testing.T) *manifest.Pack {
+	t.Helper()
+	p, err := manifest.New(manifest.Target{Name: "agentrun", Namespace: "agents"})
+	require.NoError(t, err)
+	return p
+}
+
+// promtool runs it in dir and returns what it said.
+func promtool(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	_, program, err := promtest.Binaries(t.Context())
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestPromtoolAcceptsTheRules(t *testing.T) {
+	dir, p := t.TempDir(), newPack(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), p.Rules(), 0o600))
+	out, err := promtool(t, dir, "check", "rules", "--lint-fatal", "rules.yml")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, fmt.Sprintf("SUCCESS: %d rules found", len(p.Alerts())))
+}
+
+func TestEachAlertFiresAndIsQuiet(t *testing.T) {
+	p := newPack(t)
+	fires, quiet := map[string]int{}, map[string]int{}
+	for _, s := range stories() {
+		if s.fires == nil {
+			quiet[s.alert]++
+		} else {
+			fires[s.alert]++
+		}
+	}
+	for _, a := range p.Alerts() {
+		assert.Positive(t, fires[a.Name], "%s has no story in which it fires", a.Name)
+		assert.Positive(t, quiet[a.Name], "%s has no story in which it is quiet", a.Name)
+	}
+	out, err := tell(t, p, string(p.Rules()), stories())
+	require.NoError(t, err, out)
+}
+
+// A story that any rule would pass proves nothing: with another metric, another threshold or another wait each alert fails its own.
+func TestWrongRulesFailTheirStories(t *testing.T) {
+	p := newPack(t)
+	byAlert := map[string][]story{}
+	for _, s := range stories() {
+		byAlert[s.alert] = append(byAlert[s.alert], s)
+	}
+	metric := regexp.MustCompile(`\b(controller_[a-z_]+|up|__name__=~"controller_)`)
+	threshold := regexp.MustCompile(`([<>]) ([0-9.]+)$`)
+	for _, a := range p.Alerts() {
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			for fault, expr := range map[string]string{
+				"a metric is renamed":   metric.ReplaceAllString(a.Expr, "${1}x"),
+				"nothing is too much":   threshold.ReplaceAllString(a.Expr, "$1 1e9"),
+				"everything is too bad": threshold.ReplaceAllString(a.Expr, "$1= -1"),
+				"the job is another's":  strings.ReplaceAll(a.Expr, `job="agentrun"`, `job="agents"`),
+			} {
+				if a.Name == "ControllerTargetAbsent" || a.Name == "ControllerNoLeader" { // these are below their threshold
+					expr = strings.ReplaceAll(strings.ReplaceAll(expr, "< 1e9", "< -1"), "<= -1", "<= 1e9")
+				}
+				require.NotEqual(t, a.Expr, expr, fault)
+				wrong := fmt.Sprintf("groups: [{name: a, rules: [%s]}]", asJSON(t, map[string]any{
+					"alert": a.Name, "expr": expr, "for": a.For.String(), "labels": map[string]string{"severity": a.Severity},
+					"annotations": map[string]string{"summary": a.Summary, "description": a.Description, "runbook_url": a.RunbookURL},
+				}))
+				out, err := tell(t, p, wrong, byAlert[a.Name])
+				require.Error(t, err, "%s: %s", fault, out)
+				assert.Contains(t, out, "FAILED", fault)
+			}
+		})
+	}
+}
+
+// tell holds rules against stories: promtool's own unit test of rules.
+func tell(t *testing.T, p *manifest.Pack, rules string, stories []story) (string, error) {
+	t.Helper()
+	alerts := map[string]manifest.Alert{}
+	for _, a := range p.Alerts() {
+		alerts[a.Name] = a
+	}
+	var tests []map[string]any
+	for _, s := range stories {
+		var series []map[string]string
+		for name, values := range s.series {
+			series = append(series, map[string]string{"series": name, "values": values})
+		}
+		a := alerts[s.alert]
+		expected := []map[string]any{}
+		if s.fires != nil {
+			labels := map[string]string{"severity": a.Severity}
+			maps.Copy(labels, s.fires)
+			expected = append(expected, map[string]any{
+				"exp_labels":      labels,
+				"exp_annotations": map[string]string{"summary": s.summary, "description": s.description, "runbook_url": a.RunbookURL},
+			})
+		}
+		tests = append(tests, map[string]any{
+			"name": s.alert + ": " + s.name, "interval": "1m", "input_series": series,
+			"alert_rule_test": []map[string]any{{"eval_time": fmt.Sprint(s.after, "m"), "alertname": s.alert, "exp_alerts": expected}},
+		})
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), []byte(rules), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yml"), []byte(asJSON(t, map[string]any{
+		"rule_files": []string{"rules.yml"}, "evaluation_interval": "1m", "tests": tests,
+	})), 0o600))
+	return promtool(t, dir, "test", "rules", "tests.yml")
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(b)
+}

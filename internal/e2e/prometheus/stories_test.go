@@ -1,0 +1,135 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prometheus_test
+
+import (
+	"fmt"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+)
+
+// story is what one alert does with a course of values, one a minute, after so many minutes.
+type story struct {
+	alert, name string
+	series      map[string]string
+	after       int
+	// fires holds the labels of the alert that fires, beside its severity, and says what its annotations tell. None is a quiet story.
+	fires       map[string]string
+	summary     string
+	description string
+}
+
+// on names the series of an instrument of one process of the target.
+func on(i catalog.Instrument, suffix string, labels ...string) string {
+	s := i.PrometheusName() + suffix + `{namespace="agents",job="agentrun",instance="10.0.0.1:8080"`
+	for n := 0; n < len(labels); n += 2 {
+		s += fmt.Sprintf(",%s=%q", labels[n], labels[n+1])
+	}
+	return s + "}"
+}
+
+const (
+	upSeries = `up{namespace="agents",job="agentrun",instance="10.0.0.1:8080"}`
+	upOther  = `up{namespace="agents",job="other",instance="10.0.0.2:8080"}`
+)
+
+func stories() []story {
+	i := catalog.Instruments()
+	controller := map[string]string{"namespace": "agents", "job": "agentrun", "controller": "runs"}
+	with := func(label, value string) map[string]string {
+		return map[string]string{"namespace": "agents", "job": "agentrun", label: value}
+	}
+	target := map[string]string{"namespace": "agents", "job": "agentrun"}
+	reconciles := func(result string) string { return on(i.Reconciles, "", "controller", "runs", "result", result) }
+	bucket := func(le string) string {
+		return on(i.ReconcileDuration, "_bucket", "controller", "runs", "result", "success", "le", le)
+	}
+	fate := func(f string) string { return on(i.Events, "", "controller", "runs", "fate", f) }
+	leader := func(instance string) string {
+		return fmt.Sprintf(`%s{namespace="agents",job="agentrun",instance=%q,lease="agentrun"}`, i.Leader.PrometheusName(), instance)
+	}
+	gauge := func(i catalog.Instrument) string { return on(i, "", "controller", "runs") }
+
+	return []story{
+		{
+			alert: "ControllerTargetAbsent", name: "the process is down", series: map[string]string{upSeries: "1 0x20"}, after: 7, fires: target,
+			summary:     "No process of agentrun answers Prometheus.",
+			description: "No target of the job agentrun is up. Nothing may be reconciled, and no other alert of this group can fire.",
+		},
+		{
+			alert: "ControllerTargetAbsent", name: "nothing is scraped at all", series: map[string]string{upOther: "1x20"}, after: 6, fires: target,
+			summary:     "No process of agentrun answers Prometheus.",
+			description: "No target of the job agentrun is up. Nothing may be reconciled, and no other alert of this group can fire.",
+		},
+		{alert: "ControllerTargetAbsent", name: "one of two is up", after: 15, series: map[string]string{upSeries: "0x20", `up{namespace="agents",job="agentrun",instance="b"}`: "1x20"}},
+		{alert: "ControllerTargetAbsent", name: "a restart", after: 15, series: map[string]string{upSeries: "1x10 0x3 1x10"}},
+		{
+			alert: "ControllerReconcileErrors", name: "a fifth fails", series: map[string]string{reconciles("success"): "0+40x30", reconciles("error"): "0+10x30"},
+			after: 20, fires: controller,
+			summary: "Reconciles of runs fail.", description: "20% of the reconciles of runs in agents ended with an error, a timeout or a panic.",
+		},
+		{
+			alert: "ControllerReconcileErrors", name: "every kind of failure counts", after: 20, fires: controller,
+			series: map[string]string{
+				reconciles("success"): "0+84x30", reconciles("error"): "0+4x30", reconciles("terminal_error"): "0+4x30",
+				reconciles("timeout"): "0+4x30", reconciles("panic"): "0+4x30",
+			},
+			summary: "Reconciles of runs fail.", description: "16% of the reconciles of runs in agents ended with an error, a timeout or a panic.",
+		},
+		{alert: "ControllerReconcileErrors", name: "one in twenty fails", after: 20, series: map[string]string{reconciles("success"): "0+95x30", reconciles("error"): "0+5x30"}},
+		{alert: "ControllerReconcileErrors", name: "what was canceled did not fail", after: 20, series: map[string]string{reconciles("success"): "0+50x30", reconciles("canceled"): "0+50x30", reconciles("error"): "0x30"}},
+		{alert: "ControllerReconcileErrors", name: "an idle controller", after: 20, series: map[string]string{reconciles("success"): "5x30", reconciles("error"): "5x30"}},
+		{
+			alert: "ControllerReconcileSlow", name: "a tenth takes a minute", after: 20, fires: controller,
+			series:  map[string]string{bucket("30"): "0+90x30", bucket("60"): "0+100x30", bucket("+Inf"): "0+100x30"},
+			summary: "Reconciles of runs are slow.", description: "One reconcile in a hundred of runs in agents takes longer than 57s.",
+		},
+		{alert: "ControllerReconcileSlow", name: "all are quick", after: 20, series: map[string]string{bucket("30"): "0+100x30", bucket("60"): "0+100x30", bucket("+Inf"): "0+100x30"}},
+		{alert: "ControllerReconcileSlow", name: "an idle controller", after: 20, series: map[string]string{bucket("30"): "5x30", bucket("60"): "9x30", bucket("+Inf"): "9x30"}},
+		{
+			alert: "ControllerQueueBacklog", name: "an item waits on and on", series: map[string]string{gauge(i.QueueOldest): "0+60x30"}, after: 12, fires: controller,
+			summary: "The queue of runs does not get empty.", description: "An item has been ready for 12m 0s and no worker of runs in agents has taken it.",
+		},
+		{alert: "ControllerQueueBacklog", name: "a full queue that is worked off", after: 20, series: map[string]string{gauge(i.QueueOldest): "290x30", gauge(i.QueueDepth): "9999x30"}},
+		{
+			alert: "ControllerWorkerStuck", name: "a worker hangs", series: map[string]string{gauge(i.QueueLongest): "0+60x30"}, after: 16, fires: controller,
+			summary: "A worker of runs is stuck.", description: "A worker of runs in agents has held one item for 16m 0s.",
+		},
+		{alert: "ControllerWorkerStuck", name: "a slow reconcile", after: 14, series: map[string]string{gauge(i.QueueLongest): "0+60x14"}},
+		{
+			alert: "ControllerNoLeader", name: "all stand by", series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x35"}, after: 12, fires: with("lease", "agentrun"),
+			summary: "Nobody holds the lease agentrun.", description: "No process of agentrun in agents leads by the lease agentrun: nothing is reconciled.",
+		},
+		{alert: "ControllerNoLeader", name: "the lead is handed over", after: 20, series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x8 1x30"}},
+		{alert: "ControllerNoLeader", name: "without leader election", after: 20, series: map[string]string{upSeries: "1x30"}},
+		{
+			alert: "ControllerTwoLeaders", name: "both lead", series: map[string]string{leader("a"): "1x30", leader("b"): "0x5 1x30"}, after: 12, fires: with("lease", "agentrun"),
+			summary: "Several processes hold the lease agentrun.", description: "2 processes of agentrun in agents believe they lead by the lease agentrun: they reconcile the same objects.",
+		},
+		{alert: "ControllerTwoLeaders", name: "one leads, one stands by", after: 20, series: map[string]string{leader("a"): "1x30", leader("b"): "0x30"}},
+		{alert: "ControllerTwoLeaders", name: "an overlap of a scrape", after: 20, series: map[string]string{leader("a"): "1x10 0x20", leader("b"): "0x9 1x20"}},
+		{
+			alert: "ControllerEventsDropped", name: "the first loss", series: map[string]string{fate("dropped"): "0x10 3x20"}, after: 12, fires: controller,
+			summary: "Events of runs are lost.", description: "Events of runs in agents were dropped, about 3 in a quarter of an hour: kubectl describe does not tell all.",
+		},
+		{alert: "ControllerEventsDropped", name: "written and aggregated", after: 20, series: map[string]string{fate("dropped"): "7x30", fate("emitted"): "0+5x30", fate("aggregated"): "0+500x30"}},
+		{
+			alert: "ControllerJobsMissing", name: "the first one", series: map[string]string{gauge(i.MissingJobs): "0x10 1x20"}, after: 12, fires: controller,
+			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 1 in a quarter of an hour.",
+		},
+		{alert: "ControllerJobsMissing", name: "one long ago", after: 29, series: map[string]string{gauge(i.MissingJobs): "0x5 1x30"}},
+		{
+			alert: "ControllerLabelOverflow", name: "too many controllers", series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "0x10 1x20"},
+			after: 12, fires: with("label", "controller"), summary: "The label controller has too many values.",
+			description: `Values of the label controller of agentrun in agents are folded into "other": dashboards and alerts no longer tell them apart.`,
+		},
+		{alert: "ControllerLabelOverflow", name: "none", after: 20, series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "0x30"}},
+		{
+			alert: "ControllerSeriesOverflow", name: "the bound is met", series: map[string]string{on(i.Reconciles, "", "otel_metric_overflow", "true"): "0+1x20", on(i.Runs, "", "otel_metric_overflow", "true"): "0+1x20"},
+			after: 5, fires: target, summary: "Metrics of agentrun lose their labels.",
+			description: "2 series of agentrun met the bound of OpenTelemetry's SDK and carry otel_metric_overflow instead of their labels.",
+		},
+		{alert: "ControllerSeriesOverflow", name: "whole series", after: 20, series: map[string]string{reconciles("success"): "0+1x30"}},
+	}
+}
