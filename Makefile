@@ -5,7 +5,9 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# The Go modules of the repository: those that are tested, those that hold the peers of the benches, and those that only pin what is built.
+# The Go modules of the repository: those that are tested (the last without -race: what it tests are processes, and 100,000 Rollouts),
+# those that hold the peers of the benches, and those that only pin what is built.
+ROLLOUT := internal/e2e/rollout
 NESTED  := \
 	internal/controlplane \
 	internal/bench \
@@ -13,9 +15,10 @@ NESTED  := \
 	examples/controller-runtime \
 	internal/consumer \
 	internal/e2e \
-	internal/e2e/kstatus
+	internal/e2e/kstatus \
+	$(ROLLOUT)
 PEERS   := $(patsubst %/go.mod,%,$(wildcard internal/bench/*/go.mod))
-PINS    := internal/tools internal/tools/lint internal/controlplane/build/etcd internal/controlplane/build/kubernetes
+PINS    := internal/tools internal/tools/lint $(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
 
 export GOWORK := off
 
@@ -33,7 +36,8 @@ test: vet unit e2e ## Everything that must pass
 
 .PHONY: vet
 vet: ## go vet in every module but the peers'
-	@for m in . $(NESTED); do echo "vet $$m"; (cd $$m && go vet -race ./...); done # -race: shares what the tests compile
+	@for m in . $(filter-out $(ROLLOUT),$(NESTED)); do echo "vet $$m"; (cd $$m && go vet -race ./...); done # -race: shares what the tests compile
+	@echo "vet $(ROLLOUT)"; cd $(ROLLOUT) && go vet ./...
 
 .PHONY: unit
 unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster
@@ -41,11 +45,12 @@ unit: ## The root module with -race: unit tests, examples and the rules of the h
 
 .PHONY: e2e
 e2e: ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane
-	@for m in $(NESTED); do (cd $$m && go test -race -count=1 -timeout 20m ./...); done # -count=1: they run programs that the test cache knows nothing of
+	@for m in $(filter-out $(ROLLOUT),$(NESTED)); do (cd $$m && go test -race -count=1 -timeout 20m ./...); done # -count=1: they run programs that the test cache knows nothing of
+	@cd $(ROLLOUT) && go test -count=1 -timeout 20m -parallel 6 ./...
 
 .PHONY: controlplane
-controlplane: ## Build the control plane's programs into the cache and print where they are
-	@cd internal/controlplane && go run ./cmd/build
+controlplane: ## Build the control plane's programs into the cache and print where they are; ROLLOUTS=1 those of internal/e2e/rollout too
+	@cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
 
 .PHONY: lint
 lint: ## golangci-lint in every module, with the configuration of the root

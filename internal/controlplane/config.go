@@ -84,12 +84,17 @@ func (cp *ControlPlane) writeFiles() error {
 	if cp.admin, err = cp.User("controlplane-admin", masters); err != nil {
 		return err
 	}
-	manager, err := cp.User("system:kube-controller-manager", masters)
-	if err != nil {
-		return err
-	}
-	if err := WriteKubeconfig(filepath.Join(cp.dir, "kube-controller-manager.kubeconfig"), manager); err != nil {
+	if err := cp.writeIdentity("kube-controller-manager"); err != nil {
 		return err
 	}
 	return WriteKubeconfig(cp.Kubeconfig(), cp.admin)
+}
+
+// writeIdentity writes the kubeconfig file of one of Kubernetes' own programs, which has all rights.
+func (cp *ControlPlane) writeIdentity(program string) error {
+	config, err := cp.User("system:"+program, masters)
+	if err != nil {
+		return err
+	}
+	return WriteKubeconfig(filepath.Join(cp.dir, program+".kubeconfig"), config)
 }

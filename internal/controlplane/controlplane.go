@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
+	"github.com/proompteng/controllerkit/internal/controlplane/netns"
 )
 
 // patience is how long a process may take to become ready where the caller's context sets no deadline. A warm start
@@ -38,6 +39,17 @@ type Options struct {
 	// Controllers run beside the default ones, such as deployment-controller. Empty means no more.
 	Controllers []string
 
+	// ControllerManagerArgs come after the flags that Start chooses, as APIServerArgs do. Empty means no more.
+	ControllerManagerArgs []string
+
+	// Nodes is how many nodes kwok plays, with kube-scheduler in front of them. Zero means that the stand-in of package
+	// kubelet binds and runs the pods instead, on one node.
+	Nodes int
+
+	// ArgoRollouts prepares the controller of Argo Rollouts; see [ControlPlane.InstallArgoRollouts]. It listens on every address, so
+	// this needs a network namespace of its own (package netns), or Start is an error. False means that there is none.
+	ArgoRollouts bool
+
 	// Keep leaves the directory, with the data and all logs, in place after Stop. False means that it stays only if
 	// something failed.
 	Keep bool
@@ -49,6 +61,9 @@ type Options struct {
 type ControlPlane struct {
 	// Etcd, APIServer and ControllerManager can be stopped, killed, frozen and started again, to make faults.
 	Etcd, APIServer, ControllerManager *Process
+
+	// Scheduler and Kwok are nil without Options.Nodes, ArgoRollouts without that of Options. ArgoRollouts is not started by Start.
+	Scheduler, Kwok, ArgoRollouts *Process
 
 	log      io.Writer
 	dir      string
@@ -69,7 +84,10 @@ type ControlPlane struct {
 // [ControlPlane.Stop]. On an error nothing keeps running; the error names the process, its log and the log's last
 // lines.
 func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
-	programs, err := build.Ensure(ctx, build.Options{Log: opts.Log})
+	if opts.ArgoRollouts && !netns.Alone() {
+		return nil, errNotAlone
+	}
+	programs, err := build.Ensure(ctx, build.Options{Log: opts.Log, More: opts.Programs()})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +135,7 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
 	if cp.guard, err = startGuard(filepath.Join(cp.dir, etcdData)); err != nil {
 		return err
 	}
-	for range 2 {
+	for range 3 {
 		p, err := reservePort()
 		if err != nil {
 			return err
@@ -134,7 +152,15 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
 	cp.APIServer = cp.process(programs[build.APIServer],
 		append(apiServerArgs(cp.dir, cp.ports[0].number), opts.APIServerArgs...), apiServerReady(cp.admin))
 	cp.ControllerManager = cp.process(programs[build.ControllerManager],
-		controllerManagerArgs(cp.dir, cp.ports[1].number, opts.Controllers), controllerManagerReady(cp.pki, cp.ports[1].number))
+		append(controllerManagerArgs(cp.dir, cp.ports[1].number, opts.Controllers), opts.ControllerManagerArgs...), healthy(cp.pki, cp.ports[1].number))
+	if opts.Nodes > 0 {
+		if err := cp.prepareNodes(programs, opts.Nodes); err != nil {
+			return err
+		}
+	}
+	if opts.ArgoRollouts {
+		return cp.prepareArgoRollouts(programs)
+	}
 	return nil
 }
 
@@ -150,11 +176,19 @@ func (cp *ControlPlane) start(ctx context.Context) error {
 			return err
 		}
 	}
+	if cp.Kwok != nil {
+		return nil
+	}
 	return cp.startKubelet(ctx)
 }
 
+// processes are those that Start starts, in the order of their needs.
 func (cp *ControlPlane) processes() []*Process {
-	return []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
+	list := []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
+	if cp.Kwok != nil {
+		list = append(list, cp.Scheduler, cp.Kwok)
+	}
+	return list
 }
 
 // Ready returns once all processes answer that they are ready, for use after a fault. It waits for two minutes where
@@ -192,7 +226,7 @@ func (cp *ControlPlane) stop() error {
 	}
 	cp.kubelet.Wait()
 	var errs []error
-	for _, p := range cp.processes() {
+	for _, p := range append(cp.processes(), cp.ArgoRollouts) {
 		if p != nil {
 			errs = append(errs, p.Kill(), p.died())
 		}

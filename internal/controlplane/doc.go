@@ -20,9 +20,13 @@
 // pods are bound, run, and end as their annotations say. No container is ever run. Service accounts exist, but
 // are not injected into pods.
 //
+// Options adds to it: Nodes puts kube-scheduler and kwok in the place of the stand-in, for what has Deployments; ArgoRollouts
+// prepares the controller of Argo Rollouts. They are built only where they are asked for.
+//
 // # Rules
 //
-// Everything listens on 127.0.0.1 or on a socket inside a temporary directory. Nothing reads KUBECONFIG, the home directory or
+// Everything listens on 127.0.0.1 or on a socket inside a temporary directory; the one program that cannot, the controller of Argo
+// Rollouts, is refused outside of a network namespace of its own. Nothing reads KUBECONFIG, the home directory or
 // a pod's environment: the only cluster touched is the one that was started. All of it ends with Stop, with the
 // context, and with this process, however it dies. Logs stay in the directory when something failed. Install CRDs with
 // InstallCRDs: the garbage collector would otherwise take 40 seconds to follow owner references of a new kind.

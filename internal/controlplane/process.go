@@ -23,6 +23,7 @@ const grace = 3 * time.Second
 type Process struct {
 	path  string
 	args  []string
+	env   []string // beyond what every process has
 	dir   string
 	guard *guard
 	ready probe
@@ -80,7 +81,7 @@ func (p *Process) launch() error {
 	cmd := exec.Command(p.path, p.args...) //nolint:noctx // it outlives the context of the call that starts it
 	cmd.Dir = p.dir
 	// etcd takes settings from ETCD_*, client-go from KUBE*: no variable of the caller gets through.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.dir}
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.dir}, p.env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// A group of its own: Ctrl-C at the terminal reaches us, and we end the processes in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -42,8 +42,8 @@ func apiServerReady(admin *rest.Config) probe {
 	}
 }
 
-// controllerManagerReady asks for the health of all controllers; the manager shows it to anybody.
-func controllerManagerReady(pki *authority, port int) probe {
+// healthy asks for the health of the controller manager or the scheduler, which they show to anybody.
+func healthy(pki *authority, port int) probe {
 	config := &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: pki.pem}}
 	url := "https://" + loopback + ":" + strconv.Itoa(port) + "/healthz"
 	return func(ctx context.Context) error {

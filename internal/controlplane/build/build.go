@@ -4,7 +4,7 @@
 // Package build makes the programs of a Kubernetes control plane from their Go modules, once, into a cache.
 //
 // A real API server needs no Docker, no cluster and no downloaded binary: etcd and Kubernetes are Go modules, and the
-// folders etcd and kubernetes beside this file are modules that name them. The first build takes minutes and says so;
+// folders beside this file that have a go.mod are modules that name them. The first build takes minutes and says so;
 // every later one is a look into the cache.
 //
 //	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr})
@@ -14,7 +14,8 @@
 //
 // The cache is CONTROLLERKIT_CACHE, else controllerkit in the user's cache directory. A program appears there whole or
 // not at all; processes that need the same programs at the same time share one build. The programs of a cache entry
-// are decided by the build modules, the Go version, the platform and the flags: change one, and a new entry is built.
+// are decided by its build modules, the Go version, the platform and the flags: change one, and a new entry is built. kwok and the
+// controller of Argo Rollouts have entries of their own, and are built only for those who ask for them.
 //
 // KUBEBUILDER_ASSETS, the variable of controller-runtime's envtest, names a directory whose programs are used instead,
 // each that it holds; what it lacks is built.
@@ -31,15 +32,24 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
-// The programs that [Ensure] provides.
+// The programs that [Ensure] always provides.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
 	ControllerManager = "kube-controller-manager"
 	Kubectl           = "kubectl"
+)
+
+// The programs that [Ensure] provides when Options.More names them.
+const (
+	Scheduler    = "kube-scheduler"
+	Kwok         = "kwok"
+	ArgoRollouts = "rollouts-controller"
+	ArgoOracle   = "rollouts-oracle" // says what that controller's code makes of a Rollout
 )
 
 // Binaries maps the name of a program to the path of its executable.
@@ -54,6 +64,9 @@ type Options struct {
 	// or, where that is gone (-trimpath), the one that `go list -m` names in the working directory.
 	Source string
 
+	// More are programs beyond those that are always provided, such as Scheduler. Empty means none.
+	More []string
+
 	_ struct{}
 }
 
@@ -65,7 +78,7 @@ type program struct {
 	seconds int // a cold build on two cores, in the order of this table
 }
 
-// programs lists what is built, in this order: those that share packages with an earlier one profit from it.
+// programs lists what is always built, in this order: those that share packages with an earlier one profit from it.
 func programs() []program {
 	return []program{
 		{Etcd, "etcd", "go.etcd.io/etcd/server/v3", 35},
@@ -75,29 +88,67 @@ func programs() []program {
 	}
 }
 
-// Ensure returns all programs, after building those that neither KUBEBUILDER_ASSETS nor the cache holds.
+// extras lists what is built for those who ask for it.
+func extras() []program {
+	return []program{
+		{Scheduler, "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", 15},
+		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", 90},
+		{ArgoRollouts, "argorollouts", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller", 170},
+		{ArgoOracle, "argorollouts", "./oracle", 5},
+	}
+}
+
+// shelves lists the build modules that share an entry of the cache. A change in one never builds another anew.
+func shelves() [][]string { return [][]string{{"etcd", "kubernetes"}, {"kwok"}, {"argorollouts"}} }
+
+// wanted returns the programs that are asked for.
+func wanted(more []string) ([]program, error) {
+	list := programs()
+	for _, name := range more {
+		i := slices.IndexFunc(extras(), func(p program) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("build: More: %q is no program; want %s, %s, %s or %s", name, Scheduler, Kwok, ArgoRollouts, ArgoOracle)
+		}
+		list = append(list, extras()[i])
+	}
+	return list, nil
+}
+
+// Ensure returns the programs, after building those that neither KUBEBUILDER_ASSETS nor the cache holds.
 //
 // It needs the go command unless KUBEBUILDER_ASSETS holds everything, and the network (or a module proxy) for the
 // first build only. It may be called from several goroutines and processes at once. When ctx ends it stops the build
 // and returns an error that wraps ctx.Err(). A program that does not compile is an [*Error].
 func Ensure(ctx context.Context, opts Options) (Binaries, error) {
 	log := newProgress(opts.Log)
-	have, missing, err := fromAssets(os.Getenv(assetsVariable), log)
+	list, err := wanted(opts.More)
 	if err != nil {
 		return nil, err
 	}
-	if len(missing) == 0 {
-		return have, nil
-	}
-	entry, err := openEntry(ctx, opts.Source)
+	have, missing, err := fromAssets(os.Getenv(assetsVariable), list, log)
 	if err != nil {
 		return nil, err
 	}
-	if err := entry.fill(ctx, missing, log); err != nil {
-		return nil, err
-	}
-	for _, p := range missing {
-		have[p.name] = entry.path(p)
+	for _, shelf := range shelves() {
+		var here []program
+		for _, p := range missing {
+			if slices.Contains(shelf, p.module) {
+				here = append(here, p)
+			}
+		}
+		if len(here) == 0 {
+			continue
+		}
+		entry, err := openEntry(ctx, opts.Source, shelf)
+		if err != nil {
+			return nil, err
+		}
+		if err := entry.fill(ctx, here, log); err != nil {
+			return nil, err
+		}
+		for _, p := range here {
+			have[p.name] = entry.path(p)
+		}
 	}
 	return have, nil
 }
@@ -136,17 +187,17 @@ func (e *entry) fill(ctx context.Context, wanted []program, log *progress) error
 // assetsVariable is the one that controller-runtime's envtest reads.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// fromAssets returns the programs that dir holds, and the others.
-func fromAssets(dir string, log *progress) (have Binaries, missing []program, err error) {
+// fromAssets returns the programs of list that dir holds, and the others.
+func fromAssets(dir string, list []program, log *progress) (have Binaries, missing []program, err error) {
 	have = Binaries{}
 	if dir == "" {
-		return have, programs(), nil
+		return have, list, nil
 	}
 	if dir, err = filepath.Abs(dir); err != nil { // the programs will run in another directory
 		return nil, nil, fmt.Errorf("build: %s: %w", assetsVariable, err)
 	}
 	var found []string
-	for _, p := range programs() {
+	for _, p := range list {
 		if path := filepath.Join(dir, p.name); executable(path) {
 			have[p.name] = path
 			found = append(found, p.name)

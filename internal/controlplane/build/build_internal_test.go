@@ -34,6 +34,7 @@ func TestKeyChangesWithEveryInput(t *testing.T) {
 			in.modules[0].mod = []byte("require k8s.io/kubernetes v1.36.3\ns")
 			in.modules[0].sum = []byte("um")
 		},
+		"Source": func(in *inputs) { in.modules[0].sources = [][]byte{[]byte("package main")} },
 		"Module": func(in *inputs) { in.modules = append(in.modules, module{}) },
 	} {
 		in := base()

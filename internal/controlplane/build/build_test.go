@@ -45,6 +45,10 @@ func source(t *testing.T) string {
 		write("kubernetes/kubernetes/cmd/"+name+"/main.go",
 			"package main\n\nimport \"k8s.io/component-base/version\"\n\nfunc main() { println(version.Get()) }\n")
 	}
+	write("kubernetes/kubernetes/cmd/"+build.Scheduler+"/main.go", program)
+	write("kwok/go.mod", "module kwok\n\ngo 1.26\n\nrequire sigs.k8s.io/kwok v0.8.0\n\nreplace sigs.k8s.io/kwok => ./kwok\n")
+	write("kwok/kwok/go.mod", "module sigs.k8s.io/kwok\n\ngo 1.26\n")
+	write("kwok/kwok/cmd/kwok/main.go", program)
 	t.Setenv("CONTROLLERKIT_CACHE", t.TempDir())
 	t.Setenv("KUBEBUILDER_ASSETS", "")
 	return dir
@@ -101,6 +105,35 @@ func TestEnsureBuildsOnceAndShowsProgress(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, log, "building 1 program from source")
 	assert.Contains(t, log, "step 1 of 1: kubectl")
+}
+
+func TestEnsureBuildsMoreForThoseWhoAsk(t *testing.T) {
+	src := source(t)
+	usual, _, err := ensure(t, src)
+	require.NoError(t, err)
+	require.NotContains(t, usual, build.Kwok)
+
+	var log bytes.Buffer
+	more, err := build.Ensure(t.Context(), build.Options{Log: &log, Source: src, More: []string{build.Scheduler, build.Kwok}})
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(log.String(), "building 1 program from source"), "nothing else is built again: %s", log.String())
+	assert.Equal(t, filepath.Dir(usual[build.APIServer]), filepath.Dir(more[build.Scheduler]), "it is of the same module")
+	assert.NotEqual(t, filepath.Dir(usual[build.APIServer]), filepath.Dir(more[build.Kwok]))
+	assert.FileExists(t, more[build.Kwok])
+
+	// A change of kwok's module builds kwok anew, and nothing else.
+	require.NoError(t, os.WriteFile(filepath.Join(src, "kwok", "go.sum"), []byte("\n"), 0o644))
+	log.Reset()
+	again, err := build.Ensure(t.Context(), build.Options{Log: &log, Source: src, More: []string{build.Scheduler, build.Kwok}})
+	require.NoError(t, err)
+	assert.Equal(t, usual[build.Etcd], again[build.Etcd])
+	assert.NotEqual(t, more[build.Kwok], again[build.Kwok])
+
+	_, err = build.Ensure(t.Context(), build.Options{Source: src, More: []string{"kubelet"}})
+	require.ErrorContains(t, err, `"kubelet"`)
+	require.ErrorContains(t, err, build.ArgoRollouts, "the error says what is accepted")
+	_, err = build.Ensure(t.Context(), build.Options{Source: src, More: []string{build.ArgoRollouts}})
+	require.ErrorContains(t, err, filepath.Join("argorollouts", "go.mod"), "this source has none")
 }
 
 func TestEnsureSharesOneBuild(t *testing.T) {

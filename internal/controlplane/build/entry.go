@@ -25,8 +25,8 @@ type entry struct {
 	flags  map[string][]string // arguments of go build, by build module
 }
 
-// openEntry finds the entry of the build modules in source, without creating it.
-func openEntry(ctx context.Context, source string) (*entry, error) {
+// openEntry finds the entry of the given build modules in source, without creating it.
+func openEntry(ctx context.Context, source string, modules []string) (*entry, error) {
 	source, err := locate(ctx, source)
 	if err != nil {
 		return nil, err
@@ -37,18 +37,15 @@ func openEntry(ctx context.Context, source string) (*entry, error) {
 	}
 	e := &entry{source: source, flags: map[string][]string{}}
 	in := inputs{platform: runtime.GOOS + "/" + runtime.GOARCH}
-	for _, p := range programs() {
-		if _, seen := e.flags[p.module]; seen {
-			continue
-		}
-		m, err := readModule(filepath.Join(source, p.module))
+	for _, name := range modules {
+		m, err := readModule(filepath.Join(source, name))
 		if err != nil {
 			return nil, err
 		}
 		if m.goVersion, err = goCommand(ctx, m.dir, "env", "GOVERSION"); err != nil {
 			return nil, err
 		}
-		e.flags[p.module] = m.flags()
+		e.flags[name] = m.flags()
 		in.modules = append(in.modules, m)
 	}
 	e.dir = filepath.Join(root, "controlplane", in.key())
@@ -71,6 +68,9 @@ func (in inputs) key() string {
 		part([]byte(m.goVersion))
 		part(m.mod)
 		part(m.sum)
+		for _, source := range m.sources {
+			part(source)
+		}
 		for _, f := range append(environment(), m.flags()...) {
 			part([]byte(f))
 		}

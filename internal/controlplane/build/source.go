@@ -80,10 +80,11 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 type module struct {
 	dir       string
 	mod, sum  []byte
+	sources   [][]byte // of programs of our own
 	goVersion string // may follow from go.mod: the go command switches toolchains
 }
 
-// readModule reads the files that pin what is built.
+// readModule reads the files that decide what is built.
 func readModule(dir string) (module, error) {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
@@ -93,7 +94,19 @@ func readModule(dir string) (module, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return module{}, fmt.Errorf("build: %w", err)
 	}
-	return module{dir: dir, mod: mod, sum: sum}, nil
+	m := module{dir: dir, mod: mod, sum: sum}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.go"))
+	if err != nil {
+		return module{}, fmt.Errorf("build: %w", err)
+	}
+	for _, file := range files { // sorted
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return module{}, fmt.Errorf("build: %w", err)
+		}
+		m.sources = append(m.sources, source)
+	}
+	return m, nil
 }
 
 // flags returns the arguments of go build for this module's programs. Kubernetes takes its version from linker flags;
@@ -131,4 +144,19 @@ func firstError(output []byte) string {
 		}
 	}
 	return cmp.Or(heading, "it printed nothing")
+}
+
+// ArgoRolloutsSource returns the folder of the sources that ArgoRollouts is built from, after downloading them where they are
+// missing: the CRDs and the ClusterRole are among them, under manifests.
+func ArgoRolloutsSource(ctx context.Context) (string, error) {
+	source, err := locate(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	const path = "github.com/argoproj/argo-rollouts"
+	dir := filepath.Join(source, "argorollouts")
+	if _, err := goCommand(ctx, dir, "mod", "download", path); err != nil {
+		return "", err
+	}
+	return goCommand(ctx, dir, "list", "-m", "-f", "{{.Dir}}", path)
 }

@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command build builds the programs of the control plane into the cache, or finds them there. It shows its progress
-// on standard error and prints the directories that hold the programs on standard output, usually one.
+// Command build builds the programs of the control plane into the cache, or finds them there. Arguments name further ones:
+// kube-scheduler, kwok, rollouts-controller, rollouts-oracle. It shows its progress
+// on standard error and prints the directories that hold the programs on standard output, one for each entry of the cache.
 package main
 
 import (
@@ -29,7 +30,7 @@ func run() error {
 	root := context.Background()
 	ctx, stop := signal.NotifyContext(root, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr})
+	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr, More: os.Args[1:]})
 	if err != nil {
 		return err
 	}

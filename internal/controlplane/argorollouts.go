@@ -1,0 +1,67 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
+)
+
+// The names that upstream's own installation has.
+const (
+	argoNamespace = "argo-rollouts"
+	argoRole      = "argo-rollouts"
+)
+
+// argoHealth is upstream's default; in a network namespace of our own nobody else has the port.
+const argoHealth = "http://" + loopback + ":8080/healthz"
+
+var errNotAlone = errors.New("controlplane: the controller of Argo Rollouts listens on every address; start it in a network namespace of its own, as package netns makes one")
+
+// prepareArgoRollouts describes the controller, which has an identity without any right of its own.
+func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
+	config, err := cp.User("system:serviceaccount:" + argoNamespace + ":argo-rollouts")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(cp.dir, build.ArgoRollouts+".kubeconfig")
+	if err := WriteKubeconfig(file, config); err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts], []string{"--kubeconfig=" + file},
+		func(ctx context.Context) error { return get(ctx, client, argoHealth) })
+	cp.ArgoRollouts.env = []string{"POD_NAMESPACE=" + argoNamespace}
+	return nil
+}
+
+// InstallArgoRollouts installs upstream's CRDs, and upstream's ClusterRole for the identity of the controller, which has no other
+// rights. It does not start the controller: ArgoRollouts.Start does.
+func (cp *ControlPlane) InstallArgoRollouts(ctx context.Context) error {
+	source, err := build.ArgoRolloutsSource(ctx)
+	if err != nil {
+		return err
+	}
+	crds, err := filepath.Glob(filepath.Join(source, "manifests", "crds", "*-crd.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := cp.InstallCRDs(ctx, crds...); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"create", "namespace", argoNamespace},
+		{"apply", "--server-side", "-f", filepath.Join(source, "manifests", "role", "argo-rollouts-clusterrole.yaml")},
+		{"create", "clusterrolebinding", "argo-rollouts", "--clusterrole=" + argoRole, "--user=system:serviceaccount:" + argoNamespace + ":argo-rollouts"},
+	} {
+		if err := cp.runKubectl(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

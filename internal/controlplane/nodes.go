@@ -1,0 +1,125 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
+)
+
+// Annotations of a pod on a node that kwok plays.
+const (
+	// NeverReadyAnnotation keeps it from getting ready; its value does not matter.
+	NeverReadyAnnotation = "controlplane.controllerkit.dev/never-ready"
+	// ReadyAfterAnnotation is how long it takes to get ready, such as 4s. Without it that is 0.2 to 0.8 seconds.
+	ReadyAfterAnnotation = "controlplane.controllerkit.dev/ready-after"
+)
+
+// stages is what kwok does to nodes and pods. It has no defaults of its own.
+//
+//go:embed stages.yaml
+var stages []byte
+
+// Programs are what Start needs beyond the control plane itself, for build.Options.More.
+func (o Options) Programs() []string {
+	var more []string
+	if o.Nodes > 0 {
+		more = append(more, build.Scheduler, build.Kwok)
+	}
+	if o.ArgoRollouts {
+		more = append(more, build.ArgoRollouts)
+	}
+	return more
+}
+
+// prepareNodes describes the scheduler, and kwok with its nodes.
+func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
+	for _, program := range []string{build.Scheduler, build.Kwok} {
+		if err := cp.writeIdentity(program); err != nil {
+			return err
+		}
+	}
+	config := filepath.Join(cp.dir, "stages.yaml")
+	if err := os.WriteFile(config, stages, 0o600); err != nil {
+		return fmt.Errorf("controlplane: %w", err)
+	}
+	cp.Scheduler = cp.process(programs[build.Scheduler], schedulerArgs(cp.dir, cp.ports[2].number), healthy(cp.pki, cp.ports[2].number))
+	cp.Kwok = cp.process(programs[build.Kwok], kwokArgs(cp.dir, config), nodesReady(cp.admin, nodes))
+	return nil
+}
+
+func schedulerArgs(dir string, port int) []string {
+	file := func(name string) string { return filepath.Join(dir, name) }
+	return []string{
+		"--kubeconfig=" + file(build.Scheduler+".kubeconfig"),
+		"--bind-address=" + loopback,
+		"--secure-port=" + strconv.Itoa(port),
+		"--permit-port-sharing=true",
+		"--tls-cert-file=" + file(servingCert),
+		"--tls-private-key-file=" + file(servingKey),
+		"--leader-elect=false",
+		"--kube-api-qps=1000",
+		"--kube-api-burst=2000",
+	}
+}
+
+// kwokArgs makes a kwok that listens nowhere: without a server address it serves neither logs nor health.
+func kwokArgs(dir, config string) []string {
+	return []string{
+		"--kubeconfig=" + filepath.Join(dir, build.Kwok+".kubeconfig"),
+		"--config=" + config,
+		"--manage-all-nodes=true",
+		"--node-ip=" + loopback,
+		"--cidr=10.244.0.0/16",
+		"--node-lease-duration-seconds=40",
+	}
+}
+
+// nodesReady creates the nodes where they are missing, and asks whether kwok has made all of them ready.
+func nodesReady(admin *rest.Config, nodes int) probe {
+	return func(ctx context.Context) error {
+		client, err := kubernetes.NewForConfig(admin)
+		if err != nil {
+			return err
+		}
+		var unready error
+		for i := range nodes {
+			name := "kwok-" + strconv.Itoa(i)
+			node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				// The scheduler spreads pods by this label.
+				node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
+				node, err = client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+			}
+			if err != nil {
+				return err
+			}
+			if !ready(node) {
+				unready = fmt.Errorf("node %s is not ready", name)
+			}
+		}
+		return unready
+	}
+}
+
+func ready(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

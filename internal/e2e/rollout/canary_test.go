@@ -1,0 +1,156 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+)
+
+// started applies the safe canary and waits until it is healthy, with nothing rewritten by the controller.
+func (s *stage) started(r *rollout.Rollout) {
+	s.Helper()
+	s.apply(r)
+	u := s.reaches("web", live.Healthy)
+	require.EqualValues(s, 1, u.GetGeneration(), "the controller has nothing to add to the spec")
+	require.EqualValues(s, 1, s.apply(r).GetGeneration(), "nor an apply of the same to put back")
+	require.Equal(s, map[string]int{"web:1": 5}, s.images())
+}
+
+// TestTheSafeCanaryPausesPromotesAndGetsHealthy, and at each step as many pods run as Counts says.
+func TestTheSafeCanaryPausesPromotesAndGetsHealthy(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.started(converted(t, "web:1", rollout.Options{}))
+	require.Nil(t, live.PromotePatch(s.get("web"), false), "there is nothing to promote")
+	c := s.measure(5)
+
+	next := converted(t, "web:2", rollout.Options{})
+	s.apply(next)
+	u := s.reaches("web", live.Paused)
+	canary, stable := next.Counts(20)
+	require.Equal(t, [2]int32{1, 4}, [2]int32{canary, stable})
+	s.runs(map[string]int{"web:2": 1, "web:1": 4})
+	_, message := live.Phase(u)
+	assert.NotEmpty(t, message)
+	assert.EqualValues(t, 2, u.GetGeneration())
+
+	s.promote(false)
+	u = s.reaches("web", live.Healthy)
+	s.runs(map[string]int{"web:2": 5})
+	assert.EqualValues(t, 2, u.GetGeneration(), "a promotion is no change of the spec")
+	least, most := s.settled(c, 5)
+	t.Logf("ready endpoints: least %d, most %d", least, most)
+	assert.GreaterOrEqual(t, least, 5)
+	assert.LessOrEqual(t, most, 6)
+}
+
+// TestPromoteFullyPassesAllSteps, and each pause before it is a step of its own.
+func TestPromoteFullyPassesAllSteps(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	steps := []rollout.Step{rollout.Weight(20), rollout.PauseManual(), rollout.Weight(60), rollout.PauseManual(), rollout.Weight(80), rollout.PauseManual()}
+	r := converted(t, "web:1", rollout.Options{Steps: steps})
+	s.started(r)
+	s.apply(converted(t, "web:2", rollout.Options{Steps: steps}))
+	s.reaches("web", live.Paused)
+	s.promote(false)
+	s.eventually("the second pause", func(c *assert.CollectT) {
+		state, _ := live.Phase(s.get("web"))
+		require.Equal(c, live.Paused, state)
+		canary, stable := r.Counts(60)
+		require.Equal(c, map[string]int{"web:2": int(canary), "web:1": int(stable)}, s.images())
+	})
+	s.promote(true)
+	s.reaches("web", live.Healthy)
+	s.runs(map[string]int{"web:2": 5})
+}
+
+// promote sends the patch, and looks again where the controller has written meanwhile: the patch is of what was looked at.
+func (s *stage) promote(full bool) {
+	s.Helper()
+	s.eventually("promoted", func(c *assert.CollectT) {
+		patch := live.PromotePatch(s.get("web"), full)
+		require.NotNil(c, patch)
+		_, err := s.rollouts.Patch(s.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager}, "status")
+		if !apierrors.IsConflict(err) {
+			require.NoError(s, err)
+		}
+		require.NoError(c, err)
+	})
+}
+
+// TestAbortGoesBack: Degraded until the old template is put back, and then Healthy at once, with all of its pods there all the time.
+func TestAbortGoesBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	first := converted(t, "web:1", rollout.Options{})
+	s.started(first)
+	c := s.measure(5)
+	s.apply(converted(t, "web:2", rollout.Options{}))
+	s.reaches("web", live.Paused)
+	_, err := s.rollouts.Patch(t.Context(), "web", types.MergePatchType, live.AbortPatch(), metav1.PatchOptions{FieldManager: manager}, "status")
+	require.NoError(t, err, "an abort loses no race")
+	_, message := live.Phase(s.reaches("web", live.Degraded))
+	assert.Contains(t, message, "abort")
+	s.runs(map[string]int{"web:1": 5})
+	s.apply(first)
+	s.reaches("web", live.Healthy)
+	least, most := s.settled(c, 5)
+	assert.GreaterOrEqual(t, least, 5)
+	assert.LessOrEqual(t, most, 6)
+}
+
+// TestNeverReady: a canary that does not get ready is Degraded after the deadline; it goes back by itself if it was told to, and users
+// notice nothing either way.
+func TestNeverReady(t *testing.T) {
+	for name, abort := range map[string]bool{"Abort": true, "Stay": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			o := rollout.Options{AbortOnDeadline: abort}
+			s.started(converted(t, "web:1", o))
+			c := s.measure(5)
+			d := web("web:2")
+			d.Spec.ProgressDeadlineSeconds = new(int32(3))
+			d.Spec.Template.Annotations = map[string]string{controlplane.NeverReadyAnnotation: "true"}
+			r, errs := rollout.Convert(d, o)
+			require.Empty(t, errs)
+			s.apply(r)
+			s.reaches("web", live.Degraded)
+			if abort {
+				s.runs(map[string]int{"web:1": 5})
+			} else {
+				s.runs(map[string]int{"web:1": 5, "web:2": 1})
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			assert.Equal(t, [2]int{5, 5}, [2]int{c.least, c.most})
+		})
+	}
+}
+
+// TestSpecPausedHolds: what a person sets in the manifest is Paused too, and no patch of the status ends it.
+func TestSpecPausedHolds(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r := converted(t, "web:1", rollout.Options{})
+	s.started(r)
+	r.Spec.Paused = true
+	s.apply(r)
+	s.reaches("web", live.Paused)
+	r.Spec.Paused = false
+	s.apply(r)
+	s.reaches("web", live.Healthy)
+}

@@ -1,0 +1,115 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"context"
+	"sync"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// capacity is how many endpoints of the Service were ready, at the least and at the most, since it was last reset: what its users had.
+type capacity struct {
+	mu          sync.Mutex
+	slices      map[types.UID][]types.UID // ready pods
+	now         int
+	least, most int
+	seen        int // changes
+	stop        context.CancelFunc
+	ended       chan struct{}
+}
+
+// measure follows the EndpointSlices of the Service web without a gap, from a list on, and starts counting when want are ready.
+func (s *stage) measure(want int) *capacity {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	client := s.kube.DiscoveryV1().EndpointSlices(s.namespace)
+	const ours = discoveryv1.LabelServiceName + "=web"
+	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: ours})
+	require.NoError(s, err)
+	c := &capacity{slices: map[types.UID][]types.UID{}, stop: cancel, ended: make(chan struct{})}
+	for i := range list.Items {
+		c.set(&list.Items[i])
+	}
+	w, err := client.Watch(ctx, metav1.ListOptions{LabelSelector: ours, ResourceVersion: list.ResourceVersion})
+	require.NoError(s, err)
+	go func() {
+		defer close(c.ended)
+		for e := range w.ResultChan() {
+			c.event(e)
+		}
+	}()
+	s.Cleanup(func() { cancel(); w.Stop(); <-c.ended })
+	s.eventually("the endpoints are ready", func(t *assert.CollectT) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		require.Equal(t, want, c.now)
+	})
+	c.reset()
+	return c
+}
+
+func (c *capacity) event(e watch.Event) {
+	slice, ok := e.Object.(*discoveryv1.EndpointSlice)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.Type == watch.Deleted {
+		slice.Endpoints = nil
+	}
+	c.set(slice)
+	c.least, c.most = min(c.least, c.now), max(c.most, c.now)
+	c.seen++
+}
+
+func (c *capacity) set(slice *discoveryv1.EndpointSlice) {
+	var pods []types.UID
+	for _, e := range slice.Endpoints {
+		if e.Conditions.Ready != nil && *e.Conditions.Ready && e.TargetRef != nil {
+			pods = append(pods, e.TargetRef.UID)
+		}
+	}
+	c.slices[slice.UID] = pods
+	distinct := map[types.UID]bool{}
+	for _, pods := range c.slices {
+		for _, pod := range pods {
+			distinct[pod] = true
+		}
+	}
+	c.now = len(distinct)
+}
+
+func (c *capacity) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.least, c.most, c.seen = c.now, c.now, 0
+}
+
+// settled waits until want are ready again, and returns the least and the most meanwhile. A watch that has ended has not seen all of it.
+func (s *stage) settled(c *capacity, want int) (least, most int) {
+	s.Helper()
+	s.eventually("the endpoints are ready again", func(t *assert.CollectT) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		require.Equal(t, want, c.now)
+	})
+	select {
+	case <-c.ended:
+		require.Fail(s, "the watch of the endpoints has ended")
+	default:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	require.NotZero(s, c.seen, "nothing changed")
+	return c.least, c.most
+}

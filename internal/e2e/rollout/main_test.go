@@ -1,0 +1,134 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rollout_test proves package rollout and its plans on the real controller of Argo Rollouts, under upstream's own ClusterRole
+// and with upstream's CRDs. Pods and nodes are kwok's; everything else is real.
+//
+// All of it runs in a network namespace of its own, since that controller listens on every address.
+package rollout_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
+	"github.com/proompteng/controllerkit/internal/controlplane/netns"
+)
+
+// The control plane, the command of examples/rollout and the code of Argo Rollouts as a program, shared by all tests.
+var (
+	plane      *controlplane.ControlPlane
+	command    string
+	oraclePath string
+)
+
+// These tell the suite within the namespace where the programs are that were built outside of it.
+const (
+	commandVariable = "CONTROLLERKIT_E2E_ROLLOUT"
+	oracleVariable  = "CONTROLLERKIT_E2E_ROLLOUT_ORACLE"
+)
+
+func options() controlplane.Options {
+	return controlplane.Options{
+		Log: os.Stderr, Nodes: 3, ArgoRollouts: true,
+		Controllers: []string{
+			"deployment-controller", "replicaset-controller", "endpointslice-controller", "horizontal-pod-autoscaler-controller",
+		},
+		ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-sync-period=1s"},
+	}
+}
+
+func TestMain(m *testing.M) {
+	code, err := outside(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e/rollout:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// outside builds what is not yet built, which may need the network, and goes inside.
+func outside(m *testing.M) (int, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if command, oraclePath = os.Getenv(commandVariable), os.Getenv(oracleVariable); command != "" {
+		return inside(ctx, m)
+	}
+	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr, More: append(options().Programs(), build.ArgoOracle)})
+	if err != nil {
+		return 1, err
+	}
+	oraclePath = programs[build.ArgoOracle]
+	if _, err := build.ArgoRolloutsSource(ctx); err != nil { // the CRDs
+		return 1, err
+	}
+	dir, err := os.MkdirTemp("", "e2e-rollout-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	command = filepath.Join(dir, "rollout")
+	goBuild := exec.CommandContext(ctx, "go", "build", "-o", command, "./examples/rollout")
+	goBuild.Dir = filepath.Join("..", "..", "..")
+	if out, err := goBuild.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("examples/rollout: %w: %s", err, out)
+	}
+	if err := errors.Join(os.Setenv(commandVariable, command), os.Setenv(oracleVariable, oraclePath)); err != nil {
+		return 1, err
+	}
+	if netns.Alone() { // a machine without any network
+		return inside(ctx, m)
+	}
+	return netns.Again(ctx)
+}
+
+func inside(ctx context.Context, m *testing.M) (code int, err error) {
+	if err := netns.Up(); err != nil {
+		return 1, err
+	}
+	if plane, err = controlplane.Start(ctx, options()); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if code != 0 {
+			plane.Keep()
+			fmt.Fprintln(os.Stderr, "e2e/rollout: the logs are kept in", plane.Dir())
+		}
+		if stopped := plane.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	code = m.Run()
+	if peak := peakMiB(); peak > 1024 {
+		return 1, fmt.Errorf("the programs took %d MiB at their peaks, more than the 1 GiB that they may", peak)
+	}
+	return code, nil
+}
+
+// peakMiB is the sum of the most memory that each program had resident at any time, and reports it.
+func peakMiB() int {
+	total := 0
+	for _, p := range []*controlplane.Process{plane.Etcd, plane.APIServer, plane.ControllerManager, plane.Scheduler, plane.Kwok, plane.ArgoRollouts} {
+		status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.Pid()), "status"))
+		if err != nil {
+			continue
+		}
+		for line := range bytes.Lines(status) {
+			var kib int
+			if _, err := fmt.Sscanf(string(line), "VmHWM: %d kB", &kib); err == nil {
+				total += kib / 1024
+				fmt.Fprintf(os.Stderr, "e2e/rollout: %s had up to %d MiB resident\n", p.Name(), kib/1024)
+			}
+		}
+	}
+	fmt.Fprintf(os.Stderr, "e2e/rollout: together %d MiB\n", total)
+	return total
+}

@@ -1,0 +1,168 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+	"github.com/proompteng/controllerkit/rollout/plan"
+)
+
+// TestNoPlanLosesAnEndpoint runs each plan both ways, as the command prints it and a shell runs it: never fewer ready endpoints than
+// replicas, nor more than the method says.
+func TestNoPlanLosesAnEndpoint(t *testing.T) {
+	for _, tc := range []struct {
+		method plan.Method
+		most   int // of five
+	}{{plan.Adopt, 6}, {plan.SideBySide, 10}, {plan.Reference, 10}} {
+		t.Run(string(tc.method), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.deploy(web("web:1"))
+			c := s.measure(5)
+			s.sh(s.plan("deployment,hpa", "-plan", string(tc.method)))
+			s.reaches("web", live.Healthy)
+			s.runs(map[string]int{"web:1": 5})
+			s.capacity("there", c, tc.most)
+
+			c.reset()
+			s.back(tc.method, "web:1")
+			s.runs(map[string]int{"web:1": 5})
+			s.capacity("back", c, tc.most)
+			list, err := s.rollouts.List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			assert.Empty(t, list.Items)
+		})
+	}
+}
+
+func (s *stage) capacity(way string, c *capacity, atMost int) {
+	s.Helper()
+	least, most := s.settled(c, 5)
+	s.Logf("%s: of 5 ready endpoints at least %d, at most %d", way, least, most)
+	assert.Equal(s, 5, least, way)
+	assert.LessOrEqual(s, most, atMost, way)
+}
+
+// back runs the plan that goes back to the Deployment; for Reference that is the one in the cluster.
+func (s *stage) back(m plan.Method, image string) {
+	s.Helper()
+	if m == plan.Reference {
+		s.sh(s.plan("rollout,hpa,deployment", "-plan", string(m), "-rollback"))
+		return
+	}
+	s.sh(s.plan("rollout,hpa", "-plan", string(m), "-rollback", "-", s.file(web(image))))
+}
+
+// TestARollbackMidCanaryLosesNoEndpoint: two ReplicaSets are without an owner then, and both are adopted.
+func TestARollbackMidCanaryLosesNoEndpoint(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.started(converted(t, "web:1", rollout.Options{}))
+	s.apply(converted(t, "web:2", rollout.Options{}))
+	s.reaches("web", live.Paused)
+	s.runs(map[string]int{"web:2": 1, "web:1": 4})
+	c := s.measure(5)
+	s.back(plan.Adopt, "web:1")
+	s.runs(map[string]int{"web:1": 5})
+	s.capacity("back from the middle of a canary", c, 6)
+}
+
+// TestTheFirstChangeAfterAnAdoptionIsACanary: what was adopted is an old revision like any other.
+func TestTheFirstChangeAfterAnAdoptionIsACanary(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.deploy(web("web:1"))
+	s.sh(s.plan("deployment", "-plan", "Adopt"))
+	s.reaches("web", live.Healthy)
+	r := converted(t, "web:2", rollout.Options{})
+	s.sh("kubectl -n " + s.namespace + " apply --server-side --validate=strict -f " + s.file(r))
+	s.reaches("web", live.Paused)
+	s.promote(false)
+	s.reaches("web", live.Healthy)
+	s.runs(map[string]int{"web:2": 5})
+}
+
+// TestTheNaiveSwitchIsAnOutage in both directions, and is seen as one: the tests above would see theirs.
+func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	slow := web("web:1") // as long as a small real image takes
+	slow.Spec.Template.Annotations = map[string]string{readyAfter: "4s"}
+	r, errs := rollout.Convert(slow, rollout.Options{})
+	require.Empty(t, errs)
+	s.deploy(slow)
+	c := s.measure(5)
+	kubectl := "kubectl -n " + s.namespace
+
+	s.sh(kubectl + " apply --server-side -f " + s.file(r) + "; " + kubectl + " delete deployment web")
+	s.outage(c)
+	s.reaches("web", live.Healthy)
+	c.reset()
+	s.sh(kubectl + " apply --server-side -f " + s.file(slow) + "; " + kubectl + " delete rollout web")
+	s.outage(c)
+}
+
+// outage waits until not one endpoint is ready, and then until all are again.
+func (s *stage) outage(c *capacity) {
+	s.Helper()
+	s.eventually("no endpoint is ready", func(t *assert.CollectT) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		require.Zero(t, c.least)
+	})
+	s.settled(c, 5)
+}
+
+// TestTheAutoscalerFollows: it is handed over, not doubled, and scales what it is handed to.
+func TestTheAutoscalerFollows(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.deploy(web("web:1"))
+	hpas := s.kube.AutoscalingV2().HorizontalPodAutoscalers(s.namespace)
+	before, err := hpas.Create(t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+			MinReplicas:    new(int32(5)), MaxReplicas: 10,
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	c := s.measure(5)
+
+	s.sh(s.plan("deployment,hpa", "-plan", "Adopt"))
+	s.capacity("there", c, 6)
+	after, err := hpas.Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, plan.Retarget(before, rollout.GVK()).Spec, after.Spec)
+
+	// Without metrics an autoscaler still keeps its bounds: it scales the Rollout, so it found it, and its selector.
+	after.Spec.MinReplicas = new(int32(7))
+	_, err = hpas.Update(t.Context(), after, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	s.eventually("the Rollout is scaled", func(c *assert.CollectT) {
+		u := s.get("web")
+		require.EqualValues(c, 7, u.Object["spec"].(map[string]any)["replicas"])
+		state, message := live.Phase(u)
+		require.Equal(c, live.Healthy, state, message)
+	})
+	s.runs(map[string]int{"web:1": 7})
+
+	// The way back keeps what the autoscaler made of it, whatever the manifest says.
+	c.reset()
+	s.back(plan.SideBySide, "web:1")
+	least, _ := s.settled(c, 7)
+	assert.Equal(t, 7, least)
+	after, err = hpas.Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, "Deployment", after.Spec.ScaleTargetRef.Kind)
+}

@@ -1,0 +1,202 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+)
+
+const manager = "e2e"
+
+// stage is a namespace with the Service web.
+type stage struct {
+	*testing.T
+	namespace string
+	kube      *kubernetes.Clientset
+	rollouts  dynamic.ResourceInterface
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	installed(t)
+	s := clients(t, strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "=", "-").Replace(t.Name())))
+	_, err := s.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	s.service("web")
+	return s
+}
+
+func clients(t *testing.T, namespace string) *stage {
+	t.Helper()
+	kube, err := kubernetes.NewForConfig(plane.Config())
+	require.NoError(t, err)
+	dyn, err := dynamic.NewForConfig(plane.Config())
+	require.NoError(t, err)
+	namespace = strings.Trim(namespace[:min(len(namespace), 60)], "-")
+	return &stage{T: t, namespace: namespace, kube: kube, rollouts: dyn.Resource(live.GVR()).Namespace(namespace)}
+}
+
+func (s *stage) service(name string) {
+	s.Helper()
+	_, err := s.kube.CoreV1().Services(s.namespace).Create(s.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{})
+	require.NoError(s, err)
+}
+
+// web is a Deployment of five pods.
+func web(image string) *appsv1.Deployment {
+	labels := map[string]string{"app": "web"}
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(5)),
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Strategy: appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0))}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
+			},
+		},
+	}
+}
+
+// converted is the canary of web.
+func converted(t *testing.T, image string, o rollout.Options) *rollout.Rollout {
+	t.Helper()
+	r, errs := rollout.Convert(web(image), o)
+	require.Empty(t, errs)
+	return r
+}
+
+// apply sends r by a strict server-side apply, as the documentation has it.
+func (s *stage) apply(r *rollout.Rollout) *unstructured.Unstructured {
+	s.Helper()
+	data, err := json.Marshal(r)
+	require.NoError(s, err)
+	u, err := s.rollouts.Patch(s.Context(), r.Name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: manager, FieldValidation: "Strict"})
+	require.NoError(s, err)
+	return u
+}
+
+// deploy creates the Deployment and waits until all its pods are available.
+func (s *stage) deploy(d *appsv1.Deployment) {
+	s.Helper()
+	_, err := s.kube.AppsV1().Deployments(s.namespace).Create(s.Context(), d, metav1.CreateOptions{})
+	require.NoError(s, err)
+	s.eventually("the Deployment is available", func(c *assert.CollectT) {
+		got, err := s.kube.AppsV1().Deployments(s.namespace).Get(s.Context(), d.Name, metav1.GetOptions{})
+		require.NoError(c, err)
+		require.Equal(c, *d.Spec.Replicas, got.Status.AvailableReplicas)
+		require.Equal(c, got.Generation, got.Status.ObservedGeneration)
+	})
+}
+
+func (s *stage) get(name string) *unstructured.Unstructured {
+	s.Helper()
+	u, err := s.rollouts.Get(s.Context(), name, metav1.GetOptions{})
+	require.NoError(s, err)
+	return u
+}
+
+// reaches waits until the Rollout is in the state, and returns it as it is then.
+func (s *stage) reaches(name string, want live.State) *unstructured.Unstructured {
+	s.Helper()
+	var u *unstructured.Unstructured
+	s.eventually(name+" is "+string(want), func(c *assert.CollectT) {
+		var err error
+		u, err = s.rollouts.Get(s.Context(), name, metav1.GetOptions{})
+		require.NoError(c, err)
+		got, message := live.Phase(u)
+		require.Equal(c, want, got, message)
+	})
+	return u
+}
+
+// images counts the pods that are not on their way out by the image that they run.
+func (s *stage) images() map[string]int {
+	s.Helper()
+	pods, err := s.kube.CoreV1().Pods(s.namespace).List(s.Context(), metav1.ListOptions{})
+	require.NoError(s, err)
+	n := map[string]int{}
+	for i := range pods.Items {
+		if pods.Items[i].DeletionTimestamp == nil {
+			n[pods.Items[i].Spec.Containers[0].Image]++
+		}
+	}
+	return n
+}
+
+// runs waits until just these images run, as many of each.
+func (s *stage) runs(want map[string]int) {
+	s.Helper()
+	s.eventually("the pods run", func(c *assert.CollectT) { require.Equal(c, want, s.images()) })
+}
+
+func (s *stage) eventually(what string, check func(c *assert.CollectT)) {
+	s.Helper()
+	require.EventuallyWithT(s, check, 2*time.Minute, 50*time.Millisecond, what)
+}
+
+// plan is the runbook that the command makes of what runs: kubectl get ... | rollout -plan ...
+func (s *stage) plan(kinds string, args ...string) string {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), command, args...)
+	cmd.Stdin = strings.NewReader(s.sh("kubectl -n " + s.namespace + " get " + kinds + " -o yaml"))
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	require.NoError(s, cmd.Run(), problems.String())
+	return out.String()
+}
+
+// sh runs a script as a person at a terminal does whose context is the cluster.
+func (s *stage) sh(script string) string {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), "sh", "-eu")
+	cmd.Dir = s.TempDir()
+	cmd.Env = []string{"PATH=" + filepath.Dir(plane.Kubectl()) + ":" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "KUBECONFIG=" + plane.Kubeconfig()}
+	cmd.Stdin = strings.NewReader(script)
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	require.NoError(s, cmd.Run(), "%s\n%s\n%s", script, out.String(), problems.String())
+	return out.String()
+}
+
+// file writes an object where the command reads it.
+func (s *stage) file(obj any) string {
+	s.Helper()
+	data, err := json.Marshal(obj)
+	require.NoError(s, err)
+	path := filepath.Join(s.TempDir(), "object.json")
+	require.NoError(s, os.WriteFile(path, data, 0o600))
+	return path
+}
+
+// readyAfter, on a pod, is how long it takes to get ready.
+const readyAfter = controlplane.ReadyAfterAnnotation
