@@ -52,6 +52,10 @@ e2e: ## The nested modules: the control plane's, the example's and the end-to-en
 controlplane: ## Build the control plane's programs into the cache and print where they are; ROLLOUTS=1 those of internal/e2e/rollout too
 	@cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
 
+.PHONY: dashboards
+dashboards: ## The dashboard on Grafana's own types, its queries and alerts on a real Prometheus
+	cd internal/e2e && go test -count=1 ./dashboards ./prometheus
+
 .PHONY: lint
 lint: ## golangci-lint in every module, with the configuration of the root
 	@cd internal/tools/lint && go build -o "$(CURDIR)/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
