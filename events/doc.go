@@ -24,8 +24,13 @@
 //
 // # RBAC
 //
-// create and patch on events in the API group events.k8s.io, and in "" for the fallback. Events of cluster-scoped objects
-// are written to the namespace "default". No get, list or watch.
+// Two verbs, and no get, list or watch. The second group is the fallback. They are needed in each namespace whose objects have
+// Events, and in "default" for objects that have no namespace.
+//
+//	rules:
+//	- apiGroups: [events.k8s.io, ""]
+//	  resources: [events]
+//	  verbs: [create, patch]
 //
 // # When not to use it
 //

@@ -53,9 +53,9 @@ func TestFallbackByTheShapeOfTheRefusal(t *testing.T) {
 		"NamespaceTerminating": {"A 403 as well, but no missing permission.", func(bool) *http.Response {
 			return status(403, "Forbidden", terminating, nil)
 		}, false, events.LostNamespaceGone, 1},
-		"NeitherGranted": {"There is nothing to fall back to.", func(bool) *http.Response {
+		"NeitherGranted": {"There is nothing to fall back to; both are asked eight times in 16 seconds, since a role may be on its way.", func(bool) *http.Response {
 			return status(403, "Forbidden", `"kind":"events"`, nil)
-		}, false, events.LostForbidden, 2},
+		}, false, events.LostForbidden, 16},
 		"Rejected": {"422 is never worth another attempt, by either group.", func(bool) *http.Response {
 			return status(422, "Invalid", `"name":"a.1","kind":"Event","causes":[{"reason":"FieldValueTooLong","field":"note"}]`, nil)
 		}, false, events.LostRejected, 1},

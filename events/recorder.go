@@ -242,7 +242,7 @@ func (r *Recorder) count(e *entry, o *occurrence, hash uint64, now time.Duration
 	}
 	if s.refused != 0 && now < s.due {
 		s.seen = now
-		r.lose(s.refused, 1, "an Event of the same series was refused less than a pause ago")
+		r.lose(s.refused, 1, "") // why, was said when the series was refused
 		return nil
 	}
 	s.occurred(now)

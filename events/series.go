@@ -41,6 +41,7 @@ type series struct {
 
 	since, seen time.Duration // the first occurrence that is pending, and the last of all
 	due, pause  time.Duration // repeats before due are only counted; pause follows the next write
+	denied      time.Duration // when the write that is made again at due was first denied; 0 while none was
 
 	refused  cause // why nothing is stored, after a write that no retry mends
 	warning  bool
@@ -56,6 +57,9 @@ type draft struct {
 	annotations map[string]string
 	related     *corev1.ObjectReference
 	fieldPath   string
+
+	number int64 // of the job that was denied and is to be made again
+	unsure bool
 }
 
 func (e *entry) find(warning bool, reason, action string) *series {
@@ -91,7 +95,10 @@ func (e *entry) work(now, slack time.Duration, hurry bool) (*series, time.Durati
 			continue
 		}
 		var when time.Duration
-		if s.draft == nil && !hurry {
+		switch {
+		case s.denied != 0:
+			when = s.due
+		case s.draft == nil && !hurry:
 			when = s.due + slack
 		}
 		switch {
@@ -120,7 +127,7 @@ func (s *series) wrote(n int64, begun, now, quiet time.Duration) {
 	s.pending -= n
 	s.since = begun
 	s.first = false
-	s.refused = 0
+	s.refused, s.denied = 0, 0
 	s.rest(now, quiet)
 }
 

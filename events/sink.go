@@ -20,9 +20,15 @@ type Sink struct {
 	events func(namespace string) eventsClient
 	core   func(namespace string) coreClient
 
-	mu      sync.Mutex
-	routes  map[string]time.Time // until when a namespace is written through core/v1; "" stands for all
-	refused error                // why a route was made, until it has been reported
+	mu     sync.Mutex
+	routes map[string]time.Time // until when a namespace is written through core/v1; "" stands for all
+	last   *detour              // the last route that was made, until it has been reported
+}
+
+// A detour is why a route was made, and for how long.
+type detour struct {
+	refused error
+	length  time.Duration
 }
 
 type eventsClient interface {
@@ -41,12 +47,14 @@ type coreClient interface {
 
 const (
 	routeTime = 10 * time.Minute
-	maxRoutes = 1024
+	// A first refusal by permissions may be that of an API server that comes up: see patience.
+	firstRoute = patience
+	maxRoutes  = 1024
 )
 
 // NewSink returns a Sink that writes events.k8s.io/v1 and, where that group is not served or not granted, core/v1 Events
 // that carry both generations of fields, so that old and new readers count and sort them alike. The new group is tried again
-// every ten minutes. The parameters are the methods of client-go's clients, as values:
+// after 15 seconds where a permission was missing, and then every ten minutes. The parameters are the methods of client-go's clients, as values:
 //
 //	events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //
@@ -88,7 +96,9 @@ func (s *Sink) write(ctx context.Context, w write) error {
 		return s.toCore(ctx, w)
 	case s.core == nil:
 		return s.toEvents(ctx, w)
-	case s.routed(w.namespace):
+	}
+	routed, tried := s.routed(w.namespace)
+	if routed {
 		err := s.toCore(ctx, w)
 		if !groupRefused(err) {
 			return err
@@ -97,6 +107,9 @@ func (s *Sink) write(ctx context.Context, w write) error {
 	}
 	err := s.toEvents(ctx, w)
 	if !groupRefused(err) {
+		if err == nil && tried {
+			s.unroute(w.namespace)
+		}
 		return err
 	}
 	if other := s.toCore(ctx, w); !groupRefused(other) {
@@ -125,37 +138,57 @@ func (s *Sink) toCore(ctx context.Context, w write) (err error) {
 	return err
 }
 
-func (s *Sink) routed(namespace string) bool {
-	now := time.Now()
+// routed reports whether the namespace is written through core/v1, or was until a moment ago.
+func (s *Sink) routed(namespace string) (is, was bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return now.Before(s.routes[""]) || now.Before(s.routes[namespace])
+	if len(s.routes) == 0 {
+		return false, false
+	}
+	all, everywhere := s.routes[""]
+	one, here := s.routes[namespace]
+	now := time.Now()
+	return now.Before(all) || now.Before(one), everywhere || here
 }
 
 // route remembers a refusal: of a missing group for all namespaces, of a missing permission for one.
 func (s *Sink) route(namespace string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if notServed(err) {
+	_, again := s.routes[namespace]
+	length := routeTime
+	switch {
+	case notServed(err):
 		namespace = ""
+	case !again:
+		length = firstRoute
 	}
 	if len(s.routes) >= maxRoutes {
 		clear(s.routes)
 	}
 	now := time.Now()
-	if !now.Before(s.routes[namespace]) {
-		s.refused = err // the other worker has not said so already
+	if now.Before(s.routes[namespace]) {
+		return // the other worker was faster
 	}
-	s.routes[namespace] = now.Add(routeTime)
+	s.routes[namespace] = now.Add(length)
+	s.last = &detour{err, length}
 }
 
-// refusal returns, once, why Events go to core/v1.
-func (s *Sink) refusal() error {
+// unroute forgets what was refused: the new group has accepted.
+func (s *Sink) unroute(namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.refused
-	s.refused = nil
-	return err
+	delete(s.routes, namespace)
+	delete(s.routes, "")
+}
+
+// detour returns, once, why Events go to core/v1; nil when nothing has changed.
+func (s *Sink) detour() *detour {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.last
+	s.last = nil
+	return d
 }
 
 // coreEvent is ev with the fields of both generations, as readers of either expect them.

@@ -156,9 +156,9 @@ func (r *Recorder) close(log logr.Logger) error {
 	clear(r.entries)
 	r.idle, r.fresh, r.updates, r.later, r.retries = list{}, list{}, list{}, nil, nil
 	r.signal()
-	lost := r.unlogged(-1)
+	lost, _ := r.unlogged(-1)
 	r.unlock()
-	report(log, lost)
+	r.report(log, lost)
 	return r.lost(true)
 }
 
@@ -180,22 +180,32 @@ type line struct {
 	detail string
 }
 
-// unlogged returns what is due for the log; all of it when now is negative. mu must be held.
-func (r *Recorder) unlogged(now time.Duration) lines {
-	var out lines
+// unlogged returns what is due for the log, all of it when now is negative, and in how long more is due; 0 means nothing is.
+// mu must be held.
+func (r *Recorder) unlogged(now time.Duration) (out lines, due time.Duration) {
 	for c := range r.losses {
 		l := &r.losses[c]
-		if l.unlogged == 0 || now >= 0 && now < l.next {
+		if l.unlogged == 0 {
+			continue
+		}
+		if now >= 0 && now < l.next {
+			if wait := l.next - now; due == 0 || wait < due {
+				due = wait
+			}
 			continue
 		}
 		out = append(out, line{cause(c), l.unlogged, l.detail})
 		l.unlogged = 0
 		l.next = now + time.Minute
 	}
-	return out
+	return out, due
 }
 
-func report(log logr.Logger, lost lines) {
+// report logs what was lost, and once for each why Events go to the other API group.
+func (r *Recorder) report(log logr.Logger, lost lines) {
+	if d := r.sink.detour(); d != nil {
+		log.Info("events go to core/v1: events.k8s.io/v1 refused them", "for", d.length.String(), "cause", explain(d.refused, r.o.Redact))
+	}
 	for _, l := range lost {
 		log.Info("events were lost", "cause", l.cause.String(), "count", l.n, "detail", l.detail)
 	}

@@ -135,7 +135,8 @@ func (r *Recorder) lost(everything bool) error {
 	return e
 }
 
-// lose counts n occurrences as lost; detail says what to mend and never holds a note. mu must be held.
+// lose counts n occurrences as lost; detail says what to mend and never holds a note, and "" stands for what was said last of
+// the same cause. mu must be held.
 func (r *Recorder) lose(c cause, n int64, detail string) {
 	if n == 0 {
 		return
@@ -143,7 +144,9 @@ func (r *Recorder) lose(c cause, n int64, detail string) {
 	l := &r.losses[c]
 	l.total += n
 	l.unlogged += n
-	l.detail = detail
+	if detail != "" {
+		l.detail = detail
+	}
 	r.news.dropped += n
 	if l.unlogged == n {
 		r.notify()

@@ -15,6 +15,8 @@ const (
 	attemptTime = 10 * time.Second       // an attempt without an answer for so long has failed
 	firstPause  = 250 * time.Millisecond // of all workers, after a fault of the server; doubles
 	longestWait = 30 * time.Second
+	// An API server that comes up knows no roles for a moment, and a role that was just granted takes one to have effect.
+	patience = 15 * time.Second
 )
 
 // A job is one write and its attempts.
@@ -33,6 +35,8 @@ type job struct {
 // work writes until ctx ends or, if it is given, until done reports true under mu.
 func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) {
 	defer r.notify() // whom this one was woken for must not sleep on
+	// Where nobody listens nothing is taken as said: Start may still say it.
+	heard := log.GetSink() != nil
 	for ctx.Err() == nil {
 		now := r.now()
 		r.mu.Lock()
@@ -44,21 +48,25 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 		if done != nil {
 			changed = r.watch()
 		}
-		lost := r.unlogged(now)
 		j, wait := r.next(now)
+		var lost lines
+		if heard {
+			var due time.Duration
+			if lost, due = r.unlogged(now); due > 0 && (wait < 0 || due < wait) {
+				wait = due
+			}
+		}
 		var w write
 		if j != nil {
 			w = r.prepare(j, now)
 		}
 		r.unlock()
-		report(log, lost)
+		if heard {
+			r.report(log, lost)
+		}
 		switch {
 		case j != nil:
-			err := w.send(ctx, r.sink)
-			if refusal := r.sink.refusal(); refusal != nil {
-				log.Info("events go to core/v1 for ten minutes: events.k8s.io/v1 refused them", "cause", explain(refusal, r.o.Redact))
-			}
-			r.finish(ctx, j, err)
+			r.finish(ctx, j, w.send(ctx, r.sink))
 		case wait != 0:
 			r.await(ctx, wait, changed)
 		}
@@ -105,6 +113,10 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 		r.stored(j, now)
 	case v == vanished:
 		r.vanished(j, now)
+	case v == denied && j.hold(now):
+		r.stats.Retried++
+		j.release(r, now)
+		return // nothing was written: the object's cap is untouched
 	case v != retry && v != exists:
 		r.refuse(j, v.cause(), why, now)
 	case j.draft == nil:
@@ -120,13 +132,34 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 			}
 			j.number, j.renamed = 0, true
 		}
-		j.unsure = j.unsure || v == retry
+		j.unsure, j.s.denied = j.unsure || v == retry, 0
 		r.retries = append(r.retries, j)
 		r.notify()
 		return // the object stays busy, so that its events keep their order and its cap
 	}
 	j.e.bucket.take(now)
 	j.release(r, now)
+}
+
+// hold reports whether a write that was denied is made again, and when. The other objects do not wait for it: they may be of
+// namespaces where it is granted. A series that was refused before is not worth another wait.
+func (j *job) hold(now time.Duration) bool {
+	s := j.s
+	if s.refused != 0 {
+		return false
+	}
+	if s.denied == 0 {
+		s.denied = max(now, 1)
+	}
+	waited := now - s.denied
+	if waited >= patience {
+		return false
+	}
+	s.due = now + max(waited, firstPause)
+	if j.draft != nil && s.draft == j.draft {
+		j.draft.number, j.draft.unsure = j.number, j.unsure // an earlier attempt may have been stored under this name
+	}
+	return true
 }
 
 // release lets the next write about the object begin.
@@ -152,7 +185,7 @@ func (r *Recorder) stored(j *job, now time.Duration) {
 // vanished is called when an Event has outlived its TTL: the next occurrence makes a new one, or the note that waits does.
 func (r *Recorder) vanished(j *job, now time.Duration) {
 	s := j.s
-	s.event = 0
+	s.event, s.denied = 0, 0
 	if s.draft == nil {
 		r.suppress(s.pending)
 		s.pending, s.hash, s.due = 0, 0, now
@@ -164,6 +197,7 @@ func (r *Recorder) refuse(j *job, c cause, why string, now time.Duration) {
 	s := j.s
 	r.lose(c, j.carried, why)
 	s.pending -= j.carried
+	s.denied = 0
 	s.rest(now, r.o.Quiet)
 	if s.draft != j.draft {
 		return // a changed note still waits, and makes an Event of its own

@@ -1,0 +1,167 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// until refuses with err for a while.
+func until(end time.Duration, err func() error) func(context.Context, request) error {
+	began := time.Now()
+	return func(context.Context, request) error {
+		if time.Since(began) < end {
+			return err()
+		}
+		return nil
+	}
+}
+
+// An API server that comes up answers 403 until it has read the roles. What it denies for so long is written all the same, once.
+func TestWhatIsDeniedForAMomentIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: until(10*time.Second, notGranted)}
+		rec, stop := start(t, s, events.Options{})
+		for _, o := range objects(50) {
+			rec.Failure(o, errAway)
+			rec.Failure(o, errAway)
+		}
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Len(t, s.all(), 50)
+		assert.LessOrEqual(t, time.Since(s.all()[0].EventTime.Time), 20*time.Second)
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}
+
+// The same in the middle of a series: the count is kept.
+func TestACountThatIsDeniedForAMomentIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		require.NoError(t, rec.Flush(t.Context()))
+		s.refuse = until(10*time.Second, notGranted)
+		rec.Failure(object("a"), errAway)
+		require.NoError(t, rec.Flush(t.Context()))
+		require.Len(t, s.all(), 1)
+		assert.Equal(t, int32(2), s.all()[0].Series.Count)
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}
+
+// Objects where it is granted do not wait for those where it is not, and these are not asked for again and again.
+func TestOneNamespaceThatIsDeniedHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.object == "denied" {
+				return notGranted()
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		began := time.Now()
+		rec.Failure(object("denied"), errAway)
+		synctest.Wait()
+		rec.Failure(object("granted"), errAway)
+		synctest.Wait()
+		require.Len(t, s.all(), 1)
+		assert.Zero(t, time.Since(began))
+		for range 600 {
+			rec.Failure(object("denied"), errAway)
+			time.Sleep(time.Second)
+		}
+		assert.LessOrEqual(t, len(s.asked()), 2*(8+6)+1, "eight attempts, then one a pause, each by both groups")
+		requireLost(t, stop(), map[string]int64{events.LostForbidden: 601})
+		assertAccounts(t, rec)
+	})
+}
+
+// An attempt whose answer was lost may have been stored. Denied since, it is made again under the same name, not as a second Event.
+func TestADeniedAttemptKeepsItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempt := 0
+		s := &server{refuse: func(context.Context, request) error {
+			switch attempt++; {
+			case attempt == 1:
+				return storedError{unavailable()}
+			case attempt < 6:
+				return notGranted()
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		require.NoError(t, rec.Flush(t.Context()))
+		assert.Len(t, s.all(), 1)
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}
+
+// What is denied for good is counted before the grace is over, and named.
+func TestEndingWhileDenied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error { return notGranted() }}
+		rec, stop := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		began := time.Now()
+		requireLost(t, stop(), map[string]int64{events.LostForbidden: 1})
+		assert.LessOrEqual(t, time.Since(began), 20*time.Second)
+		assertAccounts(t, rec)
+	})
+}
+
+// That the new group denies for a moment what core/v1 grants is no reason to leave it for ten minutes.
+func TestAMomentaryDenialIsAShortDetour(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		denied time.Duration
+		asked  int // requests to the new group, of one object each 5 s for an hour
+		lines  int
+	}{
+		"Moment":  {"The new group is back after 15 seconds.", time.Second, 1 + 12*60 - 3, 1},
+		"Forever": {"It is asked after 15 seconds, then every ten minutes, and each time the log says why.", 2 * time.Hour, 2 + 5, 2 + 5},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				refuse := until(tc.denied, notGranted)
+				s := &server{refuse: func(ctx context.Context, w request) error {
+					if w.group == "" {
+						return nil
+					}
+					return refuse(ctx, w)
+				}}
+				rec, err := events.New(s.sink(), controller, events.Options{})
+				require.NoError(t, err)
+				var log lines
+				stop := runLogged(t, rec, &log)
+				for _, o := range objects(12 * 60) {
+					rec.Failure(o, errAway)
+					time.Sleep(5 * time.Second)
+				}
+				require.NoError(t, stop())
+				asked := 0
+				for _, w := range s.asked() {
+					if w.group != "" {
+						asked++
+					}
+				}
+				assert.Equal(t, tc.asked, asked, tc.reason)
+				assert.Len(t, log, tc.lines)
+				assert.Len(t, s.all(), 12*60)
+			})
+		})
+	}
+}

@@ -1,0 +1,243 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// user is an identity of this namespace, without any rights.
+func (s *stage) user(t *testing.T, name string) *rest.Config {
+	t.Helper()
+	config, err := s.cp.User(s.namespace + ":" + name)
+	require.NoError(t, err)
+	return config
+}
+
+// grant gives the user verbs on Events of one API group in this namespace, and waits until they have effect.
+func (s *stage) grant(t *testing.T, user, group string, verbs ...string) {
+	t.Helper()
+	s.bind(t, user, group, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{"events"}, Verbs: verbs})
+}
+
+func (s *stage) bind(t *testing.T, user, id string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Name: user + "." + id}
+	_, err := s.kube.RbacV1().Roles(s.namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = s.kube.RbacV1().RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: s.namespace + ":" + user}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, verb := range rule.Verbs {
+				eventually(t, "the role has effect", func(ctx context.Context) bool { return s.may(ctx, t, user, group, verb) })
+			}
+		}
+	}
+}
+
+// revoke takes back what grant gave.
+func (s *stage) revoke(t *testing.T, user, group string) {
+	t.Helper()
+	require.NoError(t, s.kube.RbacV1().RoleBindings(s.namespace).Delete(t.Context(), user+"."+group, metav1.DeleteOptions{}))
+	eventually(t, "the role has no effect", func(ctx context.Context) bool { return !s.may(ctx, t, user, group, "create") })
+}
+
+func (s *stage) may(ctx context.Context, t *testing.T, user, group, verb string) bool {
+	t.Helper()
+	review, err := s.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: s.namespace + ":" + user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: s.namespace, Group: group, Resource: "events", Verb: verb,
+		}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return review.Status.Allowed
+}
+
+// documented are the rules that the package's documentation gives to copy.
+func documented(t *testing.T) []rbacv1.PolicyRule {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "events", "doc.go"), nil, parser.ParseComments)
+	require.NoError(t, err)
+	_, section, found := strings.Cut(file.Doc.Text(), "\n# RBAC\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n# ")
+	var lines []string
+	for line := range strings.Lines(section) {
+		if code, ok := strings.CutPrefix(line, "\t"); ok {
+			lines = append(lines, code)
+		}
+	}
+	var role rbacv1.Role
+	require.NoError(t, yaml.UnmarshalStrict([]byte(strings.Join(lines, "")), &role))
+	require.NotEmpty(t, role.Rules)
+	return role.Rules
+}
+
+// TestDocumentedPermissionsSuffice: with the rules of the documentation, and no other, all is written by the new group.
+func TestDocumentedPermissionsSuffice(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, plane)
+	s.bind(t, "us", "documented", documented(t)...)
+	config := s.user(t, "us")
+	for group, w := range map[string]way{"events.k8s.io": bothGroups, "": coreOnly} {
+		r := record(t, config, w, events.Options{})
+		for range 3 {
+			failed(r.Recorder, s.reference("a"))
+			r.flushed(t)
+		}
+		var sent []request
+		for _, q := range r.wire.sent() {
+			q.body = ""
+			sent = append(sent, q)
+		}
+		assert.Equal(t, []request{{"POST", group, 201, ""}, {"PATCH", group, 200, ""}, {"PATCH", group, 200, ""}}, sent)
+		r.assertAccounts(t, 3)
+	}
+	for _, verb := range []string{"get", "list", "watch", "update", "delete", "deletecollection"} {
+		assert.False(t, s.may(t.Context(), t, "us", "events.k8s.io", verb), "and nobody needs to %s", verb)
+	}
+}
+
+// TestEachDocumentedVerbIsNeeded: without one of them, in either group alone, something is lost, and the log says which.
+func TestEachDocumentedVerbIsNeeded(t *testing.T) {
+	t.Parallel()
+	var pairs [][2]string
+	for _, rule := range documented(t) {
+		assert.Equal(t, []string{"events"}, rule.Resources)
+		for _, group := range rule.APIGroups {
+			for _, verb := range rule.Verbs {
+				pairs = append(pairs, [2]string{group, verb})
+			}
+		}
+	}
+	assert.ElementsMatch(t, [][2]string{{"events.k8s.io", "create"}, {"events.k8s.io", "patch"}, {"", "create"}, {"", "patch"}}, pairs)
+	alone := map[string]way{
+		"": coreOnly,
+		"events.k8s.io": func(cs kubernetes.Interface) *events.Sink {
+			var none func(string) typedcorev1.EventInterface
+			return events.NewSink(cs.EventsV1().Events, none)
+		},
+	}
+	other := map[string]string{"create": "patch", "patch": "create"}
+	for _, p := range pairs {
+		group, verb := p[0], p[1]
+		t.Run(strings.Trim(group+"/"+verb, "/"), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, plane)
+			s.grant(t, "us", group, other[verb])
+			r := record(t, s.user(t, "us"), alone[group], events.Options{})
+			failed(r.Recorder, s.reference("a"))
+			_ = r.flush(t)
+			failed(r.Recorder, s.reference("a"))
+			_ = r.flush(t)
+			assert.NotZero(t, r.Stats().Lost[events.LostForbidden])
+			require.Error(t, r.stop())
+			logged := strings.Join(r.log.about(events.LostForbidden), "\n")
+			assert.Contains(t, logged, "cannot "+verb+" resource", "it names the verb")
+			assert.Contains(t, logged, `in API group \"`+group, "and the group")
+			r.assertAccounts(t, 2)
+		})
+	}
+}
+
+// TestFallbackByPermissions: a role from before events.k8s.io grants core Events alone. All is written there and the log says what is
+// missing. When that is granted the series goes on in the new group, at once where the old permission goes.
+func TestFallbackByPermissions(t *testing.T) {
+	t.Parallel()
+	for name, revoked := range map[string]bool{"Added": false, "Exchanged": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, plane)
+			s.grant(t, "us", "", "create", "patch")
+			r := record(t, s.user(t, "us"), bothGroups, events.Options{PerMinute: 600})
+			occurs := func() {
+				failed(r.Recorder, s.reference("a"))
+				r.flushed(t)
+			}
+			occurs()
+			assert.Equal(t, []int{403}, r.wire.codes("events.k8s.io"), "it is asked first")
+			assert.Equal(t, []int{201}, throttled(r.wire.codes("")))
+			occurs()
+			said := r.says(t, "core/v1")
+			assert.Contains(t, said[0], `cannot create resource \"events\" in API group \"events.k8s.io\"`)
+
+			s.grant(t, "us", "events.k8s.io", "create", "patch")
+			times := 2
+			if revoked {
+				s.revoke(t, "us", "")
+				occurs()
+				times++
+			}
+			eventually(t, "the new group takes the update", func(ctx context.Context) bool {
+				if slices.Contains(r.wire.codes("events.k8s.io"), 200) {
+					return true
+				}
+				assert.False(t, revoked, "there is no other way")
+				wait(ctx, time.Second)
+				occurs()
+				times++
+				return false
+			})
+			require.Len(t, s.stored(t), 1)
+			assert.Equal(t, times, told(s.stored(t)[0]), "one series through both groups")
+			r.assertAccounts(t, times)
+			require.NoError(t, r.stop())
+		})
+	}
+}
+
+// throttled leaves out the answers of the rate limit that the server has.
+func throttled(codes []int) []int {
+	return slices.DeleteFunc(codes, func(code int) bool { return code == 429 })
+}
+
+// TestNoPermissionAtAll: nothing can be written. Each occurrence is counted, the log names the permission to grant, and a little later
+// than it is granted Events are written.
+func TestNoPermissionAtAll(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, plane)
+	r := record(t, s.user(t, "us"), bothGroups, events.Options{})
+	for range 100 {
+		failed(r.Recorder, s.reference("a"))
+		_ = r.flush(t)
+	}
+	assert.Equal(t, map[string]int64{events.LostForbidden: 100}, r.Stats().Lost)
+	assert.Less(t, len(r.wire.sent()), 40, "it is asked for 15 seconds, both groups, and not at each occurrence")
+	said := r.says(t, events.LostForbidden)
+	assert.Less(t, len(said), 5, "one line a minute")
+	assert.Contains(t, said[0], `cannot create resource \"events\" in API group \"events.k8s.io\"`, "the permission to grant first")
+	r.assertAccounts(t, 100)
+
+	s.grant(t, "us", "events.k8s.io", "create", "patch")
+	failed(r.Recorder, s.reference("b"))
+	assert.NotPanics(t, func() { _ = r.flush(t) })
+	require.Len(t, s.stored(t), 1)
+	assert.Equal(t, "b", s.stored(t)[0].Regarding.Name)
+}

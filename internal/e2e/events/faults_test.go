@@ -1,0 +1,90 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// The faults of an API server that dies or hangs in the middle of a burst. Tests that run at the same time as others would suffer from
+// them: these do not. The controller has the rights of the documentation alone: an API server that comes up knows no roles for a moment.
+
+func TestAPIServerFailsDuringABurst(t *testing.T) {
+	const objects, before = 120, 20
+	cases := map[string]struct {
+		reason string
+		fault  func(t *testing.T) // breaks the API server, and mends it
+	}{
+		"Killed": {"Connections break, then nobody listens, then it is back with what it had stored.", func(t *testing.T) {
+			t.Helper()
+			require.NoError(t, plane.APIServer.Kill())
+			wait(t.Context(), 2*time.Second)
+			require.NoError(t, plane.APIServer.Start(t.Context()))
+		}},
+		"Stopped": {"It ends in order: it refuses what is new for a while.", func(t *testing.T) {
+			t.Helper()
+			require.NoError(t, plane.APIServer.Stop())
+			require.NoError(t, plane.APIServer.Start(t.Context()))
+		}},
+		"Frozen": {"Requests are taken and never answered: longer than the ten seconds of an attempt.", func(t *testing.T) {
+			t.Helper()
+			require.NoError(t, plane.APIServer.Freeze())
+			wait(t.Context(), 13*time.Second)
+			require.NoError(t, plane.APIServer.Thaw())
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, plane)
+			s.bind(t, "us", "documented", documented(t)...)
+			r := record(t, s.user(t, "us"), bothGroups, events.Options{TotalPerSecond: 1000})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+
+			// The burst goes on while the server is away, and for a while thereafter.
+			recorded := make([]int, objects)
+			var recording sync.WaitGroup
+			recording.Go(func() {
+				for i := 0; ctx.Err() == nil || i%objects != 0; i++ {
+					failed(r.Recorder, s.reference(fmt.Sprintf("run-%03d", i%objects)))
+					recorded[i%objects]++
+					wait(ctx, 10*time.Millisecond)
+				}
+			})
+			eventually(t, "the burst has begun", func(context.Context) bool { return r.Stats().Written >= before })
+			tc.fault(t)
+			require.NoError(t, plane.Ready(t.Context()))
+			written := r.Stats().Written
+			eventually(t, "it is written again", func(context.Context) bool { return r.Stats().Written > written })
+			cancel()
+			recording.Wait()
+			r.flushed(t)
+
+			total, stored := 0, map[string]int{}
+			for _, ev := range s.stored(t) {
+				assert.Zero(t, stored[ev.Regarding.Name], "%s has one Event", ev.Regarding.Name)
+				stored[ev.Regarding.Name] = told(ev)
+			}
+			for i, n := range recorded {
+				total += n
+				assert.Equal(t, n, stored[fmt.Sprintf("run-%03d", i)], "run-%03d: each occurrence is told", i)
+			}
+			st := r.Stats()
+			t.Logf("%d occurrences, %d requests: %+v", total, len(r.wire.sent()), st)
+			assert.NotZero(t, st.Retried, tc.reason)
+			assert.Zero(t, st.Suppressed)
+			r.assertAccounts(t, total)
+			require.NoError(t, r.stop(), "nothing is lost")
+		})
+	}
+}

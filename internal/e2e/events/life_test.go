@@ -1,0 +1,165 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// oldStage is one on the control plane that does not serve events.k8s.io.
+func oldStage(t *testing.T) *stage {
+	t.Helper()
+	cp, err := old()
+	require.NoError(t, err)
+	return newStage(t, cp)
+}
+
+// TestGroupNotServed: all is written by core/v1 instead, in every namespace after the first refusal, and kubectl shows it.
+func TestGroupNotServed(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		code   int
+		admin  bool
+	}{
+		"AllRights":  {"The router knows no such group.", 404, true},
+		"CoreRights": {"A caller without the verb is refused before the router is asked.", 403, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, second := oldStage(t), oldStage(t)
+			config := s.cp.Config()
+			if !tc.admin {
+				config = s.user(t, "us")
+				s.grant(t, "us", "", "create", "patch")
+			}
+			r := record(t, config, bothGroups, events.Options{})
+			o := s.object(t, "run-1")
+			for range 3 {
+				failed(r.Recorder, o)
+				r.flushed(t)
+			}
+			shown := s.kubectl(t, "events", "--for=configmap/run-1")
+			assert.Regexp(t, `\(x3 over .*Unavailable|InternalError`, shown)
+			assert.Equal(t, []int{tc.code}, r.wire.codes("events.k8s.io"), tc.reason)
+			assert.Equal(t, []int{201, 200, 200}, r.wire.codes(""))
+			if tc.admin {
+				failed(r.Recorder, second.reference("run-2"))
+				r.flushed(t)
+				assert.Equal(t, []int{404}, r.wire.codes("events.k8s.io"), "a group is absent for all namespaces")
+			}
+			require.NoError(t, r.stop())
+			assert.Len(t, r.log.about("core/v1"), 1)
+		})
+	}
+}
+
+// TestAnEventThatExpires: the API server forgets Events. While a failure is told again in time it stays; when it was forgotten the next
+// occurrence makes a new Event.
+func TestAnEventThatExpires(t *testing.T) {
+	t.Parallel()
+	ttl, err := time.ParseDuration(eventTTL)
+	require.NoError(t, err)
+	s := oldStage(t)
+	r := record(t, s.cp.Config(), bothGroups, events.Options{PerMinute: 60})
+	failed(r.Recorder, s.reference("a"))
+	r.flushed(t)
+	first := s.stored(t)
+	require.Len(t, first, 1)
+	began := time.Now()
+	for time.Since(began) < ttl*3/2 {
+		wait(t.Context(), time.Second)
+		failed(r.Recorder, s.reference("a"))
+		r.flushed(t)
+	}
+	stored := s.stored(t)
+	require.Len(t, stored, 1)
+	assert.Equal(t, first[0].UID, stored[0].UID, "each write begins its TTL anew")
+
+	eventually(t, "it is forgotten", func(ctx context.Context) bool {
+		_, err := s.kube.CoreV1().Events(s.namespace).Get(ctx, first[0].Name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	failed(r.Recorder, s.reference("a"))
+	r.flushed(t)
+	failed(r.Recorder, s.reference("a"))
+	r.flushed(t)
+	stored = s.stored(t)
+	require.Len(t, stored, 1, "the failure goes on, so there is an Event")
+	assert.NotEqual(t, first[0].UID, stored[0].UID)
+	assert.Empty(t, r.Stats().Lost)
+}
+
+// TestAnEventThatIsDeleted: somebody cleans up in the middle of a series. The next occurrence makes a new Event.
+func TestAnEventThatIsDeleted(t *testing.T) {
+	t.Parallel()
+	for name, w := range map[string]way{"events": bothGroups, "core": coreOnly} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, plane)
+			r := record(t, plane.Config(), w, events.Options{PerMinute: 60})
+			again(r.Recorder, s.reference("a"))
+			r.flushed(t)
+			require.NoError(t, s.kube.CoreV1().Events(s.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+			failed(r.Recorder, s.reference("a")) // finds out
+			r.flushed(t)
+			failed(r.Recorder, s.reference("a"))
+			failed(r.Recorder, s.reference("a"))
+			r.flushed(t)
+			stored := s.stored(t)
+			require.Len(t, stored, 1)
+			assert.Equal(t, 2, told(stored[0]))
+			st := r.Stats()
+			assert.EqualValues(t, 1, st.Suppressed, "%+v", st)
+			r.assertAccounts(t, 5)
+			require.NoError(t, r.stop())
+		})
+	}
+}
+
+// TestAnObjectThatIsGone: the last Event about it is often the one that says why. Another object of its name is another object.
+func TestAnObjectThatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, plane)
+	first := s.object(t, "a")
+	require.NoError(t, s.kube.CoreV1().ConfigMaps(s.namespace).Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	r := record(t, plane.Config(), bothGroups, events.Options{})
+	failed(r.Recorder, first)
+	r.Forget(first)
+	second := s.object(t, "a")
+	failed(r.Recorder, second)
+	r.flushed(t)
+	stored := s.stored(t)
+	require.Len(t, stored, 2)
+	assert.ElementsMatch(t, []any{first.UID, second.UID}, []any{stored[0].Regarding.UID, stored[1].Regarding.UID})
+}
+
+// TestLeadershipChanges: the new leader knows nothing of the old one's series. Each open failure is one more Event, under another name,
+// that says which replica it is from.
+func TestLeadershipChanges(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, plane)
+	o := s.object(t, "a")
+	for _, replica := range []string{"replica-0", "replica-1"} {
+		r := record(t, plane.Config(), bothGroups, events.Options{Instance: replica})
+		again(r.Recorder, o)
+		require.NoError(t, r.stop(), "what the old leader has yet to say is written while it steps down")
+	}
+	var by []string
+	for _, ev := range s.stored(t) {
+		by = append(by, ev.ReportingInstance)
+		assert.Equal(t, 2, told(ev))
+	}
+	assert.Equal(t, []string{"replica-0", "replica-1"}, by)
+}

@@ -1,0 +1,326 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// A rule is one of those by which the API server judges a new Event of events.k8s.io/v1. Where it comes from: ValidateEventCreate
+// in k8s.io/kubernetes pkg/apis/core/validation/events.go.
+type rule struct {
+	reason string
+	// breach makes an Event that is accepted one that breaks the rule, or one at its limit.
+	breach func(ev *eventsv1.Event)
+	field  string // that the refusal names; "" when the Event is accepted
+
+	// The same asked of a Recorder, through either group: it stores what passes check, or it loses the occurrence without a request.
+	record func(r *events.Recorder, s *stage)
+	o      events.Options
+	check  func(ev eventsv1.Event) bool
+	lost   string
+}
+
+func long(n int) string { return strings.Repeat("x", n) }
+
+// eventf records with all that can be wrong.
+func eventf(eventtype, reason, action, note string) func(*events.Recorder, *stage) {
+	return func(r *events.Recorder, s *stage) {
+		r.Eventf(s.reference("a"), nil, eventtype, reason, action, "%s", note)
+	}
+}
+
+// fails records a failure of an object of this name.
+func fails(name string, times int) func(*events.Recorder, *stage) {
+	return func(r *events.Recorder, s *stage) {
+		for range times {
+			r.Failure(s.reference(name), errAway)
+		}
+	}
+}
+
+var (
+	now   = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	micro = metav1.NewMicroTime(now.Time)
+)
+
+func rules() map[string]rule {
+	return map[string]rule{
+		"EventTime": {
+			reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.EventTime = metav1.MicroTime{} }, field: "eventTime",
+			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return time.Since(ev.EventTime.Time) < time.Hour },
+		},
+		"Type": {
+			reason: "There are two.", breach: func(ev *eventsv1.Event) { ev.Type = "Error" }, field: "type",
+			record: eventf("Error", "A", "B", ""), lost: events.LostRejected,
+		},
+		"TypeEmpty": {
+			reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.Type = "" }, field: "type",
+			record: eventf("", "A", "B", ""), lost: events.LostRejected,
+		},
+		"InstanceEmpty": {
+			reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.ReportingInstance = "" }, field: "reportingInstance",
+			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return ev.ReportingInstance != "" },
+		},
+		"InstanceTooLong": {
+			reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.ReportingInstance = long(129) }, field: "reportingInstance",
+			record: fails("a", 1), o: events.Options{Instance: long(129)},
+			check: func(ev eventsv1.Event) bool { return ev.ReportingInstance == long(128) },
+		},
+		"ActionEmpty": {
+			reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.Action = "" }, field: "action",
+			record: eventf("Normal", "A", "", ""), check: func(ev eventsv1.Event) bool { return ev.Action == "A" },
+		},
+		"ActionTooLong": {
+			reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.Action = long(129) }, field: "action",
+			record: eventf("Normal", "A", long(129), ""), lost: events.LostRejected,
+		},
+		"ActionAtTheLimit": {
+			reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.Action = long(128) },
+			record: eventf("Normal", "A", long(128), ""), check: func(ev eventsv1.Event) bool { return ev.Action == long(128) },
+		},
+		"ReasonEmpty": {
+			reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.Reason = "" }, field: "reason",
+			record: eventf("Normal", "", "B", ""), lost: events.LostRejected,
+		},
+		"ReasonTooLong": {
+			reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.Reason = long(129) }, field: "reason",
+			record: eventf("Normal", long(129), "B", ""), lost: events.LostRejected,
+		},
+		"ReasonAtTheLimit": {
+			reason: "128 bytes, of any shape.", breach: func(ev *eventsv1.Event) { ev.Reason = "no CamelCase " + long(115) },
+			record: eventf("Normal", "no CamelCase "+long(115), "B", ""),
+			check:  func(ev eventsv1.Event) bool { return ev.Reason == "no CamelCase "+long(115) },
+		},
+		"NoteTooLong": {
+			reason: "1,024 bytes.", breach: func(ev *eventsv1.Event) { ev.Note = strings.Repeat("word ", 205) }, field: "message",
+			record: eventf("Normal", "A", "B", strings.Repeat("word ", 205)),
+			check:  func(ev eventsv1.Event) bool { return len(ev.Note) > 1000 && len(ev.Note) <= 1024 },
+		},
+		"NoteCountsBytes": {
+			reason: "513 characters of two bytes are 1,026.", breach: func(ev *eventsv1.Event) { ev.Note = strings.Repeat("é", 513) }, field: "message",
+			record: eventf("Normal", "A", "B", strings.Repeat("é", 513)),
+			check:  func(ev eventsv1.Event) bool { return ev.Note == strings.Repeat("é", 512) },
+		},
+		"NoteAtTheLimit": {
+			reason: "1,024 bytes.", breach: func(ev *eventsv1.Event) { ev.Note = strings.Repeat("é", 512) },
+			record: eventf("Normal", "A", "B", strings.Repeat("é", 512)),
+			check:  func(ev eventsv1.Event) bool { return ev.Note == strings.Repeat("é", 512) },
+		},
+		"NoteEmpty": {
+			reason: "Nothing is required of it.", breach: func(ev *eventsv1.Event) { ev.Note = "" },
+			record: eventf("Normal", "A", "B", ""), check: func(ev eventsv1.Event) bool { return ev.Note == "" },
+		},
+		"NoteOfControlBytes": {
+			reason: "The server takes them; terminals and exporters may not.", breach: func(ev *eventsv1.Event) { ev.Note = "a\n\x1b[31mb" },
+			record: eventf("Normal", "A", "B", "a\n\x1b[31mb"),
+			check:  func(ev eventsv1.Event) bool { return !strings.ContainsAny(ev.Note, "\n\x1b") },
+		},
+		"SeriesOfOne": {
+			reason: "Two make a series.", field: "series.count",
+			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 1, LastObservedTime: micro} },
+			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return ev.Series == nil },
+		},
+		"SeriesWithoutTime": {
+			reason: "Required.", field: "series.lastObservedTime",
+			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 2} },
+			record: fails("a", 2), check: func(ev eventsv1.Event) bool { return told(ev) == 2 && !ev.Series.LastObservedTime.IsZero() },
+		},
+		"SeriesAtOnce": {
+			reason: "An Event may begin as a series.",
+			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 2, LastObservedTime: micro} },
+			record: fails("a", 3), check: func(ev eventsv1.Event) bool { return told(ev) == 3 },
+		},
+		"NameNoSubdomain": {
+			reason: "The name of a role or a user may be none.", breach: func(ev *eventsv1.Event) { ev.Name = "System:Run_1.17" }, field: "metadata.name",
+			record: fails("System:Run_1", 1), check: func(ev eventsv1.Event) bool { return strings.HasPrefix(ev.Name, "event-") },
+		},
+		"NameTooLong": {
+			reason: "253 bytes, and the object's may have as many.", breach: func(ev *eventsv1.Event) { ev.Name = long(254) }, field: "metadata.name",
+			record: fails(long(253), 1), check: func(ev eventsv1.Event) bool { return strings.HasPrefix(ev.Name, long(236)+".") },
+		},
+		"NameGenerated": {
+			reason: "Another way to get one; a lost answer would then make a second Event.",
+			breach: func(ev *eventsv1.Event) { ev.Name, ev.GenerateName = "", "a-" },
+			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return ev.GenerateName == "" },
+		},
+		"NamespaceOfAClusterScopedObject": {
+			reason: "default or kube-system.", breach: func(ev *eventsv1.Event) { ev.Regarding.Namespace = "" }, field: "involvedObject.namespace",
+			record: func(r *events.Recorder, s *stage) {
+				r.Failure(&corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: s.namespace}, errAway)
+			},
+			check: func(ev eventsv1.Event) bool { return ev.Namespace == "default" },
+		},
+		"NamespaceOfAnotherObject": {
+			reason: "Any is accepted, where nobody looks for it.", breach: func(ev *eventsv1.Event) { ev.Regarding.Namespace = "default" },
+			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return ev.Namespace == ev.Regarding.Namespace },
+		},
+	}
+}
+
+// oldGeneration are the fields that the new group no longer takes. Through core/v1 they are set beside the new ones.
+func oldGeneration() map[string]func(ev *eventsv1.Event) {
+	return map[string]func(ev *eventsv1.Event){
+		"count":          func(ev *eventsv1.Event) { ev.DeprecatedCount = 1 },
+		"source":         func(ev *eventsv1.Event) { ev.DeprecatedSource.Component = "a" },
+		"firstTimestamp": func(ev *eventsv1.Event) { ev.DeprecatedFirstTimestamp = now },
+		"lastTimestamp":  func(ev *eventsv1.Event) { ev.DeprecatedLastTimestamp = now },
+	}
+}
+
+// valid is an Event that the API server accepts.
+func (s *stage) valid() *eventsv1.Event {
+	return &eventsv1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Name: "a.17", Namespace: s.namespace},
+		EventTime:           metav1.NowMicro(),
+		ReportingController: "others.example.com/x", ReportingInstance: "x", Action: "B", Reason: "A", Type: "Normal", Note: "n",
+		Regarding: corev1.ObjectReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Namespace: s.namespace, Name: "a"},
+	}
+}
+
+// breaks creates a valid Event after breach, and requires the refusal to name the field; "" stands for acceptance.
+func (s *stage) breaks(t *testing.T, breach func(*eventsv1.Event), field, reason string) {
+	t.Helper()
+	ev := s.valid()
+	breach(ev)
+	_, err := s.kube.EventsV1().Events(s.namespace).Create(t.Context(), ev, metav1.CreateOptions{})
+	if field == "" {
+		require.NoError(t, err, reason)
+		return
+	}
+	require.True(t, apierrors.IsInvalid(err), "%s: %v", reason, err)
+	assert.Contains(t, fields(err), field, reason)
+}
+
+// fields are those that a refusal names.
+func fields(err error) (fields []string) {
+	for _, c := range details(err).Causes {
+		fields = append(fields, c.Field)
+	}
+	return fields
+}
+
+// TestRulesOfTheServer: each rule is the API server's, and a Recorder keeps it whatever it is asked to record, through either group.
+func TestRulesOfTheServer(t *testing.T) {
+	t.Parallel()
+	for name, tc := range rules() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newStage(t, plane).breaks(t, tc.breach, tc.field, tc.reason)
+			for group, w := range map[string]way{"events": bothGroups, "core": coreOnly} {
+				s := newStage(t, plane)
+				r := record(t, plane.Config(), w, tc.o)
+				tc.record(r.Recorder, s)
+				if tc.lost != "" {
+					requireLost(t, r.flush(t), map[string]int64{tc.lost: 1})
+					assert.Empty(t, r.wire.sent(), "%s: nothing is sent that would be refused", group)
+					continue
+				}
+				r.flushed(t)
+				stored := s.stored(t)
+				for _, ev := range s.storedIn(t, "default") {
+					if ev.Regarding.Name == s.namespace {
+						stored = append(stored, ev)
+					}
+				}
+				require.Len(t, stored, 1, group)
+				assert.True(t, tc.check(stored[0]), "%s: %s: %+v", group, tc.reason, stored[0])
+				for _, sent := range r.wire.sent() {
+					assert.Regexp(t, `^(201|429)$`, sent.code, "%s: nothing was refused but by the rate limit: %s", group, sent.body)
+				}
+			}
+		})
+	}
+	for field, breach := range oldGeneration() {
+		t.Run("OldGeneration/"+field, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, plane)
+			s.breaks(t, breach, field, "The new group has no such field but for reading.")
+			r := record(t, plane.Config(), bothGroups, events.Options{})
+			r.Failure(s.reference("a"), errAway)
+			r.flushed(t)
+			require.Len(t, r.wire.sent(), 1)
+			var sent eventsv1.Event
+			require.NoError(t, json.Unmarshal([]byte(r.wire.sent()[0].body), &sent))
+			assert.Zero(t, sent.DeprecatedCount)
+			assert.Zero(t, sent.DeprecatedSource)
+			assert.Zero(t, sent.DeprecatedFirstTimestamp)
+			assert.Zero(t, sent.DeprecatedLastTimestamp)
+		})
+	}
+}
+
+// TestControllerNames: New refuses the names that the API server would refuse with each Event.
+func TestControllerNames(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, name string
+		accepted     bool
+	}{
+		"Plain":    {"A name alone is qualified.", "agentrun", true},
+		"Prefixed": {"By a domain.", "agents.example.com/agentrun", true},
+		"Longest":  {"63 bytes after the prefix.", "a.example.com/" + long(63), true},
+		"TooLong":  {"64.", "a.example.com/" + long(64), false},
+		"Empty":    {"It is required.", "", false},
+		"Space":    {"No punctuation but - _ and a dot.", "agent run", false},
+		"Slashes":  {"One prefix.", "a/b/c", false},
+		"Prefix":   {"Which is a domain.", "A_b/c", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, plane)
+			field := "reportingController"
+			if tc.accepted {
+				field = ""
+			}
+			s.breaks(t, func(ev *eventsv1.Event) { ev.ReportingController = tc.name }, field, tc.reason)
+			_, err := events.New(bothGroups(s.kube), tc.name, events.Options{})
+			assert.Equal(t, tc.accepted, err == nil, "%s: %v", tc.reason, err)
+		})
+	}
+}
+
+// TestTimesHaveSixDigits: the decoder of the API server takes a MicroTime of exactly six digits after the point.
+func TestTimesHaveSixDigits(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, plane)
+	post := func(eventTime string) error {
+		body := `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"generateName":"a-"},"eventTime":"` + eventTime + `",
+			"reportingController":"x","reportingInstance":"x","action":"B","reason":"A","type":"Normal","regarding":{"namespace":"` + s.namespace + `"}}`
+		return s.kube.EventsV1().RESTClient().Post().Namespace(s.namespace).Resource("events").
+			SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(t.Context()).Error()
+	}
+	require.NoError(t, post("2026-01-02T03:04:05.000000Z"))
+	for _, bad := range []string{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.000000000Z"} {
+		assert.True(t, apierrors.IsBadRequest(post(bad)), bad)
+	}
+
+	six := regexp.MustCompile(`"(?:eventTime|lastObservedTime)":"[^".]*\.\d{6}Z"`)
+	for group, w := range map[string]way{"events": bothGroups, "core": coreOnly} {
+		r := record(t, plane.Config(), w, events.Options{})
+		for range 2 {
+			r.Failure(s.reference(group), errAway)
+			r.flushed(t)
+		}
+		require.Len(t, r.wire.sent(), 2)
+		for _, sent := range r.wire.sent() {
+			assert.Len(t, six.FindAllString(sent.body, -1), 1, sent.body)
+		}
+	}
+}

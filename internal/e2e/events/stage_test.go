@@ -1,0 +1,203 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+const controller = "agents.example.com/agentrun"
+
+var errAway = errors.New("the store is away")
+
+// stage is a namespace for one test.
+type stage struct {
+	cp        *controlplane.ControlPlane
+	namespace string
+	kube      kubernetes.Interface // with all rights
+}
+
+func newStage(t *testing.T, cp *controlplane.ControlPlane) *stage {
+	t.Helper()
+	kube, err := kubernetes.NewForConfig(cp.Config())
+	require.NoError(t, err)
+	ns, err := kube.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "events-"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return &stage{cp: cp, namespace: ns.Name, kube: kube}
+}
+
+// object makes a ConfigMap, as typed clients return it: without its kind.
+func (s *stage) object(t *testing.T, name string) *corev1.ConfigMap {
+	t.Helper()
+	cm, err := s.kube.CoreV1().ConfigMaps(s.namespace).Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return cm
+}
+
+// reference is an object of this namespace that need not exist.
+func (s *stage) reference(name string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Namespace: s.namespace, Name: name}
+}
+
+// stored are the Events of the namespace, in the order of their names: of one object that is the order of their creation.
+func (s *stage) stored(t *testing.T) []eventsv1.Event {
+	t.Helper()
+	return s.storedIn(t, s.namespace)
+}
+
+// storedIn reads them by the core group, which is always served; the fields are those of both.
+func (s *stage) storedIn(t *testing.T, namespace string) []eventsv1.Event {
+	t.Helper()
+	list, err := s.kube.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reportingComponent=" + controller})
+	require.NoError(t, err)
+	out := make([]eventsv1.Event, len(list.Items))
+	for i, e := range list.Items {
+		out[i] = eventsv1.Event{
+			ObjectMeta: e.ObjectMeta, EventTime: e.EventTime, ReportingController: e.ReportingController,
+			ReportingInstance: e.ReportingInstance, Action: e.Action, Reason: e.Reason, Regarding: e.InvolvedObject,
+			Related: e.Related, Note: e.Message, Type: e.Type, DeprecatedSource: e.Source, DeprecatedCount: e.Count,
+			DeprecatedFirstTimestamp: e.FirstTimestamp, DeprecatedLastTimestamp: e.LastTimestamp,
+		}
+		if e.Series != nil {
+			out[i].Series = &eventsv1.EventSeries{Count: e.Series.Count, LastObservedTime: e.Series.LastObservedTime}
+		}
+	}
+	return out
+}
+
+// told is how many occurrences an Event tells of.
+func told(ev eventsv1.Event) int {
+	if ev.Series == nil {
+		return 1
+	}
+	return int(ev.Series.Count)
+}
+
+// recorder is one that runs, with what it sent and logged.
+type recorder struct {
+	*events.Recorder
+
+	wire *wire
+	log  *book
+	stop func() error
+}
+
+// A way is how a sink is made of a clientset.
+type way func(kubernetes.Interface) *events.Sink
+
+func bothGroups(cs kubernetes.Interface) *events.Sink {
+	return events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
+}
+
+func coreOnly(cs kubernetes.Interface) *events.Sink { return events.NewCoreSink(cs.CoreV1().Events) }
+
+// record runs a Recorder as the identity of config until the test ends, or until it is stopped.
+func record(t *testing.T, config *rest.Config, sink way, o events.Options) *recorder {
+	t.Helper()
+	r := &recorder{wire: &wire{}, log: &book{}}
+	config = rest.CopyConfig(config)
+	config.ContentType = "application/json" // for the tests to read; a clientset for itself sends protobuf
+	config.Wrap(r.wire.around)
+	cs, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	if o.Scheme == nil {
+		o.Scheme = scheme.Scheme
+	}
+	r.Recorder, err = events.New(sink(cs), controller, o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(logr.NewContext(context.WithoutCancel(t.Context()), funcr.New(r.log.write, funcr.Options{})))
+	ended := make(chan error, 1)
+	go func() { ended <- r.Start(ctx) }()
+	r.stop = sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { _ = r.stop() })
+	return r
+}
+
+// flush waits until everything is written; the result tells of what was lost.
+func (r *recorder) flush(t *testing.T) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	return r.Flush(ctx)
+}
+
+// flushed is flush where nothing may be lost.
+func (r *recorder) flushed(t *testing.T) {
+	t.Helper()
+	require.NoError(t, r.flush(t), "%v", r.log.about("cause"))
+}
+
+// says waits until the log has lines with a word, and returns them.
+func (r *recorder) says(t *testing.T, word string) (lines []string) {
+	t.Helper()
+	eventually(t, "the log says "+word, func(context.Context) bool {
+		lines = r.log.about(word)
+		return len(lines) > 0
+	})
+	return lines
+}
+
+// assertAccounts checks, after Flush, that every occurrence was written, counted, suppressed or lost.
+func (r *recorder) assertAccounts(t *testing.T, recorded int) {
+	t.Helper()
+	st := r.Stats()
+	sum := st.Written + st.Coalesced + st.Suppressed
+	for _, n := range st.Lost {
+		sum += n
+	}
+	assert.EqualValues(t, recorded, st.Recorded)
+	assert.Equal(t, st.Recorded, sum, "%+v", st)
+	assert.Zero(t, st.Pending)
+}
+
+// requireLost requires that err tells of exactly these losses.
+func requireLost(t *testing.T, err error, want map[string]int64) {
+	t.Helper()
+	var lost *events.LostError
+	require.ErrorAs(t, err, &lost)
+	require.Equal(t, want, lost.Lost)
+}
+
+// wait sleeps for d of real time, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// eventually waits for what takes the API server a moment.
+func eventually(t *testing.T, what string, is func(ctx context.Context) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for !is(ctx) {
+		require.NoError(t, ctx.Err(), what)
+		wait(ctx, 50*time.Millisecond)
+	}
+}

@@ -1,0 +1,217 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// TestOnlyTheSeriesCanChange: of a stored Event events.k8s.io/v1 takes a new series and new metadata. That is why a changed note becomes
+// a new Event, and why an update says nothing but the series.
+func TestOnlyTheSeriesCanChange(t *testing.T) {
+	t.Parallel()
+	const series = `{"series":{"count":%d,"lastObservedTime":"2026-01-02T03:04:05.000000Z"}}`
+	cases := map[string]struct {
+		reason, patch, field string // field "" is accepted
+	}{
+		"Note":         {"The text is that of the first.", `{"note":"other"}`, "message"},
+		"Reason":       {"So is the reason.", `{"reason":"other"}`, "reason"},
+		"Action":       {"And the action.", `{"action":"other"}`, "action"},
+		"Type":         {"And the type.", `{"type":"Warning"}`, "type"},
+		"Regarding":    {"An Event stays with its object.", `{"regarding":{"name":"other"}}`, "involvedObject"},
+		"Related":      {"And the other one.", `{"related":{"name":"other"}}`, "related"},
+		"Controller":   {"Another replica cannot take it over.", `{"reportingController":"other"}`, "reportingController"},
+		"Instance":     {"Nor another instance.", `{"reportingInstance":"other"}`, "reportingInstance"},
+		"EventTime":    {"It began when it began.", `{"eventTime":"2026-01-02T03:04:05.000001Z"}`, "eventTime"},
+		"Count":        {"The count of the older generation is not of this group.", `{"deprecatedCount":2}`, "count"},
+		"Source":       {"Nor the source.", `{"deprecatedSource":{"component":"x"}}`, "source"},
+		"LastSeen":     {"Nor the time.", `{"deprecatedLastTimestamp":"2026-01-02T03:04:05Z"}`, "lastTimestamp"},
+		"SeriesOfOne":  {"Two make a series.", fmt.Sprintf(series, 1), "series.count"},
+		"Series":       {"It may begin.", fmt.Sprintf(series, 7), ""},
+		"SeriesShrink": {"Nobody counts for us: it may even shrink.", fmt.Sprintf(series, 2), ""},
+		"Label":        {"Metadata is free.", `{"metadata":{"labels":{"a":"b"}}}`, ""},
+	}
+	s := newStage(t, plane)
+	ev := s.valid()
+	ev.Series = nil
+	_, err := s.kube.EventsV1().Events(s.namespace).Create(t.Context(), ev, metav1.CreateOptions{})
+	require.NoError(t, err)
+	for name, tc := range cases {
+		_, err := s.kube.EventsV1().Events(s.namespace).Patch(t.Context(), ev.Name, types.MergePatchType, []byte(tc.patch), metav1.PatchOptions{})
+		if tc.field == "" {
+			require.NoError(t, err, "%s: %s", name, tc.reason)
+			continue
+		}
+		require.True(t, apierrors.IsInvalid(err), "%s: %s: %v", name, tc.reason, err)
+		assert.Contains(t, fields(err), tc.field, "%s: %s", name, tc.reason)
+	}
+
+	r := record(t, plane.Config(), bothGroups, events.Options{})
+	for range 2 {
+		failed(r.Recorder, s.reference("b"))
+		r.flushed(t)
+	}
+	r.Failure(s.reference("b"), refusal{"b has changed"})
+	r.flushed(t)
+	sent := r.wire.sent()
+	require.Len(t, sent, 3)
+	assert.Regexp(t, `^\{"series":\{"count":2,"lastObservedTime":"[^"]+"\}\}$`, sent[1].body)
+	assert.Equal(t, "POST", sent[2].method, "another note is another Event")
+}
+
+// TestCoreUpdatesBothGenerations: the same Event through core/v1, where readers of either generation find the count and the time.
+func TestCoreUpdatesBothGenerations(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, plane)
+	r := record(t, plane.Config(), coreOnly, events.Options{})
+	for range 3 {
+		failed(r.Recorder, s.reference("a"))
+		r.flushed(t)
+	}
+	stored := s.stored(t)
+	require.Len(t, stored, 1)
+	ev := stored[0]
+	require.Equal(t, 3, told(ev))
+	assert.EqualValues(t, 3, ev.DeprecatedCount)
+	assert.Equal(t, controller, ev.DeprecatedSource.Component)
+	assert.Equal(t, ev.Series.LastObservedTime.Unix(), ev.DeprecatedLastTimestamp.Unix())
+	assert.Equal(t, ev.EventTime.Unix(), ev.DeprecatedFirstTimestamp.Unix())
+
+	// core/v1 takes a new message of an Event that carries an eventTime, and holds that to the limit of the new group.
+	patch := func(message string) error {
+		_, err := s.kube.CoreV1().Events(s.namespace).Patch(t.Context(), ev.Name, types.MergePatchType, []byte(`{"message":"`+message+`"}`), metav1.PatchOptions{})
+		return err
+	}
+	require.NoError(t, patch("other"))
+	assert.True(t, apierrors.IsInvalid(patch(long(1025))))
+}
+
+// TestCoreIsLaxWithoutAnEventTime: what an older writer may store, and a reader meets beside our Events.
+func TestCoreIsLaxWithoutAnEventTime(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		breach  func(ev *corev1.Event)
+		refused bool
+	}{
+		"Empty":         {"Neither reason nor type nor message.", func(ev *corev1.Event) { ev.Reason, ev.Type, ev.Message = "", "", "" }, false},
+		"LongReason":    {"Of any length.", func(ev *corev1.Event) { ev.Reason = long(5000) }, false},
+		"LongMessage":   {"1 MiB.", func(ev *corev1.Event) { ev.Message = long(1 << 20) }, false},
+		"Name":          {"Any segment of a path, 254 bytes.", func(ev *corev1.Event) { ev.Name = "System:A_1" + long(244) }, false},
+		"Namespace":     {"That of the object.", func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "default" }, true},
+		"ClusterScoped": {"In default only.", func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "" }, true},
+		"WithEventTime": {"Then the rules of the new group hold.", func(ev *corev1.Event) { ev.EventTime = micro }, true},
+		"WithAllOfItNew": {"As our own.", func(ev *corev1.Event) {
+			ev.EventTime, ev.ReportingController, ev.ReportingInstance, ev.Action = micro, "x", "x", "B"
+		}, false},
+		"WithALongNote": {"1,024 bytes then.", func(ev *corev1.Event) {
+			ev.EventTime, ev.ReportingController, ev.ReportingInstance, ev.Action, ev.Message = micro, "x", "x", "B", long(1025)
+		}, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, plane)
+			ev := &corev1.Event{
+				ObjectMeta:     metav1.ObjectMeta{Name: "a.17", Namespace: s.namespace},
+				InvolvedObject: *s.reference("a"), Reason: "A", Message: "m", Type: "Normal",
+			}
+			tc.breach(ev)
+			_, err := s.kube.CoreV1().Events(s.namespace).Create(t.Context(), ev, metav1.CreateOptions{})
+			assert.Equal(t, tc.refused, apierrors.IsInvalid(err), "%s: %v", tc.reason, err)
+			if !tc.refused {
+				require.NoError(t, err, tc.reason)
+			}
+		})
+	}
+}
+
+// TestOneObjectInBothGroups: both are views of one object, so a series goes on whichever group takes the update.
+func TestOneObjectInBothGroups(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, plane)
+	r := record(t, plane.Config(), bothGroups, events.Options{})
+	r.Eventf(s.object(t, "a"), s.object(t, "b"), "Warning", "StepFailed", "Run", "step %d failed", 2)
+	r.flushed(t)
+	selectors := map[string]func(context.Context, string) ([]types.UID, error){
+		"regarding.name=a,regarding.namespace=" + s.namespace + ",reason=StepFailed,type=Warning,reportingController=" + controller: s.uids,
+		"involvedObject.name=a,reason=StepFailed,type=Warning,reportingComponent=" + controller + ",source=" + controller:           s.coreUIDs,
+	}
+	var found []types.UID
+	for selector, list := range selectors {
+		uids, err := list(t.Context(), selector)
+		require.NoError(t, err)
+		require.Len(t, uids, 1, selector)
+		found = append(found, uids...)
+	}
+	assert.Equal(t, found[0], found[1])
+	ev, err := s.kube.CoreV1().Events(s.namespace).Get(t.Context(), s.stored(t)[0].Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, "step 2 failed", ev.Message)
+	assert.Equal(t, "a", ev.InvolvedObject.Name)
+	assert.Equal(t, "ConfigMap", ev.InvolvedObject.Kind)
+	assert.NotEmpty(t, ev.InvolvedObject.UID)
+	assert.Empty(t, ev.InvolvedObject.ResourceVersion, "it would make each Event another for those who group them")
+	require.NotNil(t, ev.Related)
+	assert.Equal(t, "b", ev.Related.Name)
+}
+
+func (s *stage) uids(ctx context.Context, selector string) (uids []types.UID, err error) {
+	list, err := s.kube.EventsV1().Events(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range list.Items {
+		uids = append(uids, ev.UID)
+	}
+	return uids, nil
+}
+
+func (s *stage) coreUIDs(ctx context.Context, selector string) (uids []types.UID, err error) {
+	list, err := s.kube.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range list.Items {
+		uids = append(uids, ev.UID)
+	}
+	return uids, nil
+}
+
+// TestApplyIsACreate: why there is no server-side apply of Events here: it asks for both verbs even where the Event exists, as do PUTs
+// that create.
+func TestApplyIsACreate(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, plane)
+	config := s.user(t, "applier")
+	s.grant(t, "applier", "events.k8s.io", "patch")
+	cs, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	body := fmt.Sprintf(`{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"a.1"},"eventTime":"2026-01-02T03:04:05.000000Z",
+		"reportingController":"x","reportingInstance":"x","action":"B","reason":"A","type":"Normal","regarding":{"namespace":%q}}`, s.namespace)
+	apply := func(cs kubernetes.Interface) error {
+		_, err := cs.EventsV1().Events(s.namespace).Patch(t.Context(), "a.1", types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: "x"})
+		return err
+	}
+	err = apply(cs)
+	require.True(t, apierrors.IsForbidden(err), "%v", err)
+	require.ErrorContains(t, err, "create")
+	require.NoError(t, apply(s.kube), "it creates")
+	ev := s.valid()
+	_, err = s.kube.EventsV1().Events(s.namespace).Update(t.Context(), ev, metav1.UpdateOptions{})
+	require.NoError(t, err, "and so does a PUT")
+}
