@@ -14,6 +14,7 @@ NESTED  := \
 	examples/agentrun \
 	examples/controller-runtime \
 	internal/consumer \
+	internal/docs/migrate \
 	internal/e2e \
 	internal/e2e/kstatus \
 	$(ROLLOUT)

@@ -1,0 +1,75 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"k8s.io/client-go/rest"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+)
+
+func TestBothSetsOfMetricsAreOnOnePage(t *testing.T) {
+	before := metricsBefore()
+	t.Cleanup(func() { ctrlmetrics.Registry.Unregister(before.missing) })
+	before.missing.Inc()
+	var options ctrl.Options
+	r, err := metricsAfter(new(rest.Config), &options)
+	require.NoError(t, err)
+	r.reconcile = func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil }
+	_, err = r.Reconcile(t.Context(), ctrl.Request{})
+	require.NoError(t, err)
+	r.metrics.JobMissing()
+
+	w := httptest.NewRecorder()
+	options.Metrics.ExtraHandlers["/metrics/all"].ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics/all", http.NoBody))
+	assert.Contains(t, w.Body.String(), "\nagentrun_missing_jobs_total 1\n")
+	assert.Contains(t, w.Body.String(), "\n"+`controller_missing_jobs_total{controller="agentrun"} 1`+"\n")
+	assert.Contains(t, w.Body.String(), "\n"+`controller_reconciles_total{controller="agentrun",result="success"} 1`+"\n")
+}
+
+// TestTheTableOfNamesIsTrue: each name of the guide exists, theirs in controller-runtime's registry and ours in the catalogue.
+func TestTheTableOfNamesIsTrue(t *testing.T) {
+	registry, ok := ctrlmetrics.Registry.(prometheus.Collector)
+	require.True(t, ok)
+	described := make(chan *prometheus.Desc)
+	go func() {
+		defer close(described)
+		registry.Describe(described)
+	}()
+	theirs, ours := map[string]bool{}, map[string]bool{}
+	for d := range described {
+		if m := regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(fmt.Sprint(d)); m != nil {
+			theirs[m[1]] = true
+		}
+	}
+	for _, i := range catalog.Instruments().All() {
+		ours[i.PrometheusName()] = true
+		if i.Kind == catalog.Histogram {
+			ours[i.PrometheusName()+"_count"] = true
+		}
+	}
+	page, err := os.ReadFile("controller-runtime-metrics.md")
+	require.NoError(t, err)
+	rows := regexp.MustCompile("(?m)^\\| `([a-z_]+)[^|]*\\| `([a-z_]+)").FindAllStringSubmatch(string(page), -1)
+	require.Greater(t, len(rows), 8)
+	for _, row := range rows {
+		assert.True(t, theirs[row[1]], "%s is no metric of controller-runtime", row[1])
+		assert.True(t, ours[row[2]], "%s is not in the catalogue", row[2])
+	}
+}

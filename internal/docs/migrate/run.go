@@ -1,0 +1,56 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package migrate holds the code of the migration guides beside it, before and after, so that it compiles; its tests hold the
+// guides against it.
+package migrate
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// Run is the kind whose controller is migrated.
+type Run struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	Status RunStatus `json:"status,omitzero"`
+}
+
+// RunStatus is what became of it.
+type RunStatus struct {
+	status.Stamp `json:",inline"`
+
+	Phase      string             `json:"phase,omitempty"`
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// GetConditions is what flux's packages ask for.
+func (r *Run) GetConditions() []metav1.Condition { return r.Status.Conditions }
+
+// SetConditions is what flux's packages ask for.
+func (r *Run) SetConditions(c []metav1.Condition) { r.Status.Conditions = c }
+
+// DeepCopy copies r.
+func (r *Run) DeepCopy() *Run {
+	out := &Run{TypeMeta: r.TypeMeta, ObjectMeta: *r.ObjectMeta.DeepCopy(), Status: r.Status}
+	r.Status.DeepCopyInto(&out.Status.Stamp)
+	out.Status.Conditions = append([]metav1.Condition(nil), r.Status.Conditions...)
+	return out
+}
+
+// DeepCopyObject copies r.
+func (r *Run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
+
+// NewScheme knows Runs.
+func NewScheme() *runtime.Scheme {
+	version := schema.GroupVersion{Group: "agents.example.com", Version: "v1"}
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(version, &Run{})
+	metav1.AddToGroupVersion(scheme, version)
+	return scheme
+}

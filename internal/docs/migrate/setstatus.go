@@ -1,0 +1,43 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+func setStatusBefore(ctx context.Context, c client.Client, run *Run, phase string) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		live := new(Run)
+		if err := c.Get(ctx, client.ObjectKeyFromObject(run), live); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		now := metav1.Now()
+		live.Status.Phase = phase
+		live.Status.ObservedGeneration = live.Generation
+		live.Status.UpdatedAt = &now
+		if phase == "Running" && live.Status.StartedAt == nil {
+			live.Status.StartedAt = &now
+		}
+		if phase == "Succeeded" || phase == "Failed" {
+			live.Status.FinishedAt = &now
+		}
+		return c.Status().Update(ctx, live)
+	})
+}
+
+func setStatusAfter(ctx context.Context, c client.Client, run *Run, phase string) error {
+	facts := status.Facts{Progress: map[string]status.Progress{"Running": status.Running, "Succeeded": status.Done, "Failed": status.Done}[phase]}
+	before := run.DeepCopy()
+	run.Status.Phase = phase
+	_, err := status.Writer[*Run]{}.Commit(ctx, runs{c, run.Namespace}, before, run, facts)
+	return err
+}

@@ -1,0 +1,164 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// way is one way to write a status: before or after the migration.
+type way func(ctx context.Context, c client.Client, run *Run, failed error) error
+
+func settingStatus(set func(context.Context, client.Client, *Run, string) error) way {
+	return func(ctx context.Context, c client.Client, run *Run, _ error) error {
+		return set(ctx, c, run, "Succeeded")
+	}
+}
+
+// server is a fake API server that counts requests. Before each write it does once what meanwhile says, as another client.
+type server struct {
+	client.Client
+
+	reads, writes int
+	meanwhile     func(c client.Client)
+}
+
+func newServer(run *Run) *server {
+	s := new(server)
+	inner := fake.NewClientBuilder().WithScheme(NewScheme()).WithObjects(run).WithStatusSubresource(run).Build()
+	wrote := func(c client.Client) {
+		if do := s.meanwhile; do != nil {
+			s.meanwhile = nil
+			do(c)
+		}
+		s.writes++
+	}
+	s.Client = interceptor.NewClient(inner, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			s.reads++
+			return c.Get(ctx, key, o, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			wrote(c)
+			return c.Patch(ctx, o, p, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			wrote(c)
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			wrote(c)
+			return c.SubResource(sub).Update(ctx, o, opts...)
+		},
+	})
+	return s
+}
+
+func (s *server) stored(t *testing.T) *Run {
+	t.Helper()
+	run := new(Run)
+	require.NoError(t, s.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: "a"}, run))
+	s.reads--
+	return run
+}
+
+var ways = map[string]way{
+	"flux before": fluxBefore, "flux after": fluxAfter,
+	"setStatus before": settingStatus(setStatusBefore), "setStatus after": settingStatus(setStatusAfter),
+}
+
+func TestRequestsOfOneReconcile(t *testing.T) {
+	for name, want := range map[string]struct {
+		reason                         string
+		reads, writes, reads2, writes2 int
+	}{
+		"flux before":      {"reads, patches the conditions, then the rest of the status", 1, 2, 0, 0},
+		"flux after":       {"one patch, and none when nothing changed", 0, 1, 0, 0},
+		"setStatus before": {"reads and writes each time, for updatedAt moves", 1, 1, 1, 1},
+		"setStatus after":  {"one patch, and none when nothing changed", 0, 1, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(newRun())
+			require.NoError(t, ways[name](t.Context(), s, s.stored(t), nil))
+			assert.Equal(t, []int{want.reads, want.writes}, []int{s.reads, s.writes}, want.reason)
+			s.reads, s.writes = 0, 0
+			require.NoError(t, ways[name](t.Context(), s, s.stored(t), nil))
+			assert.Equal(t, []int{want.reads2, want.writes2}, []int{s.reads, s.writes}, want.reason)
+		})
+	}
+}
+
+// TestASpecThatChangesMeanwhile: what was computed from generation 1 is recorded while generation 2 is stored already.
+func TestASpecThatChangesMeanwhile(t *testing.T) {
+	for name, want := range map[string]struct {
+		reason            string
+		status, condition int64
+	}{
+		"flux before":      {"merged conditions are stamped with the generation that is stored", 1, 2},
+		"flux after":       {"the generation that was read, everywhere", 1, 1},
+		"setStatus before": {"the generation that is stored, whatever was computed", 2, 0},
+		"setStatus after":  {"the generation that was read", 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(newRun())
+			run := s.stored(t)
+			respec := func(c client.Client) {
+				live := s.stored(t)
+				live.Generation = 2
+				require.NoError(t, c.Update(t.Context(), live))
+			}
+			if name == "setStatus before" {
+				respec(s.Client) // it reads what is stored, long after the reconcile began
+			} else {
+				s.meanwhile = respec
+			}
+			require.NoError(t, ways[name](t.Context(), s, run, nil))
+			got := s.stored(t).Status
+			assert.Equal(t, want.status, got.ObservedGeneration, want.reason)
+			var condition int64
+			if len(got.Conditions) > 0 {
+				condition = got.Conditions[0].ObservedGeneration
+			}
+			assert.Equal(t, want.condition, condition, want.reason)
+		})
+	}
+}
+
+// TestAnObjectThatIsCreatedAgainMeanwhile: the result of the old one is not the new one's.
+func TestAnObjectThatIsCreatedAgainMeanwhile(t *testing.T) {
+	for name, want := range map[string]struct {
+		reason string
+		err    error
+	}{
+		"flux before":      {"written onto the new object, without an error", nil},
+		"flux after":       {"refused", status.ErrReplaced},
+		"setStatus before": {"written onto the new object, without an error", nil},
+		"setStatus after":  {"refused", status.ErrReplaced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(newRun())
+			run := s.stored(t)
+			require.NoError(t, s.Delete(t.Context(), run))
+			successor := newRun()
+			successor.UID = "2"
+			require.NoError(t, s.Create(t.Context(), successor))
+			require.ErrorIs(t, ways[name](t.Context(), s, run, nil), want.err, want.reason)
+			got := s.stored(t)
+			assert.Equal(t, types.UID("2"), got.UID)
+			assert.Equal(t, want.err == nil, got.Status.ObservedGeneration == 1, want.reason)
+		})
+	}
+}
