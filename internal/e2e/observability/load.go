@@ -1,0 +1,62 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observability
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+)
+
+// Load plays the samples once, and creates a run every pause until ctx ends: most succeed, and every kind of failure comes again and
+// again. It returns what kept it from that.
+func Load(ctx context.Context, stage *samples.Stage, pause time.Duration) error {
+	all, err := samples.Load()
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if err := s.Create(ctx, stage); err != nil {
+			return unlessDone(ctx, err)
+		}
+	}
+	for i := 0; ctx.Err() == nil; i++ {
+		if _, err := stage.Runs.Create(ctx, run(i), metav1.CreateOptions{}); err != nil {
+			return unlessDone(ctx, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+func unlessDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the load was to end
+	}
+	return err
+}
+
+// run is the i-th run of the load.
+func run(i int) *v1alpha1.AgentRun {
+	r := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("load-%05d", i)}}
+	r.Spec.Image = "busybox:1.37"
+	r.Spec.PodAnnotations = map[string]string{"controlplane.controllerkit.dev/delay": fmt.Sprintf("%dms", 100+37*i%900)}
+	switch i % 8 {
+	case 3:
+		r.Spec.PodAnnotations["controlplane.controllerkit.dev/outcome"] = "fail"
+	case 5: // each of its reconciles fails
+		r.Spec.SecretRef = &v1alpha1.SecretRef{Name: "never", Key: "token"}
+	case 7:
+		r.Spec.Parameters = map[string]string{"prompt": "refused"}
+	}
+	return r
+}

@@ -1,0 +1,97 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package observability_test proves that what the example serves, sends and logs fits together and fits the dashboard and the rules, on
+// a real Prometheus and an OTLP receiver.
+package observability_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// The control plane, the installed example and its program, shared by all tests.
+var (
+	plane      *controlplane.ControlPlane
+	program    string
+	kubeconfig string // of the controller's own identity
+	kubectl    rig.Kubectl
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "observability:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr}); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if code != 0 {
+			plane.Keep()
+			fmt.Fprintln(os.Stderr, "observability: the logs are kept in", plane.Dir())
+		}
+		if stopped := plane.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
+		return 1, err
+	}
+	if program, err = rig.Build(ctx, plane.Dir(), "-race"); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// newStage makes a namespace for the test, named after it, in which the controller may hold a lease.
+func newStage(t *testing.T) *samples.Stage {
+	t.Helper()
+	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	stage, err := samples.NewStage(plane.Config(), name)
+	require.NoError(t, err)
+	_, err = stage.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = kubectl.Run(t.Context(), rbac.LeaderYAML(), "--namespace="+name, "apply", "--server-side", "-f", "-")
+	require.NoError(t, err)
+	return stage
+}
+
+// start runs the example's controller for the stage's namespace, with the settings env, until the test ends.
+func start(t *testing.T, stage *samples.Stage, env ...string) *rig.Process {
+	t.Helper()
+	p, err := rig.Start(t.Context(), program, dir(t), kubeconfig, append(env, "POD_NAMESPACE="+stage.Namespace), "--namespaces="+stage.Namespace, "--leader-elect")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
+	return p
+}
+
+// dir is where the test's programs keep their files; they stay with the control plane's when a test fails.
+func dir(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
+	require.NoError(t, os.MkdirAll(path, 0o700))
+	return path
+}

@@ -1,0 +1,166 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package observability_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/observability"
+	"github.com/proompteng/controllerkit/metrics/catalog"
+	"github.com/proompteng/controllerkit/metrics/manifest"
+)
+
+// TestThePackUnderLoad: a real Prometheus scrapes the example while runs succeed and fail. Every query of the dashboard and of the rules
+// answers, with finite values; a failed reconcile is told of by an exemplar, a log line and a span of one trace; and what is scraped is
+// sent by OTLP too.
+func TestThePackUnderLoad(t *testing.T) {
+	stage, collector := newStage(t), newReceiver(t)
+	p := start(t, stage, "OTEL_TRACES_EXPORTER=otlp", "OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.url,
+		"OTEL_BSP_SCHEDULE_DELAY=200", "OTEL_METRIC_EXPORT_INTERVAL=500")
+	prometheus, err := observability.StartPrometheus(t.Context(), dir(t), observability.Scrape{
+		Targets: []string{strings.TrimPrefix(p.URL, "http://")}, Interval: 500 * time.Millisecond,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, prometheus.Stop()) })
+
+	loading, stop := context.WithCancel(t.Context())
+	var load sync.WaitGroup
+	load.Go(func() { assert.NoError(t, observability.Load(loading, stage, 250*time.Millisecond)) })
+	t.Cleanup(load.Wait)
+	t.Cleanup(stop)
+
+	t.Run("EveryQueryAnswers", func(t *testing.T) { everyQueryAnswers(t, prometheus) })
+	t.Run("ExemplarLogLineAndSpanNameOneTrace", func(t *testing.T) { oneTrace(t, prometheus, p, collector) })
+	t.Run("MetricsAreSentToo", func(t *testing.T) {
+		for _, i := range catalog.Instruments().All() {
+			eventually(t, i.Name+" was received", func(context.Context) bool { return collector.has(i.Name) })
+		}
+		_, services := collector.seen()
+		assert.Equal(t, []string{"agentrun"}, services, "spans and metrics name the same service")
+	})
+}
+
+// everyQueryAnswers asks all of them until, in one pass, each has an answer.
+func everyQueryAnswers(t *testing.T, prometheus *observability.Prometheus) {
+	t.Helper()
+	pack, err := manifest.New(manifest.Target{Name: observability.Job})
+	require.NoError(t, err)
+	queries := pack.Queries()
+	require.Greater(t, len(queries), 40)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	for {
+		var open []string
+		for _, q := range queries {
+			if err := prometheus.Answer(ctx, q.Instant(10*time.Second)); err != nil {
+				open = append(open, q.Source+": "+q.Instant(10*time.Second)+": "+err.Error())
+			}
+		}
+		if len(open) == 0 {
+			t.Logf("%d queries answered", len(queries))
+			return
+		}
+		if !wait(ctx, time.Second) {
+			require.Empty(t, open, "of %d queries", len(queries))
+		}
+	}
+}
+
+// oneTrace looks for an exemplar of a failed reconcile, for which there must be a log line and a span.
+func oneTrace(t *testing.T, prometheus *observability.Prometheus, p *rig.Process, collector *receiver) {
+	t.Helper()
+	const selector = `controller_reconcile_duration_seconds_bucket{result=~"error|terminal_error"}`
+	var found []promv1.ExemplarQueryResult
+	eventually(t, "there is an exemplar of a failed reconcile", func(ctx context.Context) bool {
+		var err error
+		found, err = prometheus.QueryExemplars(ctx, selector, time.Now().Add(-time.Minute), time.Now())
+		return err == nil && len(found) > 0
+	})
+	lines := failedReconciles(t, p)
+	for _, series := range found {
+		for _, exemplar := range series.Exemplars {
+			trace := string(exemplar.Labels["trace_id"])
+			line, ok := lines[trace]
+			require.True(t, ok, "the trace %s of an exemplar is in no log line", trace)
+			assert.Equal(t, string(series.SeriesLabels["result"]), line.Result)
+			assert.Equal(t, string(exemplar.Labels["span_id"]), line.Span)
+
+			eventually(t, "the span of the trace was received", func(context.Context) bool { _, ok := collector.span(trace); return ok })
+			span, _ := collector.span(trace)
+			assert.Equal(t, "reconcile AgentRun", span.name)
+			assert.True(t, span.failed)
+			assert.Equal(t, line.Err, span.message)
+			assert.Equal(t, line.Result, span.attributes["result"])
+			assert.Equal(t, "MissingSecret", span.attributes["error.type"])
+			assert.Equal(t, line.Name, span.attributes["agentrun.name"])
+			assert.Equal(t, line.Namespace, span.attributes["k8s.namespace.name"])
+		}
+	}
+}
+
+// line is one line of the controller's log.
+type line struct {
+	Msg, Err, Namespace, Name, Result string
+	Trace                             string `json:"trace_id"`
+	Span                              string `json:"span_id"`
+}
+
+// failedReconciles are the lines of the log that say so, by trace.
+func failedReconciles(t *testing.T, p *rig.Process) map[string]line {
+	t.Helper()
+	all := map[string]line{}
+	for _, l := range logLines(t, p) {
+		if l.Msg == "reconcile failed" {
+			all[l.Trace] = l
+		}
+	}
+	return all
+}
+
+func logLines(t *testing.T, p *rig.Process) (all []line) {
+	t.Helper()
+	f, err := os.Open(p.Log)
+	require.NoError(t, err)
+	defer f.Close()
+	for scanner := bufio.NewScanner(f); scanner.Scan(); {
+		var l line
+		if json.Unmarshal(scanner.Bytes(), &l) == nil {
+			all = append(all, l)
+		}
+	}
+	return slices.Clip(all)
+}
+
+// eventually waits for what is to become true, 30 seconds at most.
+func eventually(t *testing.T, what string, is func(context.Context) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for !is(ctx) {
+		require.True(t, wait(ctx, 50*time.Millisecond), "waiting until %s", what)
+	}
+}
+
+// wait sleeps for d; false means that ctx ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
