@@ -1,0 +1,93 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command service is a service that existed before it took up controllerkit: its mux, its meter provider, its logger and its way to
+// stop are its own. See newReporter for what it gives away, and Start for what it gets: nothing listens, registers or exits
+// but the service itself.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/metrics/tracelog"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	log := slog.New(tracelog.Handler(slog.NewJSONHandler(os.Stderr, nil)))
+	err := run(ctx, log)
+	stop()
+	if err != nil {
+		log.Error("the service ended", "error", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, log *slog.Logger) error {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return err
+	}
+	cs, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":8080")
+	if err != nil {
+		return err
+	}
+	return serve(ctx, cs, l, log)
+}
+
+// serve is the service. The lines about the reporter are what it added.
+func serve(ctx context.Context, cs kubernetes.Interface, l net.Listener, log *slog.Logger) error {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprom.New(otelprom.WithRegisterer(registry))
+	if err != nil {
+		return err
+	}
+	meters, traces := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)), sdktrace.NewTracerProvider()
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+
+	reporter, err := newReporter(cs, meters, traces)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	var reported, served error
+	wg.Go(func() { reported = reporter.Start(logr.NewContextWithSlogLogger(ctx, log)) })
+
+	wg.Go(func() { served = server.Serve(l) })
+	<-ctx.Done()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err = server.Shutdown(closing)
+	wg.Wait()
+	if errors.Is(served, http.ErrServerClosed) {
+		served = nil
+	}
+	return errors.Join(err, served, reported)
+}

@@ -1,0 +1,133 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/proompteng/controllerkit/metrics/tracelog"
+)
+
+func failedJob() *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nightly", UID: "1"},
+		Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{
+			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "DeadlineExceeded", Message: "Job was active longer than specified deadline"},
+		}},
+	}
+}
+
+// TestNothingRunsBeforeStart: the bubble would not end while a goroutine of newReporter is left.
+func TestNothingRunsBeforeStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := newReporter(fake.NewClientset(), sdkmetric.NewMeterProvider(), sdktrace.NewTracerProvider())
+		require.NoError(t, err)
+	})
+}
+
+// TestTheServiceStaysItsOwn: what it adds tells of a failed Job, on the service's page, in its log and by an Event, and leaves the
+// process as it was.
+func TestTheServiceStaysItsOwn(t *testing.T) {
+	names := registered(t)
+	meters, tracers, propagator := otel.GetMeterProvider(), otel.GetTracerProvider(), otel.GetTextMapPropagator()
+	listeners := listening(t)
+	cs := fake.NewClientset(failedJob())
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var lines lockedBuffer
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, cs, l, slog.New(tracelog.Handler(slog.NewJSONHandler(&lines, nil)))) }()
+
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		list, err := cs.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
+		require.NoError(c, err)
+		require.Len(c, list.Items, 1)
+		assert.Equal(c, "JobFailed", list.Items[0].Reason)
+		assert.Contains(c, get(ctx, c, l, "/metrics"), `controller="reporter",otel_scope_name=`)
+	}, time.Minute, 10*time.Millisecond)
+	assert.Equal(t, "hello\n", get(ctx, t, l, "/"))
+	assert.Contains(t, lines.String(), `"msg":"a Job failed"`)
+	assert.Contains(t, lines.String(), `"trace_id":"`)
+
+	assert.Len(t, listening(t), len(listeners)+1, "the service's own listener and no other")
+	assert.Equal(t, names, registered(t))
+	assert.Same(t, meters, otel.GetMeterProvider())
+	assert.Same(t, tracers, otel.GetTracerProvider())
+	assert.Equal(t, propagator, otel.GetTextMapPropagator())
+
+	stop()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		assert.Fail(t, "the service does not end")
+	}
+	assert.Len(t, listening(t), len(listeners))
+}
+
+// registered are the metrics of the process's default registry.
+func registered(t *testing.T) (names []string) {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		names = append(names, f.GetName())
+	}
+	return names
+}
+
+func get(ctx context.Context, t require.TestingT, l net.Listener, path string) string {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr().String()+path, http.NoBody)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
+// lockedBuffer keeps what several goroutines log.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Clone(b.b.String())
+}

@@ -1,0 +1,116 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batchinformers "k8s.io/client-go/informers/batch/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/metrics/tracelog"
+)
+
+// reporter is the part of the service that uses controllerkit: it tells of Jobs that failed, by an Event, a log line and a count.
+type reporter struct {
+	jobs    cache.SharedIndexInformer
+	queue   *kube.Queue[string]
+	events  *events.Recorder
+	metrics *metrics.Controller
+	tracer  trace.Tracer
+}
+
+// newReporter takes what the service has. It starts nothing, listens nowhere and touches no global.
+func newReporter(cs kubernetes.Interface, meters metric.MeterProvider, traces trace.TracerProvider) (*reporter, error) {
+	m, err := metrics.New(meters, metrics.Options{})
+	if err != nil {
+		return nil, err
+	}
+	r := &reporter{metrics: m.Controller("reporter"), tracer: traces.Tracer("reporter")}
+	r.queue = kube.NewQueue(r.metrics, workqueue.DefaultTypedControllerRateLimiter[string]())
+	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
+	if r.events, err = events.New(sink, "service.example.com/reporter", events.Options{Scheme: scheme.Scheme, Observe: r.metrics.Events}); err != nil {
+		return nil, err
+	}
+	r.jobs = batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
+	add := func(obj any) {
+		if key, err := cache.MetaNamespaceKeyFunc(obj); err == nil {
+			r.queue.Add(key)
+		}
+	}
+	if _, err = r.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }}); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Start works until ctx ends, and returns when all it started has ended and what was to be told is told. It logs to the logger
+// in ctx.
+func (r *reporter) Start(ctx context.Context) error {
+	var recording, working sync.WaitGroup
+	var lost error
+	telling, told := context.WithCancel(context.WithoutCancel(ctx)) // Events of the last Jobs are still written
+	defer told()
+	recording.Go(func() { lost = r.events.Start(telling) })
+	working.Go(func() { r.jobs.RunWithContext(ctx) })
+	working.Go(func() { r.work(ctx) })
+	<-ctx.Done()
+	r.queue.ShutDown()
+	working.Wait()
+	told()
+	recording.Wait()
+	return lost
+}
+
+func (r *reporter) work(ctx context.Context) {
+	for {
+		key, shutdown := r.queue.Get()
+		if shutdown {
+			return
+		}
+		if err := r.reconcile(ctx, key); err != nil {
+			r.queue.AddRateLimited(key)
+		} else {
+			r.queue.Forget(key)
+		}
+		r.queue.Done(key)
+	}
+}
+
+func (r *reporter) reconcile(ctx context.Context, key string) (err error) {
+	ctx, span := r.tracer.Start(ctx, "reconcile")
+	defer span.End()
+	ctx = tracelog.Bind(ctx)
+	var result metrics.Result
+	defer r.metrics.Begin().End(ctx, &result)
+	defer func() { result = metrics.Classify(err, 0, events.Terminal) }()
+
+	item, found, err := r.jobs.GetStore().GetByKey(key)
+	job, ok := item.(*batchv1.Job)
+	if err != nil || !found || !ok {
+		return err
+	}
+	f := jobgc.Judge(job)
+	if f.Outcome != jobgc.Failed {
+		return nil
+	}
+	logr.FromContextOrDiscard(ctx).Info("a Job failed", "job", key, "reason", f.Reason)
+	r.events.FailureReason(job, "JobFailed", fmt.Errorf("%s: %s", f.Reason, f.Message))
+	return nil
+}
