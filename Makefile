@@ -19,7 +19,7 @@ NESTED  := \
 	internal/e2e/kstatus \
 	$(ROLLOUT)
 PEERS   := $(patsubst %/go.mod,%,$(wildcard internal/bench/*/go.mod))
-PINS    := internal/tools internal/tools/lint $(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
+PINS    := internal/tools internal/tools/lint internal/e2e/operatorcrds $(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
 
 export GOWORK := off
 
