@@ -1,0 +1,231 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// The numbers that the design names, printed with those of the rules that other controllers go by: the lister alone, the lister and
+// a second look 100 ms later, the lister and then a live read.
+
+// atOnce runs do for 0 to n-1, so many at a time.
+func atOnce(n, workers int, do func(i int)) {
+	var all sync.WaitGroup
+	next := make(chan int)
+	for range workers {
+		all.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+}
+
+// count is what became of the answers of one rule.
+type count struct {
+	mu    sync.Mutex
+	n     map[string]int
+	first error
+}
+
+func (c *count) add(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[what]++
+}
+
+func (c *count) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.first == nil {
+		c.first = err
+	}
+}
+
+// TestGateFalselyMissing: a Job that was just created is never called missing, however far the watch lags.
+func TestGateFalselyMissing(t *testing.T) {
+	n := jobsOf(t, 150)
+	for _, lag := range []time.Duration{0, 50 * time.Millisecond, 250 * time.Millisecond, 1500 * time.Millisecond} {
+		t.Run(lag.String(), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			c := s.controller(t, lag, jobgc.Options{})
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			var got count
+			cached := func(name string) bool {
+				_, exists, err := c.informer.GetStore().GetByKey(s.namespace + "/" + name)
+				return err == nil && exists
+			}
+			var looking sync.WaitGroup
+			atOnce(n, 8, func(i int) {
+				name := fmt.Sprintf("job-%d", i)
+				ref, err := c.Ensure(ctx, s.ref(name), s.job(name, suspended()))
+				if err != nil {
+					got.fail(err)
+					return
+				}
+				if !cached(name) {
+					got.add("lister")
+					got.add("live reads of the lister's rule")
+				}
+				looking.Go(func() {
+					wait(ctx, 100*time.Millisecond)
+					if !cached(name) {
+						got.add("second look")
+					}
+				})
+				looking.Go(func() {
+					f, err := c.decided(ctx, ref)
+					if err != nil {
+						got.fail(err)
+					}
+					if f.Lost() {
+						got.add("ours")
+					}
+				})
+			})
+			looking.Wait()
+			require.NoError(t, got.first)
+			t.Logf("gate: falsely missing right after the creation, watch lag %s, of %d Jobs: ours %d with %d GETs; lister %d; second look %d; live GET 0 with %d GETs",
+				lag, n, got.n["ours"], c.wire.requests("GET"), got.n["lister"], got.n["second look"], got.n["live reads of the lister's rule"])
+			assert.Zero(t, got.n["ours"])
+			assert.Zero(t, c.wire.requests("GET"))
+			if lag >= 250*time.Millisecond {
+				assert.Positive(t, got.n["second look"], "the wire does lag, or this shows nothing")
+			}
+		})
+	}
+}
+
+// TestGateTTLZero: the result of a Job that its TTL of 0 deletes is found, whenever it is read.
+func TestGateTTLZero(t *testing.T) {
+	n := jobsOf(t, 40)
+	for _, delay := range []time.Duration{0, 100 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second} {
+		t.Run(delay.String(), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			c := s.controller(t, 0, jobgc.Options{})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			var got count
+			var reading sync.WaitGroup
+			var once sync.Map
+			read := func(ref jobgc.Ref) {
+				wait(ctx, delay)
+				if obj, exists, err := c.informer.GetStore().GetByKey(s.namespace + "/" + ref.Name); err != nil || !exists {
+					got.add("lister")
+				} else if job, ok := obj.(*batchv1.Job); !ok || jobgc.Judge(job).State != jobgc.Finished {
+					got.fail(fmt.Errorf("%s was to be finished", ref.Name))
+				}
+				if _, err := s.jobs.Get(ctx, ref.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+					got.add("live GET")
+				}
+				f, err := c.decided(ctx, ref)
+				if err != nil {
+					got.fail(err)
+				}
+				if f.Outcome != jobgc.Succeeded {
+					got.add("ours")
+				}
+				got.add(string(f.Proof))
+			}
+			done := make(chan struct{}, n)
+			_, err := c.informer.AddEventHandler(onJob(func(job *batchv1.Job) {
+				if jobgc.Judge(job).State != jobgc.Finished {
+					return
+				}
+				if _, before := once.LoadOrStore(job.UID, true); before {
+					return
+				}
+				ref := jobgc.Ref{Namespace: s.namespace, Name: job.Name, UID: job.UID, ResourceVersion: job.ResourceVersion}
+				reading.Go(func() { read(ref); done <- struct{}{} })
+			}))
+			require.NoError(t, err)
+			atOnce(n, 4, func(i int) {
+				if _, err := s.jobs.Create(ctx, s.job(fmt.Sprintf("job-%d", i), ttl(0)), metav1.CreateOptions{}); err != nil {
+					got.fail(err)
+				}
+			})
+			for range n {
+				select {
+				case <-done:
+				case <-ctx.Done():
+					require.Fail(t, "not all Jobs have finished in time")
+				}
+			}
+			reading.Wait()
+			require.NoError(t, got.first)
+			t.Logf("gate: TTL 0, read %s after completion, of %d Jobs lost: ours %d (seen %d, tombstone %d) with %d GETs; lister %d; live GET %d",
+				delay, n, got.n["ours"], got.n["Seen"], got.n["Tombstone"], c.wire.requests("GET"), got.n["lister"], got.n["live GET"])
+			assert.Zero(t, got.n["ours"])
+			if delay >= 3*time.Second {
+				assert.Positive(t, got.n["live GET"], "the TTL controller does delete, or this shows nothing")
+			}
+		})
+	}
+}
+
+// TestGateRestartWithBackstop: a controller that is killed before it has read a result finds every one of them, and runs nothing twice.
+func TestGateRestartWithBackstop(t *testing.T) {
+	t.Parallel()
+	n := jobsOf(t, 40)
+	s := newStage(t)
+	seen := s.watchJobs(t)
+	atOnce(n-1, 8, func(i int) { s.newRun(t, fmt.Sprintf("run-%d", i)) })
+	s.work(t, saved) // dies when all are created, and none has been looked at
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	for finished := 0; finished < n; { // and stays away until all have finished
+		require.NoError(t, ctx.Err(), "%d of %d Jobs have finished", finished, n)
+		wait(ctx, 200*time.Millisecond)
+		list, err := s.jobs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		require.NoError(t, err)
+		finished = 0
+		for i := range list.Items {
+			if jobgc.Judge(&list.Items[i]).State == jobgc.Finished {
+				finished++
+			}
+		}
+	}
+	s.work(t, "")
+	runs, err := s.kube.CoreV1().ConfigMaps(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "run=yes"})
+	require.NoError(t, err)
+	require.Len(t, runs.Items, n)
+	lost := 0
+	for _, run := range runs.Items {
+		ref, _ := s.record(t, run.Name)
+		if ref.Outcome != jobgc.Succeeded {
+			lost++
+		}
+	}
+	pods, err := s.kube.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	twice := ranOnce(t, seen(), n)
+	t.Logf("gate: controller killed before it read a result, default backstop, of %d Jobs: %d lost, %d run twice, %d pods", n, lost, twice, len(pods.Items))
+	assert.Zero(t, lost)
+	assert.Len(t, pods.Items, n, "the work itself ran once")
+}

@@ -1,0 +1,215 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/hold"
+)
+
+// sweeper is one of the stage's namespace, with an identity of its own.
+func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface] {
+	t.Helper()
+	client, err := metadata.NewForConfig(config)
+	require.NoError(t, err)
+	opts.Namespace = s.namespace
+	sweeper, err := hold.New(
+		client.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace,
+		client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace, finalizer, opts)
+	require.NoError(t, err)
+	return sweeper
+}
+
+// grant gives a new identity rights in the stage's namespace, and waits until they count.
+func (s *stage) grant(t *testing.T, name string, rules ...rbacv1.PolicyRule) *rest.Config {
+	t.Helper()
+	roles := s.kube.RbacV1()
+	_, err := roles.Roles(s.namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = roles.RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	config, err := plane.User(name)
+	require.NoError(t, err)
+	kube, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	eventually(t, "the rights are granted", func() bool {
+		_, err := kube.BatchV1().Jobs(s.namespace).List(t.Context(), metav1.ListOptions{Limit: 1})
+		return err == nil
+	})
+	return config
+}
+
+func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+}
+
+// The sweep needs no more than list and patch on Jobs and list on their owners, and releases what nobody else will.
+func TestHoldSweep(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	config := s.grant(t, "sweeper."+s.namespace, rule("batch", "jobs", "list", "patch"), rule("", "configmaps", "list"))
+	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	gone := s.newRun(t, "gone")
+	for _, job := range []*batchv1.Job{newJob(gone, "orphan", never()), newJob(gone, "orphan-finished"), s.job("kept", never())} {
+		_, err := c.Ensure(t.Context(), s.ref(job.Name), job)
+		require.NoError(t, err)
+	}
+	s.finished(t, "orphan-finished")
+	require.NoError(t, s.kube.CoreV1().ConfigMaps(s.namespace).Delete(t.Context(), "gone", metav1.DeleteOptions{}))
+	eventually(t, "the garbage collector has deleted what it can", func() bool {
+		return s.live(t, "orphan").DeletionTimestamp != nil && s.live(t, "orphan-finished").DeletionTimestamp != nil
+	})
+	var held int
+	sweeper := s.sweeper(t, config, hold.Options{Observe: func(n int, _ time.Duration) { held = n }})
+	report, err := sweeper.Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 2, report.Released)
+	assert.Equal(t, 1, held)
+	s.gone(t, "orphan")
+	s.gone(t, "orphan-finished")
+	assert.Contains(t, s.live(t, "kept").Finalizers, finalizer)
+
+	report, err = sweeper.ReleaseAll(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, hold.Report{Released: 1}, report, "the uninstall step")
+	assert.NotContains(t, s.live(t, "kept").Finalizers, finalizer)
+}
+
+// A run that something else holds does not keep its namespace: a Job that is being deleted there is released.
+func TestHoldSweepOfATerminatingNamespace(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	c.ensured(t, s, "job")
+	s.finished(t, "job")
+	runs := s.kube.CoreV1().ConfigMaps(s.namespace)
+	_, err := runs.Patch(t.Context(), "run", "application/merge-patch+json", []byte(`{"metadata":{"finalizers":["example.com/theirs"]}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	s.terminate(t)
+	eventually(t, "the Job is being deleted", func() bool { return s.live(t, "job").DeletionTimestamp != nil })
+	report, err := s.sweeper(t, plane.Config(), hold.Options{}).Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, report.Released, "its run exists, and might still record it")
+	client, err := metadata.NewForConfig(plane.Config())
+	require.NoError(t, err)
+	namespaces := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
+	report, err = s.sweeper(t, plane.Config(), hold.Options{Namespaces: namespaces.Get}).Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, report.Released)
+	s.gone(t, "job")
+	_, err = runs.Patch(t.Context(), "run", "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	s.terminated(t)
+}
+
+// terminate deletes the stage's namespace.
+func (s *stage) terminate(t *testing.T) {
+	t.Helper()
+	require.NoError(t, s.kube.CoreV1().Namespaces().Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
+}
+
+// terminated waits until it is gone.
+func (s *stage) terminated(t *testing.T) {
+	t.Helper()
+	eventually(t, "the namespace is gone", func() bool {
+		_, err := s.kube.CoreV1().Namespaces().Get(t.Context(), s.namespace, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+// With the controller gone a held Job keeps its namespace for ever. The commands of the documentation free it, and touch no other Job.
+func TestHoldRecoveryWithKubectl(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	const ours = "recovery.e2e.controllerkit.dev/result" // of this test alone: the commands work in all namespaces
+	c, stop := s.stoppable(t, 0, jobgc.Options{Hold: ours}, nil)
+	c.ensured(t, s, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
+	c.ensured(t, s, "running", never())
+	s.finished(t, "finished")
+	other := newStage(t)
+	other.controller(t, 0, jobgc.Options{Hold: finalizer}).ensured(t, other, "other", suspended())
+	stop()
+	s.terminate(t)
+	eventually(t, "the namespace is stuck", func() bool {
+		ns, err := s.kube.CoreV1().Namespaces().Get(t.Context(), s.namespace, metav1.GetOptions{})
+		require.NoError(t, err)
+		for _, c := range ns.Status.Conditions {
+			if c.Type == corev1.NamespaceFinalizersRemaining && c.Status == corev1.ConditionTrue {
+				return strings.Contains(c.Message, ours)
+			}
+		}
+		return false
+	})
+	_, err := s.jobs.Create(t.Context(), s.job("late"), metav1.CreateOptions{})
+	require.True(t, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), "%v", err)
+
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "release-holds.md"))
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(text, -1)
+	require.Len(t, blocks, 1, "one recipe")
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", string(blocks[0][1]))
+	cmd.Env = []string{
+		"PATH=" + filepath.Dir(plane.Kubectl()) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + t.TempDir(), "KUBECONFIG=" + plane.Kubeconfig(), "FINALIZER=" + ours,
+	}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "job.batch/finished patched")
+	assert.Contains(t, string(out), "job.batch/running patched")
+	assert.Equal(t, []string{"example.com/theirs"}, s.live(t, "finished").Finalizers, "another's finalizer is not ours to take")
+	assert.Contains(t, other.live(t, "other").Finalizers, finalizer)
+	s.patch(t, "finished", `{"metadata":{"finalizers":null}}`)
+	s.terminated(t)
+}
+
+// What the package says about rights is exact: with OwnerReferencesPermissionEnforcement on, as here, update on the owner's finalizers
+// subresource is needed, and nothing more.
+func TestHoldRights(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	guard := func(config *rest.Config) *jobgc.Guard[jobgc.Jobs] {
+		kube, err := kubernetes.NewForConfig(config)
+		require.NoError(t, err)
+		g, err := jobgc.New(func(ns string) jobgc.Jobs { return kube.BatchV1().Jobs(ns) }, nil, jobgc.Options{Hold: finalizer})
+		require.NoError(t, err)
+		return g
+	}
+	jobs := rule("batch", "jobs", "create", "get", "patch", "list", "watch")
+	_, err := guard(s.grant(t, "poor."+s.namespace, jobs)).Ensure(t.Context(), s.ref("job"), s.job("job"))
+	require.True(t, apierrors.IsForbidden(err), "%v", err)
+	require.ErrorContains(t, err, "blockOwnerDeletion")
+	g := guard(s.grant(t, "exact."+s.namespace, jobs, rule("", "configmaps/finalizers", "update")))
+	ref, err := g.Ensure(t.Context(), s.ref("job"), s.job("job"))
+	require.NoError(t, err)
+	s.finished(t, "job")
+	f, err := g.Look(t.Context(), ref)
+	require.NoError(t, err)
+	ref.Outcome = f.Outcome
+	require.NoError(t, g.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Hour)}))
+	assert.NotContains(t, s.live(t, "job").Finalizers, finalizer)
+}

@@ -1,0 +1,96 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package jobgc_test holds package jobgc to its promises on a real API server with the real Job, TTL, CronJob, garbage collector and
+// namespace controllers: the fifteen races, the edge cases, the finalizer, and the numbers that its design names as gates. Where a
+// controller restarts, a process is killed; where a cache lags, its watch is delayed on the wire.
+package jobgc_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// The control plane that all tests share. Each test has a namespace of its own.
+var (
+	plane      *controlplane.ControlPlane
+	kubectl    rig.Kubectl
+	kubeconfig string // of the example's identity
+	program    string // the example
+	auditLog   string
+)
+
+func TestMain(m *testing.M) {
+	if worker := os.Getenv(workerVariable); worker != "" {
+		os.Exit(workerMain(worker))
+	}
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e/jobgc:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// auditPolicy has the server note the requests of the example, each once.
+const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
+  "rules": [{"level": "Metadata", "users": ["` + rig.User + `"]}, {"level": "None"}]}`
+
+func run(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	audit, err := os.MkdirTemp("", "audit-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(audit)
+	policy := filepath.Join(audit, "policy.json")
+	auditLog = filepath.Join(audit, "audit.log")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return 1, err
+	}
+	if plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, APIServerArgs: []string{
+		"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog,
+		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+	}}); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if code != 0 {
+			plane.Keep()
+			fmt.Fprintln(os.Stderr, "e2e/jobgc: the logs are kept in", plane.Dir())
+		}
+		if stopped := plane.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
+		return 1, err
+	}
+	if program, err = rig.Build(ctx, plane.Dir(), "-race"); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// jobsOf is how many Jobs a gate is measured with: E2E_JOBS if it is set, as `make e2e-soak` does, else a number that every run of
+// the tests can afford.
+func jobsOf(t *testing.T, affordable int) int {
+	t.Helper()
+	value := os.Getenv("E2E_JOBS")
+	if value == "" {
+		return affordable
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		t.Fatalf("E2E_JOBS: %q is not accepted; want a positive number", value)
+	}
+	return n
+}

@@ -1,0 +1,257 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// The races that make a Job look gone, or be gone, before its result is read. Numbers are those of the design's list.
+
+func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 1500*time.Millisecond, jobgc.Options{})
+	ref := c.ensured(t, s, "job", suspended())
+	f := c.look(t, ref)
+	assert.Equal(t, jobgc.Pending, f.State)
+	assert.Equal(t, jobgc.ByCacheLag, f.Proof)
+	f = c.until(t, ref, jobgc.Suspended)
+	assert.Equal(t, jobgc.BySight, f.Proof)
+	assert.Zero(t, c.wire.requests("GET"), "waiting costs no request")
+}
+
+// With Trust nothing but the order of the two reads stands between a lag and a false loss. The other order is counted beside it.
+func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{Trust: true})
+	store, ok := c.informer.GetStore().(interface{ LastStoreSyncResourceVersion() string })
+	require.True(t, ok, "the store tells its version")
+	n := jobsOf(t, 150)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	ours, wrong, looks := 0, 0, 0
+	for i := range n {
+		ref := c.ensured(t, s, fmt.Sprintf("job-%d", i), suspended())
+		all.Go(func() {
+			for seen := false; !seen; {
+				_, seen, _ = c.informer.GetStore().GetByKey(s.namespace + "/" + ref.Name) // the wrong order: lookup first
+				past, err := resourceversion.CompareResourceVersion(store.LastStoreSyncResourceVersion(), ref.ResourceVersion)
+				f, lookErr := c.Look(t.Context(), ref)
+				mu.Lock()
+				looks++
+				if !assert.NoError(t, err) || !assert.NoError(t, lookErr) || f.Lost() {
+					ours++
+				}
+				if !seen && past >= 0 {
+					wrong++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("gate: order of the proof, %d Jobs, %d looks: falsely missing %d; looked up first %d", n, looks, ours, wrong)
+	assert.Zero(t, ours)
+}
+
+func TestRace03DeletedByItsTTLBeforeItIsRead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{})
+	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {
+		t.Run(delay.String(), func(t *testing.T) {
+			t.Parallel()
+			name := "job-" + delay.String()
+			job, err := s.jobs.Create(t.Context(), s.job(name, ttl(0)), metav1.CreateOptions{})
+			require.NoError(t, err)
+			ref := jobgc.Ref{Namespace: s.namespace, Name: name, UID: job.UID, ResourceVersion: job.ResourceVersion}
+			s.gone(t, name)
+			wait(t.Context(), delay)
+			f, err := c.decided(t.Context(), ref)
+			require.NoError(t, err)
+			assert.Equal(t, jobgc.Finished, f.State)
+			assert.Equal(t, jobgc.Succeeded, f.Outcome)
+			assert.Equal(t, jobgc.ByTombstone, f.Proof)
+			assert.Equal(t, "probably deleted by its TTL", f.Hint)
+		})
+	}
+}
+
+// A controller that was killed has no tombstone. It says so once, with proof, and does not run the work again.
+func TestRace04TheSameWithARestartInBetween(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	seen := s.watchJobs(t)
+	s.work(t, saved)
+	s.patch(t, "run", `{"spec":{"ttlSecondsAfterFinished":0}}`) // somebody cleans up
+	s.gone(t, "run")
+	s.work(t, "")
+	ref, data := s.record(t, "run")
+	assert.Equal(t, "Missing by LiveRead", data["lost"])
+	assert.Empty(t, ref.Outcome)
+	s.work(t, "")
+	ranOnce(t, seen(), 1)
+}
+
+func TestRace09SameNameOtherUID(t *testing.T) {
+	t.Parallel()
+	t.Run("NewJobVisible", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		c := s.controller(t, 0, jobgc.Options{})
+		ref := c.ensured(t, s, "job", suspended())
+		c.until(t, ref, jobgc.Suspended)
+		s.remove(t, "job", metav1.DeletePropagationBackground)
+		s.gone(t, "job")
+		successor, err := s.jobs.Create(t.Context(), s.job("job", suspended()), metav1.CreateOptions{})
+		require.NoError(t, err)
+		f := c.until(t, ref, jobgc.Replaced)
+		assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+		assert.True(t, f.Lost())
+		ref.Outcome = jobgc.Succeeded
+		f = c.until(t, ref, jobgc.Collected)
+		require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Duration(0))}))
+		assert.Equal(t, successor.UID, s.live(t, "job").UID, "the successor is not touched")
+	})
+	t.Run("OldJobStillCached", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		c := s.controller(t, time.Second, jobgc.Options{})
+		_, err := s.jobs.Create(t.Context(), s.job("job", suspended()), metav1.CreateOptions{})
+		require.NoError(t, err)
+		eventually(t, "the old Job is cached", func() bool { return len(c.informer.GetStore().ListKeys()) == 1 })
+		s.remove(t, "job", metav1.DeletePropagationBackground)
+		s.gone(t, "job")
+		ref := c.ensured(t, s, "job", suspended())
+		require.Len(t, c.informer.GetStore().ListKeys(), 1)
+		assert.Equal(t, jobgc.Pending, c.look(t, ref).State, "what is cached is another Job")
+		c.until(t, ref, jobgc.Suspended)
+		assert.Zero(t, c.wire.requests("GET"))
+	})
+	t.Run("OldJobTerminating", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		c := s.controller(t, 0, jobgc.Options{})
+		_, err := s.jobs.Create(t.Context(), s.job("job", never(), pod(kubelet.LingerAnnotation, "2s")), metav1.CreateOptions{})
+		require.NoError(t, err)
+		eventually(t, "its pod runs", func() bool { return s.live(t, "job").Status.Active == 1 })
+		s.remove(t, "job", metav1.DeletePropagationForeground)
+		_, err = s.jobs.Create(t.Context(), s.job("job"), metav1.CreateOptions{})
+		require.ErrorContains(t, err, "object is being deleted")
+		_, err = c.Ensure(t.Context(), s.ref("job"), s.job("job"))
+		require.ErrorIs(t, err, jobgc.ErrTerminating)
+		var ref jobgc.Ref
+		eventually(t, "the name is free", func() bool {
+			ref, err = c.Ensure(t.Context(), s.ref("job"), s.job("job"))
+			return err == nil
+		})
+		c.until(t, ref, jobgc.Finished)
+	})
+}
+
+// A Job that is deleted in the foreground while it runs gets no condition any more. Its outcome is unknown, and no failure.
+func TestRace10DeletedWhileItRunsAndHeld(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	ref := c.ensured(t, s, "job", never())
+	eventually(t, "its pod runs", func() bool { return s.live(t, "job").Status.Active == 1 })
+	s.remove(t, "job", metav1.DeletePropagationForeground)
+	eventually(t, "its pods are gone", func() bool { return len(s.pods(t, "job")) == 0 })
+	f := c.until(t, ref, jobgc.Deleting)
+	assert.True(t, f.Lost())
+	assert.Empty(t, f.Outcome)
+	for range 10 {
+		job := s.live(t, "job")
+		require.NotNil(t, job, "held")
+		require.Empty(t, job.Status.Conditions)
+		assert.Zero(t, job.Status.Failed)
+		wait(t.Context(), 100*time.Millisecond)
+	}
+	eventually(t, "the loss, once recorded, lets it go", func() bool {
+		require.NoError(t, c.Release(t.Context(), ref, c.look(t, ref), jobgc.Retention{}))
+		return s.live(t, "job") == nil
+	})
+}
+
+func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	ref := c.ensured(t, s, "job")
+	s.finished(t, "job")
+	s.remove(t, "job", metav1.DeletePropagationBackground)
+	eventually(t, "the cache has it", func() bool { f := c.look(t, ref); return f.Job != nil && f.Job.DeletionTimestamp != nil })
+	f := c.look(t, ref)
+	assert.Equal(t, jobgc.Finished, f.State)
+	assert.Equal(t, jobgc.Succeeded, f.Outcome)
+	assert.Len(t, s.pods(t, "job"), 1, "of a background deletion")
+	require.ErrorContains(t, c.Release(t.Context(), ref, f, jobgc.Retention{}), "ref.outcome is empty")
+	require.NotNil(t, s.live(t, "job"), "held until recorded")
+	ref.Outcome = f.Outcome
+	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{}))
+	s.gone(t, "job")
+}
+
+// It is why Ensure sets the hold at the creation or never.
+func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	c.ensured(t, s, "job", suspended())
+	s.remove(t, "job", metav1.DeletePropagationBackground)
+	_, err := s.jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/late"}]`), metav1.PatchOptions{})
+	require.True(t, apierrors.IsForbidden(err) || apierrors.IsInvalid(err), "%v", err)
+	assert.ErrorContains(t, err, "no new finalizers can be added")
+	ref, err := c.Ensure(t.Context(), s.ref("job"), s.job("job"))
+	require.NoError(t, err, "held by us, it is adopted: nobody else would release it")
+	f := c.until(t, ref, jobgc.Deleting)
+	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{}))
+	s.gone(t, "job")
+}
+
+// After a gap in the watch the informer hands over the last state that it knew.
+func TestRace13RelistAfterAGap(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{})
+	finished := c.ensured(t, s, "finished")
+	running := c.ensured(t, s, "running", pod(kubelet.DelayAnnotation, "2s"))
+	c.until(t, finished, jobgc.Finished)
+	eventually(t, "it runs", func() bool {
+		return c.look(t, running).State == jobgc.Active && s.live(t, "running").Status.Active == 1
+	})
+	c.wire.sever()
+	s.finished(t, "running")
+	for _, name := range []string{"finished", "running"} {
+		s.remove(t, name, metav1.DeletePropagationBackground)
+		s.gone(t, name)
+	}
+	c.wire.mend()
+	eventually(t, "the informer is back", func() bool { return len(c.informer.GetStore().ListKeys()) == 0 })
+	f, err := c.decided(t.Context(), finished)
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Finished, f.State, "a finish never is stale")
+	assert.Equal(t, jobgc.ByTombstone, f.Proof)
+	f, err = c.decided(t.Context(), running)
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Missing, f.State, "it finished in the gap: nobody knows how")
+	assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+}

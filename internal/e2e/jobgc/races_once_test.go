@@ -1,0 +1,203 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// The races that would run work twice, or leave it behind. Numbers are those of the design's list.
+
+func TestRace05CrashBetweenCreateAndStatusWrite(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	seen := s.watchJobs(t)
+	s.work(t, created)
+	ref, _ := s.record(t, "run")
+	require.Empty(t, ref.UID, "the creation was never recorded")
+	s.finished(t, "run") // and meanwhile it has run
+	s.work(t, "")
+	ref, _ = s.record(t, "run")
+	assert.Equal(t, jobgc.Succeeded, ref.Outcome, "it was adopted")
+	ranOnce(t, seen(), 1)
+}
+
+func TestRace06CrashBetweenIntentAndCreate(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	seen := s.watchJobs(t)
+	s.work(t, intended)
+	ref, _ := s.record(t, "run")
+	assert.Equal(t, jobgc.Ref{Namespace: s.namespace, Name: "run"}, ref)
+	c := s.controller(t, 0, jobgc.Options{})
+	assert.Equal(t, jobgc.NotCreated, c.look(t, ref).State)
+	s.work(t, "")
+	ref, _ = s.record(t, "run")
+	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
+	ranOnce(t, seen(), 1)
+}
+
+func TestRace07CrashBetweenOutcomeAndRelease(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	seen := s.watchJobs(t)
+	s.work(t, recorded)
+	assert.EqualValues(t, 604800, *s.live(t, "run").Spec.TTLSecondsAfterFinished, "not released: the backstop holds")
+	s.work(t, "")
+	job := s.live(t, "run")
+	assert.Less(t, *job.Spec.TTLSecondsAfterFinished, int32(3700), "released, from what was persisted alone")
+	assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(3600))
+	s.work(t, "")
+	assert.Equal(t, job.ResourceVersion, s.live(t, "run").ResourceVersion, "once is enough")
+	ranOnce(t, seen(), 1)
+}
+
+// Kubernetes counts a TTL from the finish. One that is set late would delete at once what was promised for ten minutes.
+func TestRace08TheTTLIsPatchedLate(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{})
+	finished := time.Now().Add(-time.Hour) // the controller was down
+	for _, name := range []string{"ours", "plain"} {
+		ref := c.ensured(t, s, name, managed())
+		s.complete(t, name, finished)
+		f := c.until(t, ref, jobgc.Finished)
+		ref.Outcome = f.Outcome
+		if name == "ours" {
+			require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(10 * time.Minute)}))
+		} else {
+			s.patch(t, name, `{"spec":{"ttlSecondsAfterFinished":600}}`)
+		}
+	}
+	s.gone(t, "plain")
+	s.stays(t, "ours")
+	assert.InDelta(t, 4200, *s.live(t, "ours").Spec.TTLSecondsAfterFinished, 60)
+}
+
+func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.controller(t, 0, jobgc.Options{})
+	recorded := func(t *testing.T, name string, edits ...edit) (jobgc.Ref, jobgc.Finding) {
+		t.Helper()
+		ref := c.ensured(t, s, name, edits...)
+		f := c.until(t, ref, jobgc.Finished)
+		ref.Outcome = f.Outcome
+		return ref, f
+	}
+	atOnce := jobgc.Retention{Succeeded: new(time.Duration(0))}
+
+	t.Run("GoneBetweenLookAndRelease", func(t *testing.T) {
+		ref, f := recorded(t, "gone")
+		s.patch(t, "gone", `{"spec":{"ttlSecondsAfterFinished":0}}`)
+		s.gone(t, "gone")
+		require.NoError(t, c.Release(t.Context(), ref, f, atOnce), "404 is all that was wanted")
+	})
+	t.Run("GoneAndTheNameTakenAgain", func(t *testing.T) {
+		ref, f := recorded(t, "taken")
+		s.remove(t, "taken", metav1.DeletePropagationBackground)
+		s.gone(t, "taken")
+		successor, err := s.jobs.Create(t.Context(), s.job("taken", suspended()), metav1.CreateOptions{})
+		require.NoError(t, err)
+		require.NoError(t, c.Release(t.Context(), ref, f, atOnce))
+		now := s.live(t, "taken")
+		assert.Equal(t, successor.UID, now.UID)
+		assert.Nil(t, now.Spec.TTLSecondsAfterFinished, "the test on the uid spares it")
+	})
+	t.Run("RefusedForAnotherReason", func(t *testing.T) {
+		s.denyPatches(t, "refused")
+		ref, f := recorded(t, "refused", func(j *batchv1.Job) { j.Labels["deny"] = s.namespace })
+		eventually(t, "the policy counts", func() bool {
+			_, err := s.jobs.Patch(t.Context(), "refused", types.MergePatchType, []byte(`{"metadata":{"labels":{"probe":"x"}}}`), metav1.PatchOptions{})
+			return err != nil
+		})
+		err := c.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Hour)})
+		require.True(t, apierrors.IsInvalid(err), "not every 422 is a success: %v", err)
+		assert.ErrorContains(t, err, "no patches here")
+	})
+}
+
+// denyPatches has the API server refuse changes of Jobs with a label, as a webhook or another validation might.
+func (s *stage) denyPatches(t *testing.T, name string) {
+	t.Helper()
+	name += "." + s.namespace
+	policies := s.kube.AdmissionregistrationV1()
+	_, err := policies.ValidatingAdmissionPolicies().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"deny": s.namespace}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{"batch"}, APIVersions: []string{"v1"}, Resources: []string{"jobs"}},
+				}}},
+			},
+			Validations: []admissionv1.Validation{{Expression: "false", Message: "no patches here", Reason: new(metav1.StatusReasonInvalid)}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = policies.ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		assert.NoError(t, policies.ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}))
+		assert.NoError(t, policies.ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
+	})
+}
+
+// Two replicas, or a leader that does not know yet that it is none, do everything twice, at the same time.
+func TestRace15TwoReplicas(t *testing.T) {
+	t.Parallel()
+	const runs = 20
+	s := newStage(t)
+	seen := s.watchJobs(t)
+	replicas := []*controller{s.controller(t, 0, jobgc.Options{Hold: finalizer}), s.controller(t, 250*time.Millisecond, jobgc.Options{Hold: finalizer})}
+	var all sync.WaitGroup
+	for i := range runs {
+		name := "run-" + string(rune('a'+i))
+		for _, c := range replicas {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				ref, err := c.Ensure(ctx, s.ref(name), s.job(name))
+				for assert.NoError(t, err) {
+					var f jobgc.Finding
+					if f, err = c.Look(ctx, ref); err == nil && f.State == jobgc.Finished {
+						ref.Outcome = f.Outcome
+						assert.NoError(t, c.Release(ctx, ref, f, jobgc.Retention{Succeeded: new(time.Minute)}))
+						assert.NoError(t, c.Release(ctx, ref, f, jobgc.Retention{Succeeded: new(time.Minute)}))
+						return
+					}
+					wait(ctx, 20*time.Millisecond)
+				}
+			})
+		}
+	}
+	all.Wait()
+	ranOnce(t, seen(), runs)
+	list, err := s.jobs.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, list.Items, runs)
+	for _, job := range list.Items {
+		assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(60), "what was promised is kept")
+		assert.NotContains(t, job.Finalizers, finalizer)
+	}
+}

@@ -1,0 +1,271 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// finalizer is the hold of the tests.
+const finalizer = "e2e.controllerkit.dev/result"
+
+// stage is a namespace with a run in it. What it does itself is done by somebody else than the controller under test.
+type stage struct {
+	namespace string
+	kube      kubernetes.Interface
+	jobs      batchv1client.JobInterface
+	run       *corev1.ConfigMap // the owner; its kind does not matter
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	kube, err := kubernetes.NewForConfig(plane.Config())
+	require.NoError(t, err)
+	ns, err := kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "jobgc-"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	s := &stage{namespace: ns.Name, kube: kube, jobs: kube.BatchV1().Jobs(ns.Name)}
+	s.run = s.newRun(t, "run")
+	return s
+}
+
+func (s *stage) newRun(t *testing.T, name string) *corev1.ConfigMap {
+	t.Helper()
+	run, err := s.kube.CoreV1().ConfigMaps(s.namespace).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"run": "yes"}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return run
+}
+
+// ref is the intent to create the Job of that name.
+func (s *stage) ref(name string) jobgc.Ref { return jobgc.Ref{Namespace: s.namespace, Name: name} }
+
+// edit changes a Job before it is created.
+type edit func(*batchv1.Job)
+
+// job is one of the stage's run, whose pod succeeds at once unless an edit says otherwise.
+func (s *stage) job(name string, edits ...edit) *batchv1.Job { return newJob(s.run, name, edits...) }
+
+func newJob(run *corev1.ConfigMap, name string, edits ...edit) *batchv1.Job {
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: run.Namespace, Name: name, Labels: map[string]string{"e2e": "job"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+		},
+		Spec: batchv1.JobSpec{
+			BackoffLimit: new(int32(0)),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{kubelet.DelayAnnotation: "0s"}},
+				Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever,
+					Containers:    []corev1.Container{{Name: "agent", Image: "busybox:1.37"}},
+				},
+			},
+		},
+	}
+	for _, e := range edits {
+		e(job)
+	}
+	return job
+}
+
+func pod(annotation, value string) edit {
+	return func(j *batchv1.Job) { j.Spec.Template.Annotations[annotation] = value }
+}
+
+func never() edit { return pod(kubelet.OutcomeAnnotation, kubelet.Never) }
+func ttl(seconds int32) edit {
+	return func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = &seconds }
+}
+func suspended() edit { return func(j *batchv1.Job) { j.Spec.Suspend = new(true) } }
+
+// controller is one that runs: a Guard on an informer whose watch lags.
+type controller struct {
+	*jobgc.Guard[batchv1client.JobInterface]
+
+	wire     *wire
+	informer cache.SharedIndexInformer
+	kube     kubernetes.Interface
+}
+
+// controller starts one for the stage's namespace, until the test ends.
+func (s *stage) controller(t *testing.T, lag time.Duration, opts jobgc.Options) *controller {
+	t.Helper()
+	c, stop := s.stoppable(t, lag, opts, nil)
+	t.Cleanup(stop)
+	return c
+}
+
+func (s *stage) stoppable(t *testing.T, lag time.Duration, opts jobgc.Options, tweak func(*metav1.ListOptions)) (c *controller, stop func()) {
+	t.Helper()
+	c = &controller{wire: newWire(lag)}
+	config := plane.Config()
+	config.Wrap(c.wire.around)
+	var err error
+	c.kube, err = kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	factory := informers.NewSharedInformerFactoryWithOptions(c.kube, 0, informers.WithNamespace(s.namespace), informers.WithTweakListOptions(tweak))
+	c.informer = factory.Batch().V1().Jobs().Informer()
+	c.Guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer.GetStore(), opts)
+	require.NoError(t, err)
+	_, err = c.informer.AddEventHandler(c.Guard)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	factory.StartWithContext(ctx)
+	factory.WaitForCacheSyncWithContext(ctx)
+	return c, func() {
+		cancel()
+		factory.Shutdown()
+	}
+}
+
+// ensured makes a Job and returns its Ref.
+func (c *controller) ensured(t *testing.T, s *stage, name string, edits ...edit) jobgc.Ref {
+	t.Helper()
+	ref, err := c.Ensure(t.Context(), s.ref(name), s.job(name, edits...))
+	require.NoError(t, err)
+	return ref
+}
+
+func (c *controller) look(t *testing.T, ref jobgc.Ref) jobgc.Finding {
+	t.Helper()
+	f, err := c.Look(t.Context(), ref)
+	require.NoError(t, err)
+	return f
+}
+
+// until looks until the Job is in a state.
+func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f jobgc.Finding) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%s is %s", ref.Name, want), func() bool {
+		f = c.look(t, ref)
+		return f.State == want
+	})
+	return f
+}
+
+// decided looks until there is an answer.
+func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Finding, error) {
+	for {
+		f, err := c.Look(ctx, ref)
+		if err != nil || f.State != jobgc.Pending {
+			return f, err
+		}
+		wait(ctx, f.After)
+	}
+}
+
+// live reads a Job as it is; nil if there is none.
+func (s *stage) live(t *testing.T, name string) *batchv1.Job {
+	t.Helper()
+	job, err := s.jobs.Get(t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	require.NoError(t, err)
+	return job
+}
+
+// finished waits until a Job is Complete or Failed.
+func (s *stage) finished(t *testing.T, name string) (job *batchv1.Job) {
+	t.Helper()
+	eventually(t, name+" has finished", func() bool {
+		job = s.live(t, name)
+		return jobgc.Judge(job).State == jobgc.Finished
+	})
+	return job
+}
+
+// gone waits until there is no Job of that name.
+func (s *stage) gone(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, name+" is gone", func() bool { return s.live(t, name) == nil })
+}
+
+// stays says that a Job is not deleted within a while that is many times what its deletion would take.
+func (s *stage) stays(t *testing.T, name string) {
+	t.Helper()
+	for range 15 {
+		job := s.live(t, name)
+		require.NotNil(t, job, "%s is gone", name)
+		require.Nil(t, job.DeletionTimestamp, "%s is being deleted", name)
+		wait(t.Context(), 100*time.Millisecond)
+	}
+}
+
+// remove deletes a Job, as a person does.
+func (s *stage) remove(t *testing.T, name string, how metav1.DeletionPropagation) {
+	t.Helper()
+	require.NoError(t, s.jobs.Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &how}))
+}
+
+// patch merges JSON into a Job.
+func (s *stage) patch(t *testing.T, name, patch string) {
+	t.Helper()
+	_, err := s.jobs.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	require.NoError(t, err)
+}
+
+// pods of a Job.
+func (s *stage) pods(t *testing.T, job string) []corev1.Pod {
+	t.Helper()
+	list, err := s.kube.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
+	require.NoError(t, err)
+	return list.Items
+}
+
+// managed makes a Job of which this test is the Job controller. It finishes when the test says so, at any time.
+func managed() edit {
+	return func(j *batchv1.Job) { j.Spec.ManagedBy = new("e2e.controllerkit.dev/test") }
+}
+
+// complete is what a Job controller writes when a Job has succeeded at a time.
+func (s *stage) complete(t *testing.T, name string, at time.Time) {
+	t.Helper()
+	job := s.live(t, name)
+	when := metav1.NewTime(at)
+	job.Status.StartTime, job.Status.CompletionTime = new(metav1.NewTime(at.Add(-time.Second))), &when
+	for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: when})
+	}
+	_, err := s.jobs.UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+}
+
+// wait sleeps for d of real time, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// eventually waits for what is to become true, a minute at most.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !is() {
+		require.NoError(t, ctx.Err(), "waiting until %s", what)
+		wait(ctx, 20*time.Millisecond)
+	}
+}

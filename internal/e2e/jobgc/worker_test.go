@@ -1,0 +1,290 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// workerVariable makes this test program a controller, so that there is a process to kill. Its runs are the ConfigMaps of a namespace,
+// each of which holds the Ref of its Job, and how it ended.
+const workerVariable = "JOBGC_E2E_WORKER"
+
+// points are the moments at which a worker can die.
+type point string
+
+const (
+	intended point = "intended" // the intent is persisted, the Job not created
+	created  point = "created"  // the Job is created, its uid not persisted
+	saved    point = "saved"    // the uid is persisted, the Job not looked at
+	recorded point = "recorded" // the outcome is persisted, the Job not released
+)
+
+// assignment is what a worker is told.
+type assignment struct {
+	Kubeconfig, Namespace string
+	DieAt                 point // by SIGKILL, when all runs are there; empty for never
+}
+
+// keep is the retention of workers.
+func keep() jobgc.Retention {
+	return jobgc.Retention{Succeeded: new(time.Hour), Failed: new(2 * time.Hour)}
+}
+
+func workerMain(said string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	var a assignment
+	err := json.Unmarshal([]byte(said), &a)
+	if err == nil {
+		err = work(ctx, a)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		return 1
+	}
+	return 0
+}
+
+// worker is a whole controller in the order of work that the package's documentation gives.
+type worker struct {
+	assignment
+
+	kube  kubernetes.Interface
+	guard *jobgc.Guard[batchv1client.JobInterface]
+	runs  int64
+	there atomic.Int64 // at the point of death
+}
+
+func work(ctx context.Context, a assignment) error {
+	config, err := clientcmd.BuildConfigFromFlags("", a.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	w := &worker{assignment: a}
+	if w.kube, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(w.kube, 0, informers.WithNamespace(a.Namespace))
+	informer := factory.Batch().V1().Jobs().Informer()
+	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, informer.GetStore(), jobgc.Options{Retention: keep()}); err != nil {
+		return err
+	}
+	if _, err = informer.AddEventHandler(w.guard); err != nil {
+		return err
+	}
+	factory.StartWithContext(ctx)
+	factory.WaitForCacheSyncWithContext(ctx)
+	list, err := w.kube.CoreV1().ConfigMaps(a.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "run=yes"})
+	if err != nil {
+		return err
+	}
+	w.runs = int64(len(list.Items))
+	errs := make([]error, len(list.Items))
+	var all sync.WaitGroup
+	for i := range list.Items {
+		all.Go(func() { errs[i] = w.reconcile(ctx, &list.Items[i]) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// reconcile takes one run to its end.
+func (w *worker) reconcile(ctx context.Context, run *corev1.ConfigMap) error {
+	ref := jobgc.Ref{Namespace: run.Namespace, Name: run.Name}
+	if has := run.Data["ref"]; has != "" {
+		if err := json.Unmarshal([]byte(has), &ref); err != nil {
+			return err
+		}
+	}
+	if run.Data["lost"] != "" {
+		return nil
+	}
+	if err := w.save(ctx, run, ref, nil); err != nil {
+		return err
+	}
+	w.at(intended)
+	ref, err := w.guard.Ensure(ctx, ref, newJob(run, run.Name, func(j *batchv1.Job) {
+		for k, v := range run.Annotations {
+			j.Spec.Template.Annotations[k] = v
+		}
+	}))
+	if err != nil {
+		return err
+	}
+	w.at(created)
+	if err := w.save(ctx, run, ref, nil); err != nil {
+		return err
+	}
+	w.at(saved)
+	for {
+		f, err := w.guard.Look(ctx, ref)
+		switch {
+		case err != nil:
+			return err
+		case f.State == jobgc.Collected:
+			return nil
+		case f.Lost():
+			return w.save(ctx, run, ref, map[string]string{"lost": string(f.State) + " by " + string(f.Proof)})
+		case f.State != jobgc.Finished:
+			wait(ctx, max(f.After, 50*time.Millisecond))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue
+		}
+		ref.Outcome = f.Outcome
+		if err := w.save(ctx, run, ref, map[string]string{"proof": string(f.Proof)}); err != nil {
+			return err
+		}
+		w.at(recorded)
+		return w.guard.Release(ctx, ref, f, keep())
+	}
+}
+
+// save persists what is known of a run.
+func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref, more map[string]string) error {
+	text, err := json.Marshal(ref)
+	if err != nil {
+		return err
+	}
+	data := map[string]string{"ref": string(text)}
+	for k, v := range more {
+		data[k] = v
+	}
+	patch, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		return err
+	}
+	_, err = w.kube.CoreV1().ConfigMaps(run.Namespace).Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// at is where the worker dies if it is told to: without a word, as the kernel kills.
+func (w *worker) at(p point) {
+	if w.DieAt != p {
+		return
+	}
+	if w.there.Add(1) == w.runs {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	select {}
+}
+
+// work runs a worker on the stage's runs as a process, until it ends or dies.
+func (s *stage) work(t *testing.T, dieAt point) {
+	t.Helper()
+	said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.namespace, DieAt: dieAt})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), workerVariable+"="+string(said))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err = cmd.Run()
+	require.NoError(t, ctx.Err(), "the worker took too long: %s", stderr.String())
+	if dieAt == "" {
+		require.NoError(t, err, stderr.String())
+		return
+	}
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	require.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "the worker was to be killed at %s: %v %s", dieAt, err, stderr.String())
+}
+
+// record is what a run's controller has persisted.
+func (s *stage) record(t *testing.T, run string) (ref jobgc.Ref, data map[string]string) {
+	t.Helper()
+	cm, err := s.kube.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), run, metav1.GetOptions{})
+	require.NoError(t, err)
+	if cm.Data["ref"] != "" {
+		require.NoError(t, json.Unmarshal([]byte(cm.Data["ref"]), &ref))
+	}
+	return ref, cm.Data
+}
+
+// watchJobs notes the uids of all Jobs that there ever are, by name, until the test ends.
+func (s *stage) watchJobs(t *testing.T) (seen func() map[string]map[types.UID]bool) {
+	t.Helper()
+	var mu sync.Mutex
+	jobs := map[string]map[types.UID]bool{}
+	factory := informers.NewSharedInformerFactoryWithOptions(s.kube, 0, informers.WithNamespace(s.namespace))
+	_, err := factory.Batch().V1().Jobs().Informer().AddEventHandler(onJob(func(job *batchv1.Job) {
+		mu.Lock()
+		defer mu.Unlock()
+		if jobs[job.Name] == nil {
+			jobs[job.Name] = map[types.UID]bool{}
+		}
+		jobs[job.Name][job.UID] = true
+	}))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	factory.StartWithContext(ctx)
+	t.Cleanup(func() {
+		cancel()
+		factory.Shutdown()
+	})
+	factory.WaitForCacheSyncWithContext(ctx)
+	return func() map[string]map[types.UID]bool {
+		mu.Lock()
+		defer mu.Unlock()
+		out := map[string]map[types.UID]bool{}
+		for name, uids := range jobs {
+			out[name] = uids
+		}
+		return out
+	}
+}
+
+// onJob calls do with every state of every Job but the last one of a deleted Job.
+type onJob func(*batchv1.Job)
+
+func (do onJob) OnAdd(obj any, _ bool) {
+	if job, ok := obj.(*batchv1.Job); ok {
+		do(job)
+	}
+}
+func (do onJob) OnUpdate(_, obj any) { do.OnAdd(obj, false) }
+func (do onJob) OnDelete(any)        {}
+
+// ranOnce says that there was one Job for each of so many runs.
+func ranOnce(t *testing.T, seen map[string]map[types.UID]bool, runs int) (twice int) {
+	t.Helper()
+	assert.Len(t, seen, runs)
+	for _, uids := range seen {
+		if len(uids) != 1 {
+			twice++
+		}
+	}
+	assert.Zero(t, twice, "runs with more than one Job")
+	return twice
+}
