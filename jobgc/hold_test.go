@@ -111,7 +111,9 @@ func TestReleaseHeld(t *testing.T) {
 		"Deleted": {"A deletion that has begun takes no TTL.", gone, false, 0, nil, 1},
 		"OthersBefore": {
 			"Only ours goes.", func(j *batchv1.Job) { j.Finalizers = []string{"a.example.com/a", hold, "b.example.com/b"} },
-			true, 3600, []string{"a.example.com/a", "b.example.com/b"}, 1,
+			true, 3600,
+			[]string{"a.example.com/a", "b.example.com/b"},
+			1,
 		},
 		"DeletedAndHeldByOthers": {"They are waited for.", func(j *batchv1.Job) {
 			gone(j)

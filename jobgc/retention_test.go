@@ -136,7 +136,8 @@ func TestExposure(t *testing.T) {
 		},
 		"LongTemplateTTL": {"It stays.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(604800))}}, nil},
 		"CronJob": {
-			"Its history limits know no TTL.", jobgc.Retention{},
+			"Its history limits know no TTL.",
+			jobgc.Retention{},
 			&batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "CronJob", Name: "nightly", Controller: new(true)}}}},
 			[]string{"CronJob nightly deletes its finished Jobs"},
 		},

@@ -31,7 +31,9 @@ func TestDrop(t *testing.T) {
 		"Replaced": {"A successor is not touched.", func(c *cluster) { c.jobs[0].UID = "successor" }, true, []string{"example.com/theirs", finalizer}, 1},
 		"Moved": {
 			"Another finalizer stands there now.", func(c *cluster) { c.jobs[0].Finalizers = []string{finalizer, "example.com/theirs"} },
-			true, []string{finalizer, "example.com/theirs"}, 1,
+			true,
+			[]string{finalizer, "example.com/theirs"},
+			1,
 		},
 	}
 	for name, tc := range cases {

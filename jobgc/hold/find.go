@@ -47,13 +47,12 @@ func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObj
 		owner := metav1.GetControllerOfNoCopy(job)
 		gone := owner == nil || !owners[owner.UID]
 		if !gone && job.DeletionTimestamp != nil && s.opts.Namespaces != nil {
-			known := false
-			if gone, known = ending[job.Namespace]; !known {
-				if gone, err = s.terminating(ctx, job.Namespace); err != nil {
+			if _, known := ending[job.Namespace]; !known {
+				if ending[job.Namespace], err = s.terminating(ctx, job.Namespace); err != nil {
 					return nil, err
 				}
-				ending[job.Namespace] = gone
 			}
+			gone = ending[job.Namespace]
 		}
 		if gone {
 			out = append(out, job)

@@ -104,9 +104,7 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 		wait := s.opts.Every
 		report, err := s.Sweep(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
+		case err != nil && ctx.Err() == nil:
 			log.Error(err, "the sweep failed, trying again", "released", report.Released)
 			wait = min(wait, time.Minute)
 		case report.Released > 0:

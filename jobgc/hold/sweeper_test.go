@@ -30,7 +30,8 @@ func TestSweep(t *testing.T) {
 		"OwnerGone": {"Nobody will record it.", func(c *cluster) { c.job("a", "gone") }, nil, nil},
 		"OwnerThere": {
 			"It is still to be recorded, also while it is being deleted.",
-			func(c *cluster) { c.owner("run"); c.job("a", "run"); c.job("b", "run", deleting) }, nil, []string{"a", "b"},
+			func(c *cluster) { c.owner("run"); c.job("a", "run"); c.job("b", "run", deleting) }, nil,
+			[]string{"a", "b"},
 		},
 		"OwnerCreatedAnew": {"The uid counts, not the name.", func(c *cluster) { c.owner("new"); c.job("a", "old") }, nil, nil},
 		"NoOwner":          {"The owner was deleted and left its Jobs behind.", func(c *cluster) { c.job("a", "") }, nil, nil},
@@ -51,14 +52,16 @@ func TestSweep(t *testing.T) {
 		}, nil, []string{"keep-1", "keep-2", "keep-3", "keep-4", "keep-5"}},
 		"OneNamespace": {
 			"No more than was asked for.", func(c *cluster) { c.job("a", "gone", elsewhere); c.job("b", "gone") },
-			func(*cluster) hold.Options { return hold.Options{Namespace: "ns"} }, []string{"a"},
+			func(*cluster) hold.Options { return hold.Options{Namespace: "ns"} },
+			[]string{"a"},
 		},
 		"Selector": {
 			"No more than was asked for.", func(c *cluster) {
 				c.job("a", "gone")
 				c.job("b", "gone", func(o *metav1.PartialObjectMetadata) { o.Labels = map[string]string{"selected": "yes"} })
 			},
-			func(*cluster) hold.Options { return hold.Options{Selector: "selected"} }, []string{"a"},
+			func(*cluster) hold.Options { return hold.Options{Selector: "selected"} },
+			[]string{"a"},
 		},
 		"NamespaceTerminating": {
 			"Its owner goes too, whatever holds it; what is not being deleted is still running.", func(c *cluster) {
@@ -67,7 +70,8 @@ func TestSweep(t *testing.T) {
 				c.job("b", "run")
 				c.namespaces = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: new(metav1.Now())}}}
 			},
-			func(c *cluster) hold.Options { return hold.Options{Namespaces: c.namespace} }, []string{"b"},
+			func(c *cluster) hold.Options { return hold.Options{Namespaces: c.namespace} },
+			[]string{"b"},
 		},
 		"NamespaceStays": {
 			"A Job that somebody deleted while it ran is to be recorded as lost first.", func(c *cluster) {
@@ -75,7 +79,8 @@ func TestSweep(t *testing.T) {
 				c.job("a", "run", deleting)
 				c.namespaces = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}}
 			},
-			func(c *cluster) hold.Options { return hold.Options{Namespaces: c.namespace} }, []string{"a"},
+			func(c *cluster) hold.Options { return hold.Options{Namespaces: c.namespace} },
+			[]string{"a"},
 		},
 		"ListExpires": {"The list begins anew.", func(c *cluster) {
 			c.owner("run-1", "run-2", "run-3")

@@ -39,7 +39,8 @@ func (c *Controller) sweep(ctx context.Context, running *sync.WaitGroup) {
 	log := logr.FromContextOrDiscard(ctx)
 	start := func(s interface {
 		Start(ctx context.Context) error
-	}, err error) {
+	}, err error,
+	) {
 		if err != nil {
 			log.Error(err, "a sweep cannot start")
 			return

@@ -50,7 +50,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(audit)
+	defer func() { _ = os.RemoveAll(audit) }()
 	policy := filepath.Join(audit, "policy.json")
 	auditLog = filepath.Join(audit, "audit.log")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {

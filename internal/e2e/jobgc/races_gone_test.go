@@ -43,7 +43,7 @@ func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
 	c := s.controller(t, 0, jobgc.Options{Trust: true})
 	store, ok := c.informer.GetStore().(interface{ LastStoreSyncResourceVersion() string })
 	require.True(t, ok, "the store tells its version")
-	n := jobsOf(t, 150)
+	const n = 150
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	ours, wrong, looks := 0, 0, 0
@@ -219,7 +219,7 @@ func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
 	s.remove(t, "job", metav1.DeletePropagationBackground)
 	_, err := s.jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/late"}]`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsForbidden(err) || apierrors.IsInvalid(err), "%v", err)
-	assert.ErrorContains(t, err, "no new finalizers can be added")
+	require.ErrorContains(t, err, "no new finalizers can be added")
 	ref, err := c.Ensure(t.Context(), s.ref("job"), s.job("job"))
 	require.NoError(t, err, "held by us, it is adopted: nobody else would release it")
 	f := c.until(t, ref, jobgc.Deleting)

@@ -178,16 +178,18 @@ func TestRace15TwoReplicas(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				ref, err := c.Ensure(ctx, s.ref(name), s.job(name))
-				for assert.NoError(t, err) {
-					var f jobgc.Finding
-					if f, err = c.Look(ctx, ref); err == nil && f.State == jobgc.Finished {
-						ref.Outcome = f.Outcome
-						assert.NoError(t, c.Release(ctx, ref, f, jobgc.Retention{Succeeded: new(time.Minute)}))
-						assert.NoError(t, c.Release(ctx, ref, f, jobgc.Retention{Succeeded: new(time.Minute)}))
-						return
-					}
+				var f jobgc.Finding
+				for err == nil && f.State != jobgc.Finished {
 					wait(ctx, 20*time.Millisecond)
+					f, err = c.Look(ctx, ref)
 				}
+				ref.Outcome = f.Outcome
+				for range 2 {
+					if err == nil {
+						err = c.Release(ctx, ref, f, jobgc.Retention{Succeeded: new(time.Minute)})
+					}
+				}
+				assert.NoError(t, err)
 			})
 		}
 	}

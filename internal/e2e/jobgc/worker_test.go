@@ -7,8 +7,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"sync"
@@ -88,6 +89,7 @@ func work(ctx context.Context, a assignment) error {
 		return err
 	}
 	config.QPS = -1
+	config.Wrap(atMost(32))
 	w := &worker{assignment: a}
 	if w.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return err
@@ -107,13 +109,30 @@ func work(ctx context.Context, a assignment) error {
 		return err
 	}
 	w.runs = int64(len(list.Items))
-	errs := make([]error, len(list.Items))
-	var all sync.WaitGroup
+	errs := make(chan error)
 	for i := range list.Items {
-		all.Go(func() { errs[i] = w.reconcile(ctx, &list.Items[i]) })
+		go func() { errs <- w.reconcile(ctx, &list.Items[i]) }() // those at the point of death stay there
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	for range list.Items {
+		if err := <-errs; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atMost lets so many requests through at a time, but for watches.
+func atMost(n int) func(http.RoundTripper) http.RoundTripper {
+	turns := make(chan struct{}, n)
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("watch") == "" {
+				turns <- struct{}{}
+				defer func() { <-turns }()
+			}
+			return next.RoundTrip(r)
+		})
+	}
 }
 
 // reconcile takes one run to its end.
@@ -132,9 +151,7 @@ func (w *worker) reconcile(ctx context.Context, run *corev1.ConfigMap) error {
 	}
 	w.at(intended)
 	ref, err := w.guard.Ensure(ctx, ref, newJob(run, run.Name, func(j *batchv1.Job) {
-		for k, v := range run.Annotations {
-			j.Spec.Template.Annotations[k] = v
-		}
+		maps.Copy(j.Spec.Template.Annotations, run.Annotations)
 	}))
 	if err != nil {
 		return err
@@ -176,9 +193,7 @@ func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref,
 		return err
 	}
 	data := map[string]string{"ref": string(text)}
-	for k, v := range more {
-		data[k] = v
-	}
+	maps.Copy(data, more)
 	patch, err := json.Marshal(map[string]any{"data": data})
 	if err != nil {
 		return err
@@ -257,11 +272,7 @@ func (s *stage) watchJobs(t *testing.T) (seen func() map[string]map[types.UID]bo
 	return func() map[string]map[types.UID]bool {
 		mu.Lock()
 		defer mu.Unlock()
-		out := map[string]map[types.UID]bool{}
-		for name, uids := range jobs {
-			out[name] = uids
-		}
-		return out
+		return maps.Clone(jobs)
 	}
 }
 
