@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -33,8 +34,8 @@ func (r *Recorder) hash(note string) uint64 {
 	return max(maphash.String(r.seed, note), 1)
 }
 
-// draft gives s the note of o, unless it is the one already told. mu must be held, and is released.
-func (r *Recorder) draft(e *entry, s *series, o *occurrence) {
+// draft gives s the note of o, which occurred at now, unless it is the one already told. mu must be held, and is released.
+func (r *Recorder) draft(e *entry, s *series, o *occurrence, now time.Duration) {
 	told := s.hash
 	r.unlock()
 
@@ -42,7 +43,6 @@ func (r *Recorder) draft(e *entry, s *series, o *occurrence) {
 	var hash uint64
 	formatted := false
 	defer func() {
-		now := r.now()
 		r.mu.Lock()
 		defer r.unlock()
 		s.drafting = false

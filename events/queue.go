@@ -137,7 +137,11 @@ func (r *Recorder) pick(now time.Duration) *job {
 		return nil
 	}
 	e.busy, s.busy = true, true
-	j := &job{e: e, s: s, draft: s.draft, carried: s.pending, begun: now}
+	j := r.spare
+	if r.spare = nil; j == nil {
+		j = new(job)
+	}
+	*j = job{e: e, s: s, draft: s.draft, carried: s.pending, begun: now}
 	if j.draft != nil {
 		j.number, j.unsure = j.draft.number, j.draft.unsure
 	}

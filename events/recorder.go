@@ -33,6 +33,7 @@ type Recorder struct {
 	updates list   // other entries that have something to write now
 	later   timers // entries with something to write that wait for a token or for the end of a pause
 	retries []*job // writes that failed and are to be made again
+	spare   *job   // one that has ended, for the next write
 	total   bucket
 
 	running, closed bool
@@ -168,7 +169,7 @@ func (r *Recorder) record(o occurrence) {
 			break
 		}
 		if s := r.count(e, &o, changed, now); s != nil {
-			r.draft(e, s, &o) // unlocks
+			r.draft(e, s, &o, now) // unlocks
 			return
 		}
 	}

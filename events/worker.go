@@ -12,7 +12,8 @@ import (
 
 const (
 	workers     = 2
-	attemptTime = 10 * time.Second       // an attempt without an answer for so long has failed
+	attemptTime = 10 * time.Second       // an attempt without an answer for so long has failed, or a little longer:
+	spareTime   = time.Second            // attempts share a deadline for so long, since to make one costs as much as to format a note
 	firstPause  = 250 * time.Millisecond // of all workers, after a fault of the server; doubles
 	longestWait = 30 * time.Second
 	// An API server that comes up knows no roles for a moment, and a role that was just granted takes one to have effect.
@@ -37,6 +38,8 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 	defer r.notify() // whom this one was woken for must not sleep on
 	// Where nobody listens nothing is taken as said: Start may still say it.
 	heard := log.GetSink() != nil
+	attempt, end := attempts(ctx)
+	defer end()
 	for ctx.Err() == nil {
 		now := r.now()
 		r.mu.Lock()
@@ -66,11 +69,27 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 		}
 		switch {
 		case j != nil:
-			r.finish(ctx, j, w.send(ctx, r.sink))
+			r.finish(ctx, j, r.sink.write(attempt(now), w))
 		case wait != 0:
 			r.await(ctx, wait, changed)
 		}
 	}
+}
+
+// attempts returns a function that gives each attempt, which begins at now, its context, and one that ends the last of them.
+func attempts(ctx context.Context) (attempt func(now time.Duration) context.Context, end func()) {
+	var current context.Context
+	var until time.Duration
+	cancel := func() {}
+	attempt = func(now time.Duration) context.Context {
+		if until < now+attemptTime {
+			cancel()
+			until = now + attemptTime + spareTime
+			current, cancel = context.WithTimeout(ctx, until-now)
+		}
+		return current
+	}
+	return attempt, func() { cancel() }
 }
 
 // await returns after wait, when there may be work, when changed is closed, or when ctx ends; a negative wait has no end of
@@ -139,6 +158,8 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 	}
 	j.e.bucket.take(now)
 	j.release(r, now)
+	*j = job{}
+	r.spare = j
 }
 
 // hold reports whether a write that was denied is made again, and when. The other objects do not wait for it: they may be of

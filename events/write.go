@@ -4,7 +4,6 @@
 package events
 
 import (
-	"context"
 	"hash/fnv"
 	"math"
 	"strconv"
@@ -21,12 +20,6 @@ type write struct {
 	namespace string
 	name      string // of the Event to update, and its series
 	series    eventsv1.EventSeries
-}
-
-func (w write) send(ctx context.Context, sink *Sink) error {
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
-	defer cancel()
-	return sink.write(ctx, w)
 }
 
 // prepare makes the request of j. mu must be held.
