@@ -96,10 +96,12 @@ func TestBadInputIsCountedAndNamed(t *testing.T) {
 		"NilPointer":     {"An interface may hold a nil pointer.", func(r *events.Recorder) { r.Failure((*corev1.Pod)(nil), errAway) }, events.LostNoReference, "the object is nil"},
 		"NoKind":         {"No scheme was given.", func(r *events.Recorder) { r.Failure(bare("a"), errAway) }, events.LostNoReference, "set Options.Scheme"},
 		"NoMetadata":     {"Not every runtime.Object is one.", func(r *events.Recorder) { r.Failure(odd{}, errAway) }, events.LostNoReference, "odd has no object metadata"},
+		"NoKindYet":      {"An object that was never filled.", func(r *events.Recorder) { r.Failure(&unstructured.Unstructured{}, errAway) }, events.LostNoReference, "set Options.Scheme"},
 		"EmptyReference": {"A reference to nothing.", func(r *events.Recorder) { r.Failure(&corev1.ObjectReference{}, errAway) }, events.LostNoReference, "names no kind"},
 		"UnknownType":    {"The API server takes two.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Error", "A", "", "") }, events.LostRejected, "neither Normal nor Warning"},
 		"NoType":         {"Nor does it guess one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "", "A", "", "") }, events.LostRejected, "neither Normal nor Warning"},
 		"NoReason":       {"events.k8s.io requires one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "", "B", "") }, events.LostRejected, "the reason is empty"},
+		"LegacyReason":   {"By the older interface as well.", func(r *events.Recorder) { r.Legacy().Event(object("a"), "Normal", long, "") }, events.LostRejected, "longer than 128 bytes"},
 		"LongReason":     {"And takes 128 bytes.", func(r *events.Recorder) { r.FailureReason(object("a"), long, errAway) }, events.LostRejected, "longer than 128 bytes"},
 		"LongAction":     {"Of the action as well.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", long, "") }, events.LostRejected, "the action"},
 	}
@@ -124,6 +126,23 @@ func TestBadInputIsCountedAndNamed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A scheme that was set may lack the API group of an object.
+func TestAKindThatTheSchemeLacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, err := events.New(s.sink(), controller, events.Options{Scheme: runtime.NewScheme()})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		rec.Failure(bare("a"), errAway)
+		rec.Eventf(bare("a"), nil, "Normal", "A", "", "")
+		rec.Legacy().Event(bare("a"), "Normal", "A", "")
+		requireLost(t, stop(), map[string]int64{events.LostNoReference: 3})
+		assert.Contains(t, log.String(), "Options.Scheme does not know *v1.ConfigMap: register its API group")
+		assert.Empty(t, s.asked())
+	})
 }
 
 type lines []string

@@ -106,25 +106,6 @@ func TestAHundredThousandObjectsWithTheDefaults(t *testing.T) {
 	})
 }
 
-// A burst of 5,000 distinct events with an API that takes 50 ms: none is lost, and no more are under way than there are workers.
-func TestABurstIsWrittenInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: func(context.Context, request) error {
-			time.Sleep(50 * time.Millisecond)
-			return nil
-		}}
-		rec, stop := start(t, s, events.Options{})
-		const n = 5000 / scale
-		for _, o := range objects(n) {
-			rec.Failure(o, errAway)
-		}
-		require.NoError(t, rec.Flush(t.Context()))
-		require.NoError(t, stop())
-		assert.Len(t, s.all(), n)
-		assert.Equal(t, 2, s.concurrent())
-	})
-}
-
 // Whatever is recorded, and whenever: the caps hold, and every occurrence is accounted for.
 func TestTheCapsHoldWhateverHappens(t *testing.T) {
 	for seed := range uint64(20 / scale) {

@@ -69,7 +69,7 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 		}
 		switch {
 		case j != nil:
-			r.finish(ctx, j, r.sink.write(attempt(now), w))
+			r.finish(ctx, j, r.sink.write(attempt(now), w)) //nolint:contextcheck // what attempt gives is made of ctx
 		case wait != 0:
 			r.await(ctx, wait, changed)
 		}
@@ -85,7 +85,7 @@ func attempts(ctx context.Context) (attempt func(now time.Duration) context.Cont
 		if until < now+attemptTime {
 			cancel()
 			until = now + attemptTime + spareTime
-			current, cancel = context.WithTimeout(ctx, until-now)
+			current, cancel = context.WithTimeout(ctx, until-now) //nolint:fatcontext // made of ctx, not of the one before
 		}
 		return current
 	}
