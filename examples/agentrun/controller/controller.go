@@ -82,6 +82,12 @@ var ErrDeposed = errors.New("this replica no longer leads")
 // heartbeat is how often the status of a run that is not terminal is written at least: a silent updatedAt is a stuck controller.
 const heartbeat = 10 * time.Minute
 
+// A pod has 30 seconds to end: what runs gets the first, the events that are waiting the second, even if the API server hangs.
+const (
+	finishing = 7 * time.Second
+	telling   = 15 * time.Second
+)
+
 // New makes a Controller; it starts nothing and makes no request.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
 	if o.Workers == 0 {
@@ -127,6 +133,9 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		OnCommit:     c.metrics.StatusWrite,
 	}
 	o.Events.Redact, o.Events.Observe = c.secrets.Redact, c.metrics.Events
+	if o.Events.Grace == 0 {
+		o.Events.Grace = telling
+	}
 	if o.Events.Scheme, err = newScheme(); err != nil {
 		return nil, err
 	}
@@ -215,7 +224,7 @@ func (c *Controller) lead(leading, working context.Context, stop func()) {
 		c.sweep(leading, &workers)
 		<-leading.Done()
 	}
-	grace := 20 * time.Second // a kubelet waits for 30
+	grace := finishing
 	if errors.Is(context.Cause(leading), ErrDeposed) {
 		grace = 4 * time.Second // the next leader begins about 5 seconds after the lease was given up for lost
 	}

@@ -1,0 +1,147 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+)
+
+// TestSIGTERMDuringABurstOfFailures: runs fail faster than their Events may be written, and go on failing while the controller is told to
+// end. It ends in time and with 0, and each run that it recorded as failed has its Event.
+func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
+	const enough = 180 // the recorder writes 100 at once, then 20 a second
+	stage := newStage(t)
+	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace)
+	require.NoError(t, err)
+	failures := startBurst(t, stage)
+	eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= enough })
+	told := len(eventsByRun(t, stage))
+	began := time.Now()
+	require.NoError(t, p.Stop(), "it ends with 0, within the 30 seconds of a pod")
+	took := time.Since(began)
+	failures()
+
+	runs, byRun := failed(t.Context(), t, stage), eventsByRun(t, stage)
+	t.Logf("%d Events of %d failed runs were written before SIGTERM, %d of %d in the end, %s later", told, enough, len(byRun), len(runs), took)
+	assert.Less(t, told, len(runs), "something had yet to be written")
+	for _, run := range runs {
+		assert.Len(t, byRun[run], 1, "run %s", run)
+	}
+	assert.Len(t, byRun, len(runs), "and there is none of a run that is not recorded as failed")
+	assert.Empty(t, lost(t, p), "nothing was lost")
+}
+
+// TestSIGTERMWhileTheAPIServerHangs: what cannot be written is counted, and named when the controller ends, which it does in time.
+func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
+	stage := newStage(t)
+	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace)
+	require.NoError(t, err)
+	failures := startBurst(t, stage)
+	eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= 150 })
+	failures()
+	require.NoError(t, plane.APIServer.Freeze())
+	stopped := p.Stop()
+	require.NoError(t, plane.APIServer.Thaw())
+	require.NoError(t, plane.Ready(t.Context()))
+	require.ErrorContains(t, stopped, "exit status 1", "it ends by itself, within the 30 seconds of a pod")
+
+	runs, byRun := failed(t.Context(), t, stage), eventsByRun(t, stage)
+	missing := 0
+	for _, run := range runs {
+		if len(byRun[run]) == 0 {
+			missing++
+		}
+	}
+	t.Logf("%d of %d failed runs have no Event; the log tells of %v", missing, len(runs), lost(t, p))
+	assert.NotZero(t, missing, "the server did hang")
+	// The workers' own writes hung as well: a status that was stored, and whose answer was lost, is told by the next controller.
+	const workers = 4
+	assert.GreaterOrEqual(t, lost(t, p)["Shutdown"]+workers, missing, "each is counted; one whose answer was lost may be stored all the same")
+}
+
+// startBurst makes 300 runs that are refused, or fewer if what it returns is called before.
+func startBurst(t *testing.T, stage *samples.Stage) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var creating sync.WaitGroup
+	for g := range 4 {
+		creating.Go(func() {
+			for i := 0; i < 75 && ctx.Err() == nil; i++ {
+				run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("refused-%d-%04d", g, i)}}
+				run.Spec = v1alpha1.AgentRunSpec{Image: "busybox:1.37", Parameters: map[string]string{"prompt": "hello"}}
+				if _, err := stage.Runs.Create(ctx, run, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	stop = func() {
+		cancel()
+		creating.Wait()
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// failed are the names of the runs that are recorded as failed.
+func failed(ctx context.Context, t *testing.T, stage *samples.Stage) (names []string) {
+	t.Helper()
+	list, err := stage.Runs.List(ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, run := range list.Items {
+		if run.Status.Phase == v1alpha1.Failed {
+			names = append(names, run.Name)
+		}
+	}
+	return names
+}
+
+// eventsByRun are the Events of the refusals.
+func eventsByRun(t *testing.T, stage *samples.Stage) map[string][]corev1.Event {
+	t.Helper()
+	list, err := stage.Kube.CoreV1().Events(stage.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=InvalidSpec"})
+	require.NoError(t, err)
+	byRun := map[string][]corev1.Event{}
+	for _, ev := range list.Items {
+		byRun[ev.InvolvedObject.Name] = append(byRun[ev.InvolvedObject.Name], ev)
+	}
+	return byRun
+}
+
+// lost is what the controller's log says was lost, by cause.
+func lost(t *testing.T, p *rig.Process) map[string]int {
+	t.Helper()
+	f, err := os.Open(p.Log)
+	require.NoError(t, err)
+	defer f.Close()
+	by := map[string]int{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var line struct {
+			Msg, Cause string
+			Count      int
+		}
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "events were lost" {
+			by[line.Cause] += line.Count
+		}
+	}
+	return by
+}
