@@ -1,0 +1,201 @@
+{{/*
+Copyright The controllerkit Authors.
+SPDX-License-Identifier: Apache-2.0
+
+A component as a Deployment or as a Rollout: one template, so that nothing but kind and strategy can differ. Call with
+(dict "root" $ "component" name).
+*/}}
+{{- define "agentrun.workload" -}}
+{{- $root := .root }}
+{{- $v := index $root.Values (include "agentrun.key" .) }}
+{{- $pd := include "agentrun.progressiveDelivery" . | fromJson }}
+{{- $rollout := include "agentrun.isRollout" . }}
+{{- $vars := include "agentrun.env" . | fromJson }}
+{{- include "agentrun.checkWorkload" . }}
+apiVersion: {{ include "agentrun.apiVersion" . }}
+kind: {{ include "agentrun.kind" . }}
+metadata:
+  name: {{ include "agentrun.componentName" . }}
+  namespace: {{ $root.Release.Namespace }}
+  labels:
+    {{- include "agentrun.labels" . | nindent 4 }}
+  {{- $annotations := deepCopy $v.annotations }}
+  {{- if $pd.keepOnSwitch }}
+  {{- $_ := set $annotations "helm.sh/resource-policy" "keep" }}
+  {{- $_ := set $annotations "argocd.argoproj.io/sync-options" "PruneLast=true" }}
+  {{- end }}
+  {{- with $annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- if not $v.autoscaling.enabled }}
+  replicas: {{ int64 $v.replicaCount }}
+  {{- end }}
+  minReadySeconds: {{ int64 $v.minReadySeconds }}
+  progressDeadlineSeconds: {{ int64 $v.progressDeadlineSeconds }}
+  revisionHistoryLimit: {{ int64 $v.revisionHistoryLimit }}
+  selector:
+    matchLabels:
+      {{- include "agentrun.selectorLabels" . | nindent 6 }}
+  strategy:
+    {{- if $rollout }}
+    canary:
+      maxSurge: {{ include "agentrun.fence" $v.strategy.maxSurge }}
+      maxUnavailable: {{ include "agentrun.fence" $v.strategy.maxUnavailable }}
+      steps:
+        {{- toYaml $pd.canarySteps | nindent 8 }}
+    {{- else }}
+    type: RollingUpdate
+    rollingUpdate:
+      maxSurge: {{ include "agentrun.fence" $v.strategy.maxSurge }}
+      maxUnavailable: {{ include "agentrun.fence" $v.strategy.maxUnavailable }}
+    {{- end }}
+  template:
+    metadata:
+      labels:
+        {{- range $k, $label := $v.podLabels }}
+        {{ $k }}: {{ $label | quote }}
+        {{- end }}
+        {{- include "agentrun.selectorLabels" . | nindent 8 }}
+      {{- $annotations := deepCopy $v.podAnnotations }}
+      {{- if and $root.Values.metrics.enabled $root.Values.metrics.scrapeAnnotations }}
+      {{- $_ := set $annotations "prometheus.io/scrape" "true" }}
+      {{- $_ := set $annotations "prometheus.io/port" "8080" }}
+      {{- $_ := set $annotations "prometheus.io/path" $root.Values.metrics.path }}
+      {{- end }}
+      {{- with $annotations }}
+      annotations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      serviceAccountName: {{ include "agentrun.serviceAccountName" . }}
+      automountServiceAccountToken: {{ eq .component "controllers" }}
+      terminationGracePeriodSeconds: {{ int64 $root.Values.terminationGracePeriodSeconds }}
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65532
+        runAsGroup: 65532
+        seccompProfile:
+          type: RuntimeDefault
+      {{- with $root.Values.imagePullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      containers:
+        - name: agentrun
+          image: {{ include "agentrun.image" $root | quote }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args:
+            {{- include "agentrun.args" . | nindent 12 }}
+          env:
+            {{- if not (hasKey $vars "POD_NAME") }}
+            - name: POD_NAME
+              valueFrom:
+                fieldRef:
+                  apiVersion: v1
+                  fieldPath: metadata.name
+            {{- end }}
+            {{- if not (hasKey $vars "POD_NAMESPACE") }}
+            - name: POD_NAMESPACE
+              valueFrom:
+                fieldRef:
+                  apiVersion: v1
+                  fieldPath: metadata.namespace
+            {{- end }}
+            {{- range $name, $value := $vars }}
+            - name: {{ $name }}
+              value: {{ $value | quote }}
+            {{- end }}
+          ports:
+            - name: http
+              containerPort: 8080
+              protocol: TCP
+          livenessProbe:
+            httpGet:
+              path: /healthz
+              port: http
+          readinessProbe:
+            httpGet:
+              path: /readyz
+              port: http
+            periodSeconds: 5
+          resources:
+            {{- toYaml $v.resources | nindent 12 }}
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities:
+              drop: [ALL]
+      {{- with $v.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.affinity }}
+      affinity:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.topologySpreadConstraints }}
+      topologySpreadConstraints:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+{{- end }}
+
+{{- define "agentrun.args" -}}
+{{- $c := .root.Values.controller }}
+{{- $election := .root.Values.controllers.leaderElection }}
+- --metrics-bind-address=:8080
+- --log-format={{ .root.Values.logFormat }}
+{{- if eq .component "controllers" }}
+- --workers={{ int64 $c.workers }}
+{{- with $c.namespaces }}
+- --namespaces={{ join "," . }}
+{{- end }}
+- --leader-elect={{ $election.enabled }}
+{{- if $election.enabled }}
+- --leader-elect-lease-name={{ include "agentrun.componentName" . }}
+- --leader-elect-lease-duration={{ int64 $election.leaseDurationSeconds }}s
+{{- end }}
+{{- else }}
+- --reconcile=false
+{{- end }}
+{{- end }}
+
+{{/* A number stays one, a percentage becomes a string. */}}
+{{- define "agentrun.fence" -}}
+{{- if kindIs "string" . }}{{ . | quote }}{{ else }}{{ int64 . }}{{ end }}
+{{- end }}
+
+{{/* What the schema cannot say, since it concerns several values. */}}
+{{- define "agentrun.checkWorkload" -}}
+{{- $key := include "agentrun.key" . }}
+{{- $v := index .root.Values $key }}
+{{- $pd := include "agentrun.progressiveDelivery" . | fromJson }}
+{{- if $pd.enabled }}
+{{- include "agentrun.requireAPI" (dict "root" .root "api" "argoproj.io/v1alpha1/Rollout" "check" $pd.crdCheck "value" (printf "%s.progressiveDelivery.enabled" $key)) }}
+{{- if has (toString $v.strategy.maxSurge) (list "0" "0%") }}
+{{- fail (printf "%s.strategy.maxSurge is %v: a canary needs a pod more, or there are counts of pods at which no new or no old one would run; want at least 1" $key $v.strategy.maxSurge) }}
+{{- end }}
+{{- if and (not $v.autoscaling.enabled) (eq (int64 $v.replicaCount) 0) }}
+{{- fail (printf "%s.replicaCount is 0: a canary of no pods tests nothing; want at least 1, or %s.progressiveDelivery.enabled false" $key $key) }}
+{{- end }}
+{{- end }}
+{{- if ge (int64 $v.minReadySeconds) (int64 $v.progressDeadlineSeconds) }}
+{{- fail (printf "%s.progressDeadlineSeconds is %d, which must be more than minReadySeconds, %d" $key (int64 $v.progressDeadlineSeconds) (int64 $v.minReadySeconds)) }}
+{{- end }}
+{{- if and $v.autoscaling.enabled (gt (int64 $v.autoscaling.minReplicas) (int64 $v.autoscaling.maxReplicas)) }}
+{{- fail (printf "%s.autoscaling.minReplicas is %d, which must not be more than maxReplicas, %d" $key (int64 $v.autoscaling.minReplicas) (int64 $v.autoscaling.maxReplicas)) }}
+{{- end }}
+{{- if and (eq .component "controllers") (not $v.leaderElection.enabled) }}
+{{- if or $pd.enabled $v.autoscaling.enabled (gt (int64 $v.replicaCount) 1) }}
+{{- fail "controllers.leaderElection.enabled is false: then one pod alone may reconcile; set it to true, or replicaCount to 1 with autoscaling and progressiveDelivery off" }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,134 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/rollout/settings"
+)
+
+// TestBadValuesAreRefused: each row is refused, and what helm prints leads to it.
+func TestBadValuesAreRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		values string
+		says   []string
+	}{
+		"Unknown":               {"Every object is closed.", "controlers: {}", []string{"controlers"}},
+		"UnknownDeep":           {"Deep down as well.", "metrics: {serviceMonitor: {intervall: 30s}}", []string{"/metrics/serviceMonitor", "intervall"}},
+		"Provider":              {"There is one.", "progressiveDelivery: {provider: flagger}", []string{"/progressiveDelivery/provider", "argo-rollouts"}},
+		"Enabled":               {"A string is true to a template.", `progressiveDelivery: {enabled: "false"}`, []string{"/progressiveDelivery/enabled"}},
+		"CRDCheck":              {"Three values.", "progressiveDelivery: {crdCheck: never}", []string{"/progressiveDelivery/crdCheck", "auto"}},
+		"TwoActions":            {"The controller would carry out one of them.", "progressiveDelivery: {canarySteps: [{setWeight: 20, pause: {}}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"NoAction":              {"A step that does nothing.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"UnknownAction":         {"The CRD would drop it.", "progressiveDelivery: {canarySteps: [{setWieght: 20}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"NoPause":               {"A canary that nobody looks at.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {setWeight: 50}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"PauseFirst":            {"Nothing would run yet.", "progressiveDelivery: {canarySteps: [{pause: {}}, {setWeight: 20}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"Weight0":               {"Nothing would be tested.", "progressiveDelivery: {canarySteps: [{setWeight: 0}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"Weight100":             {"Everything would be replaced.", "progressiveDelivery: {canarySteps: [{setWeight: 100}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"Weight101":             {"There is no such share.", "progressiveDelivery: {canarySteps: [{setWeight: 101}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"WeightString":          {"A string is no weight.", `progressiveDelivery: {canarySteps: [{setWeight: "20"}, {pause: {}}]}`, []string{"/progressiveDelivery/canarySteps"}},
+		"Pause0":                {"A pause of no time is none.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 0}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"Pause1d":               {"Go has no days.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 1d}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"Pause500ms":            {"It would be cut to 0.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 500ms}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"PauseNegative":         {"Time does not go back.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: -5}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"PauseOverflow":         {"More than the controller counts.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 1000000h}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"StepsNull":             {"A step that is none.", "progressiveDelivery: {canarySteps: [null, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"StepsOfWorkload":       {"A workload's own steps are checked as well.", "controllers: {progressiveDelivery: {canarySteps: [{setWeight: 20}]}}", []string{"/controllers/progressiveDelivery/canarySteps"}},
+		"BothFences0":           {"No pod could be replaced.", "controllers: {strategy: {maxSurge: 0, maxUnavailable: 0}}", []string{"/controllers/strategy"}},
+		"BothFences0Percent":    {"Nor by 0%.", `controlPlane: {strategy: {maxSurge: "0%", maxUnavailable: 0}}`, []string{"/controlPlane/strategy"}},
+		"FenceString":           {`The controller takes "1" for 1%.`, `controllers: {strategy: {maxSurge: "1"}}`, []string{"/controllers/strategy/maxSurge"}},
+		"FenceOver100":          {"More than there are.", `controllers: {strategy: {maxUnavailable: "101%"}}`, []string{"/controllers/strategy/maxUnavailable"}},
+		"FenceNegative":         {"It would cost capacity.", "controllers: {strategy: {maxSurge: -1}}", []string{"/controllers/strategy/maxSurge"}},
+		"TTLTooShort":           {"It would be brought up to 30 in silence.", "controller: {jobTtlSecondsAfterFinished: 10}", []string{"/controller/jobTtlSecondsAfterFinished"}},
+		"TTLTooLong":            {"It would be brought down to 7 days in silence.", "controller: {jobTTLSeconds: 604801}", []string{"/controller/jobTTLSeconds"}},
+		"TTLString":             {"10m never becomes 10.", "controller: {jobTtlSecondsAfterFinished: 10m}", []string{"/controller/jobTtlSecondsAfterFinished"}},
+		"TTLConflict":           {"The two name one thing.", "controller: {jobTtlSecondsAfterFinished: 600, jobTTLSeconds: 700}", []string{"jobTtlSecondsAfterFinished is 600", "jobTTLSeconds is 700"}},
+		"TTLConflict0":          {"0 is a value too.", "controller: {jobTtlSecondsAfterFinished: 0, jobTTLSeconds: 600}", []string{"jobTtlSecondsAfterFinished is 0"}},
+		"RetentionNegative":     {"0 keeps.", "controller: {agentRunRetentionSeconds: -1}", []string{"/controller/agentRunRetentionSeconds"}},
+		"RetentionString":       {"30d never becomes 30.", "controller: {agentRunRetentionSeconds: 30d}", []string{"/controller/agentRunRetentionSeconds"}},
+		"LogRetention":          {"Whole seconds.", "controller: {logRetentionSeconds: 1.5}", []string{"/controller/logRetentionSeconds"}},
+		"EventRate":             {"What the controller would refuse at its start.", "controller: {events: {rateLimitPerMinute: 0}}", []string{"/controller/events/rateLimitPerMinute"}},
+		"Workers":               {"Nobody would work.", "controller: {workers: 0}", []string{"/controller/workers"}},
+		"Namespace":             {"No name of a namespace.", "controller: {namespaces: [Team_A]}", []string{"/controller/namespaces"}},
+		"EnvNumber":             {"2592000 would become 2.592e+06.", "env: {vars: {N: 2592000}}", []string{"/env/vars/N"}},
+		"EnvName":               {"No name of a variable.", "controllers: {env: {vars: {1X: a}}}", []string{"/controllers/env/vars"}},
+		"PDBBoth":               {"Kubernetes refuses both.", "controllers: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}", []string{"/controllers/podDisruptionBudget"}},
+		"HPANothing":            {"There would be nothing to scale by.", "controllers: {autoscaling: {enabled: true, targetCPUUtilizationPercentage: null}}", []string{"controllers", "autoscaling"}},
+		"HPAReversed":           {"The API server would refuse it.", "controllers: {autoscaling: {enabled: true, minReplicas: 9, maxReplicas: 2}}", []string{"controllers.autoscaling.minReplicas is 9"}},
+		"Path":                  {"The program serves one.", "metrics: {path: /stats}", []string{"/metrics/path"}},
+		"Interval":              {"Not a duration of Prometheus.", "metrics: {serviceMonitor: {interval: soon}}", []string{"/metrics/serviceMonitor/interval"}},
+		"MonitorWithoutMetrics": {"It would select nothing.", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", []string{"metrics.serviceMonitor.enabled needs metrics.enabled"}},
+		"RuleWithoutMetrics":    {"Its alerts would have no data.", "metrics: {enabled: false, prometheusRule: {enabled: true}}", []string{"metrics.prometheusRule.enabled needs metrics.enabled"}},
+		"TwoWithoutElection":    {"Two would reconcile.", "controllers: {leaderElection: {enabled: false}}", []string{"controllers.leaderElection.enabled is false"}},
+		"CanaryWithoutElection": {"So would a canary beside the old version.", "controllers: {replicaCount: 1, leaderElection: {enabled: false}, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.leaderElection.enabled is false"}},
+		"CanaryWithoutSurge":    {"At some counts no new pod would run.", "controllers: {strategy: {maxSurge: 0, maxUnavailable: 1}, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.strategy.maxSurge is 0"}},
+		"CanaryOfNothing":       {"No pod, nothing to test.", "controllers: {replicaCount: 0, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.replicaCount is 0"}},
+		"Deadline":              {"A Deployment is refused then, a Rollout ends as InvalidSpec.", "controllers: {minReadySeconds: 600}", []string{"controllers.progressDeadlineSeconds is 600"}},
+		"Grace":                 {"Less than the controller takes to finish.", "terminationGracePeriodSeconds: 5", []string{"/terminationGracePeriodSeconds"}},
+		"Lease":                 {"What the controller would refuse at its start.", "controllers: {leaderElection: {leaseDurationSeconds: 1}}", []string{"/controllers/leaderElection/leaseDurationSeconds"}},
+		"SelectorLabel":         {"The selector would no longer match.", "controllers: {podLabels: {app.kubernetes.io/component: x}}", []string{"/controllers/podLabels"}},
+		"LabelValue":            {"No value of a label.", "metrics: {dashboards: {labels: {a: b c}}}", []string{"/metrics/dashboards/labels/a"}},
+		"Digest":                {"No digest.", "image: {digest: sha256:abc}", []string{"/image/digest"}},
+		"TagInRepository":       {"Two tags.", "image: {repository: agentrun:1}", []string{"/image/repository"}},
+		"Quantity":              {"The API server would refuse it.", "controllers: {resources: {limits: {memory: 1 Gi}}}", []string{"/controllers/resources/limits/memory"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := template(t, tc.values, "--api-versions="+monitorAPI, "--api-versions="+ruleAPI)
+			require.Error(t, err, tc.reason)
+			for _, part := range tc.says {
+				assert.ErrorContains(t, err, part, tc.reason)
+			}
+		})
+	}
+}
+
+// TestTheSchemaAgreesWithTheSettings: package rollout/settings reads the same values. What the chart takes it takes, and what it refuses
+// the chart refuses.
+func TestTheSchemaAgreesWithTheSettings(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		values string
+		good   bool
+	}{
+		"Safe":        {"The default.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {}}]}", true},
+		"Empty":       {"Means the default.", "{enabled: true, canarySteps: []}", true},
+		"Times":       {"Seconds and Go durations.", "{enabled: true, canarySteps: [{setWeight: 1}, {pause: {duration: 1}}, {setWeight: 99}, {pause: {duration: 1h30m}}, {pause: {duration: 90s}}]}", true},
+		"LongTime":    {"A number that YAML may write as 2.592e+06.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {duration: 2592000}}]}", true},
+		"Off":         {"Steps are checked all the same.", "{enabled: false, canarySteps: [{setWeight: 200}, {pause: {}}]}", false},
+		"Weight0":     {"Nothing is tested.", "{enabled: true, canarySteps: [{setWeight: 0}, {pause: {}}]}", false},
+		"NoPause":     {"Nobody looks.", "{enabled: true, canarySteps: [{setWeight: 20}]}", false},
+		"PauseFirst":  {"Nothing runs yet.", "{enabled: true, canarySteps: [{pause: {}}, {setWeight: 20}]}", false},
+		"TwoActions":  {"One action a step.", "{enabled: true, canarySteps: [{setWeight: 20, pause: {}}]}", false},
+		"Zero":        {"No pause.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {duration: 0s}}]}", false},
+		"Millis":      {"Cut to 0.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {duration: 500ms}}]}", false},
+		"Days":        {"Go has none.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {duration: 1d}}]}", false},
+		"Provider":    {"There is one.", "{enabled: true, provider: flagger}", false},
+		"CRDCheck":    {"Three values.", "{enabled: true, crdCheck: maybe}", false},
+		"Keep":        {"A boolean.", "{enabled: true, keepOnSwitch: 1}", false},
+		"EnabledWord": {"A boolean.", "{enabled: on-demand}", false},
+		"Unknown":     {"Closed.", "{enabled: true, steps: []}", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var m map[string]any
+			require.NoError(t, yaml.Unmarshal([]byte(tc.values), &m))
+			_, errs := settings.FromValues(m)
+			assert.Equal(t, tc.good, len(errs) == 0, "%s %v", tc.reason, errs)
+			for _, values := range []string{"progressiveDelivery: " + tc.values, "controllers: {progressiveDelivery: " + tc.values + "}"} {
+				_, err := template(t, values)
+				assert.Equal(t, tc.good, err == nil, "%s %v", tc.reason, err)
+			}
+		})
+	}
+}
