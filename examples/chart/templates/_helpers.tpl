@@ -23,6 +23,11 @@ would be printed as 2.592e+06.
 {{- end }}
 {{- end }}
 
+{{/* The label job of what is scraped: the ServiceMonitor sets it, and the alerts select by it, in the namespace of the release. */}}
+{{- define "agentrun.job" -}}
+{{- include "agentrun.fullname" . }}
+{{- end }}
+
 {{/* The values, the name and the service account of a component: control-plane or controllers. Call with (dict "root" $ "component" name). */}}
 {{- define "agentrun.key" -}}
 {{- ternary "controllers" "controlPlane" (eq .component "controllers") }}
@@ -67,13 +72,16 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end }}
 
-{{/* progressiveDelivery of a component as JSON: the global keys, under the keys that the component has, 0 and false included. */}}
+{{/* progressiveDelivery of a component as JSON: the global keys, under the keys that the component has, false included. No steps are the safe ones. */}}
 {{- define "agentrun.progressiveDelivery" -}}
 {{- $merged := deepCopy .root.Values.progressiveDelivery }}
 {{- range $k, $v := (index .root.Values (include "agentrun.key" .)).progressiveDelivery }}
 {{- if not (kindIs "invalid" $v) }}
 {{- $_ := set $merged $k $v }}
 {{- end }}
+{{- end }}
+{{- if not $merged.canarySteps }}
+{{- $_ := set $merged "canarySteps" (list (dict "setWeight" 20) (dict "pause" dict)) }}
 {{- end }}
 {{- toJson $merged }}
 {{- end }}

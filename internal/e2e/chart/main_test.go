@@ -105,9 +105,12 @@ func templateAs(t *testing.T, release, values string, args ...string) (string, e
 
 func valuesFile(t *testing.T, values string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "values.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(values), 0o600))
-	return path
+	f, err := os.CreateTemp(helm.home, "values-*.yaml") // not in t.TempDir: helm splits paths at commas, and takes some for URLs
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.WriteString(values)
+	require.NoError(t, err)
+	return f.Name()
 }
 
 // render is template where nothing may be wrong. It returns the objects by kind and name.

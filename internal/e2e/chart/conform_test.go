@@ -1,0 +1,84 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/yannh/kubeconform/pkg/validator"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"sigs.k8s.io/yaml"
+)
+
+// sources are the modules that hold what the schemas are made of, at the versions that are tested against.
+// None is compiled, so no go.mod can hold them: the sums stand here.
+var sources = map[string]struct{ version, sum string }{
+	"k8s.io/kubernetes":                                  {"v1.36.3", "h1:qDQdoMiluAE2Eab6Fa52YV+WjiGz9mZFFoagEA6cI+o="}, // the control plane's
+	"github.com/argoproj/argo-rollouts":                  {"v1.10.1", "h1:6oyVPGiHHxu3ixkT6mngemh88HLPDoTX1IwO6KNR1Y4="},
+	"github.com/prometheus-operator/prometheus-operator": {"v0.94.1", "h1:QEIb2wenPH+SdMN1xMf8l4Pmj00YYXXI6HlbLlQWkww="},
+}
+
+// newConformance returns a check by kubeconform, strict and without a network, that says what is wrong with an object.
+func newConformance(t *testing.T) func(*testing.T, *unstructured.Unstructured) []string {
+	t.Helper()
+	dir, err := schemas()
+	require.NoError(t, err)
+	v, err := validator.New([]string{filepath.Join(dir, "{{ .Group }}_{{ .ResourceAPIVersion }}_{{ .ResourceKind }}.json")}, validator.Opts{Strict: true})
+	require.NoError(t, err)
+	return func(t *testing.T, o *unstructured.Unstructured) []string {
+		t.Helper()
+		text, err := yaml.Marshal(o.Object)
+		require.NoError(t, err)
+		var wrong []string
+		for _, r := range v.Validate(o.GetName(), io.NopCloser(bytes.NewReader(text))) {
+			if r.Status != validator.Valid {
+				wrong = append(wrong, r.Err.Error())
+			}
+		}
+		return wrong
+	}
+}
+
+// schemas makes the schemas once, and returns their folder.
+var schemas = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(helm.home, "schemas")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	kubernetes, err := sourceOf("k8s.io/kubernetes")
+	if err != nil {
+		return "", err
+	}
+	for _, group := range []string{"api__v1", "apis__apps__v1", "apis__autoscaling__v2", "apis__policy__v1", "apis__rbac.authorization.k8s.io__v1"} {
+		if err := fromOpenAPI(filepath.Join(kubernetes, "api", "openapi-spec", "v3", group+"_openapi.json"), dir); err != nil {
+			return "", err
+		}
+	}
+	for module, crds := range map[string][]string{
+		"github.com/argoproj/argo-rollouts": {"manifests/crds/rollout-crd.yaml"},
+		"github.com/prometheus-operator/prometheus-operator": {
+			"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+			"example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+		},
+	} {
+		source, err := sourceOf(module)
+		if err != nil {
+			return "", err
+		}
+		for _, crd := range crds {
+			if err := fromCRD(filepath.Join(source, crd), dir); err != nil {
+				return "", err
+			}
+		}
+	}
+	return dir, nil
+})

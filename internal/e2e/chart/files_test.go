@@ -1,0 +1,69 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/crd"
+	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
+	"github.com/proompteng/controllerkit/metrics/manifest"
+)
+
+// target is what the chart's alerts are made for: the templates put those of the release in place of job and namespace.
+func target() manifest.Target {
+	return manifest.Target{Name: "agentrun", Job: "release-job", Namespace: "release-namespace"}
+}
+
+// TestGeneratedFilesAreCurrent: the dashboard, the alerts and the CRD of the chart are what their sources give. With -update it writes them.
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	pack, err := manifest.New(target())
+	require.NoError(t, err)
+	for path, want := range map[string][]byte{
+		"dashboards/agentrun.json":                     pack.Dashboard(),
+		"rules/alerts.yaml":                            pack.Rules(),
+		"crds/agents.controllerkit.dev_agentruns.yaml": crd.YAML(),
+	} {
+		path = filepath.Join(chartDir, path)
+		if *update {
+			require.NoError(t, os.WriteFile(path, want, 0o644))
+		}
+		is, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(is), "%s is not current: run make generate", path)
+	}
+}
+
+// TestTheRoleIsTheExamples: the chart grants what the example's own role does, and rights to elect a leader beside.
+func TestTheRoleIsTheExamples(t *testing.T) {
+	documented := parse(t, string(rbac.YAML()))
+	want := into[rbacv1.ClusterRole](t, documented.one(t, "ClusterRole/agentrun-controller")).Rules
+	all := render(t, "{}")
+	assert.Equal(t, want, into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns-r-agentrun-controllers")).Rules)
+
+	all = render(t, "controller: {namespaces: [a, b]}")
+	for _, namespace := range []string{"a", "b"} {
+		assert.Equal(t, want, into[rbacv1.Role](t, all.one(t, "Role/"+namespace+"/ns-r-agentrun-controllers")).Rules)
+		all.one(t, "RoleBinding/"+namespace+"/ns-r-agentrun-controllers")
+	}
+	for key := range all {
+		assert.NotContains(t, key, "Cluster", "who works in some namespaces has no rights in all")
+	}
+
+	all = render(t, "controllers: {replicaCount: 1, leaderElection: {enabled: false}}")
+	for key := range all {
+		assert.NotContains(t, key, "leader-election", "nobody elects")
+	}
+	all = render(t, "controller: {events: {enabled: false}}")
+	for _, rule := range into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns-r-agentrun-controllers")).Rules {
+		assert.NotContains(t, rule.Resources, "events", "nobody writes any")
+	}
+}

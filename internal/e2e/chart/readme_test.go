@@ -1,0 +1,127 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"sigs.k8s.io/yaml"
+)
+
+func readChart(t *testing.T, name string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(chartDir, name))
+	require.NoError(t, err)
+	return body
+}
+
+// leaves are the values that have a row of their own: those of both workloads have one, under <workload>.
+func leaves(prefix string, v any, into map[string]string) {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) == 0 || prefix == "metrics.dashboards.labels" || strings.HasSuffix(prefix, ".resources") {
+		text, _ := json.Marshal(v)
+		into[prefix] = string(text)
+		return
+	}
+	for key, value := range m {
+		leaves(strings.TrimPrefix(prefix+"."+key, "."), value, into)
+	}
+}
+
+// TestReadmeHasEveryValue: a row for each, with its default, and no row for what is none.
+func TestReadmeHasEveryValue(t *testing.T) {
+	var values map[string]any
+	require.NoError(t, yaml.Unmarshal(readChart(t, "values.yaml"), &values))
+	want := map[string]string{}
+	leaves("", values, want)
+
+	is := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Za-z.<>]+)` \\| `(.*?)`(.*?)\\|").FindAllStringSubmatch(string(readChart(t, "README.md")), -1) {
+		names := []string{m[1]}
+		if rest, ok := strings.CutPrefix(m[1], "<workload>."); ok {
+			names = []string{"controllers." + rest, "controlPlane." + rest}
+		}
+		for _, name := range names {
+			assert.NotContains(t, is, name, "a value twice")
+			is[name] = m[2]
+		}
+	}
+	assert.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(is)))
+	for name, value := range want {
+		assert.Equal(t, value, is[name], name)
+	}
+}
+
+// TestTheSchemaHasEveryValue: what values.yaml names, and nothing else, but for global, which Helm hands to every chart.
+func TestTheSchemaHasEveryValue(t *testing.T) {
+	var values map[string]any
+	require.NoError(t, yaml.Unmarshal(readChart(t, "values.yaml"), &values))
+	var schema map[string]any
+	require.NoError(t, json.Unmarshal(readChart(t, "values.schema.json"), &schema))
+	definitions := schema["definitions"].(map[string]any)
+	var compare func(path string, schema map[string]any, value any)
+	compare = func(path string, schema map[string]any, value any) {
+		if ref, ok := schema["$ref"].(string); ok {
+			schema = definitions[strings.TrimPrefix(ref, "#/definitions/")].(map[string]any)
+		}
+		m, ok := value.(map[string]any)
+		properties, closed := schema["properties"].(map[string]any)
+		if !ok || !closed || strings.HasSuffix(path, ".progressiveDelivery") || strings.HasSuffix(path, ".limits") {
+			return
+		}
+		assert.Equal(t, false, schema["additionalProperties"], "%s is not closed", path)
+		names := slices.Sorted(maps.Keys(properties))
+		names = slices.DeleteFunc(names, func(n string) bool { return n == "global" })
+		assert.Equal(t, names, slices.Sorted(maps.Keys(m)), path)
+		for key, v := range m {
+			if p, ok := properties[key].(map[string]any); ok {
+				compare(path+"."+key, p, v)
+			}
+		}
+	}
+	compare("", schema, values)
+}
+
+// TestReadmeCommandsRender: the values that README shows are accepted.
+func TestReadmeCommandsRender(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(readChart(t, "README.md")), -1)
+	require.NotEmpty(t, blocks)
+	for _, b := range blocks {
+		_, err := template(t, b[1], "--api-versions="+rolloutAPI)
+		assert.NoError(t, err, b[1])
+	}
+}
+
+// TestTheImageIsBuilt: the line of the Dockerfile that compiles gives a static program, which runs without anything around it.
+func TestTheImageIsBuilt(t *testing.T) {
+	path := imageProgram(t)
+	cmd := exec.CommandContext(t.Context(), path, "--version")
+	cmd.Env, cmd.Dir = []string{}, t.TempDir()
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.True(t, bytes.HasPrefix(out, []byte("agentrun ")), string(out))
+	body, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.NotContains(t, string(body), "ld-linux", "it needs no loader: the image has none")
+
+	dockerfile := string(readChart(t, "Dockerfile"))
+	user := regexp.MustCompile(`(?m)^USER (\d+):(\d+)$`).FindStringSubmatch(dockerfile)
+	require.NotNil(t, user, "a number, or a kubelet cannot tell that it is not root")
+	out2, err := template(t, "{}")
+	require.NoError(t, err)
+	assert.Contains(t, out2, "runAsUser: "+user[1])
+	assert.Contains(t, out2, "runAsGroup: "+user[2])
+}

@@ -1,0 +1,176 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// container of a workload, and its variables that have a value.
+func (all objects) container(t *testing.T, workload string) (corev1.Container, map[string]string) {
+	t.Helper()
+	d := into[appsv1.Deployment](t, all.one(t, "Deployment/"+workload))
+	require.Len(t, d.Spec.Template.Spec.Containers, 1)
+	c := d.Spec.Template.Spec.Containers[0]
+	vars := map[string]string{}
+	for _, v := range c.Env {
+		assert.NotContains(t, vars, v.Name, "a variable twice: server-side apply refuses it")
+		if v.ValueFrom == nil {
+			vars[v.Name] = v.Value
+		}
+	}
+	return c, vars
+}
+
+const (
+	jobTTL       = "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS"
+	runRetention = "JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS"
+	logRetention = "JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS"
+	eventsOn     = "JANGAR_CONTROLLER_EVENTS_ENABLED"
+	eventsRate   = "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN"
+)
+
+// TestEnvironmentOfTheControllers: what each value becomes. Zero and false are values; a number is never 2.592e+06; a workload's own
+// variable wins, also by an empty string.
+func TestEnvironmentOfTheControllers(t *testing.T) {
+	defaults := func(with map[string]string) map[string]string {
+		vars := map[string]string{jobTTL: "600", runRetention: "2592000", logRetention: "604800", eventsOn: "true", eventsRate: "5"}
+		for k, v := range with {
+			vars[k] = v
+		}
+		return vars
+	}
+	cases := map[string]struct {
+		reason       string
+		values       string
+		args         []string
+		controllers  map[string]string
+		controlPlane map[string]string
+	}{
+		"Defaults":       {"The defaults of the controller, said aloud.", "{}", nil, defaults(nil), map[string]string{}},
+		"Zero":           {"Helm's default would take 0 and false for unset.", "controller: {jobTtlSecondsAfterFinished: 0, agentRunRetentionSeconds: 0, logRetentionSeconds: 0, events: {enabled: false}}", nil, defaults(map[string]string{jobTTL: "0", runRetention: "0", logRetention: "0", eventsOn: "false"}), map[string]string{}},
+		"Alias":          {"The alias alone.", "controller: {jobTTLSeconds: 7200}", nil, defaults(map[string]string{jobTTL: "7200"}), map[string]string{}},
+		"Alias0":         {"The alias with zero.", "controller: {jobTTLSeconds: 0}", nil, defaults(map[string]string{jobTTL: "0"}), map[string]string{}},
+		"AliasAgrees":    {"Both, and the same.", "controller: {jobTTLSeconds: 7200, jobTtlSecondsAfterFinished: 7200}", nil, defaults(map[string]string{jobTTL: "7200"}), map[string]string{}},
+		"CommandLine":    {"A number from --set is another type in Go.", "{}", []string{"--set=controller.jobTtlSecondsAfterFinished=86400,controller.agentRunRetentionSeconds=31536000"}, defaults(map[string]string{jobTTL: "86400", runRetention: "31536000"}), map[string]string{}},
+		"Global":         {"For both.", "env: {vars: {A: one}}", nil, defaults(map[string]string{"A": "one"}), map[string]string{"A": "one"}},
+		"Own":            {"For one.", "controllers: {env: {vars: {A: one}}}", nil, defaults(map[string]string{"A": "one"}), map[string]string{}},
+		"OwnWins":        {"The workload's own over the global one.", "{env: {vars: {A: one, B: both}}, controllers: {env: {vars: {A: two}}}, controlPlane: {env: {vars: {A: three}}}}", nil, defaults(map[string]string{"A": "two", "B": "both"}), map[string]string{"A": "three", "B": "both"}},
+		"EmptyWins":      {"Empty is a value.", `{env: {vars: {A: one}}, controllers: {env: {vars: {A: ""}}}}`, nil, defaults(map[string]string{"A": ""}), map[string]string{"A": "one"}},
+		"OverTheSetting": {"A variable by its name wins over the value that stands for it.", "{env: {vars: {" + jobTTL + ": \"900\"}}, controllers: {env: {vars: {" + jobTTL + ": \"1200\"}}}}", nil, defaults(map[string]string{jobTTL: "1200"}), map[string]string{jobTTL: "900"}},
+		"Quoted":         {"Strings stay strings.", `env: {vars: {A: "true", B: "012", C: "a: b # c", D: "{{ .Values }}"}}`, nil, defaults(map[string]string{"A": "true", "B": "012", "C": "a: b # c", "D": "{{ .Values }}"}), map[string]string{"A": "true", "B": "012", "C": "a: b # c", "D": "{{ .Values }}"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := render(t, tc.values, tc.args...)
+			_, vars := all.container(t, "r-agentrun-controllers")
+			assert.Equal(t, tc.controllers, vars, tc.reason)
+			_, err := jobgc.FromEnv(func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, jobgc.Names{})
+			require.NoError(t, err, "the controller takes it")
+			_, vars = all.container(t, "r-agentrun")
+			assert.Equal(t, tc.controlPlane, vars, tc.reason)
+		})
+	}
+}
+
+// TestOwnNameOfThePod: who sets POD_NAME gets it once.
+func TestOwnNameOfThePod(t *testing.T) {
+	c, vars := render(t, "controllers: {env: {vars: {POD_NAME: mine}}}").container(t, "r-agentrun-controllers")
+	assert.Equal(t, "mine", vars["POD_NAME"])
+	assert.Len(t, c.Env, 7)
+}
+
+func TestArguments(t *testing.T) {
+	cases := map[string]struct {
+		reason                    string
+		values                    string
+		controllers, controlPlane []string
+	}{
+		"Defaults": {
+			"One reconciles, under election; the other asks the cluster for nothing.", "{}",
+			[]string{"--metrics-bind-address=:8080", "--log-format=json", "--workers=4", "--leader-elect=true", "--leader-elect-lease-name=r-agentrun-controllers", "--leader-elect-lease-duration=15s"},
+			[]string{"--metrics-bind-address=:8080", "--log-format=json", "--reconcile=false"},
+		},
+		"NoElection": {
+			"False is a value.", "{controllers: {replicaCount: 1, leaderElection: {enabled: false}}, controller: {namespaces: [a, b], workers: 9}, logFormat: text}",
+			[]string{"--metrics-bind-address=:8080", "--log-format=text", "--workers=9", "--namespaces=a,b", "--leader-elect=false"},
+			[]string{"--metrics-bind-address=:8080", "--log-format=text", "--reconcile=false"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			all := render(t, tc.values)
+			c, _ := all.container(t, "r-agentrun-controllers")
+			assert.Equal(t, tc.controllers, c.Args, tc.reason)
+			c, _ = all.container(t, "r-agentrun")
+			assert.Equal(t, tc.controlPlane, c.Args, tc.reason)
+		})
+	}
+}
+
+// TestTheControlPlaneHasNoRights: no token, and an account that no binding names.
+func TestTheControlPlaneHasNoRights(t *testing.T) {
+	all := render(t, "{}")
+	for workload, token := range map[string]bool{"r-agentrun": false, "r-agentrun-controllers": true} {
+		spec := into[appsv1.Deployment](t, all.one(t, "Deployment/"+workload)).Spec.Template.Spec
+		assert.Equal(t, &token, spec.AutomountServiceAccountToken)
+		assert.Equal(t, workload, spec.ServiceAccountName)
+		all.one(t, "ServiceAccount/"+workload)
+	}
+	bindings := 0
+	for _, u := range all {
+		if u.GetKind() == "ClusterRoleBinding" || u.GetKind() == "RoleBinding" {
+			bindings++
+			assert.Equal(t, []any{map[string]any{"kind": "ServiceAccount", "name": "r-agentrun-controllers", "namespace": "ns"}}, u.Object["subjects"])
+		}
+	}
+	assert.Equal(t, 2, bindings)
+}
+
+func TestReplicas(t *testing.T) {
+	const name = "r-agentrun-controllers"
+	d := into[appsv1.Deployment](t, render(t, "controllers: {replicaCount: 0}").one(t, "Deployment/"+name))
+	assert.Equal(t, new(int32(0)), d.Spec.Replicas, "0 is a value")
+
+	all := render(t, "controllers: {autoscaling: {enabled: true, targetMemoryUtilizationPercentage: 70}}")
+	assert.Nil(t, into[appsv1.Deployment](t, all.one(t, "Deployment/"+name)).Spec.Replicas, "the autoscaler's")
+	hpa := into[autoscalingv2.HorizontalPodAutoscaler](t, all.one(t, "HorizontalPodAutoscaler/"+name))
+	assert.Equal(t, autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name}, hpa.Spec.ScaleTargetRef)
+	require.Len(t, hpa.Spec.Metrics, 2)
+	assert.Equal(t, new(int32(70)), hpa.Spec.Metrics[1].Resource.Target.AverageUtilization)
+	assert.NotContains(t, all, "HorizontalPodAutoscaler/r-agentrun")
+}
+
+func TestDisruptionBudgets(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		values string
+		want   map[string]any
+	}{
+		"Default": {"One pod at a time.", "{enabled: true}", map[string]any{"maxUnavailable": float64(1)}},
+		"Min":     {"The default does not stand beside it.", "{enabled: true, minAvailable: 50%}", map[string]any{"minAvailable": "50%"}},
+		"Min0":    {"0 is a value.", "{enabled: true, minAvailable: 0}", map[string]any{"minAvailable": float64(0)}},
+		"Max0":    {"0 is a value: nobody drains.", "{enabled: true, maxUnavailable: 0}", map[string]any{"maxUnavailable": float64(0)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			all := render(t, "{controllers: {podDisruptionBudget: "+tc.values+"}, controlPlane: {podDisruptionBudget: "+tc.values+"}}")
+			for workload := range workloads {
+				spec := all.one(t, "PodDisruptionBudget/"+workload).Object["spec"].(map[string]any)
+				delete(spec, "selector")
+				assert.Equal(t, tc.want, spec, tc.reason)
+			}
+		})
+	}
+}
