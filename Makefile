@@ -16,6 +16,7 @@ NESTED  := \
 	internal/consumer \
 	internal/docs/migrate \
 	internal/e2e \
+	internal/e2e/chart \
 	internal/e2e/kstatus \
 	$(ROLLOUT)
 PEERS   := $(patsubst %/go.mod,%,$(wildcard internal/bench/*/go.mod))
@@ -80,6 +81,7 @@ api: ## Rewrite the golden file of the exported API after a change that was revi
 .PHONY: generate
 generate: ## Deep copies, CRDs and the role of the examples, from their types
 	cd examples/agentrun && go generate ./...
+	cd internal/e2e/chart && go test -run '^(TestGeneratedFilesAreCurrent|TestDefaults)$$' . -update
 	cd examples/controller-runtime && go generate ./...
 
 .PHONY: diagram

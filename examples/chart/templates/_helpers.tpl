@@ -76,9 +76,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "agentrun.progressiveDelivery" -}}
 {{- $merged := deepCopy .root.Values.progressiveDelivery }}
 {{- range $k, $v := (index .root.Values (include "agentrun.key" .)).progressiveDelivery }}
-{{- if not (kindIs "invalid" $v) }}
 {{- $_ := set $merged $k $v }}
-{{- end }}
 {{- end }}
 {{- if not $merged.canarySteps }}
 {{- $_ := set $merged "canarySteps" (list (dict "setWeight" 20) (dict "pause" dict)) }}

@@ -163,7 +163,7 @@ func TestEachWorkloadHasItsOwnSwitch(t *testing.T) {
 		"ControllersFirst": {"One workload at a time.", "controllers: {progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"r-agentrun-controllers"}},
 		"ControlPlane":     {"Or the other.", "controlPlane: {progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"r-agentrun"}},
 		"FalseWins":        {"A false of the workload is no absence.", "{progressiveDelivery: {enabled: true, crdCheck: skip}, controlPlane: {progressiveDelivery: {enabled: false}}}", []string{"r-agentrun-controllers"}},
-		"NullIsAbsent":     {"A null takes the global value.", "{progressiveDelivery: {enabled: true, crdCheck: skip}, controlPlane: {progressiveDelivery: {enabled: null}}}", []string{"r-agentrun", "r-agentrun-controllers"}},
+		"EmptyIsAbsent":    {"What a workload does not say is taken from the global values.", "{progressiveDelivery: {enabled: true, crdCheck: skip}, controlPlane: {progressiveDelivery: {keepOnSwitch: true}}}", []string{"r-agentrun", "r-agentrun-controllers"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
