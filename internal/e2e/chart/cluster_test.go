@@ -3,4 +3,151 @@
 
 package chart_test
 
-func stopPlane(bool) error { return nil }
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// auditPolicy has the API server note each request, without its body.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules: [{level: Metadata}]
+`
+
+var cluster struct {
+	*controlplane.ControlPlane
+	audit string // the log of requests
+}
+
+// startPlane starts the control plane for the tests that need one. Deployments get pods, and the API server enforces owner references as
+// some distributions do: who makes an owner block its deletion must be allowed to.
+var startPlane = sync.OnceValue(func() error {
+	policy := filepath.Join(helm.home, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return err
+	}
+	cluster.audit = filepath.Join(helm.home, "audit.log")
+	var err error
+	cluster.ControlPlane, err = controlplane.Start(context.Background(), controlplane.Options{
+		Log:         os.Stderr,
+		Controllers: []string{"deployment-controller", "replicaset-controller"},
+		APIServerArgs: []string{
+			"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+			"--audit-policy-file=" + policy, "--audit-log-path=" + cluster.audit,
+		},
+	})
+	return err
+})
+
+func stopPlane(failed bool) error {
+	if cluster.ControlPlane == nil {
+		return nil
+	}
+	if failed {
+		cluster.Keep()
+	}
+	return cluster.Stop()
+}
+
+// newStage starts the control plane if need be, and makes a namespace.
+func newStage(t *testing.T, namespace string) *samples.Stage {
+	t.Helper()
+	require.NoError(t, startPlane())
+	stage, err := samples.NewStage(cluster.Config(), namespace)
+	require.NoError(t, err)
+	_, err = stage.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return stage
+}
+
+// install installs or upgrades the chart with helm, as a user does, and returns the objects of the release, those of the cluster included.
+func install(t *testing.T, stage *samples.Stage, values string) objects {
+	t.Helper()
+	_, err := runHelm(t, "upgrade", "--install", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace,
+		"--values="+valuesFile(t, values), "--timeout=2m")
+	require.NoError(t, err)
+	out, err := runHelm(t, "get", "manifest", "r", "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace)
+	require.NoError(t, err)
+	return parseIn(t, stage.Namespace, out)
+}
+
+// account makes the kubeconfig file of a ServiceAccount with a token from the API server, as a pod of it would hold one.
+func account(t *testing.T, kube kubernetes.Interface, namespace, name string) string {
+	t.Helper()
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
+	token, err := kube.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, request, metav1.CreateOptions{})
+	require.NoError(t, err)
+	config := cluster.Config()
+	file := clientcmdapi.NewConfig()
+	file.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	file.AuthInfos["c"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	file.Contexts["c"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "c", Namespace: namespace}
+	file.CurrentContext = "c"
+	path := filepath.Join(cluster.Dir(), namespace+"-"+name+".kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(*file, path))
+	return path
+}
+
+// eventually asks until it holds, for two minutes: the machine may be loaded.
+func eventually(t *testing.T, what string, holds func(context.Context) (bool, error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var last error
+	for {
+		ok, err := holds(ctx)
+		if ok && err == nil {
+			return
+		}
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			require.FailNow(t, "not so within two minutes: "+what, "%v", last)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// logOf reads the log of a controller.
+func logOf(t *testing.T, path string) string {
+	t.Helper()
+	body, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(bytes.ToValidUTF8(body, nil))
+}
+
+func without(args []string, flags ...string) []string {
+	var kept []string
+next:
+	for _, a := range args {
+		for _, f := range flags {
+			if strings.HasPrefix(a, f+"=") {
+				continue next
+			}
+		}
+		kept = append(kept, a)
+	}
+	return kept
+}

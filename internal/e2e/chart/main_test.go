@@ -126,6 +126,11 @@ type objects map[string]*unstructured.Unstructured
 // parse reads a stream of documents. Every one of them is one object, and no two have the same kind and name.
 func parse(t *testing.T, stream string) objects {
 	t.Helper()
+	return parseIn(t, "ns", stream)
+}
+
+func parseIn(t *testing.T, namespace, stream string) objects {
+	t.Helper()
 	all := objects{}
 	for doc := range strings.SplitSeq("\n"+stream, "\n---") {
 		var o map[string]any
@@ -136,7 +141,7 @@ func parse(t *testing.T, stream string) objects {
 		u := &unstructured.Unstructured{Object: o}
 		require.NotEmpty(t, u.GetAPIVersion(), doc)
 		key := u.GetKind() + "/" + u.GetName()
-		if u.GetNamespace() != "ns" && u.GetNamespace() != "" {
+		if u.GetNamespace() != namespace && u.GetNamespace() != "" {
 			key = u.GetKind() + "/" + u.GetNamespace() + "/" + u.GetName()
 		}
 		require.NotContains(t, all, key)

@@ -1,0 +1,131 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+)
+
+// finalizers is a right that no request shows: the API server asks for it itself when a Job names an owner that it blocks.
+const finalizers = "update agents.controllerkit.dev/agentruns/finalizers"
+
+// assertEveryRightIsUsed compares what the roles of the release grant with what the account did, as the API server noted it: nothing was
+// refused, and no right is left that nothing used. Three need a story of their own: the core group of events is used where the new one is
+// not granted; caches are filled by lists where the API server does not stream them, which client-go's own switch stands for; and without
+// the finalizers no Job is made.
+func assertEveryRightIsUsed(t *testing.T, stage *samples.Stage, all objects, user string, start func(name string, env ...string) *rig.Process) {
+	t.Helper()
+	roles := stage.Kube.RbacV1().ClusterRoles()
+	const name = "agents-r-agentrun-controllers"
+	role, err := roles.Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	granted := map[string]bool{}
+	grant(granted, role.Rules)
+	grant(granted, into[rbacv1.Role](t, all.one(t, "Role/r-agentrun-controllers-leader-election")).Rules)
+
+	change := func(change func(*rbacv1.PolicyRule)) {
+		role, err := roles.Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(t, err)
+		for i := range role.Rules {
+			change(&role.Rules[i])
+		}
+		_, err = roles.Update(t.Context(), role, metav1.UpdateOptions{})
+		require.NoError(t, err)
+	}
+	used, refused := requests(t, user)
+	assert.Empty(t, refused, "the account was refused something")
+
+	change(func(r *rbacv1.PolicyRule) {
+		r.APIGroups = slices.DeleteFunc(r.APIGroups, func(g string) bool { return g == "events.k8s.io" })
+	})
+	p := start("fallbacks", "KUBE_FEATURE_WatchListClient=false")
+	failing := create(t, stage, "core-events", needsASecret)
+	eventually(t, "events are written in the core group, and their series", func(context.Context) (bool, error) {
+		more, _ := requests(t, user)
+		maps.Copy(used, more)
+		return used["create /events"] && used["patch /events"], nil
+	})
+	require.NoError(t, stage.Runs.Delete(t.Context(), failing, metav1.DeleteOptions{}))
+
+	change(func(r *rbacv1.PolicyRule) {
+		r.Resources = slices.DeleteFunc(r.Resources, func(r string) bool { return r == "agentruns/finalizers" })
+		if len(r.Resources) == 0 {
+			r.Resources = []string{"none"}
+		}
+	})
+	run := create(t, stage, "no-finalizers", nil)
+	eventually(t, "without the finalizers the Job is refused", func(ctx context.Context) (bool, error) {
+		run, err := stage.Runs.Get(ctx, run, metav1.GetOptions{})
+		return err == nil && run.Status.Reason == "Forbidden", err
+	})
+	used[finalizers] = true
+	require.NoError(t, p.Stop())
+
+	for right := range granted {
+		assert.True(t, used[right], "granted, and used by nothing: %s", right)
+	}
+	for right := range used {
+		assert.True(t, granted[right], "used, and not granted by the chart: %s", right)
+	}
+}
+
+// grant adds the rights of rules as "verb group/resource".
+func grant(to map[string]bool, rules []rbacv1.PolicyRule) {
+	for _, r := range rules {
+		for _, group := range r.APIGroups {
+			for _, resource := range r.Resources {
+				for _, verb := range r.Verbs {
+					to[verb+" "+group+"/"+resource] = true
+				}
+			}
+		}
+	}
+}
+
+// requests are what a user did, and what of it was refused for want of a right.
+func requests(t *testing.T, user string) (used, refused map[string]bool) {
+	t.Helper()
+	used, refused = map[string]bool{}, map[string]bool{}
+	f, err := os.Open(cluster.audit)
+	require.NoError(t, err)
+	defer f.Close()
+	for lines := bufio.NewReader(f); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return used, refused // the last line may not be whole yet
+		}
+		var e struct {
+			User           struct{ Username string }
+			Verb           string
+			ObjectRef      struct{ APIGroup, Resource, Subresource string }
+			ResponseStatus struct{ Code int }
+		}
+		require.NoError(t, json.Unmarshal(line, &e))
+		if e.User.Username != user || e.ObjectRef.Resource == "" {
+			continue
+		}
+		right := e.Verb + " " + e.ObjectRef.APIGroup + "/" + strings.TrimSuffix(e.ObjectRef.Resource+"/"+e.ObjectRef.Subresource, "/")
+		if e.ResponseStatus.Code == 403 {
+			refused[right] = true
+		} else {
+			used[right] = true
+		}
+	}
+}
