@@ -102,7 +102,7 @@ func assertConverted(t *testing.T, was, is *unstructured.Unstructured, values st
 	require.NoError(t, err)
 	isYAML, err := yaml.Marshal(into[rollout.Rollout](t, is))
 	require.NoError(t, err)
-	assert.Equal(t, string(wantYAML), string(isYAML))
+	assert.YAMLEq(t, string(wantYAML), string(isYAML))
 
 	// And as rendered: outside of the strategy not even a zero is added or lost.
 	a, b := was.DeepCopy(), is.DeepCopy()
@@ -236,8 +236,8 @@ func TestCRDCheck(t *testing.T) {
 				return
 			}
 			require.Error(t, err, tc.reason)
-			assert.ErrorContains(t, err, tc.says)
-			assert.ErrorContains(t, err, "controllers.progressiveDelivery.enabled", "it says what to change")
+			require.ErrorContains(t, err, tc.says)
+			require.ErrorContains(t, err, "controllers.progressiveDelivery.enabled", "it says what to change")
 			assert.NotContains(t, out, "kind: Deployment", "nothing falls back in silence")
 		})
 	}

@@ -51,7 +51,7 @@ func run(m *testing.M) (code int, err error) {
 	if helm.home, err = os.MkdirTemp("", "helm-"); err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(helm.home)
+	defer func() { err = errors.Join(err, os.RemoveAll(helm.home)) }()
 	// The flags are those of the chart's Dockerfile, so that the two share what they compile.
 	build := exec.CommandContext(ctx, "go", "tool", "-n", "helm")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="+goFlags(ctx)+" -trimpath")

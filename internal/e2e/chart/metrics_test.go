@@ -139,7 +139,7 @@ func TestMonitorsNeedTheirCRDs(t *testing.T) {
 		require.NoError(t, err)
 		_, err = template(t, values, clusterAPIs()...)
 		require.ErrorContains(t, err, api)
-		assert.ErrorContains(t, err, "metrics."+kind+".enabled")
+		require.ErrorContains(t, err, "metrics."+kind+".enabled")
 		_, err = template(t, values, append(clusterAPIs(), "--api-versions="+api)...)
 		require.NoError(t, err)
 	}

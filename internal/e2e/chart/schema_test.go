@@ -21,7 +21,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		values string
 		says   []string
 	}{
-		"Unknown":               {"Every object is closed.", "controlers: {}", []string{"controlers"}},
+		"Unknown":               {"Every object is closed.", "replicas: {}", []string{"replicas"}},
 		"UnknownDeep":           {"Deep down as well.", "metrics: {serviceMonitor: {intervall: 30s}}", []string{"/metrics/serviceMonitor", "intervall"}},
 		"Provider":              {"There is one.", "progressiveDelivery: {provider: flagger}", []string{"/progressiveDelivery/provider", "argo-rollouts"}},
 		"Enabled":               {"A string is true to a template.", `progressiveDelivery: {enabled: "false"}`, []string{"/progressiveDelivery/enabled"}},

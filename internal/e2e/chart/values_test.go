@@ -4,6 +4,7 @@
 package chart_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,9 +46,7 @@ const (
 func TestEnvironmentOfTheControllers(t *testing.T) {
 	defaults := func(with map[string]string) map[string]string {
 		vars := map[string]string{jobTTL: "600", runRetention: "2592000", logRetention: "604800", eventsOn: "true", eventsRate: "5"}
-		for k, v := range with {
-			vars[k] = v
-		}
+		maps.Copy(vars, with)
 		return vars
 	}
 	cases := map[string]struct {
