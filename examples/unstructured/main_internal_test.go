@@ -1,0 +1,147 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+func newBackup() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "backups.example.org/v1", "kind": "Backup",
+		"metadata": map[string]any{"namespace": "default", "name": "nightly", "uid": "1", "generation": int64(3), "resourceVersion": "1"},
+		"spec":     map[string]any{"image": "example.com/backup:1"},
+	}}
+}
+
+// world is the controller on fakes of the API server.
+type world struct {
+	dyn  *dynamicfake.FakeDynamicClient
+	cs   *fake.Clientset
+	page http.Handler
+}
+
+// start runs the controller until the test ends. The fake API server gives Jobs a uid, as the real one does.
+func start(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		dyn: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"}, newBackup()),
+		cs:  fake.NewClientset(),
+	}
+	w.cs.PrependReactor("create", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		a.(clienttesting.CreateAction).GetObject().(*batchv1.Job).UID = "job-1"
+		return false, nil, nil
+	})
+	endpoint, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	w.page = endpoint
+	m, err := metrics.New(endpoint, metrics.Options{})
+	require.NoError(t, err)
+	c, err := newController(w.dyn, w.cs, m)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+	})
+	return w
+}
+
+// until waits for the Backup to be in a phase, and returns its status.
+func (w *world) until(t *testing.T, phase string) map[string]any {
+	t.Helper()
+	var u *unstructured.Unstructured
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		var err error
+		u, err = w.dyn.Resource(backups).Namespace("default").Get(t.Context(), "nightly", metav1.GetOptions{})
+		require.NoError(c, err)
+		require.Equal(c, phase, phaseOf(u))
+		require.NotEmpty(c, refOf(u).UID)
+	}, time.Minute, 5*time.Millisecond)
+	return u.Object["status"].(map[string]any)
+}
+
+func (w *world) job(t *testing.T) *batchv1.Job {
+	t.Helper()
+	list, err := w.cs.BatchV1().Jobs("default").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, list.Items, 1)
+	return &list.Items[0]
+}
+
+func TestABackupKeepsItsOwnFieldNames(t *testing.T) {
+	w := start(t)
+	w.until(t, created)
+	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	job := w.job(t)
+	assert.LessOrEqual(t, len(job.Name), 63)
+	job.Status.StartTime = &began
+	job.Status.Active = 1
+	_, err := w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	w.until(t, inProgress)
+
+	ended := metav1.NewTime(began.Add(time.Hour))
+	job.Status = batchv1.JobStatus{
+		StartTime: &began, CompletionTime: &ended, Succeeded: 1,
+		Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: ended}},
+	}
+	_, err = w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{
+		"phase": completed, "observedGeneration": int64(3), "startTime": "2026-01-02T03:04:05Z", "completionTime": "2026-01-02T04:04:05Z",
+		"job": map[string]any{"name": job.Name, "uid": "job-1"},
+	}, w.until(t, completed))
+
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		body := httptest.NewRecorder()
+		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		assert.Contains(c, body.Body.String(), "\n"+`controller_reconciles_total{controller="backup",result="success"} `)
+		assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="written"} 4`+"\n", "intent, uid, start, end")
+		patched := false
+		for _, a := range w.cs.Actions() {
+			if p, ok := a.(clienttesting.PatchAction); ok && a.Matches("patch", "jobs") {
+				patched = patched || p.GetPatchType() == types.JSONPatchType
+			}
+		}
+		assert.True(c, patched, "released")
+	}, time.Minute, 5*time.Millisecond)
+}
+
+func TestABackupWhoseJobIsDeletedIsFailedAndToldOf(t *testing.T) {
+	w := start(t)
+	w.until(t, created)
+	require.NoError(t, w.cs.BatchV1().Jobs("default").Delete(t.Context(), w.job(t).Name, metav1.DeleteOptions{}))
+	assert.Contains(t, w.until(t, failed)["message"], "the Job is lost")
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		require.NoError(c, err)
+		require.Len(c, list.Items, 1)
+		assert.Equal(c, "JobLost", list.Items[0].Reason)
+		assert.Equal(c, "Backup", list.Items[0].Regarding.Kind)
+	}, time.Minute, 5*time.Millisecond)
+}
