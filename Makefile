@@ -26,7 +26,7 @@ export GOWORK := off
 
 .PHONY: help
 help: ## Show the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: demo
 demo: ## Run the example controller on a local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster
@@ -49,6 +49,10 @@ unit: ## The root module with -race: unit tests, examples and the rules of the h
 e2e: ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane
 	@for m in $(filter-out $(ROLLOUT),$(NESTED)); do (cd $$m && go test -race -count=1 -timeout 20m ./...); done # -count=1: they run programs that the test cache knows nothing of
 	@cd $(ROLLOUT) && go test -count=1 -timeout 20m -parallel 6 ./...
+
+.PHONY: e2e-chaos
+e2e-chaos: ## The whole set of faults under load, and the role without each of its verbs; make e2e has a short one
+	@cd internal/e2e && go test -race -count=1 -timeout 40m -v ./chaos -full -parallel 4
 
 .PHONY: controlplane
 controlplane: ## Build the control plane's programs into the cache and print where they are; ROLLOUTS=1 those of internal/e2e/rollout too

@@ -1,0 +1,101 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestTheNamespaceIsDeletedUnderLoad: it goes, with all that is in it; and when there is one of its name again, its runs run.
+func TestTheNamespaceIsDeletedUnderLoad(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	w.grantEverywhere(t)
+	w.start(t, w.config)
+	w.ready(ctx, t)
+	for i := range either(60, 12) {
+		if i == 6 {
+			require.NoError(t, w.Kube.CoreV1().Namespaces().Delete(ctx, w.Namespace, metav1.DeleteOptions{}))
+		}
+		_, _ = w.Runs.Create(ctx, story(3+i), metav1.CreateOptions{}) // refused once the namespace goes
+		wait(ctx, 100*time.Millisecond)
+	}
+	eventually(t, "the namespace is gone", func(ctx context.Context) bool {
+		_, err := w.Kube.CoreV1().Namespaces().Get(ctx, w.Namespace, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	w.idle(ctx, t)
+	w.makeNamespace(t)
+	require.NoError(t, load(ctx, w.Stage, 0, 11, 0))
+	w.holds(ctx, t, 12)
+}
+
+// TestTheRightsAreRevokedAndGrantedAgain: meanwhile nothing can be read or written; the log names what is denied, and afterwards all runs
+// end as if nothing had been.
+func TestTheRightsAreRevokedAndGrantedAgain(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	w.grant(t, role)
+	between, config := newProxy(t, w)
+	w.start(t, config)
+	w.ready(ctx, t)
+	last := either(62, 20)
+	w.during(ctx, t, last, 100*time.Millisecond, func() {
+		wait(ctx, 500*time.Millisecond)
+		require.NoError(t, w.Kube.RbacV1().RoleBindings(w.Namespace).Delete(ctx, w.user, metav1.DeleteOptions{}))
+		wait(ctx, 500*time.Millisecond)
+		between.cut() // a watch that was granted goes on until it is asked for anew
+		wait(ctx, either(20*time.Second, 2*time.Second))
+		w.grant(t, role)
+	})
+	w.holds(ctx, t, last+1)
+	assertSays(t, w.process, "forbidden", w.user, "cannot list resource", "agentruns")
+}
+
+// TestTheSecretIsRotated: runs wait while there is none, and what is no longer the Secret's value is told no more than what is.
+func TestTheSecretIsRotated(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	w.grant(t, role)
+	between, config := newProxy(t, w)
+	w.start(t, config)
+	w.ready(ctx, t)
+	last := either(62, 14)
+	w.during(ctx, t, last, 100*time.Millisecond, func() {
+		secrets := w.Kube.CoreV1().Secrets(w.Namespace)
+		wait(ctx, 300*time.Millisecond)
+		require.NoError(t, secrets.Delete(ctx, secretName, metav1.DeleteOptions{}))
+		eventually(t, "a run waits for the Secret", func(ctx context.Context) bool {
+			list, err := w.Runs.List(ctx, metav1.ListOptions{})
+			for _, run := range list.Items {
+				if run.Status.Reason == "MissingSecret" {
+					return true
+				}
+			}
+			assert.NoError(t, err)
+			return false
+		})
+		w.putSecret(t, secondSecret)
+	})
+	allEnded(ctx, t, w.Stage, last+1) // the controller has read the second value
+	between.fail(20, firstSecret+" is not "+secondSecret)
+	more := last + either(60, 9)
+	require.NoError(t, load(ctx, w.Stage, last+1, more, 0))
+	w.holds(ctx, t, more+1)
+	assertSays(t, w.process, "injected", "reconcile failed")
+}

@@ -1,0 +1,89 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chaos_test breaks the cluster around the example's controller, on purpose and under load, and holds what is left to its
+// promises: every version of every object keeps the contract, each run ends as its Job truly ended and is run once, no object has more
+// events than its cap, no secret is told anywhere, nothing piles up in the process, and what is idle is not written.
+//
+// make test runs a short set. With -full, as make e2e-chaos has it, every fault lasts as long as it is meant to.
+package chaos_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// full is whether the whole set is run.
+var full = flag.Bool("full", false, "run the whole set, minutes long")
+
+// either is a value of the whole set, or that of the short one.
+func either[T any](whole, short T) T {
+	if *full {
+		return whole
+	}
+	return short
+}
+
+// The control plane, the installed example and its program, shared by all tests.
+var (
+	plane   *controlplane.ControlPlane
+	audits  string // the API server's audit log
+	program string
+	kubectl rig.Kubectl
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e/chaos:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	dir, err := os.MkdirTemp("", "chaos-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	policy := filepath.Join(dir, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return 1, err
+	}
+	audits = filepath.Join(dir, "audit.log")
+	if plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, APIServerArgs: []string{
+		"--audit-policy-file=" + policy,
+		"--audit-log-path=" + audits,
+		// Clusters that have it on are those where a role needs update on finalizers.
+		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+	}}); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if code != 0 {
+			plane.Keep()
+			fmt.Fprintln(os.Stderr, "e2e/chaos: the logs are kept in", plane.Dir())
+		}
+		if stopped := plane.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	if kubectl, _, err = rig.Local(ctx, plane); err != nil {
+		return 1, err
+	}
+	if program, err = rig.Build(ctx, plane.Dir(), "-race"); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}

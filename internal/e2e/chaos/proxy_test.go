@@ -1,0 +1,181 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// proxy stands before the API server on the loopback interface, speaks HTTP/2 and TLS as it does, and acts for one user. It can cut
+// watches, and answer in the API server's place.
+type proxy struct {
+	server *httptest.Server
+
+	mu      sync.Mutex
+	watches map[int]context.CancelFunc
+	next    int
+	faults  int            // per cent of the requests that fail
+	says    string         // what is said in the faults
+	counts  map[string]int // of what was done, by kind
+}
+
+// newProxy starts a proxy for the world's controller until the test ends, and returns what the controller connects to.
+func newProxy(t *testing.T, w *world) (*proxy, *rest.Config) {
+	t.Helper()
+	transport, err := rest.TransportFor(w.config)
+	require.NoError(t, err)
+	target, err := url.Parse(w.config.Host)
+	require.NoError(t, err)
+	p := &proxy{watches: map[int]context.CancelFunc{}, counts: map[string]int{}}
+	through := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:     transport,
+		FlushInterval: -1, // a watch must not wait for a full buffer
+		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	p.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(through, w, r) }))
+	p.server.EnableHTTP2 = true
+	p.server.Config.ErrorLog = quiet()
+	p.server.StartTLS()
+	t.Cleanup(func() {
+		p.cut()
+		p.server.CloseClientConnections()
+		p.server.Close()
+	})
+	config := &rest.Config{Host: p.server.URL}
+	config.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
+	return p, config
+}
+
+func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	r = r.WithContext(ctx)
+	// Read to its end before it is passed on: the API server answers what it denies without reading it, and of the two halves of a
+	// stream that a proxy has in hand then, now and then one waits for the other for ever.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // whoever asked is gone
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	watch := r.URL.Query().Get("watch") != ""
+	if watch {
+		defer p.keep(cancel)()
+	}
+	switch fault := p.fault(r, watch); fault {
+	case 0:
+		through.ServeHTTP(w, r)
+	case lostReply: // the API server does what it is asked, and the answer is lost
+		through.ServeHTTP(httptest.NewRecorder(), r)
+		p.refuse(w, http.StatusInternalServerError)
+	default:
+		p.refuse(w, fault)
+	}
+}
+
+// lostReply is the fault that has no status of its own.
+const lostReply = -1
+
+// fault chooses what becomes of a request; 0 is nothing.
+func (p *proxy) fault(r *http.Request, watch bool) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts["requests"]++
+	if rand.IntN(100) >= p.faults {
+		return 0
+	}
+	kinds := []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	if r.Method != http.MethodGet {
+		kinds = append(kinds, http.StatusConflict)
+	}
+	if !watch {
+		kinds = append(kinds, lostReply)
+	}
+	fault := kinds[rand.IntN(len(kinds))]
+	if fault == lostReply {
+		p.counts["replies lost"]++
+	} else {
+		p.counts[http.StatusText(fault)]++
+	}
+	return fault
+}
+
+// refuse answers as the API server does, or a webhook of it that tells what it was sent.
+func (p *proxy) refuse(w http.ResponseWriter, code int) {
+	p.mu.Lock()
+	says := p.says
+	p.mu.Unlock()
+	answer := metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure,
+		Code:     int32(code),
+		Message:  "injected: admission webhook denied the request: " + says,
+		Reason: map[int]metav1.StatusReason{
+			http.StatusConflict: metav1.StatusReasonConflict, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+			http.StatusInternalServerError: metav1.StatusReasonInternalError, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+		}[code],
+	}
+	if code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+		answer.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(answer) // to one who may be gone
+}
+
+// keep notes a watch; what it returns forgets it.
+func (p *proxy) keep(cancel context.CancelFunc) func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next++
+	id := p.next
+	p.watches[id] = cancel
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.watches, id)
+	}
+}
+
+// cut ends every watch where it is, without a word.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, cancel := range p.watches {
+		cancel()
+		p.counts["watches cut"]++
+	}
+}
+
+// fail has a share of the requests fail from now on, each with a message that says something.
+func (p *proxy) fail(percent int, says string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults, p.says = percent, says
+}
+
+// did is what was done so far.
+func (p *proxy) did() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.counts)
+}

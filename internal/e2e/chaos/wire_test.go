@@ -1,0 +1,62 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"context"
+	"io"
+	"log"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestTheWatchesAreCut: each in the middle of what it tells, and every fourth time the connection with them.
+func TestTheWatchesAreCut(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	w.grant(t, role)
+	between, config := newProxy(t, w)
+	w.start(t, config)
+	w.ready(ctx, t)
+	last := either(122, 17)
+	w.during(ctx, t, last, either(200*time.Millisecond, 100*time.Millisecond), func() {
+		for i := range either(50, 8) {
+			wait(ctx, either(500*time.Millisecond, 250*time.Millisecond))
+			if i%4 == 3 {
+				between.server.CloseClientConnections()
+			} else {
+				between.cut()
+			}
+		}
+	})
+	w.holds(ctx, t, last+1)
+	t.Log(between.did())
+	assert.Greater(t, between.did()["watches cut"], either(10, 1))
+}
+
+// TestATenthOfTheRequestsFails: with 409, 429, 500 or 503, or what is asked is done and the answer is lost; and the errors tell the secret.
+func TestATenthOfTheRequestsFails(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	w.grant(t, role)
+	between, config := newProxy(t, w)
+	w.start(t, config)
+	w.ready(ctx, t)
+	between.fail(10, "env AGENT_SECRET="+firstSecret)
+	last := either(202, 26)
+	w.during(ctx, t, last, 50*time.Millisecond, func() {})
+	w.holds(ctx, t, last+1)
+	t.Log(between.did())
+	assert.Greater(t, between.did()["requests"], 4*last)
+	assertSays(t, w.process, "injected", "reconcile failed") // the errors did reach the log, without the secret
+}
+
+// quiet logs nothing: a proxy whose connections are cut has much to say.
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
