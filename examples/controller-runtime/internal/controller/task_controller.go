@@ -77,7 +77,7 @@ func (r *TaskReconciler) reconcile(ctx context.Context, task *v1.Task) (time.Dur
 	return 0, nil // it is being deleted, and its Job goes with it
 }
 
-// tasks is the one adapter: a [status.Client] of controller-runtime's client.
+// tasks is the one adapter: a [status.Client] of controller-runtime's client. To it a kind without the status subresource looks gone.
 type tasks struct{ client.Client } // +status
 
 // Patch sends a status patch.
