@@ -17,9 +17,8 @@
 //   - package live asks a cluster whether it serves Rollouts, and reads, promotes and aborts one;
 //   - package settings reads chart values and the environment.
 //
-// Everything is a pure function: no cluster, no goroutine, no state, safe for concurrent use. What is said of upstream's
-// controller is read from the source of its v1.10.1, and not yet run against the real Argo Rollouts controller in this
-// repository's tests.
+// Everything is a pure function: no cluster, no goroutine, no state, safe for concurrent use. What is said of upstream is shown on
+// its v1.10.1 by internal/e2e/rollout: on the real controller, and beside the code of its validation and its arithmetic.
 //
 // # RBAC
 //

@@ -14,8 +14,8 @@ import (
 // ownLabels are put on pods by the controllers of Rollouts and Deployments, each to tell its ReplicaSets apart.
 func ownLabels() []string { return []string{"rollouts-pod-template-hash", "pod-template-hash"} }
 
-// selector checks a selector by the rules of ReplicaSets. Three mistakes in it are worse than refused: for an operator that
-// does not exist, a value of more than 63 characters and the controller's own label, no status is ever written.
+// selector checks a selector by the rules of ReplicaSets. Some mistakes in it are worse than refused: of an operator that
+// does not exist or does not fit its values, a value of more than 63 characters and the controller's own label, the status never tells.
 func (p *problems) selector(s *metav1.LabelSelector) {
 	if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 		p.add(field.Required(at("selector"), "an empty one would select every pod of the namespace"))

@@ -233,9 +233,10 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// FuzzStream: a stream without Deployments is passed through byte for byte, or refused whole.
+// FuzzStream: a stream without Deployments is passed through byte for byte, or refused whole; what is written is taken again, and is
+// written the same.
 func FuzzStream(f *testing.F) {
-	for _, s := range []string{service, "---\n" + service + "...\n# x\n---", "%YAML 1.2\n---\na: |\n ---\n b\n", "--- x\n---\r\n", "a: 1\n---a\n", web + "---\n" + web} {
+	for _, s := range []string{service, "---\n" + service + "...\n# x\n---", "%YAML 1.2\n---\na: |\n ---\n b\n", "--- x\n---\r\n", "a: 1\n---a\n", web + "---\n" + web, webRollout, "a: &x [*x]\n", "\xff\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -244,6 +245,11 @@ func FuzzStream(f *testing.F) {
 			assert.Equal(t, s, out)
 		}
 		assert.Equal(t, code == 1, out == "" && errs != "")
+		if code == 0 {
+			code, again, errs := command(t, out)
+			assert.Zero(t, code, errs)
+			assert.Equal(t, out, again)
+		}
 	})
 }
 

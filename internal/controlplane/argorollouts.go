@@ -34,7 +34,7 @@ func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
 		return err
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts], []string{"--kubeconfig=" + file},
+	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts], []string{"--kubeconfig=" + file, "--qps=1000", "--burst=2000"},
 		func(ctx context.Context) error { return get(ctx, client, argoHealth) })
 	cp.ArgoRollouts.env = []string{"POD_NAMESPACE=" + argoNamespace}
 	return nil

@@ -10,8 +10,8 @@
 //	fmt.Print(p) // a shell script with comments: read it, then run it
 //
 // Nothing here talks to a cluster. A plan is made of the live objects, so make it anew just before it is run; what would cost
-// capacity or skip the canary's steps is an error, what may bite is a warning. With N replicas, as the
-// source of both controllers has it; no plan is yet run against the real Argo Rollouts controller in this repository's tests:
+// capacity or skip the canary's steps is an error, what may bite is a warning. With N replicas, as internal/e2e/rollout
+// measures it on a Service's endpoints while both real controllers carry the plans out, both ways:
 //
 //	method      ready pods       what it needs
 //	SideBySide  N .. 2N          room for twice the pods

@@ -81,7 +81,7 @@ type module struct {
 	dir       string
 	mod, sum  []byte
 	sources   [][]byte // of programs of our own
-	goVersion string // may follow from go.mod: the go command switches toolchains
+	goVersion string   // may follow from go.mod: the go command switches toolchains
 }
 
 // readModule reads the files that decide what is built.

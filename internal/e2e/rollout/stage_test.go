@@ -43,7 +43,12 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	installed(t)
-	s := clients(t, strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "=", "-").Replace(t.Name())))
+	return newNamespace(t, strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "=", "-").Replace(t.Name())))
+}
+
+func newNamespace(t *testing.T, name string) *stage {
+	t.Helper()
+	s := clients(t, name)
 	_, err := s.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	s.service("web")
