@@ -44,6 +44,7 @@ vet: ## go vet in every module but the peers'
 .PHONY: unit
 unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster
 	go test -race -shuffle=on ./...
+	go test -run 'Alloc|PerObject|Thousand' ./... # what the race detector would change or make too slow: allocations, the largest numbers
 
 .PHONY: e2e
 e2e: ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane

@@ -32,6 +32,12 @@
 //	  resources: [events]
 //	  verbs: [create, patch]
 //
+// # Reading them
+//
+// kubectl events sorts by what was seen last. kubectl describe has the Events of events.k8s.io in the order of their beginnings,
+// then those of core/v1 by what was seen last. Sorted by metadata.creationTimestamp, a failure that goes on comes before what
+// is long over.
+//
 // # When not to use it
 //
 // Events are kept for an hour and are for people. State that programs act on belongs in conditions, and what must be kept in
