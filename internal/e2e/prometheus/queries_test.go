@@ -10,6 +10,8 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,6 +99,32 @@ func TestEveryQueryAnswers(t *testing.T) {
 			}
 		})
 	}
+	t.Run("runbooks", func(t *testing.T) { runbookQueries(ctx, t, server) })
+}
+
+// runbookQueries asks what the runbooks tell a person to ask. Without the comparison that leaves out what is well, each has values; but for
+// the one that looks for lost labels, of which there are none.
+func runbookQueries(ctx context.Context, t *testing.T, server *promtest.Server) {
+	t.Helper()
+	var pages []string
+	for _, pattern := range []string{"*.md", "*/*.md"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", "docs", "runbooks", pattern))
+		require.NoError(t, err)
+		pages = append(pages, found...)
+	}
+	asked := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, block := range regexp.MustCompile("(?s)```promql\n(.*?)\n```").FindAllStringSubmatch(string(text), -1) {
+			asked++
+			expr := strings.TrimSuffix(block[1], " > 0")
+			samples, err := server.Query(ctx, expr)
+			require.NoError(t, err, page)
+			assert.Equal(t, strings.Contains(expr, "otel_metric_overflow"), len(samples) == 0, "%s: %s", page, expr)
+		}
+	}
+	assert.Greater(t, asked, 20)
 }
 
 // answer asks one query of one job. Non-empty and finite, and with the labels that the legend names.
@@ -172,6 +200,7 @@ func underLoad(ctx context.Context, t *testing.T) http.Handler {
 			c.Events("emitted", 1)
 			c.StatusWrite("written", time.Duration(n%40)*time.Millisecond)
 			m.ClientRequest(ctx, metrics.Request{Verb: "patch", Group: "batch", Resource: "jobs", Code: "2xx"}, 3*time.Millisecond)
+			m.ClientRequest(ctx, metrics.Request{Verb: "get", Group: "", Resource: "secrets", Code: "4xx"}, time.Millisecond)
 			m.ClientWait(ctx, time.Millisecond)
 			select {
 			case <-ctx.Done():

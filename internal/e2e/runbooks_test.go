@@ -1,0 +1,149 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheCommandsOfTheRunbooks runs every command that the runbooks tell a person to run, as they stand there, on a real API server with
+// an installation of the example: a Deployment, its pod, its lease, a run. Left out are those that need a container, of which no kubelet
+// runs any here.
+func TestTheCommandsOfTheRunbooks(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	installOperatorCRDs(ctx, t)
+	stage := newStage(t)
+	env := map[string]string{
+		"NS": stage.Namespace, "DEPLOY": "agentrun", "SA": "agentrun", "RUN_NS": stage.Namespace, "RUN": "my-run", "LEASE": "agentrun", "POD": "agentrun-0",
+	}
+	_, err := kubectl.Run(ctx, []byte(os.Expand(installation, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
+	require.NoError(t, err)
+	// Two revisions, as the Deployment controller keeps them, so that there is one to go back to.
+	uid, err := kubectl.Run(ctx, nil, "--namespace="+stage.Namespace, "get", "deployment", "agentrun", "-o", "jsonpath={.metadata.uid}")
+	require.NoError(t, err)
+	env["UID"] = uid
+	for _, env["REVISION"] = range []string{"1", "2"} {
+		_, err := kubectl.Run(ctx, []byte(os.Expand(revision, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
+		require.NoError(t, err)
+	}
+
+	var last []string // what deletes comes last
+	for _, c := range runbookCommands(t) {
+		if strings.Contains(c, " delete ") {
+			last = append(last, c)
+			continue
+		}
+		runCommand(ctx, t, c, env)
+	}
+	require.NotEmpty(t, last)
+	for _, c := range last {
+		runCommand(ctx, t, c, env)
+	}
+}
+
+// runCommand runs one line in a shell whose kubectl is that of the control plane. auth can-i answers no with exit code 1, which is an
+// answer.
+func runCommand(ctx context.Context, t *testing.T, line string, env map[string]string) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, "sh", "-euc", `kubectl() { "$KUBECTL" --kubeconfig="$KC" --cache-dir="$CACHE" "$@"; }; `+line)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "KUBECTL=" + kubectl.Path, "KC=" + kubectl.Kubeconfig, "CACHE=" + kubectl.Cache}
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	if strings.Contains(line, "auth can-i") && strings.HasPrefix(string(out), "no") {
+		return
+	}
+	assert.NoError(t, err, "%s\n%s", line, out)
+}
+
+// runbookCommands are the lines of the shell blocks, and the commands within the text, each once.
+func runbookCommands(t *testing.T) (commands []string) {
+	t.Helper()
+	root := filepath.Join("..", "docs", "runbooks")
+	seen := map[string]bool{}
+	for _, pattern := range []string{"*.md", "*/*.md"} {
+		pages, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			require.NoError(t, err)
+			for _, m := range regexp.MustCompile("(?m)^(kubectl .*)$|`(kubectl [^`]*)`").FindAllStringSubmatch(string(text), -1) {
+				c := m[1] + m[2]
+				container := regexp.MustCompile(` (logs|exec|debug|port-forward) `).MatchString(c)
+				bare := !strings.Contains(c[len("kubectl "):], " ") // a word in a sentence, such as kubectl describe
+				if container || bare || seen[c] {
+					continue
+				}
+				seen[c] = true
+				commands = append(commands, c)
+			}
+		}
+	}
+	require.Greater(t, len(commands), 20)
+	return commands
+}
+
+const revision = `
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: agentrun-$REVISION
+  namespace: $NS
+  labels: {app: agentrun}
+  annotations: {deployment.kubernetes.io/revision: "$REVISION"}
+  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: agentrun, uid: $UID, controller: true}]
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: agentrun, revision: "$REVISION"}}
+  template:
+    metadata: {labels: {app: agentrun, revision: "$REVISION"}}
+    spec:
+      containers: [{name: agentrun, image: "example.com/agentrun:$REVISION"}]
+`
+
+// installation is one of the example as far as the API server sees it.
+const installation = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: agentrun, namespace: $NS}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: agentrun, namespace: $NS}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: agentrun}}
+  template:
+    metadata: {labels: {app: agentrun}}
+    spec:
+      serviceAccountName: agentrun
+      containers: [{name: agentrun, image: example.com/agentrun}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: agentrun-0, namespace: $NS, labels: {app: other}}
+spec:
+  containers: [{name: agentrun, image: example.com/agentrun}]
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: agentrun, namespace: $NS}
+---
+apiVersion: agents.controllerkit.dev/v1alpha1
+kind: AgentRun
+metadata: {name: my-run, namespace: $NS}
+spec: {image: example.com/agent}
+`
