@@ -184,6 +184,7 @@ func (c *controller) step(ctx context.Context, u *unstructured.Unstructured) (fo
 		}
 		return found, c.jobs.Release(ctx, ref, found, jobgc.Retention{Succeeded: new(10 * time.Minute)})
 	case found.Lost():
+		c.metrics.JobMissing()
 		c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Look", found.Message)
 		return found, enter(u, failed, "the Job is lost: "+found.Message)
 	case found.Outcome == jobgc.Succeeded:

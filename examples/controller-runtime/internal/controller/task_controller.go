@@ -108,6 +108,7 @@ func (r *TaskReconciler) step(ctx context.Context, task *v1.Task) (found jobgc.F
 		ref.Released = err == nil
 	case found.Lost():
 		enter(task, v1.Failed, "JobLost", found.Message)
+		r.Metrics.JobMissing()                                                                // +metrics
 		r.Events.Eventf(task, nil, corev1.EventTypeWarning, "JobLost", "Look", found.Message) // +events
 	case found.State == jobgc.Finished:
 		ref.Outcome = found.Outcome
