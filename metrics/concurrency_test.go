@@ -55,7 +55,7 @@ func TestFailingCallbackCostsItsOwnNumbersOnly(t *testing.T) {
 // Records, scrapes, controllers that come and go and the end of the set at once: for the race detector, and for locks that
 // wait for one another.
 func TestScrapeWhileRecordingAndClosing(t *testing.T) {
-	const workers, rounds = 4, 25_000 // with two records each
+	const workers, rounds = 4, 125_000 // with two records each: a million
 	m, ep := newSet(t, metrics.Options{})
 	c := m.Controller("c")
 	var wait sync.WaitGroup

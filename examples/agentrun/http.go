@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,31 @@ import (
 	"sync"
 	"time"
 )
+
+// listen opens the endpoint's port, with TLS if there is a certificate. The files are read again for each connection, so that a
+// certificate that is rotated is taken up; at the start they must be there.
+func (o *options) listen(ctx context.Context) (net.Listener, error) {
+	load := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.certFile, o.keyFile) }
+	if o.certFile != "" {
+		if _, err := load(); err != nil {
+			return nil, fmt.Errorf("--metrics-tls-cert-file, --metrics-tls-key-file: %w", err)
+		}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.metricsAddress)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics-bind-address: %w; port 0 picks a free one", err)
+	}
+	if o.certFile == "" {
+		return l, nil
+	}
+	return tls.NewListener(l, &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			c, err := load()
+			return &c, err
+		},
+	}), nil
+}
 
 // serveHTTP answers /metrics, /healthz (the process is alive) and /readyz (the caches are filled) until ctx ends.
 func serveHTTP(ctx context.Context, l net.Listener, metrics http.Handler, synced <-chan struct{}) error {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -89,9 +88,9 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 			return usageError{err}
 		}
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.metricsAddress)
+	listener, err := o.listen(ctx)
 	if err != nil {
-		return usageError{fmt.Errorf("--metrics-bind-address: %w; port 0 picks a free one", err)}
+		return usageError{err}
 	}
 	log.Info("listening", "address", listener.Addr().String(), "paths", "/metrics /healthz /readyz")
 

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,6 +29,10 @@ func environ(pairs ...string) func(string) (string, bool) {
 }
 
 func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, taken.Close()) }()
+	busy := taken.Addr().String()
 	cases := map[string]struct {
 		reason string
 		args   []string
@@ -44,6 +49,10 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 		"Duration":      {"30d must not become 30 seconds.", nil, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS", "30d", "10m"}},
 		"NoKubeconfig":  {"The file is named.", []string{"--kubeconfig=does/not/exist"}, nil, []string{"does/not/exist"}},
 		"AddressInUse":  {"The flag is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=256.0.0.1:1"}, nil, []string{"--metrics-bind-address"}},
+		"PortInUse":     {"So is the address.", []string{"--reconcile=false", "--metrics-bind-address=" + busy}, nil, []string{"--metrics-bind-address", busy, "in use"}},
+		"NoCertificate": {"The flag and the file are named.", []string{"--reconcile=false", "--metrics-tls-cert-file=none.pem", "--metrics-tls-key-file=none.pem"}, nil, []string{"--metrics-tls-cert-file", "none.pem"}},
+		"NotPEM":        {"A file that is something else.", []string{"--reconcile=false", "--metrics-tls-cert-file=main.go", "--metrics-tls-key-file=main.go"}, nil, []string{"--metrics-tls-cert-file", "PEM"}},
+		"NoKey":         {"One is no use without the other.", []string{"--metrics-tls-cert-file=none.pem"}, nil, []string{"--metrics-tls-key-file", "both"}},
 		"NoPort":        {"A port alone is the commonest slip.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=8080"}, nil, []string{"--metrics-bind-address", `"8080"`, ":8080"}},
 		"NotANamespace": {"It would watch nothing for ever.", []string{"--namespaces=ok,A_B"}, nil, []string{"--namespaces", `"A_B"`}},
 		"TwoVariables":  {"All that is wrong is said at once.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"maybe", "30d"}},
@@ -84,6 +93,7 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	for _, flag := range []string{
 		"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version", "-reconcile",
 		"-leader-elect", "-leader-elect-lease-name", "-leader-elect-lease-namespace", "-leader-elect-lease-duration",
+		"-metrics-tls-cert-file", "-metrics-tls-key-file",
 	} {
 		assert.Contains(t, stdout.String(), flag)
 	}

@@ -23,6 +23,7 @@ import (
 type options struct {
 	kubeconfig, context string
 	metricsAddress      string
+	certFile, keyFile   string
 	logFormat           string
 	version             bool
 	sending             sending
@@ -85,6 +86,8 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	flags.StringVar(&o.leaseNamespace, "leader-elect-lease-namespace", "", "`namespace` of the lease; empty means POD_NAMESPACE, then that of the kubeconfig context or of the pod's account")
 	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts that is not renewed, in whole seconds: a replica that died is replaced after it")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "127.0.0.1:8080", "`address` that serves /metrics, /healthz and /readyz; port 0 picks a free one")
+	flags.StringVar(&o.certFile, "metrics-tls-cert-file", "", "`file` with the endpoint's certificate, in PEM; empty means plain HTTP")
+	flags.StringVar(&o.keyFile, "metrics-tls-key-file", "", "`file` with the certificate's key")
 	flags.StringVar(&o.logFormat, "log-format", "text", "`format` of the log, json or text")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -101,6 +104,8 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 		return o, usageError{fmt.Errorf("unexpected argument %q; every setting is a flag, see --help", flags.Arg(0))}
 	case o.logFormat != "json" && o.logFormat != "text":
 		return o, usageError{fmt.Errorf("--log-format: %q is not accepted; want json or text", o.logFormat)}
+	case (o.certFile == "") != (o.keyFile == ""):
+		return o, usageError{errors.New("--metrics-tls-cert-file, --metrics-tls-key-file: want both or neither")}
 	case o.controller.Workers < 1:
 		return o, usageError{fmt.Errorf("--workers: %d is not accepted; want at least 1", o.controller.Workers)}
 	}

@@ -4,6 +4,8 @@
 package kube_test
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,8 +74,9 @@ func TestQueueProviderWithoutMetrics(t *testing.T) {
 func TestQueueProviderIsBounded(t *testing.T) {
 	m, ep := newSet(t)
 	provider := kube.QueueProvider(m)
-	for i := range 1000 {
-		provider.NewDepthMetric(string(rune('一' + i))).Inc()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		provider.NewDepthMetric(strconv.FormatUint(random.Uint64(), 36)).Inc()
 	}
 	assert.Len(t, scrape(t, ep, "controller_queue_depth"), 151)
 }

@@ -27,21 +27,15 @@ type Queue[T comparable] struct {
 	epoch   time.Time // times below are since then
 
 	mu       sync.Mutex
-	wake     sync.Cond // an item is ready, or the queue is shut down and no item is held
-	marks    map[T]mark
+	wake     sync.Cond      // an item is ready, or the queue is shut down and no item is held
+	wanted   map[T]struct{} // what is ready, or ready as soon as its worker is done
 	ready    fifo[T]
-	held     []entry[T] // by workers, the longest first: there are few
+	held     []entry[T] // by workers, the longest first: there are few, so that looking through them is cheaper than a map
 	delayed  map[T]*delay
 	adds     int64
 	retries  int64
 	shutting bool
 	draining bool
-}
-
-// mark is what is known of an item that is wanted, held, or both.
-type mark struct {
-	wanted bool // ready, or ready as soon as its worker is done
-	held   bool
 }
 
 // NewQueue makes a queue whose state is exported for c until it is shut down. A nil c exports nothing; a nil limiter is
@@ -50,7 +44,7 @@ func NewQueue[T comparable](c *metrics.Controller, limiter workqueue.TypedRateLi
 	if limiter == nil {
 		limiter = workqueue.DefaultTypedControllerRateLimiter[T]()
 	}
-	q := &Queue[T]{limiter: limiter, record: c, epoch: time.Now(), marks: map[T]mark{}, delayed: map[T]*delay{}}
+	q := &Queue[T]{limiter: limiter, record: c, epoch: time.Now(), wanted: map[T]struct{}{}, delayed: map[T]*delay{}}
 	q.wake.L = &q.mu
 	q.stop = c.ObserveQueue(q.State)
 	return q
@@ -65,15 +59,24 @@ func (q *Queue[T]) Add(item T) {
 }
 
 func (q *Queue[T]) add(item T) {
-	m := q.marks[item]
-	if q.shutting || m.wanted {
+	if q.shutting {
 		return
 	}
-	m.wanted = true
-	q.marks[item] = m
-	if !m.held {
+	before := len(q.wanted)
+	q.wanted[item] = struct{}{} // one access to the map instead of two: it grows unless the item is there
+	if len(q.wanted) > before && q.holder(item) < 0 {
 		q.push(item)
 	}
+}
+
+// holder is where an item is in held, or below 0.
+func (q *Queue[T]) holder(item T) int {
+	for i := range q.held {
+		if q.held[i].item == item {
+			return i
+		}
+	}
+	return -1
 }
 
 func (q *Queue[T]) push(item T) {
@@ -101,7 +104,7 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 		return item, true
 	}
 	next, now := q.ready.pop(), q.now()
-	q.marks[next.item] = mark{held: true}
+	delete(q.wanted, next.item)
 	q.held = append(q.held, entry[T]{next.item, now})
 	q.mu.Unlock()
 	q.record.QueueWait(now - next.since)
@@ -112,16 +115,13 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 func (q *Queue[T]) Done(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.held, func(e entry[T]) bool { return e.item == item })
+	i := q.holder(item)
 	if i < 0 {
 		return
 	}
 	q.held = slices.Delete(q.held, i, i+1)
-	if q.marks[item].wanted {
-		q.marks[item] = mark{wanted: true}
+	if _, again := q.wanted[item]; again {
 		q.push(item)
-	} else {
-		delete(q.marks, item)
 	}
 	if q.shutting && len(q.held) == 0 {
 		q.wake.Broadcast()

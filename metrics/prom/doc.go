@@ -17,8 +17,11 @@
 //
 // # TLS and authentication
 //
-// For TLS give Serve a listener of [crypto/tls.NewListener]. An Endpoint is an [net/http.Handler]: whatever checks
-// requests elsewhere, such as controller-runtime's filters or a comparison with a bearer token, can wrap it.
+// There are no options for either, on purpose: TLS belongs to the listener and the question who may scrape to a handler, both
+// are the standard library's, and whoever rotates certificates or reviews tokens has a way of their own. For TLS give Serve a
+// listener of [crypto/tls.NewListener]. An Endpoint is an [net/http.Handler], which a comparison with a bearer token,
+// controller-runtime's filters or a proxy in front can guard; [Endpoint.ServeHTTP] has an example. Without either, whoever reaches
+// the port reads names of controllers, resources and leases, and no more: listen on loopback or let a NetworkPolicy decide.
 //
 // # RBAC
 //

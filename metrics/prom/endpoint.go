@@ -85,15 +85,21 @@ func (o Options) exporter(r prometheus.Registerer) []otelprom.Option {
 	if !o.ScopeLabels {
 		opts = append(opts, otelprom.WithoutScopeInfo())
 	}
-	if o.NativeHistograms {
-		opts = append(opts, otelprom.WithAggregationSelector(func(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-			if k == sdkmetric.InstrumentKindHistogram {
-				return sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}
-			}
-			return sdkmetric.DefaultAggregationSelector(k)
-		}))
+	return append(opts, otelprom.WithAggregationSelector(o.aggregation))
+}
+
+// aggregation is OpenTelemetry's own choice, but histograms do without the minimum and the maximum, which each record would
+// have to keep up to date: Prometheus has no place for them.
+func (o Options) aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation { //nolint:ireturn // what the exporter takes
+	a := sdkmetric.DefaultAggregationSelector(k)
+	if explicit, ok := a.(sdkmetric.AggregationExplicitBucketHistogram); ok {
+		if o.NativeHistograms {
+			return sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20, NoMinMax: true}
+		}
+		explicit.NoMinMax = true
+		return explicit // the bounds are those of an instrument that has none of its own
 	}
-	return opts
+	return a
 }
 
 func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
@@ -110,6 +116,9 @@ func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
 		sdkmetric.WithResource(resource.NewSchemaless(attrs...)),
 		sdkmetric.WithExemplarFilter(filter),
 		sdkmetric.WithCardinalityLimit(o.limit()),
+	}
+	if o.Exemplars {
+		opts = append(opts, sdkmetric.WithView(newestPerBucket))
 	}
 	for _, r := range o.Readers {
 		opts = append(opts, sdkmetric.WithReader(r))

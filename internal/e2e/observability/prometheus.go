@@ -67,7 +67,7 @@ func StartPrometheus(ctx context.Context, dir string, s Scrape) (*Prometheus, er
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close() // Prometheus has its own descriptor
+	defer out.Close()          // Prometheus has its own descriptor
 	p.cmd = exec.Command(path, //nolint:noctx // Stop ends it: a context would kill it before its data is written
 		"--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+address, "--enable-feature=exemplar-storage")
 	p.cmd.Stdout, p.cmd.Stderr = out, out

@@ -1,0 +1,89 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// newestPerBucket is the view that gives each histogram a reservoir of our own: one exemplar per bucket, as OpenTelemetry's
+// specification has it for buckets that are fixed, and the newest, which it allows. The SDK's own makes room for an exemplar
+// in every bucket of every series before there is one, which is most of the memory of a histogram, and draws lots.
+func newestPerBucket(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
+	if i.Kind != sdkmetric.InstrumentKindHistogram {
+		return sdkmetric.Stream{}, false
+	}
+	return sdkmetric.Stream{
+		Name: i.Name, Description: i.Description, Unit: i.Unit,
+		ExemplarReservoirProviderSelector: func(a sdkmetric.Aggregation) exemplar.ReservoirProvider {
+			explicit, ok := a.(sdkmetric.AggregationExplicitBucketHistogram)
+			if !ok {
+				return sdkmetric.DefaultExemplarReservoirProviderSelector(a) // exponential: the buckets move
+			}
+			bounds := slices.Clone(explicit.Boundaries) // shared by all series of the histogram
+			return func(attribute.Set) exemplar.Reservoir { return &reservoir{bounds: bounds} }
+		},
+	}, true
+}
+
+// reservoir keeps the exemplars of one series. The SDK locks around its methods.
+type reservoir struct {
+	bounds []float64
+	kept   []kept // of the buckets that have one, in no order
+}
+
+// kept is one exemplar, in 64 bytes.
+type kept struct {
+	bucket int32
+	trace  trace.TraceID
+	span   trace.SpanID
+	at     int64 // Unix nanoseconds
+	value  exemplar.Value
+}
+
+// Offer keeps the measurement in place of the one before it in its bucket. There are no dropped attributes: no view here drops any.
+func (r *reservoir) Offer(ctx context.Context, t time.Time, v exemplar.Value, _ []attribute.KeyValue) {
+	n := v.Float64()
+	if v.Type() == exemplar.Int64ValueType {
+		n = float64(v.Int64())
+	}
+	bucket := int32(sort.SearchFloat64s(r.bounds, n)) //nolint:gosec // there are not that many bounds
+	k := r.of(bucket)
+	span := trace.SpanContextFromContext(ctx)
+	k.trace, k.span, k.at, k.value = span.TraceID(), span.SpanID(), t.UnixNano(), v
+}
+
+// of returns the place of a bucket's exemplar.
+func (r *reservoir) of(bucket int32) *kept {
+	for i := range r.kept {
+		if r.kept[i].bucket == bucket {
+			return &r.kept[i]
+		}
+	}
+	if r.kept == nil {
+		r.kept = make([]kept, 0, 1) // most results are always about as fast
+	}
+	r.kept = append(r.kept, kept{bucket: bucket})
+	return &r.kept[len(r.kept)-1]
+}
+
+// Collect lists the exemplars, whose slices the SDK hands in again.
+func (r *reservoir) Collect(dest *[]exemplar.Exemplar) {
+	all := slices.Grow((*dest)[:0], len(r.kept))[:len(r.kept)]
+	for i, k := range r.kept {
+		all[i] = exemplar.Exemplar{
+			Time: time.Unix(0, k.at), Value: k.value,
+			TraceID: append(all[i].TraceID[:0], k.trace[:]...), SpanID: append(all[i].SpanID[:0], k.span[:]...),
+		}
+	}
+	*dest = all
+}
