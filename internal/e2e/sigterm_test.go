@@ -29,15 +29,15 @@ import (
 func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 	const enough = 180 // the recorder writes 100 at once, then 20 a second
 	stage := newStage(t)
-	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace)
+	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace, "--workers=16")
 	require.NoError(t, err)
-	failures := startBurst(t, stage)
+	creating := startBurst(t, stage)
 	eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= enough })
 	told := len(eventsByRun(t, stage))
 	began := time.Now()
 	require.NoError(t, p.Stop(), "it ends with 0, within the 30 seconds of a pod")
 	took := time.Since(began)
-	failures()
+	creating.Wait()
 
 	runs, byRun := failed(t.Context(), t, stage), eventsByRun(t, stage)
 	t.Logf("%d Events of %d failed runs were written before SIGTERM, %d of %d in the end, %s later", told, enough, len(byRun), len(runs), took)
@@ -52,11 +52,10 @@ func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 // TestSIGTERMWhileTheAPIServerHangs: what cannot be written is counted, and named when the controller ends, which it does in time.
 func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
 	stage := newStage(t)
-	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace)
+	startBurst(t, stage).Wait()
+	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace, "--workers=16")
 	require.NoError(t, err)
-	failures := startBurst(t, stage)
-	eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= 150 })
-	failures()
+	eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= 200 })
 	require.NoError(t, plane.APIServer.Freeze())
 	stopped := p.Stop()
 	require.NoError(t, plane.APIServer.Thaw())
@@ -73,33 +72,29 @@ func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
 	t.Logf("%d of %d failed runs have no Event; the log tells of %v", missing, len(runs), lost(t, p))
 	assert.NotZero(t, missing, "the server did hang")
 	// The workers' own writes hung as well: a status that was stored, and whose answer was lost, is told by the next controller.
-	const workers = 4
+	const workers = 16
 	assert.GreaterOrEqual(t, lost(t, p)["Shutdown"]+workers, missing, "each is counted; one whose answer was lost may be stored all the same")
 }
 
-// startBurst makes 300 runs that are refused, or fewer if what it returns is called before.
-func startBurst(t *testing.T, stage *samples.Stage) (stop func()) {
+// startBurst makes 300 runs that are refused. What it returns is done when the last is made.
+func startBurst(t *testing.T, stage *samples.Stage) *sync.WaitGroup {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var creating sync.WaitGroup
+	ctx := t.Context()
+	creating := new(sync.WaitGroup)
 	for g := range 4 {
 		creating.Go(func() {
-			for i := 0; i < 75 && ctx.Err() == nil; i++ {
+			for i := range 75 {
 				run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("refused-%d-%04d", g, i)}}
 				run.Spec = v1alpha1.AgentRunSpec{Image: "busybox:1.37", Parameters: map[string]string{"prompt": "hello"}}
-				if _, err := stage.Runs.Create(ctx, run, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
+				if _, err := stage.Runs.Create(ctx, run, metav1.CreateOptions{}); err != nil {
 					t.Error(err)
 					return
 				}
 			}
 		})
 	}
-	stop = func() {
-		cancel()
-		creating.Wait()
-	}
-	t.Cleanup(stop)
-	return stop
+	t.Cleanup(creating.Wait)
+	return creating
 }
 
 // failed are the names of the runs that are recorded as failed.
