@@ -19,12 +19,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sources are the modules that hold what the schemas are made of, at the versions that are tested against.
-// None is compiled, so no go.mod can hold them: the sums stand here.
-var sources = map[string]struct{ version, sum string }{
-	"k8s.io/kubernetes":                                  {"v1.36.3", "h1:qDQdoMiluAE2Eab6Fa52YV+WjiGz9mZFFoagEA6cI+o="}, // the control plane's
-	"github.com/argoproj/argo-rollouts":                  {"v1.10.1", "h1:6oyVPGiHHxu3ixkT6mngemh88HLPDoTX1IwO6KNR1Y4="},
-	"github.com/prometheus-operator/prometheus-operator": {"v0.94.1", "h1:QEIb2wenPH+SdMN1xMf8l4Pmj00YYXXI6HlbLlQWkww="},
+// sources are the modules that hold what the schemas are made of, and the build modules that pin them.
+var sources = map[string]string{
+	"k8s.io/kubernetes":                                  "../../controlplane/build/kubernetes",
+	"github.com/argoproj/argo-rollouts":                  "../../controlplane/build/argorollouts",
+	"github.com/prometheus-operator/prometheus-operator": "../operatorcrds",
 }
 
 // newConformance returns a check by kubeconform, strict and without a network, that says what is wrong with an object.
@@ -63,21 +62,13 @@ var schemas = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	for module, crds := range map[string][]string{
-		"github.com/argoproj/argo-rollouts": {"manifests/crds/rollout-crd.yaml"},
-		"github.com/prometheus-operator/prometheus-operator": {
-			"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
-			"example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
-		},
-	} {
-		source, err := sourceOf(module)
-		if err != nil {
+	crds, err := crdFiles()
+	if err != nil {
+		return "", err
+	}
+	for _, path := range crds {
+		if err := fromCRD(path, dir); err != nil {
 			return "", err
-		}
-		for _, crd := range crds {
-			if err := fromCRD(filepath.Join(source, crd), dir); err != nil {
-				return "", err
-			}
 		}
 	}
 	return dir, nil

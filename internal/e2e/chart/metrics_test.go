@@ -4,7 +4,6 @@
 package chart_test
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -84,8 +83,7 @@ func TestDashboards(t *testing.T) {
 	assert.Equal(t, "1", config.Labels["grafana_dashboard"])
 	assert.Equal(t, "Agents", config.Annotations["grafana_folder"])
 	require.Len(t, config.Data, 1)
-	assert.Equal(t, strings.TrimSpace(string(pack.Dashboard())), config.Data["agentrun.json"])
-	assert.True(t, json.Valid([]byte(config.Data["agentrun.json"])))
+	assert.Equal(t, strings.TrimSpace(string(pack.Dashboard())), config.Data[pack.UID()+".json"])
 
 	for _, values := range []string{"metrics: {dashboards: {enabled: false}}", "metrics: {enabled: false}"} {
 		for key := range render(t, values) {

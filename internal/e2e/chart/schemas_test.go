@@ -14,20 +14,38 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sourceOf returns the folder of a module's source, which is downloaded if it is not there, and is the one that is meant.
+// sourceOf returns the folder of a module's source, after downloading it if need be.
 func sourceOf(module string) (string, error) {
-	want := sources[module]
-	cmd := exec.Command("go", "mod", "download", "-json", module+"@"+want.version)
-	cmd.Dir, cmd.Env = os.TempDir(), append(os.Environ(), "GOWORK=off") // outside of any module: this one does not require them
-	out, err := cmd.Output()
-	var is struct{ Dir, Sum, Error string }
-	if json.Unmarshal(out, &is) != nil || err != nil || is.Error != "" {
-		return "", fmt.Errorf("download %s@%s: %w %s", module, want.version, err, is.Error)
+	for _, args := range [][]string{{"mod", "download", module}, {"list", "-m", "-f", "{{.Dir}}", module}} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir, cmd.Env = sources[module], append(os.Environ(), "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("go %s %s: %w\n%s", args[0], module, err, out)
+		}
+		if args[0] == "list" {
+			return strings.TrimSpace(string(out)), nil
+		}
 	}
-	if is.Sum != want.sum {
-		return "", fmt.Errorf("%s@%s has the sum %s, not %s", module, want.version, is.Sum, want.sum)
+	return "", nil
+}
+
+// crdFiles are the CustomResourceDefinitions of what the chart renders for others.
+func crdFiles() ([]string, error) {
+	rollouts, err := sourceOf("github.com/argoproj/argo-rollouts")
+	if err != nil {
+		return nil, err
 	}
-	return is.Dir, nil
+	operator, err := sourceOf("github.com/prometheus-operator/prometheus-operator")
+	if err != nil {
+		return nil, err
+	}
+	operator = filepath.Join(operator, "example", "prometheus-operator-crd")
+	return []string{
+		filepath.Join(rollouts, "manifests", "crds", "rollout-crd.yaml"),
+		filepath.Join(operator, "monitoring.coreos.com_servicemonitors.yaml"),
+		filepath.Join(operator, "monitoring.coreos.com_prometheusrules.yaml"),
+	}, nil
 }
 
 // fromOpenAPI writes a schema for each kind of one group version of Kubernetes.
