@@ -2,9 +2,8 @@
 Copyright The controllerkit Authors.
 SPDX-License-Identifier: Apache-2.0
 
-Rules of these templates. No `default` where 0 or false is a value: it takes them for unset. No `merge` of what users set: it keeps
-the wrong side, and `mergeOverwrite` drops 0, false and "". Numbers go through int64: from YAML they are floats, and 2592000
-would be printed as 2.592e+06.
+Rules of these templates. No `default` where 0 or false is a value: it takes them for unset. No `merge` of what users set: its left side
+wins, unless it is false. Numbers go through int64: from YAML they are floats, and 2592000 would be printed as 2.592e+06.
 */}}
 
 {{- define "agentrun.name" -}}

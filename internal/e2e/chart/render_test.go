@@ -65,7 +65,7 @@ func TestEveryCIFileConforms(t *testing.T) {
 	}
 }
 
-// TestTypos: the check above would see them.
+// TestConformanceSeesTypos: the check above would see what is wrong.
 func TestConformanceSeesTypos(t *testing.T) {
 	check := newConformance(t)
 	cases := map[string]struct {

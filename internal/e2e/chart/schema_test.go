@@ -72,6 +72,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"TwoWithoutElection":    {"Two would reconcile.", "controllers: {leaderElection: {enabled: false}}", []string{"controllers.leaderElection.enabled is false"}},
 		"CanaryWithoutElection": {"So would a canary beside the old version.", "controllers: {replicaCount: 1, leaderElection: {enabled: false}, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.leaderElection.enabled is false"}},
 		"CanaryWithoutSurge":    {"At some counts no new pod would run.", "controllers: {strategy: {maxSurge: 0, maxUnavailable: 1}, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.strategy.maxSurge is 0"}},
+		"CanaryWithoutSurge0%":  {"Nor by 0%.", `controllers: {strategy: {maxSurge: "0%", maxUnavailable: 1}, progressiveDelivery: {enabled: true, crdCheck: skip}}`, []string{"controllers.strategy.maxSurge is 0%"}},
 		"CanaryOfNothing":       {"No pod, nothing to test.", "controllers: {replicaCount: 0, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.replicaCount is 0"}},
 		"Deadline":              {"A Deployment is refused then, a Rollout ends as InvalidSpec.", "controllers: {minReadySeconds: 600}", []string{"controllers.progressDeadlineSeconds is 600"}},
 		"Grace":                 {"Less than the controller takes to finish.", "terminationGracePeriodSeconds: 5", []string{"/terminationGracePeriodSeconds"}},
