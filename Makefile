@@ -55,6 +55,11 @@ e2e: ## The nested modules: the control plane's, the example's and the end-to-en
 e2e-chaos: ## The whole set of faults under load, and the role without each of its verbs; make e2e has a short one
 	@cd internal/e2e && go test -race -count=1 -timeout 40m -v ./chaos -full -parallel 4
 
+.PHONY: e2e-soak
+e2e-soak: ## The numbers of jobgc with 1,000 Jobs (JOBS=n), then 10,000 AgentRuns (RUNS=n) while API server and controller are killed
+	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGate' ./jobgc
+	cd internal/e2e && RUNS=$(or $(RUNS),10000) go test -count=1 -timeout 180m -v ./soak
+
 .PHONY: controlplane
 controlplane: ## Build the control plane's programs into the cache and print where they are; ROLLOUTS=1 those of internal/e2e/rollout too
 	@cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)

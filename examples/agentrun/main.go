@@ -46,6 +46,8 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 	case err == nil && o.version:
 		fmt.Fprintln(stdout, "agentrun", version())
 		return 0
+	case err == nil && o.releaseHolds:
+		err = releaseHolds(ctx, o, stdout)
 	case err == nil:
 		err = serve(ctx, o, stderr)
 	}
@@ -81,6 +83,11 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	m, err := metrics.New(endpoint, metrics.Options{})
 	if err != nil {
 		return err
+	}
+	if o.controller.Hold {
+		if o.controller.OnHolds, err = observeHolds(endpoint); err != nil {
+			return err
+		}
 	}
 	ready, work := idle()
 	if o.reconcile {

@@ -91,7 +91,7 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	assert.Zero(t, run(t.Context(), []string{"--help"}, environ(), &stdout, &stderr))
 	assert.Empty(t, stderr.String())
 	for _, flag := range []string{
-		"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version", "-reconcile",
+		"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version", "-reconcile", "-hold-jobs", "-release-holds",
 		"-leader-elect", "-leader-elect-lease-name", "-leader-elect-lease-namespace", "-leader-elect-lease-duration",
 		"-metrics-tls-cert-file", "-metrics-tls-key-file",
 	} {

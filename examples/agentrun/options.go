@@ -28,6 +28,7 @@ type options struct {
 	version             bool
 	sending             sending
 	reconcile           bool
+	releaseHolds        bool
 
 	leaderElect               bool
 	leaseName, leaseNamespace string
@@ -81,6 +82,8 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	flags.StringVar(&namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
 	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of runs that are reconciled at once")
 	flags.BoolVar(&o.reconcile, "reconcile", true, "false serves the endpoint alone: the cluster is not asked for anything")
+	flags.BoolVar(&o.controller.Hold, "hold-jobs", false, "keep a Job that somebody deletes until its result is recorded, by a finalizer; --release-holds is then the step before the controller is removed (default false)")
+	flags.BoolVar(&o.releaseHolds, "release-holds", false, "take the finalizer of --hold-jobs off every Job in --namespaces and exit; stop the controller before")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "reconcile only while holding the lease, so that several replicas can run (default false)")
 	flags.StringVar(&o.leaseName, "leader-elect-lease-name", "agentrun", "`name` of the lease")
 	flags.StringVar(&o.leaseNamespace, "leader-elect-lease-namespace", "", "`namespace` of the lease; empty means POD_NAMESPACE, then that of the kubeconfig context or of the pod's account")

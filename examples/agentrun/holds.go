@@ -1,0 +1,45 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+)
+
+// releaseHolds is all that the program does with --release-holds.
+func releaseHolds(ctx context.Context, o options, stdout io.Writer) error {
+	config, _, err := o.config()
+	if err != nil {
+		return usageError{err}
+	}
+	released, err := controller.ReleaseHolds(ctx, config, o.controller.Namespaces...)
+	fmt.Fprintf(stdout, "released %d Jobs\n", released)
+	return err
+}
+
+// observeHolds makes the gauges of what --hold-jobs holds. A hold that is older than any run should take is one to look after.
+func observeHolds(provider metric.MeterProvider) (func(namespace string, held int, oldest time.Duration), error) {
+	meter := provider.Meter("github.com/proompteng/controllerkit/examples/agentrun")
+	jobs, err := meter.Int64Gauge("agentrun.jobs.held", metric.WithUnit("{job}"), metric.WithDescription("Jobs that carry the finalizer of --hold-jobs."))
+	if err != nil {
+		return nil, err
+	}
+	age, err := meter.Float64Gauge("agentrun.jobs.held.oldest", metric.WithUnit("s"), metric.WithDescription("Age of the oldest Job that carries the finalizer of --hold-jobs."))
+	if err != nil {
+		return nil, err
+	}
+	return func(namespace string, held int, oldest time.Duration) {
+		in := metric.WithAttributes(attribute.String("k8s.namespace.name", namespace))
+		jobs.Record(context.Background(), int64(held), in)
+		age.Record(context.Background(), oldest.Seconds(), in)
+	}, nil
+}

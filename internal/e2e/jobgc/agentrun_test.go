@@ -1,0 +1,122 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	agentrun "github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+)
+
+// agents is the example, with --hold-jobs, in a stage's namespace.
+type agents struct {
+	*stage
+
+	runs *samples.Stage
+	p    *rig.Process
+}
+
+func newAgents(t *testing.T) *agents {
+	t.Helper()
+	a := &agents{stage: newStage(t)}
+	var err error
+	a.runs, err = samples.NewStage(plane.Config(), a.namespace)
+	require.NoError(t, err)
+	logs := filepath.Join(plane.Dir(), t.Name())
+	require.NoError(t, os.MkdirAll(logs, 0o700))
+	a.p, err = rig.Start(t.Context(), program, logs, kubeconfig, nil, "--namespaces="+a.namespace, "--hold-jobs")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, a.p.Kill()) })
+	return a
+}
+
+// start makes a run, and waits until its Job runs or has ended.
+func (a *agents) start(t *testing.T, name, outcome string) (job string) {
+	t.Helper()
+	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
+	run.Spec.PodAnnotations = map[string]string{kubelet.OutcomeAnnotation: outcome}
+	_, err := a.runs.Runs.Create(t.Context(), run, metav1.CreateOptions{})
+	require.NoError(t, err)
+	eventually(t, name+" has started", func() bool {
+		status := a.status(t, name)
+		if status.StartedAt != nil {
+			job = status.JobRef.Name
+		}
+		return job != ""
+	})
+	return job
+}
+
+func (a *agents) status(t *testing.T, name string) v1alpha1.AgentRunStatus {
+	t.Helper()
+	run, err := a.runs.Runs.Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	return run.Status
+}
+
+// Whatever happens to a run or its Job, the hold is taken off when nothing is left to record, and not before.
+func TestAgentRunsWithHolds(t *testing.T) {
+	t.Parallel()
+	a := newAgents(t)
+	t.Run("TheUsual", func(t *testing.T) {
+		job := a.start(t, "usual", kubelet.Succeed)
+		eventually(t, "it is recorded and released", func() bool {
+			return a.status(t, "usual").Phase == v1alpha1.Succeeded && len(a.live(t, job).Finalizers) == 0
+		})
+	})
+	t.Run("TheJobIsDeletedWhileItRuns", func(t *testing.T) {
+		job := a.start(t, "job-deleted", kubelet.Never)
+		assert.Contains(t, a.live(t, job).Finalizers, agentrun.HoldFinalizer)
+		a.remove(t, job, metav1.DeletePropagationBackground)
+		a.gone(t, job)
+		assert.Equal(t, "WorkflowJobMissing", a.status(t, "job-deleted").Reason, "recorded before it went")
+	})
+	t.Run("TheRunIsDeletedWhileItsJobRuns", func(t *testing.T) {
+		job := a.start(t, "run-deleted", kubelet.Never)
+		require.NoError(t, a.runs.Runs.Delete(t.Context(), "run-deleted", metav1.DeleteOptions{}))
+		a.gone(t, job)
+	})
+	t.Run("TheRunIsDeletedInTheForeground", func(t *testing.T) {
+		job := a.start(t, "foreground", kubelet.Never)
+		require.NoError(t, a.runs.Runs.Delete(t.Context(), "foreground", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
+		a.gone(t, job)
+	})
+	t.Run("TheRunIsCancelled", func(t *testing.T) {
+		job := a.start(t, "cancelled", kubelet.Never)
+		_, err := a.runs.Runs.Patch(t.Context(), "cancelled", types.MergePatchType, []byte(`{"spec":{"cancel":true}}`), metav1.PatchOptions{})
+		require.NoError(t, err)
+		a.gone(t, job)
+		assert.Equal(t, v1alpha1.Cancelled, a.status(t, "cancelled").Phase)
+	})
+}
+
+// Before the controller is removed, its program releases what it holds, with the rights that it has.
+func TestAgentRunReleaseHolds(t *testing.T) {
+	t.Parallel()
+	a := newAgents(t)
+	job := a.start(t, "left-behind", kubelet.Never)
+	families, err := a.p.Metrics(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, families, "agentrun_jobs_held")
+	require.NoError(t, a.p.Stop())
+	out, err := exec.CommandContext(t.Context(), program, "--kubeconfig="+kubeconfig, "--namespaces="+a.namespace, "--release-holds").CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Equal(t, "released 1 Jobs\n", string(out))
+	a.terminate(t)
+	a.gone(t, job)
+	a.terminated(t)
+}
