@@ -4,8 +4,7 @@
 package rollout_test
 
 import (
-	"encoding/json"
-	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 )
@@ -46,7 +45,7 @@ func (m maker) rollout() object {
 func container(name string) object { return object{"name": name, "image": name + ":1"} }
 
 func at(o object, path string) object {
-	for _, key := range strings.Split(path, ".") {
+	for _, key := range strings.SplitSeq(path, ".") {
 		next, ok := o[key].(object)
 		if !ok {
 			next = object{}
@@ -119,9 +118,7 @@ func (m maker) step() object {
 }
 
 func merged(a, b object) object {
-	for k, v := range b {
-		a[k] = v
-	}
+	maps.Copy(a, b)
 	return a
 }
 
@@ -336,13 +333,4 @@ func (m maker) strategy(spec object) {
 	default:
 		spec["strategy"] = object{"blueGreen": blue}
 	}
-}
-
-// text is what a failed test shows of a Rollout.
-func text(r object) string {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Sprint(r)
-	}
-	return string(data[:min(len(data), 4000)])
 }

@@ -95,7 +95,7 @@ func TestNothingIsAcceptedThatUpstreamRefuses(t *testing.T) {
 	for _, m := range c.missed[:min(len(c.missed), 10)] {
 		t.Log(m)
 	}
-	require.Empty(t, len(c.missed), "each would be refused after the fact, in the cluster")
+	require.Empty(t, c.missed[:min(len(c.missed), 1)], "each would be refused after the fact, in the cluster")
 	require.Equal(t, rollouts, c.both+c.neither+c.onlyOurs)
 	require.Greater(t, c.both, rollouts/10, "the test sees refusals")
 	require.Greater(t, c.neither, rollouts/10, "and what is right")

@@ -1,0 +1,37 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command rollout measures package rollout beside the Go types and the validation of Argo Rollouts.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+)
+
+// upstream is the peer's name in the table.
+const upstream = "argo-rollouts"
+
+func main() {
+	ctx := context.Background()
+	jobs, err := work()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "rollout:", err)
+		os.Exit(1)
+	}
+	asked, stop, err := availability()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "rollout:", err)
+		os.Exit(1)
+	}
+	defer stop()
+	measures := append(jobs, asked)
+	bench.Main(bench.Group{
+		Package:  "rollout",
+		Peers:    []bench.Peer{{Name: upstream, Module: "github.com/argoproj/argo-rollouts"}},
+		Measures: append(measures, sizes(ctx)...),
+	})
+}
