@@ -45,7 +45,7 @@ func (m maker) rollout() object {
 func container(name string) object { return object{"name": name, "image": name + ":1"} }
 
 func at(o object, path string) object {
-	for _, key := range strings.SplitSeq(path, ".") {
+	for key := range strings.SplitSeq(path, ".") {
 		next, ok := o[key].(object)
 		if !ok {
 			next = object{}
