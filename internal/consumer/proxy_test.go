@@ -73,7 +73,7 @@ func publish(t *testing.T) release {
 	}
 	t.Cleanup(func() { forget(t, version) })
 	var nested []string
-	for _, path := range strings.FieldsSeq(git(t, root, "ls-tree", "-r", "--name-only", "HEAD")) {
+	for path := range strings.FieldsSeq(git(t, root, "ls-tree", "-r", "--name-only", "HEAD")) {
 		if strings.HasSuffix(path, "/go.mod") {
 			nested = append(nested, filepath.ToSlash(filepath.Dir(path)))
 		}
