@@ -16,7 +16,7 @@ import (
 )
 
 // ErrReplaced says that the object was deleted and another one created under its name. Nothing was written on that one.
-var ErrReplaced = errors.New("status: the object is another one of the same name")
+var ErrReplaced error = overtakenError("status: the object is another one of the same name")
 
 // defaultRetries is how many conflicts in a row a Commit gets over.
 const defaultRetries = 4

@@ -13,7 +13,7 @@ import (
 
 // ErrOverlap says that another writer changed the same field or condition in another way. Nothing was written: reconcile
 // again from what is stored now.
-var ErrOverlap = errors.New("status: another writer changed the same in another way")
+var ErrOverlap error = overtakenError("status: another writer changed the same in another way")
 
 // MergeConditions applies what changed from base to ours onto theirs, and returns a new list. A condition is of theirs
 // unless ours changed it. One that both sides changed, or removed, differently is ours if its type is owned, and else an

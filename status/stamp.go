@@ -14,7 +14,15 @@ import (
 // ErrSuperseded says that the stored status was computed from a newer generation than this reconcile acted on. Nothing
 // was written; the reconcile of the newer generation has already told more. It also stops a status restored from a
 // backup onto an object whose generation began again at 1: delete the object, then restore it without its status.
-var ErrSuperseded = errors.New("status: a newer generation is already recorded")
+var ErrSuperseded error = overtakenError("status: a newer generation is already recorded")
+
+// overtakenError is a sentinel of what no one did wrong: somebody else was first, and the next look at the object decides anew.
+type overtakenError string
+
+func (e overtakenError) Error() string { return string(e) }
+
+// Reason is the one that package events reports an API server's conflict under, too.
+func (overtakenError) Reason() string { return "Conflict" }
 
 // Stamp is the contract's four fields, to embed inline in a status struct:
 //

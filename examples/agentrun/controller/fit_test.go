@@ -75,6 +75,17 @@ type terminal struct{}
 func (terminal) Error() string  { return "terminal" }
 func (terminal) Terminal() bool { return true }
 
+// TestOvertakenIsAConflict: where somebody else wrote first, the event and the label say the same as for a 409, and not InternalError.
+func TestOvertakenIsAConflict(t *testing.T) {
+	for _, err := range []error{status.ErrOverlap, status.ErrReplaced, status.ErrSuperseded} {
+		reason, terminal := events.Classify(fmt.Errorf("commit: %w", err))
+		assert.Equal(t, events.Conflict, reason, err)
+		assert.False(t, terminal, err)
+		assert.ErrorIs(t, fmt.Errorf("commit: %w", err), err)
+	}
+	assert.NotErrorIs(t, status.ErrOverlap, status.ErrReplaced)
+}
+
 // TestTheCRDCarriesTheContract: the rules that controller-gen took from the markers are those of package status.
 func TestTheCRDCarriesTheContract(t *testing.T) {
 	var definition struct {
