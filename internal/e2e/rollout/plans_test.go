@@ -157,6 +157,8 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	})
 	s.runs(map[string]int{"web:1": 7})
 
+	s.settled(c, 7) // the endpoints follow the pods by a moment
+
 	// The way back keeps what the autoscaler made of it, whatever the manifest says.
 	c.reset()
 	s.back(plan.SideBySide, "web:1")
