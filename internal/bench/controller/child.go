@@ -1,0 +1,149 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// child is a controller that runs.
+type child struct {
+	cmd   *exec.Cmd
+	log   string
+	ended chan error
+}
+
+// kind is one of the two controllers.
+type kind struct {
+	name    string
+	program string
+	args    func(namespace, kubeconfig string) []string
+	ready   func(log string) bool // whether it works, by what it has written
+}
+
+var listening = regexp.MustCompile(`"address":"([^"]+)"`)
+
+// ours serves its readiness; the usual one says a word.
+func ours(program string) kind {
+	return kind{"ours", program, func(namespace, kubeconfig string) []string {
+		return []string{"--kubeconfig=" + kubeconfig, "--namespaces=" + namespace, "--metrics-bind-address=127.0.0.1:0", "--log-format=json"}
+	}, func(log string) bool {
+		m := listening.FindStringSubmatch(log)
+		if m == nil {
+			return false
+		}
+		resp, err := http.Get("http://" + m[1] + "/readyz") //nolint:noctx // on the loopback interface
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}}
+}
+
+func theUsual(program string) kind {
+	return kind{usual, program, func(namespace, kubeconfig string) []string {
+		return []string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}
+	}, func(log string) bool { return strings.Contains(log, "ready\n") }}
+}
+
+// start runs a controller and returns once it works.
+func (k kind) start(ctx context.Context, dir, namespace, kubeconfig string) (*child, error) {
+	c := &child{log: filepath.Join(dir, namespace+".log"), ended: make(chan error, 1)}
+	out, err := os.Create(c.log) // anew for each life: ready looks from its start
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	c.cmd = exec.Command(k.program, k.args(namespace, kubeconfig)...) //nolint:noctx // end ends it
+	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	c.cmd.Stdout, c.cmd.Stderr = out, out
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process
+		defer runtime.UnlockOSThread()
+		err := c.cmd.Start()
+		started <- err
+		if err == nil {
+			c.ended <- c.cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		if text, err := os.ReadFile(c.log); err == nil && k.ready(string(text)) {
+			return c, nil
+		}
+		select {
+		case err := <-c.ended:
+			return nil, fmt.Errorf("%s ended: %w; its log is %s", k.name, err, c.log)
+		case <-ctx.Done():
+			_ = c.cmd.Process.Kill()
+			return nil, fmt.Errorf("%s is not ready: %w; its log is %s", k.name, ctx.Err(), c.log)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// cost is what a process used in its life.
+type cost struct {
+	cpu  time.Duration
+	peak float64 // MiB
+}
+
+// end ends the controller by a signal, and returns what the kernel says of it.
+func (c *child) end(signal syscall.Signal) (cost, error) {
+	if err := c.cmd.Process.Signal(signal); err != nil {
+		return cost{}, err
+	}
+	select {
+	case _ = <-c.ended: // with whatever it says: the numbers count
+	case <-time.After(40 * time.Second):
+		_ = c.cmd.Process.Kill()
+		_ = <-c.ended
+		return cost{}, errors.New("the controller did not end within 40 seconds of SIGTERM; its log is " + c.log)
+	}
+	state := c.cmd.ProcessState
+	usage, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return cost{}, errors.New("the kernel does not count what a process uses")
+	}
+	return cost{state.UserTime() + state.SystemTime(), float64(usage.Maxrss) / 1024}, nil
+}
+
+// now is the CPU time and the memory of a process that runs, by /proc.
+func (c *child) now() (cpu time.Duration, resident float64, err error) {
+	pid := strconv.Itoa(c.cmd.Process.Pid)
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest) // from the third one on: proc_pid_stat(5)
+	for _, f := range fields[11:13] {
+		ticks, err := strconv.Atoi(f)
+		if err != nil {
+			return 0, 0, err
+		}
+		cpu += time.Duration(ticks) * 10 * time.Millisecond // USER_HZ is 100 on every Linux
+	}
+	pages, err := strconv.Atoi(fields[21])
+	return cpu, float64(pages) * float64(os.Getpagesize()) / (1 << 20), err
+}

@@ -1,0 +1,160 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/bench"
+)
+
+// watched is how long idle objects are watched.
+const watched = time.Minute
+
+// rest is what a controller costs while nothing happens.
+type rest struct {
+	resident float64 // MiB
+	peak     float64
+	cpu      float64 // ms in a minute
+	requests float64 // in a minute
+	writes   float64
+}
+
+// idling fills a namespace with n runs that ended long ago, starts a controller and watches it for a minute once it has settled.
+func (s *stand) idling(ctx context.Context, k kind, n int) (*rest, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
+	defer cancel()
+	w, err := s.newWorld(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.fillEnded(ctx, n); err != nil {
+		return nil, err
+	}
+	c, err := k.start(ctx, s.dir, w.Namespace, w.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	var r rest
+	if err := c.settled(ctx); err != nil {
+		return nil, err
+	}
+	since := time.Now()
+	before, _, err := c.now()
+	if err != nil {
+		return nil, err
+	}
+	pause(ctx, watched)
+	after, resident, err := c.now()
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.requests(w.user, since)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range all {
+		r.requests++
+		if q.writes() {
+			r.writes++
+		}
+	}
+	used, err := c.end(syscall.SIGTERM)
+	r.resident, r.peak, r.cpu = resident, used.peak, float64((after - before).Milliseconds())
+	return &r, err
+}
+
+// settled waits until the controller uses next to no CPU time: it has looked at each run.
+func (c *child) settled(ctx context.Context) error {
+	last, _, err := c.now()
+	for err == nil {
+		pause(ctx, 5*time.Second)
+		var now time.Duration
+		if now, _, err = c.now(); now-last < 100*time.Millisecond {
+			return err
+		}
+		last = now
+		if ctx.Err() != nil {
+			return errors.New("the controller does not come to rest; its log is " + c.log)
+		}
+	}
+	return err
+}
+
+// fillEnded makes n runs that failed for their spec, as either controller would have left them.
+func (w *world) fillEnded(ctx context.Context, n int) error {
+	at := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
+	var conditions []metav1.Condition
+	for kind, truth := range map[string]metav1.ConditionStatus{"Ready": metav1.ConditionFalse, "Progressing": metav1.ConditionFalse, "Degraded": metav1.ConditionTrue} {
+		conditions = append(conditions, metav1.Condition{Type: kind, Status: truth, Reason: "InvalidSpec", Message: "spec.image: refused", ObservedGeneration: 1, LastTransitionTime: at})
+	}
+	var st v1alpha1.AgentRunStatus
+	st.Phase, st.Reason, st.Message, st.Conditions = v1alpha1.Failed, "InvalidSpec", "spec.image: refused", conditions
+	st.ObservedGeneration, st.UpdatedAt, st.FinishedAt = 1, &at, &at
+	patch, err := json.Marshal(map[string]any{"status": st})
+	if err != nil {
+		return err
+	}
+	var next atomic.Int64
+	var creating sync.WaitGroup
+	errs := make([]error, creators)
+	for worker := range creators {
+		creating.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && errs[worker] == nil; i = int(next.Add(1)) - 1 {
+				run := story(i)
+				if _, errs[worker] = w.Runs.Create(ctx, run, metav1.CreateOptions{}); errs[worker] == nil {
+					_, errs[worker] = w.Runs.Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+				}
+			}
+		})
+	}
+	creating.Wait()
+	return errors.Join(errs...)
+}
+
+// idle are the measures of n idle runs.
+func (s *stand) idle(ctx context.Context, n int) []bench.Measure {
+	rests := [2]func() (*rest, error){}
+	for i := range rests {
+		rests[i] = sync.OnceValues(func() (*rest, error) {
+			if err := s.up(ctx); err != nil {
+				return nil, err
+			}
+			return s.idling(ctx, s.kinds[i], n)
+		})
+	}
+	measure := func(what, unit string, of func(r *rest) float64, gates ...bench.Gate) bench.Measure {
+		count := func(i int) func() (float64, error) {
+			return func() (float64, error) {
+				r, err := rests[i]()
+				if err != nil {
+					return 0, err
+				}
+				return of(r), nil
+			}
+		}
+		return bench.Measure{
+			Name: fmt.Sprintf("%d idle runs, a minute: %s", n, what), Unit: unit, Gates: gates,
+			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: usual, Count: count(1)}},
+		}
+	}
+	return []bench.Measure{
+		measure("writes", bench.Requests, func(r *rest) float64 { return r.writes }, bench.Gate{Unit: bench.Requests, Limit: "= 0"}),
+		measure("requests", bench.Requests, func(r *rest) float64 { return r.requests }),
+		measure("CPU time", "ms", func(r *rest) float64 { return r.cpu }),
+		measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident }),
+		measure("peak memory", "MiB", func(r *rest) float64 { return r.peak }),
+	}
+}

@@ -1,0 +1,80 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command controller measures the whole example controller beside the same controller as it is usually written (folder usual), on one
+// real control plane: what a load of AgentRuns costs, with all healthy, with the API server killed in between, and with the
+// controller itself; and what idle ones cost.
+//
+// Both run as processes of their own under identities of their own, one after the other. CPU time and peak memory are the kernel's count
+// of the whole process, from its start to its end; requests are those in the API server's audit log; what became of the runs is held
+// against the annotations by which the stand-in for the kubelet ended their pods.
+//
+// BENCH_RUNS is the number of runs, 500 by default; BENCH_IDLE are the numbers of idle ones, "1000,10000" by default.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+)
+
+const usual = "controller-runtime"
+
+func main() {
+	s := new(stand)
+	measures, err := measures(context.Background(), s)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "controller:", err)
+		os.Exit(2)
+	}
+	bench.Main(bench.Group{
+		Package:  "controller",
+		Peers:    []bench.Peer{{Name: usual, Module: "sigs.k8s.io/controller-runtime"}},
+		Measures: measures,
+	})
+	if err := s.down(); err != nil {
+		fmt.Fprintln(os.Stderr, "controller:", err)
+	}
+}
+
+// measures are all that is asked for. Nothing starts before the first of them is done.
+func measures(ctx context.Context, s *stand) ([]bench.Measure, error) {
+	runs, err := numbers("BENCH_RUNS", "500")
+	if err != nil {
+		return nil, err
+	}
+	idle, err := numbers("BENCH_IDLE", "1000,10000")
+	if err != nil {
+		return nil, err
+	}
+	var all []bench.Measure
+	for _, n := range runs {
+		for _, f := range []fault{nothing, theAPIServer, theController} {
+			all = append(all, s.underLoad(ctx, n, f)...)
+		}
+	}
+	for _, n := range idle {
+		all = append(all, s.idle(ctx, n)...)
+	}
+	return all, nil
+}
+
+// numbers reads a list of numbers from the environment.
+func numbers(name, otherwise string) (all []int, err error) {
+	text, found := os.LookupEnv(name)
+	if !found {
+		text = otherwise
+	}
+	for item := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(item))
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%s: %q is not accepted; want whole numbers above 0, separated by commas", name, text)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}

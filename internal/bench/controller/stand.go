@@ -1,0 +1,171 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// stand is the control plane that both controllers meet, one after the other.
+type stand struct {
+	once   sync.Once
+	err    error
+	dir    string
+	plane  *controlplane.ControlPlane
+	audits string
+	kinds  [2]kind // ours, the usual one
+	worlds int
+}
+
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules:
+  - level: None
+    users: [controlplane-admin, "system:kube-controller-manager", "system:apiserver"]
+  - level: Metadata
+`
+
+// up starts the control plane and builds both programs, the first time.
+func (s *stand) up(ctx context.Context) error {
+	s.once.Do(func() { s.err = s.start(ctx) })
+	return s.err
+}
+
+func (s *stand) start(ctx context.Context) (err error) {
+	if s.dir, err = os.MkdirTemp("", "bench-controller-"); err != nil {
+		return err
+	}
+	policy := filepath.Join(s.dir, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return err
+	}
+	s.audits = filepath.Join(s.dir, "audit.log")
+	if s.plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, APIServerArgs: []string{
+		"--audit-policy-file=" + policy, "--audit-log-path=" + s.audits,
+	}}); err != nil {
+		return err
+	}
+	if _, _, err = rig.Local(ctx, s.plane); err != nil {
+		return err
+	}
+	example, err := rig.Build(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	peer := filepath.Join(s.dir, "usual")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", peer, "./usual").CombinedOutput(); err != nil {
+		return fmt.Errorf("build the usual controller: %w\n%s", err, out)
+	}
+	s.kinds = [2]kind{ours(example), theUsual(peer)}
+	for _, k := range s.kinds { // the first load finds an API server that has never served these kinds
+		if _, err := s.load(ctx, k, 50, nothing); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// down stops everything.
+func (s *stand) down() error {
+	if s.plane == nil {
+		return nil
+	}
+	err := s.plane.Stop()
+	_ = os.RemoveAll(s.dir)
+	return err
+}
+
+// world is a namespace for one controller, under a user of its own.
+type world struct {
+	*samples.Stage
+
+	user, kubeconfig string
+}
+
+// newWorld makes a namespace, and a user with all that either controller does there: the documented role, and reads and updates where the
+// usual one needs them.
+func (s *stand) newWorld(ctx context.Context) (*world, error) {
+	s.worlds++
+	name := fmt.Sprintf("world-%02d", s.worlds)
+	stage, err := samples.NewStage(s.plane.Config(), name)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{Stage: stage, user: name, kubeconfig: filepath.Join(s.dir, name+".kubeconfig")}
+	if _, err := w.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"agents.controllerkit.dev"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
+		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
+	}}
+	if _, err := w.Kube.RbacV1().Roles(name).Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
+	}
+	if _, err := w.Kube.RbacV1().RoleBindings(name).Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	config, err := s.plane.User(name)
+	if err != nil {
+		return nil, err
+	}
+	return w, controlplane.WriteKubeconfig(w.kubeconfig, config)
+}
+
+// request is one that the API server answered.
+type request struct {
+	Verb string
+	User struct{ Username string }
+	At   metav1.MicroTime `json:"requestReceivedTimestamp"`
+	For  struct {
+		Resource, Name string
+	} `json:"objectRef"`
+	Response struct{ Code int } `json:"responseStatus"`
+}
+
+func (r request) writes() bool { return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) }
+
+// requests are those of a user since a moment.
+func (s *stand) requests(user string, since time.Time) (all []request, err error) {
+	body, err := os.ReadFile(s.audits)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(body) {
+		if !bytes.Contains(line, []byte(`"`+user+`"`)) {
+			continue
+		}
+		var r request
+		if json.Unmarshal(line, &r) == nil && r.User.Username == user && !r.At.Time.Before(since) {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,85 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command usual is the example's controller as it is usually written: a manager of controller-runtime with its cache, its queue, its
+// recorder, its metrics and its client, and a status that is updated with RetryOnConflict. It takes the same AgentRuns, and does the same
+// for them: Job, Secret, suspend, cancel, both retentions.
+//
+// What could be chosen is chosen in its favour: the client's rate limit and the number of workers are the example's, only the namespace
+// is cached, Secrets are read live instead of being cached, and a read through the cache waits for the writes before it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+func main() {
+	namespace := flag.String("namespace", "", "`namespace` to work in")
+	flag.Parse() // --kubeconfig is controller-runtime's
+	ctrl.SetLogger(zap.New())
+	if err := run(ctrl.SetupSignalHandler(), *namespace); err != nil {
+		ctrl.Log.Error(err, "the manager ended")
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, namespace string) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	config.QPS, config.Burst = 100, 200
+	options := ctrl.Options{
+		Scheme: runtime.NewScheme(),
+		Cache:  cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+		Client: client.Options{Cache: &client.CacheOptions{
+			DisableFor:                      []client.Object{new(corev1.Secret)},
+			EnableReadYourWritesConsistency: new(true),
+		}},
+	}
+	options.Metrics.BindAddress = "127.0.0.1:0"
+	if err := clientgoscheme.AddToScheme(options.Scheme); err != nil {
+		return err
+	}
+	if err := v1alpha1.AddToScheme(options.Scheme); err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return err
+	}
+	r := &reconciler{Client: mgr.GetClient(), events: mgr.GetEventRecorder("agentrun")}
+	if err := ctrl.NewControllerManagedBy(mgr).
+		For(new(v1alpha1.AgentRun)).
+		Owns(new(batchv1.Job)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(r); err != nil {
+		return err
+	}
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		if mgr.GetCache().WaitForCacheSync(ctx) {
+			fmt.Fprintln(os.Stdout, "ready")
+		}
+		return nil
+	})); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
