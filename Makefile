@@ -34,7 +34,7 @@ demo: ## Run the example controller on a local control plane; KEEP=1 leaves it u
 	@cd examples/agentrun && go run ./cmd/demo $(if $(filter-out 0 no false,$(KEEP)),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT))
 
 .PHONY: test
-test: vet unit e2e ## Everything that must pass
+test: vet unit fuzz-short e2e ## Everything that must pass
 
 .PHONY: vet
 vet: ## go vet in every module but the peers'
@@ -79,10 +79,14 @@ bench: ## Ours beside the peers in one run, all packages or GROUP=status; writes
 
 FUZZ_TIME = $(or $(T),30s)
 .PHONY: fuzz
-fuzz: ## Each fuzz target for T (30s)
+fuzz: ## Each fuzz target of the root module for T (30s), or so many times: T=200x
 	@for p in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 			echo "fuzz $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) $$p; done; done
+
+.PHONY: fuzz-short
+fuzz-short: ## Each fuzz target a few hundred times, from the corpora
+	@$(MAKE) --no-print-directory fuzz T=200x
 
 .PHONY: api
 api: ## Rewrite the golden file of the exported API after a change that was reviewed
