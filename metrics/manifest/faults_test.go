@@ -207,6 +207,9 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 	if strings.Contains(expr, "histogram_quantile") && (!strings.Contains(expr, "_bucket") || !slices.Contains(grouping(expr), "le")) {
 		note("a quantile of something that has no buckets")
 	}
+	if strings.Contains(expr, "histogram_quantile") && !strings.Contains(expr, ">= 0") {
+		note("a quantile that is NaN while nothing is recorded")
+	}
 	if strings.Contains(expr, "/") && !strings.Contains(expr, "> 0)") {
 		note("a ratio that can be 0/0")
 	}

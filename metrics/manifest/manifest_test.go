@@ -43,6 +43,7 @@ func TestSeededFaultsAreFound(t *testing.T) {
 		"a rate of a gauge":       {"max (controller_queue_oldest_seconds", "max (rate(controller_queue_oldest_seconds", "rate of controller_queue_oldest_seconds", "means nothing"},
 		"a counter without rate":  {"sum by (fate) (rate(", "sum by (fate) ((", "of controller_events_total", "only grows"},
 		"an unguarded ratio":      {"> 0)", ")", "can be 0/0", "NaN while idle"},
+		"an unguarded quantile":   {"))) >= 0", ")))", "a quantile that is NaN", "no value says more than NaN"},
 		"+Inf alone":              {", le)", ")", "has no buckets", "a quantile of nothing is NaN"},
 		"the sum for the buckets": {"_bucket{", "_sum{", "has no buckets", "no quantile"},
 		"an unknown variable":     {`job=~\"$job\"`, `job=~\"$service\"`, "variable service is not defined", "the panel is empty"},
