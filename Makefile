@@ -64,6 +64,10 @@ e2e-soak: ## The numbers of jobgc with 1,000 Jobs (JOBS=n), then 10,000 AgentRun
 controlplane: ## Build the control plane's programs into the cache and print where they are; ROLLOUTS=1 those of internal/e2e/rollout too
 	@cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
 
+.PHONY: dashboard-picture
+dashboard-picture: ## The dashboard's panels, drawn from a real Prometheus' answers, as bin/dashboard.html; with Chromium as bin/dashboard.png too
+	@cd internal/e2e && go run ./observability/cmd/picture --out="$(CURDIR)/bin"
+
 .PHONY: dashboards
 dashboards: ## The dashboard on Grafana's own types, its queries and alerts on a real Prometheus
 	cd internal/e2e && go test -count=1 ./dashboards ./prometheus

@@ -1,0 +1,140 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command picture shows what the dashboard shows, without Grafana: it runs the example under load beside a real Prometheus, asks each
+// panel's queries, and writes one page, dashboard.html, that loads nothing from anywhere. Where Chromium is installed, it takes a
+// screenshot of the page too.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/observability"
+	"github.com/proompteng/controllerkit/metrics/manifest"
+)
+
+func main() {
+	out := flag.String("out", ".", "`folder` for dashboard.html and dashboard.png")
+	load := flag.Duration("load", 45*time.Second, "how long the load lasts")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := run(ctx, *out, *load)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "picture:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out string, load time.Duration) (err error) {
+	out, err = filepath.Abs(out)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	plane, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plane.Stop()) }()
+	page, err := played(ctx, plane, load)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(out, "dashboard.html")
+	if err := os.WriteFile(path, page, 0o600); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, path)
+	return screenshot(ctx, path, filepath.Join(out, "dashboard.png"))
+}
+
+// played runs the example under load and returns the page.
+func played(ctx context.Context, plane *controlplane.ControlPlane, load time.Duration) (page []byte, err error) {
+	kubectl, kubeconfig, err := rig.Local(ctx, plane)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := kubectl.Run(ctx, rbac.LeaderYAML(), "--namespace=default", "apply", "--server-side", "-f", "-"); err != nil {
+		return nil, err
+	}
+	stage, err := samples.NewStage(plane.Config(), "default")
+	if err != nil {
+		return nil, err
+	}
+	program, err := rig.Build(ctx, plane.Dir())
+	if err != nil {
+		return nil, err
+	}
+	p, err := rig.Start(ctx, program, plane.Dir(), kubeconfig, nil, "--leader-elect", "--leader-elect-lease-namespace=default")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.Stop()) }()
+	prometheus, err := observability.StartPrometheus(ctx, plane.Dir(), observability.Scrape{
+		Targets: []string{strings.TrimPrefix(p.URL, "http://")}, Interval: time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, prometheus.Stop()) }()
+
+	began := time.Now()
+	loading, enough := context.WithTimeout(ctx, load)
+	defer enough()
+	var failed error
+	var wg sync.WaitGroup
+	wg.Go(func() { failed = observability.Load(loading, stage, 150*time.Millisecond) })
+	wg.Wait()
+	if failed != nil {
+		return nil, failed
+	}
+	pack, err := manifest.New(manifest.Target{Name: observability.Job})
+	if err != nil {
+		return nil, err
+	}
+	return render(ctx, prometheus, pack.Dashboard(), began, time.Now())
+}
+
+// screenshot has Chromium draw the page, if there is one.
+func screenshot(ctx context.Context, page, png string) error {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		fmt.Fprintln(os.Stdout, "no screenshot: chromium is not installed")
+		return nil
+	}
+	profile, err := os.MkdirTemp("", "chromium-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(profile) }()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	// No sandbox, as it needs rights that a container lacks; the page is our own and loads nothing.
+	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+profile,
+		"--window-size=1640,4700", "--screenshot="+png, "file://"+page)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("chromium: %w: %s", err, bytes.TrimSpace(said))
+	}
+	fmt.Fprintln(os.Stdout, png)
+	return nil
+}
