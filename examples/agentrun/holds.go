@@ -27,7 +27,7 @@ func releaseHolds(ctx context.Context, o options, stdout io.Writer) error {
 }
 
 // observeHolds makes the gauges of what --hold-jobs holds. A hold that is older than any run should take is one to look after.
-func observeHolds(provider metric.MeterProvider) (func(namespace string, held int, oldest time.Duration), error) {
+func observeHolds(ctx context.Context, provider metric.MeterProvider) (func(namespace string, held int, oldest time.Duration), error) {
 	meter := provider.Meter("github.com/proompteng/controllerkit/examples/agentrun")
 	jobs, err := meter.Int64Gauge("agentrun.jobs.held", metric.WithUnit("{job}"), metric.WithDescription("Jobs that carry the finalizer of --hold-jobs."))
 	if err != nil {
@@ -39,7 +39,7 @@ func observeHolds(provider metric.MeterProvider) (func(namespace string, held in
 	}
 	return func(namespace string, held int, oldest time.Duration) {
 		in := metric.WithAttributes(attribute.String("k8s.namespace.name", namespace))
-		jobs.Record(context.Background(), int64(held), in)
-		age.Record(context.Background(), oldest.Seconds(), in)
+		jobs.Record(ctx, int64(held), in)
+		age.Record(ctx, oldest.Seconds(), in)
 	}, nil
 }

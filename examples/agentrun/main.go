@@ -85,7 +85,7 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 		return err
 	}
 	if o.controller.Hold {
-		if o.controller.OnHolds, err = observeHolds(endpoint); err != nil {
+		if o.controller.OnHolds, err = observeHolds(ctx, endpoint); err != nil {
 			return err
 		}
 	}
