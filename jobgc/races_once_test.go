@@ -126,7 +126,7 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 	t.Run("GoneAndReplaced", func(t *testing.T) {
 		w, ref, f := setup(t)
 		w.remove("job")
-		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "successor"}})
+		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "successor", Annotations: map[string]string{"a": "b"}}})
 		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Duration(0))}))
 		assert.Nil(t, w.jobs["job"].Spec.TTLSecondsAfterFinished, "the test on the uid spares the successor")
 		assert.Equal(t, 1, w.gets, "422 is checked")

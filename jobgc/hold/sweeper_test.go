@@ -84,7 +84,7 @@ func TestSweep(t *testing.T) {
 		},
 		"ListExpires": {"The list begins anew.", func(c *cluster) {
 			c.owner("run-1", "run-2", "run-3")
-			for _, j := range []string{"1", "2", "3", "x"} {
+			for _, j := range []string{"x", "1", "2", "3"} {
 				c.job(j, runUID(j))
 			}
 			c.expire = 3

@@ -112,7 +112,7 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 		ref, f := recorded(t, "taken")
 		s.remove(t, "taken", metav1.DeletePropagationBackground)
 		s.gone(t, "taken")
-		successor, err := s.jobs.Create(t.Context(), s.job("taken", suspended()), metav1.CreateOptions{})
+		successor, err := s.jobs.Create(t.Context(), s.job("taken", suspended(), func(j *batchv1.Job) { j.Annotations = map[string]string{"a": "b"} }), metav1.CreateOptions{})
 		require.NoError(t, err)
 		require.NoError(t, c.Release(t.Context(), ref, f, atOnce))
 		now := s.live(t, "taken")
