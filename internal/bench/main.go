@@ -16,6 +16,7 @@ import (
 // Report is what the program of a group prints.
 type Report struct {
 	Package string
+	Note    string // how it was measured, where not by medians of rounds in turns
 	Rounds  int
 	Peers   []string // "controller-runtime v0.25.2 (sigs.k8s.io/controller-runtime)"
 	Rows    []Row
@@ -37,7 +38,7 @@ func Main(g Group) {
 }
 
 func (g Group) run(rounds int, only string) (Report, error) {
-	report := Report{Package: g.Package, Rounds: rounds, Peers: g.versions()}
+	report := Report{Package: g.Package, Note: g.Note, Rounds: rounds, Peers: g.versions()}
 	for i, m := range g.Measures {
 		if !strings.Contains(m.Name, only) {
 			continue

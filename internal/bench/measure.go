@@ -19,6 +19,8 @@ type Group struct {
 	Peers []Peer
 	// Measures are done in this order.
 	Measures []Measure
+	// Note says how it is measured where that is not by medians of rounds in turns. Empty means that it is.
+	Note string
 }
 
 // Peer names a module that we are measured against.

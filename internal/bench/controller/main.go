@@ -35,6 +35,7 @@ func main() {
 		Package:  "controller",
 		Peers:    []bench.Peer{{Name: usual, Module: "sigs.k8s.io/controller-runtime"}},
 		Measures: measures,
+		Note:     note(),
 	})
 	if err := s.down(); err != nil {
 		fmt.Fprintln(os.Stderr, "controller:", err)
@@ -61,6 +62,17 @@ func measures(ctx context.Context, s *stand) ([]bench.Measure, error) {
 		all = append(all, s.idle(ctx, n)...)
 	}
 	return all, nil
+}
+
+// note says how it is measured, and how busy the machine was when it began: here that counts.
+func note() string {
+	const how = "each controller a process of its own, measured once, on the same control plane"
+	load, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return how
+	}
+	average, _, _ := strings.Cut(string(load), " ")
+	return how + "; the machine's load was " + average
 }
 
 // numbers reads a list of numbers from the environment.

@@ -58,9 +58,12 @@ func about(reports []bench.Report) []string {
 		peers = append(peers, r.Peers...)
 	}
 	peers = slices.Compact(slices.Sorted(slices.Values(peers)))
+	how := fmt.Sprintf("medians of %d rounds in turns", reports[0].Rounds)
+	if reports[0].Note != "" {
+		how = reports[0].Note
+	}
 	return []string{
-		fmt.Sprintf("%s, %d cores, %s; %s; medians of %d rounds in turns.",
-			processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), reports[0].Rounds),
+		fmt.Sprintf("%s, %d cores, %s; %s; %s.", processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), how),
 		"Peers: " + strings.Join(peers, ", ") + ".",
 	}
 }
