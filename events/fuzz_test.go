@@ -35,7 +35,13 @@ func FuzzRecord(f *testing.F) {
 		rec.Legacy().Event(ref, eventtype, reason, note)
 		rec.FailureReason(ref, reason, errors.New(note))
 		rec.Failure(ref, nil)
-		require.NoError(t, rec.Flush(t.Context()))
+		err = rec.Flush(t.Context())
+		if lost := (*events.LostError)(nil); errors.As(err, &lost) { // what no API server takes is told, and nothing else is lost
+			require.Len(t, lost.Lost, 1)
+			require.Equal(t, rec.Stats().Lost[events.LostRejected], lost.Lost[events.LostRejected])
+		} else {
+			require.NoError(t, err)
+		}
 		require.Empty(t, s.invalid)
 		st := rec.Stats()
 		require.Zero(t, st.Pending)
