@@ -81,9 +81,9 @@ func TestOvertakenIsAConflict(t *testing.T) {
 		reason, terminal := events.Classify(fmt.Errorf("commit: %w", err))
 		assert.Equal(t, events.Conflict, reason, err)
 		assert.False(t, terminal, err)
-		assert.ErrorIs(t, fmt.Errorf("commit: %w", err), err)
+		require.ErrorIs(t, fmt.Errorf("commit: %w", err), err)
 	}
-	assert.NotErrorIs(t, status.ErrOverlap, status.ErrReplaced)
+	require.NotErrorIs(t, status.ErrOverlap, status.ErrReplaced)
 }
 
 // TestTheCRDCarriesTheContract: the rules that controller-gen took from the markers are those of package status.
