@@ -23,8 +23,11 @@ import (
 type child struct {
 	cmd   *exec.Cmd
 	log   string
-	ended chan error
+	ended chan ending
 }
+
+// ending is what a process ended with.
+type ending struct{ err error }
 
 // kind is one of the two controllers.
 type kind struct {
@@ -62,7 +65,7 @@ func theUsual(program string) kind {
 
 // start runs a controller and returns once it works.
 func (k kind) start(ctx context.Context, dir, namespace, kubeconfig string) (*child, error) {
-	c := &child{log: filepath.Join(dir, namespace+".log"), ended: make(chan error, 1)}
+	c := &child{log: filepath.Join(dir, namespace+".log"), ended: make(chan ending, 1)}
 	out, err := os.Create(c.log) // anew for each life: ready looks from its start
 	if err != nil {
 		return nil, err
@@ -79,7 +82,7 @@ func (k kind) start(ctx context.Context, dir, namespace, kubeconfig string) (*ch
 		err := c.cmd.Start()
 		started <- err
 		if err == nil {
-			c.ended <- c.cmd.Wait()
+			c.ended <- ending{c.cmd.Wait()}
 		}
 	}()
 	if err := <-started; err != nil {
@@ -92,8 +95,8 @@ func (k kind) start(ctx context.Context, dir, namespace, kubeconfig string) (*ch
 			return c, nil
 		}
 		select {
-		case err := <-c.ended:
-			return nil, fmt.Errorf("%s ended: %w; its log is %s", k.name, err, c.log)
+		case e := <-c.ended:
+			return nil, fmt.Errorf("%s ended: %w; its log is %s", k.name, e.err, c.log)
 		case <-ctx.Done():
 			_ = c.cmd.Process.Kill()
 			return nil, fmt.Errorf("%s is not ready: %w; its log is %s", k.name, ctx.Err(), c.log)
@@ -114,10 +117,10 @@ func (c *child) end(signal syscall.Signal) (cost, error) {
 		return cost{}, err
 	}
 	select {
-	case _ = <-c.ended: // with whatever it says: the numbers count
+	case <-c.ended: // with whatever it says: the numbers count
 	case <-time.After(40 * time.Second):
 		_ = c.cmd.Process.Kill()
-		_ = <-c.ended
+		<-c.ended
 		return cost{}, errors.New("the controller did not end within 40 seconds of SIGTERM; its log is " + c.log)
 	}
 	state := c.cmd.ProcessState

@@ -10,8 +10,8 @@
 // against the annotations by which the stand-in for the kubelet ended their pods.
 //
 // A third of the runs of a load ask for a Job TTL of 0. The usual controller gives it to the Job when it makes it, as Kubernetes documents
-// it, and so the Job may be gone before a controller that is behind with its work has seen how it ended: those are its wrong outcomes,
-// and without such runs there is none. The other runs' Jobs stay for ten minutes.
+// it, and so the Job may be gone before a controller that is behind with its work has seen how it ended: its wrong outcomes
+// were all such runs, reported as WorkflowJobMissing, when they were listed. The other runs' Jobs stay for ten minutes.
 //
 // BENCH_RUNS is the number of runs, 500 by default; BENCH_IDLE are the numbers of idle ones, "1000,10000" by default.
 package main
