@@ -40,6 +40,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // most of a test is waiting; a flag on the command line counts
 	flag.Parse()
 	code, err := run(m)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestTheServersBreak(t *testing.T) {
 			func(ctx context.Context, t *testing.T) {
 				t.Helper()
 				require.NoError(t, plane.APIServer.Freeze())
-				wait(ctx, either(30*time.Second, 4*time.Second))
+				wait(ctx, either(30*time.Second, 3*time.Second))
 				require.NoError(t, plane.APIServer.Thaw())
 			},
 		},
@@ -48,14 +48,13 @@ func TestTheServersBreak(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			const each = 12
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			w := newWorld(t)
 			w.grant(t, role)
 			w.start(t, w.config)
 			w.ready(ctx, t)
-			last := 2 + each*tc.times
+			last := 2 + either(12, 7)*tc.times
 			w.during(ctx, t, last, 100*time.Millisecond, func() {
 				for range tc.times {
 					wait(ctx, 500*time.Millisecond)

