@@ -100,11 +100,13 @@ func TestSoak(t *testing.T) {
 	say("requests of the controller: %s", requests)
 	assert.Empty(t, wrong, "runs whose outcome is not the true one")
 	assert.Zero(t, twice(requests.created), "Jobs that were created twice")
-	assert.Zero(t, twice(requests.bound), "Jobs that ran twice")
-	assert.Zero(t, seen.jobsTwice())
+	assert.Zero(t, seen.jobsTwice(), "runs with two Jobs")
 
 	// What a server or a controller was doing when it was killed is done again, or was done and not noted.
 	cut := len(faults()) * workers
+	// Nor is the Job controller sure of a pod whose creation the killed server did not answer: a Job may start its program twice, as
+	// Kubernetes documents of Jobs, and still has one outcome.
+	assert.LessOrEqual(t, twice(requests.bound), cut, "Jobs with more than one pod")
 	assert.InDelta(t, runs, requests.done("create jobs"), float64(cut), "one creation a run")
 	assert.InDelta(t, runs, requests.done("patch jobs"), float64(cut), "one patch")
 	assert.LessOrEqual(t, requests.sent("get jobs"), cut, "and no read")
