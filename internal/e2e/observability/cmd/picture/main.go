@@ -131,7 +131,7 @@ func screenshot(ctx context.Context, page, png string) error {
 	// No sandbox, as it needs rights that a container lacks; the page is our own and loads nothing.
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+profile,
-		"--window-size=1640,4700", "--screenshot="+png, "file://"+page)
+		"--window-size=1640,5000", "--screenshot="+png, "file://"+page)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("chromium: %w: %s", err, bytes.TrimSpace(said))
 	}
