@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
@@ -28,10 +29,10 @@ func main() {
 		os.Exit(1)
 	}
 	defer stop()
-	measures := append(jobs, asked)
+	measures := slices.Concat(jobs, []bench.Measure{asked}, sizes(ctx))
 	bench.Main(bench.Group{
 		Package:  "rollout",
 		Peers:    []bench.Peer{{Name: upstream, Module: "github.com/argoproj/argo-rollouts"}},
-		Measures: append(measures, sizes(ctx)...),
+		Measures: measures,
 	})
 }
