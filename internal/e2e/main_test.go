@@ -7,7 +7,6 @@ package e2e_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // The control plane, the installed example and its program, shared by all tests.
@@ -32,36 +32,14 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	if plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr}); err != nil {
-		return 1, err
-	}
-	defer func() {
-		if code != 0 {
-			plane.Keep()
-			fmt.Fprintln(os.Stderr, "e2e: the logs are kept in", plane.Dir())
+	os.Exit(suite.Main(m, "e2e", controlplane.Options{}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
+		plane = cp
+		if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
+			return err
 		}
-		if stopped := plane.Stop(); err == nil {
-			err = stopped
-		}
-	}()
-	if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
-		return 1, err
-	}
-	if program, err = rig.Build(ctx, plane.Dir(), "-race"); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+		program, err = rig.Build(ctx, plane.Dir(), "-race")
+		return err
+	}))
 }
 
 // newStage makes a namespace for the test, named after it.

@@ -13,11 +13,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // full is whether the whole set is run.
@@ -42,49 +42,23 @@ var (
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "4") // most of a test is waiting; a flag on the command line counts
 	flag.Parse()
-	code, err := run(m)
+	audit, log, remove, err := suite.Audit(auditPolicy)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e/chaos:", err)
-		code = 1
+		os.Exit(1)
 	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	dir, err := os.MkdirTemp("", "chaos-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	policy := filepath.Join(dir, "audit-policy.yaml")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return 1, err
-	}
-	audits = filepath.Join(dir, "audit.log")
-	if plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, APIServerArgs: []string{
-		"--audit-policy-file=" + policy,
-		"--audit-log-path=" + audits,
+	audits = log
+	code := suite.Main(m, "e2e/chaos", controlplane.Options{APIServerArgs: append(audit,
 		// Clusters that have it on are those where a role needs update on finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-	}}); err != nil {
-		return 1, err
-	}
-	defer func() {
-		if code != 0 {
-			plane.Keep()
-			fmt.Fprintln(os.Stderr, "e2e/chaos: the logs are kept in", plane.Dir())
+	)}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
+		plane = cp
+		if kubectl, _, err = rig.Local(ctx, plane); err != nil {
+			return err
 		}
-		if stopped := plane.Stop(); err == nil {
-			err = stopped
-		}
-	}()
-	if kubectl, _, err = rig.Local(ctx, plane); err != nil {
-		return 1, err
-	}
-	if program, err = rig.Build(ctx, plane.Dir(), "-race"); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+		program, err = rig.Build(ctx, plane.Dir(), "-race")
+		return err
+	})
+	remove()
+	os.Exit(code)
 }

@@ -10,12 +10,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // The control plane that all tests share. Each test has a namespace of its own.
@@ -27,57 +27,32 @@ var (
 	auditLog   string
 )
 
-func TestMain(m *testing.M) {
-	if worker := os.Getenv(workerVariable); worker != "" {
-		os.Exit(workerMain(worker))
-	}
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e/jobgc:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
 // auditPolicy has the server note the requests of the example, each once.
 const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
   "rules": [{"level": "Metadata", "users": ["` + rig.User + `"]}, {"level": "None"}]}`
 
-func run(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	audit, err := os.MkdirTemp("", "audit-")
+func TestMain(m *testing.M) {
+	if worker := os.Getenv(workerVariable); worker != "" {
+		os.Exit(workerMain(worker))
+	}
+	audit, log, remove, err := suite.Audit(auditPolicy)
 	if err != nil {
-		return 1, err
+		fmt.Fprintln(os.Stderr, "e2e/jobgc:", err)
+		os.Exit(1)
 	}
-	defer func() { _ = os.RemoveAll(audit) }()
-	policy := filepath.Join(audit, "policy.json")
-	auditLog = filepath.Join(audit, "audit.log")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return 1, err
-	}
-	if plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, APIServerArgs: []string{
-		"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog,
+	auditLog = log
+	code := suite.Main(m, "e2e/jobgc", controlplane.Options{APIServerArgs: append(audit,
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-	}}); err != nil {
-		return 1, err
-	}
-	defer func() {
-		if code != 0 {
-			plane.Keep()
-			fmt.Fprintln(os.Stderr, "e2e/jobgc: the logs are kept in", plane.Dir())
+	)}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
+		plane = cp
+		if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
+			return err
 		}
-		if stopped := plane.Stop(); err == nil {
-			err = stopped
-		}
-	}()
-	if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
-		return 1, err
-	}
-	if program, err = rig.Build(ctx, plane.Dir(), "-race"); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+		program, err = rig.Build(ctx, plane.Dir(), "-race")
+		return err
+	})
+	remove()
+	os.Exit(code)
 }
 
 // jobsOf is how many Jobs a gate is measured with: E2E_JOBS if it is set, as `make e2e-soak` does, else a number that every run of

@@ -9,12 +9,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 var (
@@ -24,15 +24,6 @@ var (
 	auditLog   string
 )
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e/soak:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
 // auditPolicy has the server note, each once, the requests of the controller, and the pods that get a node.
 const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"], "omitManagedFields": true,
   "rules": [
@@ -40,40 +31,24 @@ const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitSt
     {"level": "Metadata", "users": ["system:node:` + kubelet.NodeName + `"], "resources": [{"group": "", "resources": ["pods/binding"]}]},
     {"level": "None"}]}`
 
-func run(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	audit, err := os.MkdirTemp("", "audit-")
+func TestMain(m *testing.M) {
+	audit, log, remove, err := suite.Audit(auditPolicy)
 	if err != nil {
-		return 1, err
+		fmt.Fprintln(os.Stderr, "e2e/soak:", err)
+		os.Exit(1)
 	}
-	defer func() { _ = os.RemoveAll(audit) }()
-	policy := filepath.Join(audit, "policy.json")
-	auditLog = filepath.Join(audit, "audit.log")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return 1, err
-	}
-	if plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, APIServerArgs: []string{
-		"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog,
+	auditLog = log
+	code := suite.Main(m, "e2e/soak", controlplane.Options{APIServerArgs: append(audit,
 		"--etcd-compaction-interval=1m", // ten thousand runs are written a quarter of a million times
 		"--event-ttl=5m",
-	}}); err != nil {
-		return 1, err
-	}
-	defer func() {
-		if code != 0 {
-			plane.Keep()
-			fmt.Fprintln(os.Stderr, "e2e/soak: the logs are kept in", plane.Dir())
+	)}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
+		plane = cp
+		if _, kubeconfig, err = rig.Local(ctx, plane); err != nil {
+			return err
 		}
-		if stopped := plane.Stop(); err == nil {
-			err = stopped
-		}
-	}()
-	if _, kubeconfig, err = rig.Local(ctx, plane); err != nil {
-		return 1, err
-	}
-	if program, err = rig.Build(ctx, plane.Dir()); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+		program, err = rig.Build(ctx, plane.Dir())
+		return err
+	})
+	remove()
+	os.Exit(code)
 }
