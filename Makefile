@@ -20,7 +20,7 @@ NESTED  := \
 	internal/e2e/kstatus \
 	$(ROLLOUT)
 PEERS   := $(patsubst %/go.mod,%,$(wildcard internal/bench/*/go.mod))
-PINS    := internal/tools internal/tools/lint internal/e2e/operatorcrds $(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
+PINS    := internal/tools internal/tools/lint internal/tools/mutate internal/e2e/operatorcrds $(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
 
 export GOWORK := off
 
@@ -91,6 +91,12 @@ fuzz: ## Each fuzz target of the root module for T (30s), or so many times: T=20
 .PHONY: fuzz-short
 fuzz-short: ## Each fuzz target a few hundred times; what one has found becomes a seed, which make unit runs each time
 	@$(MAKE) --no-print-directory fuzz T=200x
+
+.PHONY: mutate
+mutate: ## Break each operator of four packages in turn, or of PACKAGE=status: fails if the tests notice 85 % or less (internal/docs/mutants.md)
+	@cd internal/tools/mutate && go build -o "$(CURDIR)/bin/gremlins" github.com/go-gremlins/gremlins/cmd/gremlins
+	@export PATH="$(CURDIR)/internal/tools/mutate/bin:$$PATH"; for p in $(or $(PACKAGE),status events jobgc rollout); do \
+		echo "mutate $$p"; bin/gremlins unleash --config internal/tools/mutate/gremlins.yaml --output-statuses ltv ./$$p; done
 
 .PHONY: api
 api: ## Rewrite the golden file of the exported API after a change that was reviewed
