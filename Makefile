@@ -60,6 +60,10 @@ e2e-soak: ## The numbers of jobgc with 1,000 Jobs (JOBS=n), then 10,000 AgentRun
 	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGate' ./jobgc
 	cd internal/e2e && RUNS=$(or $(RUNS),10000) go test -count=1 -timeout 180m -v ./soak
 
+.PHONY: stability
+stability: ## make unit and make e2e until N (20) runs of each, of this commit, stand in internal/docs/stability.tsv; WHAT=unit one of them
+	@WHAT="$(WHAT)" internal/tools/stability.sh $(or $(N),20)
+
 .PHONY: controlplane
 controlplane: ## Build the control plane's programs into the cache and print where they are; ROLLOUTS=1 those of internal/e2e/rollout too
 	@cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)

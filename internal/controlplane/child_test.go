@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -59,10 +60,14 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 			end:    func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) },
 		},
 	}
+	temp, err := os.MkdirTemp("", "child-") // t.TempDir() is too long for a socket
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(temp)) })
+	before := filepath.Join(temp, "none") // the directory of the child before
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), childVariable+"=1")
+			cmd.Env = append(os.Environ(), childVariable+"=1", "TMPDIR="+temp)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
@@ -70,7 +75,7 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			var child report
 			require.NoError(t, json.NewDecoder(out).Decode(&child))
-			t.Cleanup(func() { assert.NoError(t, os.RemoveAll(child.Dir)) })
+			assert.NoDirExists(t, before, "what a process left that is gone is removed by another")
 			for _, pid := range child.Pids {
 				require.True(t, runs(t, pid))
 			}
@@ -84,6 +89,9 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 				require.NoDirExists(c, filepath.Join(child.Dir, "etcd"), "data of no use to anybody is removed")
 			})
 			assert.FileExists(t, filepath.Join(child.Dir, "kube-apiserver.log"), "logs may explain the death")
+			before = child.Dir
+			later := time.Now().Add(-2 * time.Hour)
+			require.NoError(t, os.Chtimes(child.Dir, later, later))
 		})
 	}
 }

@@ -50,8 +50,8 @@ type Options struct {
 	// this needs a network namespace of its own (package netns), or Start is an error. False means that there is none.
 	ArgoRollouts bool
 
-	// Keep leaves the directory, with the data and all logs, in place after Stop. False means that it stays only if
-	// something failed.
+	// Keep leaves the directory, with the data and all logs, in place after Stop; a Start a day later removes it. False
+	// means that it stays only if something failed.
 	Keep bool
 
 	_ struct{}
@@ -67,6 +67,7 @@ type ControlPlane struct {
 
 	log      io.Writer
 	dir      string
+	owner    *os.File // locked while the directory is ours
 	keep     atomic.Bool
 	kubectl  string
 	pki      *authority
@@ -111,13 +112,16 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 
 // open makes the directory and the control plane that lives in it, ready to start.
 func open(programs build.Binaries, opts Options) (*ControlPlane, error) {
-	dir, err := os.MkdirTemp("", "controlplane-")
+	dir, owner, err := newDir(os.TempDir())
 	if err != nil {
-		return nil, fmt.Errorf("controlplane: %w", err)
+		return nil, err
 	}
-	cp := &ControlPlane{log: opts.Log, dir: dir, kubectl: programs[build.Kubectl]}
+	cp := &ControlPlane{log: opts.Log, dir: dir, owner: owner, kubectl: programs[build.Kubectl]}
 	if cp.log == nil {
 		cp.log = io.Discard
+	}
+	if err := sweep(os.TempDir(), time.Now()); err != nil {
+		cp.line("not all of what others left could be removed: %v", err)
 	}
 	cp.keep.Store(opts.Keep)
 	if err := cp.prepare(programs, opts); err != nil {
@@ -209,7 +213,7 @@ func (cp *ControlPlane) Dir() string { return cp.dir }
 // Kubectl returns the path of a kubectl of the API server's version.
 func (cp *ControlPlane) Kubectl() string { return cp.kubectl }
 
-// Keep leaves the directory in place after Stop. Call it when a test failed, so that the logs can be read.
+// Keep leaves the directory in place after Stop, for a day. Call it when a test failed, so that the logs can be read.
 func (cp *ControlPlane) Keep() { cp.keep.Store(true) }
 
 // Stop kills all processes and removes the directory, unless it is to be kept or a process had ended by itself. It
@@ -238,9 +242,10 @@ func (cp *ControlPlane) stop() error {
 		errs = append(errs, p.release())
 	}
 	err := errors.Join(errs...)
+	defer func() { _ = cp.owner.Close() }()
 	if err != nil || cp.keep.Load() {
-		cp.line("stopped; files kept in %s", cp.dir)
-		return err
+		cp.line("stopped; files kept in %s for a day", cp.dir)
+		return errors.Join(err, os.WriteFile(filepath.Join(cp.dir, keptFile), nil, 0o600))
 	}
 	return os.RemoveAll(cp.dir)
 }

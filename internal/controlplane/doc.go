@@ -28,7 +28,8 @@
 // Everything listens on 127.0.0.1 or on a socket inside a temporary directory; the one program that cannot, the controller of Argo
 // Rollouts, is refused outside of a network namespace of its own. Nothing reads KUBECONFIG, the home directory or
 // a pod's environment: the only cluster touched is the one that was started. All of it ends with Stop, with the
-// context, and with this process, however it dies. Logs stay in the directory when something failed. Install CRDs with
+// context, and with this process, however it dies. Logs stay in the directory when something failed, for a day, or for an hour
+// when this process was killed; the next Start then removes them. Install CRDs with
 // InstallCRDs: the garbage collector would otherwise take 40 seconds to follow owner references of a new kind.
 //
 // # When not to use it
