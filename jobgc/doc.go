@@ -12,7 +12,7 @@
 //
 // A [Guard] does the whole life of a Job, and in a normal run costs no read and one patch beyond the creation:
 //
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer.GetStore(), jobgc.Options{})
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{})
 //	name := fmt.Sprintf("run-%x", sha256.Sum224([]byte(run.UID))) // 60 bytes; a Job's name has at most 63
 //
 // The steps of each reconcile:

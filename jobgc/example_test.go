@@ -31,7 +31,7 @@ func ExampleGuard() {
 	ctx := context.Background()
 	cluster := newServer()
 	informer := &fakeStore{}
-	guard, err := jobgc.New(cluster.client, informer, jobgc.Options{}) // New(clientset.BatchV1().Jobs, informer.GetStore(), ...)
+	guard, err := jobgc.New(cluster.client, informer, jobgc.Options{}) // New(clientset.BatchV1().Jobs, informer, ...)
 	if err != nil {
 		fmt.Println(err)
 		return

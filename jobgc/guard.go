@@ -67,16 +67,19 @@ type Guard[J Jobs] struct {
 }
 
 // New returns a Guard. The client gives the Job client of a namespace; the method value clientset.BatchV1().Jobs is
-// one. The store is that of an informer of Jobs (informer.GetStore()): Look asks it first, and its resource version
-// proves absence without a request. Without a store, nil or a nil pointer, every Look is a live read.
+// one. The informer is one of Jobs, client-go's or what controller-runtime's cache returns for them, or its store: Look asks
+// the store first, and its resource version proves absence without a request. Without one, nil or a nil pointer, every
+// Look is a live read. New only takes the store: add the Guard to the informer's handlers too.
 //
-// It is an error if client is nil, or if Options.Hold is no name that a finalizer of yours may have.
-func New[J Jobs](client func(namespace string) J, store interface {
-	GetByKey(key string) (item any, exists bool, err error)
-}, opts Options,
-) (*Guard[J], error) {
+// It is an error if client is nil, if informer is neither an informer of one store nor a store, which is so for a manager
+// that caches several namespaces, or if Options.Hold is no name that a finalizer of yours may have.
+func New[J Jobs](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
 	if client == nil {
 		return nil, errors.New("jobgc: new: the client is nil")
+	}
+	jobs, err := storeOf(informer)
+	if err != nil {
+		return nil, err
 	}
 	if err := checkHold(opts.Hold); err != nil {
 		return nil, err
@@ -87,11 +90,8 @@ func New[J Jobs](client func(namespace string) J, store interface {
 	if opts.Tombstones == 0 {
 		opts.Tombstones = 1024
 	}
-	g := &Guard[J]{client: client, opts: opts}
+	g := &Guard[J]{client: client, store: jobs, opts: opts}
 	g.tombs.limit, g.absent.limit = opts.Tombstones, opts.Tombstones
-	if !isNil(store) {
-		g.store = newStore(store)
-	}
 	return g, nil
 }
 

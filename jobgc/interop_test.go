@@ -15,6 +15,6 @@ var (
 	_ jobgc.Jobs                 = batchv1client.JobInterface(nil)
 	_ cache.ResourceEventHandler = (*jobgc.Guard[batchv1client.JobInterface])(nil)
 	_                            = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer) (*jobgc.Guard[batchv1client.JobInterface], error) {
-		return jobgc.New(c.Jobs, i.GetStore(), jobgc.Options{})
+		return jobgc.New(c.Jobs, i, jobgc.Options{})
 	}
 )

@@ -5,6 +5,7 @@ package jobgc
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -32,10 +33,29 @@ type store struct {
 
 const maxKeys = 4096
 
-func newStore(s interface {
+// keyed is what a store must have. Those of client-go's informers do.
+type keyed interface {
 	GetByKey(key string) (item any, exists bool, err error)
-},
-) *store {
+}
+
+// storeOf finds the store of an informer, nil for none. GetStore returns a type of client-go, so that no interface written here
+// can name it, and the informer interface of controller-runtime, whose implementation has it, leaves it out.
+func storeOf(informer any) (*store, error) {
+	if isNil(informer) {
+		return nil, nil //nolint:nilnil // a Guard without a store reads live
+	}
+	if s, ok := informer.(keyed); ok {
+		return newStore(s), nil
+	}
+	if m := reflect.ValueOf(informer).MethodByName("GetStore"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
+		if s, ok := m.Call(nil)[0].Interface().(keyed); ok {
+			return newStore(s), nil
+		}
+	}
+	return nil, fmt.Errorf("jobgc: new: %T is no informer of one store (GetStore) and no store (GetByKey); pass one, or nil for live reads", informer)
+}
+
+func newStore(s keyed) *store {
 	out := &store{getByKey: s.GetByKey, keys: map[types.NamespacedName]string{}}
 	if v, ok := s.(interface{ LastStoreSyncResourceVersion() string }); ok {
 		out.version = v.LastStoreSyncResourceVersion

@@ -31,14 +31,14 @@ func TestCommitAllocations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, ctx := bigRun(), t.Context()
 			w, c := status.Writer[*Run]{}, echo[*Run]{stepped()}
-			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, c, before, tc.after, running) })
+			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, c.Patch, before, tc.after, running) })
 			assert.LessOrEqual(t, got, tc.limit, tc.reason)
 			t.Logf("typed: %v allocations", got)
 		})
 		t.Run(name+"/Unstructured", func(t *testing.T) {
 			before, after, ctx := asUnstructured(t, bigRun()), asUnstructured(t, tc.after), t.Context()
 			w, c := status.Writer[*unstructured.Unstructured]{}, echo[*unstructured.Unstructured]{asUnstructured(t, stepped())}
-			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, c, before, after, running) })
+			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, c.Patch, before, after, running) })
 			assert.LessOrEqual(t, got, tc.limit, tc.reason)
 			t.Logf("unstructured: %v allocations", got)
 		})

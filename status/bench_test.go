@@ -73,7 +73,7 @@ func BenchmarkCommit(b *testing.B) {
 			w, c, before := status.Writer[*Run]{}, echo[*Run]{stepped()}, bigRun()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := w.Commit(b.Context(), c, before, after, running); err != nil {
+				if _, err := w.Commit(b.Context(), c.Patch, before, after, running); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -83,7 +83,7 @@ func BenchmarkCommit(b *testing.B) {
 			before, after := asUnstructured(b, bigRun()), asUnstructured(b, after)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := w.Commit(b.Context(), c, before, after, running); err != nil {
+				if _, err := w.Commit(b.Context(), c.Patch, before, after, running); err != nil {
 					b.Fatal(err)
 				}
 			}

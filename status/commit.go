@@ -42,18 +42,18 @@ const defaultRetries = 4
 // server did not keep is one, beside the Result: the CRD's schema does not declare it.
 //
 // A ctx that is done ends the requests and the retries. Commit may be called by many goroutines, for different copies.
-func (w Writer[T]) Commit(ctx context.Context, c Client[T], before, after T, f Facts) (Result, error) {
+func (w Writer[T]) Commit(ctx context.Context, patch PatchFunc[T], before, after T, f Facts) (Result, error) {
 	start := time.Now()
-	result, err := w.commit(ctx, c, before, after, f, start)
+	result, err := w.commit(ctx, patch, before, after, f, start)
 	if w.OnCommit != nil {
 		w.OnCommit(label(result, err), time.Since(start))
 	}
 	return result, err
 }
 
-func (w Writer[T]) commit(ctx context.Context, c Client[T], before, after T, f Facts, now time.Time) (Result, error) {
-	if c == nil {
-		return "", errors.New("status: the client is nil")
+func (w Writer[T]) commit(ctx context.Context, patch PatchFunc[T], before, after T, f Facts, now time.Time) (Result, error) {
+	if patch == nil {
+		return "", errors.New("status: the PatchFunc is nil")
 	}
 	old, cur, err := open(before, after)
 	if err != nil {
@@ -68,25 +68,25 @@ func (w Writer[T]) commit(ctx context.Context, c Client[T], before, after T, f F
 		heartbeat:  w.Heartbeat,
 	}
 	for retries := cmp.Or(w.Retries, defaultRetries); ; retries-- {
-		patch, err := w.Names.patch(old, cur, ch)
+		data, err := w.Names.patch(old, cur, ch)
 		if err != nil {
 			return "", err
 		}
-		if patch == nil {
+		if data == nil {
 			after.SetResourceVersion(ch.version)
 			return Unchanged, nil
 		}
-		reply, err := w.send(ctx, c, before, patch, "status")
+		reply, err := w.send(ctx, patch, before, data, "status")
 		switch {
 		case err == nil:
 			return result, w.accept(after, reply, cur)
 		case apierrors.IsNotFound(err):
-			return w.gone(ctx, c, before, err)
+			return w.gone(ctx, patch, before, err)
 		case !apierrors.IsConflict(err) || retries <= 0 || ctx.Err() != nil:
 			return "", fmt.Errorf("status: patching %s: %w", before.GetName(), err)
 		}
 		// What follows is as if before had been read now: only the generation that this reconcile acted on stays.
-		live, err := w.send(ctx, c, before, nothing(), "status")
+		live, err := w.send(ctx, patch, before, nothing(), "status")
 		if apierrors.IsNotFound(err) {
 			return Gone, nil
 		}
@@ -104,8 +104,8 @@ func (w Writer[T]) commit(ctx context.Context, c Client[T], before, after T, f F
 	}
 }
 
-func (w Writer[T]) send(ctx context.Context, c Client[T], o Object, patch []byte, subresources ...string) (T, error) {
-	return c.Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: w.FieldManager}, subresources...)
+func (w Writer[T]) send(ctx context.Context, patch PatchFunc[T], o Object, data []byte, subresources ...string) (T, error) {
+	return patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: w.FieldManager}, subresources...)
 }
 
 // nothing is the patch that changes nothing. The API server answers it with the stored object and does not write.
@@ -138,8 +138,8 @@ func (w Writer[T]) accept(after, reply T, sent *document) error {
 
 // gone tells an object that no longer exists from a kind that has no status subresource: the API server answers 404 to both,
 // for custom resources in the same words. If the object itself cannot be patched for want of a permission, it counts as gone.
-func (w Writer[T]) gone(ctx context.Context, c Client[T], before T, err error) (Result, error) {
-	live, failed := w.send(ctx, c, before, nothing())
+func (w Writer[T]) gone(ctx context.Context, patch PatchFunc[T], before T, err error) (Result, error) {
+	live, failed := w.send(ctx, patch, before, nothing())
 	if failed == nil && !isNil(live) && live.GetUID() == before.GetUID() {
 		return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), err)
 	}

@@ -23,23 +23,17 @@ func (objectClient) PatchStatus(_ context.Context, run *Run, pt types.PatchType,
 	return nil
 }
 
-// inNamespace makes a status.Client of it.
-type inNamespace struct {
-	objectClient
-	namespace string
-}
-
-func (c inNamespace) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*Run, error) {
-	run := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}}
-	return run, c.PatchStatus(ctx, run, pt, data)
-}
-
-// A client that takes objects, such as controller-runtime's, needs one method.
-func ExampleClient() {
+// A client that takes objects, such as controller-runtime's, needs a closure of two statements. Each call fills an object of its own.
+func ExamplePatchFunc() {
+	c := objectClient{}
 	before := stored()
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	result, err := status.Writer[*Run]{}.Commit(context.Background(), inNamespace{namespace: "ci"}, before, after, status.Facts{Progress: status.Running})
+	patch := func(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*Run, error) {
+		live := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: "ci", Name: name}}
+		return live, c.PatchStatus(ctx, live, pt, data)
+	}
+	result, err := status.Writer[*Run]{}.Commit(context.Background(), patch, before, after, status.Facts{Progress: status.Running})
 	fmt.Println(result, err)
 	// Output:
 	// ci/build application/merge-patch+json true

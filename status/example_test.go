@@ -154,10 +154,10 @@ func ExampleWriter_Commit() {
 	before := stored()
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	result, err := w.Commit(context.Background(), client, before, after, status.Facts{Progress: status.Running})
+	result, err := w.Commit(context.Background(), client.Patch, before, after, status.Facts{Progress: status.Running})
 	fmt.Println(result, err)
 
-	result, err = w.Commit(context.Background(), client, after, after.DeepCopy(), status.Facts{Progress: status.Running})
+	result, err = w.Commit(context.Background(), client.Patch, after, after.DeepCopy(), status.Facts{Progress: status.Running})
 	fmt.Println(result, err)
 	// Output:
 	// [status] true

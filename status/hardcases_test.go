@@ -38,7 +38,7 @@ func start(t *testing.T) (*server, *Run) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Pending"
 	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionFalse, "Pending"), noon)
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, status.Facts{})
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, status.Facts{})
 	require.NoError(t, err)
 	s.sent()
 	return s, get[Run](t, s, "a")
@@ -51,7 +51,7 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Running"), noon)
 	s.respec("a", "new")
 
-	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 
@@ -65,7 +65,7 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 
 	// The reconcile of the new spec then claims it.
 	again := stored.DeepCopy()
-	result, err = status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, stored, again, running)
+	result, err = status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, stored, again, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 	assert.EqualValues(t, 2, get[Run](t, s, "a").Status.ObservedGeneration)
@@ -79,7 +79,7 @@ func TestObjectRecreatedMidReconcile(t *testing.T) {
 	s.create("a")
 	writes := s.writes
 
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, done)
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, done)
 	require.ErrorIs(t, err, status.ErrReplaced)
 	assert.Equal(t, writes, s.writes)
 	assert.Empty(t, get[Run](t, s, "a").Status, "the new object has nothing of the old one")
@@ -93,13 +93,13 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 		fresh := get[Run](t, s, "a")
 		after := fresh.DeepCopy()
 		after.Status.Phase = "Running"
-		_, err := w.Commit(t.Context(), client[Run]{s}, fresh, after, running)
+		_, err := w.Commit(t.Context(), client[Run]{s}.Patch, fresh, after, running)
 		require.NoError(t, err)
 		writes := s.writes
 
 		late := stale.DeepCopy()
 		late.Status.Phase = "Failed"
-		_, err = w.Commit(t.Context(), client[Run]{s}, stale, late, done)
+		_, err = w.Commit(t.Context(), client[Run]{s}.Patch, stale, late, done)
 		require.ErrorIs(t, err, status.ErrSuperseded)
 		assert.Equal(t, writes, s.writes)
 	})
@@ -110,7 +110,7 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 
 		late := stale.DeepCopy()
 		late.Status.Phase = "Running"
-		_, err := w.Commit(t.Context(), client[Run]{s}, stale, late, running)
+		_, err := w.Commit(t.Context(), client[Run]{s}.Patch, stale, late, running)
 		require.ErrorIs(t, err, status.ErrOverlap, "a finished run must not run again by an old view")
 		require.ErrorContains(t, err, "status.phase")
 		assert.Equal(t, writes, s.writes)
@@ -120,7 +120,7 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 		for i, want := range []status.Result{status.Written, status.Unchanged} {
 			after := stale.DeepCopy()
 			after.Status.Phase = "Running"
-			result, err := w.Commit(t.Context(), client[Run]{s}, stale, after, running)
+			result, err := w.Commit(t.Context(), client[Run]{s}.Patch, stale, after, running)
 			require.NoError(t, err)
 			assert.Equal(t, want, result, "write %d", i)
 			assert.Equal(t, get[Run](t, s, "a").ResourceVersion, after.ResourceVersion)
@@ -136,10 +136,10 @@ func TestTwoControllersOwnDifferentConditions(t *testing.T) {
 	theirs := before.DeepCopy()
 	theirs.Status.Runtime = map[string]string{"node": "n1"}
 	status.SetCondition(&theirs.Status.Conditions, cond("Scheduled", metav1.ConditionTrue, "Bound"), noon)
-	_, err := status.Writer[*Run]{Owned: []string{"Scheduled"}}.Commit(t.Context(), client[Run]{s}, before, theirs, status.Facts{})
+	_, err := status.Writer[*Run]{Owned: []string{"Scheduled"}}.Commit(t.Context(), client[Run]{s}.Patch, before, theirs, status.Facts{})
 	require.NoError(t, err)
 
-	result, err := status.Writer[*Run]{Owned: []string{"Ready"}}.Commit(t.Context(), client[Run]{s}, before, mine, running)
+	result, err := status.Writer[*Run]{Owned: []string{"Ready"}}.Commit(t.Context(), client[Run]{s}.Patch, before, mine, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 	stored := get[Run](t, s, "a")
@@ -155,7 +155,7 @@ func TestStoredStatusOfANewerGeneration(t *testing.T) {
 	before := get[Run](t, s, "a")
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 	require.ErrorIs(t, err, status.ErrSuperseded)
 	require.ErrorContains(t, err, "7 is stored")
 	assert.Zero(t, s.sent(), "not even asked")
@@ -174,7 +174,7 @@ func TestConflictStorm(t *testing.T) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	storm(3)
-	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 	assert.Equal(t, 7, s.sent(), "three times a conflict and a read, then the write")
@@ -197,7 +197,7 @@ func TestConflictStorm(t *testing.T) {
 			after.Status.Phase = "Stopping"
 			storm(100)
 			s.sent()
-			_, err := status.Writer[*Run]{Retries: tc.retries}.Commit(t.Context(), client[Run]{s}, stored, after, running)
+			_, err := status.Writer[*Run]{Retries: tc.retries}.Commit(t.Context(), client[Run]{s}.Patch, stored, after, running)
 			require.Error(t, err)
 			assert.True(t, apierrors.IsConflict(err), "a caller can tell that it is a conflict")
 			assert.Equal(t, tc.requests, s.sent(), tc.reason)
@@ -211,7 +211,7 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	kept := before.DeepCopy()
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), patchFunc(func([]byte, ...string) (*Run, error) { return nil, down }), before, after, running)
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), patching(func([]byte, ...string) (*Run, error) { return nil, down }), before, after, running)
 	require.ErrorIs(t, err, down)
 	assert.Equal(t, kept, before, "what was read is as it was")
 
@@ -225,7 +225,7 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 	}
 	after = before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err = status.Writer[*Run]{}.Commit(ctx, client[Run]{s}, before, after, running)
+	_, err = status.Writer[*Run]{}.Commit(ctx, client[Run]{s}.Patch, before, after, running)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, kept, before)
 	s.before = nil
@@ -234,7 +234,7 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 	before = get[Run](t, s, "a")
 	after = before.DeepCopy()
 	after.Status.Phase = "Running"
-	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 }
@@ -244,7 +244,7 @@ func TestStatusSubresourceAbsent(t *testing.T) {
 	s.noStatus = true
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 	require.ErrorContains(t, err, "no status subresource")
 	assert.True(t, apierrors.IsNotFound(err))
 }
@@ -255,7 +255,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 		s.delete("a")
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
 	})
@@ -269,7 +269,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 		}
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
 	})
@@ -283,7 +283,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 		}
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
 		assert.Empty(t, get[Run](t, s, "a").Status)
@@ -293,7 +293,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 		before.DeletionTimestamp = at(0)
 		after := before.DeepCopy()
 		after.Status.Phase = "Stopping"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Written, result, "a finalizer's progress is written")
 	})

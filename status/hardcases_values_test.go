@@ -41,7 +41,7 @@ func TestRunningAgainAfterDone(t *testing.T) {
 		before := get[Run](t, s, "a")
 		after := before.DeepCopy()
 		after.Status.Phase = []string{"Running", "Failed", "Running", "Succeeded"}[i]
-		_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, f)
+		_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, f)
 		require.NoError(t, err)
 		stored := get[Run](t, s, "a")
 		assert.Empty(t, status.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
@@ -76,7 +76,7 @@ func TestWrittenByATypeScriptClient(t *testing.T) {
 	conds := after.Object["status"].(map[string]any)["conditions"].([]any)
 	conds[0].(map[string]any)["lastTransitionTime"] = "2025-06-01T11:59:00Z"
 	after.Object["status"].(map[string]any)["startedAt"] = "2025-06-01T11:59:00Z"
-	result, err := w.Commit(t.Context(), client[unstructured.Unstructured]{s}, before, after, running)
+	result, err := w.Commit(t.Context(), client[unstructured.Unstructured]{s}.Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Zero(t, s.sent())
@@ -87,7 +87,7 @@ func TestWrittenByATypeScriptClient(t *testing.T) {
 	conds = after.Object["status"].(map[string]any)["conditions"].([]any)
 	conds[0].(map[string]any)["status"] = "False"
 	conds[0].(map[string]any)["reason"] = "Lost"
-	result, err = w.Commit(t.Context(), client[unstructured.Unstructured]{s}, before, after, running)
+	result, err = w.Commit(t.Context(), client[unstructured.Unstructured]{s}.Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 	stored := get[unstructured.Unstructured](t, s, "a").Object["status"].(map[string]any)
@@ -106,7 +106,7 @@ func TestWrittenByATypeScriptClient(t *testing.T) {
 	conds = before.DeepCopy().Object["status"].(map[string]any)["conditions"].([]any)
 	conds[1].(map[string]any)["link"] = "https://example.com/new"
 	s.restatus("a", `{"conditions":`+encode(t, conds)+`}`)
-	result, err = w.Commit(t.Context(), client[unstructured.Unstructured]{s}, before, after, running)
+	result, err = w.Commit(t.Context(), client[unstructured.Unstructured]{s}.Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 	conds[0].(map[string]any)["severity"] = "Warning"
@@ -115,7 +115,7 @@ func TestWrittenByATypeScriptClient(t *testing.T) {
 	// A typed client reads it too, and sees no change.
 	typed := get[Run](t, s, "a")
 	s.sent()
-	result, err = status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, typed, typed.DeepCopy(), running)
+	result, err = status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, typed, typed.DeepCopy(), running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Zero(t, s.sent())

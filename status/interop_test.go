@@ -12,10 +12,10 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The clients of client-go are status.Clients as they are.
+// The Patch methods of client-go's clients fit as they are.
 var (
-	_ status.Client[*batchv1.Job]               = batchv1client.JobInterface(nil)
-	_ status.Client[*unstructured.Unstructured] = dynamic.ResourceInterface(nil)
-	_ status.Object                             = &batchv1.Job{}
-	_ status.Object                             = &unstructured.Unstructured{}
+	_               = func(c batchv1client.JobInterface) status.PatchFunc[*batchv1.Job] { return c.Patch }
+	_               = func(c dynamic.ResourceInterface) status.PatchFunc[*unstructured.Unstructured] { return c.Patch }
+	_ status.Object = &batchv1.Job{}
+	_ status.Object = &unstructured.Unstructured{}
 )

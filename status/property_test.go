@@ -55,7 +55,7 @@ func TestContractUnderEveryInterleaving(t *testing.T) {
 				w.SetConditions(&after.Status.Conditions, noon, metav1.Condition{
 					Type: own, Status: metav1.ConditionTrue, Reason: "Ok", Message: message, ObservedGeneration: before.Generation,
 				})
-				result, err := w.Commit(t.Context(), client[Run]{s}, before, after, status.Facts{Progress: status.Progress(r.IntN(3))})
+				result, err := w.Commit(t.Context(), client[Run]{s}.Patch, before, after, status.Facts{Progress: status.Progress(r.IntN(3))})
 				h.count(result, err)
 				switch {
 				case err == nil && result != status.Gone:

@@ -206,15 +206,11 @@ func (c client[T]) Patch(ctx context.Context, name string, pt types.PatchType, d
 	return decode[T](raw)
 }
 
-// patchFunc is the shortest fake: a function.
-type patchFunc func(data []byte, sub ...string) (*Run, error)
-
-func (f patchFunc) Patch(_ context.Context, _ string, _ types.PatchType, data []byte, _ metav1.PatchOptions, sub ...string) (*Run, error) {
-	return f(data, sub...)
+// patching is the shortest fake: of what is sent, it is told the data and the subresource.
+func patching(f func(data []byte, sub ...string) (*Run, error)) status.PatchFunc[*Run] {
+	return func(_ context.Context, _ string, _ types.PatchType, data []byte, _ metav1.PatchOptions, sub ...string) (*Run, error) {
+		return f(data, sub...)
+	}
 }
 
-var (
-	_ status.Client[*Run]                       = client[Run]{}
-	_ status.Client[*unstructured.Unstructured] = client[unstructured.Unstructured]{}
-	_ status.Object                             = &Run{}
-)
+var _ status.Object = &Run{}

@@ -88,7 +88,7 @@ func TestMergeOfWhatAnotherProgramWroteWrongly(t *testing.T) {
 		after.Object["status"].(map[string]any)["phase"] = "Running"
 		s.restatus("a", theirs)
 		writes := s.writes
-		_, err := status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), client[unstructured.Unstructured]{s}, before, after, running)
+		_, err := status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), client[unstructured.Unstructured]{s}.Patch, before, after, running)
 		require.ErrorContains(t, err, says)
 		assert.Equal(t, writes, s.writes)
 	}

@@ -12,15 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Client is the Patch method of a client for one kind, in one namespace. The typed and the dynamic clients of client-go
-// have it as they are; a client of controller-runtime gets it by a method of three lines (see the example of Client).
+// PatchFunc is the Patch method of a client for one kind, in one namespace. Those of client-go's typed and dynamic clients are
+// one as they are: clients.Runs("ci").Patch. Of controller-runtime's client a closure of two statements is one (see the example).
 //
 // [Writer.Commit] calls it for the status subresource; after a conflict with the empty patch, which writes nothing and
 // returns the object as it is stored; and after a 404 with the empty patch for the object itself, to tell an object that
-// is gone from a kind without that subresource.
-type Client[T any] interface {
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
-}
+// is gone from a kind without that subresource. It must return an object of its own each time, not one that it filled before.
+type PatchFunc[T any] func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
 
 // Result is what Commit did. The set is closed, so that it can serve as a metric's label. Beside an error it is empty, unless a
 // write succeeded that the API server did not keep whole.

@@ -26,7 +26,7 @@ func TestCommitSendsOneRequest(t *testing.T) {
 	c := spy{client[Run]{s}, &opts}
 	w := status.Writer[*Run]{FieldManager: "runs"}
 
-	result, err := w.Commit(t.Context(), c, before, before.DeepCopy(), status.Facts{})
+	result, err := w.Commit(t.Context(), c.Patch, before, before.DeepCopy(), status.Facts{})
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Zero(t, s.sent(), "nothing to write: no request")
@@ -34,7 +34,7 @@ func TestCommitSendsOneRequest(t *testing.T) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Running"), noon)
-	result, err = w.Commit(t.Context(), c, before, after, running)
+	result, err = w.Commit(t.Context(), c.Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 	assert.Equal(t, 1, s.sent(), "fields and conditions in one")
@@ -45,7 +45,7 @@ func TestCommitSendsOneRequest(t *testing.T) {
 	// A second Commit of the same reconcile.
 	next := after.DeepCopy()
 	next.Status.Message = "pulling"
-	result, err = w.Commit(t.Context(), c, after, next, running)
+	result, err = w.Commit(t.Context(), c.Patch, after, next, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 }
@@ -66,7 +66,7 @@ func TestHeartbeat(t *testing.T) {
 		w := status.Writer[*Run]{Heartbeat: 10 * time.Minute}
 		reconcile := func(f status.Facts) status.Result {
 			before = get[Run](t, s, "a")
-			result, err := w.Commit(t.Context(), client[Run]{s}, before, before.DeepCopy(), f)
+			result, err := w.Commit(t.Context(), client[Run]{s}.Patch, before, before.DeepCopy(), f)
 			require.NoError(t, err)
 			return result
 		}
@@ -105,7 +105,7 @@ func TestHeartbeatWithoutUpdatedAt(t *testing.T) {
 	s, _ := start(t)
 	w := status.Writer[*Run]{Heartbeat: time.Second, Names: status.Names{UpdatedAt: "-"}}
 	before := get[Run](t, s, "a")
-	result, err := w.Commit(t.Context(), client[Run]{s}, before, before.DeepCopy(), status.Facts{})
+	result, err := w.Commit(t.Context(), client[Run]{s}.Patch, before, before.DeepCopy(), status.Facts{})
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 }
@@ -124,7 +124,7 @@ func TestOnCommit(t *testing.T) {
 			prepare(s, after)
 			hook := s.before
 			first := true
-			c := patchFunc(func(data []byte, sub ...string) (*Run, error) {
+			c := patching(func(data []byte, sub ...string) (*Run, error) {
 				if first {
 					first = false
 					time.Sleep(time.Second)
@@ -147,10 +147,10 @@ func TestOnCommit(t *testing.T) {
 		told = nil
 		w.OnCommit = func(result string, _ time.Duration) { told = append(told, result) }
 		before := bigRun()
-		_, err := w.Commit(t.Context(), echo[*Run]{}, before, before.DeepCopy(), running)
+		_, err := w.Commit(t.Context(), echo[*Run]{}.Patch, before, before.DeepCopy(), running)
 		require.NoError(t, err)
 		_, err = w.Commit(t.Context(), nil, before, before.DeepCopy(), running)
-		require.ErrorContains(t, err, "client is nil")
+		require.ErrorContains(t, err, "PatchFunc is nil")
 		assert.Equal(t, []string{"unchanged", "error"}, told)
 	})
 }
@@ -215,7 +215,7 @@ func TestFieldsMerge(t *testing.T) {
 			tc.ours(after)
 			s.restatus("a", tc.theirs)
 			writes := s.writes
-			_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, running)
+			_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 			if tc.field != "" {
 				require.ErrorIs(t, err, status.ErrOverlap, tc.reason)
 				require.ErrorContains(t, err, tc.field)
@@ -236,7 +236,7 @@ func TestUndeclaredFieldIsReported(t *testing.T) {
 		s.create("a")
 		s.prunes = []string{field}
 		before := get[Run](t, s, "a")
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, before.DeepCopy(),
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, before.DeepCopy(),
 			status.Facts{Progress: status.Done, StartedAt: noon})
 		require.ErrorContains(t, err, "status."+field, "or each reconcile would write it again")
 		assert.Equal(t, status.Written, result)
@@ -249,7 +249,7 @@ func TestRepliesThatAreNone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			after := before.DeepCopy()
 			after.Status.Phase = "Stopping"
-			result, err := status.Writer[*Run]{}.Commit(t.Context(), echo[*Run]{reply}, before, after, running)
+			result, err := status.Writer[*Run]{}.Commit(t.Context(), echo[*Run]{reply}.Patch, before, after, running)
 			require.NoError(t, err)
 			assert.Equal(t, status.Written, result)
 			assert.Equal(t, before.ResourceVersion, after.ResourceVersion)
@@ -260,7 +260,7 @@ func TestRepliesThatAreNone(t *testing.T) {
 		s.respec("a", "x")
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		_, err := status.Writer[*Run]{}.Commit(t.Context(), patchFunc(func(data []byte, sub ...string) (*Run, error) {
+		_, err := status.Writer[*Run]{}.Commit(t.Context(), patching(func(data []byte, sub ...string) (*Run, error) {
 			if string(data) == "{}" {
 				return nil, nil //nolint:nilnil // what a broken fake does
 			}
@@ -273,7 +273,7 @@ func TestRepliesThatAreNone(t *testing.T) {
 		s.delete("a")
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), patchFunc(func(data []byte, sub ...string) (*Run, error) {
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), patching(func(data []byte, sub ...string) (*Run, error) {
 			if len(sub) == 0 {
 				return nil, errors.New("forbidden")
 			}
@@ -291,7 +291,7 @@ func TestCancelledContextEndsTheRetries(t *testing.T) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	requests := 0
-	_, err := status.Writer[*Run]{}.Commit(ctx, patchFunc(func(data []byte, sub ...string) (*Run, error) {
+	_, err := status.Writer[*Run]{}.Commit(ctx, patching(func(data []byte, sub ...string) (*Run, error) {
 		requests++
 		defer cancel()
 		return client[Run]{s}.Patch(context.WithoutCancel(ctx), "a", types.MergePatchType, data, metav1.PatchOptions{}, sub...)
@@ -311,7 +311,7 @@ func TestOneWriterManyGoroutines(t *testing.T) {
 			after := before.DeepCopy()
 			after.Status.Phase = name
 			w.SetConditions(&after.Status.Conditions, noon, cond("Ready", "True", "Ok"))
-			_, err := w.Commit(t.Context(), client[Run]{s}, before, after, running)
+			_, err := w.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
 			assert.NoError(t, err)
 		})
 	}
@@ -328,7 +328,7 @@ func TestIdleControllerWritesNothing(t *testing.T) {
 		before := get[Run](t, s, "a")
 		after := before.DeepCopy()
 		status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionFalse, "Pending"), time.Now())
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}, before, after, status.Facts{})
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, status.Facts{})
 		require.NoError(t, err)
 		require.Equal(t, status.Unchanged, result)
 	}

@@ -49,7 +49,7 @@ func newController(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Me
 	ofJobs := batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
 	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
 	var err, ofEvents error
-	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, ofJobs.GetStore(), jobgc.Options{})
+	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, ofJobs, jobgc.Options{})
 	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 	c.events, ofEvents = events.New(sink, "backups.example.org/controller", events.Options{Observe: c.metrics.Events}) // their objects carry their kind
 	if err = errors.Join(err, ofEvents); err != nil {
@@ -154,7 +154,7 @@ func (c *controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 		if failure != nil {
 			return 0, failure
 		}
-		result, failure := c.status.Commit(ctx, client, before, u, facts(u, found))
+		result, failure := c.status.Commit(ctx, client.Patch, before, u, facts(u, found))
 		if failure != nil || result == status.Unchanged || result == status.Gone {
 			return found.After, failure
 		}

@@ -43,7 +43,7 @@ var (
 	_       = events.Options{Observe: m.Events, Redact: secrets.Redact}
 	_       = func(err error) metrics.Result { return metrics.Classify(err, 0, events.Terminal) }
 
-	_ status.Client[*v1alpha1.AgentRun]                          = (*controller.Client)(nil)
+	_ status.PatchFunc[*v1alpha1.AgentRun]                       = new(controller.Client).Patch
 	_ cache.ResourceEventHandler                                 = (*jobgc.Guard[jobs.JobInterface])(nil)
 	_ clientevents.EventRecorder                                 = (*events.Recorder)(nil)
 	_ record.EventRecorder                                       = (*events.LegacyRecorder)(nil)

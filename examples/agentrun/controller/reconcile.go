@@ -224,7 +224,7 @@ func (a *attempt) hindered(ctx context.Context, cause error) error {
 
 // commit writes the run's status, if it changed, and makes what was written the base of the next change.
 func (a *attempt) commit(ctx context.Context) error {
-	did, err := a.status.Commit(ctx, a.runs(a.run.Namespace), a.before, a.run, a.facts)
+	did, err := a.status.Commit(ctx, a.runs(a.run.Namespace).Patch, a.before, a.run, a.facts)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (c *Controller) newScope(namespace string) (*scope, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index Jobs: %w", err)
 	}
-	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs.GetStore(), jobgc.Options{Retention: c.options.Retention, Hold: c.holdFinalizer()}); err != nil {
+	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs, jobgc.Options{Retention: c.options.Retention, Hold: c.holdFinalizer()}); err != nil {
 		return nil, err
 	}
 	return s, nil

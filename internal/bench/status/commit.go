@@ -51,7 +51,7 @@ func commit(ctx context.Context, ch change) bench.Measure {
 	m := bench.Measure{
 		Name: "commit, " + ch.name,
 		Ours: bench.Subject{
-			Do:       bench.Each(func() error { return ours(ctx, c, before, after) }),
+			Do:       bench.Each(func() error { return ours(ctx, c.Patch, before, after) }),
 			Requests: func() int64 { return c.asked },
 		},
 		Gates: []bench.Gate{
@@ -110,7 +110,7 @@ func commitUntyped(ctx context.Context, ch change) bench.Measure {
 	return bench.Measure{
 		Name: "commit unstructured, " + ch.name,
 		Ours: bench.Subject{
-			Do:       bench.Each(func() error { return ours(ctx, c, before, after) }),
+			Do:       bench.Each(func() error { return ours(ctx, c.Patch, before, after) }),
 			Requests: func() int64 { return c.asked },
 		},
 		Peers: []bench.Subject{{
@@ -137,7 +137,7 @@ func overHTTP(ctx context.Context, ch change) (bench.Measure, error) {
 	m := bench.Measure{
 		Name: "commit over HTTP, " + ch.name,
 		Ours: bench.Subject{
-			Do:       bench.Each(func() error { return ours(ctx, c, before, after.DeepCopy()) }),
+			Do:       bench.Each(func() error { return ours(ctx, c.Patch, before, after.DeepCopy()) }),
 			Requests: s.requests,
 		},
 		Gates: []bench.Gate{{Unit: bench.Requests, Limit: ch.requests}},

@@ -21,8 +21,8 @@ import (
 // How each is used at the end of a reconcile, which has made after of before.
 
 // ours is Commit.
-func ours[T status.Object](ctx context.Context, c status.Client[T], before, after T) error {
-	_, err := status.Writer[T]{}.Commit(ctx, c, before, after, status.Facts{Progress: status.Running})
+func ours[T status.Object](ctx context.Context, patch status.PatchFunc[T], before, after T) error {
+	_, err := status.Writer[T]{}.Commit(ctx, patch, before, after, status.Facts{Progress: status.Running})
 	return err
 }
 

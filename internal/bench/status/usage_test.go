@@ -37,7 +37,7 @@ func TestEveryWayStoresTheChange(t *testing.T) {
 				require.NoError(t, err)
 				c, err := s.typed()
 				require.NoError(t, err)
-				require.NoError(t, ours(t.Context(), c, bigRun(), ch.after()))
+				require.NoError(t, ours(t.Context(), c.Patch, bigRun(), ch.after()))
 				check(t, s, writes)
 			})
 			t.Run("ours/unstructured", func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestEveryWayStoresTheChange(t *testing.T) {
 				require.NoError(t, err)
 				c, err := s.dynamic()
 				require.NoError(t, err)
-				require.NoError(t, ours(t.Context(), c, untyped(bigRun()), untyped(ch.after())))
+				require.NoError(t, ours(t.Context(), c.Patch, untyped(bigRun()), untyped(ch.after())))
 				check(t, s, writes)
 			})
 			t.Run("controller-runtime/unstructured", func(t *testing.T) {

@@ -20,8 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/proompteng/controllerkit/status"
 )
 
 // server is an API server of one object behind the clients' RoundTripper: requests are encoded, counted and answered
@@ -82,7 +80,7 @@ func (s *server) config() *rest.Config {
 }
 
 // typed is a generated clientset's client of Runs: client-gen writes these very calls.
-func (s *server) typed() (status.Client[*Run], error) {
+func (s *server) typed() (*gentype.Client[*Run], error) {
 	sc := scheme()
 	cfg := s.config()
 	cfg.APIPath, cfg.GroupVersion = "/apis", &group

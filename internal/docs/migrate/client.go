@@ -10,16 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
-// runs makes a status.Client of controller-runtime's client.
-type runs struct {
-	client.Client
-	namespace string
-}
-
-// Patch sends a status patch.
-func (c runs) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*Run, error) {
-	run := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}}
-	return run, c.Status().Patch(ctx, run, client.RawPatch(pt, data))
+// patchRun is controller-runtime's status patch as a status.PatchFunc.
+func patchRun(c client.Client, namespace string) status.PatchFunc[*Run] {
+	return func(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*Run, error) {
+		run := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		return run, c.Status().Patch(ctx, run, client.RawPatch(pt, data))
+	}
 }

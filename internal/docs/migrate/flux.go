@@ -42,6 +42,6 @@ func fluxAfter(ctx context.Context, c client.Client, run *Run, failed error) err
 		}
 	}
 	w.SetConditions(&run.Status.Conditions, time.Now(), group...) // of those owned, what is not in group is removed
-	_, err := w.Commit(ctx, runs{c, run.Namespace}, before, run, status.Facts{})
+	_, err := w.Commit(ctx, patchRun(c, run.Namespace), before, run, status.Facts{})
 	return err
 }

@@ -38,6 +38,6 @@ func setStatusAfter(ctx context.Context, c client.Client, run *Run, phase string
 	facts := status.Facts{Progress: map[string]status.Progress{"Running": status.Running, "Succeeded": status.Done, "Failed": status.Done}[phase]}
 	before := run.DeepCopy()
 	run.Status.Phase = phase
-	_, err := status.Writer[*Run]{}.Commit(ctx, runs{c, run.Namespace}, before, run, facts)
+	_, err := status.Writer[*Run]{}.Commit(ctx, patchRun(c, run.Namespace), before, run, facts)
 	return err
 }

@@ -125,7 +125,7 @@ func (s *stage) stoppable(t *testing.T, lag time.Duration, opts jobgc.Options, t
 	require.NoError(t, err)
 	factory := informers.NewSharedInformerFactoryWithOptions(c.kube, 0, informers.WithNamespace(s.namespace), informers.WithTweakListOptions(tweak))
 	c.informer = factory.Batch().V1().Jobs().Informer()
-	c.Guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer.GetStore(), opts)
+	c.Guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer, opts)
 	require.NoError(t, err)
 	_, err = c.informer.AddEventHandler(c.Guard)
 	require.NoError(t, err)

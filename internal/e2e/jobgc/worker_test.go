@@ -96,7 +96,7 @@ func work(ctx context.Context, a assignment) error {
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(w.kube, 0, informers.WithNamespace(a.Namespace))
 	informer := factory.Batch().V1().Jobs().Informer()
-	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, informer.GetStore(), jobgc.Options{Retention: keep()}); err != nil {
+	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, informer, jobgc.Options{Retention: keep()}); err != nil {
 		return err
 	}
 	if _, err = informer.AddEventHandler(w.guard); err != nil {

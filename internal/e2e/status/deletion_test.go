@@ -28,11 +28,11 @@ func TestObjectBeingDeleted(t *testing.T) {
 		s.respec(t, "a", "new")
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		c := meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
+		c := meddled(s.ours.probes.Patch, func(patch string) {
 			if patch == "{}" {
 				s.remove(t, "a")
 			}
-		}}
+		})
 		result, err := writer{}.Commit(t.Context(), c, before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
@@ -44,11 +44,11 @@ func TestObjectBeingDeleted(t *testing.T) {
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
 		var recreated *kinds.Probe
-		c := meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
+		c := meddled(s.ours.probes.Patch, func(patch string) {
 			if patch == "{}" {
 				recreated = s.create(t, "a")
 			}
-		}}
+		})
 		result, err := writer{}.Commit(t.Context(), c, before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)

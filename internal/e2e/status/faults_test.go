@@ -13,7 +13,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -70,7 +69,7 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 				after := before.DeepCopy()
 				after.Status.Phase = "Running"
 				setCondition(after, "Ready", metav1.ConditionTrue, "Running")
-				return writer{Owned: []string{"Ready"}}.Commit(ctx, s.ours.probes, before, after, running)
+				return writer{Owned: []string{"Ready"}}.Commit(ctx, s.ours.probes.Patch, before, after, running)
 			}
 			mend := tc.fault(t, s)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -107,11 +106,11 @@ func TestCancelledBetweenConflictAndMerge(t *testing.T) {
 	changed := s.respec(t, "a", "new")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c := meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
+	c := meddled(s.ours.probes.Patch, func(patch string) {
 		if patch == "{}" {
 			cancel()
 		}
-	}}
+	})
 	_, err := writer{}.Commit(ctx, c, before, after, running)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, changed, s.read(t, "a"))

@@ -123,7 +123,7 @@ func startNaive(t *testing.T, s *stage, w writer) *naive {
 		w.SetConditions(&after.Status.Conditions, now, metav1.Condition{
 			Type: "Ready", Status: metav1.ConditionTrue, Reason: "Running", ObservedGeneration: before.Generation,
 		})
-		_, err := w.Commit(ctx, s.ours.probes, before, after, status.Facts{Progress: status.Running})
+		_, err := w.Commit(ctx, s.ours.probes.Patch, before, after, status.Facts{Progress: status.Running})
 		if err != nil && ctx.Err() == nil {
 			c.mu.Lock()
 			c.failed = append(c.failed, err)

@@ -31,7 +31,7 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	setCondition(after, "Ready", metav1.ConditionTrue, "Running")
 	s.respec(t, "a", "new")
 
-	result, err := writer{}.Commit(t.Context(), s.ours.probes, before, after, running)
+	result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 
@@ -46,7 +46,7 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	sameStatus(t, stored, after)
 
 	next := stored.DeepCopy()
-	_, err = writer{}.Commit(t.Context(), s.ours.probes, stored, next, running)
+	_, err = writer{}.Commit(t.Context(), s.ours.probes.Patch, stored, next, running)
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, s.read(t, "a").Status.ObservedGeneration, "the reconcile of the new spec claims it")
 }
@@ -71,12 +71,12 @@ func TestObjectRecreatedMidReconcile(t *testing.T) {
 			}
 			var recreated *kinds.Probe
 			requests := 0
-			c := meddled[*kinds.Probe]{s.ours.probes, func(string) {
+			c := meddled(s.ours.probes.Patch, func(string) {
 				if requests == tc.at {
 					recreated = s.recreate(t, "a")
 				}
 				requests++
-			}}
+			})
 			_, err := writer{}.Commit(t.Context(), c, before, after, done)
 			require.ErrorIs(t, err, status.ErrReplaced, tc.reason)
 			assert.Contains(t, err.Error(), string(before.UID))
@@ -92,13 +92,13 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 		fresh := s.respec(t, "a", "new")
 		after := fresh.DeepCopy()
 		after.Status.Phase = "Running"
-		_, err := writer{}.Commit(t.Context(), s.ours.probes, fresh, after, running)
+		_, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, fresh, after, running)
 		require.NoError(t, err)
 		stored := s.read(t, "a")
 
 		late := stale.DeepCopy()
 		late.Status.Phase = "Failed"
-		_, err = writer{}.Commit(t.Context(), s.ours.probes, stale, late, done)
+		_, err = writer{}.Commit(t.Context(), s.ours.probes.Patch, stale, late, done)
 		require.ErrorIs(t, err, status.ErrSuperseded)
 		assert.Equal(t, stored, s.read(t, "a"))
 	})
@@ -109,7 +109,7 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 
 		late := stale.DeepCopy()
 		late.Status.Phase = "Running"
-		_, err := writer{}.Commit(t.Context(), s.ours.probes, stale, late, running)
+		_, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, stale, late, running)
 		require.ErrorIs(t, err, status.ErrOverlap, "a finished object must not run again by an old view")
 		require.ErrorContains(t, err, "status.phase")
 		assert.Equal(t, stored, s.read(t, "a"))
@@ -120,7 +120,7 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 		for i, want := range []status.Result{status.Written, status.Unchanged} {
 			after := stale.DeepCopy()
 			after.Status.Phase = "Running"
-			result, err := writer{}.Commit(t.Context(), s.ours.probes, stale, after, running)
+			result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, stale, after, running)
 			require.NoError(t, err)
 			assert.Equal(t, want, result, "write %d", i)
 			sameStatus(t, s.read(t, "a"), after)
@@ -145,7 +145,7 @@ func TestTwoControllersOwnDifferentConditions(t *testing.T) {
 				status.SetCondition(&after.Status.Conditions, metav1.Condition{
 					Type: own, Status: metav1.ConditionTrue, Reason: "Ok", Message: message,
 				}, before.CreationTimestamp.Time)
-				_, err := w.Commit(t.Context(), s.ours.probes, before, after, running)
+				_, err := w.Commit(t.Context(), s.ours.probes.Patch, before, after, running)
 				if err != nil {
 					t.Error(own, err)
 					return
@@ -173,7 +173,7 @@ func TestStoredStatusOfANewerGeneration(t *testing.T) {
 		before := s.restatus(t, "a", `{"observedGeneration":7}`) // a backup, restored onto a new object
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		_, err := writer{}.Commit(t.Context(), s.ours.probes, before, after, running)
+		_, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, before, after, running)
 		require.ErrorIs(t, err, status.ErrSuperseded)
 		assert.Empty(t, s.wire.sent(), "not even asked")
 		assert.Equal(t, before, s.read(t, "a"))
@@ -185,11 +185,11 @@ func TestStoredStatusOfANewerGeneration(t *testing.T) {
 		after.Status.Phase = "Running"
 		s.respec(t, "a", "new")
 		var newer *kinds.Probe
-		c := meddled[*kinds.Probe]{s.ours.probes, func(string) {
+		c := meddled(s.ours.probes.Patch, func(string) {
 			if newer == nil {
 				newer = s.restatus(t, "a", `{"observedGeneration":2}`)
 			}
-		}}
+		})
 		_, err := writer{}.Commit(t.Context(), c, before, after, running)
 		require.ErrorIs(t, err, status.ErrSuperseded)
 		assert.Equal(t, newer, s.read(t, "a"))
@@ -200,14 +200,14 @@ func TestConflictStorm(t *testing.T) {
 	s := newStage(t)
 	before := s.reconciled(t, "a")
 	beat := 0
-	storm := func(conflicts int) meddled[*kinds.Probe] {
-		return meddled[*kinds.Probe]{s.ours.probes, func(patch string) {
+	storm := func(conflicts int) status.PatchFunc[*kinds.Probe] {
+		return meddled(s.ours.probes.Patch, func(patch string) {
 			if patch != "{}" && conflicts > 0 {
 				conflicts--
 				beat++
 				s.restatus(t, "a", fmt.Sprintf(`{"steps":["%d"]}`, beat))
 			}
-		}}
+		})
 	}
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"

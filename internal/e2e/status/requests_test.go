@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
-	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -27,7 +26,7 @@ func typedCommit(t *testing.T, s *stage, phase string, meanwhile func()) status.
 	after := before.DeepCopy()
 	after.Status.Phase = phase
 	meanwhile()
-	result, err := writer{}.Commit(t.Context(), s.ours.probes, before, after, running)
+	result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, before, after, running)
 	require.NoError(t, err)
 	return result
 }
@@ -39,7 +38,7 @@ func dynamicCommit(t *testing.T, s *stage, phase string, meanwhile func()) statu
 	after := before.DeepCopy()
 	require.NoError(t, unstructured.SetNestedField(after.Object, phase, "status", "phase"))
 	meanwhile()
-	result, err := status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), s.ours.dynamic(probes), before, after, running)
+	result, err := status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), s.ours.dynamic(probes).Patch, before, after, running)
 	require.NoError(t, err)
 	return result
 }
@@ -111,9 +110,9 @@ func user(t *testing.T, name string) *rest.Config {
 // granted waits until the API server has heard of the rights.
 func granted(t *testing.T, s *stage) {
 	t.Helper()
-	c := meddled[*kinds.Probe]{s.ours.probes, func(string) {}}
+	c := meddled(s.ours.probes.Patch, func(string) {})
 	eventually(t, "the rights are granted", func() bool {
-		_, err := c.Patch(t.Context(), "a", "application/merge-patch+json", []byte("{}"), metav1.PatchOptions{}, "status")
+		_, err := c(t.Context(), "a", "application/merge-patch+json", []byte("{}"), metav1.PatchOptions{}, "status")
 		return err == nil
 	})
 }

@@ -43,7 +43,7 @@ func withStatus(u *unstructured.Unstructured, fields object) *unstructured.Unstr
 func TestStatusSubresourceAbsent(t *testing.T) {
 	s := newStage(t)
 	before := s.object(t, plains, "a")
-	_, err := untyped{}.Commit(t.Context(), s.ours.dynamic(plains), before, withStatus(before, object{"phase": "Running"}), running)
+	_, err := untyped{}.Commit(t.Context(), s.ours.dynamic(plains).Patch, before, withStatus(before, object{"phase": "Running"}), running)
 	require.ErrorContains(t, err, "no status subresource")
 	assert.True(t, apierrors.IsNotFound(err), "the API server's own words are wrapped")
 	stored, err := s.theirs.dynamic(plains).Get(t.Context(), "a", metav1.GetOptions{})
@@ -55,14 +55,14 @@ func TestStatusSubresourceAbsent(t *testing.T) {
 func TestFieldNotInTheSchema(t *testing.T) {
 	s := newStage(t)
 	before := s.object(t, narrow, "a")
-	result, err := untyped{}.Commit(t.Context(), s.ours.dynamic(narrow), before, withStatus(before, object{"phase": "Running"}), running)
+	result, err := untyped{}.Commit(t.Context(), s.ours.dynamic(narrow).Patch, before, withStatus(before, object{"phase": "Running"}), running)
 	require.ErrorContains(t, err, "status.startedAt")
 	assert.Equal(t, status.Written, result, "the rest is stored")
 
 	before, err = s.theirs.dynamic(narrow).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
 	w := untyped{Names: status.Names{StartedAt: "-"}}
-	result, err = w.Commit(t.Context(), s.ours.dynamic(narrow), before, withStatus(before, object{"phase": "Done"}), done)
+	result, err = w.Commit(t.Context(), s.ours.dynamic(narrow).Patch, before, withStatus(before, object{"phase": "Done"}), done)
 	require.NoError(t, err, "a kind that says it has no such field is fine")
 	assert.Equal(t, status.Written, result)
 }
@@ -76,7 +76,7 @@ func TestNamesOfItsOwn(t *testing.T) {
 	var last status.Stamp
 	for i, f := range []status.Facts{waiting, running, done, running} {
 		after := withStatus(before, object{"phase": []string{"New", "Running", "Ended", "Again"}[i]})
-		result, err := w.Commit(t.Context(), c, before, after, f)
+		result, err := w.Commit(t.Context(), c.Patch, before, after, f)
 		require.NoError(t, err)
 		assert.Equal(t, status.Written, result)
 
@@ -114,7 +114,7 @@ func TestStatusWrittenByATypeScriptClient(t *testing.T) {
 	conds := now["conditions"].([]any)
 	conds[0].(object)["lastTransitionTime"] = "2025-06-01T11:59:00Z"
 	conds[0], conds[1] = conds[1], conds[0]
-	result, err := w.Commit(t.Context(), s.ours.dynamic(tasks), before, after, running)
+	result, err := w.Commit(t.Context(), s.ours.dynamic(tasks).Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Empty(t, s.wire.sent())
@@ -126,7 +126,7 @@ func TestStatusWrittenByATypeScriptClient(t *testing.T) {
 	_, err = s.theirs.dynamic(tasks).Patch(t.Context(), "a", types.MergePatchType,
 		[]byte(`{"status":{"cursor":{"page":9007199254740995}}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
-	result, err = w.Commit(t.Context(), s.ours.dynamic(tasks), before, after, running)
+	result, err = w.Commit(t.Context(), s.ours.dynamic(tasks).Patch, before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 
@@ -159,7 +159,7 @@ func TestTypedClientOfANewerCRD(t *testing.T) {
 
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err = w.Commit(t.Context(), c, before, after, waiting)
+	_, err = w.Commit(t.Context(), c.Patch, before, after, waiting)
 	require.NoError(t, err)
 	now, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -170,7 +170,7 @@ func TestTypedClientOfANewerCRD(t *testing.T) {
 
 	next := after.DeepCopy()
 	setCondition(next, "Ready", metav1.ConditionTrue, "Ok")
-	_, err = w.Commit(t.Context(), c, after, next, waiting)
+	_, err = w.Commit(t.Context(), c.Patch, after, next, waiting)
 	require.NoError(t, err)
 	now, err = s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestZeroGeneration(t *testing.T) {
 	commit := func(before *corev1.Service, verdict metav1.ConditionStatus) status.Result {
 		after := before.DeepCopy()
 		w.SetConditions(&after.Status.Conditions, before.CreationTimestamp.Time, metav1.Condition{Type: "Programmed", Status: verdict, Reason: "Ok"})
-		result, err := w.Commit(t.Context(), services, before, after, waiting)
+		result, err := w.Commit(t.Context(), services.Patch, before, after, waiting)
 		require.NoError(t, err)
 		return result
 	}

@@ -30,11 +30,6 @@ import (
 // client is what a code generator makes for Probes.
 type client = gentype.ClientWithList[*kinds.Probe, *kinds.ProbeList]
 
-var (
-	_ status.Client[*kinds.Probe]               = (*client)(nil)
-	_ status.Client[*unstructured.Unstructured] = dynamic.ResourceInterface(nil)
-)
-
 // stage is a namespace with two parties: ours is the controller under test, whose requests are counted, theirs everybody else.
 type stage struct {
 	namespace    string
@@ -109,7 +104,7 @@ func (s *stage) reconciled(t *testing.T, name string) *kinds.Probe {
 	after := before.DeepCopy()
 	after.Status.Phase = "Pending"
 	setCondition(after, "Ready", metav1.ConditionFalse, "Pending")
-	_, err := status.Writer[*kinds.Probe]{}.Commit(t.Context(), s.ours.probes, before, after, waiting)
+	_, err := status.Writer[*kinds.Probe]{}.Commit(t.Context(), s.ours.probes.Patch, before, after, waiting)
 	require.NoError(t, err)
 	s.wire.sent()
 	return s.read(t, name)

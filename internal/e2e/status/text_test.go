@@ -67,7 +67,7 @@ func TestTextsThatDoNotFit(t *testing.T) {
 			after := before.DeepCopy()
 			status.SetCondition(&after.Status.Conditions,
 				metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: text, Message: text}, time.Now())
-			result, err := writer{}.Commit(t.Context(), s.ours.probes, before, after, waiting)
+			result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, before, after, waiting)
 			require.NoError(t, err)
 			assert.Equal(t, status.Written, result)
 			stored := s.read(t, "a")
@@ -77,7 +77,7 @@ func TestTextsThatDoNotFit(t *testing.T) {
 			again := stored.DeepCopy()
 			status.SetCondition(&again.Status.Conditions,
 				metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: text, Message: text}, time.Now())
-			result, err = writer{}.Commit(t.Context(), s.ours.probes, stored, again, waiting)
+			result, err = writer{}.Commit(t.Context(), s.ours.probes.Patch, stored, again, waiting)
 			require.NoError(t, err)
 			assert.Equal(t, status.Unchanged, result, "what had to be fitted is fitted the same")
 			assert.Empty(t, s.wire.sent())

@@ -25,7 +25,7 @@ func advance(t *testing.T, s *stage, w writer, phase string, f status.Facts) *ki
 	before := s.read(t, "a")
 	after := before.DeepCopy()
 	after.Status.Phase = phase
-	_, err := w.Commit(t.Context(), s.ours.probes, before, after, f)
+	_, err := w.Commit(t.Context(), s.ours.probes.Patch, before, after, f)
 	require.NoError(t, err)
 	stored := s.read(t, "a")
 	sameStatus(t, stored, after)
@@ -77,7 +77,7 @@ func TestClockGoingBack(t *testing.T) {
 
 	// Its updatedAt does not silence the heartbeat.
 	before := s.read(t, "a")
-	result, err := writer{Heartbeat: time.Minute}.Commit(t.Context(), s.ours.probes, before, before.DeepCopy(), running)
+	result, err := writer{Heartbeat: time.Minute}.Commit(t.Context(), s.ours.probes.Patch, before, before.DeepCopy(), running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 	stored := s.read(t, "a")
@@ -110,7 +110,7 @@ func TestHeartbeat(t *testing.T) {
 			s.wire.sent()
 
 			after := before.DeepCopy()
-			result, err := w.Commit(t.Context(), s.ours.probes, before, after, tc.facts)
+			result, err := w.Commit(t.Context(), s.ours.probes.Patch, before, after, tc.facts)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, result, tc.reason)
 			stored := s.read(t, "a")
@@ -134,7 +134,7 @@ func TestTimesKnownFromElsewhere(t *testing.T) {
 	s.wire.sent()
 	again := stored.DeepCopy()
 	again.Status.StartedAt = new(metav1.Now()) // does not count
-	result, err := writer{}.Commit(t.Context(), s.ours.probes, stored, again, facts)
+	result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, stored, again, facts)
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Empty(t, s.wire.sent())

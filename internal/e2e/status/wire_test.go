@@ -95,16 +95,10 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// meddled is a client that lets somebody act before each of its patches is sent.
-type meddled[T any] struct {
-	status.Client[T]
-
-	meddle func(patch string)
-}
-
-func (m meddled[T]) Patch(
-	ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string,
-) (T, error) {
-	m.meddle(string(data))
-	return m.Client.Patch(ctx, name, pt, data, opts, subresources...)
+// meddled lets somebody act before each patch is sent.
+func meddled[T any](patch status.PatchFunc[T], meddle func(patch string)) status.PatchFunc[T] {
+	return func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error) {
+		meddle(string(data))
+		return patch(ctx, name, pt, data, opts, subresources...)
+	}
 }

@@ -54,13 +54,13 @@ func newWorker(t *testing.T, s *stage, l *ledger, id int, seed uint64) *worker {
 	if id%2 == 0 {
 		typed := status.Writer[*kinds.Probe]{Owned: owned, Retries: retries, OnCommit: told}
 		w.commit = func(before, after *kinds.Probe, f status.Facts) (status.Result, error) {
-			return typed.Commit(t.Context(), link[*kinds.Probe]{w, s.ours.probes}, before, after, f)
+			return typed.Commit(t.Context(), link(w, s.ours.probes.Patch), before, after, f)
 		}
 		return w
 	}
 	untyped := status.Writer[*unstructured.Unstructured]{Owned: owned, Retries: retries, OnCommit: told}
 	w.commit = func(before, after *kinds.Probe, f status.Facts) (status.Result, error) {
-		return untyped.Commit(t.Context(), link[*unstructured.Unstructured]{w, s.ours.dynamic(probes)}, w.toMap(before), w.toMap(after), f)
+		return untyped.Commit(t.Context(), link(w, s.ours.dynamic(probes).Patch), w.toMap(before), w.toMap(after), f)
 	}
 	return w
 }
@@ -192,46 +192,40 @@ func (w *worker) respec(name string) {
 	}
 }
 
-// link is a worker's client: somebody else may write before it does, and replies may get lost behind it.
-type link[T status.Object] struct {
-	*worker
-
-	status.Client[T]
-}
-
-func (l link[T]) Patch(
-	ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string,
-) (T, error) {
-	switch chance := l.rand.IntN(100); {
-	case chance < 5:
-		l.counts["conflicts injected"]++
-		l.respec(name)
-	case chance < 6:
-		l.counts["conflicts injected"]++
-		l.recreate(name)
+// link is a worker's PatchFunc: somebody else may write before it does, and replies may get lost behind it.
+func link[T status.Object](l *worker, patch status.PatchFunc[T]) status.PatchFunc[T] {
+	return func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error) {
+		switch chance := l.rand.IntN(100); {
+		case chance < 5:
+			l.counts["conflicts injected"]++
+			l.respec(name)
+		case chance < 6:
+			l.counts["conflicts injected"]++
+			l.recreate(name)
+		}
+		l.counts["requests"]++
+		reply, err := patch(ctx, name, pt, data, opts, subresources...)
+		switch {
+		case apierrors.IsConflict(err):
+			l.counts["409s"]++
+		case err == nil && string(data) != "{}":
+			l.counts["writes"]++
+			p := l.toProbe(reply)
+			mine := condition(p, l.own)
+			said := count(mine)
+			if p.Status.ObservedGeneration != l.acting || said != 0 && said == l.saying && mine.ObservedGeneration != l.acting {
+				l.t.Errorf("%s acted on generation %d, and claims another: %+v", l.own, l.acting, p.Status)
+			}
+			if said != 0 {
+				l.said[p.UID] = said
+			}
+			if l.rand.IntN(100) == 0 {
+				l.counts["replies lost"]++
+				return reply, errReplyLost
+			}
+		}
+		return reply, err
 	}
-	l.counts["requests"]++
-	reply, err := l.Client.Patch(ctx, name, pt, data, opts, subresources...)
-	switch {
-	case apierrors.IsConflict(err):
-		l.counts["409s"]++
-	case err == nil && string(data) != "{}":
-		l.counts["writes"]++
-		p := l.toProbe(reply)
-		mine := condition(p, l.own)
-		said := count(mine)
-		if p.Status.ObservedGeneration != l.acting || said != 0 && said == l.saying && mine.ObservedGeneration != l.acting {
-			l.t.Errorf("%s acted on generation %d, and claims another: %+v", l.own, l.acting, p.Status)
-		}
-		if said != 0 {
-			l.said[p.UID] = said
-		}
-		if l.rand.IntN(100) == 0 {
-			l.counts["replies lost"]++
-			return reply, errReplyLost
-		}
-	}
-	return reply, err
 }
 
 // toMap and toProbe convert: the kind has no field that either form loses.

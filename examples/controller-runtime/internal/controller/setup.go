@@ -5,11 +5,9 @@ package controller
 
 import (
 	"context"
-	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -47,11 +45,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	if err != nil {
 		return err
 	}
-	shared, ok := informer.(cache.SharedIndexInformer) // +jobgc
-	if !ok {
-		return fmt.Errorf("the manager caches several namespaces, each with a store of its own: give jobgc.New nil for a store, not that of %T", informer)
-	}
-	guard, err := jobgc.New(clients.BatchV1().Jobs, shared.GetStore(), jobgc.Options{}) // +jobgc
+	guard, err := jobgc.New(clients.BatchV1().Jobs, informer, jobgc.Options{}) // +jobgc
 	if err != nil {
 		return err
 	}

@@ -59,14 +59,18 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 
 // reconcile takes the Task as far as it can go now. Each step is recorded before the next one relies on it.
 func (r *TaskReconciler) reconcile(ctx context.Context, task *v1.Task) (time.Duration, error) {
-	writer := status.Writer[*v1.Task]{Owned: []string{"Ready"}, OnCommit: r.Metrics.StatusWrite} // +status
+	writer := status.Writer[*v1.Task]{Owned: []string{"Ready"}, OnCommit: r.Metrics.StatusWrite}                                             // +status
+	patch := func(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*v1.Task, error) { // +status
+		live := &v1.Task{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: name}} // +status
+		return live, r.Status().Patch(ctx, live, client.RawPatch(pt, data))                    // +status
+	}
 	for task.DeletionTimestamp == nil {
 		before := task.DeepCopy()
 		found, err := r.step(ctx, task)
 		if err != nil {
 			return 0, err
 		}
-		if _, err := writer.Commit(ctx, tasks{client.NewNamespacedClient(r, task.Namespace)}, before, task, facts(task, found)); err != nil { // +status
+		if _, err := writer.Commit(ctx, patch, before, task, facts(task, found)); err != nil { // +status
 			return 0, err
 		}
 		if task.ResourceVersion == before.ResourceVersion {
@@ -75,15 +79,6 @@ func (r *TaskReconciler) reconcile(ctx context.Context, task *v1.Task) (time.Dur
 		log.FromContext(ctx).Info("status recorded", "phase", task.Status.Phase)
 	}
 	return 0, nil // it is being deleted, and its Job goes with it
-}
-
-// tasks is the one adapter: a [status.Client] of controller-runtime's client. To it a kind without the status subresource looks gone.
-type tasks struct{ client.Client } // +status
-
-// Patch sends a status patch.
-func (c tasks) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*v1.Task, error) { // +status
-	task := &v1.Task{ObjectMeta: metav1.ObjectMeta{Name: name}}         // +status
-	return task, c.Status().Patch(ctx, task, client.RawPatch(pt, data)) // +status
 }
 
 // step makes one move; what it found of the Job tells when the work began and ended, and when to look again.
