@@ -26,7 +26,7 @@ export GOWORK := off
 
 .PHONY: help
 help: ## Show the commands
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: demo
 demo: ## Run the example controller on a local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster
@@ -67,6 +67,15 @@ stability: ## make unit and make e2e until N (20) runs of each, of this commit, 
 .PHONY: controlplane
 controlplane: ## Build the control plane's programs into the cache and print where they are; ROLLOUTS=1 those of internal/e2e/rollout too
 	@cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
+
+CONTROLPLANE = @cd internal/controlplane && go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane" --state="$(CURDIR)/bin/controlplane.json"
+.PHONY: controlplane-up controlplane-down controlplane-env
+controlplane-up: controlplane ## Start a control plane on loopback that stays up, in the background
+	$(CONTROLPLANE) up
+controlplane-env: ## Print the lines that point kubectl at it: eval "$(make -s controlplane-env)"
+	$(CONTROLPLANE) env
+controlplane-down: ## End it, and remove its files
+	$(CONTROLPLANE) down
 
 .PHONY: dashboard-picture
 dashboard-picture: ## The dashboard's panels, drawn from a real Prometheus' answers, as bin/dashboard.html; with Chromium as bin/dashboard.png too

@@ -1,0 +1,101 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// state is a control plane that is up. The time that its process was started at tells it from another one that got its pid later.
+type state struct {
+	Pid        int    `json:"pid"`
+	Started    string `json:"started"`
+	Server     string `json:"server"`
+	Kubeconfig string `json:"kubeconfig"`
+	Cache      string `json:"cache"` // of kubectl, so that none of it stays in the home directory
+	Programs   string `json:"programs"`
+}
+
+// place is the file of a state.
+type place string
+
+func (p place) log() string { return string(p) + ".log" }
+
+// read returns nil if nothing is up: there is no file, or the process that it names is gone.
+func (p place) read() (*state, error) {
+	body, err := os.ReadFile(string(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // nothing is up
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := new(state)
+	if err := json.Unmarshal(body, s); err != nil || s.Pid <= 1 || s.Started == "" {
+		return nil, fmt.Errorf("%s is not what up writes; delete it, and end by hand what it named: %s", p, body)
+	}
+	if startOf(s.Pid) != s.Started {
+		return nil, nil //nolint:nilnil // it has ended; the pid may be another process's now
+	}
+	return s, nil
+}
+
+// write is atomic: who finds the file finds all of it.
+func (p place) write(s state) error {
+	body, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	next := string(p) + ".next"
+	if err := os.WriteFile(next, append(body, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, string(p))
+}
+
+func (p place) remove() error {
+	if err := os.Remove(string(p)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// lock keeps two commands from acting on one file at once. The lock ends with the process.
+func (p place) lock() (unlock func(), err error) {
+	f, err := os.OpenFile(string(p)+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another up or down is at work on %s", p), f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// startOf says when a process was started: ticks since boot where there is /proc (proc_pid_stat(5), field 22, counted behind the
+// name in parentheses), else what ps says. It is empty if there is no such process.
+func startOf(pid int) string {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err == nil {
+		if fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]); len(fields) > 19 && fields[0][0] != 'Z' {
+			return string(fields[19])
+		}
+		return ""
+	}
+	if _, err := os.Stat("/proc/self/stat"); err == nil {
+		return ""
+	}
+	out, _ := exec.CommandContext(context.Background(), "ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	return strings.TrimSpace(string(out))
+}
