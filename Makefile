@@ -94,6 +94,10 @@ lint: ## golangci-lint in every module, with the configuration of the root
 bench: ## Ours beside the peers in one run, all packages or GROUP=status; writes internal/bench/RESULTS.md
 	@cd internal/bench && go run ./cmd/bench $(GROUP)
 
+.PHONY: proof
+proof: ## The same faults for ours and for the usual way, on one screen; writes internal/bench/PROOF.txt, which README quotes
+	@cd internal/bench && go run ./cmd/proof
+
 FUZZ_TIME = $(or $(T),30s)
 .PHONY: fuzz
 fuzz: ## Each fuzz target of the root module for T (30s), or so many times: T=200x

@@ -16,8 +16,8 @@ import (
 )
 
 // newestPerBucket is the view that gives each histogram a reservoir of our own: one exemplar per bucket, as OpenTelemetry's
-// specification has it for buckets that are fixed, and the newest, which it allows. The SDK's own makes room for an exemplar
-// in every bucket of every series before there is one, which is most of the memory of a histogram, and draws lots.
+// specification has it for buckets that are fixed, and the newest to within a second, which it allows. The SDK's own makes room
+// for an exemplar in every bucket of every series before there is one, which is most of the memory of a histogram, and draws lots.
 func newestPerBucket(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	if i.Kind != sdkmetric.InstrumentKindHistogram {
 		return sdkmetric.Stream{}, false
@@ -50,16 +50,23 @@ type kept struct {
 	value  exemplar.Value
 }
 
-// Offer keeps the measurement in place of the one before it in its bucket. There are no dropped attributes: no view here drops any.
+// stays is how long an exemplar is not replaced: no scrape would show the difference, and each reconcile is spared the work.
+const stays = int64(time.Second)
+
+// Offer keeps the measurement in place of one in its bucket that is a second old, or of a time to come, if the clock was set back.
+// There are no dropped attributes: no view here drops any.
 func (r *reservoir) Offer(ctx context.Context, t time.Time, v exemplar.Value, _ []attribute.KeyValue) {
 	n := v.Float64()
 	if v.Type() == exemplar.Int64ValueType {
 		n = float64(v.Int64())
 	}
 	bucket := int32(sort.SearchFloat64s(r.bounds, n)) //nolint:gosec // there are not that many bounds
-	k := r.of(bucket)
+	k, at := r.of(bucket), t.UnixNano()
+	if since := at - k.at; since >= 0 && since < stays {
+		return
+	}
 	span := trace.SpanContextFromContext(ctx)
-	k.trace, k.span, k.at, k.value = span.TraceID(), span.SpanID(), t.UnixNano(), v
+	k.trace, k.span, k.at, k.value = span.TraceID(), span.SpanID(), at, v
 }
 
 // of returns the place of a bucket's exemplar.

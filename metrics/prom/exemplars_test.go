@@ -6,6 +6,8 @@ package prom_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,8 +19,11 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// Of each bucket the newest exemplar is served, of integers too, in what is scraped and in what a reader of Options.Readers gets.
-func TestTheNewestExemplarOfEachBucket(t *testing.T) {
+// Of each bucket the newest exemplar to within a second is served, of integers too, in what is scraped and in what a reader of Options.Readers gets.
+func TestTheNewestExemplarOfEachBucket(t *testing.T) { synctest.Test(t, theNewestExemplarOfEachBucket) }
+
+func theNewestExemplarOfEachBucket(t *testing.T) {
+	t.Helper()
 	reader := sdkmetric.NewManualReader()
 	ep, err := prom.New(prom.Options{Exemplars: true, Readers: []sdkmetric.Reader{reader}})
 	require.NoError(t, err)
@@ -34,7 +39,10 @@ func TestTheNewestExemplarOfEachBucket(t *testing.T) {
 	}
 	record(1, 20)
 	record(2, 1)
+	time.Sleep(time.Second)
 	record(3, 30)
+	time.Sleep(time.Second - 1)
+	record(5, 30)
 	record(4, 5)
 	seconds.Record(t.Context(), 6) // no span, no exemplar
 	for range 2 {                  // a collection keeps them, and the next one does not change what the first one returned
@@ -47,7 +55,7 @@ func TestTheNewestExemplarOfEachBucket(t *testing.T) {
 	for _, want := range []string{
 		`seconds_bucket\{le="1.0"\} 1 # \{.*trace_id="020{30}".*\} 1\.0 `,
 		`seconds_bucket\{le="10.0"\} 3 # \{.*trace_id="040{30}".*\} 5\.0 `,
-		`seconds_bucket\{le="\+Inf"\} 5 # \{.*trace_id="030{30}".*\} 30\.0 `,
+		`seconds_bucket\{le="\+Inf"\} 6 # \{.*trace_id="030{30}".*\} 30\.0 `,
 	} {
 		assert.Regexp(t, want, scraped)
 	}

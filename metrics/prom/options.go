@@ -24,7 +24,7 @@ type Options struct {
 	// CardinalityLimit bounds the attribute sets of each instrument; beyond it OpenTelemetry's SDK folds all into one
 	// series that has lost its labels. Zero means 2000, below zero means no limit.
 	CardinalityLimit int
-	// Exemplars links histogram buckets to the trace of a sampled span, the newest of each bucket, and serves
+	// Exemplars links histogram buckets to the trace of a sampled span, the newest of each bucket to within a second, and serves
 	// OpenMetrics, which alone carries them. Each bucket that has one costs 64 bytes. Zero means none.
 	Exemplars bool
 	// NativeHistograms serves exponential histograms instead of fixed buckets. They need a Prometheus that scrapes

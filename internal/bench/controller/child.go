@@ -34,8 +34,12 @@ type kind struct {
 	name    string
 	program string
 	args    func(namespace, kubeconfig string) []string
-	ready   func(log string) bool // whether it works, by what it has written
+	elect   func(namespace string) []string // further ones for several replicas
+	ready   func(log string) bool           // whether it works, by what it has written
 }
+
+// leaseName is that of either controller's lease, in its own namespace. It lasts for client-go's 15 seconds, the default of both.
+const leaseName = "agentrun"
 
 var listening = regexp.MustCompile(`"address":"([^"]+)"`)
 
@@ -43,6 +47,8 @@ var listening = regexp.MustCompile(`"address":"([^"]+)"`)
 func ours(program string) kind {
 	return kind{"ours", program, func(namespace, kubeconfig string) []string {
 		return []string{"--kubeconfig=" + kubeconfig, "--namespaces=" + namespace, "--metrics-bind-address=127.0.0.1:0", "--log-format=json"}
+	}, func(namespace string) []string {
+		return []string{"--leader-elect", "--leader-elect-lease-name=" + leaseName, "--leader-elect-lease-namespace=" + namespace}
 	}, func(log string) bool {
 		m := listening.FindStringSubmatch(log)
 		if m == nil {
@@ -60,18 +66,22 @@ func ours(program string) kind {
 func theUsual(program string) kind {
 	return kind{usual, program, func(namespace, kubeconfig string) []string {
 		return []string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}
-	}, func(log string) bool { return strings.Contains(log, "ready\n") }}
+	}, func(string) []string { return []string{"--leader-elect"} }, func(log string) bool { return strings.Contains(log, "ready\n") }}
 }
 
-// start runs a controller and returns once it works.
-func (k kind) start(ctx context.Context, dir, namespace, kubeconfig string) (*child, error) {
-	c := &child{log: filepath.Join(dir, namespace+".log"), ended: make(chan ending, 1)}
+// start runs a controller and returns once it works, or waits for the lease if it is one of several.
+func (k kind) start(ctx context.Context, dir, namespace, kubeconfig, name string, elect bool) (*child, error) {
+	c := &child{log: filepath.Join(dir, namespace+"-"+name+".log"), ended: make(chan ending, 1)}
 	out, err := os.Create(c.log) // anew for each life: ready looks from its start
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
-	c.cmd = exec.Command(k.program, k.args(namespace, kubeconfig)...) //nolint:noctx // end ends it
+	args := k.args(namespace, kubeconfig)
+	if elect {
+		args = append(args, k.elect(namespace)...)
+	}
+	c.cmd = exec.Command(k.program, args...) //nolint:noctx // end ends it
 	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 	c.cmd.Stdout, c.cmd.Stderr = out, out
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

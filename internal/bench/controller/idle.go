@@ -32,18 +32,11 @@ type rest struct {
 	writes   float64
 }
 
-// idling fills a namespace with n runs that ended long ago, starts a controller and watches it for a minute once it has settled.
-func (s *stand) idling(ctx context.Context, k kind, n int) (*rest, error) {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
+// idling starts a controller beside runs that ended long ago and watches it for a minute once it has settled.
+func (s *stand) idling(ctx context.Context, k kind, w *world) (*rest, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	w, err := s.newWorld(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.fillEnded(ctx, n); err != nil {
-		return nil, err
-	}
-	c, err := k.start(ctx, s.dir, w.Namespace, w.kubeconfig)
+	c, err := k.start(ctx, s.dir, w.Namespace, w.kubeconfig, k.name, false)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +106,7 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 	for worker := range creators {
 		creating.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && errs[worker] == nil; i = int(next.Add(1)) - 1 {
-				run := story(i)
+				run := load{kept: true}.story(i)
 				if _, errs[worker] = w.Runs.Create(ctx, run, metav1.CreateOptions{}); errs[worker] == nil {
 					_, errs[worker] = w.Runs.Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 				}
@@ -124,15 +117,26 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
-// idle are the measures of n idle runs.
+// idle are the measures of n idle runs, the same ones for both controllers, one after the other: neither writes.
 func (s *stand) idle(ctx context.Context, n int) []bench.Measure {
+	filled := sync.OnceValues(func() (*world, error) {
+		if err := s.up(ctx); err != nil {
+			return nil, err
+		}
+		w, err := s.newWorld(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return w, w.fillEnded(ctx, n)
+	})
 	rests := [2]func() (*rest, error){}
 	for i := range rests {
 		rests[i] = sync.OnceValues(func() (*rest, error) {
-			if err := s.up(ctx); err != nil {
+			w, err := filled()
+			if err != nil {
 				return nil, err
 			}
-			return s.idling(ctx, s.kinds[i], n)
+			return s.idling(ctx, s.kinds[i], w)
 		})
 	}
 	measure := func(what, unit string, of func(r *rest) float64, gates ...bench.Gate) bench.Measure {

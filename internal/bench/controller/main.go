@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command controller measures the whole example controller beside the same controller as it is usually written (folder usual), on one
-// real control plane: what a load of AgentRuns costs, with all healthy, with the API server killed in between, and with the
-// controller itself; and what idle ones cost.
+// real control plane: what a load of AgentRuns costs with all healthy, with the API server killed in between, with the
+// controller itself, and with the leader of two replicas; and what idle ones cost.
 //
 // Both run as processes of their own under identities of their own, one after the other. CPU time and peak memory are the kernel's count
 // of the whole process, from its start to its end; requests are those in the API server's audit log; what became of the runs is held
@@ -11,7 +11,8 @@
 //
 // A third of the runs of a load ask for a Job TTL of 0. The usual controller gives it to the Job when it makes it, as Kubernetes documents
 // it, and so the Job may be gone before a controller that is behind with its work has seen how it ended: its wrong outcomes
-// were all such runs, reported as WorkflowJobMissing, when they were listed. The other runs' Jobs stay for ten minutes.
+// were all such runs, reported as WorkflowJobMissing, when they were listed. What is not done for them saves requests; so there is a load
+// without such runs too, of which both do the same work. The other runs' Jobs stay for ten minutes.
 //
 // BENCH_RUNS is the number of runs, 500 by default; BENCH_IDLE are the numbers of idle ones, "1000,10000" by default.
 package main
@@ -60,8 +61,10 @@ func measures(ctx context.Context, s *stand) ([]bench.Measure, error) {
 	}
 	var all []bench.Measure
 	for _, n := range runs {
-		for _, f := range []fault{nothing, theAPIServer, theController} {
-			all = append(all, s.underLoad(ctx, n, f)...)
+		for _, l := range []load{
+			{runs: n}, {runs: n, kept: true}, {runs: n, fault: theAPIServer}, {runs: n, fault: theController}, {runs: n, fault: theLeader},
+		} {
+			all = append(all, s.underLoad(ctx, l)...)
 		}
 	}
 	for _, n := range idle {

@@ -5,25 +5,20 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 // underLoad are the measures of one load. It is put on each controller once; each measure tells one number of it.
-func (s *stand) underLoad(ctx context.Context, n int, f fault) []bench.Measure {
-	name := fmt.Sprintf("%d runs", n)
-	if f != nothing {
-		name += fmt.Sprintf(", %s killed %d times", f, kills)
-	}
+func (s *stand) underLoad(ctx context.Context, l load) []bench.Measure {
 	accounts := [2]func() (*account, error){}
 	for i := range accounts {
 		accounts[i] = sync.OnceValues(func() (*account, error) {
 			if err := s.up(ctx); err != nil {
 				return nil, err
 			}
-			return s.load(ctx, s.kinds[i], n, f)
+			return s.account(ctx, s.kinds[i], l)
 		})
 	}
 	measure := func(what, unit string, of func(a *account) float64, gates ...bench.Gate) bench.Measure {
@@ -37,13 +32,13 @@ func (s *stand) underLoad(ctx context.Context, n int, f fault) []bench.Measure {
 			}
 		}
 		return bench.Measure{
-			Name: name + ": " + what, Unit: unit, Gates: gates,
+			Name: l.String() + ": " + what, Unit: unit, Gates: gates,
 			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: usual, Count: count(1)}},
 		}
 	}
 	none := bench.Gate{Unit: "runs", Limit: "= 0"}
 	told := []bench.Gate{none}
-	if f == theController {
+	if l.fault == theController || l.fault == theLeader {
 		told = nil // what a process had in mind when it died is told by nobody
 	}
 	all := []bench.Measure{
@@ -56,7 +51,10 @@ func (s *stand) underLoad(ctx context.Context, n int, f fault) []bench.Measure {
 		measure("CPU time", "s", func(a *account) float64 { return a.cpu.Seconds() }),
 		measure("peak memory", "MiB", func(a *account) float64 { return a.peak }),
 	}
-	for _, verb := range []string{"all", "get", "list", "watch", "create", "patch", "update", "delete"} {
+	if l.fault == theLeader {
+		all = append(all, measure("takeover, until the other's first write", "s", func(a *account) float64 { return a.takeover.Seconds() }))
+	}
+	for _, verb := range []string{"all", "writes", "get", "list", "watch", "create", "patch", "update", "delete"} {
 		all = append(all, measure("requests, "+verb, bench.Requests, func(a *account) float64 { return float64(a.verbs[verb]) }))
 	}
 	return all

@@ -78,7 +78,7 @@ func (s *stand) start(ctx context.Context) (err error) {
 	}
 	s.kinds = [2]kind{ours(example), theUsual(peer)}
 	for _, k := range s.kinds { // the first load finds an API server that has never served these kinds
-		if _, err := s.load(ctx, k, 50, nothing); err != nil {
+		if _, err := s.account(ctx, k, load{runs: 50}); err != nil {
 			return err
 		}
 	}
@@ -119,6 +119,7 @@ func (s *stand) newWorld(ctx context.Context) (*world, error) {
 		{APIGroups: []string{"agents.controllerkit.dev"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"*"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
 		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
 	}}
 	if _, err := w.Kube.RbacV1().Roles(name).Create(ctx, role, metav1.CreateOptions{}); err != nil {

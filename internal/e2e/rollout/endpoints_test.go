@@ -5,6 +5,7 @@ package rollout_test
 
 import (
 	"context"
+	"strconv"
 	"sync"
 
 	"github.com/stretchr/testify/assert"
@@ -111,5 +112,6 @@ func (s *stage) settled(c *capacity, want int) (least, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	require.NotZero(s, c.seen, "nothing changed")
+	s.Attr("least-ready-endpoints", strconv.Itoa(c.least)) // make proof reads it
 	return c.least, c.most
 }

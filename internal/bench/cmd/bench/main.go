@@ -63,7 +63,7 @@ func one(ctx context.Context, pkg string, groups []string, rounds int, only stri
 	var reports []bench.Report
 	var rows []bench.Row
 	for _, g := range groups {
-		r, err := measure(ctx, g, rounds, only)
+		r, err := bench.RunGroup(ctx, g, rounds, only)
 		if err != nil {
 			return nil, err
 		}

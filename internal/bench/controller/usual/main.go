@@ -25,22 +25,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
 func main() {
 	namespace := flag.String("namespace", "", "`namespace` to work in")
+	elect := flag.Bool("leader-elect", false, "reconcile only while holding the lease")
 	flag.Parse() // --kubeconfig is controller-runtime's
 	ctrl.SetLogger(zap.New())
-	if err := run(ctrl.SetupSignalHandler(), *namespace); err != nil {
+	if err := run(ctrl.SetupSignalHandler(), *namespace, *elect); err != nil {
 		ctrl.Log.Error(err, "the manager ended")
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, namespace string) error {
+func run(ctx context.Context, namespace string, elect bool) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err
@@ -55,6 +55,7 @@ func run(ctx context.Context, namespace string) error {
 		}},
 	}
 	options.Metrics.BindAddress = "127.0.0.1:0"
+	options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = elect, "agentrun", namespace
 	if err := clientgoscheme.AddToScheme(options.Scheme); err != nil {
 		return err
 	}
@@ -73,13 +74,21 @@ func run(ctx context.Context, namespace string) error {
 		Complete(r); err != nil {
 		return err
 	}
-	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		if mgr.GetCache().WaitForCacheSync(ctx) {
-			fmt.Fprintln(os.Stdout, "ready")
-		}
-		return nil
-	})); err != nil {
+	if err := mgr.Add(saysReady{mgr.GetCache()}); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// saysReady says once that the manager has started.
+type saysReady struct{ cache cache.Cache }
+
+// NeedLeaderElection is false: a replica that waits for the lease is ready.
+func (saysReady) NeedLeaderElection() bool { return false }
+
+func (r saysReady) Start(ctx context.Context) error {
+	if r.cache.WaitForCacheSync(ctx) {
+		fmt.Fprintln(os.Stdout, "ready")
+	}
+	return nil
 }

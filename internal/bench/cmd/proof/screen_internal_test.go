@@ -1,0 +1,80 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/internal/bench"
+)
+
+// measured is as much as a run measures, ours being 0 and the usual's 2,000 of everything.
+func measured() (f figures) {
+	add := func(measure, unit, peer string) {
+		f = append(f, bench.Row{Measure: measure, Unit: unit, Peer: peer, Ours: "0", PeerValue: "2000"})
+	}
+	for _, load := range []string{"", ", API server killed 3 times", ", controller killed 3 times", ", the leader of two killed", ", no Job TTL of 0"} {
+		for _, m := range []string{"outcomes wrong", "outcomes missing", "run more than once", "failures without an event"} {
+			add("2000 runs"+load+": "+m, "runs", ctrlRuntime)
+		}
+		add("2000 runs"+load+": requests, writes", bench.Requests, ctrlRuntime)
+	}
+	add("burst of 5,000, API takes 50 ms", "lost", toolsRecord)
+	add("burst of 5,000, API takes 50 ms", "requests at once", toolsEvents)
+	add("the same, its resourceVersion moving", "writes", toolsEvents)
+	add("just created, watch lags 250 ms", "falsely missing", lister)
+	add("1000 idle runs, a minute: writes", bench.Requests, ctrlRuntime)
+	add("2000 runs, the leader of two killed: takeover, until the other's first write", "s", ctrlRuntime)
+	return f
+}
+
+func TestItFitsAScreen(t *testing.T) {
+	text, err := screen(measured(), 2000, endpoints{usual: 0, ours: 5}, "about")
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	assert.Less(t, len(lines), 24)
+	for _, line := range lines {
+		assert.LessOrEqual(t, len(line), 100, line)
+	}
+	assert.Contains(t, text, "\nnothing                                      4000     0    2000     0    2000     0     1.0   0.0\n", "wrong and missing are both lost")
+	assert.Contains(t, text, "least ready endpoints              0       5")
+}
+
+func TestWhatWasNotMeasuredIsNotMadeUp(t *testing.T) {
+	all := measured()
+	for i, missing := range all {
+		_, err := screen(append(append(figures{}, all[:i]...), all[i+1:]...), 2000, endpoints{}, "about")
+		assert.ErrorContains(t, err, missing.Measure)
+	}
+}
+
+func TestSaid(t *testing.T) {
+	attr := func(test, key, value string) string {
+		return `{"Action":"attr","Test":"` + test + `","Key":"` + key + `","Value":"` + value + `"}` + "\n"
+	}
+	both := attr(naive, "least-ready-endpoints", "0") + attr(adopt, "least-ready-endpoints", "5")
+	cases := map[string]struct {
+		reason string
+		output string
+		want   endpoints
+		fails  bool
+	}{
+		"Both":   {"One number of each.", both, endpoints{0, 5}, false},
+		"Least":  {"There and back: the worse way counts.", both + attr(adopt, "least-ready-endpoints", "4"), endpoints{0, 4}, false},
+		"Others": {"Other lines and keys are nothing to us.", "ok\n" + both + attr(naive, "other", "-1") + `{"Action":"pass"}`, endpoints{0, 5}, false},
+		"One":    {"A test that did not run says nothing, which is not 0.", attr(naive, "least-ready-endpoints", "0"), endpoints{}, true},
+		"NaN":    {"Nor is a word.", both + attr(naive, "least-ready-endpoints", "none"), endpoints{}, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := said([]byte(tc.output))
+			assert.Equal(t, tc.fails, err != nil, tc.reason)
+			assert.Equal(t, tc.want, got, tc.reason)
+		})
+	}
+}

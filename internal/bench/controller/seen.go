@@ -1,0 +1,104 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// ended waits until n runs are terminal, or it is too late, and returns all that there are.
+func (w *world) ended(ctx context.Context, n int, latest time.Time) ([]v1alpha1.AgentRun, error) {
+	for {
+		list, err := w.Runs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err == nil {
+			done := 0
+			for _, run := range list.Items {
+				if run.Status.Phase.Progress() == status.Done {
+					done++
+				}
+			}
+			if done == n || time.Now().After(latest) {
+				return list.Items, nil
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+}
+
+// told returns how many failed runs have no event, once all have one or it is too late.
+func (w *world) told(ctx context.Context, runs []v1alpha1.AgentRun, latest time.Time) (silent int, err error) {
+	for {
+		events, err := w.Kube.EventsV1().Events(w.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return 0, err
+		}
+		about := map[types.UID]bool{}
+		for _, e := range events.Items {
+			about[e.Regarding.UID] = true
+		}
+		silent = 0
+		for _, run := range runs {
+			if truth(&run) == v1alpha1.Failed && !about[run.UID] {
+				silent++
+			}
+		}
+		if silent == 0 || time.Now().After(latest) {
+			return silent, nil
+		}
+		pause(ctx, 200*time.Millisecond)
+	}
+}
+
+// watchJobs notes every Job that there ever is for a run, until ctx ends.
+func (w *world) watchJobs(ctx context.Context) (byRun func() map[string]map[types.UID]bool, err error) {
+	var mu sync.Mutex
+	jobs := map[string]map[types.UID]bool{}
+	factory := informers.NewSharedInformerFactoryWithOptions(w.Kube, 0, informers.WithNamespace(w.Namespace))
+	if _, err := factory.Batch().V1().Jobs().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+		job, ok := obj.(*batchv1.Job)
+		if !ok {
+			return
+		}
+		owner := metav1.GetControllerOf(job)
+		if owner == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if jobs[owner.Name] == nil {
+			jobs[owner.Name] = map[types.UID]bool{}
+		}
+		jobs[owner.Name][job.UID] = true
+	}}); err != nil {
+		return nil, err
+	}
+	factory.StartWithContext(ctx)
+	factory.WaitForCacheSyncWithContext(ctx)
+	return func() map[string]map[types.UID]bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return jobs
+	}, nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,192 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// account has a controller work off a load, and says what that came to.
+func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute+time.Duration(l.runs)*time.Second)
+	defer cancel()
+	w, err := s.newWorld(ctx)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := w.watchJobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &hands{stand: s, world: w, kind: k}
+	if err := h.start(ctx, l.fault == theLeader); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := w.fill(ctx, l, func() error { return h.kill(ctx, l.fault) }); err != nil {
+		return nil, err
+	}
+	// Far more than either takes, so that what is missing then is missing, and not late.
+	runs, err := w.ended(ctx, l.runs, time.Now().Add(3*time.Minute+time.Duration(l.runs)*200*time.Millisecond))
+	if err != nil {
+		return nil, err
+	}
+	a := &account{finished: time.Since(began), missing: l.runs - len(runs), verbs: map[string]int{}}
+	for _, run := range runs {
+		switch {
+		case run.Status.Phase.Progress() != status.Done:
+			a.missing++
+		case run.Status.Phase != truth(&run):
+			a.wrong++
+		}
+	}
+	if _, err := w.told(ctx, runs, time.Now().Add(20*time.Second)); err != nil { // events may come later than the end of their run
+		return nil, err
+	}
+	if a.cost, err = h.stop(); err != nil {
+		return nil, err
+	}
+	if a.silent, err = w.told(ctx, runs, time.Now()); err != nil {
+		return nil, err
+	}
+	for _, of := range jobs() {
+		a.doubled += len(of) - 1
+	}
+	all, err := s.requests(w.user, time.Time{})
+	a.count(all, h.killed)
+	return a, err
+}
+
+// count adds the requests. A replica that waits for the lease writes nothing but that, so that the first other write after the leader died is
+// the other one's. What the leader had sent when it died may be read a little later, and no lease is over within a second.
+func (a *account) count(all []request, killed time.Time) {
+	for _, r := range all {
+		a.verbs[r.Verb]++
+		a.verbs["all"]++
+		if r.writes() && r.For.Resource != "leases" {
+			a.verbs["writes"]++
+		}
+		if r.For.Resource == "events" && r.writes() && r.Response.Code < 300 {
+			a.events++
+		}
+		works := r.writes() && (r.For.Resource == "jobs" || r.For.Resource == "agentruns")
+		if since := r.At.Sub(killed); works && since > time.Second && (a.takeover == 0 || since < a.takeover) {
+			a.takeover = since
+		}
+	}
+}
+
+// hands are the processes that work in a world.
+type hands struct {
+	*stand
+
+	world  *world
+	kind   kind
+	used   cost // of those that have ended
+	live   []*child
+	killed time.Time // when the last one was
+}
+
+// start starts a controller, or two that elect a leader, the first of them.
+func (h *hands) start(ctx context.Context, elect bool) error {
+	if err := h.one(ctx, "first", elect); err != nil || !elect {
+		return err
+	}
+	for { // ready is not yet elected
+		lease, err := h.world.Kube.CoordinationV1().Leases(h.world.Namespace).Get(ctx, leaseName, metav1.GetOptions{})
+		if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
+			return h.one(ctx, "second", elect)
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: nobody leads: %w", h.kind.name, ctx.Err())
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+}
+
+func (h *hands) one(ctx context.Context, name string, elect bool) error {
+	c, err := h.kind.start(ctx, h.dir, h.world.Namespace, h.world.kubeconfig, name, elect)
+	if err == nil {
+		h.live = append(h.live, c)
+	}
+	return err
+}
+
+// kill kills what a fault names without warning, and has it start again, but for a leader: the other one is there.
+func (h *hands) kill(ctx context.Context, f fault) error {
+	if f == theAPIServer {
+		if err := h.plane.APIServer.Kill(); err != nil {
+			return err
+		}
+		pause(ctx, time.Second)
+		return h.plane.APIServer.Start(ctx)
+	}
+	used, err := h.live[0].end(syscall.SIGKILL)
+	if err != nil {
+		return err
+	}
+	h.killed, h.live = time.Now(), h.live[1:]
+	h.used.add(used)
+	if f == theLeader {
+		return nil
+	}
+	pause(ctx, 3*time.Second) // and the node with it: another takes a while to start
+	return h.one(ctx, "first", false)
+}
+
+// stop ends what lives, and returns what all have used.
+func (h *hands) stop() (cost, error) {
+	for _, c := range h.live {
+		used, err := c.end(syscall.SIGTERM)
+		if err != nil {
+			return cost{}, err
+		}
+		h.used.add(used)
+	}
+	return h.used, nil
+}
+
+// add adds what one of several processes used.
+func (c *cost) add(more cost) { c.cpu, c.peak = c.cpu+more.cpu, max(c.peak, more.peak) }
+
+// fill creates the runs, and has something killed at even parts of them.
+func (w *world) fill(ctx context.Context, l load, kill func() error) error {
+	var next atomic.Int64
+	var creating sync.WaitGroup
+	defer creating.Wait()
+	for range creators {
+		creating.Go(func() {
+			for i := int(next.Add(1)) - 1; i < l.runs && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				for ctx.Err() == nil {
+					if _, err := w.Runs.Create(ctx, l.story(i), metav1.CreateOptions{}); err == nil || apierrors.IsAlreadyExists(err) {
+						break
+					}
+					pause(ctx, 50*time.Millisecond)
+				}
+				if l.fault != nothing {
+					pause(ctx, 100*time.Millisecond) // else all were there before the first kill was over
+				}
+			}
+		})
+	}
+	for k := range l.kills() {
+		for int(next.Load()) < l.runs*(k+1)/(l.kills()+1) && ctx.Err() == nil {
+			pause(ctx, 10*time.Millisecond)
+		}
+		if err := kill(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
