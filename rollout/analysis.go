@@ -57,8 +57,8 @@ func (p *problems) arguments(args []argument, path *field.Path) {
 
 // downward: upstream reads metadata as the downward API does.
 func downward(path string) bool {
-	if of, key, ok := strings.Cut(path, "['"); ok && of != "" && strings.HasSuffix(key, "']") {
-		key = strings.TrimSuffix(key, "']")
+	of, key, _ := strings.Cut(path, "['")
+	if key, ok := strings.CutSuffix(key, "']"); ok {
 		switch of {
 		case "metadata.labels":
 			return len(validation.IsQualifiedName(key)) == 0
@@ -83,7 +83,7 @@ func (p *problems) experiment(m map[string]any, routes *routing, path *field.Pat
 		p.add(field.Required(path.Child("templates"), "an experiment runs at least one"))
 	}
 	for i, t := range e.Templates {
-		if t.Weight != nil && (routes == nil || routes.ALB == nil && routes.SMI == nil && routes.Istio == nil && len(routes.Plugins) == 0) {
+		if t.Weight != nil && !routes.by("smi", "alb", "istio", "plugins") {
 			p.add(field.Forbidden(path.Child("templates").Index(i).Child("weight"), "needs trafficRouting by smi, alb, istio or plugins"))
 		}
 	}

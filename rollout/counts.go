@@ -24,7 +24,7 @@ func (r *Rollout) Counts(weight int32) (canary, stable int32) {
 	if c.TrafficRouting != nil {
 		return c.routedCounts(replicas, weight)
 	}
-	return closest(replicas, weight, c.surge(replicas) > 0)
+	return closest(replicas, weight, c.surges())
 }
 
 func (r *Rollout) replicas() int32 {
@@ -36,6 +36,9 @@ func (r *Rollout) replicas() int32 {
 
 // closest is the split of the replicas that comes nearest to the weight, the first of equals. With two pods or more,
 // surge included, a weight that is neither 0 nor 100 gives the new version at least one.
+//
+// Upstream tries one more split, rounded down among one pod more. It is never the nearest: that many of the replicas are
+// nearer, and where those are not tried, for a tie, one more of one pod more is.
 func closest(replicas, weight int32, surge bool) (canary, stable int32) {
 	if replicas == 0 {
 		return 0, 0
@@ -43,7 +46,7 @@ func closest(replicas, weight int32, surge bool) (canary, stable int32) {
 	n := int64(replicas)
 	exact := float64(n*int64(weight)) / 100
 	up, down := int64(math.Ceil(exact)), int64(math.Floor(exact))
-	zero := weight == 100 || weight == 0 || (n == 1 && !surge)
+	alone := n == 1 && !surge
 
 	bestCanary, bestTotal, best := int64(0), n, math.Inf(1)
 	try := func(canary, total int64) {
@@ -51,17 +54,14 @@ func closest(replicas, weight int32, surge bool) (canary, stable int32) {
 			bestCanary, bestTotal, best = canary, total, off
 		}
 	}
-	if up < n || zero {
+	if up < n || alone {
 		try(up, n)
 	}
-	if !tied(n, weight) && (down != 0 || zero) {
+	if !tied(n, weight) && (down != 0 || alone) {
 		try(down, n)
 	}
 	if surge {
 		try(up, n+1)
-		if !tied(n+1, weight) && (down != 0 || zero) {
-			try(down, n+1)
-		}
 	}
 	return int32(bestCanary), int32(bestTotal - bestCanary)
 }
@@ -89,26 +89,21 @@ func (c *Canary) routedCounts(replicas, weight int32) (canary, stable int32) {
 	return share(weight), share(most - weight)
 }
 
-// surge is what maxSurge comes to: as a percentage rounded up, 0 if it cannot be read.
-func (c *Canary) surge(replicas int32) int32 {
-	n, ok := resolve(c.MaxSurge, replicas, math.Ceil)
-	if _, other := resolve(c.MaxUnavailable, replicas, math.Floor); !ok || !other {
-		return 0
-	}
-	return n
+// surges reports whether maxSurge comes to a pod. Of two fences one of which cannot be read neither counts.
+func (c *Canary) surges() bool {
+	surge, ok := size(c.MaxSurge)
+	_, also := size(c.MaxUnavailable)
+	return ok && also && surge > 0
 }
 
-// resolve reads a fence as the controller does: 25 if unset, and a string as a percentage with its sign or without.
-func resolve(v *intstr.IntOrString, replicas int32, round func(float64) float64) (int32, bool) {
-	percent := 25
-	if v != nil {
-		if v.Type == intstr.Int {
-			return v.IntVal, true
-		}
-		var err error
-		if percent, err = strconv.Atoi(strings.ReplaceAll(v.StrVal, "%", "")); err != nil {
-			return 0, false
-		}
+// size reads a fence as the controller does, pods or a percentage: 25 if unset, and a string with the sign or without.
+func size(v *intstr.IntOrString) (int, bool) {
+	switch {
+	case v == nil:
+		return 25, true
+	case v.Type == intstr.Int:
+		return int(v.IntVal), true
 	}
-	return int32(round(float64(percent) * float64(replicas) / 100)), true
+	percent, err := strconv.Atoi(strings.ReplaceAll(v.StrVal, "%", ""))
+	return percent, err == nil
 }

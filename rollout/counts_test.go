@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -17,6 +19,12 @@ func sized(replicas int32, surge, unavailable string) *rollout.Rollout {
 	r := new(rollout.Rollout)
 	r.Spec.Replicas = &replicas
 	r.Spec.Strategy.Canary = &rollout.Canary{MaxSurge: new(intOrString(surge)), MaxUnavailable: new(intOrString(unavailable))}
+	return r
+}
+
+func stringFences(replicas int32, surge, unavailable string) *rollout.Rollout {
+	r := sized(replicas, "0", "0")
+	r.Spec.Strategy.Canary.MaxSurge, r.Spec.Strategy.Canary.MaxUnavailable = new(intstr.FromString(surge)), new(intstr.FromString(unavailable))
 	return r
 }
 
@@ -41,6 +49,8 @@ func TestCounts(t *testing.T) {
 		"All":                    {"Nothing old.", sized(5, "1", "0"), 100, 5, 0},
 		"ScaledToZero":           {"No pods at all.", sized(0, "1", "0"), 50, 0, 0},
 		"SurgeAsPercentRoundsUp": {"1% of 3 is one pod.", sized(3, "1%", "0"), 25, 1, 3},
+		"NoSurgeInPercent":       {"0% of any number is none.", sized(3, "0%", "1"), 25, 1, 2},
+		"SurgeAsTextOfANumber":   {"It is a percentage without its sign, as upstream has it.", stringFences(3, "1", "0"), 25, 1, 3},
 		"SurgeThatCannotBeRead":  {"Counts as 0, as upstream has it.", sized(3, "abc", "1"), 25, 1, 2},
 		"OneFenceSpoilsBoth":     {"As upstream has it.", sized(3, "1", "abc"), 25, 1, 2},
 		"UpstreamFindsNoCount":   {"Neither 1 (a tie) nor 2 (all) of 2 will do, so it is none.", sized(2, "0", "1"), 75, 0, 2},

@@ -63,6 +63,7 @@ func property(schema map[string]any, name string) map[string]any {
 }
 
 // prune follows apiextensions' structural pruning: a field without a schema goes, unless its parent preserves unknown ones.
+// Embedded resources, which keep a little more, no schema of a Rollout has.
 func prune(value any, schema map[string]any, path string, lost *[]string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -73,11 +74,10 @@ func prune(value any, schema map[string]any, path string, lost *[]string) {
 			if !known && extra != nil {
 				sub, known = extra, true
 			}
-			embedded := schema["x-kubernetes-embedded-resource"] == true && (key == "apiVersion" || key == "kind" || key == "metadata")
 			switch {
 			case known:
 				prune(v[key], sub, path+"."+key, lost)
-			case !keep && !embedded:
+			case !keep:
 				*lost = append(*lost, path+"."+key)
 			}
 		}

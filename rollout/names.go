@@ -37,7 +37,7 @@ func dnsLabel(s string) []string {
 }
 
 func dnsName(s string) []string {
-	if tidy(s, 63, false, "-") || tidyDomain(s) {
+	if tidyDomain(s) {
 		return nil
 	}
 	return validation.IsDNS1123Subdomain(s)
@@ -67,14 +67,14 @@ func annotationName(s string) []string {
 }
 
 func labelValue(s string) []string {
-	if s == "" || tidy(s, 63, true, "-_.") {
+	if tidy(s, 63, true, "-_.") {
 		return nil
 	}
 	return validation.IsValidLabelValue(s)
 }
 
 func variableName(s string) []string {
-	if tidy(s, len(s), true, "_") && (s[0] < '0' || s[0] > '9') {
+	if tidy(s, len(s), true, "_") && strings.IndexByte("0123456789", s[0]) < 0 {
 		return nil
 	}
 	return validation.IsEnvVarName(s)

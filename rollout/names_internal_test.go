@@ -36,12 +36,22 @@ func sameNames(t *testing.T, s string) {
 	assert.Equal(t, validation.IsEnvVarName(s), variableName(s), "variable %q", s)
 }
 
+// The quick look is worth its lines only while it knows the usual name: the rest goes through regular expressions.
+func TestTheUsualNameIsTidy(t *testing.T) {
+	const all, inner = "azAZ09", "-_."
+	assert.True(t, tidy(all+inner+all, 15, true, inner), "every letter at the end of its range, and as long as may be")
+	assert.True(t, tidy("az09", 4, false, ""))
+	assert.False(t, tidy("az09", 3, false, ""), "too long")
+	assert.False(t, tidy("aZ", 9, false, ""), "capitals where there are none")
+	assert.True(t, tidyDomain("a-b.c"))
+}
+
 // names are all short strings of the characters that matter, and lengths at the limits.
 func names() []string {
-	letters := []string{"a", "Z", "0", "-", "_", ".", "/", " ", "é"}
+	letters := []string{"a", "Z", "0", "9", "-", "_", ".", "/", " ", "é"}
 	out := []string{""}
 	for range 3 {
-		for _, s := range out[len(out)-min(len(out), 729):] {
+		for _, s := range out[len(out)-min(len(out), 1000):] {
 			for _, l := range letters {
 				out = append(out, s+l)
 			}

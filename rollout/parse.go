@@ -25,7 +25,7 @@ func parse(obj map[string]any, refuseStatus bool) (*Rollout, field.ErrorList) {
 	if err != nil {
 		return r, field.ErrorList{field.InternalError(field.NewPath("spec"), err)}
 	}
-	if status, ok := obj["status"]; ok && status != nil && refuseStatus {
+	if refuseStatus && obj["status"] != nil {
 		p.errs = append(p.errs, field.Forbidden(field.NewPath("status"), "status is the controller's"))
 	}
 	delete(obj, "status")
@@ -54,8 +54,7 @@ func follow(unread, wrong field.ErrorList) field.ErrorList {
 
 // within reports whether path is outer or something in it.
 func within(path, outer string) bool {
-	rest, ok := strings.CutPrefix(path, outer)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	return path == outer || strings.HasPrefix(path, outer+".") || strings.HasPrefix(path, outer+"[")
 }
 
 // normal is obj as JSON has it, with whole numbers as int64. It fails on what JSON cannot hold.

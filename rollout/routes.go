@@ -65,11 +65,11 @@ func (p *problems) headerRoute(m map[string]any, t *routing, path *field.Path) {
 		} `json:"match"`
 	}
 	p.read(m, &s, path)
-	if t == nil || t.Istio == nil && t.ALB == nil && t.Apisix == nil && len(t.Plugins) == 0 {
+	if !t.by("istio", "alb", "apisix", "plugins") {
 		p.add(field.Forbidden(path, "needs trafficRouting by istio, alb, apisix or plugins"))
 	}
 	for i, match := range s.Match {
-		p.match(match.HeaderValue, t != nil && t.ALB != nil, path.Child("match").Index(i).Child("headerValue"))
+		p.match(match.HeaderValue, t.by("alb"), path.Child("match").Index(i).Child("headerValue"))
 	}
 	p.managed(s.Name, t, path)
 }
@@ -83,7 +83,7 @@ func (p *problems) mirrorRoute(m map[string]any, t *routing, path *field.Path) {
 		} `json:"match"`
 	}
 	p.read(m, &s, path)
-	if t == nil || t.Istio == nil && len(t.Plugins) == 0 {
+	if !t.by("istio", "plugins") {
 		p.add(field.Forbidden(path, "needs trafficRouting by istio or plugins"))
 	}
 	for i, match := range s.Match {

@@ -4,6 +4,8 @@
 package rollout
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -79,7 +81,7 @@ func (p *problems) routing(r *Rollout) {
 	if c.ScaleDownDelaySeconds != nil && c.DynamicStableScale {
 		p.add(field.Forbidden(inCanary("dynamicStableScale"), "not together with scaleDownDelaySeconds"))
 	}
-	if w := t.MaxTrafficWeight; w != nil && (*w < 1 || t.Nginx == nil && len(t.Plugins) == 0) {
+	if w := t.MaxTrafficWeight; w != nil && (*w < 1 || !t.by("nginx", "plugins")) {
 		p.add(field.Invalid(inCanary("trafficRouting", "maxTrafficWeight"), *w, "must be at least 1, and needs nginx or plugins"))
 	}
 	for _, service := range []struct{ name, value string }{{"stableService", c.StableService}, {"canaryService", c.CanaryService}} {
@@ -113,9 +115,14 @@ func (t *routing) routers() []string {
 	return names
 }
 
+// by reports whether one of these routes.
+func (t *routing) by(routers ...string) bool {
+	return t != nil && slices.ContainsFunc(t.routers(), func(r string) bool { return slices.Contains(routers, r) })
+}
+
 func (t *routing) needsServices(pingPong bool) bool {
-	return t.SMI != nil || t.Apisix != nil || t.Ambassador != nil || t.Nginx != nil || t.AppMesh != nil || t.Traefik != nil ||
-		t.ALB != nil && !pingPong || t.Istio != nil && t.Istio.DestinationRule == nil && !pingPong
+	return t.by("smi", "apisix", "ambassador", "nginx", "appMesh", "traefik") ||
+		!pingPong && (t.by("alb") || t.by("istio") && t.Istio.DestinationRule == nil)
 }
 
 func (p *problems) pingPong(c *Canary, t *routing) {
@@ -128,7 +135,7 @@ func (p *problems) pingPong(c *Canary, t *routing) {
 	}
 	path := inCanary("pingPong")
 	p.read(c.PingPong, &services, path)
-	if t.ALB == nil && t.Istio == nil && len(t.Plugins) == 0 {
+	if !t.by("alb", "istio", "plugins") {
 		p.add(field.Forbidden(path, "works with alb, istio and plugins only"))
 	}
 	if services.Ping == "" {

@@ -117,7 +117,7 @@ func (p *problems) numbers(s *Spec) {
 	}
 	least("minReadySeconds", s.MinReadySeconds, 0)
 	least("revisionHistoryLimit", history, 0)
-	if deadline <= s.MinReadySeconds || deadline < 0 {
+	if deadline <= max(s.MinReadySeconds, 0) {
 		p.add(field.Invalid(at("progressDeadlineSeconds"), deadline,
 			fmt.Sprintf("must be greater than minReadySeconds, which is %d, or no pod is ready in time", s.MinReadySeconds)))
 	}

@@ -40,14 +40,13 @@ func (p *problems) workload(s *Spec) {
 }
 
 func (p *problems) reference(ref *WorkloadRef) {
-	group, _, grouped := strings.Cut(ref.APIVersion, "/")
 	kinds := []string{"Deployment", "ReplicaSet", "PodTemplate"}
 	switch {
 	case !slices.Contains(kinds, ref.Kind):
 		p.add(field.NotSupported(at("workloadRef", "kind"), ref.Kind, kinds))
 	case ref.Kind == "PodTemplate" && ref.APIVersion != "v1":
 		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"v1"}))
-	case ref.Kind != "PodTemplate" && (!grouped || group != "apps"):
+	case ref.Kind != "PodTemplate" && !strings.HasPrefix(ref.APIVersion, "apps/"):
 		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"apps/v1"}))
 	}
 	for _, msg := range dnsName(ref.Name) {

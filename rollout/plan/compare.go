@@ -89,9 +89,9 @@ func resolve(v *intstr.IntOrString, n int32, round func(float64) float64) (int32
 	if v.Type == intstr.Int {
 		return v.IntVal, v.IntVal >= 0
 	}
-	digits, _ := strings.CutSuffix(v.StrVal, "%")
+	digits, signed := strings.CutSuffix(v.StrVal, "%")
 	percent, err := strconv.ParseUint(digits, 10, 31)
-	return int32(round(float64(percent) * float64(n) / 100)), err == nil && digits != v.StrVal
+	return int32(round(float64(percent) * float64(n) / 100)), signed && err == nil
 }
 
 func equalSelectors(a, b *metav1.LabelSelector) bool {

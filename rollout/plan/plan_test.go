@@ -203,6 +203,13 @@ func TestRollbackRefuses(t *testing.T) {
 		"AdoptWithAWord": {"What is it?", func(a *args) {
 			a.m, a.to.Spec.Strategy.RollingUpdate.MaxUnavailable = plan.Adopt, new(intstr.FromString("few"))
 		}, []string{"spec.strategy.rollingUpdate.maxUnavailable"}},
+		"AdoptWithTextOfANumber": {"The controller of Deployments refuses it.", func(a *args) {
+			a.m, a.to.Spec.Strategy.RollingUpdate.MaxUnavailable = plan.Adopt, new(intstr.FromString("0"))
+		}, []string{"spec.strategy.rollingUpdate.maxUnavailable"}},
+		"AdoptWithAWordAsPercent": {"What is it?", func(a *args) {
+			a.m, a.to.Spec.Strategy.RollingUpdate.MaxUnavailable = plan.Adopt, new(intstr.FromString("few%"))
+		}, []string{"spec.strategy.rollingUpdate.maxUnavailable"}},
+		"NamespaceIsNone":  {"What would a shell make of it?", func(a *args) { a.live.SetNamespace("n s"); a.to.Namespace = "" }, []string{"metadata.namespace"}},
 		"Recreate":         {"All pods would go first.", func(a *args) { a.to.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, []string{"spec.strategy.type"}},
 		"AnotherSelector":  {"Services would miss the pods.", func(a *args) { a.to.Spec.Selector.MatchLabels = map[string]string{"app": "x"} }, []string{"spec.selector"}},
 		"NoSelector":       {"No less.", func(a *args) { a.to.Spec.Selector = nil }, []string{"spec.selector"}},
@@ -231,6 +238,26 @@ func TestRollbackRefuses(t *testing.T) {
 		_, errs := plan.Rollback(a.live, a.to, nil, plan.Adopt)
 		assert.Equal(t, []string{"live"}, paths(errs))
 	}
+}
+
+func TestWhatIsNoHarmIsPlanned(t *testing.T) {
+	fewer := converted(t)
+	fewer.Spec.Strategy.Canary.MaxUnavailable = new(intstr.FromString("10%"))
+	_, errs := plan.Migration(running(), fewer, nil, plan.Adopt)
+	assert.Empty(t, errs, "10% of five is no pod")
+
+	none := running()
+	none.Spec.Replicas, none.Status = new(int32(0)), appsv1.DeploymentStatus{ObservedGeneration: 4}
+	quarter := converted(t)
+	quarter.Spec.Strategy.Canary.MaxSurge, quarter.Spec.Strategy.Canary.MaxUnavailable = nil, nil
+	_, errs = plan.Migration(none, quarter, nil, plan.Adopt)
+	assert.Empty(t, errs, "of no pods none can be missing")
+
+	home, there := running(), converted(t)
+	home.Namespace, there.Namespace = "", ""
+	p, errs := plan.Migration(home, there, nil, plan.SideBySide)
+	assert.Empty(t, errs, "the namespace that kubectl is in")
+	assert.NotContains(t, p.String(), "kubectl -n")
 }
 
 // Upstream's own order puts the Deployment straight back to 0 while the Rollout is at its first revision.

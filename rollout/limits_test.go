@@ -1,0 +1,43 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/proompteng/controllerkit/rollout"
+)
+
+// The first and the last value that is right, and the first that is not.
+func TestLimits(t *testing.T) {
+	for name, tc := range map[string]bad{
+		"FencesAtTheirMost":        {"All at once, both ways.", canaryOf(`{"maxSurge":"100%","maxUnavailable":"100%"}`), ""},
+		"WeightsAtTheirLimits":     {"Something of each.", stepsOf(`{"setWeight":1}`, manual, `{"setWeight":99}`, manual), ""},
+		"StepsAreMisspelt":         {"Nor does it excuse those that are missing.", canaryOf(`{"steps":null,"step":[]}`), "spec.strategy.canary.step spec.strategy.canary.steps"},
+		"MisspeltAndTwoActions":    {"What can be read is checked.", stepsOf(`{"setWeight":20,"pause":{},"pauze":{}}`), "spec.strategy.canary.steps[0] spec.strategy.canary.steps[0].pauze"},
+		"PauseIsOneSecond":         {"The shortest there is.", pauseOf(`1`), ""},
+		"PauseIsTheLongest":        {"All that 32 bits hold.", pauseOf(`2147483647`), ""},
+		"BlueGreenAllRevisions":    {"As many as are kept.", blueGreenOf(`{"activeService":"a","scaleDownDelayRevisionLimit":10}`), ""},
+		"DeadlineAndReadyNegative": {"Both are told.", `{"spec":{"minReadySeconds":-5,"progressDeadlineSeconds":-3}}`, "spec.minReadySeconds spec.progressDeadlineSeconds"},
+		"ReferenceWithoutVersion":  {"Of which version?", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps","kind":"Deployment","name":"web"}}}`, "spec.workloadRef.apiVersion"},
+		"AntiAffinityWeightOne":    {"The least.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":1}}}`), ""},
+		"AntiAffinityWeight100":    {"The most.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":100}}}`), ""},
+		"ThresholdOfOnePod":        {"The least, and all there will be.", canaryOf(`{"replicaProgressThreshold":{"type":"Pods","value":1}}`), ""},
+		"ThresholdOfAllPods":       {"The most.", canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":100}}`), ""},
+		"ThresholdOfMoreThanAll":   {"One too many.", canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":101}}`), "spec.strategy.canary.replicaProgressThreshold.value"},
+		"OnlyTheKindIsWrong":       {"The other is not.", `{"kind":"Rollouts"}`, "kind"},
+		"OnlyTheVersionIsWrong":    {"The other is not.", `{"apiVersion":"argoproj.io/v1"}`, "apiVersion"},
+		"KindWithoutAVersion":      {"Both or neither.", `{"apiVersion":null}`, "apiVersion"},
+		"VersionWithoutAKind":      {"Both or neither.", `{"kind":null}`, "kind"},
+		"NeitherKindNorVersion":    {"As Go code leaves them.", `{"apiVersion":null,"kind":null}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			errs := rollout.Validate(patched(t, manifest(t, canary(t)), tc.patch))
+			assert.Equal(t, strings.Fields(tc.want), append([]string{}, paths(errs)...), "%s\n%v", tc.reason, errs)
+		})
+	}
+}
