@@ -27,14 +27,10 @@ func (r Retention) Expired(run metav1.Object, finishedAt time.Time, own *int32, 
 	if isNil(run) || keep <= 0 || finishedAt.IsZero() || run.GetDeletionTimestamp() != nil || r.retained(run) {
 		return false, 0
 	}
-	age := now.Sub(finishedAt) // saturates
-	if age >= keep {
+	if now.Sub(finishedAt) >= keep {
 		return true, 0
 	}
-	if age < 0 && keep > math.MaxInt64+age {
-		return false, math.MaxInt64
-	}
-	return false, keep - age
+	return false, keep + min(finishedAt.Sub(now), math.MaxInt64-keep) // Sub saturates, and so is the sum to do
 }
 
 func (r Retention) retained(run metav1.Object) bool {

@@ -193,9 +193,9 @@ func TestGuardLookBadInput(t *testing.T) {
 // When more Jobs vanish at once than the Guard keeps in mind, every one of them is declared lost in the end, however
 // slowly the looks come.
 func TestGuardLookManyJobsVanish(t *testing.T) {
-	for _, pause := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 3 * time.Second} {
+	for pause, keep := range map[time.Duration]int{time.Millisecond: 8, 100 * time.Millisecond: 1, 3 * time.Second: 8} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, jobgc.Options{Tombstones: 8})
+			w := newWorld(t, jobgc.Options{Tombstones: keep})
 			w.guard.OnAdd(nil, true)
 			w.store.version = "100"
 			lost := map[types.UID]bool{}
@@ -215,6 +215,22 @@ func TestGuardLookManyJobsVanish(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Only while it lasts: when those that are kept in mind are a minute old, the next Job gets its second again.
+func TestGuardLookAfterManyJobsVanished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, jobgc.Options{Tombstones: 1})
+		w.guard.OnAdd(nil, true)
+		w.store.version = "100"
+		look := func(uid types.UID) jobgc.State {
+			return w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: uid, ResourceVersion: "1"}).State
+		}
+		assert.Equal(t, jobgc.Pending, look("first"))
+		assert.Equal(t, jobgc.Missing, look("one-too-many"))
+		time.Sleep(time.Minute)
+		assert.Equal(t, jobgc.Pending, look("next"))
+	})
 }
 
 // All methods at once, for the race detector.

@@ -27,7 +27,7 @@ func checkHold(name string) error {
 
 // held reports whether a Job carries the finalizer of Options.Hold.
 func (g *Guard[J]) held(job *batchv1.Job) bool {
-	return job != nil && g.opts.Hold != "" && slices.Contains(job.Finalizers, g.opts.Hold)
+	return job != nil && slices.Contains(job.Finalizers, g.opts.Hold) // no finalizer is the empty one
 }
 
 // unhold takes the hold off a Job that carries it. The element is tested first, for other finalizers come and go and move it.

@@ -55,6 +55,10 @@ func TestJudge(t *testing.T) {
 		"CompleteIsFalse":   {"Only True counts.", conditions(batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionFalse}), jobgc.Active, "", "", time.Time{}},
 		"CompleteIsUnknown": {"Only True counts.", conditions(batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionUnknown}), jobgc.Active, "", "", time.Time{}},
 		"BothClaims":        {"A Job that also failed is not a success.", conditions(holds(batchv1.JobComplete, at), holds(batchv1.JobFailed, at)), jobgc.Finished, jobgc.Failed, "FailedReason", at},
+		"TwoOfOneType": {
+			"Nobody writes that; the answer is the same each time all the same.",
+			conditions(holds(batchv1.JobFailed, at), holds(batchv1.JobFailed, at.Add(time.Minute))), jobgc.Finished, jobgc.Failed, "FailedReason", at,
+		},
 		"DeadlineExceededWithoutPods": {
 			"A Job can fail with no failed pod: counts decide nothing.",
 			batchv1.Job{Status: batchv1.JobStatus{Failed: 0, Conditions: []batchv1.JobCondition{holds(batchv1.JobFailed, at)}}},

@@ -230,6 +230,20 @@ func TestRace10DeletedWhileRunningAndHeld(t *testing.T) {
 	assert.Zero(t, w.patches)
 }
 
+// The same where only a live read tells. The Job is there: no event is to be waited for.
+func TestRace10SeenByALiveRead(t *testing.T) {
+	w := newWorld(t, jobgc.Options{})
+	w.store.version = ""
+	ref := w.ensured(t)
+	w.guard.OnAdd(w.jobs["job"], false)
+	w.change("job", func(j *batchv1.Job) {
+		j.DeletionTimestamp, j.Finalizers = new(metav1.Now()), []string{"example.com/hold"}
+	})
+	f := w.look(t, ref)
+	assert.Equal(t, jobgc.Deleting, f.State)
+	assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+}
+
 // A held Job that was deleted after its finish is as good as any.
 func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})

@@ -144,7 +144,7 @@ func TestReleaseRefuses(t *testing.T) {
 }
 
 func TestReleaseOfWhatIsGone(t *testing.T) {
-	g, err := jobgc.New(func(string) fakeJobs { return fakeJobs{} }, nil, jobgc.Options{})
+	g, err := jobgc.New(func(string) fakeJobs { return fakeJobs{} }, nil, jobgc.Options{Hold: hold})
 	require.NoError(t, err)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
 	for _, s := range []jobgc.State{jobgc.Missing, jobgc.Replaced, jobgc.Deleting, jobgc.Collected} {

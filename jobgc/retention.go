@@ -78,10 +78,7 @@ func (r Retention) AtRelease(outcome Outcome, finishedAt, now time.Time) (ttl *i
 	clamped = d != *keep
 	var elapsed time.Duration
 	if !finishedAt.IsZero() {
-		elapsed = max(0, now.Sub(finishedAt)) // saturates
-	}
-	if elapsed > math.MaxInt64-d {
-		return nil, true
+		elapsed = min(max(0, now.Sub(finishedAt)), math.MaxInt64-d) // Sub saturates, and so is the sum to do
 	}
 	ttl = seconds(d + elapsed)
 	return ttl, clamped || ttl == nil

@@ -129,6 +129,7 @@ func TestExposure(t *testing.T) {
 		"Ceiling":       {"A value that is not used.", jobgc.Retention{Failed: new(1000 * time.Hour)}, nil, []string{"Failed Jobs: a TTL of 1000h0m0s is out of bounds; 168h0m0s"}},
 		"AtOnce":        {"Logs go too.", jobgc.Retention{Succeeded: new(time.Duration(0))}, nil, []string{"pods and logs"}},
 		"ShortBackstop": {"An outage outlasts it.", jobgc.Retention{Backstop: time.Minute}, nil, []string{"backstop of 1m0s"}},
+		"HourBackstop":  {"As long as it should be.", jobgc.Retention{Backstop: time.Hour}, nil, nil},
 		"NoBackstop":    {"Nothing vanishes.", jobgc.Retention{Backstop: -1}, &batchv1.Job{}, nil},
 		"TemplateTTL":   {"It is replaced.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(0))}}, []string{"ttlSecondsAfterFinished of 0"}},
 		"TemplateTTLAndNoBackstop": {

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -154,12 +156,12 @@ func TestSweepOfWhatIsGone(t *testing.T) {
 }
 
 func TestSweepIsCapped(t *testing.T) {
-	c := newCluster(ran("b", 3*time.Hour), ran("a", 2*time.Hour), ran("own", time.Hour-time.Second, func(r *run) { r.ttl = new(int32(1)) }), ran("c", 4*time.Hour))
+	c := newCluster(ran("b", 3*time.Hour), ran("a", 2*time.Hour), ran("own", 5*time.Hour, func(r *run) { r.ttl = new(int32(4*3600 + 1)) }), ran("c", 4*time.Hour))
 	s := newSweeper(t, c, expire.Options{Limit: 3})
 	deleted, err := s.Sweep(t.Context(), start)
 	require.NoError(t, err)
 	assert.Equal(t, 3, deleted)
-	assert.Equal(t, []string{"c", "b", "a"}, c.asked, "the most overdue first")
+	assert.Equal(t, []string{"c", "b", "a"}, c.asked, "the most overdue first, by their own values")
 	c.store = []any{c.live["own"]}
 	deleted, err = s.Sweep(t.Context(), start)
 	require.NoError(t, err)
@@ -204,6 +206,33 @@ func TestStart(t *testing.T) {
 		cancel()
 		require.NoError(t, <-ended)
 		assert.Equal(t, []string{"a", "a", "b"}, c.asked, "at once, and every minute")
+	})
+}
+
+// What is deleted and what fails is logged, and nothing else: no sweep that found nothing, and no failure that the end of ctx is.
+func TestStartLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(start))
+		var lines []string
+		log := funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
+		ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), log))
+		c := newCluster(ran("fine", 3*time.Hour), ran("stuck", 2*time.Hour))
+		sweeps := 0
+		c.refuse = func(name string) error {
+			if name == "fine" {
+				return nil
+			}
+			if sweeps++; sweeps == 3 {
+				cancel()
+			}
+			return errors.New("a webhook says no")
+		}
+		require.NoError(t, newSweeper(t, c, expire.Options{}).Start(ctx))
+		require.Len(t, lines, 3)
+		assert.Contains(t, lines[0], `"msg"="deleted runs that are past their retention" "deleted"=1`)
+		for _, line := range lines[1:] {
+			assert.Contains(t, line, `"error"="expire: ns/stuck: a webhook says no"`)
+		}
 	})
 }
 
