@@ -36,6 +36,7 @@ func TestConcerns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := bigRun()
 			before.Finalizers, before.Labels = []string{"f"}, map[string]string{"a": "b"}
+			before.OwnerReferences = []metav1.OwnerReference{{UID: "o"}}
 			after := before.DeepCopy()
 			after.ResourceVersion = "4712"
 			tc.change(after)

@@ -107,6 +107,7 @@ func TestReasonAndMessageFitTheAPI(t *testing.T) {
 	for reason, want := range map[string]string{
 		"AsExpected":                "AsExpected",
 		"A_b,c:D9":                  "A_b,c:D9",
+		"aZz":                       "aZz",
 		"":                          "Unknown",
 		"42":                        "Unknown",
 		"404NotFound":               "NotFound",
@@ -114,6 +115,7 @@ func TestReasonAndMessageFitTheAPI(t *testing.T) {
 		"exit status 1: oom\n":      "exit_status_1:_oom",
 		"Trailing:":                 "Trailing",
 		"Ünïcode":                   "n_code",
+		strings.Repeat("A_", 512):   strings.Repeat("A_", 512),
 		strings.Repeat("A", 2000):   strings.Repeat("A", 1024),
 		strings.Repeat("Ab:", 1024): strings.TrimSuffix(strings.Repeat("Ab:", 342)[:1024], ":"),
 	} {

@@ -83,10 +83,7 @@ func sameExtras(a, b entry) bool {
 }
 
 func (e entry) extras() map[string]any {
-	m, ok := e.raw.(map[string]any)
-	if !ok || len(m) == 0 {
-		return nil
-	}
+	m, _ := e.raw.(map[string]any)
 	var extras map[string]any
 	for k, v := range m {
 		switch k {

@@ -140,7 +140,7 @@ func TestConditionTypeOf316Characters(t *testing.T) {
 	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}}
 	for n, ok := range map[int]bool{316: true, 317: false} {
 		after := before.DeepCopy()
-		typ := strings.Repeat("a", 250) + "." + "b/" + strings.Repeat("C", n-253)
+		typ := strings.Repeat("a-z09", 50) + "." + "b/" + "A-Z" + strings.Repeat("C", n-256)
 		status.SetCondition(&after.Status.Conditions, cond(typ, metav1.ConditionTrue, "Ok"), noon)
 		kept := after.DeepCopy()
 		patch, err := status.Patch(before, after, status.Facts{}, noon)

@@ -47,7 +47,7 @@ func mergeEntries(path string, base, ours, theirs []entry, owned []string) ([]en
 		return nil
 	}
 	for i, t := range theirs {
-		if t.bad != nil || indexOf(theirs, t.Type) != i {
+		if indexOf(theirs, t.Type) != i { // no condition, or the second of its type
 			merged = append(merged, t)
 			continue
 		}
@@ -59,7 +59,7 @@ func mergeEntries(path string, base, ours, theirs []entry, owned []string) ([]en
 		}
 	}
 	for i, o := range ours {
-		if o.bad != nil || indexOf(ours, o.Type) != i || indexOf(theirs, o.Type) >= 0 {
+		if indexOf(ours, o.Type) != i || indexOf(theirs, o.Type) >= 0 {
 			continue
 		}
 		e, err := mergeEntry(get(base, o.Type), &o, nil, slices.Contains(owned, o.Type))

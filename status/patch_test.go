@@ -129,6 +129,16 @@ func TestPatchWritesWhatChanged(t *testing.T) {
 	}
 }
 
+func TestAnEmptyListOfConditionsForNoneIsNoChange(t *testing.T) {
+	before := bigRun()
+	before.Status.Conditions = nil
+	after := before.DeepCopy()
+	after.Status.Conditions = []metav1.Condition{}
+	patch, err := status.Patch(before, after, running, noon)
+	require.NoError(t, err)
+	assert.Nil(t, patch)
+}
+
 func encode(t *testing.T, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)

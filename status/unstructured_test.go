@@ -106,6 +106,18 @@ func TestWholeNumbersOfEveryDecoder(t *testing.T) {
 	}
 }
 
+func TestWhatAnotherProgramWroteWronglyCanBePutRight(t *testing.T) {
+	before := loose(map[string]any{
+		"observedGeneration": int64(1), "updatedAt": "2025-06-01T11:00:00Z",
+		"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Ok", "lastTransitionTime": "yesterday"}},
+	})
+	after, conds := conditionsAt(before)
+	delete(conds[0], "lastTransitionTime")
+	patch, err := status.Patch(before, after, status.Facts{}, noon)
+	require.NoError(t, err)
+	assert.Contains(t, string(patch), `"lastTransitionTime":"2025-06-01T12:00:00Z"`)
+}
+
 func TestWhatAnotherProgramWroteWronglyBlocksNothing(t *testing.T) {
 	stored := map[string]any{
 		"phase": "Pending",

@@ -268,6 +268,20 @@ func TestRepliesThatAreNone(t *testing.T) {
 		}), before, after, running)
 		require.ErrorContains(t, err, "returned nil")
 	})
+	t.Run("NilAfterNotFound", func(t *testing.T) {
+		s, before := start(t)
+		s.delete("a")
+		after := before.DeepCopy()
+		after.Status.Phase = "Running"
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), patchFunc(func(data []byte, sub ...string) (*Run, error) {
+			if len(sub) == 0 {
+				return nil, nil //nolint:nilnil // what a broken fake does
+			}
+			return client[Run]{s}.Patch(t.Context(), "a", types.MergePatchType, data, metav1.PatchOptions{}, sub...)
+		}), before, after, running)
+		require.NoError(t, err)
+		assert.Equal(t, status.Gone, result)
+	})
 	t.Run("ForbiddenToLook", func(t *testing.T) {
 		s, before := start(t)
 		s.delete("a")

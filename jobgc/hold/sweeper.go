@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -132,12 +133,12 @@ func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 // ReleaseAll releases every held Job, whatever became of its owner: the uninstall step. Stop the controller before, or it
 // creates new ones. It goes on when a release fails, and the error says which did; call it until there is none.
 func (s *Sweeper[J, O]) ReleaseAll(ctx context.Context) (Report, error) {
-	return s.release(ctx, 0, func(_ context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
+	return s.release(ctx, math.MaxInt, func(_ context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
 		return held, nil
 	})
 }
 
-// release releases those of the held Jobs that choose returns, the oldest first and not more than limit, if there is one.
+// release releases those of the held Jobs that choose returns, the oldest first and not more than limit.
 func (s *Sweeper[J, O]) release(
 	ctx context.Context, limit int,
 	choose func(context.Context, []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error),
@@ -150,12 +151,9 @@ func (s *Sweeper[J, O]) release(
 	if err != nil {
 		return report, err
 	}
-	if limit > 0 && len(chosen) > limit {
-		chosen = chosen[:limit]
-	}
 	done := map[types.UID]bool{}
 	var failed failures
-	for _, job := range chosen {
+	for _, job := range chosen[:min(len(chosen), limit)] {
 		if ctx.Err() != nil {
 			failed.add(ctx.Err())
 			break

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -110,6 +112,16 @@ func TestSweep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A list that takes longer than the API server keeps its pages for would never end: the third time it is one page.
+func TestSweepListsTheThirdTimeAsOnePage(t *testing.T) {
+	c := &cluster{expire: 2}
+	many(c, 5, "gone")
+	report, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 5, report.Released)
+	assert.Equal(t, 2+2+1+1, c.lists, "two times two pages, one page, and one of owners")
 }
 
 // A run and its Job that are created between the two lists must not look like a Job without a run.
@@ -225,6 +237,33 @@ func TestStart(t *testing.T) {
 		assert.Empty(t, c.stillHeld(), "and so it does when there was more than the limit")
 		cancel()
 		require.NoError(t, <-ended)
+	})
+}
+
+// What is released and what fails is logged, and nothing else.
+func TestStartLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		log := funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
+		ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), log))
+		c := &cluster{}
+		c.job("a", "gone")
+		sweeps := 0
+		s := newSweeper(t, c, hold.Options{Observe: func(int, time.Duration) {
+			switch sweeps++; sweeps {
+			case 2: // which found nothing
+				c.fail = errDown
+				c.job("b", "gone")
+			case 3:
+				cancel()
+			}
+		}})
+		time.AfterFunc(90*time.Minute, func() { c.meanwhile(func() { c.fail = nil }) })
+		require.NoError(t, s.Start(ctx))
+		require.NotEmpty(t, lines)
+		assert.Contains(t, lines[0], `"msg"="released Jobs whose owner is gone" "released"=1 "held"=0`)
+		assert.Contains(t, lines[1], `"error"="hold: list owners: the API server does not answer" "released"=0`)
+		assert.Contains(t, lines[len(lines)-1], `"released"=1 "held"=0`)
 	})
 }
 
