@@ -67,8 +67,8 @@ func TestPatchRefuses(t *testing.T) {
 	one := bigRun()
 	shared := &ptrStatus{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}, Status: &RunStatus{}}
 	sharedMap := loose(map[string]any{})
-	other := bigRun()
-	other.UID = "other"
+	other, elsewhere, renamed := bigRun(), bigRun(), bigRun()
+	other.UID, elsewhere.Namespace, renamed.Name = "other", "other", "other"
 	unread := bigRun()
 	unread.ResourceVersion = ""
 	type contract struct {
@@ -88,6 +88,8 @@ func TestPatchRefuses(t *testing.T) {
 		"OneObject":         {objects{one, one}, status.Names{}, "one object"},
 		"TwoTypes":          {objects{bigRun(), loose(nil)}, status.Names{}, "want one type"},
 		"TwoObjects":        {objects{bigRun(), other}, status.Names{}, "uid"},
+		"TwoNamespaces":     {objects{bigRun(), elsewhere}, status.Names{}, "metadata.namespace"},
+		"TwoNames":          {objects{bigRun(), renamed}, status.Names{}, "name"},
 		"SharedPointer":     {objects{shared, new(*shared)}, status.Names{}, "share one status"},
 		"SharedMap":         {objects{sharedMap, &unstructured.Unstructured{Object: map[string]any{"metadata": sharedMap.Object["metadata"], "status": sharedMap.Object["status"]}}}, status.Names{}, "share one status"},
 		"NeverRead":         {objects{unread, unread.DeepCopy()}, status.Names{}, "metadata.resourceVersion"},
