@@ -125,10 +125,10 @@ func members(dst []member, raw []byte) []member {
 	return dst
 }
 
-// valueEnd returns where the value that begins at i ends.
+// valueEnd returns where the value that begins at i ends. It is one of an object or a list, whose end ends it at the latest.
 func valueEnd(raw []byte, i int) int {
 	depth := 0
-	for ; i < len(raw); i++ {
+	for ; ; i++ {
 		switch raw[i] {
 		case '"':
 			for i++; raw[i] != '"'; i++ {
@@ -155,5 +155,4 @@ func valueEnd(raw []byte, i int) int {
 			return i + 1
 		}
 	}
-	return i
 }

@@ -273,7 +273,7 @@ func TestRepliesThatAreNone(t *testing.T) {
 		s.delete("a")
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), patchFunc(func(data []byte, sub ...string) (*Run, error) {
+		result, err := status.Writer[*Run]{}.Commit(t.Context(), patching(func(data []byte, sub ...string) (*Run, error) {
 			if len(sub) == 0 {
 				return nil, nil //nolint:nilnil // what a broken fake does
 			}

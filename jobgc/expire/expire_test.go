@@ -171,11 +171,11 @@ func TestSweepIsCapped(t *testing.T) {
 // Runs that cannot be deleted must not use up the cap for ever.
 func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
 	refused := errors.New("a webhook says no")
-	runs := []*run{ran("fine", 2*time.Hour)}
+	var runs []*run
 	for i := range 7 {
 		runs = append(runs, ran(fmt.Sprintf("stuck-%d", i), time.Duration(10+i)*time.Hour))
 	}
-	c := newCluster(runs...)
+	c := newCluster(append(runs, ran("fine", 2*time.Hour))...)
 	c.refuse = func(name string) error {
 		if name == "fine" {
 			return nil
