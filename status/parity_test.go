@@ -141,9 +141,14 @@ type Extra struct {
 	Note string `json:"note,omitempty"`
 }
 
+// Named is embedded under a name, which makes it a field.
+type Named struct{ C string }
+
 // sometimes is a status with every way to leave a field out.
 type sometimes struct {
 	*Extra
+	Named              `json:"named"`
+	Untagged           struct{ B string }
 	ObservedGeneration *int64             `json:"observedGeneration,omitempty"`
 	UpdatedAt          *metav1.Time       `json:"updatedAt,omitempty"`
 	StartedAt          *metav1.Time       `json:"startedAt,omitempty"`
@@ -170,15 +175,15 @@ func TestFieldsThatAreLeftOut(t *testing.T) {
 
 	after.Status.Extra = &Extra{"n"}
 	after.Status.Paused, after.Status.Retry, after.Status.Until, after.Status.Share, after.Status.Nothing = true, new(0), *at(0), 0.5, "x"
-	after.Status.Detail.A = "a"
+	after.Status.Detail.A, after.Status.Untagged.B, after.Status.C = "a", "b", "c"
 	patch, err = names.Patch(before, after, running, noon)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{"note":"n","paused":true,"retry":0,"detail":{"A":"a"},
+	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{"note":"n","paused":true,"retry":0,"detail":{"A":"a"},"Untagged":{"B":"b"},"named":{"C":"c"},
 		"until":"2025-06-01T12:00:00Z","share":0.5,"nothing":"x","updatedAt":"2025-06-01T12:00:00Z"}}`, string(patch))
 
 	patch, err = names.Patch(after, before.copyTo(), running, noon)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{"note":null,"paused":null,"retry":null,"detail":{"A":""},
+	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{"note":null,"paused":null,"retry":null,"detail":{"A":""},"Untagged":{"B":""},"named":{"C":""},
 		"until":null,"share":null,"nothing":null,"updatedAt":"2025-06-01T12:00:00Z"}}`, string(patch))
 }
 
@@ -208,6 +213,9 @@ func TestKindsWithoutSomeFields(t *testing.T) {
 	patch, err = list.Patch(loose(nil), loose(map[string]any{"conditions": []any{"anything"}}), status.Facts{}, noon)
 	require.NoError(t, err, "a list of another kind is a field like any other")
 	assert.Contains(t, string(patch), `"conditions":["anything"]`)
+	patch, err = list.Patch(loose(nil), loose(map[string]any{"-": "anything"}), status.Facts{}, noon)
+	require.NoError(t, err, "so is one of the name that stands for none")
+	assert.Contains(t, string(patch), `"-":"anything"`)
 }
 
 // Which of two fields of one name counts is encoding/json's rule.

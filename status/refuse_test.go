@@ -47,6 +47,9 @@ func kindOf[S any](s S) *kind[S] {
 	return &kind[S]{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}, Status: s}
 }
 
+// byValue is an object, and no pointer.
+type byValue struct{ *Run }
+
 type marshalled struct{ status.Stamp }
 
 func (marshalled) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
@@ -95,6 +98,7 @@ func TestPatchRefuses(t *testing.T) {
 		"NeverRead":         {objects{unread, unread.DeepCopy()}, status.Names{}, "metadata.resourceVersion"},
 		"NilUnstructureds":  {objects{&unstructured.Unstructured{}, &unstructured.Unstructured{}}, status.Names{}, "metadata.resourceVersion"},
 		"NilStatus":         {objects{&ptrStatus{}, &ptrStatus{}}, status.Names{}, "the status of *status_test.ptrStatus is nil"},
+		"NoPointer":         {objects{byValue{bigRun()}, byValue{bigRun()}}, status.Names{}, "neither a pointer to a struct nor unstructured"},
 		"StatusIsText":      {objects{&textStatus{}, &textStatus{}}, status.Names{}, "is a string; want a struct"},
 		"StatusIsATree":     {objects{kindOf(map[string]any{}), kindOf(map[string]any{})}, status.Names{}, "want a struct"},
 		"StatusMarshals":    {objects{kindOf(marshalled{}), kindOf(marshalled{})}, status.Names{}, "MarshalJSON"},
