@@ -221,11 +221,13 @@ func TestKindsWithoutSomeFields(t *testing.T) {
 // Which of two fields of one name counts is encoding/json's rule.
 func TestShadowedFields(t *testing.T) {
 	type deep struct {
-		Phase string `json:"phase,omitempty"`
-		Twice string
+		Phase  string `json:"phase,omitempty"`
+		Twice  string
+		Tagged string
 	}
 	type other struct {
 		Twice string
+		Named string `json:"Tagged"`
 	}
 	type shape struct {
 		status.Stamp `json:",inline"`
@@ -234,10 +236,11 @@ func TestShadowedFields(t *testing.T) {
 		Phase string `json:"phase,omitempty"`
 	}
 	before := kindOf(shape{})
-	after := kindOf(shape{deep: deep{Phase: "deep", Twice: "a"}, other: other{Twice: "b"}, Phase: "shallow"})
+	after := kindOf(shape{deep: deep{Phase: "deep", Twice: "a", Tagged: "a"}, other: other{Twice: "b", Named: "b"}, Phase: "shallow"})
 	patch, err := status.Patch(before, after, status.Facts{}, noon)
 	require.NoError(t, err)
 	assert.Contains(t, string(patch), `"phase":"shallow"`)
+	assert.Contains(t, string(patch), `"Tagged":"b"`)
 	assert.NotContains(t, string(patch), "Twice")
 	assert.NotContains(t, encode(t, after.Status), "Twice", "as in JSON")
 }

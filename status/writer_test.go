@@ -186,6 +186,15 @@ func TestFieldsMerge(t *testing.T) {
 			theirs: `{"phase":null}`,
 			want:   func(t *testing.T, r *Run) { t.Helper(); assert.Empty(t, r.Status.Phase) },
 		},
+		"EmptyForNone": {
+			reason: "A map that is empty now and was none before is not touched: both are stored as nothing.",
+			ours:   func(r *Run) { r.Status.Phase, r.Status.Runtime = "Running", map[string]string{} },
+			theirs: `{"runtimeRef":{"node":"n2"}}`,
+			want: func(t *testing.T, r *Run) {
+				t.Helper()
+				assert.Equal(t, map[string]string{"node": "n2"}, r.Status.Runtime)
+			},
+		},
 		"WeCleared": {
 			reason: "A field that we cleared and they did not touch is cleared.",
 			ours:   func(r *Run) { r.Status.Phase = "" },
