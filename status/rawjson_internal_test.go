@@ -107,6 +107,31 @@ func FuzzTreeJSON(f *testing.F) {
 	})
 }
 
+// A list or map that is nil is stored as nothing, and an empty one as it is. The first is no part of what a decoder makes, but of
+// what a controller may put there.
+func TestTreeOfNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		none, empty any
+		want        string
+	}{
+		"List": {[]any(nil), []any{}, "[]"},
+		"Map":  {map[string]any(nil), map[string]any{}, "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			none, err := treeJSON(tc.none)
+			require.NoError(t, err)
+			assert.Nil(t, none)
+			empty, err := treeJSON(tc.empty)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, string(empty))
+			assert.True(t, sameTree(tc.none, tc.none, 0))
+			assert.True(t, sameTree(tc.empty, tc.empty, 0))
+			assert.False(t, sameTree(tc.none, tc.empty, 0))
+			assert.False(t, sameTree(tc.empty, tc.none, 0))
+		})
+	}
+}
+
 func decodeCanonical(t *testing.T, text string) ([]byte, bool) {
 	t.Helper()
 	var v any

@@ -149,6 +149,7 @@ func TestPatchRefuses(t *testing.T) {
 		"NotJSON":                 {objects{loose(nil), loose(map[string]any{"ch": make(chan int)})}, status.Names{}, "status.ch"},
 		"NotJSONInACondition":     {objects{loose(nil), loose(map[string]any{"conditions": []any{map[string]any{"type": "A", "status": "True", "ch": make(chan int)}}})}, status.Names{}, "status.conditions"},
 		"Cycle":                   {objects{loose(nil), loose(map[string]any{"a": cycle()})}, status.Names{}, "status.a"},
+		"CycleOfLists":            {objects{loose(nil), loose(map[string]any{"a": cycleOfLists()})}, status.Names{}, "status.a"},
 		"TwoCycles":               {objects{loose(map[string]any{"a": cycle()}), loose(map[string]any{"a": cycle()})}, status.Names{}, "status.a"},
 		"ConditionType":           {objects{bigRun(), withCondition(cond("Not a type", "True", "Ok"))}, status.Names{}, "status.conditions[5].type"},
 		"ConditionTypeEmpty":      {objects{bigRun(), withCondition(cond("", "True", "Ok"))}, status.Names{}, "status.conditions[5].type: is empty"},
@@ -173,6 +174,12 @@ func TestPatchRefuses(t *testing.T) {
 		_, err = status.Patch(bigRun(), bigRun(), running, time.Time{})
 		require.ErrorContains(t, err, "now")
 	})
+}
+
+func cycleOfLists() []any {
+	list := []any{nil}
+	list[0] = list
+	return list
 }
 
 func cycle() map[string]any {

@@ -24,7 +24,7 @@ func sameTree(a, b any, depth int) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
+		if !ok || len(a) != len(b) || (a == nil) != (b == nil) {
 			return false
 		}
 		for k, v := range a {
@@ -35,7 +35,7 @@ func sameTree(a, b any, depth int) bool {
 		return true
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, func(v, w any) bool { return sameTree(v, w, depth+1) })
+		return ok && (a == nil) == (b == nil) && slices.EqualFunc(a, b, func(v, w any) bool { return sameTree(v, w, depth+1) })
 	case nil, bool, string, int64, float64:
 		return a == b
 	default:
@@ -56,15 +56,14 @@ func treeJSON(v any) ([]byte, error) {
 }
 
 func appendTree(dst []byte, v any, depth int) ([]byte, error) {
+	if depth > maxDepth {
+		return appendOther(dst, v)
+	}
 	switch v := v.(type) {
 	case map[string]any:
-		if depth <= maxDepth {
-			return appendMap(dst, v, depth)
-		}
+		return appendMap(dst, v, depth)
 	case []any:
-		if depth <= maxDepth && v != nil {
-			return appendSlice(dst, v, depth)
-		}
+		return appendSlice(dst, v, depth)
 	case nil:
 		return append(dst, "null"...), nil
 	case string:
@@ -111,6 +110,9 @@ func appendMap(dst []byte, m map[string]any, depth int) ([]byte, error) {
 }
 
 func appendSlice(dst []byte, list []any, depth int) ([]byte, error) {
+	if list == nil {
+		return append(dst, "null"...), nil
+	}
 	dst = append(dst, '[')
 	var err error
 	for i, v := range list {
