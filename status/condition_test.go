@@ -156,6 +156,12 @@ func TestSetConditionsSetsTheWholeGroup(t *testing.T) {
 	w.SetConditions(&conds, noon, old)
 	assert.Contains(t, typesOf(conds), "Unreachable", "a verdict on a newer spec stays")
 
+	same := invalid
+	same.ObservedGeneration = 4
+	status.SetCondition(&conds, same, noon)
+	w.SetConditions(&conds, noon, old)
+	assert.NotContains(t, typesOf(conds), "InvalidSpec", "one on the same spec is gone")
+
 	assert.True(t, w.SetConditions(&conds, noon))
 	assert.Equal(t, []string{"Scheduled"}, typesOf(conds), "an empty group removes all that is owned")
 	assert.False(t, w.SetConditions(nil, noon, invalid))
