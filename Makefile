@@ -133,12 +133,23 @@ diagram: ## The picture of the architecture from its source; needs graphviz
 apidiff: ## What changed in the exported API since the last tag, or REF=commit; a break without a Breaking section in CHANGELOG fails
 	@internal/tools/apidiff.sh $(REF)
 
-SKEW := 0.35 0.36
 .PHONY: skew
-skew: ## The packages' tests with older minors of client-go
-	@for v in $(SKEW); do echo "client-go v$$v"; \
+skew: skew-unit skew-e2e ## The tests with other versions of client-go and of Kubernetes
+
+CLIENT_GO := 0.35 0.36
+.PHONY: skew-unit
+skew-unit: ## The packages' tests with older minors of client-go, and with that of go.mod
+	@for v in $(CLIENT_GO); do echo "client-go v$$v"; \
 		go test -count=1 -tags skew -modfile=internal/compat/client-go-$$v.mod $$(go list ./... | grep -v -e /examples/ -e /internal/house); done
 	@echo "client-go of go.mod"; go test ./...
+
+# What is left out needs no other API server (prometheus, dashboards), or has a version of its own (chart, kstatus, rollout).
+KUBERNETES := 1.34 1.35 1.36
+.PHONY: skew-e2e
+skew-e2e: ## The end-to-end tests on older minors of Kubernetes and on the usual one, or on one: V=1.34; the first time builds it
+	@for v in $(or $(V),$(KUBERNETES)); do export CONTROLLERKIT_KUBERNETES=$$v; echo "Kubernetes v$$v"; \
+		(cd internal/controlplane && nice go run ./cmd/build && go test -count=1 -run '^TestProgramsCarryTheirRealVersion$$' .); \
+		(cd internal/e2e && go test -race -count=1 -timeout 20m . ./status ./events ./jobgc ./chaos); done
 
 .PHONY: tidy
 tidy: ## go mod tidy in every module, gofmt everywhere

@@ -55,7 +55,7 @@ type Stats struct {
 	Recorded   int64            // calls that had something to record; none while Disabled
 	Written    int64            // those that a write of their own told of: Events created plus series updated
 	Coalesced  int64            // repeats that were counted in the write of another
-	Suppressed int64            // repeats of a written Event that nothing counts: their object was evicted or forgotten, or time ran out
+	Suppressed int64            // each context.Canceled, and repeats of a written Event that nothing counts: their object was evicted or forgotten, or time ran out
 	Pending    int64            // those still to be written or counted
 	Lost       map[string]int64 // those that nothing tells of, by cause; causes that never happened are absent
 

@@ -4,6 +4,7 @@
 package controlplane_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
 // shared is the control plane of all tests that do not break it. Each uses a namespace of its own.
@@ -83,16 +85,23 @@ func eventually(t *testing.T, what string, check func(c *assert.CollectT)) {
 
 func TestProgramsCarryTheirRealVersion(t *testing.T) {
 	cp, client := start(t)
+	minor := cmp.Or(os.Getenv("CONTROLLERKIT_KUBERNETES"), "1.36")
+	want := map[string]string{"1.34": "v1.34.4", "1.35": "v1.35.0", "1.36": "v1.36.3"}[minor]
 	version, err := client.Discovery().ServerVersion()
 	require.NoError(t, err)
-	assert.Equal(t, "v1.36.3", version.GitVersion)
-	assert.Equal(t, "1.36", version.Major+"."+version.Minor)
+	assert.Equal(t, want, version.GitVersion)
+	assert.Equal(t, minor, version.Major+"."+version.Minor)
 
 	out := kubectl(t, cp, "version")
-	assert.Contains(t, out, "Client Version: v1.36.3")
-	assert.Contains(t, out, "Server Version: v1.36.3")
+	assert.Contains(t, out, "Client Version: "+want)
+	assert.Contains(t, out, "Server Version: "+want)
 
-	etcd, err := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(cp.Kubectl()), "etcd"), "--version").CombinedOutput()
+	programs, err := build.Ensure(t.Context(), build.Options{})
+	require.NoError(t, err)
+	manager, err := exec.CommandContext(t.Context(), programs[build.ControllerManager], "--version").CombinedOutput()
+	require.NoError(t, err)
+	assert.Equal(t, "Kubernetes "+want+"\n", string(manager))
+	etcd, err := exec.CommandContext(t.Context(), programs[build.Etcd], "--version").CombinedOutput()
 	require.NoError(t, err)
 	assert.Contains(t, string(etcd), "3.6.8")
 }

@@ -21,7 +21,8 @@
 // are not injected into pods.
 //
 // Options adds to it: Nodes puts kube-scheduler and kwok in the place of the stand-in, for what has Deployments; ArgoRollouts
-// prepares the controller of Argo Rollouts. They are built only where they are asked for.
+// prepares the controller of Argo Rollouts. They are built only where they are asked for. CONTROLLERKIT_KUBERNETES=1.35 in the
+// environment takes Kubernetes of that minor version; package build says which there are.
 //
 // # Rules
 //

@@ -20,6 +20,10 @@
 // KUBEBUILDER_ASSETS, the variable of controller-runtime's envtest, names a directory whose programs are used instead,
 // each that it holds; what it lacks is built.
 //
+// CONTROLLERKIT_KUBERNETES names a minor version of Kubernetes, such as 1.35, whose programs are used instead of those of the module
+// kubernetes: it has a module of its own here, and an entry of the cache. Those of KUBEBUILDER_ASSETS may be of any version, so the two
+// exclude each other.
+//
 // # When not to use it
 //
 // To run a control plane, use the package above, which calls this one.
@@ -98,8 +102,13 @@ func extras() []program {
 	}
 }
 
-// shelves lists the build modules that share an entry of the cache. A change in one never builds another anew.
-func shelves() [][]string { return [][]string{{"etcd", "kubernetes"}, {"kwok"}, {"argorollouts"}} }
+// shelfOf lists the build modules that share module's entry of the cache. A change in any other never builds them anew.
+func shelfOf(module string) []string {
+	if together := []string{"etcd", kubernetes}; slices.Contains(together, module) {
+		return together
+	}
+	return []string{module}
+}
 
 // wanted returns the programs that are asked for.
 func wanted(more []string) ([]program, error) {
@@ -125,20 +134,24 @@ func Ensure(ctx context.Context, opts Options) (Binaries, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := ofVersion(ctx, opts.Source, os.Getenv(versionVariable), list); err != nil {
+		return nil, err
+	}
 	have, missing, err := fromAssets(os.Getenv(assetsVariable), list, log)
 	if err != nil {
 		return nil, err
 	}
-	for _, shelf := range shelves() {
-		var here []program
+	for len(missing) > 0 {
+		shelf := shelfOf(missing[0].module)
+		var here, others []program
 		for _, p := range missing {
 			if slices.Contains(shelf, p.module) {
 				here = append(here, p)
+			} else {
+				others = append(others, p)
 			}
 		}
-		if len(here) == 0 {
-			continue
-		}
+		missing = others
 		entry, err := openEntry(ctx, opts.Source, shelf)
 		if err != nil {
 			return nil, err

@@ -78,6 +78,10 @@ func TestModulesOfThisCheckoutAreFound(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, here, dir)
 
+	modules, err := versions(dir)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"1.34": "kubernetes-1.34", "1.35": "kubernetes-1.35", "1.36": "kubernetes"}, modules, "what make skew asks for")
+
 	dir, err = askGo(t.Context()) // as where the paths of sources were trimmed
 	require.NoError(t, err)
 	assert.Equal(t, here, dir)

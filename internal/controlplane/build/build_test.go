@@ -35,15 +35,17 @@ func source(t *testing.T) string {
 	write("etcd/server/go.mod", "module go.etcd.io/etcd/server/v3\n\ngo 1.26\n")
 	write("etcd/server/main.go", program)
 
-	write("kubernetes/go.mod", "module kubernetes\n\ngo 1.26\n\nrequire (\n\tk8s.io/component-base v0.36.3\n\tk8s.io/kubernetes v1.36.3\n)\n\n"+
-		"replace (\n\tk8s.io/component-base => ./component-base\n\tk8s.io/kubernetes => ./kubernetes\n)\n")
-	write("kubernetes/component-base/go.mod", "module k8s.io/component-base\n\ngo 1.26\n")
-	write("kubernetes/component-base/version/version.go", "package version\n\nvar gitVersion, gitMajor, gitMinor string\n\n"+
-		"func Get() string { return gitVersion + \" \" + gitMajor + \" \" + gitMinor }\n")
-	write("kubernetes/kubernetes/go.mod", "module k8s.io/kubernetes\n\ngo 1.26\n")
-	for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
-		write("kubernetes/kubernetes/cmd/"+name+"/main.go",
-			"package main\n\nimport \"k8s.io/component-base/version\"\n\nfunc main() { println(version.Get()) }\n")
+	for folder, version := range map[string]string{"kubernetes": "36.3", "kubernetes-old": "35.0"} {
+		write(folder+"/go.mod", "module kubernetes\n\ngo 1.26\n\nrequire (\n\tk8s.io/component-base v0."+version+"\n\tk8s.io/kubernetes v1."+version+"\n)\n\n"+
+			"replace (\n\tk8s.io/component-base => ./component-base\n\tk8s.io/kubernetes => ./kubernetes\n)\n")
+		write(folder+"/component-base/go.mod", "module k8s.io/component-base\n\ngo 1.26\n")
+		write(folder+"/component-base/version/version.go", "package version\n\nvar gitVersion, gitMajor, gitMinor string\n\n"+
+			"func Get() string { return gitVersion + \" \" + gitMajor + \" \" + gitMinor }\n")
+		write(folder+"/kubernetes/go.mod", "module k8s.io/kubernetes\n\ngo 1.26\n")
+		for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
+			write(folder+"/kubernetes/cmd/"+name+"/main.go",
+				"package main\n\nimport \"k8s.io/component-base/version\"\n\nfunc main() { println(version.Get()) }\n")
+		}
 	}
 	write("kubernetes/kubernetes/cmd/"+build.Scheduler+"/main.go", program)
 	write("kwok/go.mod", "module kwok\n\ngo 1.26\n\nrequire sigs.k8s.io/kwok v0.8.0\n\nreplace sigs.k8s.io/kwok => ./kwok\n")
@@ -51,6 +53,7 @@ func source(t *testing.T) string {
 	write("kwok/kwok/cmd/kwok/main.go", program)
 	t.Setenv("CONTROLLERKIT_CACHE", t.TempDir())
 	t.Setenv("KUBEBUILDER_ASSETS", "")
+	t.Setenv("CONTROLLERKIT_KUBERNETES", "")
 	return dir
 }
 
