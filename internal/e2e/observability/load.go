@@ -1,6 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package observability puts a load on the example, for the proof that its dashboard and rules answer on a real Prometheus, and for a
+// picture of what they show.
 package observability
 
 import (
@@ -13,6 +15,9 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 )
+
+// Job is the value of the label job of all that is scraped.
+const Job = "agentrun"
 
 // Load plays the samples once, and creates a run every pause until ctx ends: most succeed, and every kind of failure comes again and
 // again. It returns what kept it from that.

@@ -7,9 +7,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/observability"
+	"github.com/proompteng/controllerkit/internal/e2e/promtest"
 	"github.com/proompteng/controllerkit/metrics/catalog"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
@@ -31,9 +34,7 @@ func TestThePackUnderLoad(t *testing.T) {
 	stage, collector := newStage(t), newReceiver(t)
 	p := start(t, stage, "OTEL_TRACES_EXPORTER=otlp", "OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.url,
 		"OTEL_BSP_SCHEDULE_DELAY=200", "OTEL_METRIC_EXPORT_INTERVAL=500")
-	prometheus, err := observability.StartPrometheus(t.Context(), dir(t), observability.Scrape{
-		Targets: []string{strings.TrimPrefix(p.URL, "http://")}, Interval: 500 * time.Millisecond,
-	})
+	prometheus, err := promtest.Start(t.Context(), dir(t), promtest.Job{Name: observability.Job, URL: p.URL + "/metrics", Interval: 500 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, prometheus.Stop()) })
 
@@ -55,7 +56,7 @@ func TestThePackUnderLoad(t *testing.T) {
 }
 
 // everyQueryAnswers asks all of them until, in one pass, each has an answer.
-func everyQueryAnswers(t *testing.T, prometheus *observability.Prometheus) {
+func everyQueryAnswers(t *testing.T, prometheus *promtest.Server) {
 	t.Helper()
 	pack, err := manifest.New(manifest.Target{Name: observability.Job})
 	require.NoError(t, err)
@@ -66,7 +67,7 @@ func everyQueryAnswers(t *testing.T, prometheus *observability.Prometheus) {
 	for {
 		var open []string
 		for _, q := range queries {
-			if err := prometheus.Answer(ctx, q.Instant(10*time.Second)); err != nil {
+			if err := answers(ctx, prometheus, q.Instant(10*time.Second)); err != nil {
 				open = append(open, q.Source+": "+q.Instant(10*time.Second)+": "+err.Error())
 			}
 		}
@@ -80,14 +81,31 @@ func everyQueryAnswers(t *testing.T, prometheus *observability.Prometheus) {
 	}
 }
 
+// answers asks one query as of now. What is empty, not finite, or answered with a warning or a remark is an error.
+func answers(ctx context.Context, prometheus *promtest.Server, query string) error {
+	vector, err := prometheus.Query(ctx, query)
+	if err != nil {
+		return err
+	}
+	if len(vector) == 0 {
+		return errors.New("the answer is empty")
+	}
+	for _, sample := range vector {
+		if v := float64(sample.Value); math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s is %v", sample.Metric, v)
+		}
+	}
+	return nil
+}
+
 // oneTrace looks for an exemplar of a failed reconcile, for which there must be a log line and a span.
-func oneTrace(t *testing.T, prometheus *observability.Prometheus, p *rig.Process, collector *receiver) {
+func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collector *receiver) {
 	t.Helper()
 	const selector = `controller_reconcile_duration_seconds_bucket{result=~"error|terminal_error"}`
 	var found []promv1.ExemplarQueryResult
 	eventually(t, "there is an exemplar of a failed reconcile", func(ctx context.Context) bool {
 		var err error
-		found, err = prometheus.QueryExemplars(ctx, selector, time.Now().Add(-time.Minute), time.Now())
+		found, err = prometheus.API.QueryExemplars(ctx, selector, time.Now().Add(-time.Minute), time.Now())
 		return err == nil && len(found) > 0
 	})
 	lines := failedReconciles(t, p)

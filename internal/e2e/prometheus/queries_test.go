@@ -139,11 +139,11 @@ func answer(ctx context.Context, server *promtest.Server, job string, q manifest
 	}
 	seen := map[string]bool{}
 	for _, s := range samples {
-		if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
-			return fmt.Errorf("%s: %v: %s", q.Source, s.Value, expr)
+		if v := float64(s.Value); math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s: %v: %s", q.Source, v, expr)
 		}
-		for label := range s.Labels {
-			seen[label] = true
+		for label := range s.Metric {
+			seen[string(label)] = true
 		}
 	}
 	for _, m := range regexp.MustCompile(`by \(([^)]*)\)`).FindAllStringSubmatch(q.Expr, -1) {

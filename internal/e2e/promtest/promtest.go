@@ -1,11 +1,13 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package promtest finds the programs prometheus and promtool, so that rules and queries are proven on the real ones.
+// Package promtest finds and runs the programs prometheus and promtool, so that rules and queries are proven on the real ones.
 //
 // Both are taken from PATH if they are installed there. Else Debian's package is downloaded and unpacked, not installed,
 // into a cache outside the repository: prometheus in CONTROLLERKIT_CACHE, else in controllerkit in the user's cache
 // folder. Delete it at will. That needs apt-get and dpkg, and root only where apt has no package lists yet.
+//
+// Start runs a Prometheus, on the loopback address, for as long as a test needs it.
 package promtest
 
 import (

@@ -5,34 +5,41 @@ package promtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/client_golang/api"
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
 )
 
-// Job is one scrape configuration: a target that is scraped every second.
+// Job is one scrape configuration: a target that is scraped again and again.
 type Job struct {
 	Name string
 	// URL is the address of the metrics, such as http://127.0.0.1:8080/metrics.
 	URL string
 	// Labels are put onto the target's series, for example namespace: agents.
 	Labels map[string]string
+	// Interval is how often, in whole milliseconds. Zero means every second.
+	Interval time.Duration
 }
 
 // Server is a Prometheus on the loopback address, with exemplars stored.
 type Server struct {
-	// URL is that of its API, without a slash at its end.
-	URL  string
+	// API of the server. Query is stricter.
+	API promv1.API
+
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
 	err  error         // how; read after done
@@ -64,10 +71,12 @@ func configuration(jobs []Job) []byte {
 		Labels  map[string]string `json:"labels,omitempty"`
 	}
 	type scrape struct {
-		Job    string   `json:"job_name"`
-		Scheme string   `json:"scheme"`
-		Path   string   `json:"metrics_path"`
-		Static []target `json:"static_configs"`
+		Job      string   `json:"job_name"`
+		Scheme   string   `json:"scheme"`
+		Path     string   `json:"metrics_path"`
+		Interval string   `json:"scrape_interval"`
+		Timeout  string   `json:"scrape_timeout"`
+		Static   []target `json:"static_configs"`
 	}
 	var all []scrape
 	for _, j := range jobs {
@@ -75,12 +84,10 @@ func configuration(jobs []Job) []byte {
 		if err != nil {
 			u = &url.URL{Host: j.URL} // Prometheus says what is wrong with it
 		}
-		all = append(all, scrape{j.Name, u.Scheme, u.Path, []target{{[]string{u.Host}, j.Labels}}})
+		interval := fmt.Sprintf("%dms", cmp.Or(j.Interval, time.Second).Milliseconds())
+		all = append(all, scrape{j.Name, u.Scheme, u.Path, interval, interval, []target{{[]string{u.Host}, j.Labels}}})
 	}
-	body, _ := json.Marshal(map[string]any{ // strings can be encoded
-		"global":         map[string]string{"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
-		"scrape_configs": all,
-	})
+	body, _ := json.Marshal(map[string]any{"scrape_configs": all}) // strings can be encoded
 	return body
 }
 
@@ -97,20 +104,31 @@ func start(ctx context.Context, program, config, dir string) (*Server, error) {
 		return nil, fmt.Errorf("promtest: %w", err)
 	}
 	defer log.Close()
-	s := &Server{URL: "http://" + address, done: make(chan struct{})}
+	client, err := api.NewClient(api.Config{Address: "http://" + address})
+	if err != nil {
+		return nil, fmt.Errorf("promtest: %w", err)
+	}
+	s := &Server{API: promv1.NewAPI(client), done: make(chan struct{})}
 	s.cmd = exec.CommandContext(ctx, program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--enable-feature=exemplar-storage", "--log.level=warn")
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = dir, log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505
+		defer runtime.UnlockOSThread()
+		err := s.cmd.Start()
+		started <- err
+		if err == nil {
+			s.err = s.cmd.Wait()
+			close(s.done)
+		}
+	}()
+	if err := <-started; err != nil {
 		return nil, fmt.Errorf("promtest: %w", err)
 	}
-	go func() {
-		s.err = s.cmd.Wait()
-		close(s.done)
-	}()
 	for {
-		if _, err := s.get(ctx, "/-/ready", nil); err == nil {
+		if _, err := s.API.Buildinfo(ctx); err == nil { // answered with 503 until it is ready
 			return s, nil
 		}
 		select {
@@ -131,73 +149,20 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Sample is one value of an answer, with its labels.
-type Sample struct {
-	Labels map[string]string
-	Value  float64
-}
-
 // Query asks an instant query whose answer is a vector or a scalar. What Prometheus warns of, such as a rate of a gauge, is an error.
-func (s *Server) Query(ctx context.Context, expr string) ([]Sample, error) {
-	body, err := s.get(ctx, "/api/v1/query", url.Values{"query": {expr}})
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Warnings, Infos []string
-		Data            struct {
-			ResultType string
-			Result     json.RawMessage
-		}
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
-	}
-	if len(answer.Warnings)+len(answer.Infos) > 0 {
-		return nil, fmt.Errorf("promtest: %s: %q %q", expr, answer.Warnings, answer.Infos)
-	}
-	var vector []struct {
-		Metric map[string]string
-		Value  [2]any
-	}
-	switch answer.Data.ResultType {
-	case "vector":
-	case "scalar":
-		answer.Data.Result = fmt.Appendf(nil, `[{"value":%s}]`, answer.Data.Result)
-	default:
-		return nil, fmt.Errorf("promtest: %s: the answer is a %s", expr, answer.Data.ResultType)
-	}
-	if err := json.Unmarshal(answer.Data.Result, &vector); err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
-	}
-	var out []Sample
-	for _, v := range vector {
-		value, err := strconv.ParseFloat(fmt.Sprint(v.Value[1]), 64)
-		if err != nil {
-			return nil, fmt.Errorf("promtest: %w", err)
-		}
-		out = append(out, Sample{v.Metric, value})
-	}
-	return out, nil
-}
-
-// get reads one page of the server's.
-func (s *Server) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path+"?"+query.Encode(), http.NoBody)
+func (s *Server) Query(ctx context.Context, expr string) (model.Vector, error) {
+	answer, warnings, infos, err := s.API.Query(ctx, expr, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("promtest: %w", err)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
+	if len(warnings)+len(infos) > 0 {
+		return nil, fmt.Errorf("promtest: %s: %q %q", expr, warnings, infos)
 	}
-	defer resp.Body.Close()
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(resp.Body); err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
+	switch a := answer.(type) {
+	case model.Vector:
+		return a, nil
+	case *model.Scalar:
+		return model.Vector{{Value: a.Value, Timestamp: a.Timestamp}}, nil
 	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("promtest: %s: %s: %s", path, resp.Status, bytes.TrimSpace(b.Bytes()))
-	}
-	return b.Bytes(), nil
+	return nil, fmt.Errorf("promtest: %s: the answer is a %s", expr, answer.Type())
 }

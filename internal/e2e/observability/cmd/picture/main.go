@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/e2e/observability"
+	"github.com/proompteng/controllerkit/internal/e2e/promtest"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
@@ -89,9 +89,7 @@ func played(ctx context.Context, plane *controlplane.ControlPlane, load time.Dur
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Stop()) }()
-	prometheus, err := observability.StartPrometheus(ctx, plane.Dir(), observability.Scrape{
-		Targets: []string{strings.TrimPrefix(p.URL, "http://")}, Interval: time.Second,
-	})
+	prometheus, err := promtest.Start(ctx, plane.Dir(), promtest.Job{Name: observability.Job, URL: p.URL + "/metrics"})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +109,7 @@ func played(ctx context.Context, plane *controlplane.ControlPlane, load time.Dur
 	if err != nil {
 		return nil, err
 	}
-	return render(ctx, prometheus, pack.Dashboard(), began, time.Now())
+	return render(ctx, prometheus.API, pack.Dashboard(), began, time.Now())
 }
 
 // screenshot has Chromium draw the page, if there is one.

@@ -23,7 +23,6 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/proompteng/controllerkit/internal/e2e/observability"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
@@ -55,7 +54,7 @@ type legend struct {
 const window = 10 * time.Second
 
 // render asks Prometheus what each panel asks, and returns the page.
-func render(ctx context.Context, prometheus *observability.Prometheus, dashboard []byte, from, to time.Time) ([]byte, error) {
+func render(ctx context.Context, prometheus promv1.API, dashboard []byte, from, to time.Time) ([]byte, error) {
 	var of struct {
 		Title  string
 		Panels []panel
@@ -76,7 +75,7 @@ func render(ctx context.Context, prometheus *observability.Prometheus, dashboard
 	return page.Bytes(), err
 }
 
-func show(ctx context.Context, prometheus *observability.Prometheus, p panel, from, to time.Time) (shown, error) {
+func show(ctx context.Context, prometheus promv1.API, p panel, from, to time.Time) (shown, error) {
 	s := shown{Row: p.Type == "row", Title: p.Title, Help: p.Description, Columns: p.GridPos.W}
 	if s.Row {
 		return s, nil
