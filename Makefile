@@ -60,6 +60,10 @@ e2e-soak: ## The numbers of jobgc with 1,000 Jobs (JOBS=n), then 10,000 AgentRun
 	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGate' ./jobgc
 	cd internal/e2e && RUNS=$(or $(RUNS),10000) go test -count=1 -timeout 180m -v ./soak
 
+.PHONY: e2e-kills
+e2e-kills: ## The controller killed at KILLS (200) random points of its work under load; SEED=n repeats the points of a run
+	@cd internal/e2e && go test -race -count=1 -timeout 120m -v -run '^TestTheControllerIsKilled$$' ./chaos -kills $(or $(KILLS),200) -seed $(or $(SEED),0)
+
 .PHONY: stability
 stability: ## make unit and make e2e until N (20) runs of each, of this commit, stand in internal/docs/stability.tsv; WHAT=unit one of them
 	@WHAT="$(WHAT)" internal/tools/stability.sh $(or $(N),20)

@@ -6,8 +6,6 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,42 +19,6 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/status"
 )
-
-// TestKilledAtRandomMoments: a controller that dies without warning, again and again, loses no result and runs nothing twice. A third of
-// the runs let their Job go as soon as its result is recorded, a third fail.
-func TestKilledAtRandomMoments(t *testing.T) {
-	const kills, perKill = 20, 4
-	stage := newStage(t)
-	seen := watchJobs(t, stage)
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	defer cancel()
-
-	var creating sync.WaitGroup
-	creating.Go(func() {
-		for i := range kills * perKill {
-			if _, err := stage.Runs.Create(ctx, story(i), metav1.CreateOptions{}); err != nil {
-				t.Error(err)
-			}
-			wait(ctx, 70*time.Millisecond)
-		}
-	})
-	for range kills {
-		p, err := rig.Start(ctx, program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace)
-		require.NoError(t, err)
-		wait(ctx, time.Duration(rand.IntN(400))*time.Millisecond)
-		require.NoError(t, p.Kill())
-	}
-	creating.Wait()
-	startController(t, stage)
-	for i := range kills * perKill {
-		ended(ctx, t, stage, story(i))
-	}
-	jobs := seen.byRun()
-	assert.Len(t, jobs, kills*perKill)
-	for run, uids := range jobs {
-		assert.Len(t, uids, 1, "run %s was run more than once", run)
-	}
-}
 
 // TestSIGTERMFinishesWhatRuns: a controller that is asked to stop ends with 0, with every event written.
 func TestSIGTERMFinishesWhatRuns(t *testing.T) {

@@ -34,7 +34,7 @@ func (w *world) goroutines(t *testing.T) int {
 	require.NoError(t, err)
 	left := byOrigin(string(stacks))
 	fresh.Do(func() {
-		p := launch(t, program, w.config, w.Namespace)
+		p := launch(t, program, w.config, []string{"--namespaces=" + w.Namespace})
 		stacks, err := p.Dump(t.Context())
 		require.NoError(t, err)
 		fresh.stacks = byOrigin(string(stacks))

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -36,12 +38,17 @@ type ledger struct {
 	versions int
 	jobs     map[types.UID]map[types.UID]bool // by run: every Job there ever was
 	outcomes map[types.UID]v1alpha1.Phase     // by run: the first terminal phase
+	phases   map[types.UID]v1alpha1.Phase     // by run: the last phase
+	ends     map[types.UID]string             // by run: how its Job ended, Complete or Failed
 }
 
 // keepLedger watches until the test ends.
 func keepLedger(t *testing.T, stage *samples.Stage, secrets ...string) *ledger {
 	t.Helper()
-	l := &ledger{secrets: secrets, jobs: map[types.UID]map[types.UID]bool{}, outcomes: map[types.UID]v1alpha1.Phase{}}
+	l := &ledger{
+		secrets: secrets, jobs: map[types.UID]map[types.UID]bool{},
+		outcomes: map[types.UID]v1alpha1.Phase{}, phases: map[types.UID]v1alpha1.Phase{}, ends: map[types.UID]string{},
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var watching sync.WaitGroup
 	t.Cleanup(func() {
@@ -117,6 +124,7 @@ func (l *ledger) note(was, is any) {
 		if first := l.outcomes[run.UID]; first != "" && run.Status.Phase != first {
 			breach("it ended as %s, and is %s now", first, run.Status.Phase)
 		}
+		l.phases[run.UID] = run.Status.Phase
 		if run.Status.Phase.Progress() == status.Done {
 			l.outcomes[run.UID] = run.Status.Phase
 		}
@@ -130,7 +138,28 @@ func (l *ledger) note(was, is any) {
 		if len(l.jobs[owner.UID]) > 1 {
 			breach("it is not the only Job of run %s", owner.Name)
 		}
+		if job, ok := is.(*batchv1.Job); ok {
+			for _, c := range job.Status.Conditions {
+				if end := string(c.Type); c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+					l.ends[owner.UID] = end
+				}
+			}
+		}
 	}
+}
+
+// phase is the last one that was seen of a run.
+func (l *ledger) phase(run types.UID) v1alpha1.Phase {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.phases[run]
+}
+
+// end is how a run's Job was seen to end; empty if it was not.
+func (l *ledger) end(run types.UID) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ends[run]
 }
 
 // read returns what was noted so far.

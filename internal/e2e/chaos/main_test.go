@@ -23,6 +23,12 @@ import (
 // full is whether the whole set is run.
 var full = flag.Bool("full", false, "run the whole set, minutes long")
 
+// Of TestTheControllerIsKilled: as many times, at points that the seed decides.
+var (
+	kills = flag.Int("kills", 0, "how often the controller is killed; 0 means 200 in the whole set, 10 in the short one")
+	seed  = flag.Uint64("seed", 0, "of the points at which it is killed; 0 means a new one, which is printed")
+)
+
 // either is a value of the whole set, or that of the short one.
 func either[T any](whole, short T) T {
 	if *full {
@@ -40,8 +46,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4") // most of a test is waiting; a flag on the command line counts
-	flag.Parse()
+	_ = flag.Set("test.parallel", "6") // most of a test is waiting; a flag on the command line counts
 	audit, log, remove, err := suite.Audit(auditPolicy)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e/chaos:", err)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,8 +32,8 @@ type proxy struct {
 	server *httptest.Server
 
 	mu      sync.Mutex
-	watches map[int]context.CancelFunc
-	next    int
+	trap    *trap // or nil
+	pending map[*hand]struct{}
 	faults  int            // per cent of the requests that fail
 	says    string         // what is said in the faults
 	counts  map[string]int // of what was done, by kind
@@ -44,7 +46,7 @@ func newProxy(t *testing.T, w *world) (*proxy, *rest.Config) {
 	require.NoError(t, err)
 	target, err := url.Parse(w.config.Host)
 	require.NoError(t, err)
-	p := &proxy{watches: map[int]context.CancelFunc{}, counts: map[string]int{}}
+	p := &proxy{pending: map[*hand]struct{}{}, counts: map[string]int{}}
 	through := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
@@ -65,10 +67,38 @@ func newProxy(t *testing.T, w *world) (*proxy, *rest.Config) {
 	return p, config
 }
 
+// hand is a request that the proxy has not yet answered to its end.
+type hand struct {
+	kind   string
+	since  time.Time
+	read   bool               // its body is, and it was passed on unless it fails
+	cancel context.CancelFunc // of a watch
+}
+
+// behindProxy makes a world whose controller reaches the API server through a proxy only, and is ready.
+func behindProxy(t *testing.T) (context.Context, *world, *proxy) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	w := newWorld(t)
+	w.grant(t, role)
+	between, config := newProxy(t, w)
+	w.start(t, config)
+	t.Cleanup(func() { // before the controller is killed
+		if t.Failed() {
+			t.Logf("the proxy has in hand: %q", between.inHand())
+		}
+	})
+	w.ready(ctx, t)
+	return ctx, w, between
+}
+
 func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	r = r.WithContext(ctx)
+	h := &hand{kind: kindOf(r), since: time.Now()}
+	defer p.take(h)()
 	// Read to its end before it is passed on: the API server answers what it denies without reading it, and of the two halves of a
 	// stream that a proxy has in hand then, now and then one waits for the other for ever.
 	body, err := io.ReadAll(r.Body)
@@ -77,8 +107,15 @@ func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Reque
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	watch := r.URL.Query().Get("watch") != ""
+	p.mu.Lock()
+	h.read = true
 	if watch {
-		defer p.keep(cancel)()
+		h.cancel = cancel
+	}
+	p.mu.Unlock()
+	if t := p.caught(r); t != nil {
+		t.serve(through, w, r)
+		return
 	}
 	switch fault := p.fault(r, watch); fault {
 	case 0:
@@ -142,17 +179,15 @@ func (p *proxy) refuse(w http.ResponseWriter, code int) {
 	_ = json.NewEncoder(w).Encode(answer) // to one who may be gone
 }
 
-// keep notes a watch; what it returns forgets it.
-func (p *proxy) keep(cancel context.CancelFunc) func() {
+// take notes a request; what it returns forgets it.
+func (p *proxy) take(h *hand) func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.next++
-	id := p.next
-	p.watches[id] = cancel
+	p.pending[h] = struct{}{}
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.watches, id)
+		delete(p.pending, h)
 	}
 }
 
@@ -160,10 +195,26 @@ func (p *proxy) keep(cancel context.CancelFunc) func() {
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, cancel := range p.watches {
-		cancel()
-		p.counts["watches cut"]++
+	for h := range p.pending {
+		if h.cancel != nil {
+			h.cancel()
+			p.counts["watches cut"]++
+		}
 	}
+}
+
+// inHand tells of the requests that are not answered, for a test that failed: is it the proxy that they wait for?
+func (p *proxy) inHand() (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for h := range p.pending {
+		where := "its body is not read"
+		if h.read {
+			where = "passed on"
+		}
+		all = append(all, fmt.Sprintf("%s for %s, %s", h.kind, time.Since(h.since).Round(time.Millisecond), where))
+	}
+	return all
 }
 
 // fail has a share of the requests fail from now on, each with a message that says something.

@@ -27,7 +27,6 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 // right is one verb of the documented role.
@@ -138,10 +137,7 @@ func takeAway(t *testing.T, without []right, breaks []string) string {
 	defer cancel()
 	w := newWorld(t)
 	w.grantBut(t, without)
-	dir := filepath.Join(plane.Dir(), w.Namespace)
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	kubeconfig := filepath.Join(dir, "kubeconfig")
-	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, w.config))
+	dir, kubeconfig := place(t, w.config)
 	starting, tooLong := ctx, func() {}
 	if slices.Contains(breaks, "everything") {
 		starting, tooLong = context.WithTimeout(ctx, either(20*time.Second, 10*time.Second))

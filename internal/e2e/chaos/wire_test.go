@@ -4,7 +4,6 @@
 package chaos_test
 
 import (
-	"context"
 	"io"
 	"log"
 	"testing"
@@ -16,13 +15,7 @@ import (
 // TestTheWatchesAreCut: each in the middle of what it tells, and every fourth time the connection with them.
 func TestTheWatchesAreCut(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	w := newWorld(t)
-	w.grant(t, role)
-	between, config := newProxy(t, w)
-	w.start(t, config)
-	w.ready(ctx, t)
+	ctx, w, between := behindProxy(t)
 	last := either(122, 17)
 	w.during(ctx, t, last, either(200*time.Millisecond, 100*time.Millisecond), func() {
 		for i := range either(50, 8) {
@@ -42,13 +35,7 @@ func TestTheWatchesAreCut(t *testing.T) {
 // TestATenthOfTheRequestsFails: with 409, 429, 500 or 503, or what is asked is done and the answer is lost; and the errors tell the secret.
 func TestATenthOfTheRequestsFails(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	w := newWorld(t)
-	w.grant(t, role)
-	between, config := newProxy(t, w)
-	w.start(t, config)
-	w.ready(ctx, t)
+	ctx, w, between := behindProxy(t)
 	between.fail(10, "env AGENT_SECRET="+firstSecret)
 	last := either(202, 26)
 	w.during(ctx, t, last, 50*time.Millisecond, func() {})

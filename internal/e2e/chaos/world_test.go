@@ -5,7 +5,6 @@ package chaos_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -48,6 +47,7 @@ type world struct {
 	config  *rest.Config // of the user
 	ledger  *ledger
 	process *rig.Process
+	starts  []time.Time // of processes that followed the first
 }
 
 // newWorld makes a namespace named after the test, in which nothing runs yet.
@@ -105,18 +105,25 @@ func (w *world) grantEverywhere(t *testing.T) {
 }
 
 // start runs the controller against the API server, or what stands before it, until the test ends.
-func (w *world) start(t *testing.T, config *rest.Config) {
+func (w *world) start(t *testing.T, config *rest.Config, args ...string) {
 	t.Helper()
-	w.process = launch(t, program, config, w.Namespace)
+	w.process = launch(t, program, config, append([]string{"--namespaces=" + w.Namespace}, args...))
 }
 
-func launch(t *testing.T, path string, config *rest.Config, namespace string, env ...string) *rig.Process {
+// place is where a test's controllers log to, and where they find what they connect to.
+func place(t *testing.T, config *rest.Config) (dir, kubeconfig string) {
 	t.Helper()
-	dir := filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
+	dir = filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	kubeconfig := filepath.Join(dir, "kubeconfig")
+	kubeconfig = filepath.Join(dir, "kubeconfig")
 	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, config))
-	p, err := rig.Start(t.Context(), path, dir, kubeconfig, env, "--namespaces="+namespace)
+	return dir, kubeconfig
+}
+
+func launch(t *testing.T, path string, config *rest.Config, args []string, env ...string) *rig.Process {
+	t.Helper()
+	dir, kubeconfig := place(t, config)
+	p, err := rig.Start(t.Context(), path, dir, kubeconfig, env, args...)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
 	return p
@@ -160,13 +167,13 @@ func (w *world) holds(ctx context.Context, t *testing.T, n int) {
 func (w *world) invariants(ctx context.Context, t *testing.T) {
 	t.Helper()
 	idle := w.idle(ctx, t)
-	events := assertEventCap(t, w.user)
+	events, most := assertEventCap(t, w.user, w.starts...)
 	breaches, versions, jobs := w.ledger.read()
 	assert.Empty(t, breaches)
 	w.silent(ctx, t)
 	stacks := w.goroutines(t)
-	t.Logf("%d versions of objects seen, %d Jobs, %d writes of events; %d goroutines are left; nothing was written for %s",
-		versions, len(jobs), events, stacks, idle)
+	t.Logf("%d versions of objects seen, %d Jobs, %d writes of events, %d about one object in a minute at most; %d goroutines are left; nothing was written for %s",
+		versions, len(jobs), events, most, stacks, idle)
 }
 
 // idle waits until nothing was written for a while, which is long in the whole set.
@@ -225,6 +232,11 @@ func assertEnded(t *testing.T, run *v1alpha1.AgentRun) {
 // assertSays checks that a line of the controller's log has all of the words.
 func assertSays(t *testing.T, p *rig.Process, words ...string) {
 	t.Helper()
+	assert.True(t, says(t, p, words...), "no line of the log says %q", words)
+}
+
+func says(t *testing.T, p *rig.Process, words ...string) bool {
+	t.Helper()
 	log, err := os.ReadFile(p.Log)
 	require.NoError(t, err)
 	for line := range strings.Lines(string(log)) {
@@ -235,8 +247,8 @@ func assertSays(t *testing.T, p *rig.Process, words ...string) {
 			}
 		}
 		if found == len(words) {
-			return
+			return true
 		}
 	}
-	assert.Fail(t, fmt.Sprintf("no line of the log says %q", words))
+	return false
 }
