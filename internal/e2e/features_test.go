@@ -23,11 +23,13 @@ import (
 
 // TestSpec: what each field of a run's spec does, beyond the samples.
 func TestSpec(t *testing.T) {
+	t.Parallel()
 	stage := newStage(t)
 	startController(t, stage, "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=5m")
 	never := map[string]string{"controlplane.controllerkit.dev/outcome": "never"}
 
 	t.Run("CancelEndsARunningRunAndItsJob", func(t *testing.T) {
+		t.Parallel()
 		run := create(t, stage, "cancel", func(spec *v1alpha1.AgentRunSpec) { spec.PodAnnotations = never })
 		reached(t, stage, run, v1alpha1.Running)
 		patch(t, stage, run, map[string]any{"cancel": true})
@@ -42,12 +44,14 @@ func TestSpec(t *testing.T) {
 		assert.Empty(t, events, "a cancelled run is no failure")
 	})
 	t.Run("CancelBeforeTheStartMakesNoJob", func(t *testing.T) {
+		t.Parallel()
 		run := create(t, stage, "stillborn", func(spec *v1alpha1.AgentRunSpec) { spec.Cancel = true })
 		run = reached(t, stage, run, v1alpha1.Cancelled)
 		assert.Nil(t, run.Status.JobRef)
 		assert.Nil(t, run.Status.StartedAt)
 	})
 	t.Run("CancelAfterTheEndChangesNothingButTheGeneration", func(t *testing.T) {
+		t.Parallel()
 		run := create(t, stage, "too-late", nil)
 		run = reached(t, stage, run, v1alpha1.Succeeded)
 		patch(t, stage, run, map[string]any{"cancel": true})
@@ -58,6 +62,7 @@ func TestSpec(t *testing.T) {
 		})
 	})
 	t.Run("SuspendHoldsARunAndResumeLetsItGo", func(t *testing.T) {
+		t.Parallel()
 		run := create(t, stage, "suspended", func(spec *v1alpha1.AgentRunSpec) { spec.Suspend = true })
 		eventually(t, "it is suspended", func(ctx context.Context) bool {
 			now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
@@ -67,6 +72,7 @@ func TestSpec(t *testing.T) {
 		holdsTogether(t, reached(t, stage, run, v1alpha1.Succeeded))
 	})
 	t.Run("TimeoutFailsARun", func(t *testing.T) {
+		t.Parallel()
 		run := create(t, stage, "slow", func(spec *v1alpha1.AgentRunSpec) {
 			spec.TimeoutSeconds = new(int64(1))
 			spec.PodAnnotations = never
@@ -75,6 +81,7 @@ func TestSpec(t *testing.T) {
 		assert.Contains(t, run.Status.Message, "DeadlineExceeded")
 	})
 	t.Run("BackoffLimitTriesAgain", func(t *testing.T) {
+		t.Parallel()
 		run := create(t, stage, "stubborn", func(spec *v1alpha1.AgentRunSpec) {
 			spec.BackoffLimit = new(int32(1))
 			spec.PodAnnotations = map[string]string{"controlplane.controllerkit.dev/outcome": "fail"}
@@ -85,6 +92,7 @@ func TestSpec(t *testing.T) {
 		assert.Equal(t, int32(2), job.Status.Failed)
 	})
 	t.Run("TheJobStaysForTheTTLCountedFromItsRelease", func(t *testing.T) {
+		t.Parallel()
 		run := reached(t, stage, create(t, stage, "ttl", nil), v1alpha1.Succeeded)
 		var job *batchv1.Job
 		eventually(t, "the TTL is set", func(ctx context.Context) bool {
@@ -96,6 +104,7 @@ func TestSpec(t *testing.T) {
 		assert.Less(t, *job.Spec.TTLSecondsAfterFinished, int32(330))
 	})
 	t.Run("ARunPastItsRetentionIsDeletedWithItsJob", func(t *testing.T) {
+		t.Parallel()
 		run := create(t, stage, "short-lived", func(spec *v1alpha1.AgentRunSpec) { spec.TTLSecondsAfterFinished = new(int32(1)) })
 		eventually(t, "run and Job are gone", func(ctx context.Context) bool {
 			_, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
@@ -104,6 +113,7 @@ func TestSpec(t *testing.T) {
 		})
 	})
 	t.Run("AJobThatTheAPIServerRefusesEndsTheRun", func(t *testing.T) {
+		t.Parallel()
 		run := create(t, stage, "refused", func(spec *v1alpha1.AgentRunSpec) { spec.ServiceAccountName = "Not A Name" })
 		run = reached(t, stage, run, v1alpha1.Failed)
 		assert.Equal(t, "InvalidSpec", run.Status.Reason)
@@ -113,6 +123,7 @@ func TestSpec(t *testing.T) {
 
 // TestTheServerHoldsEveryWriterToTheContract: the CRD's rules refuse what would break it, whoever writes.
 func TestTheServerHoldsEveryWriterToTheContract(t *testing.T) {
+	t.Parallel()
 	stage := newStage(t)
 	p := startController(t, stage)
 	run := reached(t, stage, create(t, stage, "done", nil), v1alpha1.Succeeded)

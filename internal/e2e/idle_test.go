@@ -19,6 +19,7 @@ import (
 // TestIdleClusterSeesNoWrites: finished, waiting and running runs that nothing happens to are left alone. (The heartbeat of those that are
 // not terminal comes every ten minutes.)
 func TestIdleClusterSeesNoWrites(t *testing.T) {
+	t.Parallel()
 	stage := newStage(t)
 	p := startController(t, stage)
 	for i := range 6 {

@@ -28,6 +28,7 @@ import (
 // TestTheLeaderIsKilled: of two replicas one works and the other is ready; when the first dies without warning, the other takes over, and
 // each run is run once. A leader that is asked to stop gives its lease back.
 func TestTheLeaderIsKilled(t *testing.T) {
+	t.Parallel()
 	const runs = 24
 	stage := newElectionStage(t)
 	seen := watchJobs(t, stage)
@@ -75,6 +76,7 @@ func TestTheLeaderIsKilled(t *testing.T) {
 
 // TestALostLeaseEndsTheProcess: a leader whose lease somebody else holds stops working and ends, so that it starts afresh.
 func TestALostLeaseEndsTheProcess(t *testing.T) {
+	t.Parallel()
 	stage := newElectionStage(t)
 	p := startReplica(t, stage, "only")
 	run := reached(t, stage, create(t, stage, "done", nil), "Succeeded")

@@ -7,6 +7,7 @@ package e2e_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "6") // most of a test is waiting; a flag on the command line counts
 	os.Exit(suite.Main(m, "e2e", controlplane.Options{}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
 		plane = cp
 		if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {

@@ -22,6 +22,7 @@ import (
 // of Prometheus Operator itself: every field is known, and what is stored is what was meant. Durations that nobody can read are
 // refused by the same schemas, so the ones that are written could have been.
 func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	installOperatorCRDs(ctx, t)

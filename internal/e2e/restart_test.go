@@ -22,6 +22,7 @@ import (
 
 // TestSIGTERMFinishesWhatRuns: a controller that is asked to stop ends with 0, with every event written.
 func TestSIGTERMFinishesWhatRuns(t *testing.T) {
+	t.Parallel()
 	const refused = 30
 	stage := newStage(t)
 	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace)

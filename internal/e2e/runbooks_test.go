@@ -21,6 +21,7 @@ import (
 // an installation of the example: a Deployment, its pod, its lease, a run. Left out are those that need a container, of which no kubelet
 // runs any here.
 func TestTheCommandsOfTheRunbooks(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	installOperatorCRDs(ctx, t)

@@ -23,6 +23,7 @@ import (
 
 // TestSamples plays every sample of the demo and holds what the API server has against the sample's promise.
 func TestSamples(t *testing.T) {
+	t.Parallel()
 	stage := newStage(t)
 	seen := watchJobs(t, stage)
 	p := startController(t, stage)

@@ -25,7 +25,7 @@ import (
 )
 
 // TestSIGTERMDuringABurstOfFailures: runs fail faster than their Events may be written, and go on failing while the controller is told to
-// end. It ends in time and with 0, and each run that it recorded as failed has its Event.
+// end. It ends in time and with 0, and each run that it recorded as failed has its Event. It is alone, for that time is a pod's.
 func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 	const enough = 180 // the recorder writes 100 at once, then 20 a second
 	stage := newStage(t)
@@ -49,7 +49,8 @@ func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 	assert.Empty(t, lost(t, p), "nothing was lost")
 }
 
-// TestSIGTERMWhileTheAPIServerHangs: what cannot be written is counted, and named when the controller ends, which it does in time.
+// TestSIGTERMWhileTheAPIServerHangs: what cannot be written is counted, and named when the controller ends, which it does in time. It is
+// alone, for all others need that server.
 func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
 	stage := newStage(t)
 	startBurst(t, stage).Wait()
