@@ -46,9 +46,16 @@ unit: ## The root module with -race: unit tests, examples and the rules of the h
 	go test -race -shuffle=on ./...
 	go test -run 'Alloc|PerObject|Thousand' ./... # what the race detector would change or make too slow: allocations, the largest numbers
 
-.PHONY: e2e
-e2e: ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane
-	@for m in $(filter-out $(ROLLOUT),$(NESTED)); do (cd $$m && go test -race -count=1 -timeout 20m ./...); done # -count=1: they run programs that the test cache knows nothing of
+# -count=1: they run programs that the test cache knows nothing of. Two modules at once, for most of a test is waiting; what each prints
+# stays together. The programs are built before, where that is seen.
+TESTED := $(addprefix test/,$(NESTED))
+.PHONY: e2e $(TESTED)
+e2e: ROLLOUTS := 1
+e2e: controlplane ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane
+	@$(MAKE) --no-print-directory -j2 --output-sync=target test/internal/e2e $(TESTED) # the longest first
+$(filter-out test/$(ROLLOUT),$(TESTED)): test/%:
+	@cd $* && go test -race -count=1 -timeout 20m ./...
+test/$(ROLLOUT):
 	@cd $(ROLLOUT) && go test -count=1 -timeout 20m -parallel 6 ./...
 
 .PHONY: e2e-chaos
