@@ -37,6 +37,15 @@ func TestReadmeCodeIsCompiledCode(t *testing.T) {
 	}
 }
 
+// TestReadmeQuotesTheProof: the screen of make proof is quoted as it was printed.
+func TestReadmeQuotesTheProof(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	screen, err := os.ReadFile(filepath.Join(root, "internal", "bench", "PROOF.txt"))
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), "```text\n"+string(screen)+"```\n", "copy internal/bench/PROOF.txt into the block below Measured")
+}
+
 // unindented drops what differs between a function's body and a block of README.
 func unindented(s string) string {
 	var b strings.Builder

@@ -117,8 +117,9 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
-// idle are the measures of n idle runs, the same ones for both controllers, one after the other: neither writes.
-func (s *stand) idle(ctx context.Context, n int) []bench.Measure {
+// idle are the measures of n idle runs, the same ones for both controllers, one after the other: neither writes. It also
+// returns the memory at rest alone.
+func (s *stand) idle(ctx context.Context, n int) ([]bench.Measure, point) {
 	filled := sync.OnceValues(func() (*world, error) {
 		if err := s.up(ctx); err != nil {
 			return nil, err
@@ -154,11 +155,12 @@ func (s *stand) idle(ctx context.Context, n int) []bench.Measure {
 			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: usual, Count: count(1)}},
 		}
 	}
+	resident := measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident })
 	return []bench.Measure{
 		measure("writes", bench.Requests, func(r *rest) float64 { return r.writes }, bench.Gate{Unit: bench.Requests, Limit: "= 0"}),
 		measure("requests", bench.Requests, func(r *rest) float64 { return r.requests }),
 		measure("CPU time", "ms", func(r *rest) float64 { return r.cpu }),
-		measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident }),
+		resident,
 		measure("peak memory", "MiB", func(r *rest) float64 { return r.peak }),
-	}
+	}, pointOf(n, resident)
 }

@@ -5,13 +5,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 // underLoad are the measures of one load. It is put on each controller once; each measure tells one number of it.
-func (s *stand) underLoad(ctx context.Context, l load) []bench.Measure {
+// It also returns the CPU time alone.
+func (s *stand) underLoad(ctx context.Context, l load) ([]bench.Measure, point) {
 	accounts := [2]func() (*account, error){}
 	for i := range accounts {
 		accounts[i] = sync.OnceValues(func() (*account, error) {
@@ -57,5 +60,34 @@ func (s *stand) underLoad(ctx context.Context, l load) []bench.Measure {
 	for _, verb := range []string{"all", "writes", "get", "list", "watch", "create", "patch", "update", "delete"} {
 		all = append(all, measure("requests, "+verb, bench.Requests, func(a *account) float64 { return float64(a.verbs[verb]) }))
 	}
-	return all
+	return all, pointOf(l.runs, measure("", "", func(a *account) float64 { return a.cpu.Seconds() }))
+}
+
+// point is one number of both controllers, as it is with so many runs.
+type point struct {
+	runs int
+	of   [2]func() (float64, error)
+}
+
+func pointOf(runs int, m bench.Measure) point {
+	return point{runs, [2]func() (float64, error){m.Ours.Count, m.Peers[0].Count}}
+}
+
+// growth is what each further run adds to a number, in a unit of which it has so many, from the first point to the last.
+func growth(what, unit string, units float64, points []point) []bench.Measure {
+	few, many := points[0], points[len(points)-1]
+	if few.runs == many.runs {
+		return nil
+	}
+	each := func(i int) func() (float64, error) {
+		return func() (float64, error) {
+			a, err1 := few.of[i]()
+			b, err2 := many.of[i]()
+			return (b - a) * units / float64(many.runs-few.runs), errors.Join(err1, err2)
+		}
+	}
+	return []bench.Measure{{
+		Name: fmt.Sprintf("%d to %d %s of each further one", few.runs, many.runs, what), Unit: unit,
+		Ours: bench.Subject{Count: each(0)}, Peers: []bench.Subject{{Name: usual, Count: each(1)}},
+	}}
 }

@@ -36,7 +36,7 @@ func (w *world) ended(ctx context.Context, n int, latest time.Time) ([]v1alpha1.
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		pause(ctx, 100*time.Millisecond)
+		pause(ctx, 100*time.Millisecond+time.Duration(n)*time.Millisecond/2) // a list of thousands is work for the server that is measured
 	}
 }
 

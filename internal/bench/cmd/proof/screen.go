@@ -5,8 +5,11 @@ package main
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
@@ -37,6 +40,16 @@ func (f figures) of(measure, unit, peer string) (ours, theirs float64, err error
 
 // endpoints are how many of five were ready at the least while a Deployment became a canary.
 type endpoints struct{ usual, ours int }
+
+// about says what the peers are, and when they were measured.
+func about(peers []string, at time.Time) string {
+	var versions []string
+	for _, p := range peers { // "its name (its/module v1.2.3)"
+		versions = append(versions, path.Base(strings.TrimSuffix(p[strings.LastIndex(p, "(")+1:], ")")))
+	}
+	slices.Sort(versions)
+	return fmt.Sprintf("%s, Argo Rollouts' own controller; %s", strings.Join(slices.Compact(versions), ", "), at.UTC().Format(time.DateOnly))
+}
 
 // screen says it all in 24 lines of 100 columns.
 func screen(f figures, runs int, ready endpoints, about string) (string, error) {

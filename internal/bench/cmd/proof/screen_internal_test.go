@@ -6,6 +6,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,13 +35,18 @@ func measured() (f figures) {
 }
 
 func TestItFitsAScreen(t *testing.T) {
-	text, err := screen(measured(), 2000, endpoints{usual: 0, ours: 5}, "about")
+	peers := []string{
+		"tools/record, tools/events (k8s.io/client-go v0.37.2)", "controller-runtime (sigs.k8s.io/controller-runtime v0.25.2)",
+		"listers and informers (k8s.io/client-go v0.37.2)",
+	}
+	text, err := screen(measured(), 2000, endpoints{usual: 0, ours: 5}, about(peers, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	assert.Less(t, len(lines), 24)
 	for _, line := range lines {
 		assert.LessOrEqual(t, len(line), 100, line)
 	}
+	assert.Equal(t, "client-go v0.37.2, controller-runtime v0.25.2, Argo Rollouts' own controller; 2026-01-02", lines[1])
 	assert.Contains(t, text, "\nnothing                                      4000     0    2000     0    2000     0     1.0   0.0\n", "wrong and missing are both lost")
 	assert.Contains(t, text, "least ready endpoints              0       5")
 }
