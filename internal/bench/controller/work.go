@@ -37,8 +37,8 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	if err := w.fill(ctx, l, func() error { return h.kill(ctx, l.fault) }); err != nil {
 		return nil, err
 	}
-	// Far more than either takes, so that what is missing then is missing, and not late.
-	runs, err := w.ended(ctx, l.runs, time.Now().Add(3*time.Minute+time.Duration(l.runs)*200*time.Millisecond))
+	// Far more than either takes, on a busy machine too, so that what is missing then is missing, and not late.
+	runs, err := w.ended(ctx, l.runs, time.Now().Add(3*time.Minute+time.Duration(l.runs)*time.Second/2))
 	if err != nil {
 		return nil, err
 	}
