@@ -85,15 +85,20 @@ var (
 
 // leak is a line of leaks.txt with its secrets made up.
 type leak struct {
-	kind, text string
-	secrets    []string
+	kind, text, want string
+	secrets          []string
 }
 
 func leaks(tb testing.TB, seed uint64) []leak {
 	tb.Helper()
+	return marks(tb, "leaks.txt", seed)
+}
+
+func marks(tb testing.TB, name string, seed uint64) []leak {
+	tb.Helper()
 	m := maker{rand.New(rand.NewPCG(seed, 0))}
 	var out []leak
-	for _, line := range lines(tb, "leaks.txt") {
+	for _, line := range lines(tb, name) {
 		kind, text, ok := strings.Cut(line, "|")
 		require.True(tb, ok, line)
 		text = generator.ReplaceAllStringFunc(text, func(g string) string {
@@ -105,6 +110,7 @@ func leaks(tb testing.TB, seed uint64) []leak {
 			l.secrets = append(l.secrets, s[1])
 		}
 		l.text = marked.ReplaceAllString(text, "$1")
+		l.want = marked.ReplaceAllString(text, redact.Mask)
 		out = append(out, l)
 	}
 	return out
@@ -130,6 +136,15 @@ func TestEveryLeakIsMasked(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, len(lines(t, "leaks.txt")), 120)
 	assert.GreaterOrEqual(t, len(kinds), 40)
+}
+
+// What is masked is the credential, whole, and nothing beside it; what looks like one and is none stays.
+func TestExactlyTheCredentialIsMasked(t *testing.T) {
+	for seed := range uint64(3) {
+		for _, l := range append(marks(t, "edges.txt", seed), leaks(t, seed)...) {
+			assert.Equal(t, l.want, redact.Text(l.text), l.kind)
+		}
+	}
 }
 
 func TestNoBenignMessageIsAltered(t *testing.T) {

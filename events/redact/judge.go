@@ -8,7 +8,7 @@ import "strings"
 // spares reports whether a value that is set off by quotes or delimiters is none to mask.
 func (c *scanner) spares(k kind, how strength, v string) bool {
 	switch {
-	case v == "" || v == Mask || all(v, func(b byte) bool { return b == '*' }):
+	case v == Mask || all(v, func(b byte) bool { return b == '*' }): // "" is
 		return true
 	case k == harmless:
 		return false

@@ -82,10 +82,7 @@ func saysNothing(w string) bool {
 		return false
 	}
 	for i := range len(w) {
-		buf[i] = w[i]
-		if 'A' <= w[i] && w[i] <= 'Z' {
-			buf[i] |= 0x20
-		}
+		buf[i] = w[i] | 0x20 // lower case; what is no letter then is part of no word here
 	}
 	switch string(buf[:len(w)]) { // compared in place, not copied
 	case "true", "false", "yes", "no", "on", "off", "null", "nil", "none", "empty", "unset", "undefined", "unknown", "optional", "string",

@@ -42,7 +42,7 @@ func limit(s string) string {
 	}
 	s = s[:noteInput]
 	end := strings.LastIndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-	if end < 0 {
+	if end <= 0 {
 		return "[cut]"
 	}
 	return s[:end]
@@ -82,14 +82,14 @@ func isClean(s string) bool {
 		return false
 	}
 	for _, r := range s {
-		if steers(r) || r == '\u2028' || r == '\u2029' {
+		if steers(r) {
 			return false
 		}
 	}
 	return true
 }
 
-// steers reports whether r is a control character or overrides the direction of text.
+// steers reports whether r is a control character, breaks the line or overrides the direction of text.
 func steers(r rune) bool {
-	return r < ' ' || r >= 0x7f && r < 0xa0 || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r >= '\u2028' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }

@@ -57,11 +57,14 @@ func (c *scanner) element(i int) int {
 	if c.key.to != i || c.key.from == 0 || c.s[c.key.from-1] != '<' || kindOf(c.s[c.key.from:i]) == harmless {
 		return i + 1
 	}
-	n := strings.IndexByte(c.s[i+1:], '<')
-	if n < 0 {
-		n = len(c.s) - i - 1
+	from, to := i+1, len(c.s)
+	if n := strings.IndexByte(c.s[from:], '<'); n >= 0 {
+		to = from + n
 	}
-	c.looked += n
-	c.mask(i+1, i+1+n)
-	return i + 1 + n
+	c.looked += to - from
+	if !c.has(to, "</") && (from == to || isBlank(c.s[from]) || c.quote(from) > 0) {
+		return from // a placeholder, such as --password=<password>
+	}
+	c.mask(from, to)
+	return to
 }

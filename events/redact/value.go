@@ -95,10 +95,10 @@ func (c *scanner) value(k kind, how strength, p int) int {
 	switch b := c.s[p]; {
 	case c.quote(p) > 0:
 		return c.quoted(k, how, p)
+	case c.has(p, "[]uint8{"), c.has(p, "[]byte{"):
+		return c.bracketed(p+strings.IndexByte(c.s[p:], '{'), '}')
 	case b == '[':
 		return c.bracketed(p, ']')
-	case c.has(p, "[]uint8{"), c.has(p, "[]byte{"):
-		return c.bracketed(p, '}')
 	case b == '{' || b == '(' || b == '<' || b == '*', c.has(p, "${"), c.has(p, "$("), b == '%' && !c.isEscape(p):
 		return p // an object, a placeholder, a reference to a variable, a verb
 	}
@@ -150,12 +150,9 @@ func (c *scanner) quoted(k kind, how strength, p int) int {
 	return min(to+n, len(c.s))
 }
 
-// bracketed masks what stands between the bracket at p and close.
+// bracketed masks what stands between the bracket at p and closing.
 func (c *scanner) bracketed(p int, closing byte) int {
-	from := p + strings.IndexAny(c.s[p:], "[{") + 1
-	if closing == '}' {
-		from = p + strings.IndexByte(c.s[p:], '{') + 1
-	}
+	from := p + 1
 	to := len(c.s)
 	if n := strings.IndexByte(c.s[from:], closing); n >= 0 {
 		to = from + n

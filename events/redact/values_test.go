@@ -85,6 +85,19 @@ func TestSecretValuesRefuse(t *testing.T) {
 	assert.Equal(t, "pwd=[redacted]", none.Redact("pwd="+"hunter2"))
 }
 
+// What was read before the head of a value is complete is no part of it.
+func TestSecretValuesWithZeroBytes(t *testing.T) {
+	var secrets redact.SecretValues
+	secrets.Add([]byte("\x00\x00\x00\x00\x00abc"))
+	assert.Equal(t, "abc", secrets.Redact("abc"))
+}
+
+func TestSecretValuesSideBySide(t *testing.T) {
+	var secrets redact.SecretValues
+	secrets.Add([]byte("tulip&rose"))
+	assert.Equal(t, redact.Mask+redact.Mask, secrets.Redact("tulip&rosetulip&rose"))
+}
+
 func TestSecretValuesDoNotKeepTheCallersBytes(t *testing.T) {
 	var secrets redact.SecretValues
 	value := []byte("a value to keep")

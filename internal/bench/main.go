@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -89,7 +90,7 @@ func (r Row) String() string {
 
 // versions are those of the peers as they were linked.
 func (g Group) versions() []string {
-	linked := map[string]string{}
+	linked := map[string]string{"std": runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
 			linked[d.Path] = d.Version

@@ -23,7 +23,7 @@ type Group struct {
 	Note string
 }
 
-// Peer names a module that we are measured against.
+// Peer names a module that we are measured against; std is Go's library.
 type Peer struct{ Name, Module string }
 
 // Measure is one job done by ours and the peers.

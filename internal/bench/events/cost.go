@@ -6,12 +6,10 @@ package main
 import (
 	"context"
 	"runtime"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/proompteng/controllerkit/events"
-	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
@@ -47,12 +45,7 @@ func costs(ctx context.Context) []bench.Measure {
 		memory.Peers = append(memory.Peers, remembering(ctx, w))
 	}
 	repeat.Peers = append(repeat.Peers, repeating(ctx, byManager))
-	clean := strings.Repeat(note+" ", 1024/len(note)+1)[:1024]
-	return []bench.Measure{repeat, first, memory, {
-		Name:  "redact 1 KiB without secrets",
-		Ours:  bench.Subject{Do: bench.Each(func() error { redact.Text(clean); return nil })},
-		Gates: []bench.Gate{{Unit: bench.Allocs, Limit: "= 0"}, {Unit: bench.Nanos, Limit: "<= 4000"}},
-	}}
+	return []bench.Measure{repeat, first, memory, redacting()}
 }
 
 // repeating records the same failure of one object again and again.

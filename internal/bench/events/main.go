@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command events measures package events beside client-go's two recorders, karpenter's way to use the older and
-// controller-runtime's to use the newer.
+// controller-runtime's to use the newer, and its redactor beside a regular expression.
 package main
 
 import (
@@ -23,6 +23,7 @@ func main() {
 		Peers: []bench.Peer{
 			{Name: toolsRecord + ", " + toolsEvents + ", " + karpenter, Module: "k8s.io/client-go"},
 			{Name: ctrlRuntime, Module: "sigs.k8s.io/controller-runtime"},
+			{Name: oneRegexp, Module: "std"},
 		},
 		Measures: append(costs(ctx), promises(ctx)...),
 	})
