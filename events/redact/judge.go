@@ -54,7 +54,7 @@ func (c *scanner) isProse(v string, end int) bool {
 		to++
 	}
 	c.looked += to - from
-	return from < len(c.s) && (c.has(from, Mask) || to > from && (to == len(c.s) || !isWord(c.s[to])))
+	return c.has(from, Mask) || to > from && (to == len(c.s) || !isWord(c.s[to]))
 }
 
 // isLink reports whether v is the beginning of the next error of a chain, such as "oauth2:".

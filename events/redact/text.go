@@ -6,7 +6,7 @@ package redact
 // Text returns s with every credential it finds replaced by [Mask], and s itself when it finds none. Text that was redacted
 // is left as it is. It takes time linear in len(s), whatever s holds.
 func Text(s string) string {
-	c := scanner{s: s, at: -1, stretch: -1, end: -1, colon: -1}
+	c := scanner{s: s, colon: -1}
 	c.scan()
 	return c.result()
 }
@@ -71,8 +71,6 @@ func (c *scanner) step(i int) int {
 		c.colon = -1
 	case b == ':' || b == '=':
 		return c.separator(i)
-	case b == '[' && c.has(i, Mask):
-		return i + len(Mask)
 	case b == '\\':
 		return i + c.escape(i)
 	case b == '%' && i+2 < len(c.s) && isHex(c.s[i+1]) && isHex(c.s[i+2]):
