@@ -163,6 +163,10 @@ func TestTheRestOfTheMessageStays(t *testing.T) {
 			"Host, port and user say which database it is.",
 			"dial postgres://app:" + "s3cr3t-pw" + "@db.svc:5432/app: timeout", "dial postgres://app:[redacted]@db.svc:5432/app: timeout",
 		},
+		"Nothing": {
+			"A flag at the end has no value.",
+			"login --password ", "login --password ",
+		},
 		"Query": {
 			"The other parameters stay.",
 			"GET /v1?api_key=" + "0a1b2c3d4e5f" + "&limit=10: 401", "GET /v1?api_key=[redacted]&limit=10: 401",

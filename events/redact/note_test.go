@@ -27,7 +27,7 @@ func TestNote(t *testing.T) {
 		"ExactlyTheLimit": {"1024 bytes are taken.", strings.Repeat("x", 1024), strings.Repeat("x", 1024)},
 		"EdgesOfControl":  {"The first that are none.", "a~\u00a0\u2027\u202f\u2065\u206ab", "a~\u00a0\u2027\u202f\u2065\u206ab"},
 		"EveryBidi":       {"Embeddings, overrides and isolates.", "a\u202a\u202e\u2066\u2069\u0080\u009fb", "ab"},
-		"LineSeparator":   {"Even where nothing else is to be cleaned.", "a\u2029b", "a b"},
+		"LineSeparator":   {"Even where nothing else is to be cleaned.", "a\u2028b", "a b"},
 		"BlankThenAWord":  {"Nothing is left but the word that was cut.", " " + strings.Repeat("x", 5000), "[cut]"},
 		"FourKiBOfAWord":  {"Nothing was cut yet.", strings.Repeat("x", 4096), strings.Repeat("x", 1024)},
 		"ThreeByte":       {"No rune is cut in half.", strings.Repeat("日", 600), strings.Repeat("日", 341)},

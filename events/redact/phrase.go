@@ -54,7 +54,7 @@ func isUserPassword(v string) bool {
 
 // element masks the text of an XML element with a sensitive name, whose '>' stands at i.
 func (c *scanner) element(i int) int {
-	if c.key.to != i || c.key.from == 0 || c.s[c.key.from-1] != '<' || kindOf(c.s[c.key.from:i]) == harmless {
+	if c.key.from == 0 || c.s[c.key.from-1] != '<' || kindOf(c.s[c.key.from:i]) == harmless {
 		return i + 1
 	}
 	from, to := i+1, len(c.s)

@@ -28,9 +28,7 @@ func (c *scanner) authority(p int) int {
 	if isBareToken(user, web, found) {
 		c.mask(p, p+len(user))
 	}
-	if found && password != "" {
-		c.mask(at-len(password), at)
-	}
+	c.mask(at-len(password), at)
 	return c.path(at + 1)
 }
 

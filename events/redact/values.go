@@ -115,9 +115,8 @@ func formsOf(value string) []string {
 			forms = append(forms, enc.EncodeToString([]byte("xx"[:skip] + value))[edge:whole])
 		}
 	}
-	if q := strconv.Quote(value); len(q) > len(value)+2 {
-		forms = append(forms, q[1:len(q)-1])
-	}
+	q := strconv.Quote(value)
+	forms = append(forms, q[1:len(q)-1])
 	forms = slices.DeleteFunc(forms, func(f string) bool { return len(f) < minValue || strings.Contains(Mask, f) })
 	slices.Sort(forms)
 	return slices.Compact(forms)

@@ -1,0 +1,38 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// A reconcile that was cancelled says nothing about its object: it is counted, opens no failure and ends none.
+func TestACancelledReconcileIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		rec, stop := start(t, s, events.Options{})
+		gone := fmt.Errorf("watch: %w", context.Canceled)
+		rec.Failure(object("a"), gone)
+		rec.Failure(object("a"), nil)
+		synctest.Wait()
+		assert.Empty(t, s.all(), "nothing was open")
+		rec.Failure(object("a"), errors.New("broken"))
+		rec.FailureReason(object("a"), "Stopped", gone)
+		synctest.Wait()
+		assert.Len(t, s.all(), 1)
+		rec.Failure(object("a"), nil)
+		require.NoError(t, stop())
+		st := rec.Stats()
+		assert.Equal(t, [3]int64{4, 2, 2}, [3]int64{st.Recorded, st.Written, st.Suppressed}, "a failure and a recovery are told")
+	})
+}
