@@ -113,6 +113,8 @@ func badRollouts() map[string]bad {
 		"ReferenceWithoutGroup":    {"Deployments are in apps.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"v1","kind":"Deployment","name":"web"}}}`, "spec.workloadRef.apiVersion"},
 		"ReferenceToPodTemplate":   {"In the core group.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"v1","kind":"PodTemplate","name":"web"}}}`, ""},
 		"ReferencePodTemplateApps": {"In the core group.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"PodTemplate","name":"web"}}}`, "spec.workloadRef.apiVersion"},
+		"ReferenceToOldVersion":    {"Served no more.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1beta1","kind":"Deployment","name":"web"}}}`, "spec.workloadRef.apiVersion"},
+		"PodTemplateNoSelector":    {"A PodTemplate has none to take.", `{"spec":{"template":null,"selector":null,"workloadRef":{"apiVersion":"v1","kind":"PodTemplate","name":"web"}}}`, "spec.selector"},
 		"ReferenceWithoutName":     {"To what?", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment"}}}`, "spec.workloadRef.name"},
 		"ReferenceScaleDownBogus":  {"Silently never.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web","scaleDown":"bogus"}}}`, "spec.workloadRef.scaleDown"},
 		"ReferenceIsRight":         {"The selector may stay.", `{"spec":{"template":null,"workloadRef":` + deploymentRef + `}}`, ""},

@@ -20,8 +20,8 @@ import (
 // obj is a *Rollout or an *unstructured.Unstructured; in the latter an unknown field and a wrong type are problems too, and a
 // status is not looked at. Anything else, nil among it, is an error.
 //
-// Not seen here: whether services, analysis templates, plugins and referenced workloads exist, and the rarer fields of a
-// pod. For those, let the server dry-run the Deployment.
+// Not seen here: whether services, analysis templates, plugins and referenced workloads exist, as References of package live sees, and
+// the rarer fields of a pod. For those, let the server dry-run the Deployment.
 func Validate(obj runtime.Object) field.ErrorList {
 	switch o := obj.(type) {
 	case *Rollout:

@@ -6,7 +6,6 @@ package rollout
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
@@ -19,8 +18,11 @@ func (p *problems) workload(s *Spec) {
 		if s.Template != nil {
 			p.add(field.Forbidden(at("template"), "the workload of workloadRef has the template"))
 		}
-		if s.Selector != nil {
+		switch {
+		case s.Selector != nil:
 			p.selector(s.Selector)
+		case ref.Kind == "PodTemplate":
+			p.add(field.Required(at("selector"), "a PodTemplate has none that could be taken"))
 		}
 		p.reference(ref)
 		return
@@ -46,7 +48,7 @@ func (p *problems) reference(ref *WorkloadRef) {
 		p.add(field.NotSupported(at("workloadRef", "kind"), ref.Kind, kinds))
 	case ref.Kind == "PodTemplate" && ref.APIVersion != "v1":
 		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"v1"}))
-	case ref.Kind != "PodTemplate" && !strings.HasPrefix(ref.APIVersion, "apps/"):
+	case ref.Kind != "PodTemplate" && ref.APIVersion != "apps/v1":
 		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"apps/v1"}))
 	}
 	for _, msg := range dnsName(ref.Name) {

@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
@@ -34,6 +37,24 @@ func ExamplePreflight() {
 
 	fmt.Println(err)
 	// Output: rollout/live: preflight: admission webhook says no
+}
+
+// Each reference that leads nowhere, with its path.
+func ExampleReferences() {
+	r := ro()
+	r.Spec.Strategy.Canary = &rollout.Canary{StableService: "web-stable", Steps: []rollout.Step{
+		rollout.Weight(20), {Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "errors"}}}},
+	}}
+	get := func(_ context.Context, gvr schema.GroupVersionResource, _, name string) (*unstructured.Unstructured, error) {
+		return nil, apierrors.NewNotFound(gvr.GroupResource(), name)
+	} // dyn.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+
+	for _, e := range live.References(context.Background(), r, get, "") {
+		fmt.Println(e)
+	}
+	// Output:
+	// spec.strategy.canary.stableService: Not found: "web-stable": there is no such Service in namespace shop; create it before the Rollout
+	// spec.strategy.canary.steps[1].analysis.templates[0].templateName: Not found: "errors": there is no such AnalysisTemplate in namespace shop; create it before the Rollout
 }
 
 func ExamplePhase() {

@@ -4,6 +4,7 @@
 package live_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -11,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
@@ -136,6 +139,9 @@ func FuzzLive(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(data)
 	}
+	f.Add([]byte(`{"metadata":{"name":"x"},"data":{"stepPlugins":"[{name: a/b}]"},"spec":{"selector":{"app":"web"},"workloadRef":{"kind":"Deployment","name":"x"},
+		"metrics":[{"interval":"1s","count":0}],"templates":[{"templateName":"x"},{"templateName":"y","clusterScope":true}],
+		"strategy":{"canary":{"stableService":"x","canaryService":"y","steps":[{"analysis":{"templates":[{"templateName":"x"}]}},{"plugin":{"name":"a/c"}}]}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var m map[string]any
 		if json.Unmarshal(data, &m) != nil {
@@ -147,6 +153,13 @@ func FuzzLive(f *testing.F) {
 			if patch := live.PromotePatch(u, full); patch != nil {
 				assert.True(t, json.Valid(patch))
 			}
+		}
+		var r rollout.Rollout
+		if json.Unmarshal(data, &r) == nil { // and it may refer to anything
+			r.Namespace = "shop"
+			live.References(t.Context(), &r, func(context.Context, schema.GroupVersionResource, string, string) (*unstructured.Unstructured, error) {
+				return u, nil
+			}, "")
 		}
 	})
 }

@@ -127,11 +127,18 @@ func (s *stage) references() {
 	_, err = s.kube.CoreV1().PodTemplates(s.namespace).Create(s.Context(),
 		&corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Template: d.Spec.Template}, metav1.CreateOptions{})
 	require.NoError(s, err)
+	s.template("errors", map[string]any{"metrics": []any{map[string]any{
+		"name": "x", "count": int64(1), "provider": map[string]any{"web": map[string]any{"url": "http://127.0.0.1", "jsonPath": "{$}"}},
+	}}})
+}
+
+// template makes an AnalysisTemplate.
+func (s *stage) template(name string, spec map[string]any) {
+	s.Helper()
 	dyn, err := dynamic.NewForConfig(plane.Config())
 	require.NoError(s, err)
 	_, err = dyn.Resource(live.GVR().GroupVersion().WithResource("analysistemplates")).Namespace(s.namespace).Create(s.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "AnalysisTemplate", "metadata": map[string]any{"name": "errors"},
-		"spec": map[string]any{"metrics": []any{map[string]any{"name": "x", "count": int64(1), "provider": map[string]any{"web": map[string]any{"url": "http://127.0.0.1", "jsonPath": "{$}"}}}}},
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "AnalysisTemplate", "metadata": map[string]any{"name": name}, "spec": spec,
 	}}, metav1.CreateOptions{})
 	require.NoError(s, err)
 }

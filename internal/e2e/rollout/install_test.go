@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
@@ -22,6 +23,7 @@ var seen struct {
 	err                       error
 	availableAtFirst          error
 	preflightAtFirst          error
+	referencesAtFirst         field.ErrorList
 	availableWithCRDs         error
 	preflightWithCRDs         error
 	stateWithoutAController   live.State
@@ -37,6 +39,9 @@ func installed(t *testing.T) {
 		probe.Name = "probe"
 		seen.availableAtFirst = live.Available(s.kube.Discovery())
 		seen.preflightAtFirst = live.Preflight(t.Context(), s.rollouts, probe, manager)
+		refers := probe.DeepCopy()
+		refers.Namespace, refers.Spec.Strategy.Canary.Analysis = "default", map[string]any{"templates": []any{map[string]any{"templateName": "errors"}}}
+		seen.referencesAtFirst = live.References(t.Context(), refers, reading(t, plane.Config()), "")
 		if seen.err = plane.InstallArgoRollouts(t.Context()); seen.err != nil {
 			return
 		}
@@ -54,6 +59,9 @@ func TestInstallation(t *testing.T) {
 	installed(t)
 	require.ErrorIs(t, seen.availableAtFirst, live.ErrNotInstalled)
 	require.ErrorIs(t, seen.preflightAtFirst, live.ErrNotInstalled)
+	require.Len(t, seen.referencesAtFirst, 1)
+	assert.Contains(t, seen.referencesAtFirst[0].Error(), "Not found", "%v", seen.referencesAtFirst)
+	assert.Contains(t, seen.referencesAtFirst[0].Detail, "does not serve this kind")
 	require.NoError(t, seen.availableWithCRDs)
 	require.NoError(t, seen.preflightWithCRDs)
 	assert.Equal(t, live.NotObserved, seen.stateWithoutAController, "the CRD is not the controller")

@@ -67,9 +67,14 @@ func clients(t *testing.T, namespace string) *stage {
 
 func (s *stage) service(name string) {
 	s.Helper()
+	s.serviceOf(name, map[string]string{"app": "web"})
+}
+
+func (s *stage) serviceOf(name string, pods map[string]string) {
+	s.Helper()
 	_, err := s.kube.CoreV1().Services(s.namespace).Create(s.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
+		Spec:       corev1.ServiceSpec{Selector: pods, Ports: []corev1.ServicePort{{Port: 80}}},
 	}, metav1.CreateOptions{})
 	require.NoError(s, err)
 }

@@ -1,0 +1,155 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+)
+
+// reading reads as whom config is.
+func reading(t *testing.T, config *rest.Config) live.Get {
+	t.Helper()
+	dyn, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	return func(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+		return dyn.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+}
+
+// dangling are the Rollouts that refer to what is not there, or does not fit, and what is said of each.
+func dangling(t *testing.T) map[string]struct {
+	rollout *rollout.Rollout
+	errs    []string
+	silent  bool // the controller accepts it
+} {
+	t.Helper()
+	canary := func(change func(*rollout.Rollout)) *rollout.Rollout {
+		r := converted(t, "web:1", rollout.Options{})
+		r.Spec.Replicas = new(int32(0))
+		change(r)
+		return r
+	}
+	step := func(s rollout.Step) *rollout.Rollout {
+		return canary(func(r *rollout.Rollout) {
+			r.Spec.Strategy.Canary.Steps = append(r.Spec.Strategy.Canary.Steps, s)
+		})
+	}
+	analysis := func(name string, cluster bool) rollout.Step {
+		return rollout.Step{Analysis: map[string]any{"templates": []any{map[string]any{"templateName": name, "clusterScope": cluster}}}}
+	}
+	type row = struct {
+		rollout *rollout.Rollout
+		errs    []string
+		silent  bool
+	}
+	const at = "spec.strategy.canary."
+	return map[string]row{
+		"workload": {canary(func(r *rollout.Rollout) {
+			r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "missing"}
+		}), []string{"spec.workloadRef.name: Not found"}, false},
+		"stable":           {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "missing" }), []string{at + "stableService: Not found"}, false},
+		"canary":           {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.CanaryService = "missing" }), []string{at + "canaryService: Not found"}, false},
+		"unfit":            {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "others" }), []string{at + "stableService: Invalid value"}, false},
+		"template":         {step(analysis("missing", false)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, false},
+		"cluster-template": {step(analysis("missing", true)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, false},
+		"nested":           {step(analysis("nests", false)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, false},
+		"endless":          {step(analysis("endless", false)), []string{at + "steps[2].analysis.templates[0].templateName: Invalid value"}, false},
+		"plugin":           {step(rollout.Step{Plugin: map[string]any{"name": "ours/missing"}}), []string{at + "steps[2].plugin.name: Not found"}, true},
+		"right":            {step(analysis("errors", false)), nil, true},
+	}
+}
+
+// TestReferencesThatLeadNowhere: what a Rollout refers to and the cluster lacks is told before; the controller tells it afterwards, one
+// thing at a time, or never.
+func TestReferencesThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.references() // what the right one refers to
+	s.serviceOf("others", map[string]string{"app": "other"})
+	s.template("nests", map[string]any{"templates": []any{map[string]any{"templateName": "missing"}}})
+	s.template("endless", map[string]any{"metrics": []any{map[string]any{
+		"name": "x", "interval": "5s", "provider": map[string]any{"web": map[string]any{"url": "http://127.0.0.1", "jsonPath": "{$}"}},
+	}}})
+	get := reading(t, plane.Config())
+	for name, row := range dangling(t) {
+		r := row.rollout
+		r.Name, r.Namespace = name, s.namespace
+		require.Empty(t, rollout.Validate(r), "%s: nothing but a cluster can know", name)
+		errs := live.References(t.Context(), r, get, "")
+		require.Len(t, errs, len(row.errs), "%s: %v", name, errs)
+		for i, e := range errs {
+			assert.True(t, strings.HasPrefix(e.Error(), row.errs[i]+": "), "%s: %v", name, e)
+		}
+		s.apply(r)
+	}
+	for name, row := range dangling(t) {
+		want := live.Invalid
+		if row.silent {
+			want = live.Healthy
+		}
+		s.reaches(name, want)
+	}
+
+	// The controller takes it up once it is there.
+	s.service("missing")
+	r := dangling(t)["stable"].rollout
+	r.Name, r.Namespace = "stable", s.namespace
+	require.Empty(t, live.References(t.Context(), r, get, ""))
+	s.reaches("stable", live.Healthy)
+}
+
+// TestReferencesNeedGetAlone: with the documented rights all is seen, and without them it is said which is missing.
+func TestReferencesNeedGetAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.references()
+	r := converted(t, "web:1", rollout.Options{})
+	r.Namespace = s.namespace
+	r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
+	c := r.Spec.Strategy.Canary
+	c.StableService, c.CanaryService = "a", "b"
+	c.Steps = append(c.Steps,
+		rollout.Step{Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "errors"}, map[string]any{"templateName": "missing", "clusterScope": true}}}},
+		rollout.Step{Plugin: map[string]any{"name": "ours/missing"}})
+	config, err := plane.User(s.namespace + ":reader")
+	require.NoError(t, err)
+	get := reading(t, config)
+
+	errs := live.References(t.Context(), r, get, "")
+	require.Len(t, errs, 6)
+	for _, e := range errs {
+		assert.Equal(t, field.ErrorTypeForbidden, e.Type, "%v", e)
+		assert.Contains(t, e.Detail, "not known")
+	}
+
+	user := " --user=" + s.namespace + ":reader"
+	s.sh("kubectl -n " + s.namespace + " create role reader --verb=get --resource=services,deployments.apps,analysistemplates.argoproj.io\n" +
+		"kubectl -n " + s.namespace + " create rolebinding reader --role=reader" + user + "\n" +
+		"kubectl create clusterrole reader --verb=get --resource=clusteranalysistemplates.argoproj.io\n" +
+		"kubectl create clusterrolebinding reader --clusterrole=reader" + user + "\n" +
+		"kubectl -n argo-rollouts create role reader --verb=get --resource=configmaps --resource-name=argo-rollouts-config\n" +
+		"kubectl -n argo-rollouts create rolebinding reader --role=reader" + user)
+	s.eventually("the rights are seen by the server", func(c *assert.CollectT) {
+		errs = live.References(t.Context(), r, get, "")
+		require.Len(c, errs, 2, "%v", errs)
+		for _, e := range errs {
+			require.Equal(c, field.ErrorTypeNotFound, e.Type, "%v", e)
+		}
+	})
+}

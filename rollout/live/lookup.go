@@ -1,0 +1,178 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// mostReads bounds what a Rollout with many steps, or templates that name templates, costs the server.
+const mostReads = 100
+
+// resource is where objects of a kind are.
+func resource(kind string) schema.GroupVersionResource {
+	switch kind {
+	case "Deployment":
+		return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	case "ReplicaSet":
+		return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
+	case "PodTemplate":
+		return schema.GroupVersionResource{Version: "v1", Resource: "podtemplates"}
+	case "Service":
+		return schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	case "ConfigMap":
+		return schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	case "ClusterAnalysisTemplate":
+		return GVR().GroupVersion().WithResource("clusteranalysistemplates")
+	default:
+		return GVR().GroupVersion().WithResource("analysistemplates")
+	}
+}
+
+// find is the object that path names, or nil and why.
+func (l *lookup) find(ctx context.Context, path *field.Path, kind, name string) *unstructured.Unstructured {
+	if name == "" {
+		return nil // Validate says so where a name is needed
+	}
+	namespace, where := l.rollout.GetNamespace(), " in namespace "+l.rollout.GetNamespace()
+	if kind == "ClusterAnalysisTemplate" {
+		namespace, where = "", ""
+	}
+	obj, err := l.once(ctx, kind, namespace, name)
+	switch {
+	case err == nil:
+		return obj
+	case absent(err):
+		l.add(notFound(path, name, fmt.Sprintf("there is no such %s%s; create it before the Rollout", kind, where)))
+	default:
+		l.unknown(path, kind, where, err)
+	}
+	return nil
+}
+
+// unknown: nothing is known of what the cluster has.
+func (l *lookup) unknown(path *field.Path, kind, where string, err error) {
+	switch {
+	case apierrors.IsForbidden(err):
+		l.add(field.Forbidden(path, fmt.Sprintf("not known: get of %s%s needs to be allowed to you: %v", resource(kind).GroupResource(), where, err)))
+	case apierrors.IsNotFound(err):
+		l.add(notFound(path, kind, "the cluster does not serve this kind; install the CRDs of Argo Rollouts"))
+	default:
+		l.add(field.InternalError(path, fmt.Errorf("not known: %w", err)))
+	}
+}
+
+func notFound(path *field.Path, value, detail string) *field.Error {
+	e := field.NotFound(path, value)
+	e.Detail = detail
+	return e
+}
+
+// absent tells an object that is not there from a kind that is not served: both are 404, and the latter comes from the server's mux.
+func absent(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// once reads what was not read before, and nothing once ctx is done or enough was read.
+func (l *lookup) once(ctx context.Context, kind, namespace, name string) (*unstructured.Unstructured, error) {
+	key := kind + "/" + namespace + "/" + name
+	if a, ok := l.read[key]; ok {
+		return a.obj, a.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(l.read) == mostReads {
+		return nil, fmt.Errorf("not looked at: it comes after %d others", mostReads)
+	}
+	obj, err := l.get(ctx, resource(kind), namespace, name)
+	if err == nil && obj == nil {
+		err = errors.New("the client returned no object")
+	}
+	l.read[key] = answer{obj, err}
+	return obj, err
+}
+
+// analysis looks at the templates of one. But for that in the background, which ends with the canary, an analysis must end by itself.
+func (l *lookup) analysis(ctx context.Context, analysis map[string]any, path *field.Path, ends bool) {
+	for i, t := range list(analysis["templates"]) {
+		l.template(ctx, object(t), path.Child("templates").Index(i).Child("templateName"), ends)
+	}
+}
+
+// template looks at a template and at those that it names, which a cycle of names would make endless.
+func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.Path, ends bool) {
+	type named struct{ kind, name string }
+	of := func(ref map[string]any) named {
+		kind := "AnalysisTemplate"
+		if cluster, _ := ref["clusterScope"].(bool); cluster {
+			kind = "ClusterAnalysisTemplate"
+		}
+		return named{kind, text(ref["templateName"])}
+	}
+	for queue, i := []named{of(ref)}, 0; i < len(queue); i++ {
+		t := l.find(ctx, path, queue[i].kind, queue[i].name)
+		if t == nil {
+			continue
+		}
+		spec := object(t.Object["spec"])
+		for _, m := range list(spec["metrics"]) {
+			if m := object(m); ends && endless(m) {
+				l.add(field.Invalid(path, queue[i].name, fmt.Sprintf("metric %s of this %s is measured for ever; set its count", text(m["name"]), queue[i].kind)))
+			}
+		}
+		for _, inner := range list(spec["templates"]) {
+			if n := of(object(inner)); !slices.Contains(queue, n) {
+				queue = append(queue, n)
+			}
+		}
+	}
+}
+
+// endless: measured at an interval, and not so many times. A count that is an argument is known only at run time.
+func endless(metric map[string]any) bool {
+	count := text(metric["count"])
+	return text(metric["interval"]) != "" && (count == "" || count == "0")
+}
+
+// plugin: a step of one that the controller does not have never ends.
+func (l *lookup) plugin(ctx context.Context, path *field.Path, name string) {
+	const config = "argo-rollouts-config"
+	where := "ConfigMap " + config + " of namespace " + l.controller
+	obj, err := l.once(ctx, "ConfigMap", l.controller, config)
+	if err != nil && !absent(err) {
+		l.unknown(path, "ConfigMap", " in namespace "+l.controller, err)
+		return
+	}
+	var plugins []struct {
+		Name string `json:"name"`
+	}
+	var names []string
+	if obj != nil {
+		if err := yaml.Unmarshal([]byte(text(object(obj.Object["data"])["stepPlugins"])), &plugins); err != nil {
+			l.add(field.InternalError(path, fmt.Errorf("not known: stepPlugins in %s: %w", where, err)))
+			return
+		}
+	}
+	for _, p := range plugins {
+		if names = append(names, p.Name); p.Name == name {
+			return
+		}
+	}
+	if names == nil {
+		names = []string{"none"}
+	}
+	l.add(notFound(path, name, fmt.Sprintf("the controller would never get past it: configured are %s; add it to stepPlugins in %s and restart the controller", strings.Join(names, ", "), where)))
+}
