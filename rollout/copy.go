@@ -3,13 +3,7 @@
 
 package rollout
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
+import "encoding/json"
 
 // DeepCopy shares no memory with r, and is nil for nil.
 func (r *Rollout) DeepCopy() *Rollout {
@@ -129,21 +123,4 @@ func copyValue(v any) any {
 		return v
 	}
 	return out
-}
-
-func toUnstructured(r *Rollout) (*unstructured.Unstructured, error) {
-	if r == nil {
-		return nil, errors.New("rollout: unstructured: the Rollout is nil")
-	}
-	named := *r
-	named.APIVersion, named.Kind = apiVersion, kind
-	data, err := json.Marshal(&named)
-	if err != nil {
-		return nil, fmt.Errorf("rollout: unstructured: %w", err)
-	}
-	u := new(unstructured.Unstructured)
-	if err := u.UnmarshalJSON(data); err != nil {
-		return nil, fmt.Errorf("rollout: unstructured: %w", err)
-	}
-	return u, nil
 }

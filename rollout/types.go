@@ -4,6 +4,10 @@
 package rollout
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -106,7 +110,20 @@ func GVK() schema.GroupVersionKind { return schema.FromAPIVersionAndKind(apiVers
 // Unstructured is r as a dynamic client takes it, apiVersion and kind filled in. It shares no memory with r. To send
 // bytes, marshal r instead: that is several times faster. It fails on nil and on what JSON cannot hold.
 func (r *Rollout) Unstructured() (*unstructured.Unstructured, error) {
-	return toUnstructured(r)
+	if r == nil {
+		return nil, errors.New("rollout: unstructured: the Rollout is nil")
+	}
+	named := *r
+	named.APIVersion, named.Kind = apiVersion, kind
+	data, err := json.Marshal(&named)
+	if err != nil {
+		return nil, fmt.Errorf("rollout: unstructured: %w", err)
+	}
+	u := new(unstructured.Unstructured)
+	if err := u.UnmarshalJSON(data); err != nil {
+		return nil, fmt.Errorf("rollout: unstructured: %w", err)
+	}
+	return u, nil
 }
 
 // DeepCopyObject shares no memory with r, and is nil for nil.

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -106,11 +107,26 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 			err = stopped
 		}
 	}()
+	if err := manyAtOnce(); err != nil {
+		return 1, err
+	}
 	code = m.Run()
 	if peak := peakMiB(); peak > 1024 {
 		return 1, fmt.Errorf("the programs took %d MiB at their peaks, more than the 1 GiB that they may", peak)
 	}
 	return code, nil
+}
+
+// manyAtOnce runs 16 tests at once unless told otherwise, where go test runs as many as there are CPUs: nearly all that these do is wait
+// for a controller.
+func manyAtOnce() error {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", "16")
 }
 
 // peakMiB is the sum of the most memory that each program had resident at any time, and reports it.

@@ -171,7 +171,7 @@ func (s *stage) runs(want map[string]int) {
 
 func (s *stage) eventually(what string, check func(c *assert.CollectT)) {
 	s.Helper()
-	require.EventuallyWithT(s, check, 2*time.Minute, 50*time.Millisecond, what)
+	require.EventuallyWithT(s, check, 2*time.Minute, 100*time.Millisecond, what)
 }
 
 // plan is the runbook that the command makes of what runs: kubectl get ... | rollout -plan ...
