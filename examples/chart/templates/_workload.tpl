@@ -11,6 +11,7 @@ A component as a Deployment or as a Rollout: one template, so that nothing but k
 {{- $pd := include "agentrun.progressiveDelivery" . | fromJson }}
 {{- $rollout := include "agentrun.isRollout" . }}
 {{- $vars := include "agentrun.env" . | fromJson }}
+{{- $tls := $root.Values.metrics.tls.secretName }}
 {{- include "agentrun.checkWorkload" . }}
 apiVersion: {{ include "agentrun.apiVersion" . }}
 kind: {{ include "agentrun.kind" . }}
@@ -63,6 +64,9 @@ spec:
       {{- $_ := set $annotations "prometheus.io/scrape" "true" }}
       {{- $_ := set $annotations "prometheus.io/port" "8080" }}
       {{- $_ := set $annotations "prometheus.io/path" $root.Values.metrics.path }}
+      {{- if $tls }}
+      {{- $_ := set $annotations "prometheus.io/scheme" "https" }}
+      {{- end }}
       {{- end }}
       {{- with $annotations }}
       annotations:
@@ -118,11 +122,23 @@ spec:
             httpGet:
               path: /healthz
               port: http
+              {{- if $tls }}
+              scheme: HTTPS
+              {{- end }}
           readinessProbe:
             httpGet:
               path: /readyz
               port: http
+              {{- if $tls }}
+              scheme: HTTPS
+              {{- end }}
             periodSeconds: 5
+          {{- if $tls }}
+          volumeMounts:
+            - name: metrics-tls
+              mountPath: {{ include "agentrun.tlsDir" . }}
+              readOnly: true
+          {{- end }}
           resources:
             {{- toYaml $v.resources | nindent 12 }}
           securityContext:
@@ -130,6 +146,12 @@ spec:
             readOnlyRootFilesystem: true
             capabilities:
               drop: [ALL]
+      {{- if $tls }}
+      volumes:
+        - name: metrics-tls
+          secret:
+            secretName: {{ $tls }}
+      {{- end }}
       {{- with $v.nodeSelector }}
       nodeSelector:
         {{- toYaml . | nindent 8 }}
@@ -152,6 +174,10 @@ spec:
 {{- $c := .root.Values.controller }}
 {{- $election := .root.Values.controllers.leaderElection }}
 - --metrics-bind-address=:8080
+{{- if .root.Values.metrics.tls.secretName }}
+- --metrics-tls-cert-file={{ include "agentrun.tlsDir" . }}/tls.crt
+- --metrics-tls-key-file={{ include "agentrun.tlsDir" . }}/tls.key
+{{- end }}
 - --log-format={{ .root.Values.logFormat }}
 {{- if eq .component "controllers" }}
 - --workers={{ int64 $c.workers }}
@@ -166,6 +192,10 @@ spec:
 {{- else }}
 - --reconcile=false
 {{- end }}
+{{- end }}
+
+{{- define "agentrun.tlsDir" -}}
+/etc/agentrun/tls
 {{- end }}
 
 {{/* A number stays one, a percentage becomes a string. */}}

@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"sigs.k8s.io/yaml"
@@ -73,6 +74,43 @@ func TestAScrapeSwitchReachesBothWorkloads(t *testing.T) {
 		assert.Equal(t, want, into[appsv1.Deployment](t, on.one(t, "Deployment/"+name)).Spec.Template.Annotations)
 		assert.Empty(t, into[appsv1.Deployment](t, off.one(t, "Deployment/"+name)).Spec.Template.Annotations)
 	}
+}
+
+// TestTLSReachesAllThatTalkToTheEndpoint: the program, its probes, the monitor and the annotations, of Deployments and Rollouts.
+func TestTLSReachesAllThatTalkToTheEndpoint(t *testing.T) {
+	on := render(t, "metrics: {tls: {secretName: web-tls}, scrapeAnnotations: true, serviceMonitor: {enabled: true}}")
+	for name := range workloads {
+		pod := into[appsv1.Deployment](t, on.one(t, "Deployment/"+name)).Spec.Template
+		assert.Equal(t, "https", pod.Annotations["prometheus.io/scheme"])
+		c := pod.Spec.Containers[0]
+		for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
+			assert.Equal(t, corev1.URISchemeHTTPS, probe.HTTPGet.Scheme, name)
+		}
+		require.Len(t, pod.Spec.Volumes, 1)
+		assert.Equal(t, "web-tls", pod.Spec.Volumes[0].Secret.SecretName)
+		require.Len(t, c.VolumeMounts, 1)
+		assert.Equal(t, pod.Spec.Volumes[0].Name, c.VolumeMounts[0].Name)
+		for _, want := range []string{"--metrics-tls-cert-file=", "--metrics-tls-key-file="} {
+			assert.True(t, slices.ContainsFunc(c.Args, func(arg string) bool {
+				return strings.HasPrefix(arg, want+c.VolumeMounts[0].MountPath+"/tls.")
+			}), "%s %v", want, c.Args)
+		}
+	}
+	endpoint := func(all objects) map[string]any {
+		endpoints, _, err := unstructured.NestedSlice(all.one(t, "ServiceMonitor/r-agentrun").Object, "spec", "endpoints")
+		require.NoError(t, err)
+		return endpoints[0].(map[string]any)
+	}
+	assert.Equal(t, "https", endpoint(on)["scheme"])
+	assert.Equal(t, map[string]any{
+		"ca": map[string]any{"secret": map[string]any{"name": "web-tls", "key": "ca.crt"}}, "serverName": "r-agentrun-metrics.ns.svc",
+	}, endpoint(on)["tlsConfig"], "as cert-manager fills it")
+	own := render(t, "metrics: {tls: {secretName: web-tls}, serviceMonitor: {enabled: true, tlsConfig: {insecureSkipVerify: true}}}")
+	assert.Equal(t, map[string]any{"insecureSkipVerify": true}, endpoint(own)["tlsConfig"])
+
+	off := endpoint(render(t, "metrics: {serviceMonitor: {enabled: true, tlsConfig: {insecureSkipVerify: true}}}"))
+	assert.NotContains(t, off, "scheme")
+	assert.NotContains(t, off, "tlsConfig")
 }
 
 // TestDashboards: the text of the dashboard survives the templates to the byte, under a key and labels that Grafana's sidecar finds.

@@ -66,6 +66,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"NullObject":            {"An empty one says the same.", "controllers: {resources: null}", []string{"/controllers", "resources"}},
 		"HPAReversed":           {"The API server would refuse it.", "controllers: {autoscaling: {enabled: true, minReplicas: 9, maxReplicas: 2}}", []string{"controllers.autoscaling.minReplicas is 9"}},
 		"Path":                  {"The program serves one.", "metrics: {path: /stats}", []string{"/metrics/path"}},
+		"SecretName":            {"No name of a Secret.", "metrics: {tls: {secretName: Our_TLS}}", []string{"/metrics/tls/secretName"}},
+		"TLSUnknown":            {"The key is in the same Secret.", "metrics: {tls: {keySecretName: a}}", []string{"keySecretName"}},
 		"Interval":              {"Not a duration of Prometheus.", "metrics: {serviceMonitor: {interval: soon}}", []string{"/metrics/serviceMonitor/interval"}},
 		"MonitorWithoutMetrics": {"It would select nothing.", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", []string{"metrics.serviceMonitor.enabled needs metrics.enabled"}},
 		"RuleWithoutMetrics":    {"Its alerts would have no data.", "metrics: {enabled: false, prometheusRule: {enabled: true}}", []string{"metrics.prometheusRule.enabled needs metrics.enabled"}},
