@@ -274,7 +274,7 @@ func TestReferencesAreBounded(t *testing.T) {
 func TestReferencesOfWhatCannotBeRead(t *testing.T) {
 	never := func(context.Context, schema.GroupVersionResource, string, string) (*unstructured.Unstructured, error) {
 		assert.Fail(t, "read")
-		return nil, nil
+		return nil, errors.New("read")
 	}
 	nowhere, broken := ro(), ro()
 	nowhere.Namespace = ""
