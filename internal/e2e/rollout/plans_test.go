@@ -77,6 +77,27 @@ func TestARollbackMidCanaryLosesNoEndpoint(t *testing.T) {
 	s.capacity("back from the middle of a canary", c, 6)
 }
 
+// TestARollbackFromAReferenceThatScaledDown: at its first revision the controller would put the Deployment straight back to 0.
+func TestARollbackFromAReferenceThatScaledDown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.deploy(web("web:1"))
+	r := converted(t, "web:1", rollout.Options{})
+	r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: "onsuccess"}
+	s.apply(r)
+	s.reaches("web", live.Healthy)
+	s.eventually("the Deployment is at 0", func(c *assert.CollectT) {
+		d, err := s.kube.AppsV1().Deployments(s.namespace).Get(t.Context(), "web", metav1.GetOptions{})
+		require.NoError(c, err)
+		require.Zero(c, d.Status.Replicas)
+		require.Zero(c, *d.Spec.Replicas)
+	})
+	c := s.measure(5)
+	s.back(plan.Reference, "web:1")
+	s.runs(map[string]int{"web:1": 5})
+	s.capacity("back", c, 10)
+}
+
 // TestTheFirstChangeAfterAnAdoptionIsACanary: what was adopted is an old revision like any other.
 func TestTheFirstChangeAfterAnAdoptionIsACanary(t *testing.T) {
 	t.Parallel()
