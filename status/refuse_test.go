@@ -150,6 +150,7 @@ func TestPatchRefuses(t *testing.T) {
 		"NotJSONInACondition":     {objects{loose(nil), loose(map[string]any{"conditions": []any{map[string]any{"type": "A", "status": "True", "ch": make(chan int)}}})}, status.Names{}, "status.conditions"},
 		"Cycle":                   {objects{loose(nil), loose(map[string]any{"a": cycle()})}, status.Names{}, "status.a"},
 		"CycleOfLists":            {objects{loose(nil), loose(map[string]any{"a": cycleOfLists()})}, status.Names{}, "status.a"},
+		"TwoCyclesOfLists":        {objects{loose(map[string]any{"a": cycleOfLists()}), loose(map[string]any{"a": cycleOfLists()})}, status.Names{}, "status.a"},
 		"TwoCycles":               {objects{loose(map[string]any{"a": cycle()}), loose(map[string]any{"a": cycle()})}, status.Names{}, "status.a"},
 		"ConditionType":           {objects{bigRun(), withCondition(cond("Not a type", "True", "Ok"))}, status.Names{}, "status.conditions[5].type"},
 		"ConditionTypeEmpty":      {objects{bigRun(), withCondition(cond("", "True", "Ok"))}, status.Names{}, "status.conditions[5].type: is empty"},
