@@ -22,6 +22,6 @@ func TestStoreKeysAreBounded(t *testing.T) {
 		for range 2 {
 			assert.Equal(t, "ns/"+name, s.key(Ref{Namespace: "ns", Name: name}))
 		}
-		assert.Equal(t, i%maxKeys+1, len(s.keys), "they are kept until there are too many")
+		assert.Len(t, s.keys, i%maxKeys+1, "they are kept until there are too many")
 	}
 }
