@@ -10,7 +10,7 @@
 //	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: scheme})
 //	ended := make(chan error, 1)
-//	go func() { ended <- rec.Start(ctx) }() // or mgr.Add(rec)
+//	go func() { ended <- rec.Start(ctx) }() // with controller-runtime: rec.Outlive(ctx, mgr.Start)
 //	rec.Failure(run, err)                   // at the end of each reconcile; a nil error reports the recovery
 //	err = <-ended                           // before the process ends: it says which events were lost
 //

@@ -75,8 +75,26 @@ func ExampleNew() {
 	// events: Options.Namespace is "runs"; want "default" or "kube-system"
 }
 
-// Start blocks until its context ends, and then writes what is pending. A manager of controller-runtime calls it after
-// mgr.Add(rec); elsewhere it runs in a goroutine that the program waits for.
+// With controller-runtime it is rec.Outlive(ctx, mgr.Start), in place of mgr.Start(ctx): reconcilers that end with the manager record to
+// the last, and that is written too.
+func ExampleRecorder_Outlive() {
+	s := newServer()
+	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
+	ctx, terminate := context.WithCancel(context.Background())
+	start := func(ctx context.Context) error { // a manager's
+		terminate()
+		<-ctx.Done()
+		rec.Eventf(object("run-1"), nil, "Normal", "Stopped", "Run", "stopped in the middle")
+		return nil
+	}
+	fmt.Println(rec.Outlive(ctx, start))
+	s.print()
+	// Output:
+	// <nil>
+	// Normal Stopped run-1: stopped in the middle
+}
+
+// Start blocks until its context ends, and then writes what is pending: it runs in a goroutine that the program waits for.
 func ExampleRecorder_Start() {
 	s := newServer()
 	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})

@@ -14,7 +14,7 @@ import (
 )
 
 // A Recorder records Events about objects and never blocks on the API server. It fits k8s.io/client-go/tools/events
-// EventRecorder, and controller-runtime's manager as a Runnable. All methods are safe for concurrent use, and do nothing on a
+// EventRecorder, and [Recorder.Outlive] fits controller-runtime's manager. All methods are safe for concurrent use, and do nothing on a
 // nil *Recorder. Make one with [New]; it must not be copied.
 type Recorder struct {
 	sink       *Sink

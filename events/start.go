@@ -59,8 +59,8 @@ func (r *Recorder) Start(ctx context.Context) error {
 	return r.close(log)
 }
 
-// NeedLeaderElection is false: a manager that is no leader has events as well, and the last of a leader that stepped down are
-// still to be written.
+// NeedLeaderElection is false: a manager that is no leader has events as well. With mgr.Add(rec) the Recorder ends before the reconcilers
+// do, and what they record last is lost: [Recorder.Outlive] has it written.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
 // Flush writes what is pending and every count that is not yet written, without waiting for the ends of pauses but within

@@ -5,6 +5,7 @@ package events_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -277,4 +278,36 @@ func TestANilRecorderDoesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, rec.Start(ctx))
+}
+
+func TestOutliveReturnsWhatBothReturned(t *testing.T) {
+	broken := errors.New("no lease")
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: slowly(time.Minute)}
+		rec, err := events.New(s.sink(), controller, events.Options{Grace: time.Second})
+		require.NoError(t, err)
+		err = rec.Outlive(t.Context(), func(context.Context) error {
+			rec.Failure(object("a"), errAway)
+			return broken // while ctx goes on, as when the leadership is lost
+		})
+		require.ErrorIs(t, err, broken)
+		requireLost(t, err, map[string]int64{events.LostShutdown: 1})
+		require.ErrorIs(t, rec.Outlive(t.Context(), func(context.Context) error { return nil }), events.ErrStarted)
+	})
+}
+
+func TestOutliveOfANilRecorder(t *testing.T) {
+	var rec *events.Recorder
+	require.NoError(t, rec.Outlive(t.Context(), func(context.Context) error { return nil }))
+}
+
+func TestOutliveEndsWhereItsFunctionPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // which fails if anything is left running
+		s := &server{}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		assert.Panics(t, func() {
+			_ = rec.Outlive(t.Context(), func(context.Context) error { panic("a bug") })
+		})
+	})
 }

@@ -72,6 +72,8 @@ type Controller struct {
 	secrets  *redact.SecretValues
 	metrics  *metrics.Controller
 	config   *rest.Config
+	outage   outage
+	unsure   sync.Map // by the uid of a run whose end may be recorded and is not announced: ending
 
 	synced chan struct{}
 }
@@ -105,14 +107,19 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	if err != nil {
 		return nil, err
 	}
-	if config.RateLimiter == nil && config.QPS > 0 {
-		config.RateLimiter = kube.Limiter(m, flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst))
+	// One for what runs as Jobs, and one for the runs' status, as controller-runtime has it: one for each kind.
+	limited := func() *rest.Config {
+		each := rest.CopyConfig(config)
+		if each.RateLimiter == nil && each.QPS > 0 {
+			each.RateLimiter = kube.Limiter(m, flowcontrol.NewTokenBucketRateLimiter(each.QPS, each.Burst))
+		}
+		return each
 	}
-	cluster, err := kubernetes.NewForConfig(config)
+	cluster, err := kubernetes.NewForConfig(limited())
 	if err != nil {
 		return nil, err
 	}
-	runs, err := NewClient(config)
+	runs, err := NewClient(limited())
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type attempt struct {
 	before *v1alpha1.AgentRun
 	run    *v1alpha1.AgentRun
 	facts  status.Facts
+	read   bool // the run's Secret, or that there is none
 }
 
 // step moves one run as far as it can go now, and says when to look again if nothing happens before.
@@ -46,20 +47,27 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
 	a.facts.Progress = a.run.Status.Phase.Progress()
 	if a.facts.Progress == status.Done {
-		return a.settle(ctx)
+		if e, ok := c.unsure.LoadAndDelete(a.run.UID); ok {
+			a.announce(ctx, e.(ending).failed) //nolint:forcetypeassert // nothing else is stored there
+		}
+	} else {
+		after, err := a.advance(ctx)
+		if err != nil {
+			return 0, a.hindered(ctx, err)
+		}
+		if a.facts.Progress != status.Done {
+			c.recorder.Failure(a.run, nil)
+			if after == 0 {
+				after = heartbeat
+			}
+			return after, nil
+		}
+		if a.run.Status.Phase != v1alpha1.Cancelled {
+			return 0, nil // its Job is let go once the cache has its end, behind the runs that wait: somebody waits for those
+		}
 	}
-	after, err := a.advance(ctx)
-	if err != nil {
-		return 0, a.hindered(ctx, err)
-	}
-	if a.facts.Progress == status.Done {
-		return a.settle(ctx)
-	}
-	c.recorder.Failure(a.run, nil)
-	if after == 0 {
-		after = heartbeat
-	}
-	return after, nil
+	after, err := a.settle(ctx)
+	return after, a.tell(ctx, err)
 }
 
 // advance is the order of work of a run that is not terminal: intent, Job, its identity, its result. What is written in one step
@@ -102,6 +110,9 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	if err := a.suspend(ctx, finding); err != nil {
 		return 0, err
 	}
+	if finding.Outcome == jobgc.Failed {
+		finding.Message = a.words(ctx, finding.Message)
+	}
 	facts, failed := judged(run, finding, now)
 	a.facts = facts
 	if facts.Progress == status.Done {
@@ -130,21 +141,18 @@ func (a *attempt) ensure(ctx context.Context) error {
 	return a.commit(ctx)
 }
 
-// haveSecret looks whether the Secret that the run names is there. What it holds is kept out of every event and message.
+// haveSecret looks whether the Secret that the run names is there.
 func (a *attempt) haveSecret(ctx context.Context) error {
 	ref := a.run.Spec.SecretRef
 	if ref == nil {
 		return nil
 	}
-	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	secret, err := a.secret(ctx)
 	if apierrors.IsNotFound(err) {
 		return missingSecret(ref, false)
 	}
 	if err != nil {
 		return err
-	}
-	for _, v := range secret.Data {
-		a.secrets.Add(v)
 	}
 	if len(secret.Data[ref.Key]) == 0 {
 		return missingSecret(ref, true)
@@ -170,7 +178,8 @@ func (a *attempt) end(ctx context.Context, phase v1alpha1.Phase, cause error) er
 	reason, message := reasonCancelled, ""
 	if cause != nil {
 		reason, _ = events.Classify(cause)
-		message = a.secrets.Redact(cause.Error())
+		cause = a.tell(ctx, cause)
+		message = cause.Error()
 	}
 	enter(a.run, phase, reason, message, time.Now())
 	a.facts.Progress = status.Done
@@ -181,8 +190,19 @@ func (a *attempt) end(ctx context.Context, phase v1alpha1.Phase, cause error) er
 // come again.
 func (a *attempt) ended(ctx context.Context, failed error) error {
 	if err := a.commit(ctx); err != nil {
+		a.unsure.Store(a.run.UID, ending{failed}) // where the answer was lost, it is recorded all the same
 		return err
 	}
+	a.unsure.Delete(a.run.UID)
+	a.announce(ctx, failed)
+	return nil
+}
+
+// ending is what a run ended with: nil where it did not fail.
+type ending struct{ failed error }
+
+// announce tells of the end of a run as it is recorded.
+func (a *attempt) announce(ctx context.Context, failed error) {
 	st, result := a.run.Status, metrics.Success
 	if failed == nil {
 		a.recorder.Failure(a.run, nil)
@@ -200,24 +220,27 @@ func (a *attempt) ended(ctx context.Context, failed error) error {
 		a.metrics.Run(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
 	}
 	logr.FromContextOrDiscard(ctx).Info("run ended", "phase", st.Phase, "reason", st.Reason)
-	return nil
 }
 
 // hindered records what stands in the way of a run. It is tried again, ever less often.
 func (a *attempt) hindered(ctx context.Context, cause error) error {
-	if errors.Is(cause, errGone) || apierrors.IsConflict(cause) || isOvertaken(cause) {
+	if errors.Is(cause, errGone) || isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or somebody else wrote and the next look decides anew
 	}
+	cause = a.tell(ctx, cause)
+	if apierrors.IsConflict(cause) {
+		return cause // the same
+	}
 	reason, _ := events.Classify(cause)
-	if !apierrors.IsTooManyRequests(cause) { // back-pressure is no failure of the run
+	if !apierrors.IsTooManyRequests(cause) && !a.outage.explains(cause, time.Now()) { // neither is a failure of the run
 		a.recorder.Failure(a.run, cause)
 	}
 	run := a.before.DeepCopy() // what the attempt had in mind did not happen
 	a.run = run
-	hinder(run, reason, a.secrets.Redact(cause.Error()), time.Now())
+	hinder(run, reason, cause.Error(), time.Now())
 	a.facts = status.Facts{Progress: run.Status.Phase.Progress()}
 	if err := a.commit(ctx); err != nil {
-		logr.FromContextOrDiscard(ctx).V(1).Info("the condition was not written", "why", err.Error())
+		logr.FromContextOrDiscard(ctx).V(1).Info("the condition was not written", "why", a.tell(ctx, err).Error())
 	}
 	return cause
 }

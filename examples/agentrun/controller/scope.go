@@ -69,7 +69,7 @@ func (s *scope) follow(c *Controller) error {
 			after, ok2 := is.(*v1alpha1.AgentRun)
 			if ok1 && ok2 {
 				c.metrics.RunsActive(active(after) - active(before))
-				if status.Concerns(before, after) {
+				if status.Concerns(before, after) || ended(before, after) {
 					c.queue.Add(keyOf(after))
 				}
 			}
@@ -81,6 +81,7 @@ func (s *scope) follow(c *Controller) error {
 			if run, ok := obj.(*v1alpha1.AgentRun); ok {
 				c.metrics.RunsActive(-active(run))
 				c.recorder.Forget(run)
+				c.unsure.Delete(run.UID)
 			}
 		},
 	})
@@ -151,6 +152,11 @@ func runOf(obj any) (types.NamespacedName, bool) {
 
 func keyOf(run *v1alpha1.AgentRun) types.NamespacedName {
 	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
+}
+
+// ended reports whether the run's end is what changed: its Job is to be let go.
+func ended(before, after *v1alpha1.AgentRun) bool {
+	return before.Status.Phase.Progress() != status.Done && after.Status.Phase.Progress() == status.Done
 }
 
 // active is 1 for a run in flight, else 0.

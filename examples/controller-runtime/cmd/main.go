@@ -82,8 +82,9 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	if err := mgr.AddReadyzCheck("readyz", healthz.Ping); err != nil {
 		return err
 	}
-	if err := controller.SetupWithManager(ctx, mgr, m); err != nil {
+	recorder, err := controller.SetupWithManager(ctx, mgr, m)
+	if err != nil {
 		return err
 	}
-	return mgr.Start(ctx)
+	return recorder.Outlive(ctx, mgr.Start) // +events
 }

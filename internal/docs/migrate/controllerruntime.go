@@ -4,6 +4,8 @@
 package migrate
 
 import (
+	"context"
+
 	"k8s.io/client-go/kubernetes"
 	clientevents "k8s.io/client-go/tools/events"
 
@@ -19,7 +21,7 @@ func managerBefore(mgr ctrl.Manager, r *reconciler) {
 	r.Recorder = mgr.GetEventRecorder("agents.example.com/agentrun")
 }
 
-func managerAfter(mgr ctrl.Manager, r *reconciler) error {
+func managerAfter(ctx context.Context, mgr ctrl.Manager, r *reconciler) error {
 	cs, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
 		return err
@@ -30,5 +32,5 @@ func managerAfter(mgr ctrl.Manager, r *reconciler) error {
 		return err
 	}
 	r.Recorder = recorder
-	return mgr.Add(recorder)
+	return recorder.Outlive(ctx, mgr.Start)
 }

@@ -111,6 +111,8 @@ func TestManagerTakesTheRecorder(t *testing.T) {
 	r := new(reconciler)
 	managerBefore(mgr, r)
 	assert.NotNil(t, r.Recorder)
-	require.NoError(t, managerAfter(mgr, r))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, managerAfter(ctx, mgr, r), "the manager runs, and ends")
 	assert.IsType(t, (*events.Recorder)(nil), r.Recorder)
 }

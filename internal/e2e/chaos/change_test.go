@@ -5,14 +5,20 @@ package chaos_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
 // TestTheNamespaceIsDeletedUnderLoad: it goes, with all that is in it; and when there is one of its name again, its runs run.
@@ -88,4 +94,41 @@ func TestTheSecretIsRotated(t *testing.T) {
 	require.NoError(t, load(ctx, w.Stage, last+1, more, 0))
 	w.holds(ctx, t, more+1)
 	assertSays(t, w.process, "injected", "reconcile failed")
+}
+
+// TestTheSecretIsMaskedAfterARestart: the run has its Job, so that the new process had no need of the Secret before an error quotes it.
+func TestTheSecretIsMaskedAfterARestart(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	w.grant(t, role)
+	between, config := newProxy(t, w)
+	w.start(t, config)
+	run := story(0)
+	run.Spec.PodAnnotations[outcome] = "never"
+	require.NoError(t, create(ctx, w.Stage, run))
+	status := func(ctx context.Context) v1alpha1.AgentRunStatus {
+		run, err := w.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+		require.NoError(t, err)
+		return run.Status
+	}
+	eventually(t, "the Job runs", func(ctx context.Context) bool { return status(ctx).Phase == v1alpha1.Running })
+	require.NoError(t, w.process.Kill())
+	between.failOnly("/jobs/", "env AGENT_SECRET="+firstSecret)
+	w.start(t, config)
+	_, err := w.Runs.Patch(ctx, run.Name, types.MergePatchType, specPatch(t, map[string]any{"suspend": true}), metav1.PatchOptions{})
+	require.NoError(t, err)
+	const masked = "AGENT_SECRET=[redacted]"
+	eventually(t, "the condition tells of it, masked", func(ctx context.Context) bool {
+		return strings.Contains(status(ctx).Message, masked)
+	})
+	eventually(t, "an event tells of it, masked", func(ctx context.Context) bool {
+		events, err := w.Events(ctx, run.Name)
+		return err == nil && slices.ContainsFunc(events, func(e corev1.Event) bool { return strings.Contains(e.Message, masked) })
+	})
+	assertSays(t, w.process, "reconcile failed", masked)
+	breaches, _, _ := w.ledger.read()
+	assert.Empty(t, breaches)
+	w.silent(ctx, t)
 }

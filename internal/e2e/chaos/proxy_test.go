@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ type proxy struct {
 	pending map[*hand]struct{}
 	faults  int            // per cent of the requests that fail
 	says    string         // what is said in the faults
+	only    string         // what the path of a request has that fails, always with a 500; "" for all
 	counts  map[string]int // of what was done, by kind
 }
 
@@ -136,8 +138,11 @@ func (p *proxy) fault(r *http.Request, watch bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts["requests"]++
-	if rand.IntN(100) >= p.faults {
+	if rand.IntN(100) >= p.faults || !strings.Contains(r.URL.Path, p.only) {
 		return 0
+	}
+	if p.only != "" {
+		return http.StatusInternalServerError
 	}
 	kinds := []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if r.Method != http.MethodGet {
@@ -221,7 +226,14 @@ func (p *proxy) inHand() (all []string) {
 func (p *proxy) fail(percent int, says string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.faults, p.says = percent, says
+	p.faults, p.says, p.only = percent, says, ""
+}
+
+// failOnly has all requests fail from now on whose path has a part, each with a message that says something.
+func (p *proxy) failOnly(part, says string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults, p.says, p.only = 100, says, part
 }
 
 // did is what was done so far.

@@ -24,36 +24,34 @@ import (
 // Name of this controller in Events.
 const Name = "tasks.controllerkit.dev/task"
 
-// SetupWithManager makes what the reconciler uses and registers it. It starts nothing: the manager does.
-func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics) error {
+// SetupWithManager makes what the reconciler uses and registers it. It starts nothing: the manager does, but for the recorder, which is to
+// outlive it.
+func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics) (*events.Recorder, error) {
 	clients, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	measured := m.Controller("task") // +metrics
 
 	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events)                                 // +events
 	recorder, err := events.New(sink, Name, events.Options{Scheme: mgr.GetScheme(), Observe: measured.Events}) // +events
 	if err != nil {
-		return err
-	}
-	if err := mgr.Add(recorder); err != nil { // +events
-		return err
+		return nil, err
 	}
 
 	informer, err := mgr.GetCache().GetInformer(ctx, &batchv1.Job{}) // +jobgc
 	if err != nil {
-		return err
+		return nil, err
 	}
 	guard, err := jobgc.New(clients.BatchV1().Jobs, informer, jobgc.Options{}) // +jobgc
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := informer.AddEventHandler(guard); err != nil { // +jobgc
-		return err
+		return nil, err
 	}
 
-	return ctrl.NewControllerManagedBy(mgr).
+	return recorder, ctrl.NewControllerManagedBy(mgr).
 		For(&v1.Task{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
 		Owns(&batchv1.Job{}).
 		Named("task").

@@ -1,0 +1,61 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+func TestAnOutageIsNoFailureOfARun(t *testing.T) {
+	jobs := batchv1.Resource("jobs")
+	refused := &url.Error{Op: "Post", URL: "https://127.0.0.1", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+	forbidden := apierrors.NewForbidden(jobs, "", errors.New("not allowed"))
+	tests := map[string]struct {
+		reason string
+		err    error
+		during bool // nobody answered a second ago
+		want   bool
+	}{
+		"Refused":             {"Nobody listens: all runs fail alike.", refused, false, true},
+		"RefusedWrapped":      {"As jobgc has it.", fmt.Errorf("jobgc: ensure: %w", refused), false, true},
+		"TimedOut":            {"Nobody answers.", context.DeadlineExceeded, false, true},
+		"Forbidden":           {"The role lacks a rule: somebody has to mend it.", forbidden, false, false},
+		"ForbiddenComingUp":   {"An API server that comes up knows no roles.", forbidden, true, true},
+		"NotServedComingUp":   {"Nor does it serve custom resources at once.", apierrors.NewGenericServerResponse(404, "patch", jobs, "", "404 page not found", 0, true), true, true},
+		"UnavailableComingUp": {"Nor does it reach its store.", apierrors.NewServiceUnavailable("starting"), true, true},
+		"Unavailable":         {"A webhook that fails is told at once.", apierrors.NewServiceUnavailable("webhook"), false, false},
+		"InvalidComingUp":     {"It has read the Job, and refuses it.", apierrors.NewInvalid(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), "x", nil), true, false},
+		"OursComingUp":        {"What this controller finds wrong with a run is the run's.", &failure{reasonMissingSecret, "none"}, true, false},
+		"SomethingElse":       {"Not known to be of the server.", errors.New("a bug"), true, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var o outage
+				if tc.during {
+					assert.True(t, o.explains(refused, time.Now()))
+					time.Sleep(time.Second)
+				}
+				assert.Equal(t, tc.want, o.explains(&told{"redacted", tc.err}, time.Now()), tc.reason)
+				if tc.want && !unanswered(tc.err) {
+					time.Sleep(comingUp)
+					assert.False(t, o.explains(tc.err, time.Now()), "what lasts is told")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,74 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	core "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+// secretsOnly is a cluster of which nothing but one Secret is asked for.
+type secretsOnly struct {
+	kubernetes.Interface
+	core.CoreV1Interface
+	core.SecretInterface
+
+	get func() (*corev1.Secret, error)
+}
+
+func (s *secretsOnly) CoreV1() core.CoreV1Interface        { return s }
+func (s *secretsOnly) Secrets(string) core.SecretInterface { return s }
+func (s *secretsOnly) Get(context.Context, string, metav1.GetOptions) (*corev1.Secret, error) {
+	return s.get()
+}
+
+func TestWordsNeverQuoteTheSecret(t *testing.T) {
+	const value = "canary-5f1d7c2e9b"
+	found := &corev1.Secret{Data: map[string][]byte{"token": []byte(value)}}
+	tests := map[string]struct {
+		reason string
+		ref    bool
+		read   bool // before, in the same attempt
+		secret *corev1.Secret
+		err    error
+		want   string
+		asked  int
+	}{
+		"AfterARestart": {"Nobody has read it in this process.", true, false, found, nil, "it says [redacted]", 1},
+		"ReadBefore":    {"One read is enough for an attempt.", true, true, nil, nil, "it says " + value, 0},
+		"None":          {"There is nothing to quote.", false, false, nil, nil, "it says " + value, 0},
+		"Gone":          {"Its value is in no Secret any more.", true, false, nil, apierrors.NewNotFound(corev1.Resource("secrets"), "s"), "it says " + value, 1},
+		"Unreadable":    {"What is not known cannot be masked.", true, false, nil, errors.New("denied to " + value), withheld, 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			c := &Controller{secrets: new(redact.SecretValues), cluster: &secretsOnly{get: func() (*corev1.Secret, error) {
+				asked++
+				return tc.secret, tc.err
+			}}}
+			a := &attempt{Controller: c, run: newRun("nightly", "uid-1"), read: tc.read}
+			if tc.ref {
+				a.run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
+			}
+			assert.Equal(t, tc.want, a.words(t.Context(), "it says "+value), tc.reason)
+			_ = a.words(t.Context(), "more")
+			if tc.want != withheld {
+				assert.Equal(t, tc.asked, asked, tc.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// A manager stops in an order: what needs no leadership, then what needs it, which reconcilers do, then the caches.
+func TestWhatTheLastReconcileRecords(t *testing.T) {
+	tests := map[string]struct {
+		reason        string
+		start         func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error
+		written, lost int
+	}{
+		"Outlive": {
+			"The recorder ends after the manager.",
+			func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error {
+				return rec.Outlive(ctx, mgr.Start)
+			},
+			1, 0,
+		},
+		"Add": {
+			"The manager waits for the recorder before it stops the reconcilers; what is lost is counted.",
+			func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error {
+				require.NoError(t, mgr.Add(rec))
+				return mgr.Start(ctx)
+			},
+			0, 1,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			cs := fake.NewClientset()
+			rec, err := events.New(events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events), Name, events.Options{Scheme: clientgoscheme.Scheme})
+			require.NoError(t, err)
+			options := ctrl.Options{}
+			options.Metrics.BindAddress = "0"
+			mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // which nobody asks for anything
+			require.NoError(t, err)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			require.NoError(t, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { // as a controller: it ends when its last reconcile does
+				stop()
+				<-ctx.Done()
+				object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "1"}}
+				rec.Eventf(object, nil, corev1.EventTypeNormal, "Last", "Reconcile", "the last one")
+				return nil
+			})))
+			require.NoError(t, tc.start(ctx, mgr, rec))
+			list, err := cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			assert.Len(t, list.Items, tc.written, tc.reason)
+			assert.Equal(t, int64(tc.lost), rec.Stats().Lost[events.LostShutdown], tc.reason)
+		})
+	}
+}
