@@ -17,6 +17,10 @@
 // A server that has just started refuses for a moment what it grants, and an informer of client-go that is refused asks again up to a minute
 // later: how long a load takes while the API server is killed is luck for either.
 //
+// What ours asks for beyond the usual one then are two requests a run, each for a promise of package jobgc: the Job's name is recorded
+// before the Job is created, so that one whose view is old conflicts instead of doing the work again; and the Job is let go by a patch
+// after its end is recorded, so that no TTL takes it before. Both have four workers: where a request takes long, each of them is time.
+//
 // BENCH_RUNS are the numbers of runs, "500" by default; BENCH_IDLE are those of idle ones, "1000,10000" by default.
 package main
 
