@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type nothing struct{}
@@ -22,6 +23,6 @@ func TestStoreKeysAreBounded(t *testing.T) {
 		for range 2 {
 			assert.Equal(t, "ns/"+name, s.key(Ref{Namespace: "ns", Name: name}))
 		}
-		assert.Len(t, s.keys, i%maxKeys+1, "they are kept until there are too many")
+		require.Len(t, s.keys, i%maxKeys+1, "they are kept until there are too many")
 	}
 }
