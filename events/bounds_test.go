@@ -110,6 +110,7 @@ func TestManyGoroutinesOnOneObject(t *testing.T) {
 		heard.fates = map[string]int64{}
 		var rec *events.Recorder
 		rec, stop := start(t, s, events.Options{PerMinute: 2, Observe: func(fate string, n int64) {
+			assert.Positive(t, n, "nothing is nothing to hear of")
 			heard.Lock()
 			defer heard.Unlock()
 			heard.fates[fate] += n
