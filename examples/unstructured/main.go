@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/proompteng/controllerkit/examples/unstructured/backup"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 	"github.com/proompteng/controllerkit/metrics/prom"
@@ -56,7 +57,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := newController(dyn, cs, m)
+	c, err := backup.New(dyn, cs, m)
 	if err != nil {
 		return err
 	}

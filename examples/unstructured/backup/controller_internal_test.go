@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package backup
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func start(t *testing.T) *world {
 	w.page = endpoint
 	m, err := metrics.New(endpoint, metrics.Options{})
 	require.NoError(t, err)
-	c, err := newController(w.dyn, w.cs, m)
+	c, err := New(w.dyn, w.cs, m)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

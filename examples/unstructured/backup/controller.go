@@ -1,7 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package backup runs Backups as Jobs on client-go's dynamic client: no Go types, no generated code, and the field names that the CRD
+// has had for years.
+package backup
 
 import (
 	"context"
@@ -28,8 +30,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// controller runs Backups as Jobs.
-type controller struct {
+// Controller runs Backups as Jobs.
+type Controller struct {
 	backups   dynamic.NamespaceableResourceInterface
 	informers []cache.SharedIndexInformer
 	queue     *kube.Queue[types.NamespacedName]
@@ -39,9 +41,9 @@ type controller struct {
 	metrics   *metrics.Controller
 }
 
-// newController starts nothing.
-func newController(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Metrics) (*controller, error) {
-	c := &controller{backups: dyn.Resource(backups), metrics: m.Controller("backup")}
+// New starts nothing.
+func New(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Metrics) (*Controller, error) {
+	c := &Controller{backups: dyn.Resource(backups), metrics: m.Controller("backup")}
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, nil)
 	c.status = status.Writer[*unstructured.Unstructured]{Names: names, OnCommit: c.metrics.StatusWrite}
 
@@ -76,13 +78,13 @@ func newController(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Me
 	return c, err
 }
 
-func (c *controller) enqueue(obj any) {
+func (c *Controller) enqueue(obj any) {
 	if o, ok := obj.(metav1.Object); ok {
 		c.queue.Add(types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
 	}
 }
 
-func (c *controller) enqueueOwner(obj any) {
+func (c *Controller) enqueueOwner(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
@@ -94,7 +96,7 @@ func (c *controller) enqueueOwner(obj any) {
 }
 
 // Start works until ctx ends, and returns when all it started has ended.
-func (c *controller) Start(ctx context.Context) error {
+func (c *Controller) Start(ctx context.Context) error {
 	var recording, working sync.WaitGroup
 	var lost error
 	telling, told := context.WithCancel(context.WithoutCancel(ctx)) // the last Events are still written
@@ -112,7 +114,7 @@ func (c *controller) Start(ctx context.Context) error {
 	return lost
 }
 
-func (c *controller) work(ctx context.Context) {
+func (c *Controller) work(ctx context.Context) {
 	for {
 		key, shutdown := c.queue.Get()
 		if shutdown {
@@ -131,7 +133,7 @@ func (c *controller) work(ctx context.Context) {
 	}
 }
 
-func (c *controller) measured(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
+func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
 	var result metrics.Result
 	defer c.metrics.Begin().End(ctx, &result)
 	after, err = c.reconcile(ctx, key)
@@ -141,7 +143,7 @@ func (c *controller) measured(ctx context.Context, key types.NamespacedName) (af
 
 // reconcile takes the Backup as far as it can go now. It reads live, so that it never begins with what it has just changed; each
 // step is recorded before the next one relies on it.
-func (c *controller) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
+func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	client := c.backups.Namespace(key.Namespace)
 	u, err := client.Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -150,11 +152,11 @@ func (c *controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 	for err == nil && u.GetDeletionTimestamp() == nil {
 		before := u.DeepCopy()
 		found, failure := c.step(ctx, u)
-		c.events.Failure(before, failure)
-		if failure != nil {
-			return 0, failure
+		var result status.Result
+		if failure == nil {
+			result, failure = c.status.Commit(ctx, client.Patch, before, u, facts(u, found))
 		}
-		result, failure := c.status.Commit(ctx, client.Patch, before, u, facts(u, found))
+		c.events.Failure(before, failure) // also that the status could not be written
 		if failure != nil || result == status.Unchanged || result == status.Gone {
 			return found.After, failure
 		}
@@ -163,7 +165,7 @@ func (c *controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 }
 
 // step makes one move.
-func (c *controller) step(ctx context.Context, u *unstructured.Unstructured) (found jobgc.Finding, err error) {
+func (c *Controller) step(ctx context.Context, u *unstructured.Unstructured) (found jobgc.Finding, err error) {
 	ref, job := refOf(u), newJob(u)
 	switch {
 	case ref.Name == "": // the intent is recorded before the Job is created

@@ -1,0 +1,130 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/examples/unstructured/backup"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+// TestSomebodyElsesCRD runs the controller of examples/unstructured under its role, on a CRD whose fields have names of their own. At
+// first it may not patch the status: the Backup's Events say so, and once it may, one Job runs and its times are in those fields.
+func TestSomebodyElsesCRD(t *testing.T) {
+	const user = "backup-controller"
+	t.Parallel()
+	require.NoError(t, plane.InstallCRDs(t.Context(), filepath.Join("testdata", "backups-crd.yaml")))
+	stage := newStage(t)
+
+	raw, err := os.ReadFile(filepath.Join("..", "..", "examples", "unstructured", "role.yaml"))
+	require.NoError(t, err)
+	var full rbacv1.ClusterRole
+	require.NoError(t, yaml.UnmarshalStrict(raw, &full))
+	less := full.DeepCopy()
+	less.Rules = slices.DeleteFunc(less.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "backups/status") })
+	require.Len(t, less.Rules, len(full.Rules)-1)
+	_, err = stage.Kube.RbacV1().ClusterRoles().Create(t.Context(), less, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = stage.Kube.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: full.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	config, err := plane.User(user)
+	require.NoError(t, err)
+	controller, err := newBackupController(config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- controller.Start(ctx) }()
+	stop := sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() { _ = stop() })
+
+	dyn, err := dynamic.NewForConfig(plane.Config())
+	require.NoError(t, err)
+	backups := dyn.Resource(schema.GroupVersionResource{Group: "backups.example.org", Version: "v1", Resource: "backups"}).Namespace(stage.Namespace)
+	made, err := backups.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "backups.example.org/v1", "kind": "Backup", "metadata": map[string]any{"name": "nightly"},
+		"spec": map[string]any{"image": "example.com/backup:1"},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		list, err := stage.Kube.EventsV1().Events(stage.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "regarding.uid=" + string(made.GetUID())})
+		require.NoError(c, err)
+		require.NotEmpty(c, list.Items)
+		assert.Equal(c, "Forbidden", list.Items[0].Reason)
+		assert.Contains(c, list.Items[0].Note, "backups/status")
+	}, time.Minute, 100*time.Millisecond, "the failure is told")
+
+	_, err = stage.Kube.RbacV1().ClusterRoles().Update(t.Context(), &full, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	var done map[string]any
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		u, err := backups.Get(t.Context(), "nightly", metav1.GetOptions{})
+		require.NoError(c, err)
+		done, _, _ = unstructured.NestedMap(u.Object, "status")
+		require.Equal(c, "Completed", done["phase"])
+	}, 2*time.Minute, 100*time.Millisecond)
+
+	jobs, err := stage.Kube.BatchV1().Jobs(stage.Namespace).List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, jobs.Items, 1, "one Job, however often the status was refused")
+	job := jobs.Items[0]
+	assert.Equal(t, map[string]any{
+		"phase": "Completed", "observedGeneration": int64(1), "job": map[string]any{"name": job.Name, "uid": string(job.UID)},
+		"startTime":      job.Status.StartTime.UTC().Format(time.RFC3339),
+		"completionTime": job.Status.CompletionTime.UTC().Format(time.RFC3339),
+	}, done)
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		job, err := stage.Kube.BatchV1().Jobs(stage.Namespace).Get(t.Context(), job.Name, metav1.GetOptions{})
+		require.NoError(c, err)
+		require.NotNil(c, job.Spec.TTLSecondsAfterFinished)
+		assert.GreaterOrEqual(c, *job.Spec.TTLSecondsAfterFinished, int32(600), "released for ten minutes from now, since its result is recorded")
+	}, time.Minute, 100*time.Millisecond)
+
+	require.NoError(t, stop(), "no Event was lost")
+}
+
+func newBackupController(config *rest.Config) (*backup.Controller, error) {
+	dyn, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	cs, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := prom.New(prom.Options{})
+	if err != nil {
+		return nil, err
+	}
+	m, err := metrics.New(endpoint, metrics.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return backup.New(dyn, cs, m)
+}
