@@ -19,7 +19,8 @@
 // # Rules
 //
 // Recording never blocks on the API server and never fails a reconcile. Notes are redacted, then cut to 1024 bytes; only
-// values registered with redact.SecretValues are masked for certain. Objects are told apart by uid; the resourceVersion plays
+// values of 8 bytes or more that are registered with redact.SecretValues are masked for certain. Package eventstest stands in
+// for a Recorder in unit tests. Objects are told apart by uid; the resourceVersion plays
 // no part. [Recorder.Stats] says what became of every occurrence.
 //
 // # RBAC

@@ -28,6 +28,17 @@
 // Every step can be repeated after a crash, and by two replicas at once. Package expire deletes the runs themselves when
 // their retention is over.
 //
+// # Unit tests
+//
+// client-go's fake clientset gives a new Job neither a uid nor a resource version, as an API server does: without a uid Ensure fails, and
+// without a version what the cache cannot answer is read live at once, never Pending. A reactor gives both:
+//
+//	cs.PrependReactor("create", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
+//		job := a.(clienttesting.CreateAction).GetObject().(*batchv1.Job)
+//		job.UID, job.ResourceVersion = uuid.NewUUID(), "7"
+//		return false, nil, nil
+//	})
+//
 // # RBAC
 //
 // Jobs (batch): create, get, patch; list and watch for the informer. Where OwnerReferencesPermissionEnforcement is on, the

@@ -8,8 +8,10 @@
 // provider it was made with, one reconcile costs one histogram record and no allocation, and every counter exists at
 // zero as soon as its controller does.
 //
-//	m, err := metrics.New(provider, metrics.Options{})
-//	c := m.Controller("agentrun")
+//	endpoint, err := prom.New(prom.Options{}) // or any meter provider
+//	m, err := metrics.New(endpoint, metrics.Options{})
+//	r := &Reconciler{metrics: m.Controller("agentrun")}
+//	go func() { ended <- endpoint.Serve(ctx, listener) }() // or endpoint is the http.Handler of your mux
 //
 //	func (r *Reconciler) Reconcile(ctx context.Context, key string) (err error) {
 //		var result metrics.Result

@@ -209,7 +209,7 @@ func TestAMessageSaysWhatToWrite(t *testing.T) {
 		stepsOf(twenty, `{"pause":"10m"}`):      "want {duration: 10m}",
 		stepsOf(twenty, `"pause"`, manual):      "{pause: {}}",
 		stepsOf(twenty, manual, `{"pauze":{}}`): "pause, plugin",
-		stepsOf(twenty, `{}`, manual):           "exactly one of setWeight, pause",
+		stepsOf(twenty, `{}`, manual):           "exactly one of setWeight | pause",
 		stepsOf(`{"setWeight":20,"pause":{}}`):  `"setWeight and pause": must be exactly one action`,
 		stepsOf(manual):                         "put a setWeight before the pause",
 		`{"spec":{"replicas":1,"strategy":{"canary":{"maxSurge":0,"maxUnavailable":1}}}}`: "at weight 20 no pod of the new version",

@@ -19,7 +19,11 @@ import (
 const instanceLabel = "argo-rollouts.argoproj.io/controller-instance-id"
 
 // Render returns d itself, the same pointer and untouched, when enabled is false, and the Rollout of [Convert] when it is
-// true. The error joins all that is wrong; a nil Deployment is an error either way.
+// true. The error joins all that is wrong; a nil Deployment is an error either way, and one with strategy Recreate when it is true,
+// as a Rollout has no such thing.
+//
+// Options are not looked at when enabled is false: to find a bad step before it is switched on, call Convert in a unit test. For a
+// workload that runs already, do not just apply the result: package plan says in which order.
 func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, error) {
 	if !enabled && d != nil {
 		return d, nil

@@ -73,7 +73,7 @@ func (p *problems) oneAction(s *Step, i int) {
 		}
 	}
 	if count == 0 {
-		p.add(field.Required(step(i), "exactly one of "+strings.Join(actionNames(), ", ")))
+		p.add(field.Required(step(i), "exactly one of "+strings.Join(actionNames(), " | ")))
 		return
 	}
 	p.add(field.Invalid(step(i), strings.Join(names, " and "), "must be exactly one action; make it a step each"))

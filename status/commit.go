@@ -34,7 +34,9 @@ const defaultRetries = 4
 //   - [ErrOverlap] if both sides changed the same field or a condition that is not owned,
 //   - the API server's conflict if it is met once more than Retries.
 //
-// For each of these and for any other error of the API, which is wrapped, reconcile again from what is stored then.
+// For each of these and for any other error of the API, which is wrapped, return the error, so that the key is tried again from what
+// is stored then. A spec that changed meanwhile is no error: the result is [Merged], observedGeneration is the one that was
+// read, and the watch brings the next reconcile.
 //
 // On success after has the resourceVersion and, if merged, the status that are stored; its spec and generation stay those
 // that were read. To commit again in the same reconcile, take a DeepCopy of after as the next before. After an error,

@@ -13,11 +13,16 @@ import (
 )
 
 // PatchFunc is the Patch method of a client for one kind, in one namespace. Those of client-go's typed and dynamic clients are
-// one as they are: clients.Runs("ci").Patch. Of controller-runtime's client a closure of two statements is one (see the example).
+// one as they are: clients.Runs("ci").Patch. Of controller-runtime's client c this closure is one:
+//
+//	func(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*Run, error) {
+//		run := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+//		return run, c.Status().Patch(ctx, run, client.RawPatch(pt, data))
+//	}
 //
 // [Writer.Commit] calls it for the status subresource; after a conflict with the empty patch, which writes nothing and
 // returns the object as it is stored; and after a 404 with the empty patch for the object itself, to tell an object that
-// is gone from a kind without that subresource. It must return an object of its own each time, not one that it filled before.
+// is gone from a kind without that subresource: a closure for the status alone, as above, calls both gone. It must return an object of its own each time, not one that it filled before.
 type PatchFunc[T any] func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
 
 // Result is what Commit did. The set is closed, so that it can serve as a metric's label. Beside an error it is empty, unless a

@@ -56,6 +56,9 @@ type Entry struct {
 
 // A Recorder keeps what is recorded. The zero value is ready to use; it must not be copied.
 type Recorder struct {
+	// Redact is what events.Options.Redact is. Nil means redact.Text.
+	Redact func(string) string
+
 	mu      sync.Mutex
 	entries []Entry
 	open    map[string]string // the reason of the failure of an object that has not recovered
@@ -158,7 +161,11 @@ func (r *Recorder) add(e Entry) {
 	if e.Action == "" {
 		e.Action = e.Reason
 	}
-	e.Note = redact.Note(e.Note, redact.Text)
+	clean := r.Redact
+	if clean == nil {
+		clean = redact.Text
+	}
+	e.Note = redact.Note(e.Note, clean)
 	e.Lost = lost(e)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,6 +25,7 @@ import (
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/eventstest"
+	"github.com/proompteng/controllerkit/events/redact"
 )
 
 // What a reconciler may ask for, both recorders have.
@@ -125,4 +126,12 @@ func TestWait(t *testing.T) {
 		assert.Len(t, got, 3, "what there is comes with the error")
 		all.Wait()
 	})
+}
+
+func TestRedactIsThatOfTheOptions(t *testing.T) {
+	secrets := new(redact.SecretValues)
+	require.Equal(t, 1, secrets.Add([]byte("correct-horse-7")))
+	rec := &eventstest.Recorder{Redact: secrets.Redact}
+	rec.Failure(object("run-1"), errors.New("refused with correct-horse-7, sorry"))
+	assert.Equal(t, "refused with [redacted], sorry", rec.Entries()[0].Note)
 }
