@@ -52,7 +52,7 @@ TESTED := $(addprefix test/,$(NESTED))
 .PHONY: e2e $(TESTED)
 e2e: ROLLOUTS := 1
 e2e: controlplane ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane
-	@$(MAKE) --no-print-directory -j2 --output-sync=target test/internal/e2e $(TESTED) # the longest first
+	@$(MAKE) --no-print-directory --keep-going -j2 --output-sync=target test/internal/e2e $(TESTED) # the longest first
 $(filter-out test/$(ROLLOUT),$(TESTED)): test/%:
 	@cd $* && go test -race -count=1 -timeout 20m ./...
 test/$(ROLLOUT):
