@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,9 @@ func (t *told) Unwrap() error { return t.cause }
 func (a *attempt) tell(ctx context.Context, cause error) error {
 	if cause == nil {
 		return nil
+	}
+	if _, already := errors.AsType[*told](cause); already {
+		return cause
 	}
 	text := cause.Error()
 	if unanswered(cause) {
@@ -48,10 +52,14 @@ func (a *attempt) words(ctx context.Context, text string) string {
 	return a.secrets.Redact(text)
 }
 
-// secret reads the run's Secret. What it holds is kept out of every event, message and line of the log.
+// secret reads the run's Secret. What it holds is kept out of every event, message and line of the log. A read that is denied was denied
+// before anybody looked at the Secret: that is told as it is, or nobody would know which right is missing.
 func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
 	a.read = err == nil || apierrors.IsNotFound(err)
+	if apierrors.IsForbidden(err) {
+		return nil, &told{a.secrets.Redact(err.Error()), err}
+	}
 	if err != nil {
 		return nil, err
 	}

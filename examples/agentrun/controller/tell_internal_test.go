@@ -72,3 +72,27 @@ func TestWordsNeverQuoteTheSecret(t *testing.T) {
 		})
 	}
 }
+
+func TestWhyTheSecretIsNotReadIsTold(t *testing.T) {
+	const value = "canary-5f1d7c2e9b"
+	denied := errors.New(`User "agentrun" cannot get resource "secrets" in API group "" in the namespace "default"`)
+	tests := map[string]struct {
+		reason string
+		err    error
+		want   string
+	}{
+		"Denied": {"It was denied before the Secret was looked at: the right that is missing is named.", apierrors.NewForbidden(corev1.Resource("secrets"), "s", denied), denied.Error()},
+		"Broken": {"Nobody knows what whoever failed had read.", apierrors.NewInternalError(errors.New("found " + value)), withheld},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &Controller{secrets: new(redact.SecretValues), cluster: &secretsOnly{get: func() (*corev1.Secret, error) { return nil, tc.err }}}
+			a := &attempt{Controller: c, run: newRun("nightly", "uid-1")}
+			a.run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
+			err := a.tell(t.Context(), a.haveSecret(t.Context()))
+			assert.ErrorContains(t, err, tc.want, tc.reason)
+			assert.NotContains(t, err.Error(), value)
+			assert.ErrorIs(t, err, tc.err, "what kind of error it is, is still known")
+		})
+	}
+}
