@@ -13,8 +13,9 @@ import (
 // anything. It differs from meta.SetStatusCondition of apimachinery in what a controller trips over:
 //
 //   - lastTransitionTime moves only with Status, to c's if that is set and new, else to now.
-//   - An observedGeneration older than the stored one loses: conds stays as it is. Zero means not stated: it never loses,
-//     and [Patch] and [Writer.Commit] fill in the generation of the object that was read, if the condition changed.
+//   - An observedGeneration older than the stored one loses: conds stays as it is. Zero means not stated: it never loses, the
+//     stored one becomes zero too, and [Patch] and [Writer.Commit] fill in the generation of the object that was read. So a
+//     verdict that is the same for a new spec says so, which kubectl wait asks for, and on the same generation nothing changes.
 //   - Reason and Message are made to fit what the API server accepts, so that no text of an error can fail the whole write: the
 //     message is cut at 32768 bytes on a whole character, and what a reason must not hold becomes an underscore.
 //
@@ -30,11 +31,9 @@ func SetCondition(conds *[]metav1.Condition, c metav1.Condition, now time.Time) 
 		*conds = append(*conds, c)
 		return true
 	}
-	if sameCondition(*stored, c) {
-		return false
-	}
+	same := sameCondition(*stored, stated(c, *stored))
 	*stored = c
-	return true
+	return !same
 }
 
 // settle returns what c becomes where stored is, which is nil for a new type.
@@ -55,11 +54,13 @@ func settle(c metav1.Condition, stored *metav1.Condition, now time.Time) metav1.
 	case c.LastTransitionTime.IsZero(), moved && sameSecond(&c.LastTransitionTime, &stored.LastTransitionTime):
 		c.LastTransitionTime = wholeSecond(now)
 	}
+	return c
+}
+
+// stated returns c with the generation of stored where it states none.
+func stated(c metav1.Condition, stored metav1.Condition) metav1.Condition {
 	if c.ObservedGeneration == 0 {
 		c.ObservedGeneration = stored.ObservedGeneration
-		if !sameCondition(c, *stored) {
-			c.ObservedGeneration = 0
-		}
 	}
 	return c
 }

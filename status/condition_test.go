@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -62,8 +63,9 @@ func TestSetCondition(t *testing.T) {
 			set:    with(func(c *metav1.Condition) { c.Status, c.ObservedGeneration = "False", 2 }), want: stored, unchanged: true,
 		},
 		"GenerationNotStated": {
-			reason: "The same verdict without a generation keeps the stored one.",
-			set:    with(func(c *metav1.Condition) { c.ObservedGeneration = 0 }), want: stored, unchanged: true,
+			reason: "The same verdict is no change; of which generation it is said again, Patch fills in.",
+			set:    with(func(c *metav1.Condition) { c.ObservedGeneration = 0 }),
+			want:   with(func(c *metav1.Condition) { c.ObservedGeneration = 0 }), unchanged: true,
 		},
 		"ChangeWithoutGeneration": {
 			reason: "A changed verdict without a generation leaves it to Patch to say which.",
@@ -173,4 +175,68 @@ func typesOf(conds []metav1.Condition) []string {
 		types = append(types, c.Type)
 	}
 	return types
+}
+
+// kubectl wait takes a condition of an older generation for one that is not there yet.
+func TestAVerdictThatStaysIsOfTheNewGeneration(t *testing.T) {
+	verdict := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ok"}
+	cases := map[string]struct {
+		reason     string
+		generation int64
+		stored     int64
+		set        func(conds *[]metav1.Condition)
+		want       string
+	}{
+		"SetAgain": {
+			reason: "The same verdict on a new spec is of the new spec; since when it is so stays.", generation: 4, stored: 3,
+			set:  func(conds *[]metav1.Condition) { status.SetCondition(conds, verdict, noon.Add(time.Hour)) },
+			want: `"conditions":[{"lastTransitionTime":"2025-06-01T12:00:00Z","message":"","observedGeneration":4,"reason":"Ok","status":"True","type":"Ready"}],`,
+		},
+		"AsAGroup": {
+			reason: "SetConditions is as SetCondition.", generation: 4, stored: 3,
+			set: func(conds *[]metav1.Condition) {
+				status.Writer[*Run]{Owned: []string{"Ready"}}.SetConditions(conds, noon.Add(time.Hour), verdict)
+			},
+			want: `"conditions":[{"lastTransitionTime":"2025-06-01T12:00:00Z","message":"","observedGeneration":4,"reason":"Ok","status":"True","type":"Ready"}],`,
+		},
+		"NotLookedAt": {reason: "What the reconcile did not set keeps its generation.", generation: 4, stored: 3, set: func(*[]metav1.Condition) {}},
+		"Newer": {
+			reason: "No generation goes back.", generation: 4, stored: 5,
+			set: func(conds *[]metav1.Condition) { status.SetCondition(conds, verdict, noon.Add(time.Hour)) },
+		},
+		"NeverStated": {
+			reason: "A condition that never stated one does not begin to.", generation: 4, stored: 0,
+			set: func(conds *[]metav1.Condition) { status.SetCondition(conds, verdict, noon.Add(time.Hour)) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := stored()
+			before.Generation = tc.generation
+			before.Status.Conditions = []metav1.Condition{verdict}
+			before.Status.Conditions[0].ObservedGeneration = tc.stored
+			before.Status.Conditions[0].LastTransitionTime = *at(0)
+			after := before.DeepCopy()
+			tc.set(&after.Status.Conditions)
+			patch, err := status.Patch(before, after, status.Facts{}, noon.Add(time.Hour))
+			require.NoError(t, err)
+			assert.Equal(t, `{"metadata":{"resourceVersion":"41"},"status":{`+tc.want+
+				`"observedGeneration":4,"updatedAt":"2025-06-01T13:00:00Z"}}`, string(patch), tc.reason)
+
+			before.Status = after.Status
+			after = before.DeepCopy()
+			tc.set(&after.Status.Conditions)
+			patch, err = status.Patch(before, after, status.Facts{}, noon.Add(2*time.Hour))
+			require.NoError(t, err)
+			assert.Nil(t, patch, "and on the same generation nothing changes")
+		})
+	}
+}
+
+func TestSaidAgainIsNoOverlap(t *testing.T) {
+	ready, ours, slow := cond("Ready", "True", "Ok"), cond("Ready", "True", "Ok"), cond("Ready", "False", "Slow")
+	ready.ObservedGeneration, slow.ObservedGeneration = 3, 3
+	merged, err := status.MergeConditions([]metav1.Condition{ready}, []metav1.Condition{ours}, []metav1.Condition{slow})
+	require.NoError(t, err)
+	assert.Equal(t, []metav1.Condition{slow}, merged, "ours changed nothing, theirs did")
 }

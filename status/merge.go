@@ -22,7 +22,13 @@ var ErrOverlap error = overtakenError("status: another writer changed the same i
 //
 // The order is that of theirs, then of ours. An empty result is nil. The lists may be nil, and are not changed.
 func MergeConditions(base, ours, theirs []metav1.Condition, owned ...string) ([]metav1.Condition, error) {
-	merged, err := mergeEntries("conditions", entries(base), entries(ours), entries(theirs), owned)
+	mine := entries(ours)
+	for i, o := range mine {
+		if b := find(base, o.Type); b != nil && sameVerdict(stated(o.Condition, *b), *b) {
+			mine[i].Condition = stated(o.Condition, *b) // the same, said again
+		}
+	}
+	merged, err := mergeEntries("conditions", entries(base), mine, entries(theirs), owned)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,9 @@ func settleEntry(e entry, was []entry, c change) (entry, error) {
 	if i := indexOf(was, e.Type); i >= 0 {
 		stored = &was[i]
 		next = settle(e.Condition, &stored.Condition, c.now)
+		if next.ObservedGeneration == 0 && stored.ObservedGeneration != 0 && sameVerdict(stated(next, stored.Condition), stored.Condition) {
+			next.ObservedGeneration = max(c.generation, stored.ObservedGeneration)
+		}
 		if sameCondition(next, stored.Condition) && sameExtras(e, *stored) {
 			return *stored, nil
 		}
