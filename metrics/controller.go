@@ -133,7 +133,8 @@ func (c *Controller) RunsActive(delta int) {
 	}
 }
 
-// JobMissing counts a Job that was gone before its result was read.
+// JobMissing counts a Job that was gone before its result was read: one at every call, so call it where the loss is recorded, once,
+// and not at each reconcile that sees it. For package jobgc that is when Finding.Lost is true and nothing is recorded yet.
 func (c *Controller) JobMissing() {
 	if c != nil {
 		c.missing.Add(1)

@@ -15,7 +15,8 @@ import (
 //   - lastTransitionTime moves only with Status, to c's if that is set and new, else to now.
 //   - An observedGeneration older than the stored one loses: conds stays as it is. Zero means not stated: it never loses, the
 //     stored one becomes zero too, and [Patch] and [Writer.Commit] fill in the generation of the object that was read. So a
-//     verdict that is the same for a new spec says so, which kubectl wait asks for, and on the same generation nothing changes.
+//     verdict that is the same for a new spec says so, which kubectl wait asks for, and on the same generation nothing changes. A
+//     condition that a reconcile does not set keeps its generation: set all that you own each time.
 //   - Reason and Message are made to fit what the API server accepts, so that no text of an error can fail the whole write: the
 //     message is cut at 32768 bytes on a whole character, and what a reason must not hold becomes an underscore.
 //
