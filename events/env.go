@@ -36,7 +36,10 @@ func AgentsNames() Names {
 
 // FromEnv reads Disabled, PerMinute and Instance; lookup is usually os.LookupEnv, and an error if nil. A variable that is
 // unset, empty or blank yields the default. A malformed one is an error that names it, what it held and what it may hold; all
-// of them are reported, and the Options are zero then. The names begin with JANGAR_ unless names says otherwise.
+// of them are reported, and the Options are zero then. The names begin with JANGAR_ unless names says otherwise, each of them.
+//
+// The other options have no variable: set them on what is returned, such as Scheme. Where one is read from a variable of your own,
+// refuse 0 there: a zero Quiet means 10 minutes.
 func FromEnv(lookup func(name string) (value string, set bool), names Names) (Options, error) {
 	if lookup == nil {
 		return Options{}, errors.New("events: fromenv: lookup is nil; pass os.LookupEnv")

@@ -13,7 +13,7 @@ type Query struct {
 	// Source is where it is shown: "panel Reconciles by result" or "alert ControllerNoLeader".
 	Source string
 	// Expr is the expression as it is written there. Of an alert it is the value that is compared, without the comparison: while
-	// the controller does anything at all, every Expr has values, and all of them are finite.
+	// the controller uses what it asks for (see the package comment), every Expr has values, and all of them are finite.
 	Expr string
 }
 
