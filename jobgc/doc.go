@@ -8,7 +8,14 @@
 // The door is one live read:
 //
 //	f, err := jobgc.Look(ctx, clientset.BatchV1().Jobs(ns), jobgc.Ref{Name: name, UID: uid})
-//	if f.State == jobgc.Missing { ... }
+//	switch {
+//	case err != nil: // not known: try again
+//	case f.State == jobgc.Finished: // record f.Outcome
+//	case f.Lost(): // Missing, Replaced, or Deleting before it finished; f.Reason and f.Message say why
+//	case f.State == jobgc.NotCreated: // the Ref has no uid
+//	case f.State == jobgc.Collected: // gone, and the Ref has its outcome
+//	default: // it is still running
+//	}
 //
 // A [Guard] does the whole life of a Job, and in a normal run costs no read and one patch beyond the creation:
 //

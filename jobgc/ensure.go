@@ -53,7 +53,8 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 		live, err := jobs.Create(ctx, job, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			live, err = jobs.Get(ctx, ref.Name, metav1.GetOptions{})
-			if isGone(err) {
+			var missing bool
+			if missing, err = isGone(err, ref); missing {
 				continue
 			}
 			if err == nil && live != nil {

@@ -180,7 +180,7 @@ func TestEnsureWhenTheJobVanishes(t *testing.T) {
 
 func TestEnsureFails(t *testing.T) {
 	refusal := apierrors.NewForbidden(jobResource, "job", errors.New("namespace is terminating"))
-	exists := apierrors.NewAlreadyExists(jobResource, "job")
+	exists, another := apierrors.NewAlreadyExists(jobResource, "job"), notFoundOf("", "namespaces", "ns")
 	cases := map[string]struct {
 		reason string
 		fake   fakeJobs
@@ -191,6 +191,10 @@ func TestEnsureFails(t *testing.T) {
 			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },
 			get:    func(string) (*batchv1.Job, error) { return nil, refusal },
 		}, refusal},
+		"Another404": {"A 404 about something else does not mean that the Job vanished.", fakeJobs{
+			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },
+			get:    func(string) (*batchv1.Job, error) { return nil, another },
+		}, another},
 		"NoJob": {"A client that says nothing.", fakeJobs{create: func(*batchv1.Job) (job *batchv1.Job, err error) { return job, err }}, nil},
 		"NoJobAdopted": {"A client that says nothing.", fakeJobs{
 			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },

@@ -20,10 +20,19 @@ import (
 func Example() {
 	ctx, jobs := context.Background(), newServer().client("default") // clientset.BatchV1().Jobs("default")
 	f, err := jobgc.Look(ctx, jobs, jobgc.Ref{Name: "run-1-job", UID: "4f1c"})
-	if err == nil && f.State == jobgc.Missing {
-		fmt.Println(f.Proof, f.Message)
+	switch {
+	case err != nil: // not known: try again
+		fmt.Println(err)
+	case f.State == jobgc.Finished:
+		fmt.Println(f.Outcome)
+	case f.Lost(): // Missing, Replaced, or Deleting before it finished
+		fmt.Println(f.State, f.Proof, f.Message)
+	case f.State == jobgc.NotCreated || f.State == jobgc.Collected:
+		fmt.Println("nothing to wait for")
+	default:
+		fmt.Println("it is still running")
 	}
-	// Output: LiveRead the Job is gone and its outcome was never recorded
+	// Output: Missing LiveRead the Job is gone and its outcome was never recorded
 }
 
 // The life of a run, one step for each reconcile. What the status has is all that a restarted controller needs.

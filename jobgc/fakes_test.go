@@ -70,6 +70,10 @@ var jobResource = schema.GroupResource{Group: "batch", Resource: "jobs"}
 
 func notFound(name string) error { return apierrors.NewNotFound(jobResource, name) }
 
+func notFoundOf(group, resource, name string) error {
+	return apierrors.NewNotFound(schema.GroupResource{Group: group, Resource: resource}, name)
+}
+
 // client is what the method value clientset.BatchV1().Jobs would be.
 func (s *server) client(string) fakeJobs {
 	return fakeJobs{

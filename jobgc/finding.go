@@ -15,7 +15,7 @@ type State string
 // The states. Of a Job that is both finished and being deleted, the finish counts: its outcome is known.
 const (
 	NotCreated State = "NotCreated" // no uid is recorded: Ensure the Job
-	Pending    State = "Pending"    // not known yet: change nothing, and look again after Finding.After
+	Pending    State = "Pending"    // not known yet (of a Guard only): change nothing, and look again after Finding.After
 	Active     State = "Active"     // not finished
 	Suspended  State = "Suspended"  // not finished, and suspended: no TTL counts
 	Finishing  State = "Finishing"  // SuccessCriteriaMet or FailureTarget: its last pods are ending

@@ -29,8 +29,9 @@ type Options struct {
 	// means a backstop of 7 days and Jobs that stay until their owner is deleted.
 	Retention Retention
 
-	// Grace is how long after a creation a cache that lags behind makes a Job Pending without a live read. Zero means
-	// 10 seconds; negative means none, so that every doubt costs a live read.
+	// Grace is how long after a creation a cache that lags behind makes a Job Pending without a live read, and up to a second
+	// longer, for Ref.CreatedAt has whole seconds. Zero means 10 seconds; negative means none, so that every doubt costs a live
+	// read. So does a Ref without ResourceVersion or CreatedAt, at once: nothing tells that the cache is behind it.
 	Grace time.Duration
 
 	// Trust lets the cache alone declare a Job lost, without the one live read that confirms it. Set it only if the

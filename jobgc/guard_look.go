@@ -64,9 +64,10 @@ func (g *Guard[J]) lookCached(ref Ref) (Finding, error) {
 	}
 	switch past {
 	case behind:
-		// A time of creation in the future is a clock that is off, and no reason to wait.
-		if age := time.Since(timeOf(ref.CreatedAt)); ref.CreatedAt != nil && age >= 0 && age < g.opts.Grace {
-			return Finding{State: Pending, Proof: ByCacheLag, After: min(poll, g.opts.Grace-age)}, nil
+		// A time of creation in the future is a clock that is off, and no reason to wait. It has whole seconds: up to one was cut off.
+		age, grace := time.Since(timeOf(ref.CreatedAt)), g.opts.Grace+time.Second
+		if ref.CreatedAt != nil && age >= 0 && g.opts.Grace > 0 && age < grace {
+			return Finding{State: Pending, Proof: ByCacheLag, After: min(poll, grace-age)}, nil
 		}
 		return Finding{}, nil
 	case unknown:

@@ -172,6 +172,9 @@ func TestGuardLookBadInput(t *testing.T) {
 	w.store.items["ns/job"] = &corev1.Pod{}
 	_, err = w.guard.Look(t.Context(), ref)
 	require.ErrorContains(t, err, "*v1.Pod", "a store of other objects would make every Job missing")
+	w.store.items["ns/job"] = &batchv1.Job{}
+	_, err = w.guard.Look(t.Context(), ref)
+	require.ErrorContains(t, err, "ns/job: the store holds a Job without a uid")
 	w.store.items["ns/job"] = nil
 	_, err = w.guard.Look(t.Context(), ref)
 	require.ErrorContains(t, err, "ns/job")
@@ -239,7 +242,11 @@ func TestGuardConcurrently(t *testing.T) {
 	done := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "mine", ResourceVersion: "7"}}
 	finish(time.Now())(done)
 	g, err := jobgc.New(func(string) fakeJobs {
-		return fakeJobs{get: func(string) (*batchv1.Job, error) { return done, nil }}
+		return fakeJobs{get: func(name string) (*batchv1.Job, error) {
+			job := done.DeepCopy()
+			job.Name = name
+			return job, nil
+		}}
 	}, store, jobgc.Options{Tombstones: 2})
 	require.NoError(t, err)
 	var wg sync.WaitGroup

@@ -16,7 +16,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -37,12 +36,11 @@ func TestLook(t *testing.T) {
 		want   jobgc.State
 		proof  jobgc.Proof
 	}{
-		"Active":        {"The Job is there.", ref, active, nil, jobgc.Active, jobgc.ByLiveRead},
-		"Finished":      {"The Job is there.", ref, done, nil, jobgc.Finished, jobgc.ByLiveRead},
-		"Missing":       {"The API server does not know it.", ref, nil, notFound("job"), jobgc.Missing, jobgc.ByLiveRead},
-		"NamespaceGone": {"Its namespace is gone, and so is it.", ref, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns"), jobgc.Missing, jobgc.ByLiveRead},
-		"Replaced":      {"The name is another Job's.", ref, successor, nil, jobgc.Replaced, jobgc.ByLiveRead},
-		"Collected":     {"Gone, but its outcome is recorded.", recorded, nil, notFound("job"), jobgc.Collected, jobgc.ByLiveRead},
+		"Active":    {"The Job is there.", ref, active, nil, jobgc.Active, jobgc.ByLiveRead},
+		"Finished":  {"The Job is there.", ref, done, nil, jobgc.Finished, jobgc.ByLiveRead},
+		"Missing":   {"The API server does not know it.", ref, nil, notFound("job"), jobgc.Missing, jobgc.ByLiveRead},
+		"Replaced":  {"The name is another Job's.", ref, successor, nil, jobgc.Replaced, jobgc.ByLiveRead},
+		"Collected": {"Gone, but its outcome is recorded.", recorded, nil, notFound("job"), jobgc.Collected, jobgc.ByLiveRead},
 		"CollectedAndReplaced": {
 			"A successor takes nothing from an outcome that is recorded.",
 			recorded, successor, nil, jobgc.Collected, jobgc.ByLiveRead,
@@ -66,28 +64,40 @@ func TestLook(t *testing.T) {
 // Whatever is not the API server's word about this Job leaves the question open.
 func TestLookIsNotFooled(t *testing.T) {
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}
+	bare := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}
 	cases := map[string]struct {
 		reason string
 		job    *batchv1.Job
 		err    error
+		says   string
 	}{
-		"Timeout":      {"No answer is no proof.", nil, context.DeadlineExceeded},
-		"NoSuchHost":   {"The text of a DNS error contains NOTFOUND; text decides nothing.", nil, errors.New("getaddrinfo ENOTFOUND kubernetes.default.svc")},
-		"Forbidden":    {"Nor is this about the Job.", nil, apierrors.NewForbidden(jobResource, "job", nil)},
-		"Unauthorized": {"Nor this.", nil, apierrors.NewUnauthorized("expired")},
+		"Timeout":      {"No answer is no proof.", nil, context.DeadlineExceeded, "deadline"},
+		"NoSuchHost":   {"The text of a DNS error contains NOTFOUND; text decides nothing.", nil, errors.New("getaddrinfo ENOTFOUND kubernetes.default.svc"), "ENOTFOUND"},
+		"Forbidden":    {"Nor is this about the Job.", nil, apierrors.NewForbidden(jobResource, "job", nil), "forbidden"},
+		"Unauthorized": {"Nor this.", nil, apierrors.NewUnauthorized("expired"), "expired"},
 		"ProxyWrote404": {
 			"Client-go calls the 404 page of a load balancer NotFound too, with name and kind of the request.",
-			nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", jobResource, "job", "404 page not found", 0, true),
+			nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", jobResource, "job", "404 page not found", 0, true), "404 that no API server wrote",
 		},
-		"TooManyRequests": {"Nor this.", nil, apierrors.NewTooManyRequests("slow down", 1)},
-		"Nothing":         {"A client that says nothing.", nil, nil},
-		"OtherNamespace":  {"A Ref of another namespace is a mistake, not a replaced Job.", &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "job", UID: "x"}}, nil},
+		"TooManyRequests": {"Nor this.", nil, apierrors.NewTooManyRequests("slow down", 1), "slow down"},
+		"Nothing":         {"A client that says nothing.", nil, nil, "neither"},
+		"OtherJob404":     {"Another Job is gone.", nil, notFound("another"), `404 about jobs.batch "another", want jobs.batch "job"`},
+		"Namespace404":    {"Of a namespace the API server speaks only to a write.", nil, notFoundOf("", "namespaces", "ns"), `404 about namespaces "ns", want jobs.batch "job"`},
+		"Pod404":          {"A pod of the same name is gone.", nil, notFoundOf("", "pods", "job"), `404 about pods "job", want jobs.batch "job"`},
+		"Cluster404":      {"A gateway to many clusters does not know this one.", nil, notFoundOf("management.example.com", "clusters", "job"), `404 about clusters.management.example.com "job"`},
+		"Lister404":       {"A cache, as its kind gives away.", nil, notFoundOf("batch", "job", "job"), `404 about job.batch "job", want jobs.batch "job"`},
+		"Unspecified404":  {"About what?", nil, bare, "404 that does not say what it is about"},
+		"EmptyJob":        {"A 200 without an object is no successor.", &batchv1.Job{}, nil, "want this name and a uid"},
+		"JobWithoutUID":   {"Nor is a Job that no API server stored.", &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}}, nil, "want this name and a uid"},
+		"OtherJob":        {"Not what was asked for.", &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "another", UID: "x"}}, nil, `the name "another"`},
+		"OtherNamespace":  {"A Ref of another namespace is a mistake, not a replaced Job.", &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "job", UID: "x"}}, nil, `the client reads "other"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			f, err := jobgc.Look(t.Context(), fakeJobs{get: func(string) (*batchv1.Job, error) { return tc.job, tc.err }}, ref)
 			require.Error(t, err, tc.reason)
-			assert.Contains(t, err.Error(), "job")
+			require.ErrorContains(t, err, "jobgc: look: job: ")
+			require.ErrorContains(t, err, tc.says, tc.reason)
 			assert.Equal(t, jobgc.Finding{}, f)
 			if tc.err != nil {
 				require.ErrorIs(t, err, tc.err)

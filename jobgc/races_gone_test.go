@@ -42,14 +42,28 @@ func TestRace01TheCacheStaysBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{Grace: 3 * time.Second})
 		ref := w.ensured(t)
-		time.Sleep(2500 * time.Millisecond)
+		time.Sleep(3500 * time.Millisecond)
 		f := w.look(t, ref)
-		assert.Equal(t, jobgc.Pending, f.State)
-		assert.Equal(t, 500*time.Millisecond, f.After, "no longer than the grace")
+		assert.Equal(t, jobgc.Pending, f.State, "the second that CreatedAt lacks is given too")
+		assert.Equal(t, 500*time.Millisecond, f.After, "no longer than that")
 		time.Sleep(f.After)
 		f = w.look(t, ref)
 		assert.Equal(t, jobgc.Active, f.State)
 		assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+		assert.Equal(t, 1, w.gets)
+	})
+}
+
+// CreatedAt has whole seconds: a Job that was created at the end of one is as young as it is.
+func TestRace01AGraceBelowASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1900 * time.Millisecond)))
+		w := newWorld(t, jobgc.Options{Grace: 500 * time.Millisecond})
+		ref := w.ensured(t)
+		time.Sleep(499 * time.Millisecond)
+		assert.Equal(t, jobgc.Pending, w.look(t, ref).State)
+		time.Sleep(time.Second)
+		assert.Equal(t, jobgc.ByLiveRead, w.look(t, ref).Proof)
 		assert.Equal(t, 1, w.gets)
 	})
 }

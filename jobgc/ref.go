@@ -25,7 +25,8 @@ const (
 // status as it is. Where the schema prunes all but Name and UID, those two suffice: what is proven by resource
 // version is then proven by a live read.
 type Ref struct {
-	// Namespace of the Job. Required by Guard; the function Look reads in the namespace of the client it is given.
+	// Namespace of the Job. Required by Guard; the function Look reads in the namespace of the client it is given, and a Job that
+	// says it lives in another is an error.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 

@@ -64,7 +64,7 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retent
 			break // the Job is as it was: the refusal has another cause
 		}
 		_, err = jobs.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
-		if err == nil || isGone(err) {
+		if _, err = isGone(err, ref); err == nil {
 			return nil
 		}
 		sent, refused = patch, fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)

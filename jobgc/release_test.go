@@ -154,6 +154,35 @@ func TestReleaseOfWhatIsGone(t *testing.T) {
 	require.NoError(t, g.Release(t.Context(), ref, jobgc.Finding{}, jobgc.Retention{}), "once is enough")
 }
 
+// Only that this very Job is gone is success: a 404 about something else leaves a Job that nobody lets go.
+func TestReleaseIsNotFooledBy404(t *testing.T) {
+	job := ownedJob()
+	job.UID = "mine"
+	finish(time.Now())(job)
+	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
+	for name, tc := range map[string]struct {
+		err  error
+		says string
+	}{
+		"ThisJob":   {notFound("job"), ""},
+		"OtherJob":  {notFound("another"), `jobgc: release: ns/job: a 404 about jobs.batch "another", want jobs.batch "job"`},
+		"Namespace": {notFoundOf("", "namespaces", "ns"), `jobgc: release: ns/job: a 404 about namespaces "ns", want jobs.batch "job"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := jobgc.New(func(string) fakeJobs {
+				return fakeJobs{patch: func(string, []byte) (*batchv1.Job, error) { return nil, tc.err }}
+			}, nil, jobgc.Options{})
+			require.NoError(t, err)
+			err = g.Release(t.Context(), ref, jobgc.Judge(job), jobgc.Retention{Failed: new(time.Hour)})
+			if tc.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tc.says)
+		})
+	}
+}
+
 func TestReleaseClientNil(t *testing.T) {
 	g, err := jobgc.New(func(string) jobgc.Jobs { return nil }, nil, jobgc.Options{})
 	require.NoError(t, err)

@@ -48,7 +48,7 @@ func storeOf(informer any) (*store, error) {
 		return newStore(s), nil
 	}
 	if m := reflect.ValueOf(informer).MethodByName("GetStore"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
-		if s, ok := m.Call(nil)[0].Interface().(keyed); ok {
+		if s, ok := reflect.TypeAssert[keyed](m.Call(nil)[0]); ok {
 			return newStore(s), nil
 		}
 	}
@@ -87,6 +87,9 @@ func (s *store) get(ref Ref) (*batchv1.Job, position, error) {
 	job, ok := item.(*batchv1.Job)
 	if !ok || job == nil {
 		return nil, unknown, fmt.Errorf("jobgc: look: %s/%s: the store holds %T, want *v1.Job of batch", ref.Namespace, ref.Name, item)
+	}
+	if job.UID == "" {
+		return nil, unknown, fmt.Errorf("jobgc: look: %s/%s: the store holds a Job without a uid", ref.Namespace, ref.Name)
 	}
 	return job, at, nil
 }

@@ -158,7 +158,7 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 		switch err := s.remove(ctx, d.run); {
 		case err == nil:
 			deleted++
-		case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+		case isGone(err, d.run.GetName()) || apierrors.IsConflict(err):
 		default:
 			failed[d.run.GetUID()] = true
 			if len(errs) == 5 {
@@ -173,6 +173,14 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 		errs = append(errs, fmt.Errorf("and %d more", more))
 	}
 	return deleted, errors.Join(errs...)
+}
+
+// isGone reports whether an API server says that an object of that name does not exist; of which kind is not known here. What a
+// proxy says, or a server that does not serve the kind, has a cause or no name, and is to be heard of.
+func isGone(err error, name string) bool {
+	s := apierrors.APIStatus(nil)
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
+		errors.As(err, &s) && s.Status().Details != nil && s.Status().Details.Name == name
 }
 
 // remove deletes the run as it was read, and nothing else.

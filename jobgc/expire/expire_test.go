@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,6 +154,23 @@ func TestSweepOfWhatIsGone(t *testing.T) {
 	deleted, err := newSweeper(t, c, expire.Options{}).Sweep(t.Context(), start)
 	require.NoError(t, err)
 	assert.Zero(t, deleted)
+}
+
+// Runs that pile up because something else answers 404 must not do so in silence.
+func TestSweepIsNotFooledBy404(t *testing.T) {
+	for name, answer := range map[string]error{
+		"Proxy":     apierrors.NewGenericServerResponse(http.StatusNotFound, "delete", resource, "a", "404 page not found", 0, true),
+		"Another":   apierrors.NewNotFound(resource, "b"),
+		"NoDetails": &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(ran("a", 2*time.Hour))
+			c.refuse = func(string) error { return answer }
+			_, err := newSweeper(t, c, expire.Options{}).Sweep(t.Context(), start)
+			require.ErrorIs(t, err, answer)
+			require.ErrorContains(t, err, "expire: ns/a: ")
+		})
+	}
 }
 
 func TestSweepIsCapped(t *testing.T) {

@@ -11,13 +11,15 @@ import (
 	"slices"
 	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/absent"
 )
 
 // Drop takes the finalizer off one Job, whose uid and finalizers are as they were read; jobs is any client of its namespace,
-// typed or of metadata. A Job without the finalizer, and one that is gone, are successes. The patch tests the uid and the
+// typed or of metadata. A Job without the finalizer, and one that is gone, are successes; a 404 that is not about this Job is an error. The patch tests the uid and the
 // element that it removes: if either has changed since, the API server refuses it, and the error says so. Read the Job
 // again then.
 func Drop[T any](ctx context.Context, jobs interface {
@@ -41,10 +43,7 @@ func Drop[T any](ctx context.Context, jobs interface {
 		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	_, err = jobs.Patch(ctx, job.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
-	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-		return nil
-	}
-	if err != nil {
+	if _, err = absent.Is(err, schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName()); err != nil {
 		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	return nil

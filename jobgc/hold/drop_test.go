@@ -4,6 +4,7 @@
 package hold_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/jobgc/hold"
@@ -62,4 +64,26 @@ func TestDropOfWhatIsNotHeld(t *testing.T) {
 	require.NoError(t, hold.Drop(t.Context(), c.jobsIn("ns"), &metav1.ObjectMeta{Name: "a", Finalizers: []string{"example.com/theirs"}}, finalizer))
 	assert.Zero(t, c.patches)
 	require.ErrorContains(t, hold.Drop(t.Context(), c.jobsIn("ns"), nil, finalizer), "nil")
+}
+
+// A hold that was not taken off must not count as released.
+func TestDropIsNotFooledBy404(t *testing.T) {
+	c := &cluster{refuse: func(string) error { return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns") }}
+	c.job("a", "gone")
+	report, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
+	require.ErrorContains(t, err, `hold: drop: ns/a: a 404 about namespaces "ns", want jobs.batch "a"`)
+	assert.Equal(t, 1, report.Held)
+	assert.Zero(t, report.Released)
+}
+
+// A namespace that something else does not know is not one that is gone.
+func TestSweepIsNotFooledBy404(t *testing.T) {
+	c := &cluster{}
+	c.owner("run")
+	c.job("a", "run", deleting)
+	_, err := newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "management.example.com", Resource: "clusters"}, "ns")
+	}}).Sweep(t.Context())
+	require.ErrorContains(t, err, `hold: namespace ns: a 404 about clusters.management.example.com "ns", want namespaces "ns"`)
+	assert.Equal(t, []string{"a"}, c.stillHeld())
 }

@@ -11,7 +11,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/absent"
 )
 
 // held lists the Jobs that carry the finalizer, the oldest first. There is no selector for finalizers.
@@ -64,7 +67,8 @@ func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObj
 // terminating reports whether a namespace is being deleted, or is gone by now.
 func (s *Sweeper[J, O]) terminating(ctx context.Context, namespace string) (bool, error) {
 	ns, err := s.opts.Namespaces(ctx, namespace, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	gone, err := absent.Is(err, schema.GroupResource{Resource: "namespaces"}, namespace)
+	if gone {
 		return true, nil
 	}
 	if err != nil {

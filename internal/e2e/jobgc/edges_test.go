@@ -12,7 +12,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
@@ -344,6 +346,34 @@ func TestEdgeRefOfAnotherNamespace(t *testing.T) {
 	require.ErrorContains(t, err, other.namespace)
 	_, err = c.Ensure(t.Context(), jobgc.Ref{Namespace: other.namespace, Name: "job"}, s.job("job"))
 	require.ErrorContains(t, err, "want ref.namespace")
+}
+
+// The API server speaks of the Job also where its namespace has never been: of namespaces it speaks only to a creation.
+func TestEdge404InANamespaceThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	jobs := s.kube.BatchV1().Jobs("nowhere")
+	ref := jobgc.Ref{Namespace: "nowhere", Name: "job", UID: "x", Outcome: jobgc.Succeeded}
+	about := func(err error) (d metav1.StatusDetails) {
+		status := apierrors.APIStatus(nil)
+		require.ErrorAs(t, err, &status)
+		return *status.Status().Details
+	}
+	_, err := jobs.Get(t.Context(), "job", metav1.GetOptions{})
+	assert.Equal(t, metav1.StatusDetails{Group: "batch", Kind: "jobs", Name: "job"}, about(err))
+	_, err = jobs.Create(t.Context(), newJob(s.run, "job", func(j *batchv1.Job) { j.Namespace = "nowhere" }), metav1.CreateOptions{})
+	assert.Equal(t, metav1.StatusDetails{Kind: "namespaces", Name: "nowhere"}, about(err))
+	_, err = jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op": "test", "path": "/metadata/uid", "value": "x"}]`), metav1.PatchOptions{})
+	assert.Equal(t, metav1.StatusDetails{Group: "batch", Kind: "jobs", Name: "job"}, about(err))
+
+	f, err := jobgc.Look(t.Context(), jobs, jobgc.Ref{Name: "job", UID: "x"})
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Missing, f.State)
+	g, err := jobgc.New(s.kube.BatchV1().Jobs, nil, jobgc.Options{})
+	require.NoError(t, err)
+	job := newJob(s.run, "job")
+	job.UID, job.Status.Conditions = "x", []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	require.NoError(t, g.Release(t.Context(), ref, jobgc.Judge(job), jobgc.Retention{Succeeded: new(time.Hour)}))
 }
 
 // A store of other objects is an error, not a missing Job.
