@@ -100,7 +100,7 @@ func TestClassify(t *testing.T) {
 		"OwnReasonOnly":       {"The rest is the API error's.", fmt.Errorf("%w: %w", reasonError("NoAgent"), apierrors.NewNotFound(runs, "a")), "NoAgent", true},
 		"OwnReasonEmpty":      {"An empty reason is none.", fmt.Errorf("%w: %w", reasonError(""), apierrors.NewConflict(runs, "a", nil)), events.Conflict, false},
 		"OwnNilPointer":       {"A nil pointer says nothing.", fmt.Errorf("a: %w", (*verdictError)(nil)), events.InternalError, false},
-		"NilNetErrorInErr":    {"Nor does a nil error of the network.", fmt.Errorf("a: %w", (*lostLine)(nil)), events.InternalError, false},
+		"NilNetErrorInErr":    {"Nor does a nil error of the network.", fmt.Errorf("a: %w", (*lostLineError)(nil)), events.InternalError, false},
 		"NilStatusErrorInErr": {"Nor does a nil API error.", fmt.Errorf("a: %w", (*apierrors.StatusError)(nil)), events.InternalError, false},
 	}
 	for name, tc := range cases {
@@ -144,9 +144,9 @@ func TestClassifyAgreesWithThePredicates(t *testing.T) {
 	}
 }
 
-// lostLine is a net.Error that does not expect a nil receiver.
-type lostLine struct{ timeout bool }
+// lostLineError is a net.Error that does not expect a nil receiver.
+type lostLineError struct{ timeout bool }
 
-func (e *lostLine) Error() string   { return "the line is gone" }
-func (e *lostLine) Timeout() bool   { return e.timeout }
-func (e *lostLine) Temporary() bool { return e.timeout }
+func (e *lostLineError) Error() string   { return "the line is gone" }
+func (e *lostLineError) Timeout() bool   { return e.timeout }
+func (e *lostLineError) Temporary() bool { return e.timeout }

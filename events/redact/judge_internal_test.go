@@ -27,7 +27,8 @@ func TestTheEdgesOfWhatIsJudged(t *testing.T) {
 		},
 		"Letter": {
 			"ASCII alone.", func(s string) bool { return all(s, isLetter) },
-			[]string{"azAZ"}, []string{"@", "[", "`", "{", "1"},
+			[]string{"azAZ"},
+			[]string{"@", "[", "`", "{", "1"},
 		},
 		"Hex":   {"Both cases.", func(s string) bool { return all(s, isHex) }, []string{"09afAF"}, []string{"g", "G", "/", ":", "@", "`"}},
 		"Word":  {"Runs of these.", func(s string) bool { return all(s, isWord) }, []string{"azAZ09-_"}, []string{"@", "[", "`", "{", "/", ":", "."}},
@@ -37,23 +38,28 @@ func TestTheEdgesOfWhatIsJudged(t *testing.T) {
 		"Mixed": {"All three.", mixed, []string{"aA0", "zZ9"}, []string{"aA", "a0", "A0", "[{:", "a0@", "A0`", "aA/"}},
 		"Link": {
 			"A few digits may end its word.", isLink,
-			[]string{"oauth2:", "x509:", "dial:", "a123456:"}, []string{"a1234567:", "oauth2", "a-b:"},
+			[]string{"oauth2:", "x509:", "dial:", "a123456:"},
+			[]string{"a1234567:", "oauth2", "a-b:"},
 		},
 		"Base64": {
 			"Six characters, padding aside.", isBase64,
-			[]string{"abcdef", "abcd+/", "abcdef=="}, []string{"abcde", "abcde=", "abcde-", "abcd_f"},
+			[]string{"abcdef", "abcd+/", "abcdef=="},
+			[]string{"abcde", "abcde=", "abcde-", "abcd_f"},
 		},
 		"URL": {
 			"A scheme comes first.", isURL,
-			[]string{"https://x", "git+ssh://x", "a1-b://"}, []string{"https:/x", "a.b://x", strings.Repeat("a", 22) + "://"},
+			[]string{"https://x", "git+ssh://x", "a1-b://"},
+			[]string{"https:/x", "a.b://x", strings.Repeat("a", 22) + "://"},
 		},
 		"UserPassword": {
 			"What the Basic scheme sends, printable.", isUserPassword,
-			[]string{"YTpi", "YTp+", "IDog", digits(764)}, []string{"Og", "YWJj", "YTp/", "YR86", digits(768), "a:b!"},
+			[]string{"YTpi", "YTp+", "IDog", digits(764)},
+			[]string{"Og", "YWJj", "YTp/", "YR86", digits(768), "a:b!"},
 		},
 		"Nothing": {
 			"A word of a message in any case.", saysNothing,
-			[]string{"unauthorized", "UNAUTHORIZED", "Not"}, []string{"", "unauthorised", strings.Repeat("a", 25)},
+			[]string{"unauthorized", "UNAUTHORIZED", "Not"},
+			[]string{"", "unauthorised", strings.Repeat("a", 25)},
 		},
 	}
 	for name, tc := range cases {
