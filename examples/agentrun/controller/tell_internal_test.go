@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -90,7 +91,7 @@ func TestWhyTheSecretIsNotReadIsTold(t *testing.T) {
 			a := &attempt{Controller: c, run: newRun("nightly", "uid-1")}
 			a.run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
 			err := a.tell(t.Context(), a.haveSecret(t.Context()))
-			assert.ErrorContains(t, err, tc.want, tc.reason)
+			require.ErrorContains(t, err, tc.want, tc.reason)
 			assert.NotContains(t, err.Error(), value)
 			assert.ErrorIs(t, err, tc.err, "what kind of error it is, is still known")
 		})
