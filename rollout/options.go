@@ -11,7 +11,8 @@ import (
 )
 
 // Options changes what a Deployment becomes. The zero value is the safe canary: one step of weight 20 and a pause that
-// only a person ends, with one pod more than replicas and none less.
+// only a person ends, with one pod more than replicas and none less. Of few pods a weight is a rough share: [Rollout.Counts]
+// says how many it is.
 type Options struct {
 	// Steps are what the new version goes through, and are copied. Empty means Weight(20), PauseManual().
 	Steps []Step

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,38 +29,6 @@ func Retarget(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKi
 	return h
 }
 
-// sameTemplate refuses another image, and warns of any other change. What the server filled in is in live alone.
-func (b *builder) sameTemplate(live, to *corev1.PodTemplateSpec) {
-	if to == nil {
-		return // refused by rollout.Validate
-	}
-	const skipped = "the first revision of a Rollout goes through no steps, so it would reach all users at once; switch first, change later"
-	changed := false
-	for _, list := range []struct {
-		name     string
-		live, to []corev1.Container
-	}{
-		{"containers", live.Spec.Containers, to.Spec.Containers},
-		{"initContainers", live.Spec.InitContainers, to.Spec.InitContainers},
-	} {
-		for i := range list.to {
-			c, path := &list.to[i], field.NewPath("spec", "template", "spec", list.name).Index(i)
-			j := slices.IndexFunc(list.live, func(l corev1.Container) bool { return l.Name == c.Name })
-			switch {
-			case j < 0:
-				b.add(field.Invalid(path.Child("name"), c.Name, "the live Deployment has no such container: "+skipped))
-				changed = true
-			case list.live[j].Image != c.Image:
-				b.add(field.Invalid(path.Child("image"), c.Image, "the live Deployment runs "+list.live[j].Image+": "+skipped))
-				changed = true
-			}
-		}
-	}
-	if !changed && !equality.Semantic.DeepDerivative(to.Spec, live.Spec) {
-		b.warn("The pod template differs from the live one beyond what a server fills in. The first revision of a Rollout goes through no steps: what differs reaches all pods at once.")
-	}
-}
-
 // noneUnavailable: while pods change hands by adoption, as many may be missing as the fences let. Both controllers reckon
 // alike: percentages of what may be missing are rounded down, of what may be more up, 25% is the default, and where both
 // come to 0 one pod is taken away.
@@ -70,14 +36,14 @@ func (b *builder) noneUnavailable(surge, unavailable *intstr.IntOrString, n int3
 	more, ok := resolve(surge, n, math.Ceil)
 	missing, also := resolve(unavailable, n, math.Floor)
 	if !ok || !also {
-		b.add(field.Invalid(path, unavailable.String(), "must be, as maxSurge must, a whole number or a percentage"))
+		b.add(field.Invalid(path, fence(unavailable), "must be, as maxSurge must, a whole number or a percentage"))
 		return
 	}
 	if more == 0 && missing == 0 {
 		missing = 1
 	}
 	if missing > 0 && n > 0 {
-		b.add(field.Invalid(path, unavailable.String(),
+		b.add(field.Invalid(path, fence(unavailable),
 			fmt.Sprintf("lets %d of %d pods be missing while they change hands; set 0, with maxSurge 1, or use the method SideBySide", missing, n)))
 	}
 }
@@ -92,6 +58,13 @@ func resolve(v *intstr.IntOrString, n int32, round func(float64) float64) (int32
 	digits, signed := strings.CutSuffix(v.StrVal, "%")
 	percent, err := strconv.ParseUint(digits, 10, 31)
 	return int32(round(float64(percent) * float64(n) / 100)), signed && err == nil
+}
+
+func fence(v *intstr.IntOrString) string {
+	if v == nil {
+		return "25% (the default)"
+	}
+	return v.String()
 }
 
 func equalSelectors(a, b *metav1.LabelSelector) bool {

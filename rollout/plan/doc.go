@@ -6,8 +6,13 @@
 // Rendering the other kind and applying it is an outage: the new pods are not ready when the old ones are gone, whichever is
 // done first. A plan is the steps that keep them, in order, each with the wait that must hold before the next:
 //
-//	p, errs := plan.Migration(liveDeployment, r, hpas, plan.SideBySide)
-//	fmt.Print(p) // a shell script with comments: read it, then run it
+//	r, errs := rollout.Convert(manifest, rollout.Options{})             // the Deployment as it is rendered, with the image that runs
+//	p, errs := plan.Migration(liveDeployment, r, hpas, plan.SideBySide) // the Deployment as it was read from the server
+//	fmt.Print(p)                                                        // a shell script with comments: read it, then run it
+//
+// The way back, [Rollback], may be previewed before there is a Rollout in the cluster: it takes what r.Unstructured gives, and warns
+// that this has no status. The first revision of a Rollout goes through no steps, so Migration compares the two pod templates: another
+// image and a container more or less are errors, all else that differs beyond what a server fills in is a warning that names the fields.
 //
 // Nothing here talks to a cluster. A plan is made of the live objects, so make it anew just before it is run; what would cost
 // capacity or skip the canary's steps is an error, what may bite is a warning. With N replicas, as internal/e2e/rollout

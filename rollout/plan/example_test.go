@@ -71,6 +71,7 @@ func ExamplePlan_String() {
 		"spec": map[string]any{"replicas": int64(5), "workloadRef": map[string]any{
 			"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "scaleDown": "never",
 		}},
+		"status": map[string]any{"phase": "Healthy"},
 	}}
 	p, _ := plan.Rollback(u, manifest(), nil, plan.Reference)
 	fmt.Print(p)

@@ -15,14 +15,14 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// Migration plans the switch from a live Deployment to a Rollout of the same pods, such as rollout.Convert makes of the same
-// manifest. hpas may be all of the namespace; those of the Deployment are handed over once the Rollout is healthy. An empty method is
-// SideBySide. For Reference a Rollout that has no workloadRef yet is given one, and loses its template.
+// Migration plans the switch from a Deployment as it was read from the server to a Rollout of the same pods, such as rollout.Convert
+// makes of its rendered manifest. hpas may be all of the namespace; those of the Deployment are handed over once the Rollout is
+// healthy. An empty method is SideBySide. For Reference a Rollout that has no workloadRef yet is given one, and loses its template.
 //
 // The replicas are those of the live Deployment, whatever to has, and stay explicit at the switch. Errors, all at once, are
-// for what would lose capacity or skip steps: another image (the first revision of a Rollout goes through no steps), another selector,
-// a rollout in progress, services that the controller would take over, two HorizontalPodAutoscalers, and a Rollout
-// that rollout.Validate refuses. Nothing given is changed.
+// for what would lose capacity or skip steps: another image, a container more or less, another selector, a rollout in progress,
+// services that the controller would take over, two HorizontalPodAutoscalers, and a Rollout that rollout.Validate refuses. Nothing
+// given is changed.
 func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv2.HorizontalPodAutoscaler, m Method) (Plan, field.ErrorList) {
 	if live == nil || to == nil {
 		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the live Deployment and the Rollout")}

@@ -32,7 +32,8 @@ type liveRollout struct {
 }
 
 // Rollback plans the way back from a live Rollout to the Deployment of the same pods; for Reference, to the one it refers to. hpas
-// may be all of the namespace. An empty method is SideBySide. It works from the middle of a canary too.
+// may be all of the namespace. An empty method is SideBySide. It works from the middle of a canary too. A Rollout without a status,
+// such as Convert makes, gives a preview, with a warning.
 //
 // The replicas are those of the live Rollout, whatever to has. Errors, all at once, are for what would lose capacity: the
 // wrong method for a workloadRef, another selector, for Adopt a Deployment that may have pods unavailable while they
@@ -59,6 +60,9 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 		return Plan{}, b.errs
 	}
 	b.warnTools(from.Labels, from.Annotations)
+	if live.Object["status"] == nil {
+		b.warn("The Rollout has no status. A plan needs the live one, as kubectl get -o yaml shows it: replicas are taken from it, and whether a canary is in progress.")
+	}
 	b.warnCanary(&from, m)
 
 	file, available := to.Name+"-deployment.json", b.kubectl("rollout status deployment/"+to.Name+" --timeout=600s")

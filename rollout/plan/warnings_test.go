@@ -13,7 +13,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
@@ -62,6 +61,11 @@ func TestWarnings(t *testing.T) {
 			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
 			return rollback(t, u, plan.Adopt)
 		}, []string{"canary is in progress"}},
+		"RolledBackWithoutStatus": {"A manifest is no live object.", func() plan.Plan {
+			u := live(t, nil)
+			delete(u.Object, "status")
+			return rollback(t, u, plan.SideBySide)
+		}, []string{"The Rollout has no status"}},
 		"ReferenceMidCanary": {"The Deployment has the new template.", func() plan.Plan {
 			u := live(t, refers("never"))
 			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
@@ -84,11 +88,11 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestAChangeOfTheTemplateIsAWarning(t *testing.T) {
+// What is not set is the default, and the error says so.
+func TestTheDefaultIsToldByItsValue(t *testing.T) {
 	to := converted(t)
-	to.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
-	p, errs := plan.Migration(running(), to, nil, plan.SideBySide)
-	require.Empty(t, errs)
-	require.Len(t, p.Warnings, 1)
-	assert.Contains(t, p.Warnings[0], "template differs")
+	to.Spec.Strategy.Canary.MaxUnavailable = nil
+	_, errs := plan.Migration(running(), to, nil, plan.Adopt)
+	require.Len(t, errs, 1)
+	assert.Contains(t, errs[0].Error(), `maxUnavailable: Invalid value: "25% (the default)": lets 1 of 5 pods be missing`)
 }
