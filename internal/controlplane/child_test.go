@@ -60,7 +60,7 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 			end:    func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) },
 		},
 	}
-	temp, err := os.MkdirTemp("", "child-") // t.TempDir() is too long for a socket
+	temp, err := os.MkdirTemp("", "child-") //nolint:usetesting // t.TempDir() is too long for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(temp)) })
 	before := filepath.Join(temp, "none") // the directory of the child before

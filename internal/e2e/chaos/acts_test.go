@@ -127,7 +127,7 @@ func (w *world) assertTrue(t *testing.T, run *v1alpha1.AgentRun) {
 		letsGo:   {"Succeeded JobSucceeded Complete"},
 		fails:    {"Failed JobFailed Failed"},
 		secretly: {"Succeeded JobSucceeded Complete"},
-		cancels:  {"Cancelled Cancelled ", "Cancelled Cancelled Failed"}, // its pod ends when the Job is deleted
+		cancels:  {"Cancelled Cancelled ", "Cancelled Cancelled Failed"}, //nolint:dupword // phase and reason; its pod ends when the Job is deleted
 		refused:  {"Failed InvalidSpec "},
 		lost:     {"Failed WorkflowJobMissing ", "Failed WorkflowJobMissing Failed", "Failed JobFailed Failed"}, // the same, and which is seen first
 		resumed:  {"Succeeded JobSucceeded Complete"},

@@ -40,7 +40,7 @@ func TestTheControllerIsKilled(t *testing.T) {
 	w.grant(t, role)
 	between, config := newProxy(t, w)
 	loading, enough := context.WithCancel(ctx)
-	finish := w.keepBusy(ctx, t, loading)
+	finish := w.keepBusy(ctx, loading, t)
 	defer enough()
 
 	random, did := rand.New(rand.NewPCG(seed, 0)), map[string]int{}
@@ -127,7 +127,7 @@ func (w *world) live(ctx context.Context, t *testing.T, config *rest.Config, bet
 
 // keepBusy has runs end all the time, one after the other in each of some places, until loading is over. What it returns waits until the
 // last have ended, and says how many there were.
-func (w *world) keepBusy(ctx context.Context, t *testing.T, loading context.Context) (finish func() int) {
+func (w *world) keepBusy(ctx, loading context.Context, t *testing.T) (finish func() int) {
 	t.Helper()
 	var mu sync.Mutex
 	var all sync.WaitGroup

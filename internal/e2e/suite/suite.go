@@ -26,7 +26,7 @@ func Main(m *testing.M, name string, opts controlplane.Options, prepare func(con
 }
 
 func run(m *testing.M, name string, opts controlplane.Options, prepare func(context.Context, *controlplane.ControlPlane) error) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the one of all tests: it begins here
 	defer cancel()
 	opts.Log = os.Stderr
 	plane, err := controlplane.Start(ctx, opts)

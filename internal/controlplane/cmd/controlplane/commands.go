@@ -68,7 +68,7 @@ func (p place) launch(ctx context.Context) (*state, error) {
 			return nil, fmt.Errorf("it did not come up (%w):\n%s", err, text)
 		case <-ctx.Done():
 			_ = cmd.Process.Signal(syscall.SIGTERM)
-			<-ended
+			<-ended //nolint:errcheck // it was ended from here
 			return nil, context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
 			if s, err := p.read(); err != nil || s != nil {
