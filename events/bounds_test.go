@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/proompteng/controllerkit/events"
 )
 
@@ -74,6 +76,31 @@ func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
 		_ = stop()
 		assertAccounts(t, rec)
 	})
+}
+
+// What is open is kept in memory alone.
+func TestAFailureFromBeforeARestartHasNoRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		require.NoError(t, stop())
+		again, _ := start(t, s, events.Options{})
+		again.Failure(object("a"), nil)
+		require.NoError(t, again.Flush(t.Context()))
+		require.Len(t, s.all(), 1)
+		assert.Equal(t, events.InternalError, s.all()[0].Reason)
+	})
+}
+
+// An object of a typed client has no kind: without a Scheme the Event is lost, and Flush says so.
+func TestFlushSaysThatAnObjectHasNoKind(t *testing.T) {
+	rec, err := events.New((&server{}).sink(), controller, events.Options{})
+	require.NoError(t, err)
+	run := object("a")
+	run.TypeMeta = metav1.TypeMeta{}
+	rec.Failure(run, errAway)
+	requireLost(t, rec.Flush(t.Context()), map[string]int64{events.LostNoReference: 1})
 }
 
 func TestForget(t *testing.T) {

@@ -8,11 +8,11 @@
 // over all, keeps bounded memory, retries what the server refuses for a moment, and counts by cause whatever it had to lose.
 //
 //	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
-//	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: scheme})
-//	ended := make(chan error, 1)
-//	go func() { ended <- rec.Start(ctx) }() // with controller-runtime: rec.Outlive(ctx, mgr.Start)
-//	rec.Failure(run, err)                   // at the end of each reconcile; a nil error reports the recovery
-//	err = <-ended                           // before the process ends: it says which events were lost
+//	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: scheme}) // objects of typed clients carry no kind
+//	c := &Controller{events: rec}
+//	err = rec.Outlive(ctx, c.Run) // or mgr.Start: events are written until it has returned; the error says which were lost
+//
+//	c.events.Failure(run, err) // at the end of each reconcile; a nil error reports the recovery
 //
 // It fits where k8s.io/client-go/tools/events EventRecorder does, and [Recorder.Legacy] where that of tools/record does.
 //

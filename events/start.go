@@ -19,7 +19,7 @@ var ErrStarted = errors.New("events: the Recorder was started before")
 // Start writes events until ctx ends, then what is pending, counts included, within Options.Grace. It returns when all it
 // started has ended, with a [LostError] if any event was lost since [New], and nil otherwise. Counts that could not be written
 // in time are no loss: the Event that they belong to is stored. Lost events and changes of API group are logged, once a minute
-// for each cause, to the logger in ctx. Start again is [ErrStarted].
+// for each cause, to the logger that logr.FromContext finds in ctx, and nowhere without one. Start again is [ErrStarted].
 func (r *Recorder) Start(ctx context.Context) error {
 	if r == nil {
 		<-ctx.Done()

@@ -89,6 +89,19 @@ func TestFailuresRecoverOnce(t *testing.T) {
 	assert.Equal(t, "recovered from Own", got[2].Note)
 }
 
+func TestForgetClosesTheFailure(t *testing.T) {
+	var rec eventstest.Recorder
+	rec.Forget(object("a")) // nothing is known of it
+	rec.Forget(nil)
+	rec.FailureReason(object("a"), "Own", errors.New("x"))
+	rec.FailureReason(object("b"), "Own", errors.New("x"))
+	rec.Forget(object("a"))
+	rec.Failure(object("a"), nil)
+	assert.Equal(t, []string{"Own", "Own"}, rec.Reasons(), "as in a cluster (TestForget of package events)")
+	rec.Failure(object("b"), nil)
+	assert.Equal(t, []string{"Own", "Own", events.Recovered}, rec.Reasons(), "that of another object stays open")
+}
+
 func TestWhatAClusterWouldRefuseIsMarked(t *testing.T) {
 	var rec eventstest.Recorder
 	rec.Eventf(nil, nil, "Normal", "A", "", "")
