@@ -11,7 +11,7 @@
 //	endpoint, err := prom.New(prom.Options{}) // or any meter provider
 //	m, err := metrics.New(endpoint, metrics.Options{})
 //	r := &Reconciler{metrics: m.Controller("agentrun")}
-//	go func() { ended <- endpoint.Serve(ctx, listener) }() // or endpoint is the http.Handler of your mux
+//	go func() { ended <- endpoint.Serve(ctx, listener) }() // or, on a mux of yours: mux.Handle("GET /metrics", endpoint)
 //
 //	func (r *Reconciler) Reconcile(ctx context.Context, key string) (err error) {
 //		var result metrics.Result
@@ -21,13 +21,16 @@
 //		return err
 //	}
 //
+// A return before the assignment to result counts as a panic: nothing else tells that nobody came to assign it.
+//
 // The package imports OpenTelemetry's API alone: metrics/prom is the scrape endpoint, metrics/kube adapts client-go,
 // metrics/tracelog puts trace IDs into logs, metrics/catalog is the table below as data. There is no global and no
 // goroutine. All methods are safe for concurrent use, and do nothing on a nil *Metrics or *Controller.
 //
 // # Instruments
 //
-// Names are those of OpenTelemetry; Prometheus writes "_" for ".", adds _seconds for the unit s and _total to counters.
+// Names are those of OpenTelemetry; Prometheus writes "_" for ".", adds _seconds for the unit s and _total to counters, leaves out
+// units in braces, and calls an updowncounter a gauge.
 //
 //	controller.reconcile.duration            histogram      s            controller, result
 //	controller.reconciles                    counter        {reconcile}  controller, result

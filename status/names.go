@@ -17,6 +17,13 @@ import (
 // means the name in each comment; "-" means that the kind has no such field. The zero Names is that of a [Stamp].
 //
 //	status.Names{StartedAt: "startTime", FinishedAt: "completionTime"}
+//
+// Of a kind that has observedGeneration and conditions only, UpdatedAt is always to be named, for every write sets it, and the other two
+// as soon as a Facts.Progress says that it runs or is done:
+//
+//	status.Names{UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"}
+//
+// Names.Patch stands in place of Patch then, and Writer.Names is for a Writer.
 type Names struct {
 	// ObservedGeneration is an int64 or *int64; empty means observedGeneration. Under another name kstatus does not find it, and
 	// calls the object Current after a change of its spec.
@@ -50,7 +57,7 @@ func (n Names) resolve(d *document) (Names, error) {
 		if name == absent {
 			continue
 		}
-		if strings.ContainsAny(name, ".[]") {
+		if strings.ContainsAny(name, ".[]") || strings.TrimSpace(name) != name {
 			return n, fmt.Errorf("status: Names: %q is not a field directly under status", name)
 		}
 		if slices.Contains(all[:i], name) {

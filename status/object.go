@@ -14,6 +14,10 @@ import (
 
 // Object is any API object: a pointer to a struct that has a field of JSON name status, which is a struct or a pointer to
 // one, or an *unstructured.Unstructured. It is the method set of controller-runtime's client.Object.
+//
+// In an unstructured object times are strings of RFC 3339, numbers int64, and conditions a []any of map[string]any, as from a client.
+// In a unit test give an object what an API server would: uid, generation and resourceVersion. The fake of client-go's dynamic client
+// takes a patch with a resourceVersion that is stale: it can show no conflict.
 type Object interface {
 	metav1.Object
 	runtime.Object

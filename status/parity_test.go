@@ -218,6 +218,41 @@ func TestKindsWithoutSomeFields(t *testing.T) {
 	assert.Contains(t, string(patch), `"-":"anything"`)
 }
 
+// Which names a kind without any of the times has to give.
+func TestNamesOfAKindWithGenerationAndConditionsOnly(t *testing.T) {
+	type plain struct {
+		ObservedGeneration int64              `json:"observedGeneration,omitempty"`
+		Conditions         []metav1.Condition `json:"conditions,omitempty"`
+	}
+	done := status.Facts{Progress: status.Done}
+	cases := map[string]struct {
+		reason string
+		names  status.Names
+		facts  status.Facts
+		says   string
+	}{
+		"All":               {"It has no times.", status.Names{UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"}, done, ""},
+		"UpdatedAtAlone":    {"Nothing says that it runs.", status.Names{UpdatedAt: "-"}, status.Facts{}, ""},
+		"None":              {"Every write has its time.", status.Names{}, status.Facts{}, "status.updatedAt"},
+		"RunsWithoutStart":  {"It has no start.", status.Names{UpdatedAt: "-", FinishedAt: "-"}, running, "status.startedAt"},
+		"DoneWithoutFinish": {"It has no finish.", status.Names{UpdatedAt: "-", StartedAt: "-"}, done, "status.finishedAt"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			after := kindOf(plain{Conditions: []metav1.Condition{cond("Ready", "True", "Ok")}})
+			patch, err := tc.names.Patch(kindOf(plain{}), after, tc.facts, noon)
+			if tc.says != "" {
+				require.ErrorContains(t, err, tc.says, tc.reason)
+				return
+			}
+			require.NoError(t, err, tc.reason)
+			assert.Contains(t, string(patch), `"observedGeneration":`)
+			assert.Contains(t, string(patch), `"type":"Ready"`)
+			assert.NotContains(t, string(patch), "At\"", "no time is written")
+		})
+	}
+}
+
 // Which of two fields of one name counts is encoding/json's rule.
 func TestShadowedFields(t *testing.T) {
 	type deep struct {

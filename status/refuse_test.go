@@ -111,6 +111,7 @@ func TestPatchRefuses(t *testing.T) {
 		"UnknownName":       {objects{bigRun(), bigRun()}, status.Names{StartedAt: "startTime"}, "status.startTime"},
 		"UnknownConditions": {objects{bigRun(), bigRun()}, status.Names{Conditions: "verdicts"}, "status.verdicts"},
 		"NameTwice":         {objects{bigRun(), bigRun()}, status.Names{StartedAt: "updatedAt"}, `"updatedAt" is given to two fields`},
+		"NameAndSpace":      {objects{loose(map[string]any{}), loose(map[string]any{"a": "b"})}, status.Names{StartedAt: "startTime "}, `"startTime " is not a field directly under status`},
 		"NestedName":        {objects{bigRun(), bigRun()}, status.Names{StartedAt: "workflow.startedAt"}, "workflow.startedAt"},
 		"ConditionsOfATextList": {objects{kindOf(struct {
 			contract

@@ -18,6 +18,12 @@
 //		return kube.NewQueue(m.Controller(name), l)
 //	}}
 //
+// A queue of client-go that exists keeps its kind; items that wait for their time and the age of the oldest ready one are then missing:
+//
+//	workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[string]{
+//		Name: "agentrun", MetricsProvider: kube.QueueProvider(m), // without a Name client-go reports nothing
+//	})
+//
 // # RBAC
 //
 // None of its own.

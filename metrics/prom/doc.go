@@ -9,7 +9,7 @@
 //
 //	ep, err := prom.New(prom.Options{})
 //	m, err := metrics.New(ep, metrics.Options{})
-//	http.Handle("/metrics", ep) // or ep.Serve(ctx, listener)
+//	mux.Handle("GET /metrics", ep) // or ep.Serve(ctx, listener)
 //
 // Names are pinned: "." becomes "_", units and _total are added, so that an upgrade renames no series under a dashboard.
 // Prometheus metrics of other libraries are served along with Options.Also. Nothing global is read or set but the variables
