@@ -112,16 +112,19 @@ func TestWhatIsChangedIsNamed(t *testing.T) {
 		change func(live, to *corev1.Container)
 		want   []string
 	}{
-		"Value":       {"Named, not told.", func(l, r *corev1.Container) { l.Env, r.Env = env("As3cret", "B"), env("Aother", "B") }, []string{web + "env[A].value"}},
-		"OneDropped":  {"The others stay.", func(l, r *corev1.Container) { l.Env, r.Env = env("A", "B", "C"), env("A", "C") }, []string{web + "env[B] (dropped)"}},
-		"OneAdded":    {"The others stay.", func(l, r *corev1.Container) { l.Env, r.Env = env("A", "C"), env("B", "A", "C") }, []string{web + "env[B] (added)"}},
-		"EnvMoved":    {"It may refer to one before.", func(l, r *corev1.Container) { l.Env, r.Env = env("A", "B"), env("B", "A") }, []string{web + "env (in another order)"}},
-		"EnvTwice":    {"The last one counts.", func(l, r *corev1.Container) { l.Env, r.Env = env("A1", "A2"), env("A2", "A1") }, []string{web + "env[0].value", web + "env[1].value"}},
-		"ArgDropped":  {"By position.", func(l, r *corev1.Container) { l.Args, r.Args = []string{"a", "b"}, []string{"a"} }, []string{web + "args[1] (dropped)"}},
-		"ArgAdded":    {"By position.", func(l, r *corev1.Container) { l.Args, r.Args = []string{"a"}, []string{"a", "b"} }, []string{web + "args[1] (added)"}},
-		"Arg":         {"By position.", func(l, r *corev1.Container) { l.Args, r.Args = []string{"a"}, []string{"b"} }, []string{web + "args[0]"}},
-		"PortMoved":   {"No order.", func(l, r *corev1.Container) { l.Ports, r.Ports = ports("TCP", "UDP"), ports("UDP", "") }, nil},
-		"Port":        {"By number and protocol.", func(l, r *corev1.Container) { l.Ports, r.Ports = ports("TCP"), ports("UDP") }, []string{web + "ports[53] (dropped)", web + "ports[53/UDP] (added)"}},
+		"Value":      {"Named, not told.", func(l, r *corev1.Container) { l.Env, r.Env = env("As3cret", "B"), env("Aother", "B") }, []string{web + "env[A].value"}},
+		"OneDropped": {"The others stay.", func(l, r *corev1.Container) { l.Env, r.Env = env("A", "B", "C"), env("A", "C") }, []string{web + "env[B] (dropped)"}},
+		"OneAdded":   {"The others stay.", func(l, r *corev1.Container) { l.Env, r.Env = env("A", "C"), env("B", "A", "C") }, []string{web + "env[B] (added)"}},
+		"EnvMoved":   {"It may refer to one before.", func(l, r *corev1.Container) { l.Env, r.Env = env("A", "B"), env("B", "A") }, []string{web + "env (in another order)"}},
+		"EnvTwice":   {"The last one counts.", func(l, r *corev1.Container) { l.Env, r.Env = env("A1", "A2"), env("A2", "A1") }, []string{web + "env[0].value", web + "env[1].value"}},
+		"ArgDropped": {"By position.", func(l, r *corev1.Container) { l.Args, r.Args = []string{"a", "b"}, []string{"a"} }, []string{web + "args[1] (dropped)"}},
+		"ArgAdded":   {"By position.", func(l, r *corev1.Container) { l.Args, r.Args = []string{"a"}, []string{"a", "b"} }, []string{web + "args[1] (added)"}},
+		"Arg":        {"By position.", func(l, r *corev1.Container) { l.Args, r.Args = []string{"a"}, []string{"b"} }, []string{web + "args[0]"}},
+		"PortMoved":  {"No order.", func(l, r *corev1.Container) { l.Ports, r.Ports = ports("TCP", "UDP"), ports("UDP", "") }, nil},
+		"Port":       {"By number and protocol.", func(l, r *corev1.Container) { l.Ports, r.Ports = ports("TCP"), ports("UDP") }, []string{web + "ports[53] (dropped)", web + "ports[53/UDP] (added)"}},
+		"Source": {"A list without keys.", func(l, r *corev1.Container) {
+			l.EnvFrom, r.EnvFrom = []corev1.EnvFromSource{{Prefix: "A"}}, []corev1.EnvFromSource{{Prefix: "B"}}
+		}, []string{web + "envFrom[0].prefix"}},
 		"Amount":      {"More room.", func(l, r *corev1.Container) { l.Resources.Limits, r.Resources.Limits = limits("1"), limits("1500m") }, []string{web + "resources.limits.cpu"}},
 		"SameAmount":  {"As a server writes it.", func(l, r *corev1.Container) { l.Resources.Limits, r.Resources.Limits = limits("1"), limits("1000m") }, nil},
 		"RoundAmount": {"As a server rounds it.", func(l, r *corev1.Container) { l.Resources.Limits, r.Resources.Limits = limits("1m"), limits("0.0001") }, nil},
@@ -132,11 +135,27 @@ func TestWhatIsChangedIsNamed(t *testing.T) {
 			assert.Equal(t, tc.want, got, tc.reason)
 		})
 	}
+	dropped := compared(t, func(live, to *corev1.PodTemplateSpec) {
+		l, r := &live.Spec.Containers[0], &to.Spec.Containers[0]
+		l.VolumeMounts, r.VolumeMounts = []corev1.VolumeMount{{Name: "b", MountPath: "/a"}, {Name: "b", MountPath: "/b"}}, []corev1.VolumeMount{{Name: "b", MountPath: "/b"}}
+		l.VolumeDevices, r.VolumeDevices = []corev1.VolumeDevice{{Name: "b", DevicePath: "/a"}, {Name: "b", DevicePath: "/b"}}, []corev1.VolumeDevice{{Name: "b", DevicePath: "/b"}}
+		l.Resources.Claims, r.Resources.Claims = []corev1.ResourceClaim{{Name: "a"}, {Name: "b"}}, []corev1.ResourceClaim{{Name: "b"}}
+		live.Spec.HostAliases, to.Spec.HostAliases = []corev1.HostAlias{{IP: "::1"}, {IP: "::2"}}, []corev1.HostAlias{{IP: "::2"}}
+		live.Spec.Volumes, to.Spec.Volumes = []corev1.Volume{{Name: "a"}, {Name: "b"}}, []corev1.Volume{{Name: "b"}}
+		live.Spec.ImagePullSecrets, to.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "a"}, {Name: "b"}}, []corev1.LocalObjectReference{{Name: "b"}}
+		live.Spec.ResourceClaims, to.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "a"}, {Name: "b"}}, []corev1.PodResourceClaim{{Name: "b"}}
+	})
+	assert.Equal(t, []string{
+		web + "resources.claims[a] (dropped)", web + "volumeDevices[/a] (dropped)", web + "volumeMounts[/a] (dropped)",
+		"spec.template.spec.hostAliases[::1] (dropped)", "spec.template.spec.imagePullSecrets[a] (dropped)",
+		"spec.template.spec.resourceClaims[a] (dropped)", "spec.template.spec.volumes[a] (dropped)",
+	}, dropped, "by key, so that the others are not named")
 	moved := compared(t, func(live, to *corev1.PodTemplateSpec) {
 		one, two := corev1.Container{Name: "a", Image: "i:1"}, corev1.Container{Name: "b", Image: "i:1"}
 		live.Spec.InitContainers, to.Spec.InitContainers = []corev1.Container{one, two}, []corev1.Container{two, one}
+		live.Spec.Containers, to.Spec.Containers = []corev1.Container{one, two}, []corev1.Container{two, one}
 	})
-	assert.Equal(t, []string{"spec.template.spec.initContainers (in another order)"}, moved)
+	assert.Equal(t, []string{"spec.template.spec.containers (in another order)", "spec.template.spec.initContainers (in another order)"}, moved)
 }
 
 // The pull policy that a server fills in goes by the tag; ports of the host's network were filled in until v1.28.
@@ -164,11 +183,25 @@ func TestWhatGoesByAnotherField(t *testing.T) {
 		assert.Equal(t, same == 0, len(got) > 0, got)
 	}
 	got := compared(t, func(live, to *corev1.PodTemplateSpec) {
+		live.Spec.HostNetwork = true
+		live.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+		to.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80}}
+	})
+	assert.Len(t, got, 2, "the network of the host and its port: %s", got)
+	got = compared(t, func(live, to *corev1.PodTemplateSpec) {
 		for _, side := range []*corev1.PodTemplateSpec{live, to} {
 			side.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}}}
 		}
 		live.Spec.Containers[0].Env[0].ValueFrom.FileKeyRef.Optional = new(false)
 	})
+	assert.Empty(t, compared(t, func(live, to *corev1.PodTemplateSpec) {
+		for side, written := range map[*corev1.PodTemplateSpec][2]string{live: {"1G", "1m"}, to: {"1000M", "0.0001"}} {
+			side.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse(written[0]))}}}}
+			side.Spec.Overhead = limits(written[1])
+			side.Spec.Containers[0].LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 1}}} // without a service: null
+		}
+		live.Spec.Containers[0].Resources.Limits, to.Spec.Containers[0].Resources.Limits = limits("0.0001"), limits("1m")
+	}), "quantities in all places, written and rounded on either side")
 	assert.Empty(t, got, "fileKeyRef.optional, which only servers since v1.35 know")
 }
 
