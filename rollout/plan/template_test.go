@@ -153,7 +153,8 @@ func TestWhatIsChangedIsNamed(t *testing.T) {
 	moved := compared(t, func(live, to *corev1.PodTemplateSpec) {
 		one, two := corev1.Container{Name: "a", Image: "i:1"}, corev1.Container{Name: "b", Image: "i:1"}
 		live.Spec.InitContainers, to.Spec.InitContainers = []corev1.Container{one, two}, []corev1.Container{two, one}
-		live.Spec.Containers, to.Spec.Containers = []corev1.Container{one, two}, []corev1.Container{two, one}
+		three, four := corev1.Container{Name: "c", Image: "i:1"}, corev1.Container{Name: "d", Image: "i:1"}
+		live.Spec.Containers, to.Spec.Containers = []corev1.Container{three, four}, []corev1.Container{four, three}
 	})
 	assert.Equal(t, []string{"spec.template.spec.containers (in another order)", "spec.template.spec.initContainers (in another order)"}, moved)
 }
@@ -229,6 +230,11 @@ func TestAWarningIsBoundedAndTellsNoValue(t *testing.T) {
 	assert.Equal(t, "spec.template.spec.containers[web].env[K00] (dropped)", got[0])
 	assert.Equal(t, "spec.template.spec.containers[web].env[K09] (dropped) and 3 more", got[9])
 	assert.NotContains(t, p.Warnings[0], "s3cret")
+
+	d.Spec.Template.Spec.Containers[0].Env = d.Spec.Template.Spec.Containers[0].Env[3:]
+	p, errs = plan.Migration(d, r, nil, plan.SideBySide)
+	require.Empty(t, errs)
+	assert.NotContains(t, p.Warnings[0], "more", "ten are all told")
 }
 
 // filled is the template of manifest.json, and what the API server of internal/e2e/rollout, v1.36.3, made of it.
