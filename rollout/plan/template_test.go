@@ -196,7 +196,7 @@ func TestWhatGoesByAnotherField(t *testing.T) {
 		live.Spec.Containers[0].Env[0].ValueFrom.FileKeyRef.Optional = new(false)
 	})
 	assert.Empty(t, compared(t, func(live, to *corev1.PodTemplateSpec) {
-		for side, written := range map[*corev1.PodTemplateSpec][2]string{live: {"1G", "1m"}, to: {"1000M", "0.0001"}} {
+		for side, written := range map[*corev1.PodTemplateSpec][2]string{live: {"1Gi", "1m"}, to: {"1073741824", "0.0001"}} {
 			side.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse(written[0]))}}}}
 			side.Spec.Overhead = limits(written[1])
 			side.Spec.Containers[0].LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 1}}} // without a service: null
