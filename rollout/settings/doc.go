@@ -8,7 +8,12 @@
 // accepted, all of them at once, and also while the switch is off:
 //
 //	s, errs := settings.FromValues(values["progressiveDelivery"])
-//	obj, err := rollout.Render(deployment, s.Enabled, s.Options)
+//	if len(errs) > 0 {
+//		return nil, errs.ToAggregate() // s is zero, which is off: do not go on
+//	}
+//	return rollout.Render(deployment, s.Enabled, s.Options)
+//
+// Values are what sigs.k8s.io/yaml or encoding/json decode: maps with string keys.
 //
 // Nothing set means off, the provider argo-rollouts and the safe canary. Where two workloads are switched one after the
 // other, read each from values, or variables, of its own.
