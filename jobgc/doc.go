@@ -19,7 +19,8 @@
 //
 // A [Guard] does the whole life of a Job, and in a normal run costs no read and one patch beyond the creation:
 //
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{})
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{}) // a *jobgc.Guard[typedbatchv1.JobInterface]
+//	_, err = informer.AddEventHandler(guard) // or a Job deleted before it was read is Missing
 //	name := fmt.Sprintf("run-%x", sha256.Sum224([]byte(run.UID))) // 60 bytes; a Job's name has at most 63
 //
 // The steps of each reconcile:
@@ -45,6 +46,8 @@
 //		job.UID, job.ResourceVersion = uuid.NewUUID(), "7"
 //		return false, nil, nil
 //	})
+//
+// A Job that leaves the cache is Pending for a second, for its delete event may be on the way: look again after Finding.After.
 //
 // # RBAC
 //

@@ -22,7 +22,8 @@ type Names struct {
 	_ struct{}
 }
 
-// AgentsNames are the names of the AGENTS_ generation.
+// AgentsNames are AGENTS_AGENT_RUNNER_JOB_TTL_SECONDS, AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS and
+// AGENTS_AGENT_RUNNER_LOG_RETENTION_SECONDS.
 func AgentsNames() Names {
 	return Names{
 		JobTTL:       "AGENTS_AGENT_RUNNER_JOB_TTL_SECONDS",

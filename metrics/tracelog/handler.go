@@ -40,21 +40,21 @@ func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.top.Enabled(ctx, level)
 }
 
-// WithAttrs adds attributes to the innermost group.
+// WithAttrs adds attributes to the innermost group, but for the IDs, which stay at the top level.
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
 	}
 	next := *h
-	if n := len(h.groups); n > 0 {
-		next.groups = slices.Clone(h.groups)
-		next.groups[n-1].attrs = slices.Concat(h.groups[n-1].attrs, attrs)
-		next.plain = h.plain.WithAttrs(attrs)
-		return &next
-	}
 	ids, rest := part(attrs)
 	next.ids = merge(h.ids, ids)
-	if len(rest) > 0 {
+	switch n := len(h.groups); {
+	case len(rest) == 0:
+	case n > 0:
+		next.groups = slices.Clone(h.groups)
+		next.groups[n-1].attrs = slices.Concat(h.groups[n-1].attrs, rest)
+		next.plain = h.plain.WithAttrs(rest)
+	default:
 		next.top = h.top.WithAttrs(rest)
 		next.plain = next.top
 	}

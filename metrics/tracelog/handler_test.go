@@ -79,13 +79,17 @@ func TestHandler(t *testing.T) {
 			g.WithGroup("y")
 			x.InfoContext(span, "m", "k", 1)
 		}, `{"msg":"m",` + ids + `,"a":{"b":{"c":{"x":{"k":1}}}}}`},
-		"Bound":       {"The span of the context wins over what the logger was bound to.", func(l *slog.Logger) { l.With("trace_id", "old", "span_id", "old", "a", 1).InfoContext(span, "m") }, `{"msg":"m","a":1,` + ids + `}`},
-		"BoundNoSpan": {"Without one the logger's stay.", func(l *slog.Logger) { l.With("trace_id", "old", "a", 1).Info("m") }, `{"msg":"m","a":1,"trace_id":"old"}`},
-		"BoundTwice":  {"And are not repeated.", func(l *slog.Logger) { l.With("trace_id", "old").With("trace_id", "new", "span_id", "s").Info("m") }, `{"msg":"m","trace_id":"new","span_id":"s"}`},
-		"BoundGroup":  {"They are at the top level too.", func(l *slog.Logger) { l.With("trace_id", "old").WithGroup("g").Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"a":1}}`},
-		"Own":         {"A line that speaks of another trace may.", func(l *slog.Logger) { l.InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m","trace_id":"other"}`},
-		"OwnInGroup":  {"In a group there is no clash.", func(l *slog.Logger) { l.WithGroup("g").InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m",` + ids + `,"g":{"trace_id":"other"}}`},
-		"Disabled":    {"The level is the handler's below.", func(l *slog.Logger) { l.DebugContext(span, "m") }, ``},
+		"Bound":        {"The span of the context wins over what the logger was bound to.", func(l *slog.Logger) { l.With("trace_id", "old", "span_id", "old", "a", 1).InfoContext(span, "m") }, `{"msg":"m","a":1,` + ids + `}`},
+		"BoundNoSpan":  {"Without one the logger's stay.", func(l *slog.Logger) { l.With("trace_id", "old", "a", 1).Info("m") }, `{"msg":"m","a":1,"trace_id":"old"}`},
+		"BoundTwice":   {"And are not repeated.", func(l *slog.Logger) { l.With("trace_id", "old").With("trace_id", "new", "span_id", "s").Info("m") }, `{"msg":"m","trace_id":"new","span_id":"s"}`},
+		"BoundGroup":   {"They are at the top level too.", func(l *slog.Logger) { l.With("trace_id", "old").WithGroup("g").Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"a":1}}`},
+		"BoundInGroup": {"Also those that are bound below a group.", func(l *slog.Logger) { l.WithGroup("g").With("trace_id", "old", "b", 2).Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"b":2,"a":1}}`},
+		"BoundInGroupSpan": {"And not twice.", func(l *slog.Logger) {
+			l.WithGroup("g").With("trace_id", "old", "span_id", "old").InfoContext(span, "m", "a", 1)
+		}, `{"msg":"m",` + ids + `,"g":{"a":1}}`},
+		"Own":        {"A line that speaks of another trace may.", func(l *slog.Logger) { l.InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m","trace_id":"other"}`},
+		"OwnInGroup": {"In a group there is no clash.", func(l *slog.Logger) { l.WithGroup("g").InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m",` + ids + `,"g":{"trace_id":"other"}}`},
+		"Disabled":   {"The level is the handler's below.", func(l *slog.Logger) { l.DebugContext(span, "m") }, ``},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -39,7 +39,8 @@ func GVR() schema.GroupVersionResource {
 
 // Available asks by one discovery request, which needs no right to read CRDs, whether the cluster serves the kind Rollout.
 // Nil: it does. [ErrNotInstalled]: it answered that it does not. Any other error: not known, and a reason neither to go on
-// nor to fall back to a Deployment. With a cached discovery the answer is as old as its cache, and a miss of it is not known.
+// nor to fall back to a Deployment. Use a client without a cache: a miss of a cached discovery is not known, however long. How long the
+// request may take is the timeout of its rest.Config.
 func Available(d Discovery) error {
 	if d == nil {
 		return errors.New("rollout/live: available: the discovery client is nil")

@@ -13,14 +13,18 @@ import (
 // or a running analysis to the next step, or, if full, past all that is left. Send it as types.MergePatchType to "status".
 //
 // It is pinned to live's resourceVersion: it promotes what you looked at, and is a conflict once there is something newer.
-// Nil means there is nothing to promote: no Rollout, one that runs a single version, or one already promoted that the controller
-// has yet to move; the plugin would skip a step of the latter. A Rollout that spec.paused holds goes on when that field is
-// cleared in its manifest; a status cannot do it.
+// Nil means there is nothing to promote: no Rollout, one that runs a single version, one that was aborted, one already promoted that
+// the controller has yet to move, of which the plugin would skip a step, or one that spec.paused holds, whose steps it would skip
+// unseen: [Phase] says Paused for it too, and it goes on when that field is cleared in its manifest.
 func PromotePatch(live *unstructured.Unstructured, full bool) []byte {
 	if live == nil {
 		return nil
 	}
 	status := object(live.Object["status"])
+	held, _ := object(live.Object["spec"])["paused"].(bool)
+	if aborted, _ := status["abort"].(bool); held || aborted {
+		return nil
+	}
 	if stable := text(status["stableRS"]); stable == "" || text(status["currentPodHash"]) == stable {
 		return nil
 	}

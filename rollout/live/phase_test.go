@@ -97,6 +97,7 @@ func TestPromotePatch(t *testing.T) {
 		"AtTheLastStep":      {"No further than the steps go.", `{` + two + `"currentStepIndex":4}`, false, `{"pauseConditions":null,"currentStepIndex":4}`},
 		"Inconclusive":       {"All three, or it hangs if the next step is a pause.", `{` + two + `"controllerPause":true,"pauseConditions":[{"reason":"InconclusiveAnalysisRun"}],"currentStepIndex":2,"canary":{"currentStepAnalysisRunStatus":{"status":"Inconclusive"}}}`, false, `{"pauseConditions":null,"controllerPause":false,"currentStepIndex":3}`},
 		"AlreadyPromoted":    {"The plugin would skip the step after it.", `{` + two + `"controllerPause":true,"currentStepIndex":1}`, false, ""},
+		"Aborted":            {"The old version runs again until the template is put back.", `{` + two + `"abort":true,"currentStepIndex":0}`, false, ""},
 		"NothingToPromote":   {"One version runs.", `{"currentPodHash":"a","stableRS":"a","currentStepIndex":4}`, false, ""},
 		"NothingYet":         {"The first version of all.", `{"currentPodHash":"a"}`, false, ""},
 		"NoStatus":           {"No controller.", `{}`, false, ""},
@@ -118,6 +119,15 @@ func TestPromotePatch(t *testing.T) {
 	}
 	assert.Nil(t, live.PromotePatch(nil, false))
 	assert.Nil(t, live.PromotePatch(new(unstructured.Unstructured), true))
+}
+
+// The usual tool asks Phase, patches and asks again: each time one step more would be skipped, and all of them at once when the field is cleared.
+func TestARolloutThatSpecPausedHoldsIsNotPromoted(t *testing.T) {
+	u := withStatus(t, `{"currentPodHash":"b","stableRS":"a","currentStepIndex":0,"observedGeneration":"2"}`)
+	require.NotNil(t, live.PromotePatch(u, false))
+	require.NoError(t, unstructured.SetNestedField(u.Object, true, "spec", "paused"))
+	assert.Nil(t, live.PromotePatch(u, false))
+	assert.Nil(t, live.PromotePatch(u, true))
 }
 
 func TestPromotePatchOfBlueGreenAndOfNoSteps(t *testing.T) {
