@@ -50,7 +50,6 @@ func demo(ctx context.Context, out io.Writer, contextName string, keep bool) (er
 	}
 	defer func() { err = errors.Join(err, p.close(context.WithoutCancel(ctx))) }()
 
-	heading(out, "The samples, one line per change")
 	all, err := samples.Load()
 	if err != nil {
 		return err

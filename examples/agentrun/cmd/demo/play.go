@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
@@ -22,7 +24,7 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 )
 
-// play creates every sample, prints what changes, and returns when all have ended, or after two minutes.
+// play creates every sample, shows what changes, on a terminal as a table that is drawn over, and returns when all have ended, or after two minutes.
 func (p *place) play(ctx context.Context, out io.Writer, all []*samples.Sample) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -30,17 +32,22 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*samples.Sample) 
 	var watch, players sync.WaitGroup
 	defer watch.Wait()
 	defer stop()
-	b := &board{out: out, started: time.Now(), phases: map[string]map[v1alpha1.Phase]int{}}
-	for _, s := range all {
-		for _, name := range s.Names() {
-			b.sampleOf(name, s)
-		}
+	table := screenOf(out, os.Getenv)
+	if table != nil && !table.fits(len(all)+2) {
+		table = nil
 	}
-	watch.Go(func() { p.watch(watching, b) })
-	p.stage.Say = func(what string) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.line("(the demo)", what)
+	if table != nil {
+		heading(out, "The samples")
+		l := newLive(all)
+		p.stage.Say = l.say
+		watch.Go(func() { p.watch(watching, new(v1alpha1.AgentRun), l.change) })
+		watch.Go(func() { p.watch(watching, new(corev1.Event), l.change) })
+		watch.Go(func() { l.keep(watching, table) })
+	} else {
+		heading(out, "The samples, one line per change")
+		b := newBoard(out, all)
+		p.stage.Say = b.say
+		watch.Go(func() { p.watch(watching, new(v1alpha1.AgentRun), b.change) })
 	}
 
 	errs := make([]error, len(all))
@@ -55,17 +62,25 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*samples.Sample) 
 	return errors.Join(errs...)
 }
 
-// watch feeds the board until ctx ends.
-func (p *place) watch(ctx context.Context, b *board) {
-	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
+// watch tells of each change of the runs, or of their events, until ctx ends.
+func (p *place) watch(ctx context.Context, kind runtime.Object, change func(was, is any)) {
+	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return p.stage.Runs.List(ctx, opts)
 		},
 		WatchFuncWithContext: p.stage.Runs.Watch,
-	}, new(v1alpha1.AgentRun), 0, nil)
+	}
+	if _, ok := kind.(*corev1.Event); ok {
+		events := p.stage.Kube.CoreV1().Events(namespace)
+		lw.ListWithContextFunc = func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return events.List(ctx, opts)
+		}
+		lw.WatchFuncWithContext = events.Watch
+	}
+	informer := cache.NewSharedIndexInformer(lw, kind, 0, nil)
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(is any) { b.change(nil, is) },
-		UpdateFunc: b.change,
+		AddFunc:    func(is any) { change(nil, is) },
+		UpdateFunc: change,
 	}); err != nil {
 		return
 	}
@@ -83,11 +98,20 @@ type board struct {
 	printed time.Time
 }
 
-func (b *board) sampleOf(run string, s *samples.Sample) {
-	if b.samples == nil {
-		b.samples = map[string]*samples.Sample{}
+func newBoard(out io.Writer, all []*samples.Sample) *board {
+	b := &board{out: out, started: time.Now(), samples: map[string]*samples.Sample{}, phases: map[string]map[v1alpha1.Phase]int{}}
+	for _, s := range all {
+		for _, name := range s.Names() {
+			b.samples[name] = s
+		}
 	}
-	b.samples[run] = s
+	return b
+}
+
+func (b *board) say(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.line("(the demo)", what)
 }
 
 func (b *board) change(was, is any) {
