@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,8 +69,7 @@ func (p place) launch(ctx context.Context) (*state, error) {
 			return nil, fmt.Errorf("it did not come up (%w):\n%s", err, text)
 		case <-ctx.Done():
 			_ = cmd.Process.Signal(syscall.SIGTERM)
-			<-ended //nolint:errcheck // it was ended from here
-			return nil, context.Cause(ctx)
+			return nil, errors.Join(context.Cause(ctx), <-ended)
 		case <-time.After(50 * time.Millisecond):
 			if s, err := p.read(); err != nil || s != nil {
 				return s, err
