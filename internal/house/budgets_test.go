@@ -64,6 +64,7 @@ func TestBudgets(t *testing.T) {
 	packages := public(t)
 	for name, check := range map[string]func(*testing.T, []pkg){
 		"TheMedianFileIsShort":          theMedianFileIsShort,
+		"CommentsSayEnough":             commentsSayEnough,
 		"ThereIsMoreTestThanCode":       thereIsMoreTestThanCode,
 		"NothingHappensOnImport":        nothingHappensOnImport,
 		"EveryExportedNameIsDocumented": everyExportedNameIsDocumented,
@@ -87,6 +88,31 @@ func theMedianFileIsShort(t *testing.T, packages []pkg) {
 	median := lengths[len(lengths)/2]
 	t.Logf("median %d, longest %d", median, lengths[len(lengths)-1])
 	assert.LessOrEqual(t, median, most)
+}
+
+// commentsSayEnough counts characters, not lines: our lines of prose are long.
+func commentsSayEnough(t *testing.T, packages []pkg) {
+	t.Helper()
+	const least, most = 0.20, 0.50
+	for _, p := range packages {
+		if p.name() == "" {
+			continue // doc.go alone
+		}
+		src := parse(t, p)
+		var comments, code int
+		for _, f := range src.code {
+			for l := range bytes.Lines(src.bodies[f]) {
+				if l = bytes.TrimSpace(l); bytes.HasPrefix(l, []byte("//")) {
+					comments += len(l)
+				} else {
+					code += len(l)
+				}
+			}
+		}
+		share := float64(comments) / float64(comments+code)
+		assert.True(t, least <= share && share <= most, "%s: %.0f %% of its characters are comments", p.name(), 100*share)
+		t.Logf("%s: %.0f %%", p.name(), 100*share)
+	}
 }
 
 // thereIsMoreTestThanCode counts what tests a package: its own tests, and the end-to-end tests on the real API server.
