@@ -23,6 +23,9 @@
 //	Adopt       N .. N+maxSurge  maxUnavailable 0; Rollouts v1.10 looks for a label, and gets it
 //	Reference   N .. 2N          the Deployment stays, with 0 pods, as the source of the template
 //
+// Adopt needs maxUnavailable 0, with maxSurge 1, on both: on the Rollout for the way there, as the zero rollout.Options have it, and on
+// the Deployment for the way back, where Kubernetes' default of 25% is refused. Set it before the switch, and plan both in one unit test.
+//
 // # RBAC
 //
 // Whoever runs a plan needs on deployments and rollouts get, create, patch, delete; on replicasets get, list, patch (Adopt); on
