@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"testing"
 
@@ -95,6 +96,7 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 	if err := netns.Up(); err != nil {
 		return 1, err
 	}
+	debug.SetGCPercent(400) // 100,000 Rollouts come and go; what lives is small
 	if plane, err = controlplane.Start(ctx, options()); err != nil {
 		return 1, err
 	}

@@ -29,6 +29,7 @@ type verdict struct {
 func newOracle(t *testing.T) *oracle {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), oraclePath) // ends when its input does
+	cmd.Env = append(os.Environ(), "GOGC=400")                                 // it is small, and asked 100,000 times
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
