@@ -311,3 +311,20 @@ func TestOutliveEndsWhereItsFunctionPanics(t *testing.T) {
 		})
 	})
 }
+
+func TestOutliveWritesWhatIsRecordedAfterTheContextHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		require.NoError(t, rec.Outlive(ctx, func(context.Context) error {
+			cancel()
+			time.Sleep(time.Second) // the last reconcile ends a little later
+			rec.Failure(object("a"), errAway)
+			return nil
+		}))
+		assert.Empty(t, rec.Stats().Lost)
+		assert.Equal(t, int64(1), rec.Stats().Written)
+	})
+}
