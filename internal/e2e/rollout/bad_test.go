@@ -161,7 +161,7 @@ func (s *stage) send(o *oracle, name string, base, patch map[string]any, refused
 	r := &sent{refused: refused}
 	ours := len(rollout.Validate(&unstructured.Unstructured{Object: copied(s.T, m)})) > 0
 	assert.True(s, ours == refused || refused, name) // without pods nothing is asked of counts
-	v, err := o.ask(json.RawMessage(data), false)
+	v, err := o.ask(data, false)
 	require.NoError(s, err)
 	r.theirs = v.Refused != ""
 	_, err = s.rollouts.Patch(s.Context(), meta["name"].(string), types.ApplyPatchType, data,

@@ -115,6 +115,7 @@ func TestAbortGoesBack(t *testing.T) {
 // TestNeverReady: a canary that does not get ready is Degraded after the deadline; it goes back by itself if it was told to, and users
 // notice nothing either way.
 func TestNeverReady(t *testing.T) {
+	t.Parallel()
 	for name, abort := range map[string]bool{"Abort": true, "Stay": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

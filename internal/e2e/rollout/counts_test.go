@@ -4,6 +4,7 @@
 package rollout_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,9 @@ func weighed(r *rollout.Rollout, weight int32) *rollout.Rollout {
 
 func sameCounts(t *testing.T, o *oracle, r *rollout.Rollout, weight int32) {
 	t.Helper()
-	want, err := o.ask(weighed(r, weight), true)
+	question, err := json.Marshal(weighed(r, weight))
+	require.NoError(t, err)
+	want, err := o.ask(question, true)
 	require.NoError(t, err)
 	require.Empty(t, want.Refused)
 	canary, stable := r.Counts(weight)

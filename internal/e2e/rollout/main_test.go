@@ -120,7 +120,7 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 }
 
 // manyAtOnce runs 8 tests at once unless told otherwise, where go test runs as many as there are CPUs: nearly all that these do is wait
-// for a controller. 16 take the programs to 1009 MiB, 8 to 972.
+// for a controller. 8 take the programs to 969 MiB of the 1,024.
 func manyAtOnce() error {
 	flag.Parse()
 	given := false

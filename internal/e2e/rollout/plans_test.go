@@ -20,6 +20,7 @@ import (
 // TestNoPlanLosesAnEndpoint runs each plan both ways, as the command prints it and a shell runs it: never fewer ready endpoints than
 // replicas, nor more than the method says.
 func TestNoPlanLosesAnEndpoint(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		method plan.Method
 		most   int // of five

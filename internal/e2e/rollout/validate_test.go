@@ -48,7 +48,7 @@ func (c *tally) judge(o *oracle, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	theirs, err := o.ask(json.RawMessage(manifest), false)
+	theirs, err := o.ask(manifest, false)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
@@ -23,8 +25,8 @@ import (
 )
 
 type question struct {
-	Rollout json.RawMessage `json:"rollout"`
-	Settle  bool            `json:"settle"`
+	Rollout v1alpha1.Rollout `json:"rollout"`
+	Settle  bool             `json:"settle"`
 }
 
 type answer struct {
@@ -41,35 +43,37 @@ func main() {
 }
 
 func run() error {
-	in := json.NewDecoder(bufio.NewReaderSize(os.Stdin, 1<<20))
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	out := json.NewEncoder(os.Stdout)
-	for in.More() {
-		var q question
-		if err := in.Decode(&q); err != nil {
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		if err := out.Encode(reply(q)); err != nil {
+		if err := out.Encode(reply(line)); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // reply never fails: what the types cannot hold the CRD does not let in, and a panic is a refusal too.
-func reply(q question) (a answer) {
+func reply(line []byte) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			a = answer{Refused: fmt.Sprint("panic: ", p)}
 		}
 	}()
-	var r v1alpha1.Rollout
-	if err := json.Unmarshal(q.Rollout, &r); err != nil {
+	var q question
+	if err := json.Unmarshal(line, &q); err != nil {
 		return answer{Refused: err.Error()}
 	}
 	if q.Settle {
-		return settle(&r)
+		return settle(&q.Rollout)
 	}
-	if errs := validation.ValidateRollout(&r); len(errs) > 0 {
+	if errs := validation.ValidateRollout(&q.Rollout); len(errs) > 0 {
 		return answer{Refused: errs.ToAggregate().Error()}
 	}
 	return answer{}
