@@ -64,5 +64,5 @@ func (a Attempt) End(ctx context.Context, result *Result) {
 	}
 	a.c.active.Add(-1)
 	a.c.reconciles[r.index()].Add(1)
-	a.c.m.inst.reconcileDuration.Record(ctx, took.Seconds(), a.c.options.result[r.index()]...)
+	record(ctx, a.c.m.inst.reconcileDuration, took, a.c.options.result[r.index()])
 }

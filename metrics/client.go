@@ -40,13 +40,13 @@ func (m *Metrics) ClientRequest(ctx context.Context, r Request, took time.Durati
 	if !ok {
 		options = m.addRequest(r)
 	}
-	m.inst.requestDuration.Record(ctx, max(0, took).Seconds(), options...)
+	record(ctx, m.inst.requestDuration, took, options)
 }
 
 // ClientWait records how long a request waited for the client's own rate limiter.
 func (m *Metrics) ClientWait(ctx context.Context, took time.Duration) {
 	if m != nil {
-		m.inst.limiterWait.Record(ctx, max(0, took).Seconds())
+		record(ctx, m.inst.limiterWait, took, nil)
 	}
 }
 

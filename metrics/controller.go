@@ -123,7 +123,7 @@ func (c *Controller) Run(ctx context.Context, d time.Duration, r Result) {
 		return
 	}
 	c.runs[r.index()].Add(1)
-	c.m.inst.runDuration.Record(ctx, max(0, d).Seconds(), c.options.result[r.index()]...)
+	record(ctx, c.m.inst.runDuration, d, c.options.result[r.index()])
 }
 
 // RunsActive adds delta to the number of runs in flight.

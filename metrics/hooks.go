@@ -57,7 +57,7 @@ func (c *Controller) StatusWrite(result string, took time.Duration) {
 	}
 	c.writes[i].Add(1)
 	if i != writeUnchanged {
-		c.m.inst.statusWriteDuration.Record(background(), max(0, took).Seconds(), c.options.record...)
+		record(background(), c.m.inst.statusWriteDuration, took, c.options.record)
 	}
 }
 

@@ -4,7 +4,9 @@
 package metrics
 
 import (
+	"context"
 	"errors"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 
@@ -20,6 +22,13 @@ type instruments struct {
 	reconcileActive, workerLimit, queueDepth, queueDelayed, runActive                       metric.Int64ObservableUpDownCounter
 	objects, leader                                                                         metric.Int64ObservableGauge
 	queueOldest, queueUnfinished, queueLongest, jobTTL, runRetention                        metric.Float64ObservableGauge
+}
+
+// record is one measurement of a duration, where somebody reads it: the SDK would sort out the attributes before it finds that nobody does.
+func record(ctx context.Context, h metric.Float64Histogram, d time.Duration, options []metric.RecordOption) {
+	if h.Enabled(ctx) {
+		h.Record(ctx, max(0, d).Seconds(), options...)
+	}
 }
 
 // builder creates instruments and remembers what went wrong and what the callback has to be registered for.

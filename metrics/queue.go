@@ -43,7 +43,7 @@ func (c *Controller) ObserveQueue(state func() QueueState) (stop func()) {
 // QueueWait records how long an item was ready before a worker took it. A negative d counts as zero.
 func (c *Controller) QueueWait(d time.Duration) {
 	if c != nil {
-		c.m.inst.queueWait.Record(background(), max(0, d).Seconds(), c.options.record...)
+		record(background(), c.m.inst.queueWait, d, c.options.record)
 	}
 }
 

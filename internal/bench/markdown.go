@@ -16,7 +16,7 @@ const preface = `# Ours beside the peers
 Measured by ` + "`make bench`" + ` (one package: ` + "`make bench GROUP=status`" + `), which writes this page and the same rows to results.tsv.
 Ours and the peers take turns in one process; times are medians of CPU time, so the ratios carry over to other machines
 and the times do not. Allocations, bytes and requests are exact counts. A ratio is ours/peer: 0.1x is a tenth of
-the peer's. The command fails if a gate does. How each peer is used, and why so, is in the folder of the group.
+the peer's; that of times is the median of the ratios of each round, for a machine may change its pace between two rounds. The command fails if a gate does. How each peer is used, and why so, is in the folder of the group.
 `
 
 // heading begins the section of a package.

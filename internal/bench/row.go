@@ -35,6 +35,20 @@ type Sample struct {
 	Unit  string
 	Ours  float64
 	Peers []float64
+	// Ratios are those of a job that is timed: the median of ours/peer of each round, since the machine is now faster and now slower, and
+	// the two medians may come from different hours of it. Nil means Ours/Peers.
+	Ratios []float64
+}
+
+// ratio is that of ours and a peer, 0 if there is none.
+func (s Sample) ratio(peer int) float64 {
+	switch {
+	case s.Ratios != nil:
+		return s.Ratios[peer]
+	case s.Peers[peer] != 0:
+		return s.Ours / s.Peers[peer]
+	}
+	return 0
 }
 
 // Rows makes the lines of one measure: one for each unit and peer, and one of our own number where there is no peer or
@@ -52,7 +66,7 @@ func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 	for _, s := range samples {
 		own := limits[[2]string{s.Unit, ""}]
 		if own != "" || len(m.Peers) == 0 {
-			row, err := line(pkg, m.Name, s.Unit, own, s.Ours, None, 0)
+			row, err := line(pkg, m.Name, s.Unit, own, s.Ours, None, 0, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -60,7 +74,7 @@ func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 		}
 		delete(limits, [2]string{s.Unit, ""})
 		for i, p := range m.Peers {
-			row, err := line(pkg, m.Name, s.Unit, limits[[2]string{s.Unit, p.Name}], s.Ours, p.Name, s.Peers[i])
+			row, err := line(pkg, m.Name, s.Unit, limits[[2]string{s.Unit, p.Name}], s.Ours, p.Name, s.Peers[i], s.ratio(i))
 			if err != nil {
 				return nil, err
 			}
@@ -74,7 +88,7 @@ func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 	return rows, nil
 }
 
-func line(pkg, measure, unit, gate string, ours float64, peer string, theirs float64) (Row, error) {
+func line(pkg, measure, unit, gate string, ours float64, peer string, theirs, ratio float64) (Row, error) {
 	row := Row{
 		Package: pkg, Measure: measure, Unit: unit, Ours: number(ours),
 		Peer: peer, PeerValue: None, Ratio: None, Gate: None, Pass: None,
@@ -83,7 +97,7 @@ func line(pkg, measure, unit, gate string, ours float64, peer string, theirs flo
 		row.PeerValue = number(theirs)
 	}
 	if peer != None && theirs != 0 {
-		row.Ratio = number(ours / theirs)
+		row.Ratio = number(ratio)
 	}
 	if gate == "" {
 		return row, nil
@@ -96,6 +110,9 @@ func line(pkg, measure, unit, gate string, ours float64, peer string, theirs flo
 		return row, errors.New("bench: " + measure + ": a limit of a ratio needs a peer")
 	}
 	row.Gate, row.Pass = gate, Fail
+	if l.ratio && theirs != 0 {
+		ours, theirs = ratio, 1
+	}
 	if l.holds(ours, theirs) {
 		row.Pass = Pass
 	}

@@ -32,6 +32,18 @@ func TestRows(t *testing.T) {
 	}, got)
 }
 
+func TestTheRatioOfTimesIsThatOfTheRounds(t *testing.T) {
+	m := bench.Measure{Name: "write", Peers: []bench.Subject{{Name: "one"}}, Gates: []bench.Gate{{Unit: bench.Nanos, Peer: "one", Limit: "<= 0.5x"}}}
+	sample := bench.Sample{Unit: bench.Nanos, Ours: 10, Peers: []float64{10}, Ratios: []float64{0.5}}
+	got, err := bench.Rows("status", m, []bench.Sample{sample})
+	require.NoError(t, err)
+	assert.Equal(t, []bench.Row{{"status", "write", "ns", "10", "one", "10", "0.5", "<= 0.5x", "pass"}}, got)
+	sample.Ratios[0] = 0.51
+	got, err = bench.Rows("status", m, []bench.Sample{sample})
+	require.NoError(t, err)
+	assert.Equal(t, []bench.Row{{"status", "write", "ns", "10", "one", "10", "0.51", "<= 0.5x", "FAIL"}}, got)
+}
+
 func TestRowsWithoutPeers(t *testing.T) {
 	got, err := bench.Rows("status", bench.Measure{Name: "observe"}, []bench.Sample{{Unit: bench.Allocs, Ours: 0}})
 	require.NoError(t, err)

@@ -49,7 +49,7 @@ func (m Measure) run(rounds int) ([]Sample, error) {
 	return m.exact(subjects, times, nanos)
 }
 
-// exact adds what is counted, allocations and requests, to the medians of the times.
+// exact adds what is counted, allocations and requests, to the medians of the times and of their ratios.
 func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sample, error) {
 	out := []Sample{{Unit: Nanos}, {Unit: Allocs}, {Unit: Bytes}}
 	if m.Ours.Requests != nil {
@@ -67,6 +67,13 @@ func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sa
 				out[u].Peers = append(out[u].Peers, v)
 			}
 		}
+	}
+	for i := range m.Peers {
+		ratios := make([]float64, len(nanos[0]))
+		for round := range ratios {
+			ratios[round] = nanos[0][round] / nanos[i+1][round]
+		}
+		out[0].Ratios = append(out[0].Ratios, median(ratios))
 	}
 	return out, nil
 }

@@ -21,7 +21,7 @@
 // before the Job is created, so that one whose view is old conflicts instead of doing the work again; and the Job is let go by a patch
 // after its end is recorded, so that no TTL takes it before. Both have four workers: where a request takes long, each of them is time.
 //
-// BENCH_RUNS are the numbers of runs, "500" by default; BENCH_IDLE are those of idle ones, "1000,10000" by default.
+// BENCH_RUNS are the numbers of runs, "500" by default; BENCH_IDLE are those of idle ones, "1000,5000" by default.
 package main
 
 import (
@@ -63,7 +63,7 @@ func measures(ctx context.Context, s *stand) ([]bench.Measure, error) {
 	if err != nil {
 		return nil, err
 	}
-	idle, err := numbers("BENCH_IDLE", "1000,10000")
+	idle, err := numbers("BENCH_IDLE", "1000,5000")
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 var errGate = errors.New("gate")
 
 func main() {
-	rounds := flag.Int("rounds", 15, "turns of each subject, at least 8")
+	rounds := flag.Int("rounds", 31, "turns of each subject, at least 8")
 	only := flag.String("only", "", "print the measures whose names contain this, and write no files")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
