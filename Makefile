@@ -44,7 +44,7 @@ vet: ## go vet in every module but the peers'
 .PHONY: unit
 unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster
 	go test -race -shuffle=on ./...
-	go test -run 'Alloc|PerObject|Thousand' ./... # what the race detector would change or make too slow: allocations, the largest numbers
+	go test -run 'Alloc|PerObject|Thousand|CapHolds|CapsHold|InAnyMinute|Cliff' ./... # what the race detector would change or make too slow: allocations, the largest numbers
 
 # -count=1: they run programs that the test cache knows nothing of. Two modules at once, for most of a test is waiting; what each prints
 # stays together. The programs are built before, where that is seen.

@@ -18,10 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -224,6 +226,27 @@ func TestAnEventThatTheServerRejects(t *testing.T) {
 		assert.Equal(t, map[string]int64{events.LostRejected: 60}, rec.Stats().Lost)
 		assert.Contains(t, log.String(), "note: FieldValueTooLong", "which field to mend")
 		assertAccounts(t, rec)
+	})
+}
+
+// An API server quotes the value that it refuses.
+func TestARejectedNoteIsNotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const note = "nobody's business"
+		s := &server{refuse: func(context.Context, request) error {
+			return apierrors.NewInvalid(schema.GroupKind{Group: "events.k8s.io", Kind: "Event"}, "a.1",
+				field.ErrorList{field.Invalid(field.NewPath("note"), note, "no")})
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		rec.Failure(object("a"), errors.New(note))
+		time.Sleep(time.Minute)
+		_ = stop()
+		require.NotEmpty(t, s.asked())
+		assert.Contains(t, log.String(), "note: FieldValueInvalid")
+		assert.NotContains(t, log.String(), note)
 	})
 }
 

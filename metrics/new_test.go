@@ -6,6 +6,7 @@ package metrics_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,28 @@ func sum(t *testing.T, rm metricdata.ResourceMetrics, name string) (total int64)
 		}
 	}
 	return total
+}
+
+// TestTwoSetsOfOneProvider share their series, as the SDK has it for instruments of one name: counts add up, and of a histogram the bounds
+// of the first count.
+func TestTwoSetsOfOneProvider(t *testing.T) {
+	first, ep := newSet(t, metrics.Options{Buckets: map[string][]float64{"controller.reconcile.duration": {1, 2}}})
+	second, err := metrics.New(ep, metrics.Options{Buckets: map[string][]float64{"controller.reconcile.duration": {5}}})
+	require.NoError(t, err)
+	for _, m := range []*metrics.Metrics{first, second} {
+		result := metrics.Success
+		m.Controller("c").Begin().End(t.Context(), &result)
+	}
+	got := scrape(t, ep)
+	assert.Equal(t, "2", got[`controller_reconcile_duration_seconds_count{controller="c",result="success"}`])
+	assert.Equal(t, "2", got[`controller_reconciles_total{controller="c",result="success"}`])
+	bounds := 0
+	for name := range got {
+		if strings.HasPrefix(name, `controller_reconcile_duration_seconds_bucket{controller="c",result="success",le="`) {
+			bounds++
+		}
+	}
+	assert.Equal(t, 3, bounds, "1, 2 and +Inf")
 }
 
 func TestTwoSetsNeverMeet(t *testing.T) {

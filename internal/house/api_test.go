@@ -44,6 +44,16 @@ func TestAPI(t *testing.T) {
 		"the exported API changed: review it, then run make api")
 }
 
+// TestTimeAndLogsComeFromTheCaller: a time is an argument and a logger comes with the context, so that no option is a clock or a logger.
+func TestTimeAndLogsComeFromTheCaller(t *testing.T) {
+	handed := regexp.MustCompile(`\b(Clock|Now func|Logger)\b`)
+	for _, p := range public(t) {
+		for _, decl := range exported(t, p) {
+			assert.False(t, handed.MatchString(decl), "%s: %s", p.name(), decl)
+		}
+	}
+}
+
 // TestASmallSurface: enum constants, Err variables and methods are not counted, every other name is a promise.
 func TestASmallSurface(t *testing.T) {
 	const most = 15

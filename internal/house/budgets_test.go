@@ -151,12 +151,19 @@ func (p parsed) calm(t *testing.T, d ast.Decl) {
 	where := func(n ast.Node) string { return p.fset.Position(n.Pos()).String() }
 	switch d := d.(type) {
 	case *ast.FuncDecl:
+		// These block until what they have started has ended.
+		starts := slices.Contains([]string{"Start", "Serve", "Outlive"}, d.Name.Name)
 		assert.False(t, d.Recv == nil && d.Name.Name == "init", "%s: init", where(d))
 		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: return an error", where(d))
 		ast.Inspect(d, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				assert.True(t, starts, "%s: go, and nobody waits for it", where(n))
+			}
 			if call, ok := n.(*ast.CallExpr); ok {
 				fun, ok := call.Fun.(*ast.Ident)
 				assert.False(t, ok && fun.Name == "panic", "%s: return an error", where(n))
+				method, ok := call.Fun.(*ast.SelectorExpr)
+				assert.False(t, ok && method.Sel.Name == "Go" && !starts, "%s: Go, and nobody waits for it", where(n))
 			}
 			return true
 		})

@@ -8,9 +8,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +38,17 @@ func tracked(t *testing.T, patterns ...string) map[string][]byte {
 	}
 	require.NotEmpty(t, files)
 	return files
+}
+
+// TestTheTopIsFixed: the five packages, the examples, and what nobody can import.
+func TestTheTopIsFixed(t *testing.T) {
+	folders := map[string]bool{}
+	for name := range tracked(t, "*") {
+		if folder, _, below := strings.Cut(name, "/"); below {
+			folders[folder] = true
+		}
+	}
+	assert.Equal(t, []string{".ci", "events", "examples", "internal", "jobgc", "metrics", "rollout", "status"}, slices.Sorted(maps.Keys(folders)))
 }
 
 func TestEveryGoFileNamesItsLicence(t *testing.T) {

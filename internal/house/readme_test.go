@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,17 @@ func TestReadmeCodeIsCompiledCode(t *testing.T) {
 		}
 		assert.NotEmpty(t, found, "no Go file holds this block of README:\n%s", b[1])
 	}
+}
+
+// TestReadmeBeginsWithAUse: who looks at the first screen has go get and a use of it.
+func TestReadmeBeginsWithAUse(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	lines := strings.Split(string(readme), "\n")
+	get := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "go get ") })
+	block := slices.Index(lines, "```go")
+	assert.True(t, 0 <= get && get < 12, "go get stands in line %d", get+1)
+	assert.True(t, 0 <= block && block < 20, "the first Go block begins in line %d", block+1)
 }
 
 // TestReadmeQuotesTheProof: the screen of make proof is quoted as it was printed.

@@ -4,6 +4,7 @@
 package controller_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -50,7 +51,8 @@ var (
 	_ workqueue.TypedRateLimitingInterface[types.NamespacedName] = (*kube.Queue[types.NamespacedName])(nil)
 )
 
-// TestClassifyAgrees: what events call terminal, metrics count as terminal, and nothing else.
+// TestClassifyAgrees: what events call terminal, metrics count as terminal, and nothing else; what an error says of itself counts for both,
+// and neither takes the end of a context for terminal.
 func TestClassifyAgrees(t *testing.T) {
 	secret, deployment := corev1.Resource("secrets"), appsv1.Resource("deployments")
 	for name, err := range map[string]error{
@@ -62,18 +64,27 @@ func TestClassifyAgrees(t *testing.T) {
 		"conflict":  apierrors.NewConflict(deployment, "x", nil),
 		"throttled": apierrors.NewTooManyRequests("slow down", 1),
 		"internal":  apierrors.NewInternalError(errors.New("x")),
-		"own":       terminal{},
+		"own":       terminal(true),
+		"retry it":  errors.Join(terminal(false), apierrors.NewForbidden(secret, "x", nil)),
+		"joined":    errors.Join(errors.New("plain"), apierrors.NewForbidden(secret, "x", nil)),
+		"canceled":  fmt.Errorf("while reading: %w", context.Canceled),
+		"too late":  fmt.Errorf("while reading: %w", context.DeadlineExceeded),
+		"both":      errors.Join(context.DeadlineExceeded, terminal(true)),
 	} {
 		_, want := events.Classify(err)
+		if decided := new(interface{ Terminal() bool }); errors.As(err, decided) {
+			assert.Equal(t, want, metrics.Classify(err, 0, nil) == metrics.TerminalError, name)
+			assert.Equal(t, want, metrics.Classify(err, 0, func(error) bool { return !want }) == metrics.TerminalError, name)
+		}
 		assert.Equal(t, want, metrics.Classify(err, 0, events.Terminal) == metrics.TerminalError, name)
-		assert.True(t, metrics.Classify(err, 0, events.Terminal).Failed(), name)
+		assert.Equal(t, !errors.Is(err, context.Canceled), metrics.Classify(err, 0, events.Terminal).Failed(), "%s: nobody waited for it", name)
 	}
 }
 
-type terminal struct{}
+type terminal bool
 
-func (terminal) Error() string  { return "terminal" }
-func (terminal) Terminal() bool { return true }
+func (terminal) Error() string    { return "terminal" }
+func (t terminal) Terminal() bool { return bool(t) }
 
 // TestOvertakenIsAConflict: where somebody else wrote first, the event and the label say the same as for a 409, and not InternalError.
 func TestOvertakenIsAConflict(t *testing.T) {
