@@ -123,6 +123,10 @@ type cost struct {
 
 // end ends the controller by a signal, and returns what the kernel says of it.
 func (c *child) end(signal syscall.Signal) (cost, error) {
+	peak, err := c.peak()
+	if err != nil {
+		return cost{}, err
+	}
 	if err := c.cmd.Process.Signal(signal); err != nil {
 		return cost{}, err
 	}
@@ -134,11 +138,23 @@ func (c *child) end(signal syscall.Signal) (cost, error) {
 		return cost{}, errors.New("the controller did not end within 40 seconds of SIGTERM; its log is " + c.log)
 	}
 	state := c.cmd.ProcessState
-	usage, ok := state.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return cost{}, errors.New("the kernel does not count what a process uses")
+	return cost{state.UserTime() + state.SystemTime(), peak}, nil
+}
+
+// peak is the most memory that was resident at any time, in MiB. What wait4(2) says is no less than what the process had that started
+// this one.
+func (c *child) peak() (float64, error) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(c.cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0, err
 	}
-	return cost{state.UserTime() + state.SystemTime(), float64(usage.Maxrss) / 1024}, nil
+	for line := range strings.Lines(string(status)) {
+		var kib float64
+		if _, err := fmt.Sscanf(line, "VmHWM: %g kB", &kib); err == nil {
+			return kib / 1024, nil
+		}
+	}
+	return 0, errors.New("the kernel does not count what a process uses")
 }
 
 // now is the CPU time and the memory of a process that runs, by /proc.

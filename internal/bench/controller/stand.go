@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,7 +63,7 @@ func (s *stand) start(ctx context.Context) (err error) {
 	}
 	s.audits = filepath.Join(s.dir, "audit.log")
 	if s.plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, APIServerArgs: []string{
-		"--audit-policy-file=" + policy, "--audit-log-path=" + s.audits,
+		"--audit-policy-file=" + policy, "--audit-log-path=" + s.audits, "--audit-log-maxsize=10000", // MB: one file, where it would be turned over at 100
 	}}); err != nil {
 		return err
 	}
@@ -155,18 +157,24 @@ func (r request) writes() bool { return !slices.Contains([]string{"get", "list",
 
 // requests are those of a user since a moment.
 func (s *stand) requests(user string, since time.Time) (all []request, err error) {
-	body, err := os.ReadFile(s.audits)
+	log, err := os.Open(s.audits)
 	if err != nil {
 		return nil, err
 	}
-	for line := range bytes.Lines(body) {
-		if !bytes.Contains(line, []byte(`"`+user+`"`)) {
+	defer log.Close()
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if !bytes.Contains(lines.Bytes(), []byte(`"`+user+`"`)) {
 			continue
 		}
 		var r request
-		if json.Unmarshal(line, &r) == nil && r.User.Username == user && !r.At.Time.Before(since) {
+		if json.Unmarshal(lines.Bytes(), &r) == nil && r.User.Username == user && !r.At.Time.Before(since) {
 			all = append(all, r)
 		}
 	}
-	return all, nil
+	if turned, _ := filepath.Glob(strings.TrimSuffix(s.audits, ".log") + "-*"); turned != nil {
+		return nil, fmt.Errorf("the audit log was turned over: %s; what is counted would be too few", turned)
+	}
+	return all, lines.Err()
 }
