@@ -72,7 +72,7 @@ e2e-kills: ## The controller killed at KILLS (200) random points of its work und
 	@cd internal/e2e && go test -race -count=1 -timeout 120m -v -run '^TestTheControllerIsKilled$$' ./chaos -kills $(or $(KILLS),200) -seed $(or $(SEED),0)
 
 .PHONY: stability
-stability: ## make unit and make e2e until N (20) runs of each, of this commit, stand in internal/docs/stability.tsv; WHAT=unit one of them
+stability: ## make unit and make e2e until the last N (20) of each in internal/docs/stability.tsv were right; WHAT=unit one of them
 	@WHAT="$(WHAT)" internal/tools/stability.sh $(or $(N),20)
 
 .PHONY: controlplane

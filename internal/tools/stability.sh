@@ -2,23 +2,27 @@
 # Copyright The controllerkit Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs make unit and make e2e until the log holds N runs of each of this commit, and adds a line to the log after each. It may be ended
-# and started again at any time: what is in the log is not run anew. It fails if a run did, and leaves what that printed in bin.
+# Runs make unit and make e2e until the last N runs of each in the log were right, but at most N times, and adds a line to the log after
+# each. They may be of different commits, which the log names: N runs of both take hours, and it may be ended and started again at any
+# time. A run that fails begins the count anew. The script fails if a run did, and leaves what that printed in bin.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 runs=$1
 log=internal/docs/stability.tsv
 
 commit=$(git rev-parse --short=10 HEAD)
-git diff --quiet HEAD -- . ":!$log" || commit+=-dirty
-have() { awk -F '\t' -v commit="$commit" -v what="$1" '$2 == commit && $3 == what' "$log" | wc -l; }
+if ! git diff --quiet HEAD -- . ":!$log"; then
+	echo "stability: there are changes that are in no commit; commit them first, for the log names what was run" >&2
+	exit 2
+fi
+row() { awk -F '\t' -v what="$1" '$3 == what { n = $6 == "ok" ? n + 1 : 0 } END { print n + 0 }' "$log"; }
 
 [ -e "$log" ] || printf 'date\tcommit\twhat\tseconds\tload\tresult\n' >"$log"
 failed=0
 mkdir -p bin
-for ((run = 1; run <= runs; run++)); do
+for ((turn = 0; turn < runs; turn++)); do
 	for what in ${WHAT:-unit e2e}; do
-		[ "$(have "$what")" -lt "$run" ] || continue
+		[ "$(row "$what")" -lt "$runs" ] || continue
 		date=$(date -u +%Y-%m-%dT%H:%M:%SZ) output=bin/stability-$what.log from=$SECONDS result=ok
 		read -r load _ </proc/loadavg # of others: who reads the seconds wants to know
 		if ! make --no-print-directory "$what" >"$output" 2>&1; then
