@@ -45,7 +45,9 @@ type endpoints struct{ usual, ours int }
 func about(peers []string, at time.Time) string {
 	var versions []string
 	for _, p := range peers { // "its name (its/module v1.2.3)"
-		versions = append(versions, path.Base(strings.TrimSuffix(p[strings.LastIndex(p, "(")+1:], ")")))
+		if version := path.Base(strings.TrimSuffix(p[strings.LastIndex(p, "(")+1:], ")")); !strings.HasPrefix(version, "std ") { // beside Go's own library nothing is on the screen
+			versions = append(versions, version)
+		}
 	}
 	slices.Sort(versions)
 	return fmt.Sprintf("%s, Argo Rollouts' own controller; %s", strings.Join(slices.Compact(versions), ", "), at.UTC().Format(time.DateOnly))
