@@ -25,7 +25,7 @@ func (m *Metrics) MaxSeries(n int) int {
 	}
 	const (
 		counts = 2*resultCount + fateCount + writeCount + 3 // reconciles, runs, events, writes; running, active runs, missing
-		gauges = 3                                          // workers, Job TTL, run retention
+		gauges = 4                                          // workers, Job TTL, run and log retention
 		queue  = 7
 		states = maxLeases + maxObjects + 1 + overflowCount
 		class  = maxRequests + maxFolded + 1

@@ -31,6 +31,7 @@ type Controller struct {
 	workers      atomic.Int64 // 0: unknown
 	jobTTL       atomic.Int64 // nanoseconds; below 0: unknown
 	runRetention atomic.Int64
+	logRetention atomic.Int64
 
 	queues set[*queueSource]
 }
@@ -93,6 +94,7 @@ func (m *Metrics) newController(name string) *Controller {
 	}
 	c.jobTTL.Store(-1)
 	c.runRetention.Store(-1)
+	c.logRetention.Store(-1)
 	m.controllers.add(c)
 	return c
 }
@@ -141,11 +143,12 @@ func (c *Controller) JobMissing() {
 	}
 }
 
-// Retention exports the retention that is in effect: how long a finished Job and a finished run are kept. Zero means
+// Retention exports the retention that is in effect: how long a finished Job, a finished run and its logs are kept. Zero means
 // that they are kept for good and is exported as 0; a negative duration is unknown and not exported.
-func (c *Controller) Retention(jobTTL, runRetention time.Duration) {
+func (c *Controller) Retention(job, run, logs time.Duration) {
 	if c != nil {
-		c.jobTTL.Store(int64(jobTTL))
-		c.runRetention.Store(int64(runRetention))
+		c.jobTTL.Store(int64(job))
+		c.runRetention.Store(int64(run))
+		c.logRetention.Store(int64(logs))
 	}
 }

@@ -86,18 +86,19 @@ func TestNamesBeyondTheBoundShareOther(t *testing.T) {
 func TestStatesAreShownWhenTheyAreKnown(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
 	c := m.Controller("c")
-	states := []string{"worker_limit", "job_ttl", "run_retention", "controller_queue_"}
+	states := []string{"worker_limit", "job_ttl", "run_retention", "log_retention", "controller_queue_"}
 	for _, s := range states {
 		assert.Empty(t, with(scrape(t, ep), s), "unknown")
 	}
 	c.SetWorkers(3)
-	c.Retention(0, time.Hour)
+	c.Retention(0, time.Hour, time.Minute)
 	got := scrape(t, ep)
 	assert.Equal(t, "3", got[`controller_worker_limit{controller="c"}`])
 	assert.Equal(t, "0", got[`controller_job_ttl_seconds{controller="c"}`], "0 keeps the Job")
 	assert.Equal(t, "3600", got[`controller_run_retention_seconds{controller="c"}`])
+	assert.Equal(t, "60", got[`controller_log_retention_seconds{controller="c"}`])
 	c.SetWorkers(-1)
-	c.Retention(-1, -1)
+	c.Retention(-1, -1, -1)
 	for _, s := range states {
 		assert.Empty(t, with(scrape(t, ep), s), "unknown again")
 	}

@@ -53,6 +53,7 @@
 //	controller.status_write.duration         histogram      s            controller
 //	controller.job.ttl                       gauge          s            controller
 //	controller.run.retention                 gauge          s            controller
+//	controller.log.retention                 gauge          s            controller
 //	controller.objects                       gauge          {object}     kind, condition, status
 //	controller.leader                        gauge                       lease
 //	controller.client.request.duration       histogram      s            verb, group, resource, code

@@ -140,11 +140,12 @@ func ExampleController_Run() {
 
 func ExampleController_Retention() {
 	m, endpoint := set()
-	m.Controller("agentrun").Retention(10*time.Minute, 7*24*time.Hour)
+	m.Controller("agentrun").Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
 	show(endpoint, "controller_")
 	// Output:
 	// controller_job_ttl_seconds{controller="agentrun"} 600
-	// controller_run_retention_seconds{controller="agentrun"} 604800
+	// controller_log_retention_seconds{controller="agentrun"} 604800
+	// controller_run_retention_seconds{controller="agentrun"} 2.592e+06
 }
 
 // kube.NewQueue does this for a queue of client-go's.

@@ -104,7 +104,7 @@ func exercise(tb testing.TB, m *metrics.Metrics) {
 	c.Events("emitted", 6)
 	c.Events("lost", 1)
 	c.StatusWrite("merged", 30*time.Millisecond)
-	c.Retention(10*time.Minute, 30*24*time.Hour)
+	c.Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
 	m.ObserveConditions("AgentRun", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 12}))
 	m.Leader("agents", true)
 	m.ClientRequest(ctx, metrics.Request{Verb: "patch", Group: "batch", Resource: "jobs/status", Code: "2xx"}, 12*time.Millisecond)

@@ -21,7 +21,7 @@ type instruments struct {
 	reconciles, queueAdds, queueRetries, runs, missingJobs, events, statusWrites, overflows metric.Int64ObservableCounter
 	reconcileActive, workerLimit, queueDepth, queueDelayed, runActive                       metric.Int64ObservableUpDownCounter
 	objects, leader                                                                         metric.Int64ObservableGauge
-	queueOldest, queueUnfinished, queueLongest, jobTTL, runRetention                        metric.Float64ObservableGauge
+	queueOldest, queueUnfinished, queueLongest, jobTTL, runRetention, logRetention          metric.Float64ObservableGauge
 }
 
 // record is one measurement of a duration, where somebody reads it: the SDK would sort out the attributes before it finds that nobody does.
@@ -70,6 +70,7 @@ func (b *builder) build(t catalog.Table) instruments {
 		queueLongest:    b.seconds(t.QueueLongest),
 		jobTTL:          b.seconds(t.JobTTL),
 		runRetention:    b.seconds(t.RunRetention),
+		logRetention:    b.seconds(t.LogRetention),
 	}
 }
 

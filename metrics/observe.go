@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -55,13 +56,16 @@ func (c *Controller) observe(o metric.Observer, fail func(error)) {
 	if n := c.workers.Load(); n > 0 {
 		o.ObserveInt64(i.workerLimit, n, c.options.observe...)
 	}
-	if d := c.jobTTL.Load(); d >= 0 {
-		o.ObserveFloat64(i.jobTTL, time.Duration(d).Seconds(), c.options.observe...)
-	}
-	if d := c.runRetention.Load(); d >= 0 {
-		o.ObserveFloat64(i.runRetention, time.Duration(d).Seconds(), c.options.observe...)
-	}
+	c.observeRetention(o, i.jobTTL, &c.jobTTL)
+	c.observeRetention(o, i.runRetention, &c.runRetention)
+	c.observeRetention(o, i.logRetention, &c.logRetention)
 	c.observeQueues(o, fail)
+}
+
+func (c *Controller) observeRetention(o metric.Observer, gauge metric.Float64ObservableGauge, kept *atomic.Int64) {
+	if d := kept.Load(); d >= 0 {
+		o.ObserveFloat64(gauge, time.Duration(d).Seconds(), c.options.observe...)
+	}
 }
 
 // guard keeps a panic in a caller's function from taking the whole collection down. The value of the panic may hold

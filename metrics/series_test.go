@@ -30,7 +30,7 @@ func saturate(t *testing.T, m *metrics.Metrics, names []string) {
 		c.Begin().End(ctx, &r)
 		c.Run(ctx, time.Minute, r)
 		c.SetWorkers(1)
-		c.Retention(time.Minute, time.Hour)
+		c.Retention(time.Minute, time.Hour, time.Hour)
 		c.QueueWait(time.Second)
 		c.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{} })
 		for _, word := range append(words, name) {

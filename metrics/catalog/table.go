@@ -26,6 +26,7 @@ type Table struct {
 	StatusWriteDuration   Instrument
 	JobTTL                Instrument
 	RunRetention          Instrument
+	LogRetention          Instrument
 	Objects               Instrument
 	Leader                Instrument
 	ClientRequestDuration Instrument
@@ -145,6 +146,11 @@ func Instruments() Table {
 			Attributes:  []string{"controller"},
 			Description: "Time a finished run is kept; 0 keeps it.",
 		},
+		LogRetention: Instrument{
+			Name: "controller.log.retention", Unit: "s", Kind: Gauge,
+			Attributes:  []string{"controller"},
+			Description: "Time the logs of a run are meant to be kept; 0 sets no limit.",
+		},
 		Objects: Instrument{
 			Name: "controller.objects", Unit: "{object}", Kind: Gauge,
 			Attributes:  []string{"kind", "condition", "status"},
@@ -180,7 +186,7 @@ func (t Table) All() []Instrument {
 		t.ReconcileDuration, t.Reconciles, t.ReconcileActive, t.WorkerLimit,
 		t.QueueDepth, t.QueueDelayed, t.QueueAdds, t.QueueRetries, t.QueueWait, t.QueueOldest, t.QueueUnfinished, t.QueueLongest,
 		t.RunDuration, t.Runs, t.RunActive, t.MissingJobs,
-		t.Events, t.StatusWrites, t.StatusWriteDuration, t.JobTTL, t.RunRetention,
+		t.Events, t.StatusWrites, t.StatusWriteDuration, t.JobTTL, t.RunRetention, t.LogRetention,
 		t.Objects, t.Leader, t.ClientRequestDuration, t.ClientLimiterWait, t.LabelOverflows,
 	}
 }

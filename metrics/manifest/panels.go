@@ -167,8 +167,10 @@ func runs(q *queries, i catalog.Table) []panel {
 			targets: []target{lines(q.rate(i.MissingJobs, rateInterval, by))},
 		},
 		{
-			title: "Retention in effect", description: "How long a finished Job and a finished run are kept; 0 keeps them for good.",
-			targets: []target{lines(q.highest(i.JobTTL, by), "Job"), lines(q.highest(i.RunRetention, by), "run")},
+			title: "Retention in effect", description: "How long a finished Job, a finished run and its logs are kept; 0 keeps them for good.",
+			targets: []target{
+				lines(q.highest(i.JobTTL, by), "Job"), lines(q.highest(i.RunRetention, by), "run"), lines(q.highest(i.LogRetention, by), "logs"),
+			},
 		},
 	}
 }

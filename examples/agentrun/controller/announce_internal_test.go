@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -49,5 +50,57 @@ func TestAnEndWhoseRecordWasNotAnsweredIsAnnouncedOnce(t *testing.T) {
 		_, err := c.step(t.Context(), keyOf(run))
 		require.NoError(t, err)
 		assert.Equal(t, int64(1), recorded())
+	}
+}
+
+// The same, and the cache is slow: it is recorded again first, for which nothing is left to write.
+func TestAnEndThatIsRecordedTwiceIsAnnouncedOnce(t *testing.T) {
+	run, _ := newStarted("nightly", nil)
+	s := newServer(run)
+	c := s.controller(t)
+	s.lose = true
+	_, err := c.step(t.Context(), keyOf(run))
+	require.ErrorContains(t, err, "connection reset")
+	require.Zero(t, c.recorder.Stats().Recorded)
+	for range 3 {
+		_, err = c.step(t.Context(), keyOf(run))
+		require.NoError(t, err)
+		assert.Equal(t, int64(1), c.recorder.Stats().Recorded)
+		s.refresh(t, c)
+	}
+	assert.Equal(t, 1, s.writes[run.Name])
+}
+
+// Two replicas of which one does not know yet that it leads no more find the same Job lost. Whoever records it tells of it.
+func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		taken  bool // the second replica finds the name taken by another Job
+	}{
+		"TheSame":   {"There is nothing left to write for the second.", false},
+		"Otherwise": {"What the first recorded stays, and the second has nothing to add.", true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			run, job := newStarted("nightly", nil)
+			s := newServer(run)
+			first, second := s.controller(t), s.controller(t)
+			_, err := first.step(t.Context(), keyOf(run))
+			require.NoError(t, err)
+			if tc.taken {
+				s.job = func(string) *batchv1.Job {
+					job.UID = "another"
+					return job
+				}
+			}
+			_, err = second.step(t.Context(), keyOf(run)) // its cache has not heard of it
+			assert.Equal(t, tc.taken, isOvertaken(err), "%v", err)
+			s.refresh(t, second)
+			_, err = second.step(t.Context(), keyOf(run))
+			require.NoError(t, err)
+			assert.Equal(t, v1alpha1.Failed, s.runs[run.Name].Status.Phase)
+			assert.Equal(t, 1, s.writes[run.Name], tc.reason)
+			assert.Equal(t, []int64{1, 0}, []int64{first.recorder.Stats().Recorded, second.recorder.Stats().Recorded}, tc.reason)
+		})
 	}
 }

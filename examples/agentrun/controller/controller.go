@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -151,7 +152,8 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		return nil, err
 	}
 	c.metrics.SetWorkers(o.Workers)
-	c.metrics.Retention(value(o.Retention.Succeeded), o.Retention.Runs)
+	ttl, _ := o.Retention.AtRelease(jobgc.Succeeded, time.Time{}, time.Time{})
+	c.metrics.Retention(time.Duration(value(ttl))*time.Second, o.Retention.Runs, o.Retention.Logs)
 	namespaces := o.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
@@ -269,6 +271,9 @@ func (c *Controller) complain(ctx context.Context) {
 
 // work takes runs from the queue until it is shut down.
 func (c *Controller) work(ctx context.Context) {
+	// The names are those of controller-runtime, so that one query of the logs finds the reconciles of all controllers.
+	ctx = logr.NewContext(ctx, logr.FromContextOrDiscard(ctx).WithValues(
+		"controller", "agentrun", "controllerGroup", v1alpha1.GroupVersion().Group, "controllerKind", "AgentRun"))
 	for {
 		key, shutdown := c.queue.Get()
 		if shutdown {
@@ -289,7 +294,7 @@ func (c *Controller) work(ctx context.Context) {
 
 // reconcile is one attempt at one run: traced, measured and logged.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
-	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
+	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Minute)
 	defer cancel()
 	var result metrics.Result

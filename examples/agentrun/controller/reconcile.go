@@ -187,14 +187,18 @@ func (a *attempt) end(ctx context.Context, phase v1alpha1.Phase, cause error) er
 }
 
 // ended records a terminal run first, and tells of it only then: a count or an event of something that was not recorded would
-// come again.
+// come again. What another replica had recorded before, that one tells of.
 func (a *attempt) ended(ctx context.Context, failed error) error {
-	if err := a.commit(ctx); err != nil {
-		a.unsure.Store(a.run.UID, ending{failed}) // where the answer was lost, it is recorded all the same
+	did, err := a.write(ctx)
+	if err != nil {
+		if !errors.Is(err, errGone) && !isOvertaken(err) && !apierrors.IsConflict(err) { // what says that it was not recorded
+			a.unsure.Store(a.run.UID, ending{failed}) // where the answer was lost, it is recorded all the same
+		}
 		return err
 	}
-	a.unsure.Delete(a.run.UID)
-	a.announce(ctx, failed)
+	if _, ours := a.unsure.LoadAndDelete(a.run.UID); ours || did != status.Unchanged {
+		a.announce(ctx, failed)
+	}
 	return nil
 }
 
@@ -247,16 +251,22 @@ func (a *attempt) hindered(ctx context.Context, cause error) error {
 
 // commit writes the run's status, if it changed, and makes what was written the base of the next change.
 func (a *attempt) commit(ctx context.Context) error {
+	_, err := a.write(ctx)
+	return err
+}
+
+// write is commit, and says what it did.
+func (a *attempt) write(ctx context.Context) (status.Result, error) {
 	did, err := a.status.Commit(ctx, a.runs(a.run.Namespace).Patch, a.before, a.run, a.facts)
 	if err != nil {
-		return err
+		return did, err
 	}
 	if did == status.Gone {
-		return errGone
+		return did, errGone
 	}
 	a.before = a.run.DeepCopy()
 	if did == status.Written {
 		a.scope.written.Mutation(a.before)
 	}
-	return nil
+	return did, nil
 }

@@ -177,7 +177,7 @@ func underLoad(ctx context.Context, t *testing.T) http.Handler {
 	require.NoError(t, err)
 	c := m.Controller("runs")
 	c.SetWorkers(4)
-	c.Retention(10*time.Minute, time.Hour)
+	c.Retention(10*time.Minute, time.Hour, time.Hour)
 	c.RunsActive(2)
 	m.Leader("agentrun", true)
 	c.ObserveQueue(func() metrics.QueueState {
