@@ -4,8 +4,10 @@
 package e2e_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"os"
 	"testing"
 	"time"
 
@@ -14,10 +16,12 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 )
 
@@ -25,7 +29,7 @@ import (
 func TestSpec(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
-	startController(t, stage, "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=5m")
+	p := startController(t, stage, "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=5m")
 	never := map[string]string{"controlplane.controllerkit.dev/outcome": "never"}
 
 	t.Run("CancelEndsARunningRunAndItsJob", func(t *testing.T) {
@@ -103,6 +107,21 @@ func TestSpec(t *testing.T) {
 		assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(300))
 		assert.Less(t, *job.Spec.TTLSecondsAfterFinished, int32(330))
 	})
+	t.Run("TheLogAndTheGaugesShowHowLongThingsStay", func(t *testing.T) {
+		t.Parallel()
+		var said []line
+		eventually(t, "the controller says what is in force", func(context.Context) bool {
+			said = logged(t, p, "reconciling")
+			return len(said) > 0
+		})
+		assert.Len(t, said, 1)
+		assert.Equal(t, retention{Succeeded: "5m0s", Failed: "5m0s", Backstop: "168h0m0s", Runs: "720h0m0s", Logs: "168h0m0s"}, said[0].retention)
+		for gauge, seconds := range map[string]float64{
+			"controller_job_ttl_seconds": 300, "controller_run_retention_seconds": 2592000, "controller_log_retention_seconds": 604800,
+		} {
+			assert.InDelta(t, seconds, value(t.Context(), t, p, gauge), 0, gauge)
+		}
+	})
 	t.Run("ARunPastItsRetentionIsDeletedWithItsJob", func(t *testing.T) {
 		t.Parallel()
 		run := create(t, stage, "short-lived", func(spec *v1alpha1.AgentRunSpec) { spec.TTLSecondsAfterFinished = new(int32(1)) })
@@ -119,6 +138,57 @@ func TestSpec(t *testing.T) {
 		assert.Equal(t, "InvalidSpec", run.Status.Reason)
 		assert.Contains(t, run.Status.Message, "serviceAccountName", "the message names the field")
 	})
+}
+
+// TestEventsOffStillTellsByConditionAndLog: what hinders a run is told by its condition, and at each attempt by a line of the log, whether
+// or not there are Events.
+func TestEventsOffStillTellsByConditionAndLog(t *testing.T) {
+	t.Parallel()
+	stage := newStage(t)
+	p := startController(t, stage, "JANGAR_CONTROLLER_EVENTS_ENABLED=false")
+	run := create(t, stage, "waits", func(spec *v1alpha1.AgentRunSpec) { spec.SecretRef = &v1alpha1.SecretRef{Name: "absent", Key: "token"} })
+	const says = `spec.secretRef: Secret "absent" does not exist yet`
+	eventually(t, "the condition says so", func(ctx context.Context) bool {
+		now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+		require.NoError(t, err)
+		c := apimeta.FindStatusCondition(now.Status.Conditions, "Degraded")
+		return c != nil && c.Status == metav1.ConditionTrue && c.Reason == "MissingSecret" && c.Message == says
+	})
+	eventually(t, "it was tried again", func(ctx context.Context) bool { return value(ctx, t, p, "controller_queue_retries_total") >= 3 })
+	attempts := value(t.Context(), t, p, "controller_queue_retries_total")
+	lines := logged(t, p, "reconcile failed")
+	assert.GreaterOrEqual(t, float64(len(lines)), attempts, "each attempt has its line")
+	for _, l := range lines {
+		assert.Equal(t, [2]string{run.Name, says}, [2]string{l.Name, l.Err})
+	}
+	require.NoError(t, p.Stop()) // after it has written what was waiting
+	events, err := stage.Events(t.Context(), run.Name)
+	require.NoError(t, err)
+	assert.Empty(t, events)
+}
+
+// line is one line of the controller's log.
+type line struct {
+	Msg, Err, Name string
+	retention
+}
+
+// retention is what a line says of how long things stay.
+type retention struct{ Succeeded, Failed, Backstop, Runs, Logs string }
+
+// logged are the lines of the controller's log with a message.
+func logged(t *testing.T, p *rig.Process, msg string) (found []line) {
+	t.Helper()
+	f, err := os.Open(p.Log)
+	require.NoError(t, err)
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var l line
+		if json.Unmarshal(lines.Bytes(), &l) == nil && l.Msg == msg {
+			found = append(found, l)
+		}
+	}
+	return found
 }
 
 // TestTheServerHoldsEveryWriterToTheContract: the CRD's rules refuse what would break it, whoever writes.

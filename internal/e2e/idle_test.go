@@ -4,16 +4,31 @@
 package e2e_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // TestIdleClusterSeesNoWrites: finished, waiting and running runs that nothing happens to are left alone. (The heartbeat of those that are
@@ -39,6 +54,75 @@ func TestIdleClusterSeesNoWrites(t *testing.T) {
 	wait(t.Context(), 20*time.Second)
 	assert.Equal(t, before, versions(t, stage.Namespace), "an object was written")
 	assert.Equal(t, requests, writes(t, p), "the controller sent a status write")
+}
+
+// TestAnErrorThatNeverReadsTheSame: what hinders a run has another text at each attempt, as a quota's that says when to come back. A run is
+// written once for each attempt, of which there are ever fewer, and not because it was written; since when it is hindered stays.
+func TestAnErrorThatNeverReadsTheSame(t *testing.T) {
+	t.Parallel()
+	stage := newStage(t)
+	var attempts, writes atomic.Int64
+	config := plane.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/jobs"):
+				return forbid(r, fmt.Errorf("the quota is used up, come back in %ds", 3600-attempts.Add(1)))
+			case r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status"):
+				writes.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	endpoint, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	m, err := metrics.New(endpoint, metrics.Options{})
+	require.NoError(t, err)
+	c, err := controller.New(config, m, controller.Options{Namespaces: []string{stage.Namespace}, Events: events.Options{Disabled: true}})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() { assert.NoError(t, c.Start(ctx)) })
+
+	run := create(t, stage, "refused", nil)
+	hindered := func(ctx context.Context) *metav1.Condition {
+		now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+		require.NoError(t, err)
+		return apimeta.FindStatusCondition(now.Status.Conditions, "Degraded")
+	}
+	var first, last *metav1.Condition
+	eventually(t, "it is hindered", func(ctx context.Context) bool {
+		first = hindered(ctx)
+		return first != nil && first.Status == metav1.ConditionTrue
+	})
+	wait(t.Context(), 10*time.Second)
+	eventually(t, "it was tried again", func(ctx context.Context) bool {
+		last = hindered(ctx)
+		return last.Message != first.Message
+	})
+	n, written := attempts.Load(), writes.Load()
+	t.Logf("%d attempts, %d writes of the status", n, written)
+	assert.LessOrEqual(t, n, int64(10), "the pause doubles from 200 ms on: 7 in 12 seconds")
+	assert.LessOrEqual(t, written, n+1, "one each, and one for the name of the Job")
+	assert.Contains(t, last.Message, "come back in")
+	assert.Equal(t, first.LastTransitionTime, last.LastTransitionTime)
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// forbid answers a creation of a Job as an admission plugin does.
+func forbid(r *http.Request, why error) (*http.Response, error) {
+	status := apierrors.NewForbidden(batchv1.Resource("jobs"), "", why).ErrStatus
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	body, err := json.Marshal(status)
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)),
+	}, err
 }
 
 // versions are the resource versions of everything the controller writes.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +52,8 @@ func TestTheManagerRunsTasks(t *testing.T) {
 	require.NoError(t, plane.InstallCRDs(ctx, filepath.Join("..", "config", "crd")))
 	admin := newClient(t, plane.Config())
 	config := asManager(ctx, t, plane, admin)
+	var reads jobReads
+	config.Wrap(reads.around)
 
 	scrapes := freeAddress(ctx, t)
 	options := ctrl.Options{HealthProbeBindAddress: "0"}
@@ -78,6 +81,7 @@ func TestTheManagerRunsTasks(t *testing.T) {
 	job := new(batchv1.Job)
 	require.NoError(t, admin.Get(ctx, client.ObjectKey{Namespace: succeeds.Namespace, Name: succeeds.Status.Job.Name}, job))
 	assert.InDelta(t, 600, *job.Spec.TTLSecondsAfterFinished, 120, "from the release on")
+	assert.Zero(t, reads.Load(), "the manager's cache says all that there is to know of a Job, until one is gone")
 
 	lost := newTask(ctx, t, admin, "lost", map[string]string{kubelet.OutcomeAnnotation: kubelet.Never})
 	until(lost, func() bool { return lost.Status.Phase == v1.Running })
@@ -85,6 +89,7 @@ func TestTheManagerRunsTasks(t *testing.T) {
 	require.NoError(t, admin.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	until(lost, func() bool { return lost.Status.Phase == v1.Failed })
 	assert.Equal(t, "JobLost", lost.Status.Conditions[0].Reason)
+	assert.Positive(t, reads.Load(), "which a read confirms")
 
 	refused := newTask(ctx, t, admin, "refused", map[string]string{"no key": ""}) // the CRD takes it, Jobs do not
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
@@ -124,6 +129,22 @@ func TestTheManagerRunsTasks(t *testing.T) {
 		assert.Fail(t, "the manager does not end")
 	}
 }
+
+// jobReads counts how often a single Job is read from the API server.
+type jobReads struct{ atomic.Int64 }
+
+func (n *jobReads) around(next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/jobs/") {
+			n.Add(1)
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func newTask(ctx context.Context, t *testing.T, c client.Client, name string, annotations map[string]string) *v1.Task {
 	t.Helper()

@@ -4,9 +4,15 @@
 package jobgc_test
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,6 +26,8 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // agents is the example, with --hold-jobs, in a stage's namespace.
@@ -36,12 +44,30 @@ func newAgents(t *testing.T) *agents {
 	var err error
 	a.runs, err = samples.NewStage(plane.Config(), a.namespace)
 	require.NoError(t, err)
+	a.begin(t)
+	return a
+}
+
+// begin starts the example, or starts it again.
+func (a *agents) begin(t *testing.T) {
+	t.Helper()
 	logs := filepath.Join(plane.Dir(), t.Name())
 	require.NoError(t, os.MkdirAll(logs, 0o700))
-	a.p, err = rig.Start(t.Context(), program, logs, kubeconfig, nil, "--namespaces="+a.namespace, "--hold-jobs")
+	p, err := rig.Start(t.Context(), program, logs, kubeconfig, nil, "--namespaces="+a.namespace, "--hold-jobs")
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, a.p.Kill()) })
-	return a
+	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
+	a.p = p
+}
+
+// gauge is what the example shows; below 0, nothing.
+func (a *agents) gauge(t *testing.T, family string) float64 {
+	t.Helper()
+	families, err := a.p.Metrics(t.Context())
+	require.NoError(t, err)
+	for _, m := range families[family].GetMetric() {
+		return m.GetGauge().GetValue()
+	}
+	return -1
 }
 
 // start makes a run, and waits until its Job runs or has ended.
@@ -104,14 +130,123 @@ func TestAgentRunsWithHolds(t *testing.T) {
 	})
 }
 
+// TestRace15BothFindItLost: two replicas, of which one leads no more, find the same Jobs lost before either hears of what the other
+// recorded. A loss is recorded once, and told of once.
+func TestRace15BothFindItLost(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	stage, err := samples.NewStage(plane.Config(), s.namespace)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	replicas := []*replica{newReplica(t, s.namespace), newReplica(t, s.namespace)}
+	for _, r := range replicas {
+		running.Go(func() { assert.NoError(t, r.Start(ctx)) })
+	}
+	a := &agents{stage: s, runs: stage}
+	jobs := []string{a.start(t, "a", kubelet.Never), a.start(t, "b", kubelet.Never), a.start(t, "c", kubelet.Never)}
+	var before []int
+	for _, r := range replicas {
+		r.runs.sever() // from now on it knows of runs what it knows
+		before = append(before, r.jobs.requests("GET"))
+	}
+	list, err := stage.Runs.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	watch, err := stage.Runs.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	require.NoError(t, err)
+	defer watch.Stop()
+	for _, job := range jobs {
+		s.remove(t, job, metav1.DeletePropagationBackground)
+	}
+	for i, r := range replicas {
+		eventually(t, "each replica has found each Job lost", func() bool { return r.jobs.requests("GET")-before[i] >= len(jobs) })
+	}
+	stop()
+	running.Wait() // until what ran has ended, and the events are written
+
+	_, err = stage.Runs.Create(t.Context(), &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: "last"}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	ends, warnings, once := map[types.UID]int{}, map[types.UID]int{}, map[types.UID]int{}
+	for ev := range watch.ResultChan() {
+		run, ok := ev.Object.(*v1alpha1.AgentRun)
+		require.True(t, ok, "%v", ev.Object)
+		if run.Name == "last" {
+			break
+		}
+		assert.Equal(t, "WorkflowJobMissing", run.Status.Reason)
+		ends[run.UID]++
+	}
+	for i := range list.Items {
+		once[list.Items[i].UID] = 1
+		events, err := stage.Events(t.Context(), list.Items[i].Name)
+		require.NoError(t, err)
+		for _, e := range events {
+			warnings[e.InvolvedObject.UID]++
+		}
+	}
+	assert.Len(t, once, len(jobs))
+	assert.Equal(t, once, ends, "writes of a run's status")
+	assert.Equal(t, once, warnings, "events of a run")
+	assert.Equal(t, len(jobs), replicas[0].missing(t)+replicas[1].missing(t), "the counter of missing Jobs")
+}
+
+// replica is the example in this process, so that its wires can be cut.
+type replica struct {
+	*agentrun.Controller
+
+	jobs, runs *wire // of all that it asks for, and of what it lists and watches of runs
+	endpoint   *prom.Endpoint
+}
+
+func newReplica(t *testing.T, namespace string) *replica {
+	t.Helper()
+	r := &replica{jobs: newWire(0), runs: newWire(0)}
+	config := plane.Config()
+	config.Wrap(r.jobs.around)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		runs := r.runs.around(next)
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(req.URL.Path, "/agentruns") {
+				return runs.RoundTrip(req)
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	var err error
+	r.endpoint, err = prom.New(prom.Options{})
+	require.NoError(t, err)
+	m, err := metrics.New(r.endpoint, metrics.Options{})
+	require.NoError(t, err)
+	r.Controller, err = agentrun.New(config, m, agentrun.Options{Namespaces: []string{namespace}})
+	require.NoError(t, err)
+	return r
+}
+
+// missing is how many missing Jobs it has counted.
+func (r *replica) missing(t *testing.T) (n int) {
+	t.Helper()
+	page := httptest.NewRecorder()
+	r.endpoint.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	const series = "\ncontroller_missing_jobs_total{controller=\"agentrun\"} "
+	_, after, found := strings.Cut(page.Body.String(), series)
+	require.True(t, found)
+	_, err := fmt.Sscan(after, &n)
+	require.NoError(t, err)
+	return n
+}
+
 // Before the controller is removed, its program releases what it holds, with the rights that it has.
 func TestAgentRunReleaseHolds(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t)
 	job := a.start(t, "left-behind", kubelet.Never)
-	families, err := a.p.Metrics(t.Context())
-	require.NoError(t, err)
-	assert.Contains(t, families, "agentrun_jobs_held")
+	require.NoError(t, a.p.Stop())
+	a.begin(t) // it looks for what is held at the start, and every hour
+	eventually(t, "it shows that one Job is held, and for how long", func() bool {
+		return a.gauge(t, "agentrun_jobs_held") == 1 && a.gauge(t, "agentrun_jobs_held_oldest_seconds") > 0
+	})
 	require.NoError(t, a.p.Stop())
 	out, err := exec.CommandContext(t.Context(), program, "--kubeconfig="+kubeconfig, "--namespaces="+a.namespace, "--release-holds").CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -190,6 +190,7 @@ func TestGateTTLZero(t *testing.T) {
 			t.Logf("gate: TTL 0, read %s after completion, of %d Jobs lost: ours %d (seen %d, tombstone %d) with %d GETs; lister %d; live GET %d",
 				delay, n, got.n["ours"], got.n["Seen"], got.n["Tombstone"], c.wire.requests("GET"), got.n["lister"], got.n["live GET"])
 			assert.Zero(t, got.n["ours"])
+			assert.Zero(t, c.wire.requests("GET"), "what the informer brought is enough")
 			if delay >= 3*time.Second {
 				assert.Positive(t, got.n["live GET"], "the TTL controller does delete, or this shows nothing")
 			}

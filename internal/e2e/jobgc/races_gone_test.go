@@ -71,6 +71,38 @@ func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
 	assert.Zero(t, ours)
 }
 
+// A Job that is really gone: the version that the cache has reached says so, and a read only confirms it.
+func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reason string
+		opts   jobgc.Options
+		known  jobgc.Outcome
+		state  jobgc.State
+		proof  jobgc.Proof
+		gets   int
+	}{
+		"Trusted":   {"Nothing is asked.", jobgc.Options{Trust: true}, "", jobgc.Missing, jobgc.ByCacheRV, 0},
+		"Confirmed": {"The store may be that of an informer with a selector.", jobgc.Options{}, "", jobgc.Missing, jobgc.ByLiveRead, 1},
+		"Recorded":  {"Nothing is lost that would need to be confirmed.", jobgc.Options{}, jobgc.Succeeded, jobgc.Collected, jobgc.ByCacheRV, 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			c := s.controller(t, 0, tc.opts)
+			ref := c.ensured(t, s, "job", suspended())
+			c.until(t, ref, jobgc.Suspended)
+			s.remove(t, "job", metav1.DeletePropagationBackground)
+			s.gone(t, "job")
+			ref.Outcome = tc.known
+			f := c.until(t, ref, tc.state)
+			assert.Equal(t, tc.proof, f.Proof, tc.reason)
+			assert.Equal(t, tc.gets, c.wire.requests("GET"), tc.reason)
+		})
+	}
+}
+
 func TestRace03DeletedByItsTTLBeforeItIsRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

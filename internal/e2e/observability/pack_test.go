@@ -109,6 +109,11 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 		return err == nil && len(found) > 0
 	})
 	lines := failedReconciles(t, p)
+	ids := map[string]bool{}
+	for _, l := range lines {
+		ids[l.ReconcileID] = true
+	}
+	assert.Len(t, ids, len(lines), "each reconcile has an ID of its own")
 	for _, series := range found {
 		for _, exemplar := range series.Exemplars {
 			trace := string(exemplar.Labels["trace_id"])
@@ -116,6 +121,8 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 			require.True(t, ok, "the trace %s of an exemplar is in no log line", trace)
 			assert.Equal(t, string(series.SeriesLabels["result"]), line.Result)
 			assert.Equal(t, string(exemplar.Labels["span_id"]), line.Span)
+			assert.Equal(t, identity{"agentrun", "agents.controllerkit.dev", "AgentRun"}, line.identity, "as controller-runtime names them")
+			assert.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, line.ReconcileID)
 
 			eventually(t, "the span of the trace was received", func(context.Context) bool { _, ok := collector.span(trace); return ok })
 			span, _ := collector.span(trace)
@@ -132,10 +139,16 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 
 // line is one line of the controller's log.
 type line struct {
+	identity
+
 	Msg, Err, Namespace, Name, Result string
+	ReconcileID                       string
 	Trace                             string `json:"trace_id"`
 	Span                              string `json:"span_id"`
 }
+
+// identity is whose reconcile it was.
+type identity struct{ Controller, ControllerGroup, ControllerKind string }
 
 // failedReconciles are the lines of the log that say so, by trace.
 func failedReconciles(t *testing.T, p *rig.Process) map[string]line {
