@@ -32,6 +32,11 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{- ternary "controllers" "controlPlane" (eq .component "controllers") }}
 {{- end }}
 
+{{/* The components that are rendered, as a JSON list. */}}
+{{- define "agentrun.components" -}}
+{{- ternary (list "control-plane" "controllers") (list "controllers") .Values.controlPlane.enabled | toJson }}
+{{- end }}
+
 {{- define "agentrun.componentName" -}}
 {{- $full := include "agentrun.fullname" .root }}
 {{- ternary (printf "%s-controllers" $full) $full (eq .component "controllers") }}
@@ -94,6 +99,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{- define "agentrun.kind" -}}
 {{- ternary "Rollout" "Deployment" (eq (include "agentrun.isRollout" .) "true") }}
+{{- end }}
+
+{{/* The workload of a component as people and kubectl name it. */}}
+{{- define "agentrun.workloadName" -}}
+{{- printf "%s/%s" (include "agentrun.kind" . | lower) (include "agentrun.componentName" .) }}
 {{- end }}
 
 {{/*

@@ -208,7 +208,8 @@ spec:
 {{- $key := include "agentrun.key" . }}
 {{- $v := index .root.Values $key }}
 {{- $pd := include "agentrun.progressiveDelivery" . | fromJson }}
-{{- if $pd.enabled }}
+{{- $rollout := include "agentrun.isRollout" . }}
+{{- if $rollout }}
 {{- include "agentrun.requireAPI" (dict "root" .root "api" "argoproj.io/v1alpha1/Rollout" "check" $pd.crdCheck "value" (printf "%s.progressiveDelivery.enabled" $key)) }}
 {{- if has (toString $v.strategy.maxSurge) (list "0" "0%") }}
 {{- fail (printf "%s.strategy.maxSurge is %v: a canary needs a pod more, or there are counts of pods at which no new or no old one would run; want at least 1" $key $v.strategy.maxSurge) }}
@@ -224,7 +225,7 @@ spec:
 {{- fail (printf "%s.autoscaling.minReplicas is %d, which must not be more than maxReplicas, %d" $key (int64 $v.autoscaling.minReplicas) (int64 $v.autoscaling.maxReplicas)) }}
 {{- end }}
 {{- if and (eq .component "controllers") (not $v.leaderElection.enabled) }}
-{{- if or $pd.enabled $v.autoscaling.enabled (gt (int64 $v.replicaCount) 1) }}
+{{- if or $rollout $v.autoscaling.enabled (gt (int64 $v.replicaCount) 1) }}
 {{- fail "controllers.leaderElection.enabled is false: then one pod alone may reconcile; set it to true, or replicaCount to 1 with autoscaling and progressiveDelivery off" }}
 {{- end }}
 {{- end }}

@@ -81,14 +81,18 @@ func newStage(t *testing.T, namespace string) *samples.Stage {
 }
 
 // install installs or upgrades the chart with helm, as a user does, and returns the objects of the release, those of the cluster included.
+// What helm prints then must be true of them.
 func install(t *testing.T, stage *samples.Stage, values string) objects {
 	t.Helper()
-	_, err := runHelm(t, "upgrade", "--install", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace,
+	printed, err := runHelm(t, "upgrade", "--install", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace,
 		"--values="+valuesFile(t, values), "--timeout=2m")
 	require.NoError(t, err)
 	out, err := runHelm(t, "get", "manifest", "r", "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace)
 	require.NoError(t, err)
-	return parseIn(t, stage.Namespace, out)
+	all := parseIn(t, stage.Namespace, out)
+	_, notes, _ := strings.Cut(printed, "\nNOTES:\n")
+	assertNotes(t, notes, stage.Namespace, all)
+	return all
 }
 
 // account makes the kubeconfig file of a ServiceAccount with a token from the API server, as a pod of it would hold one.
