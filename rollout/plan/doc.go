@@ -26,6 +26,10 @@
 // Adopt needs maxUnavailable 0, with maxSurge 1, on both: on the Rollout for the way there, as the zero rollout.Options have it, and on
 // the Deployment for the way back, where Kubernetes' default of 25% is refused. Set it before the switch, and plan both in one unit test.
 //
+// # Before Argo Rollouts is uninstalled
+//
+// Go back first: with its CRDs the server deletes every Rollout, and the garbage collector their pods, at once.
+//
 // # RBAC
 //
 // Whoever runs a plan needs on deployments and rollouts get, create, patch, delete; on replicasets get, list, patch (Adopt); on

@@ -78,25 +78,37 @@ func TestARollbackMidCanaryLosesNoEndpoint(t *testing.T) {
 	s.capacity("back from the middle of a canary", c, 6)
 }
 
-// TestARollbackFromAReferenceThatScaledDown: at its first revision the controller would put the Deployment straight back to 0.
-func TestARollbackFromAReferenceThatScaledDown(t *testing.T) {
+// TestAReferenceScalesDown in each way that the controller knows, and goes back by the plan: at the first revision the controller would put
+// a Deployment that it has scaled down straight back to 0. Progressively it is 7 to 9 pods at the most, by how busy the controller is.
+func TestAReferenceScalesDown(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.deploy(web("web:1"))
-	r := converted(t, "web:1", rollout.Options{})
-	r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: "onsuccess"}
-	s.apply(r)
-	s.reaches("web", live.Healthy)
-	s.eventually("the Deployment is at 0", func(c *assert.CollectT) {
-		d, err := s.kube.AppsV1().Deployments(s.namespace).Get(t.Context(), "web", metav1.GetOptions{})
-		require.NoError(c, err)
-		require.Zero(c, d.Status.Replicas)
-		require.Zero(c, *d.Spec.Replicas)
-	})
-	c := s.measure(5)
-	s.back(plan.Reference, "web:1")
-	s.runs(map[string]int{"web:1": 5})
-	s.capacity("back", c, 10)
+	for scaleDown, left := range map[string]int{"onsuccess": 0, "progressively": 0, "never": 5} {
+		t.Run(scaleDown, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.deploy(web("web:1"))
+			c := s.measure(5)
+			r := converted(t, "web:1", rollout.Options{})
+			r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: scaleDown}
+			s.apply(r)
+			s.reaches("web", live.Healthy)
+			s.eventually("the Deployment is scaled", func(c *assert.CollectT) {
+				d, err := s.kube.AppsV1().Deployments(s.namespace).Get(t.Context(), "web", metav1.GetOptions{})
+				require.NoError(c, err)
+				require.EqualValues(c, left, d.Status.Replicas)
+				require.EqualValues(c, left, *d.Spec.Replicas)
+			})
+			least, most := s.settled(c, 5+left)
+			t.Logf("there: of 5 ready endpoints at least %d, at most %d", least, most)
+			assert.Equal(t, 5, least)
+			assert.LessOrEqual(t, most, 10)
+
+			c.reset()
+			s.back(plan.Reference, "web:1")
+			s.runs(map[string]int{"web:1": 5})
+			s.capacity("back", c, 10)
+		})
+	}
 }
 
 // TestTheFirstChangeAfterAnAdoptionIsACanary: what was adopted is an old revision like any other.

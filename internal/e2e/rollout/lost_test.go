@@ -1,0 +1,202 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+)
+
+// TestLostIsWhatThisCRDDrops: what Lost says by the CRD in the cluster is what the server drops of a create that ignores unknown fields,
+// no more and no less; and a strict apply refuses what has any of it, for the first that it meets.
+func TestLostIsWhatThisCRDDrops(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	crd := s.crd()
+	newer := web("web:1")
+	newer.Spec.Replicas = new(int32(0))
+	newer.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: new("web")} // since Kubernetes 1.36
+	newer.Spec.Template.Spec.EvictionResponders = []corev1.EvictionResponder{{}}                    // since 1.37
+	newer.Spec.Template.Spec.Containers[0].LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{
+		GRPC: &corev1.GRPCAction{Port: 80, Mode: new(corev1.GRPCProbeMode("TLS"))},
+	}}
+	ofNewer, errs := rollout.Convert(newer, rollout.Options{})
+	require.Empty(t, errs)
+	all := converted(t, "web:1", rollout.Options{})
+	fill(reflect.ValueOf(&all.Spec.Template.Spec).Elem())
+	cases := map[string]struct {
+		reason string
+		of     *rollout.Rollout
+		want   []string // among others, where everything is set
+		dryRun []string
+	}{
+		"plain": {"The safe canary is kept whole.", converted(t, "web:1", rollout.Options{}), nil, []string{metav1.DryRunAll}},
+		"newer": {"A Deployment keeps what its Kubernetes knows, and the CRD has the pod of an older one.", ofNewer, []string{
+			"spec.template.spec.containers[0].livenessProbe.grpc.mode", "spec.template.spec.evictionResponders", "spec.template.spec.schedulingGroup",
+		}, nil},
+		"all": {"Every field that a pod of this k8s.io/api has.", all, []string{
+			"spec.template.spec.containers[0].volumeMounts[0].bindMountOptions", "spec.template.spec.initContainers[0].startupProbe.httpGet.protocol",
+		}, []string{metav1.DryRunAll}},
+	}
+	for name, tc := range cases {
+		tc.of.Name, tc.of.Namespace = name, s.namespace
+		lost, err := tc.of.Lost(crd)
+		require.NoError(t, err, name)
+		u, err := tc.of.Unstructured()
+		require.NoError(t, err, name)
+		kept, err := s.rollouts.Create(t.Context(), u, metav1.CreateOptions{FieldValidation: "Ignore", DryRun: tc.dryRun})
+		require.NoError(t, err, name)
+		var gone []string
+		missing(u.Object["spec"], kept.Object["spec"], "spec", &gone)
+		slices.Sort(gone)
+		assert.Equal(t, gone, lost, "%s: %s", name, tc.reason)
+		t.Logf("%s: of %d paths lost", name, len(lost))
+		if name == "all" {
+			assert.Subset(t, lost, tc.want, tc.reason)
+		} else {
+			assert.Equal(t, tc.want, lost, tc.reason)
+		}
+
+		err = live.Preflight(t.Context(), s.rollouts, tc.of, manager)
+		if len(lost) == 0 {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorContains(t, err, ": field not declared in schema", name)
+		assert.True(t, slices.ContainsFunc(lost, func(path string) bool {
+			return strings.Contains(err.Error(), path[strings.LastIndex(path, "."):]+": field not declared in schema") // elements of lists are named otherwise there
+		}), "%s: %v", name, err)
+	}
+}
+
+// TestACreationTimestampOfNull, which Go types before k8s.io/api v0.34 write into every pod template: a strict apply refuses it, as
+// Validate does before, and what Convert makes of such a Deployment has none.
+func TestACreationTimestampOfNull(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r := converted(t, "web:1", rollout.Options{})
+	r.Namespace, r.Spec.Replicas = s.namespace, new(int32(0))
+	u, err := r.Unstructured()
+	require.NoError(t, err)
+	u.Object["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)["creationTimestamp"] = nil
+	const path = "spec.template.metadata.creationTimestamp"
+	errs := rollout.Validate(u)
+	require.Len(t, errs, 1)
+	require.Equal(t, path, errs[0].Field)
+
+	data, err := json.Marshal(u)
+	require.NoError(t, err)
+	_, err = s.rollouts.Patch(t.Context(), "web", types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: manager, FieldValidation: "Strict"})
+	require.ErrorContains(t, err, "."+path+": field not declared in schema")
+	kept, err := s.rollouts.Create(t.Context(), u, metav1.CreateOptions{FieldValidation: "Ignore", DryRun: []string{metav1.DryRunAll}})
+	require.NoError(t, err)
+	var gone []string
+	missing(u.Object["spec"], kept.Object["spec"], "spec", &gone)
+	require.Equal(t, []string{path}, gone)
+
+	var old map[string]any
+	data, err = json.Marshal(web("web:1"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &old))
+	old["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)["creationTimestamp"] = nil
+	data, err = json.Marshal(old)
+	require.NoError(t, err)
+	var d appsv1.Deployment
+	require.NoError(t, json.Unmarshal(data, &d))
+	r, errs = rollout.Convert(&d, rollout.Options{})
+	require.Empty(t, errs)
+	require.NoError(t, live.Preflight(t.Context(), s.rollouts, r, manager))
+}
+
+// crd reads that of Rollout from the cluster.
+func (s *stage) crd() map[string]any {
+	s.Helper()
+	dyn, err := dynamic.NewForConfig(plane.Config())
+	require.NoError(s, err)
+	u, err := dyn.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}).
+		Get(s.Context(), live.GVR().GroupResource().String(), metav1.GetOptions{})
+	require.NoError(s, err)
+	return u.Object
+}
+
+// missing adds the paths of sent that kept lacks, but not what is below them.
+func missing(sent, kept any, path string, gone *[]string) {
+	switch sent := sent.(type) {
+	case map[string]any:
+		kept, _ := kept.(map[string]any)
+		for key, value := range sent {
+			if of, ok := kept[key]; ok {
+				missing(value, of, path+"."+key, gone)
+			} else {
+				*gone = append(*gone, path+"."+key)
+			}
+		}
+	case []any:
+		kept, _ := kept.([]any)
+		for i, value := range sent {
+			if at := fmt.Sprintf("%s[%d]", path, i); i < len(kept) {
+				missing(value, kept[i], at, gone)
+			} else {
+				*gone = append(*gone, at)
+			}
+		}
+	}
+}
+
+// fill sets every field: one element of each list, one key of each map.
+func fill(v reflect.Value) {
+	if !v.CanSet() {
+		return
+	}
+	switch of := v.Addr().Interface().(type) {
+	case *metav1.Time:
+		*of = metav1.Unix(1, 0)
+		return
+	case *metav1.FieldsV1:
+		_ = of.UnmarshalJSON([]byte("{}")) // never fails
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int32, reflect.Int64, reflect.Int:
+		v.SetInt(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key)
+		fill(value)
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for _, f := range v.Fields() {
+			fill(f)
+		}
+	default:
+	}
+}

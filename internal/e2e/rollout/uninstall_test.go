@@ -1,0 +1,42 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+	"github.com/proompteng/controllerkit/rollout/plan"
+)
+
+// TestUninstallingTakesThePodsAlong: with the CRD the server deletes the Rollouts, and the garbage collector what they own. What was taken
+// back to a Deployment before does not notice. It runs after all others, since none of them could go on.
+func TestUninstallingTakesThePodsAlong(t *testing.T) {
+	left := newStage(t)
+	back := newNamespace(t, "taken-back-before")
+	r := converted(t, "web:1", rollout.Options{})
+	left.apply(r)
+	back.apply(r)
+	left.reaches("web", live.Healthy)
+	back.reaches("web", live.Healthy)
+	back.back(plan.Adopt, "web:1")
+	back.runs(map[string]int{"web:1": 5})
+	c := back.measure(5)
+
+	left.sh("kubectl delete crd " + live.GVR().GroupResource().String())
+	left.runs(map[string]int{})
+	require.Equal(t, map[string]int{"web:1": 5}, back.images())
+	select {
+	case <-c.ended:
+		require.Fail(t, "the watch of the endpoints has ended")
+	default:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	assert.Equal(t, [2]int{5, 5}, [2]int{c.least, c.most}, "ready endpoints, at the least and the most")
+}
