@@ -37,7 +37,7 @@ func measured() (f figures) {
 func TestItFitsAScreen(t *testing.T) {
 	peers := []string{
 		"tools/record, tools/events (k8s.io/client-go v0.37.2)", "controller-runtime (sigs.k8s.io/controller-runtime v0.25.2)",
-		"listers and informers (k8s.io/client-go v0.37.2)",
+		"listers and informers (k8s.io/client-go v0.37.2)", "one regexp (std go1.26.8)",
 	}
 	text, err := screen(measured(), 2000, endpoints{usual: 0, ours: 5}, about(peers, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
 	require.NoError(t, err)
