@@ -38,7 +38,7 @@ func TestTheClockIsWrong(t *testing.T) {
 			defer cancel()
 			w := newWorld(t)
 			w.grant(t, role)
-			w.process = launch(t, skewed, w.config, []string{"--namespaces=" + w.Namespace}, skewVariable+"="+tc.seconds)
+			w.process = launch(t, skewed, w.config, w.args, skewVariable+"="+tc.seconds)
 			assertSkewed(t, w.process, tc.seconds)
 			w.ready(ctx, t)
 			const last = 32

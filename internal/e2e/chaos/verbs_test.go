@@ -143,7 +143,7 @@ func takeAway(t *testing.T, without []right, breaks []string) string {
 		starting, tooLong = context.WithTimeout(ctx, either(20*time.Second, 10*time.Second))
 	}
 	defer tooLong()
-	p, err := rig.Start(starting, program, dir, kubeconfig, nil, "--namespaces="+w.Namespace)
+	p, err := rig.Start(starting, program, dir, kubeconfig, nil, w.args...)
 	if slices.Contains(breaks, "everything") {
 		require.ErrorContains(t, err, "not ready")
 		log, err := os.ReadFile(filepath.Join(dir, "agentrun.log"))

@@ -47,6 +47,7 @@ type world struct {
 	config  *rest.Config // of the user
 	ledger  *ledger
 	process *rig.Process
+	args    []string    // of the process
 	starts  []time.Time // of processes that followed the first
 }
 
@@ -56,7 +57,7 @@ func newWorld(t *testing.T) *world {
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	stage, err := samples.NewStage(plane.Config(), name)
 	require.NoError(t, err)
-	w := &world{Stage: stage, user: name}
+	w := &world{Stage: stage, user: name, args: []string{"--namespaces=" + stage.Namespace}}
 	w.config, err = plane.User(w.user)
 	require.NoError(t, err)
 	w.makeNamespace(t)
@@ -107,7 +108,8 @@ func (w *world) grantEverywhere(t *testing.T) {
 // start runs the controller against the API server, or what stands before it, until the test ends.
 func (w *world) start(t *testing.T, config *rest.Config, args ...string) {
 	t.Helper()
-	w.process = launch(t, program, config, append([]string{"--namespaces=" + w.Namespace}, args...))
+	w.args = append(w.args[:1:1], args...)
+	w.process = launch(t, program, config, w.args)
 }
 
 // place is where a test's controllers log to, and where they find what they connect to.
