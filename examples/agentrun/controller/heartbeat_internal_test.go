@@ -58,7 +58,7 @@ func TestOnlyRunsThatAreNotTerminalBeat(t *testing.T) {
 				var worker sync.WaitGroup
 				worker.Go(func() { c.work(t.Context()) })
 				c.queue.Add(keyOf(run))
-				time.Sleep(35 * time.Minute)
+				<-time.After(35 * time.Minute)
 				c.queue.Add(keyOf(run)) // somebody edits a label
 				synctest.Wait()
 				c.queue.ShutDown()

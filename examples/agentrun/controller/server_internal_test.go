@@ -81,7 +81,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.lose = false
 		return nil, errors.New("connection reset by peer")
 	}
-	if failed, ok := err.(*apierrors.StatusError); ok {
+	if failed, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		failed.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 		return reply(r, int(failed.ErrStatus.Code), failed.ErrStatus)
 	}
