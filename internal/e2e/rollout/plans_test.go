@@ -79,7 +79,7 @@ func TestARollbackMidCanaryLosesNoEndpoint(t *testing.T) {
 }
 
 // TestAReferenceScalesDown in each way that the controller knows, and goes back by the plan: at the first revision the controller would put
-// a Deployment that it has scaled down straight back to 0. Progressively it is 7 to 9 pods at the most, by how busy the controller is.
+// a Deployment that it has scaled down straight back to 0. Progressively it is 7 to 10 pods at the most, by how busy the controllers are.
 func TestAReferenceScalesDown(t *testing.T) {
 	t.Parallel()
 	for scaleDown, left := range map[string]int{"onsuccess": 0, "progressively": 0, "never": 5} {
