@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,7 @@ func (w *world) freshOnes(t *testing.T) map[string]int {
 	flags := strings.Join(w.args[1:], " ")
 	if fresh.stacks[flags] == nil {
 		p := launch(t, program, w.config, w.args)
+		wait(t.Context(), 2*time.Second) // until all that it starts has started
 		stacks, err := p.Dump(t.Context())
 		require.NoError(t, err)
 		if fresh.stacks == nil {
