@@ -77,6 +77,7 @@ func (p *provider) NewWorkDurationMetric(string) workqueue.HistogramMetric { ret
 func (p *provider) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric {
 	return nothing{}
 }
+
 func (p *provider) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
 	return nothing{}
 }
