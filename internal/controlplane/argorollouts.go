@@ -36,7 +36,7 @@ func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts], []string{"--kubeconfig=" + file, "--qps=1000", "--burst=2000"},
 		func(ctx context.Context) error { return get(ctx, client, argoHealth) })
-	cp.ArgoRollouts.env = []string{"POD_NAMESPACE=" + argoNamespace}
+	cp.ArgoRollouts.env = []string{"POD_NAMESPACE=" + argoNamespace, smallHeap}
 	return nil
 }
 

@@ -22,6 +22,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/proompteng/controllerkit/internal/e2e/rollout/oracle"
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
 )
@@ -57,7 +58,7 @@ type sent struct {
 // all accept. The rest we refuse before; they see it later, one mistake at a time, or never.
 func TestBadRolloutsOnTheRealController(t *testing.T) {
 	t.Parallel()
-	s, g, o := newStage(t), readGolden(t), newOracle(t)
+	s, g, o := newStage(t), readGolden(t), oracle.Start(t, oraclePath)
 	// These make the controller fail before it can say so: none is ever called invalid, most get no status at all, only its log tells.
 	silent := []string{"SelectorHasOwnLabel", "SelectorOperatorFoo", "SelectorValueTooLong", "SelectorExistsWithValue", "SelectorInWithoutValues"}
 	// Rollouts of the same labels adopt each other's ReplicaSets, and a Service has one Rollout: what is to be seen alone is alone.
@@ -143,7 +144,7 @@ func (s *stage) template(name string, spec map[string]any) {
 	require.NoError(s, err)
 }
 
-func (s *stage) send(o *oracle, name string, base, patch map[string]any, refused bool) *sent {
+func (s *stage) send(o *oracle.Oracle, name string, base, patch map[string]any, refused bool) *sent {
 	s.Helper()
 	m := copied(s.T, base)
 	merge(m, patch)
@@ -161,7 +162,7 @@ func (s *stage) send(o *oracle, name string, base, patch map[string]any, refused
 	r := &sent{refused: refused}
 	ours := len(rollout.Validate(&unstructured.Unstructured{Object: copied(s.T, m)})) > 0
 	assert.True(s, ours == refused || refused, name) // without pods nothing is asked of counts
-	v, err := o.ask(data, false)
+	v, err := o.Ask(data, false)
 	require.NoError(s, err)
 	r.theirs = v.Refused != ""
 	_, err = s.rollouts.Patch(s.Context(), meta["name"].(string), types.ApplyPatchType, data,

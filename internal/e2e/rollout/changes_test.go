@@ -15,50 +15,40 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// TestASecondChangeDuringAPause: a third version ends the canary of the second, of which no pod stays, and begins with its own first step;
-// stable is what was stable before.
-func TestASecondChangeDuringAPause(t *testing.T) {
+// TestAChangeDuringAPause begins again with the first step, and stable is what was stable before.
+func TestAChangeDuringAPause(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
 	steps := []rollout.Step{rollout.Weight(20), rollout.PauseManual(), rollout.Weight(60), rollout.PauseManual()}
-	s.started(converted(t, "web:1", rollout.Options{Steps: steps}))
-	c := s.measure(5)
-	stable := s.stable()
-	s.apply(converted(t, "web:2", rollout.Options{Steps: steps}))
-	s.pausedAt(1, map[string]int{"web:2": 1, "web:1": 4})
-	s.promote(false)
-	s.pausedAt(3, map[string]int{"web:2": 3, "web:1": 2})
-
-	s.apply(converted(t, "web:3", rollout.Options{Steps: steps}))
-	s.pausedAt(1, map[string]int{"web:3": 1, "web:1": 4})
-	assert.Equal(t, stable, s.stable())
-	least, most := s.settled(c, 5)
-	t.Logf("ready endpoints: least %d, most %d", least, most)
-	assert.Equal(t, 5, least)
-	assert.LessOrEqual(t, most, 6)
-}
-
-// TestOtherStepsWhilePaused: the same version goes through the new steps from the first on, and gives pods back if that asks for fewer.
-func TestOtherStepsWhilePaused(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	steps := []rollout.Step{rollout.Weight(20), rollout.PauseManual(), rollout.Weight(60), rollout.PauseManual()}
-	s.started(converted(t, "web:1", rollout.Options{Steps: steps}))
-	c := s.measure(5)
-	stable := s.stable()
-	s.apply(converted(t, "web:2", rollout.Options{Steps: steps}))
-	s.pausedAt(1, map[string]int{"web:2": 1, "web:1": 4})
-	s.promote(false)
-	s.pausedAt(3, map[string]int{"web:2": 3, "web:1": 2})
-
 	others := []rollout.Step{rollout.Weight(40), rollout.PauseManual(), rollout.Weight(80), rollout.PauseManual()}
-	s.apply(converted(t, "web:2", rollout.Options{Steps: others}))
-	s.pausedAt(1, map[string]int{"web:2": 2, "web:1": 3})
-	assert.Equal(t, stable, s.stable())
-	least, most := s.settled(c, 5)
-	t.Logf("ready endpoints: least %d, most %d", least, most)
-	assert.Equal(t, 5, least)
-	assert.LessOrEqual(t, most, 6)
+	for name, tc := range map[string]struct {
+		reason string
+		image  string
+		steps  []rollout.Step
+		want   map[string]int
+	}{
+		"AThirdVersion": {"It ends the canary of the second, of which no pod stays.", "web:3", steps, map[string]int{"web:3": 1, "web:1": 4}},
+		"OtherSteps":    {"The same version gives pods back if the new steps ask for fewer.", "web:2", others, map[string]int{"web:2": 2, "web:1": 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.started(converted(t, "web:1", rollout.Options{Steps: steps}))
+			c := s.measure(5)
+			stable := s.stable()
+			s.apply(converted(t, "web:2", rollout.Options{Steps: steps}))
+			s.pausedAt(1, map[string]int{"web:2": 1, "web:1": 4})
+			s.promote(false)
+			s.pausedAt(3, map[string]int{"web:2": 3, "web:1": 2})
+
+			s.apply(converted(t, tc.image, rollout.Options{Steps: tc.steps}))
+			s.pausedAt(1, tc.want)
+			assert.Equal(t, stable, s.stable(), tc.reason)
+			least, most := s.settled(c, 5)
+			t.Logf("ready endpoints: least %d, most %d", least, most)
+			assert.Equal(t, 5, least)
+			assert.LessOrEqual(t, most, 6)
+		})
+	}
 }
 
 // pausedAt waits until the Rollout pauses at the step with this index, and just these images run.

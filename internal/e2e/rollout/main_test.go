@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,7 +97,6 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 	if err := netns.Up(); err != nil {
 		return 1, err
 	}
-	debug.SetGCPercent(400) // 100,000 Rollouts come and go; what lives is small
 	if plane, err = controlplane.Start(ctx, options()); err != nil {
 		return 1, err
 	}

@@ -44,16 +44,23 @@ func main() {
 
 func run() error {
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
-	out := json.NewEncoder(os.Stdout)
+	out := bufio.NewWriter(os.Stdout)
+	encoder := json.NewEncoder(out)
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil
+			return out.Flush()
 		}
 		if err != nil {
 			return err
 		}
-		if err := out.Encode(reply(line)); err != nil {
+		if err := encoder.Encode(reply(line)); err != nil {
+			return err
+		}
+		if in.Buffered() > 0 { // there are more questions: one write for all their answers
+			continue
+		}
+		if err := out.Flush(); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout_test
+package upstream_test
 
 import (
 	"maps"

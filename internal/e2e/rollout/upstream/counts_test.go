@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout_test
+package upstream_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/proompteng/controllerkit/internal/e2e/rollout/oracle"
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -22,11 +23,11 @@ func weighed(r *rollout.Rollout, weight int32) *rollout.Rollout {
 	return r
 }
 
-func sameCounts(t *testing.T, o *oracle, r *rollout.Rollout, weight int32) {
+func sameCounts(t *testing.T, o *oracle.Oracle, r *rollout.Rollout, weight int32) {
 	t.Helper()
 	question, err := json.Marshal(weighed(r, weight))
 	require.NoError(t, err)
-	want, err := o.ask(question, true)
+	want, err := o.Ask(question, true)
 	require.NoError(t, err)
 	require.Empty(t, want.Refused)
 	canary, stable := r.Counts(weight)
@@ -38,7 +39,7 @@ func sameCounts(t *testing.T, o *oracle, r *rollout.Rollout, weight int32) {
 // TestCountsAreUpstreamsOnTheWholeGrid: every weight, every size up to 40 pods and some beyond, and each kind of fences.
 func TestCountsAreUpstreamsOnTheWholeGrid(t *testing.T) {
 	t.Parallel()
-	o := newOracle(t)
+	o := oracle.Start(t, program)
 	fence := func(s string) *intstr.IntOrString { return new(intstr.Parse(s)) }
 	fences := [][2]*intstr.IntOrString{
 		{fence("1"), fence("0")}, {fence("0"), fence("1")}, {fence("25%"), fence("0")}, {fence("0%"), fence("25%")}, {fence("100%"), fence("100%")}, {nil, nil},
@@ -65,7 +66,7 @@ func TestCountsAreUpstreamsOnTheWholeGrid(t *testing.T) {
 // TestRoutedCountsAreUpstreams: with a router the weight is one of traffic.
 func TestRoutedCountsAreUpstreams(t *testing.T) {
 	t.Parallel()
-	o, cells := newOracle(t), 0
+	o, cells := oracle.Start(t, program), 0
 	for _, most := range []int32{100, 7, 1000} {
 		for _, least := range []*int32{nil, new(int32(2)), new(int32(50))} {
 			for _, dynamic := range []bool{false, true} {

@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout_test
+package upstream_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/proompteng/controllerkit/internal/e2e/rollout/oracle"
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -42,16 +43,7 @@ type tally struct {
 	missed                  []string // accepted by ours and refused by upstream
 }
 
-func (c *tally) judge(o *oracle, seed uint64) error {
-	r := maker{rand.New(rand.NewPCG(seed, 1))}.rollout()
-	manifest, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	theirs, err := o.ask(manifest, false)
-	if err != nil {
-		return err
-	}
+func (c *tally) judge(seed uint64, manifest []byte, theirs oracle.Verdict) {
 	typed, plain := ourVerdicts(manifest)
 	switch refused := theirs.Refused != ""; {
 	case refused && (typed == "" || plain == ""):
@@ -63,7 +55,28 @@ func (c *tally) judge(o *oracle, seed uint64) error {
 	default:
 		c.neither++
 	}
-	return nil
+}
+
+// asked is a question on its way.
+type asked struct {
+	seed     uint64
+	manifest []byte
+}
+
+// ask puts the questions of every step-th seed from first on, and says what it asks.
+func ask(o *oracle.Oracle, first, last, step uint64, questions chan<- asked) error {
+	defer close(questions)
+	for seed := first; seed < last; seed += step {
+		manifest, err := json.Marshal(maker{rand.New(rand.NewPCG(seed, 1))}.rollout())
+		if err != nil {
+			return err
+		}
+		if err := o.Say(manifest, false); err != nil {
+			return err
+		}
+		questions <- asked{seed, manifest}
+	}
+	return o.Flush()
 }
 
 // TestNothingIsAcceptedThatUpstreamRefuses on 100,000 random Rollouts, right ones and wrong ones, typed and as manifests.
@@ -76,13 +89,17 @@ func TestNothingIsAcceptedThatUpstreamRefuses(t *testing.T) {
 	var parts [workers]tally
 	var all sync.WaitGroup
 	for i := range uint64(workers) {
-		o := newOracle(t)
+		o := oracle.Start(t, program)
+		questions := make(chan asked, rollouts/workers) // more than a buffer holds that is not yet sent: neither side waits for the other
+		all.Go(func() { assert.NoError(t, ask(o, i, rollouts, workers, questions)) })
 		all.Go(func() {
-			for seed := i; seed < rollouts; seed += workers {
-				if err := parts[i].judge(o, seed); err != nil {
+			for q := range questions {
+				theirs, err := o.Hear()
+				if err != nil {
 					assert.NoError(t, err)
 					return
 				}
+				parts[i].judge(q.seed, q.manifest, theirs)
 			}
 		})
 	}
