@@ -77,8 +77,8 @@ func NewSink[E eventsClient, C coreClient](events func(namespace string) E, core
 }
 
 // NewCoreSink returns a Sink that writes core/v1 alone. kubectl describe sorts by a field that only these Events have; others it
-// shows in the order of their beginnings. Choose it where what was seen last must be the last line of that table. core is the method cs.CoreV1().Events; [NewSink] shows what a
-// client needs.
+// shows in the order of their beginnings. Choose it where what was seen last must be the last line of that table. core is the
+// method cs.CoreV1().Events; [NewSink] shows what a client needs.
 func NewCoreSink[C coreClient](core func(namespace string) C) *Sink {
 	s := &Sink{routes: make(map[string]time.Time)}
 	if core != nil {

@@ -22,9 +22,10 @@
 //
 //	result, err := status.Writer[*Run]{}.Commit(ctx, clients.Runs(ns).Patch, run, after, status.Facts{Progress: status.Running})
 //
-// It merges what others wrote meanwhile, and refuses to write on an object that was recreated or has a newer status: return
-// that error, so that the key is tried again; nothing was written. A kind of your own embeds [Stamp] in its status. [Names] fits both to kinds with field names of their own, typed or unstructured. [Rules] makes the
-// API server hold every other writer to the contract, and [Check] tests your own controller.
+// It merges what others wrote meanwhile, and refuses to write on an object that was recreated or has a newer status: return that
+// error, so that the key is tried again; nothing was written. A kind of your own embeds [Stamp] in its status. [Names] fits both
+// to kinds with field names of their own, typed or unstructured. [Rules] makes the API server hold every other writer to the
+// contract, and [Check] tests your own controller.
 //
 // Nothing here starts a goroutine, logs or keeps state. Every error names the field and what is accepted.
 //

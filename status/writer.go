@@ -20,9 +20,10 @@ import (
 //		return run, c.Status().Patch(ctx, run, client.RawPatch(pt, data))
 //	}
 //
-// [Writer.Commit] calls it for the status subresource; after a conflict with the empty patch, which writes nothing and
-// returns the object as it is stored; and after a 404 with the empty patch for the object itself, to tell an object that
-// is gone from a kind without that subresource: a closure for the status alone, as above, calls both gone. It must return an object of its own each time, not one that it filled before.
+// [Writer.Commit] calls it for the status subresource; after a conflict with the empty patch, which writes nothing and returns
+// the object as it is stored; and after a 404 with the empty patch for the object itself, to tell an object that is gone from a
+// kind without that subresource: a closure for the status alone, as above, calls both gone. It must return an object of its own
+// each time, not one that it filled before.
 type PatchFunc[T any] func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
 
 // Result is what Commit did. The set is closed, so that it can serve as a metric's label. Beside an error it is empty, unless a

@@ -19,9 +19,9 @@ import (
 )
 
 // Drop takes the finalizer off one Job, whose uid and finalizers are as they were read; jobs is any client of its namespace,
-// typed or of metadata. A Job without the finalizer, and one that is gone, are successes; a 404 that is not about this Job is an error. The patch tests the uid and the
-// element that it removes: if either has changed since, the API server refuses it, and the error says so. Read the Job
-// again then.
+// typed or of metadata. A Job without the finalizer, and one that is gone, are successes; a 404 that is not about this Job is an
+// error. The patch tests the uid and the element that it removes: if either has changed since, the API server refuses it, and
+// the error says so. Read the Job again then.
 func Drop[T any](ctx context.Context, jobs interface {
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
 }, job metav1.Object, finalizer string,

@@ -14,9 +14,9 @@
 //	logger.InfoContext(ctx, "...") // the methods of slog without a context add nothing
 //	ctx = tracelog.Bind(ctx)       // for logr and klog: the logger that logr.NewContextWithSlogLogger, say, put into ctx
 //
-// The fields are trace_id and span_id in lower-case hex at the top level of the line, as OpenTelemetry has it for logs
-// that do not travel by OTLP. The same ctx given to metrics.Attempt.End puts the same trace ID into the exemplar, which metrics/prom serves with Options.Exemplars. A span
-// that is not sampled has IDs too; without a span nothing is added.
+// The fields are trace_id and span_id in lower-case hex at the top level of the line, as OpenTelemetry has it for logs that do
+// not travel by OTLP. The same ctx given to metrics.Attempt.End puts the same trace ID into the exemplar, which metrics/prom
+// serves with Options.Exemplars. A span that is not sampled has IDs too; without a span nothing is added.
 //
 // # RBAC
 //

@@ -24,7 +24,8 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 )
 
-// play creates every sample, shows what changes, on a terminal as a table that is drawn over, and returns when all have ended, or after two minutes.
+// play creates every sample, shows what changes, on a terminal as a table that is drawn over, and returns when all have ended,
+// or after two minutes.
 func (p *place) play(ctx context.Context, out io.Writer, all []*samples.Sample) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
