@@ -7,7 +7,8 @@
 # time. A run that fails begins the count anew. The script fails if a run did, and leaves what that printed in bin.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-runs=$1
+runs=$1 whats=${WHAT:-unit e2e}
+unset WHAT # no setting of what is run
 log=internal/docs/stability.tsv
 
 commit=$(git rev-parse --short=10 HEAD)
@@ -21,7 +22,7 @@ row() { awk -F '\t' -v what="$1" '$3 == what { n = $6 == "ok" ? n + 1 : 0 } END 
 failed=0
 mkdir -p bin
 for ((turn = 0; turn < runs; turn++)); do
-	for what in ${WHAT:-unit e2e}; do
+	for what in $whats; do
 		[ "$(row "$what")" -lt "$runs" ] || continue
 		date=$(date -u +%Y-%m-%dT%H:%M:%SZ) output=bin/stability-$what.log from=$SECONDS result=ok
 		read -r load _ </proc/loadavg # of others: who reads the seconds wants to know
