@@ -41,10 +41,16 @@ vet: ## go vet in every module but the peers'
 	@for m in . $(filter-out $(ROLLOUT),$(NESTED)); do echo "vet $$m"; (cd $$m && go vet -race ./...); done # -race: shares what the tests compile
 	@echo "vet $(ROLLOUT)"; cd $(ROLLOUT) && go vet ./...
 
+# What the race detector would change or make too slow: allocations, the largest numbers.
+PLAIN := Alloc|PerObject|Thousand|CapHolds|CapsHold|InAnyMinute|Cliff
+
+# While you work only what a change reaches is run again. make test, and whoever sets SHUFFLE, runs all of it, in another order each time.
+test: SHUFFLE ?= -shuffle=on
 .PHONY: unit
-unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster
-	go test -race -shuffle=on ./...
-	go test -run 'Alloc|PerObject|Thousand|CapHolds|CapsHold|InAnyMinute|Cliff' ./... # what the race detector would change or make too slow: allocations, the largest numbers
+unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster; SHUFFLE=-shuffle=on runs all anew
+	packages=$$(go list ./... | grep -v /internal/house); go test -race $(SHUFFLE) $$packages
+	go test -race $(or $(SHUFFLE),-count=1) ./internal/house # it runs git and go list, whose answers the cache of results does not know
+	packages=$$(git grep -lE '^func Test\w*($(PLAIN))' -- '*_test.go' | sed 's,^,./,; s,/[^/]*$$,,' | sort -u); go test $(SHUFFLE) -run '$(PLAIN)' $$packages
 
 # -count=1: they run programs that the test cache knows nothing of. Two modules at once, for most of a test is waiting; what each prints
 # stays together. The programs are built before, where that is seen.

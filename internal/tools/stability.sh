@@ -9,6 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 runs=$1 whats=${WHAT:-unit e2e}
 unset WHAT # no setting of what is run
+export SHUFFLE=-shuffle=on # nothing is taken from the cache of results
 log=internal/docs/stability.tsv
 
 commit=$(git rev-parse --short=10 HEAD)
