@@ -1,0 +1,100 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// TestPatienceCountsFromTheWrite: what a Recorder grants a write it grants one of its second day too.
+func TestPatienceCountsFromTheWrite(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		length time.Duration
+	}{
+		"MaxAge": {"A server that is away for less is waited for.", unavailable(), time.Minute},
+		"Denied": {"So is a right that is granted after a moment.", notGranted(), 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var until time.Time
+				s := &server{refuse: func(context.Context, request) error {
+					if time.Now().Before(until) {
+						return tc.err
+					}
+					return nil
+				}}
+				rec, stop := start(t, s, events.Options{})
+				time.Sleep(24 * time.Hour)
+				until = time.Now().Add(tc.length)
+				rec.Failure(object("a"), errAway)
+				time.Sleep(2 * time.Minute)
+				assert.Len(t, s.all(), 1, tc.reason)
+				assert.Positive(t, rec.Stats().Retried)
+				require.NoError(t, stop())
+				assertAccounts(t, rec)
+			})
+		})
+	}
+}
+
+// TestAnUpdateThatFailsIsTriedAgainAtOnce, which is after the pause that a fault of the server makes, and counted.
+func TestAnUpdateThatFailsIsTriedAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tried []time.Time
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.verb == "patch" {
+				if tried = append(tried, time.Now()); len(tried) == 1 {
+					return unavailable()
+				}
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		time.Sleep(24 * time.Hour)
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Second)
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Hour)
+		require.Len(t, tried, 2)
+		assert.Equal(t, 250*time.Millisecond, tried[1].Sub(tried[0]))
+		assert.EqualValues(t, 1, rec.Stats().Retried)
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}
+
+// TestAnAttemptWithoutAnAnswerEnds after 10 seconds, or one more, on the second day too.
+func TestAnAttemptWithoutAnAnswerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var took time.Duration
+		s := &server{refuse: func(ctx context.Context, _ request) error {
+			if took > 0 {
+				return nil
+			}
+			began := time.Now()
+			<-ctx.Done()
+			took = time.Since(began)
+			return ctx.Err()
+		}}
+		rec, stop := start(t, s, events.Options{})
+		time.Sleep(24 * time.Hour)
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Minute)
+		assert.GreaterOrEqual(t, took, 10*time.Second)
+		assert.LessOrEqual(t, took, 11*time.Second)
+		assert.Len(t, s.all(), 1, "and the next one is heard")
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}
