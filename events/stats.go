@@ -92,12 +92,11 @@ func (r *Recorder) Stats() Stats {
 	r.mu.Lock()
 	defer r.unlock()
 	s := r.stats
-	s.Pending = s.Recorded - s.Written - s.Coalesced - s.Suppressed
+	s.Pending = r.pending()
 	s.Lost = make(map[string]int64)
 	for c, n := range r.losses {
 		if n.total > 0 {
 			s.Lost[cause(c).String()] = n.total
-			s.Pending -= n.total
 		}
 	}
 	return s

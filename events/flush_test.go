@@ -1,0 +1,102 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// TestAFlushEndsNoPauseButTheOneAtHand: a count that comes thereafter waits for its turn, as it would have.
+func TestAFlushEndsNoPauseButTheOneAtHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, started := range []bool{true, false} {
+			s := &server{}
+			rec, err := events.New(s.sink(), controller, events.Options{})
+			require.NoError(t, err)
+			if started {
+				run(t, rec)
+				synctest.Wait()
+			}
+			rec.Failure(object("a"), errAway)
+			require.NoError(t, rec.Flush(t.Context()))
+			if !started {
+				run(t, rec)
+			}
+			rec.Failure(object("a"), errAway)
+			time.Sleep(time.Second)
+			assert.Empty(t, s.writes("patch"), "started %v", started)
+			time.Sleep(time.Minute)
+			assert.Len(t, s.writes("patch"), 1, "started %v", started)
+		}
+	})
+}
+
+// TestAFlushWithNothingLeftIsNoError, also where its context has ended.
+func TestAFlushWithNothingLeftIsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, _ := start(t, &server{}, events.Options{})
+		rec.Failure(object("a"), errAway)
+		synctest.Wait()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, rec.Flush(ended))
+		rec.Failure(object("b"), errAway)
+		require.ErrorContains(t, rec.Flush(ended), "1 occurrences are pending", "and something left is one")
+	})
+}
+
+// TestPendingIsWhatNothingElseAccountsFor, in the numbers and in the error of a Flush.
+func TestPendingIsWhatNothingElseAccountsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.object == "away" {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		for range 5 {
+			rec.Failure(object("a"), errAway) // one is written, and tells of four more
+		}
+		for range 3 {
+			rec.Failure(object("a"), context.Canceled) // suppressed
+		}
+		for range 2 {
+			rec.Failure(nil, errAway) // lost
+		}
+		require.Error(t, rec.Flush(t.Context()))
+		for range 7 {
+			rec.Failure(object("away"), errAway)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorContains(t, rec.Flush(ctx), "7 occurrences are pending")
+		stats := rec.Stats()
+		assert.Equal(t, [5]int64{17, 1, 4, 3, 7}, [5]int64{stats.Recorded, stats.Written, stats.Coalesced, stats.Suppressed, stats.Pending})
+		assert.Equal(t, map[string]int64{events.LostNoReference: 2}, stats.Lost)
+	})
+}
+
+// TestAnotherTextThatIsNotWrittenInTimeIsLost: the Event that is stored says something else, so that it is no repeat that can go uncounted.
+func TestAnotherTextThatIsNotWrittenInTimeIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{PerMinute: 1, Grace: time.Second})
+		rec.Failure(object("a"), invalid("one"))
+		synctest.Wait()
+		rec.Failure(object("a"), invalid("two")) // has to wait for a token
+		requireLost(t, stop(), map[string]int64{events.LostShutdown: 1})
+		require.Len(t, s.all(), 1)
+		assertAccounts(t, rec)
+	})
+}
