@@ -174,6 +174,25 @@ func TestARefusalIsRememberedForItsNamespace(t *testing.T) {
 	})
 }
 
+func TestRefusalsOfTwoNamespacesAreRememberedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.group != "" {
+				return notGranted()
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{})
+		for i, ns := range []string{"one", "two", "one", "two"} {
+			o := object(string(rune('a' + i)))
+			o.Namespace = ns
+			rec.Failure(o, errAway)
+			synctest.Wait()
+		}
+		assert.Equal(t, []string{"events.k8s.io create", " create", "events.k8s.io create", " create", " create", " create"}, groups(s.asked()))
+	})
+}
+
 // A grant may move from one group to the other: the way that was remembered is no longer open.
 func TestAForbiddenFallbackGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
