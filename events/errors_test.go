@@ -27,7 +27,7 @@ func tooManyRequests(retryAfter int) error {
 
 func unavailable() error { return apierrors.NewServiceUnavailable("overloaded") }
 
-func rejected() error {
+func rejected() *apierrors.StatusError {
 	return apierrors.NewInvalid(schema.GroupKind{Group: "events.k8s.io", Kind: "Event"}, "a.1",
 		field.ErrorList{field.TooLong(field.NewPath("note"), "", 1024)})
 }

@@ -276,3 +276,28 @@ func TestTwoReasonsOfOneObjectKeepTheirOrder(t *testing.T) {
 		assert.Equal(t, 1, s.concurrent(), "one write about an object at a time")
 	})
 }
+
+// Only the causes of an Invalid are its fields: any other refusal, and an Invalid without causes, is told in the server's words.
+func TestARefusalIsToldInTheWordsOfTheServer(t *testing.T) {
+	bare := rejected()
+	bare.ErrStatus.Details.Causes = nil
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		told   string
+	}{
+		"Fields":        {"An Invalid may quote the note.", rejected(), "note: FieldValueTooLong"},
+		"WithoutCauses": {"There is nothing else to tell.", bare, "is invalid"},
+		"OtherCauses":   {"They name no fields.", namespaceTerminating(), "forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{refuse: func(context.Context, request) error { return tc.err }}
+				rec, stop := start(t, s, events.Options{})
+				rec.Failure(object("a"), errAway)
+				time.Sleep(time.Minute)
+				require.ErrorContains(t, stop(), tc.told, tc.reason)
+			})
+		})
+	}
+}
