@@ -135,9 +135,8 @@ func TestNeverReady(t *testing.T) {
 			} else {
 				s.runs(map[string]int{"web:1": 5, "web:2": 1})
 			}
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			assert.Equal(t, [2]int{5, 5}, [2]int{c.least, c.most})
+			least, most := s.extremes(c)
+			assert.Equal(t, [2]int{5, 5}, [2]int{least, most})
 		})
 	}
 }

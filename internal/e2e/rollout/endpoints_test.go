@@ -96,7 +96,7 @@ func (c *capacity) reset() {
 	c.least, c.most, c.seen = c.now, c.now, 0
 }
 
-// settled waits until want are ready again, and returns the least and the most meanwhile. A watch that has ended has not seen all of it.
+// settled waits until want are ready again, and returns the least and the most meanwhile.
 func (s *stage) settled(c *capacity, want int) (least, most int) {
 	s.Helper()
 	s.eventually("the endpoints are ready again", func(t *assert.CollectT) {
@@ -104,6 +104,15 @@ func (s *stage) settled(c *capacity, want int) (least, most int) {
 		defer c.mu.Unlock()
 		require.Equal(t, want, c.now)
 	})
+	least, most = s.extremes(c)
+	s.Attr("least-ready-endpoints", strconv.Itoa(least)) // make proof reads it
+	require.NotZero(s, c.changes(), "nothing changed")
+	return least, most
+}
+
+// extremes are the least and the most so far. A watch that has ended has not seen all of it.
+func (s *stage) extremes(c *capacity) (least, most int) {
+	s.Helper()
 	select {
 	case <-c.ended:
 		require.Fail(s, "the watch of the endpoints has ended")
@@ -111,7 +120,11 @@ func (s *stage) settled(c *capacity, want int) (least, most int) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	require.NotZero(s, c.seen, "nothing changed")
-	s.Attr("least-ready-endpoints", strconv.Itoa(c.least)) // make proof reads it
 	return c.least, c.most
+}
+
+func (c *capacity) changes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen
 }
