@@ -114,7 +114,7 @@ func TestRace03DeletedByItsTTLBeforeItIsRead(t *testing.T) {
 			job, err := s.jobs.Create(t.Context(), s.job(name, ttl(0)), metav1.CreateOptions{})
 			require.NoError(t, err)
 			ref := jobgc.Ref{Namespace: s.namespace, Name: name, UID: job.UID, ResourceVersion: job.ResourceVersion}
-			s.gone(t, name)
+			c.misses(t, s, name)
 			wait(t.Context(), delay)
 			f, err := c.decided(t.Context(), ref)
 			require.NoError(t, err)

@@ -163,6 +163,17 @@ func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f job
 	return f
 }
 
+// misses waits until the Job is gone from the cache too, which comes after the server.
+func (c *controller) misses(t *testing.T, s *stage, name string) {
+	t.Helper()
+	s.gone(t, name)
+	eventually(t, name+" is gone from the cache", func() bool {
+		_, cached, err := c.informer.GetStore().GetByKey(s.namespace + "/" + name)
+		require.NoError(t, err)
+		return !cached
+	})
+}
+
 // decided looks until there is an answer.
 func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Finding, error) {
 	for {
