@@ -79,6 +79,45 @@ func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
 }
 
 // What is open is kept in memory alone.
+// TestTheReasonThatWasSilentForLongestMakesRoom, so that a repeat of another is still counted in its Event.
+func TestTheReasonThatWasSilentForLongestMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{MaxReasons: 3, PerMinute: 60})
+		for _, reason := range []string{"B", "A", "C", "B", "D", "B", "C"} { // D takes the room of A
+			rec.Eventf(object("a"), nil, "Normal", reason, "Run", "")
+			time.Sleep(20 * time.Second)
+		}
+		counts := map[string]int32{}
+		for _, ev := range s.all() {
+			counts[ev.Reason] = 1
+			if ev.Series != nil {
+				counts[ev.Reason] = ev.Series.Count
+			}
+		}
+		assert.Len(t, s.all(), 4)
+		assert.Equal(t, map[string]int32{"A": 1, "B": 3, "C": 2, "D": 1}, counts)
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+// TestAnObjectWhoseNoteIsBeingFormattedIsNotEvicted: it has something to say.
+func TestAnObjectWhoseNoteIsBeingFormattedIsNotEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{MaxObjects: 1})
+		rec.Eventf(object("a"), nil, "Normal", "Step", "", "first")
+		time.Sleep(15 * time.Second) // it is idle
+		rec.Eventf(object("a"), nil, "Normal", "Step", "", "then %v", formatted(func() { rec.Failure(object("b"), errAway) }))
+		synctest.Wait()
+		assert.Equal(t, map[string]int64{events.LostQueueFull: 1}, rec.Stats().Lost)
+		assert.Zero(t, rec.Stats().Evicted)
+		require.Len(t, s.all(), 2)
+		assert.Equal(t, "then x", s.all()[1].Note)
+	})
+}
+
 func TestAFailureFromBeforeARestartHasNoRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

@@ -130,6 +130,17 @@ func TestBadInputIsCountedAndNamed(t *testing.T) {
 	}
 }
 
+// TestTheLongestReasonAndActionAreTaken: 128 bytes each.
+func TestTheLongestReasonAndActionAreTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{})
+		rec.Eventf(object("a"), nil, "Normal", strings.Repeat("r", 128), strings.Repeat("a", 128), "")
+		require.NoError(t, stop())
+		assert.Len(t, s.all(), 1)
+	})
+}
+
 // A scheme that was set may lack the API group of an object.
 func TestAKindThatTheSchemeLacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (e *entry) find(warning bool, reason, action string) *series {
 
 // claimed reports whether e holds something that must not be evicted for the sake of another object.
 func (e *entry) claimed() bool {
-	if e.busy || e.drafting > 0 {
+	if e.drafting > 0 {
 		return true
 	}
 	for s := e.series; s != nil; s = s.older {
@@ -91,7 +91,7 @@ func (e *entry) work(now, slack time.Duration, hurry bool) (*series, time.Durati
 	var best *series
 	var at time.Duration
 	for s := e.series; s != nil; s = s.older {
-		if s.drafting || s.busy || s.draft == nil && (s.event == 0 || s.pending == 0) {
+		if s.drafting || s.draft == nil && (s.event == 0 || s.pending == 0) {
 			continue
 		}
 		var when time.Duration

@@ -1,0 +1,86 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// TestAFailureAfterARecoveryWaits for the pause of the one before it, and as every count for a little more.
+func TestAFailureAfterARecoveryWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		run := object("a")
+		for _, err := range []error{errAway, nil, errAway} {
+			rec.Failure(run, err)
+			time.Sleep(time.Second)
+		}
+		assert.Len(t, s.asked(), 2)
+		time.Sleep(22 * time.Second)
+		assert.Len(t, s.asked(), 3)
+	})
+}
+
+// TestOnlyTheStateIsHastened: a change of state says nothing about what else is recorded of the object, whose pauses go on growing.
+func TestOnlyTheStateIsHastened(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		flip   bool
+	}{
+		"Step":           {"By a recovery neither.", true},
+		events.Recovered: {"Nor is a series that only has the name of a recovery, where none was.", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, _ := start(t, s, events.Options{PerMinute: 60, Quiet: time.Hour})
+				for i := range 600 {
+					rec.Eventf(object("a"), nil, "Normal", name, "Run", "again")
+					if tc.flip && i%10 == 0 {
+						rec.Failure(object("a"), errAway)
+						rec.Failure(object("a"), nil)
+					}
+					time.Sleep(time.Second)
+				}
+				n := 0
+				for _, w := range s.asked() {
+					if w.reason == name {
+						n++
+					}
+				}
+				assert.LessOrEqual(t, n, 11, tc.reason) // pauses of 1, 2, 4 ... 512 s
+			})
+		})
+	}
+}
+
+// TestASeriesDoesNotWaitForAnOlderOne whose pauses have grown.
+func TestASeriesDoesNotWaitForAnOlderOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{PerMinute: 60})
+		for range 300 { // the pause is now 256 s
+			rec.Eventf(object("a"), nil, "Normal", "Old", "Run", "")
+			time.Sleep(time.Second)
+		}
+		began := time.Now()
+		for range 2 {
+			rec.Eventf(object("a"), nil, "Normal", "Young", "Run", "")
+			synctest.Wait()
+		}
+		time.Sleep(3 * time.Minute)
+		writes := s.asked()
+		last := writes[len(writes)-1]
+		assert.Equal(t, "Young", last.reason)
+		assert.Equal(t, "patch", last.verb)
+		assert.LessOrEqual(t, last.at.Sub(began), 3*time.Second)
+	})
+}
