@@ -13,6 +13,7 @@ import (
 // anything. It differs from meta.SetStatusCondition of apimachinery in what a controller trips over:
 //
 //   - lastTransitionTime moves only with Status, to c's if that is set and new, else to now.
+//     A new Reason or Message is a change all the same, and so a write: leave out what changes by itself, such as a countdown.
 //   - An observedGeneration older than the stored one loses: conds stays as it is. Zero means not stated: it never loses, the
 //     stored one becomes zero too, and [Patch] and [Writer.Commit] fill in the generation of the object that was read. So a
 //     verdict that is the same for a new spec says so, which kubectl wait asks for, and on the same generation nothing changes. A
