@@ -5,6 +5,7 @@ package bench
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ type Report struct {
 	Package string
 	Note    string // how it was measured, where not by medians of rounds in turns
 	Rounds  int
+	Took    time.Duration
 	Peers   []string // "controller-runtime v0.25.2 (sigs.k8s.io/controller-runtime)"
 	Rows    []Row
 }
@@ -29,6 +31,9 @@ func Main(g Group) {
 	only := flag.String("only", "", "do the measures whose names contain this")
 	flag.Parse()
 	report, err := g.run(max(*rounds, 8), *only)
+	if g.End != nil {
+		err = errors.Join(err, g.End())
+	}
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(report)
 	}
@@ -40,6 +45,7 @@ func Main(g Group) {
 
 func (g Group) run(rounds int, only string) (Report, error) {
 	report := Report{Package: g.Package, Note: g.Note, Rounds: rounds, Peers: g.versions()}
+	start := time.Now()
 	for i, m := range g.Measures {
 		if !strings.Contains(m.Name, only) {
 			continue
@@ -57,6 +63,7 @@ func (g Group) run(rounds int, only string) (Report, error) {
 		report.Rows = append(report.Rows, rows...)
 		fmt.Fprintf(os.Stderr, " %.1fs%s\n", time.Since(began).Seconds(), verdict(rows))
 	}
+	report.Took = time.Since(start)
 	return report, nil
 }
 

@@ -21,6 +21,8 @@ type Group struct {
 	Measures []Measure
 	// Note says how it is measured where that is not by medians of rounds in turns. Empty means that it is.
 	Note string
+	// End is called when all is measured, or something has failed; nil if there is nothing to end.
+	End func() error
 }
 
 // Peer names a module that we are measured against; std is Go's library.

@@ -14,6 +14,17 @@ import (
 	"strconv"
 )
 
+// TestGroup runs the tests of the group in a folder. What they say goes to stderr.
+func TestGroup(ctx context.Context, folder string) error {
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", "./...")
+	test.Dir, test.Stdout, test.Stderr = folder, os.Stderr, os.Stderr
+	test.Env = append(os.Environ(), "GOWORK=off")
+	if err := test.Run(); err != nil {
+		return fmt.Errorf("%s: go test: %w", folder, err)
+	}
+	return nil
+}
+
 // RunGroup builds the program of the group in a folder and runs it, with the measures whose names contain only. What the program says on
 // stderr goes to ours; env is added to the environment.
 func RunGroup(ctx context.Context, folder string, rounds int, only string, env ...string) (r Report, err error) {

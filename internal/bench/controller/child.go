@@ -54,7 +54,7 @@ func ours(program string) kind {
 		if m == nil {
 			return false
 		}
-		resp, err := http.Get("http://" + m[1] + "/readyz") //nolint:noctx // on the loopback interface
+		resp, err := (&http.Client{Timeout: 2 * time.Second}).Get("http://" + m[1] + "/readyz") //nolint:noctx // it has a timeout
 		if err != nil {
 			return false
 		}
@@ -157,22 +157,29 @@ func (c *child) peak() (float64, error) {
 	return 0, errors.New("the kernel does not count what a process uses")
 }
 
-// now is the CPU time and the memory of a process that runs, by /proc.
+// now is the CPU time of a process that runs, over the threads that it has, and its memory in MiB.
 func (c *child) now() (cpu time.Duration, resident float64, err error) {
-	pid := strconv.Itoa(c.cmd.Process.Pid)
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	proc := "/proc/" + strconv.Itoa(c.cmd.Process.Pid)
+	threads, err := filepath.Glob(proc + "/task/*/schedstat")
 	if err != nil {
 		return 0, 0, err
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest) // from the third one on: proc_pid_stat(5)
-	for _, f := range fields[11:13] {
-		ticks, err := strconv.Atoi(f)
-		if err != nil {
+	for _, thread := range threads {
+		var nanos time.Duration
+		if err := scan(thread, "%d", &nanos); err != nil {
 			return 0, 0, err
 		}
-		cpu += time.Duration(ticks) * 10 * time.Millisecond // USER_HZ is 100 on every Linux
+		cpu += nanos
 	}
-	pages, err := strconv.Atoi(fields[21])
-	return cpu, float64(pages) * float64(os.Getpagesize()) / (1 << 20), err
+	var size, pages float64
+	err = scan(proc+"/statm", "%g %g", &size, &pages)
+	return cpu, pages * float64(os.Getpagesize()) / (1 << 20), err
+}
+
+func scan(file, format string, into ...any) error {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), format, into...)
+	}
+	return err
 }

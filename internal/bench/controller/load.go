@@ -81,6 +81,7 @@ type account struct {
 	finished                time.Duration
 	verbs                   map[string]int
 	events, silent          int // events written; failed runs without one
+	jobs                    int // created
 	wrong, missing, doubled int // outcomes; Jobs beyond the first of a run
 
 	takeover time.Duration // from the leader's death to the other one's first write

@@ -64,8 +64,8 @@ func (w *world) told(ctx context.Context, runs []v1alpha1.AgentRun, latest time.
 	}
 }
 
-// watchJobs notes every Job that there ever is for a run, until ctx ends.
-func (w *world) watchJobs(ctx context.Context) (byRun func() map[string]map[types.UID]bool, err error) {
+// watchJobs notes the Jobs that there ever are for a run, until ctx ends. again is how many runs had one before.
+func (w *world) watchJobs(ctx context.Context) (again func() int, err error) {
 	var mu sync.Mutex
 	jobs := map[string]map[types.UID]bool{}
 	factory := informers.NewSharedInformerFactoryWithOptions(w.Kube, 0, informers.WithNamespace(w.Namespace))
@@ -89,10 +89,13 @@ func (w *world) watchJobs(ctx context.Context) (byRun func() map[string]map[type
 	}
 	factory.StartWithContext(ctx)
 	factory.WaitForCacheSyncWithContext(ctx)
-	return func() map[string]map[types.UID]bool {
+	return func() (n int) {
 		mu.Lock()
 		defer mu.Unlock()
-		return jobs
+		for _, of := range jobs {
+			n += len(of) - 1
+		}
+		return n
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -88,13 +89,11 @@ func (s *stand) start(ctx context.Context) (err error) {
 }
 
 // down stops everything.
-func (s *stand) down() error {
-	if s.plane == nil {
-		return nil
+func (s *stand) down() (err error) {
+	if s.plane != nil {
+		err = s.plane.Stop()
 	}
-	err := s.plane.Stop()
-	_ = os.RemoveAll(s.dir)
-	return err
+	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
 // world is a namespace for one controller, under a user of its own.

@@ -25,7 +25,7 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := w.watchJobs(ctx)
+	again, err := w.watchJobs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +60,9 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	if a.silent, err = w.told(ctx, runs, time.Now()); err != nil {
 		return nil, err
 	}
-	for _, of := range jobs() {
-		a.doubled += len(of) - 1
-	}
 	all, err := s.requests(w.user, time.Time{})
 	a.count(all, h.killed)
+	a.doubled = max(again(), a.jobs-l.runs) // a watch that begins anew misses a Job that came and went meanwhile
 	return a, err
 }
 
@@ -79,6 +77,9 @@ func (a *account) count(all []request, killed time.Time) {
 		}
 		if r.For.Resource == "events" && r.writes() && r.Response.Code < 300 {
 			a.events++
+		}
+		if r.For.Resource == "jobs" && r.Verb == "create" && r.Response.Code < 300 {
+			a.jobs++
 		}
 		works := r.writes() && (r.For.Resource == "jobs" || r.For.Resource == "agentruns")
 		if since := r.At.Sub(killed); works && since > time.Second && (a.takeover == 0 || since < a.takeover) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,7 +29,7 @@ func TestNoPlanLosesAnEndpoint(t *testing.T) {
 		t.Run(string(tc.method), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			s.deploy(web("web:1"))
+			s.deploy(slow(web("web:1")))
 			c := s.measure(5)
 			s.sh(s.plan("deployment,hpa", "-plan", string(tc.method)))
 			s.reaches("web", live.Healthy)
@@ -36,7 +37,7 @@ func TestNoPlanLosesAnEndpoint(t *testing.T) {
 			s.capacity("there", c, tc.most)
 
 			c.reset()
-			s.back(tc.method, "web:1")
+			s.back(tc.method, slow(web("web:1")))
 			s.runs(map[string]int{"web:1": 5})
 			s.capacity("back", c, tc.most)
 			list, err := s.rollouts.List(t.Context(), metav1.ListOptions{})
@@ -55,13 +56,13 @@ func (s *stage) capacity(way string, c *capacity, atMost int) {
 }
 
 // back runs the plan that goes back to the Deployment; for Reference that is the one in the cluster.
-func (s *stage) back(m plan.Method, image string) {
+func (s *stage) back(m plan.Method, to *appsv1.Deployment) {
 	s.Helper()
 	if m == plan.Reference {
 		s.sh(s.plan("rollout,hpa,deployment", "-plan", string(m), "-rollback"))
 		return
 	}
-	s.sh(s.plan("rollout,hpa", "-plan", string(m), "-rollback", "-", s.file(web(image))))
+	s.sh(s.plan("rollout,hpa", "-plan", string(m), "-rollback", "-", s.file(to)))
 }
 
 // TestARollbackMidCanaryLosesNoEndpoint: two ReplicaSets are without an owner then, and both are adopted.
@@ -73,7 +74,7 @@ func TestARollbackMidCanaryLosesNoEndpoint(t *testing.T) {
 	s.reaches("web", live.Paused)
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
 	c := s.measure(5)
-	s.back(plan.Adopt, "web:1")
+	s.back(plan.Adopt, web("web:1"))
 	s.runs(map[string]int{"web:1": 5})
 	s.capacity("back from the middle of a canary", c, 6)
 }
@@ -104,7 +105,7 @@ func TestAReferenceScalesDown(t *testing.T) {
 			assert.LessOrEqual(t, most, 10)
 
 			c.reset()
-			s.back(plan.Reference, "web:1")
+			s.back(plan.Reference, nil)
 			s.runs(map[string]int{"web:1": 5})
 			s.capacity("back", c, 10)
 		})
@@ -130,11 +131,10 @@ func TestTheFirstChangeAfterAnAdoptionIsACanary(t *testing.T) {
 func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	slow := web("web:1") // as long as a small real image takes
-	slow.Spec.Template.Annotations = map[string]string{readyAfter: "4s"}
-	r, errs := rollout.Convert(slow, rollout.Options{})
+	d := slow(web("web:1"))
+	r, errs := rollout.Convert(d, rollout.Options{})
 	require.Empty(t, errs)
-	s.deploy(slow)
+	s.deploy(d)
 	c := s.measure(5)
 	kubectl := "kubectl -n " + s.namespace
 
@@ -142,7 +142,7 @@ func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 	s.outage(c)
 	s.reaches("web", live.Healthy)
 	c.reset()
-	s.sh(kubectl + " apply --server-side -f " + s.file(slow) + "; " + kubectl + " delete rollout web")
+	s.sh(kubectl + " apply --server-side -f " + s.file(d) + "; " + kubectl + " delete rollout web")
 	s.outage(c)
 }
 
@@ -195,7 +195,7 @@ func TestTheAutoscalerFollows(t *testing.T) {
 
 	// The way back keeps what the autoscaler made of it, whatever the manifest says.
 	c.reset()
-	s.back(plan.SideBySide, "web:1")
+	s.back(plan.SideBySide, web("web:1"))
 	least, _ := s.settled(c, 7)
 	assert.Equal(t, 7, least)
 	after, err = hpas.Get(t.Context(), "web", metav1.GetOptions{})

@@ -97,6 +97,12 @@ func web(image string) *appsv1.Deployment {
 	}
 }
 
+// slow has the pods of d take as long to get ready as those of a small real image.
+func slow(d *appsv1.Deployment) *appsv1.Deployment {
+	d.Spec.Template.Annotations = map[string]string{readyAfter: "4s"}
+	return d
+}
+
 // converted is the canary of web.
 func converted(t *testing.T, image string, o rollout.Options) *rollout.Rollout {
 	t.Helper()

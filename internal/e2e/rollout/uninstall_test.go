@@ -24,7 +24,7 @@ func TestUninstallingTakesThePodsAlong(t *testing.T) {
 	back.apply(r)
 	left.reaches("web", live.Healthy)
 	back.reaches("web", live.Healthy)
-	back.back(plan.Adopt, "web:1")
+	back.back(plan.Adopt, web("web:1"))
 	back.runs(map[string]int{"web:1": 5})
 	c := back.measure(5)
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/proompteng/controllerkit/internal/bench"
@@ -26,7 +27,7 @@ func main() {
 	rounds := flag.Int("rounds", 31, "turns of each subject, at least 8")
 	only := flag.String("only", "", "print the measures whose names contain this, and write no files")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, flag.Args(), *rounds, *only)
 	stop()
 	if err != nil {
@@ -63,6 +64,11 @@ func one(ctx context.Context, pkg string, groups []string, rounds int, only stri
 	var reports []bench.Report
 	var rows []bench.Row
 	for _, g := range groups {
+		if only == "" { // that what is compared does the same is tested there
+			if err := bench.TestGroup(ctx, g); err != nil {
+				return nil, err
+			}
+		}
 		r, err := bench.RunGroup(ctx, g, rounds, only)
 		if err != nil {
 			return nil, err

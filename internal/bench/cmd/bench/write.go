@@ -54,16 +54,17 @@ func read(name string) (string, error) {
 // about says on what machine, when and with which peers the reports were made.
 func about(reports []bench.Report) []string {
 	var peers []string
+	var took time.Duration
 	for _, r := range reports {
-		peers = append(peers, r.Peers...)
+		peers, took = append(peers, r.Peers...), took+r.Took
 	}
 	peers = slices.Compact(slices.Sorted(slices.Values(peers)))
-	how := fmt.Sprintf("medians of %d rounds in turns", reports[0].Rounds)
+	how := fmt.Sprintf("times are medians of %d rounds in turns", reports[0].Rounds)
 	if reports[0].Note != "" {
 		how = reports[0].Note
 	}
 	return []string{
-		fmt.Sprintf("%s, %d cores, %s; %s; %s.", processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), how),
+		fmt.Sprintf("%s, %d cores, %s; %s, in %.0f s; %s.", processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), took.Seconds(), how),
 		"Peers: " + strings.Join(peers, ", ") + ".",
 	}
 }
