@@ -54,6 +54,23 @@ func TestARepeatIsOnlyCounted(t *testing.T) {
 	})
 }
 
+// TestACountWaitsForTheNoteThatIsBeingFormatted, which may make it a new Event.
+func TestACountWaitsForTheNoteThatIsBeingFormatted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		rec.Eventf(object("a"), nil, "Normal", "Step", "", "first")
+		time.Sleep(30 * time.Second) // its pause is over
+		rec.Eventf(object("a"), nil, "Normal", "Step", "", "then %v", formatted(func() {
+			rec.Eventf(object("a"), nil, "Normal", "Other", "", "")
+			time.Sleep(time.Minute)
+		}))
+		synctest.Wait()
+		assert.Len(t, s.all(), 3)
+		assert.Empty(t, s.writes("patch"))
+	})
+}
+
 // TestWhatAPanicLeavesBehindIsTold: the Event of a series is there, so an occurrence whose note could not be made is counted in it.
 func TestWhatAPanicLeavesBehindIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
