@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// closures is the most non-standard packages that importing each package may compile, its own included. A package
+// closures is the most non-standard packages that importing each package may compile besides itself. A package
 // that is not listed may cost no more than the one it lies under.
 var closures = map[string]int{
 	"":                 0,

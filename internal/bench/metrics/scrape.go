@@ -41,6 +41,10 @@ func scrapes(ctx context.Context, theirs vectors, n int) []bench.Measure {
 	})
 	const withoutGo = ctrlRuntime + " without Go's"
 	limits := map[int][2]string{10: {"<= 2x", "<= 0.6x"}, 50: {"<= 4x", "<= 0.8x"}}[n]
+	size := []bench.Gate{{Unit: "KiB", Peer: ctrlRuntime, Limit: limits[1]}}
+	if n == 50 { // the limits are of the whole registry; without Go's metrics, which ours lacks too, this one alone holds
+		size = append(size, bench.Gate{Unit: "KiB", Peer: withoutGo, Limit: limits[1]})
+	}
 	name := strconv.Itoa(n) + " controllers"
 	sizes := []bench.Subject{sizing(ctx, ctrlRuntime, whole), sizing(ctx, withoutGo, bare)}
 	return []bench.Measure{
@@ -54,8 +58,7 @@ func scrapes(ctx context.Context, theirs vectors, n int) []bench.Measure {
 			},
 		},
 		{
-			Name: "body of a scrape of " + name, Unit: "KiB", Ours: sizing(ctx, "", ours), Peers: sizes,
-			Gates: []bench.Gate{{Unit: "KiB", Peer: ctrlRuntime, Limit: limits[1]}},
+			Name: "body of a scrape of " + name, Unit: "KiB", Ours: sizing(ctx, "", ours), Peers: sizes, Gates: size,
 		},
 		{
 			// Ours has a histogram for each result that occurred, controller-runtime has one for all.
@@ -64,8 +67,11 @@ func scrapes(ctx context.Context, theirs vectors, n int) []bench.Measure {
 	}
 }
 
-// populate gives controller-runtime's registry n controllers. They add up: measure few before many.
+// populate gives controller-runtime's registry n controllers, and takes from it what other measures have left there.
 func populate(v vectors, n int) {
+	for _, reset := range v.resets {
+		reset()
+	}
 	for i := range n {
 		name := "controller-" + strconv.Itoa(i)
 		v.prime(name)

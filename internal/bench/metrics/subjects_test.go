@@ -21,6 +21,7 @@ import (
 func TestControllerRuntimesOwnVectors(t *testing.T) {
 	v, err := registered()
 	require.NoError(t, err)
+	v.reconcile("of another measure", running)
 	populate(v, 2)
 	v.reconcile("controller-0", running)
 	assert.InDelta(t, 2, testutil.ToFloat64(v.total.WithLabelValues("controller-0", "success")), 0)
@@ -30,6 +31,7 @@ func TestControllerRuntimesOwnVectors(t *testing.T) {
 	assert.Contains(t, body, `controller_runtime_reconcile_time_seconds_count{controller="controller-0"} 2`)
 	assert.Contains(t, body, `workqueue_adds_total{controller="controller-1",name="controller-1"} 1`)
 	assert.NotContains(t, body, "go_")
+	assert.NotContains(t, body, "of another measure")
 }
 
 func TestOursExposesEachController(t *testing.T) {

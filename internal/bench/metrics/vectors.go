@@ -25,6 +25,7 @@ type vectors struct {
 
 	counters []*prometheus.CounterVec // that a controller sets to zero when it starts
 	own      *prometheus.Registry     // all but those of Go's runtime and of the process
+	resets   []func()                 // of all of them
 }
 
 func registered() (v vectors, err error) {
@@ -52,18 +53,23 @@ func registered() (v vectors, err error) {
 		"threads by observing the rate at which this increases.", "name", "controller")
 	found[*prometheus.CounterVec](&r, "workqueue_retries_total", "Total number of items added to the workqueue with a non-zero delay "+
 		"(rate-limited requeues, explicit RequeueAfter or AddAfter calls)", "name", "controller")
+	v.resets = r.resets
 	return v, r.err
 }
 
 // find collects what found could not find.
 type find struct {
-	own *prometheus.Registry
-	err error
+	own    *prometheus.Registry
+	resets []func()
+	err    error
 }
 
 // found is the collector of that name, help and labels, which all must be those of the one that is registered; what else
 // it has, such as buckets, need not.
-func found[C prometheus.Collector](r *find, name, help string, labels ...string) (c C) {
+func found[C interface {
+	prometheus.Collector
+	Reset()
+}](r *find, name, help string, labels ...string) (c C) {
 	var there prometheus.AlreadyRegisteredError
 	refused := crmetrics.Registry.Register(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
 	if !errors.As(refused, &there) {
@@ -75,7 +81,7 @@ func found[C prometheus.Collector](r *find, name, help string, labels ...string)
 		r.err = errors.Join(r.err, fmt.Errorf("controller-runtime's %s is a %T", name, there.ExistingCollector))
 		return c
 	}
-	r.err = errors.Join(r.err, r.own.Register(c))
+	r.err, r.resets = errors.Join(r.err, r.own.Register(c)), append(r.resets, c.Reset)
 	return c
 }
 
