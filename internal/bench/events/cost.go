@@ -58,15 +58,20 @@ func repeating(ctx context.Context, w way) bench.Subject {
 				return err
 			}
 			r.fail(o, note)
-			s.wait(1)
+			if err = s.wait(1); err != nil {
+				return err
+			}
 		}
 		idle.Store(int64(runtime.NumGoroutine()))
 		for done := 0; done < n; done += batch {
 			for range min(batch, n-done) {
 				r.fail(o, note)
 			}
-			if r.drain != nil {
-				r.drain(s)
+			if r.drain == nil {
+				continue
+			}
+			if err = r.drain(s); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -99,7 +104,9 @@ func occurring(ctx context.Context, w way) bench.Subject {
 				r.fail(o, note)
 			}
 			next, done = next+some, done+some
-			s.wait(next)
+			if err = s.wait(next); err != nil {
+				return err
+			}
 		}
 		return nil
 	}}
@@ -119,8 +126,11 @@ func remembering(ctx context.Context, w way) bench.Subject {
 		}
 		for i, o := range all {
 			r.fail(o, note)
-			if i%batch == batch-1 || i == tracked-1 {
-				s.wait(i + 1)
+			if i%batch < batch-1 && i < tracked-1 {
+				continue
+			}
+			if err := s.wait(i + 1); err != nil {
+				return 0, err
 			}
 		}
 		after := heap()

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -25,32 +26,42 @@ var (
 
 // sentinel records a failure of an object that never failed before and returns when its Event is created: in a pipeline
 // that keeps the order, all before it was dealt with.
-func sentinel(s *store, fail func(o *corev1.ConfigMap, note string)) {
+func sentinel(s *store, fail func(o *corev1.ConfigMap, note string)) error {
 	name := "sentinel-" + strconv.FormatInt(sent.Add(1), 10) + "-"
 	s.expect(name)
 	fail(object(name+"x"), note)
-	s.await()
+	return s.await()
 }
 
 // settle waits until no goroutine is left but those that were there when idle was set. It looks seldom enough to
 // cost next to nothing.
-func settle() {
+func settle() error {
+	deadline := time.Now().Add(patience)
 	for runtime.NumGoroutine() > int(idle.Load()) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d goroutines run after %s; %d are there when nothing is under way", runtime.NumGoroutine(), patience, idle.Load())
+		}
 		<-time.After(100 * time.Microsecond)
 	}
+	return nil
 }
 
 // drainOrdered and drainSpawning wait for pipelines like tools/record's, which is one goroutine, and tools/events', which
 // starts one for each call and for each event.
-func drainOrdered(fail func(o *corev1.ConfigMap, note string)) func(*store) {
-	return func(s *store) { sentinel(s, fail) }
+func drainOrdered(fail func(o *corev1.ConfigMap, note string)) func(*store) error {
+	return func(s *store) error { return sentinel(s, fail) }
 }
 
-func drainSpawning(fail func(o *corev1.ConfigMap, note string)) func(*store) {
-	return func(s *store) {
-		settle() // all are on their way in order
-		sentinel(s, fail)
-		settle()
+func drainSpawning(fail func(o *corev1.ConfigMap, note string)) func(*store) error {
+	return func(s *store) error {
+		if err := settle(); err != nil {
+			return err
+		}
+		// Now all are on their way in order.
+		if err := sentinel(s, fail); err != nil {
+			return err
+		}
+		return settle()
 	}
 }
 

@@ -7,16 +7,13 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/internal/bench/virtual"
 )
 
 func main() {
-	if what, ok := os.LookupEnv(playing); ok {
-		child(what)
-		return
-	}
+	virtual.Child(play)
 	ctx := context.Background()
 	bench.Main(bench.Group{
 		Package: "events",

@@ -5,8 +5,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -20,14 +22,20 @@ const (
 	coreGroup = ""
 )
 
+// patience is how long is waited for what must come. What has not come by then is lost: the measure ends, and says so.
+const patience = time.Minute
+
 // store is an API server for Events: it counts the writes, and takes or refuses them as answer says.
 type store struct {
 	answer func(group string) error // nil takes each at once
+	http   bool                     // whether it is written to with real clients
 
 	mu               sync.Mutex
 	changed          sync.Cond
 	creates, patches int
+	requests         int // with those that were refused; not counted if each is taken at once
 	inFlight, most   int
+	last             time.Time           // when the last write was taken, likewise
 	objects          map[string]struct{} // whose Event is stored; nil if nobody asks
 	awaited          string              // the object whose Event await waits for
 }
@@ -57,6 +65,7 @@ func (s *store) patch(group string) error {
 func (s *store) write(group string, apply func()) error {
 	if s.answer != nil {
 		s.mu.Lock()
+		s.requests++
 		s.inFlight++
 		s.most = max(s.most, s.inFlight)
 		s.mu.Unlock()
@@ -67,6 +76,7 @@ func (s *store) write(group string, apply func()) error {
 		if err != nil {
 			return err
 		}
+		s.last = time.Now()
 	} else {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -77,12 +87,8 @@ func (s *store) write(group string, apply func()) error {
 }
 
 // wait returns when n Events were created.
-func (s *store) wait(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.creates < n {
-		s.changed.Wait()
-	}
+func (s *store) wait(n int) error {
+	return s.until("not all Events were created", func() bool { return s.creates >= n })
 }
 
 // expect says which object await is to wait for, before a failure of it is recorded.
@@ -93,12 +99,29 @@ func (s *store) expect(object string) {
 }
 
 // await returns when the Event of the expected object was created.
-func (s *store) await() {
+func (s *store) await() error {
+	return s.until("the Event that is recorded last was not created", func() bool { return s.awaited == "" })
+}
+
+// until waits until a write makes ok true, but no longer than patience.
+func (s *store) until(otherwise string, ok func() bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.awaited != "" {
+	late := false
+	alarm := time.AfterFunc(patience, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		late = true
+		s.changed.Broadcast()
+	})
+	defer alarm.Stop()
+	for !ok() {
+		if late {
+			return errors.New(otherwise + " within " + patience.String())
+		}
 		s.changed.Wait()
 	}
+	return nil
 }
 
 // stored is of how many objects there is an Event.
@@ -108,18 +131,11 @@ func (s *store) stored() int {
 	return len(s.objects)
 }
 
-// writes is how many writes were taken so far.
-func (s *store) writes() int {
+// outcome is what was counted since began, but for what is lost.
+func (s *store) outcome(began time.Time) outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.creates + s.patches
-}
-
-// peak is how many requests there were at once.
-func (s *store) peak() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.most
+	return outcome{Writes: s.creates + s.patches, Most: s.most, Requests: s.requests, Last: s.last.Sub(began).Seconds()}
 }
 
 // ourEvents and ourCore are the clients that events.NewSink takes.

@@ -4,29 +4,24 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// scenario is what happens to a recorder in virtual time: it stands still while anything runs, and passes at once when all
-// wait, so that unmodified code of ours and of client-go goes through hours in seconds.
+// scenario is what happens to a recorder in virtual time.
 type scenario struct {
 	name string
 	// server returns how the API server answers from now on; nil takes each write at once.
 	server func() func(group string) error
+	// http has the recorders write with real clients.
+	http bool
 	// record records failures, and returns how many objects must have an Event in the end.
 	record func(fail func(o *corev1.ConfigMap, note string)) (objects int)
 	// after passes between the last failure and the end of the process.
@@ -35,58 +30,23 @@ type scenario struct {
 
 // outcome is what became of it.
 type outcome struct {
-	Writes int
-	Lost   int // objects without an Event
-	Most   int // requests at once
+	Writes   int
+	Lost     int     // objects without an Event
+	Most     int     // requests at once
+	Requests int     // with those that were refused
+	Last     float64 // seconds from the first failure to the last write
 }
 
-// playing is the environment variable by which a child is told the scenario and the way.
-const playing = "BENCH_PLAY"
-
-// play plays the scenario with a way, once, in a child: virtual time is to be had in a test alone, which wants its process
-// for itself.
-func (sc scenario) play(ctx context.Context, w way) func() (outcome, error) {
-	return sync.OnceValues(func() (out outcome, err error) {
-		self, err := os.Executable()
-		if err != nil {
-			return out, err
-		}
-		var stdout bytes.Buffer
-		cmd := exec.CommandContext(ctx, self)
-		cmd.Env = append(os.Environ(), playing+"="+sc.name+"|"+w.name)
-		cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return out, fmt.Errorf("%s: %w: %s", sc.name, err, stdout.String())
-		}
-		// What the test says of itself comes after it. A child that did not play has said nothing else.
-		return out, json.NewDecoder(&stdout).Decode(&out)
-	})
-}
-
-// child plays what it is told to and prints the outcome.
-func child(what string) {
-	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{
-		Name: what, F: func(t *testing.T) {
-			t.Helper()
-			name, by, _ := strings.Cut(what, "|")
-			scenarios := all()
-			sc := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
-			w := slices.IndexFunc(ways, func(w way) bool { return w.name == by })
-			if sc < 0 || w < 0 {
-				t.Fatal("unknown")
-			}
-			synctest.Test(t, func(t *testing.T) {
-				t.Helper()
-				out, err := scenarios[sc].run(t.Context(), ways[w])
-				if err == nil {
-					err = json.NewEncoder(os.Stdout).Encode(out)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			})
-		},
-	}}, nil, nil)
+// play plays what it is told to, "scenario|way".
+func play(ctx context.Context, what string) (outcome, error) {
+	name, by, _ := strings.Cut(what, "|")
+	scenarios := all()
+	sc := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+	w := slices.IndexFunc(ways, func(w way) bool { return w.name == by })
+	if sc < 0 || w < 0 {
+		return outcome{}, fmt.Errorf("there is no %q", what)
+	}
+	return scenarios[sc].run(ctx, ways[w])
 }
 
 func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
@@ -94,17 +54,18 @@ func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
 	if sc.server != nil {
 		s.answer = sc.server()
 	}
-	s.objects = map[string]struct{}{}
+	s.http, s.objects = sc.http, map[string]struct{}{}
 	r, err := w.start(ctx, s)
 	if err != nil {
 		return outcome{}, err
 	}
+	began := time.Now()
 	want := sc.record(r.fail)
 	pass(sc.after)
-	writes := s.writes()
+	out := s.outcome(began)
 	r.stop()
 	// Here the process would end: what goroutines that were left behind may still write does not count.
-	out := outcome{writes, want - s.stored(), s.peak()}
+	out.Lost = want - s.stored()
 	pass(time.Hour) // for them to end
 	return out, nil
 }

@@ -28,8 +28,8 @@ const (
 // recorder is a way to record failures, running.
 type recorder struct {
 	fail  func(o *corev1.ConfigMap, note string)
-	stop  func()         // as the way's documentation has it at the end of a process
-	drain func(s *store) // for the pipelines of client-go: waits until what was recorded is dealt with; nil if there is nothing to wait for
+	stop  func()               // as the way's documentation has it at the end of a process
+	drain func(s *store) error // for the pipelines of client-go: waits until what was recorded is dealt with; nil if there is nothing to wait for
 }
 
 // way starts a recorder that writes to s.
@@ -50,8 +50,11 @@ const (
 func ours(o events.Options) way {
 	return way{name: "ours", start: func(ctx context.Context, s *store) (recorder, error) {
 		o.Scheme = scheme.Scheme
-		sink := events.NewSink(func(string) ourEvents { return ourEvents{s} }, func(string) ourCore { return ourCore{s} })
-		rec, err := events.New(sink, controller, o)
+		to, err := s.sinks()
+		if err != nil {
+			return recorder{}, err
+		}
+		rec, err := events.New(to.ours, controller, o)
 		if err != nil {
 			return recorder{}, err
 		}
@@ -70,24 +73,32 @@ func ours(o events.Options) way {
 
 // The peers are used with their defaults, as their documentation and nearly all controllers do, but silent.
 var (
-	byRecord    = way{toolsRecord, func(ctx context.Context, s *store) (recorder, error) { return startRecord(ctx, s), nil }}
+	byRecord    = way{toolsRecord, startRecord}
 	byEvents    = way{toolsEvents, startEvents}
-	byKarpenter = way{karpenter, func(ctx context.Context, s *store) (recorder, error) { return startKarpenter(ctx, s), nil }}
+	byKarpenter = way{karpenter, startKarpenter}
 	recommended = ours(events.Options{}) // the zero value is
 
 	ways = []way{recommended, byRecord, byEvents, byKarpenter}
 )
 
-func startRecord(ctx context.Context, s *store) recorder {
+func startRecord(ctx context.Context, s *store) (recorder, error) {
+	to, err := s.sinks()
+	if err != nil {
+		return recorder{}, err
+	}
 	b := record.NewBroadcaster(record.WithContext(klog.NewContext(ctx, logr.Discard())))
-	b.StartRecordingToSink(recordSink{s})
+	b.StartRecordingToSink(to.record)
 	rec := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: controller}).WithLogger(logr.Discard())
 	fail := func(o *corev1.ConfigMap, note string) { rec.Event(o, corev1.EventTypeWarning, reason, note) }
-	return recorder{fail: fail, stop: b.Shutdown, drain: drainOrdered(fail)}
+	return recorder{fail: fail, stop: b.Shutdown, drain: drainOrdered(fail)}, nil
 }
 
 func startEvents(ctx context.Context, s *store) (recorder, error) {
-	b := toolsevents.NewBroadcaster(eventsSink{s})
+	to, err := s.sinks()
+	if err != nil {
+		return recorder{}, err
+	}
+	b := toolsevents.NewBroadcaster(to.events)
 	ctx, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	if err := b.StartRecordingToSinkWithContext(ctx); err != nil {
 		cancel()
@@ -102,8 +113,11 @@ func startEvents(ctx context.Context, s *store) (recorder, error) {
 
 // startKarpenter does what karpenter's recorder does in front of tools/record: it drops what was recorded within two
 // minutes, told apart by the reason and the values that the caller gives, which have to name the object.
-func startKarpenter(ctx context.Context, s *store) recorder {
-	r := startRecord(ctx, s)
+func startKarpenter(ctx context.Context, s *store) (recorder, error) {
+	r, err := startRecord(ctx, s)
+	if err != nil {
+		return r, err
+	}
 	seen := newExpiring(2 * time.Minute)
 	fail := r.fail
 	r.fail = func(o *corev1.ConfigMap, note string) {
@@ -112,5 +126,5 @@ func startKarpenter(ctx context.Context, s *store) recorder {
 		}
 	}
 	r.drain = drainOrdered(fail)
-	return r
+	return r, nil
 }

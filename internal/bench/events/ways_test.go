@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -16,13 +17,17 @@ import (
 // What is measured must be the same job: each way tells of each object that failed, when nothing is in its way.
 func TestEveryWayWritesFirstOccurrences(t *testing.T) {
 	for _, w := range ways {
-		t.Run(w.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				out, err := scenario{record: burst(20, time.Millisecond), after: time.Minute}.run(t.Context(), w)
-				require.NoError(t, err)
-				assert.Equal(t, outcome{Writes: 20}, out)
+		for _, http := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s http=%t", w.name, http), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					sc := scenario{record: burst(20, time.Millisecond), after: time.Minute, http: http, server: answering(0, 0, 0, nil)}
+					out, err := sc.run(t.Context(), w)
+					require.NoError(t, err)
+					assert.Equal(t, outcome{Writes: 20, Most: out.Most, Requests: 20, Last: out.Last}, out)
+					assert.InDelta(t, 0.02, out.Last, 0.01)
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -70,8 +75,8 @@ func TestDrained(t *testing.T) {
 			for _, o := range objects(50) {
 				r.fail(o, note)
 			}
-			r.drain(s)
-			assert.Equal(t, 51, s.writes())
+			require.NoError(t, r.drain(s))
+			assert.Equal(t, 51, s.outcome(time.Now()).Writes)
 		})
 	}
 }

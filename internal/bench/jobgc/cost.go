@@ -83,6 +83,8 @@ func lives(ctx context.Context) []bench.Measure {
 }
 
 func life(ctx context.Context) (*server, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	keep := jobgc.Retention{Succeeded: new(10 * time.Minute)}
 	w, err := newWorld(ctx, 20*time.Millisecond, jobgc.Options{Retention: keep})
 	if err != nil {

@@ -43,8 +43,10 @@ func (d *delayed) deliver() {
 	for {
 		select {
 		case e := <-d.due:
-			if wait := time.Until(e.at); wait > 0 {
-				<-time.After(wait)
+			select {
+			case <-time.After(time.Until(e.at)):
+			case <-d.stop:
+				return
 			}
 			select {
 			case d.out <- e.event:

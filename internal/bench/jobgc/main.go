@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command jobgc measures package jobgc beside the rules by which controllers tell that a Job is missing, on a real
+// Command jobgc measures package jobgc beside the rules by which controllers tell that a Job is missing, in virtual time on a real
 // informer of client-go whose watch lags behind.
 package main
 
@@ -11,9 +11,11 @@ import (
 	"os"
 
 	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/internal/bench/virtual"
 )
 
 func main() {
+	virtual.Child(play)
 	ctx := context.Background()
 	measures, err := costs(ctx)
 	if err != nil {
@@ -21,10 +23,9 @@ func main() {
 		os.Exit(1)
 	}
 	measures = append(measures, lives(ctx)...)
-	measures = append(measures, misses(ctx)...)
 	bench.Main(bench.Group{
 		Package:  "jobgc",
 		Peers:    []bench.Peer{{Name: "listers and informers", Module: "k8s.io/client-go"}},
-		Measures: append(measures, losses(ctx)...),
+		Measures: append(measures, lost(ctx)...),
 	})
 }

@@ -8,65 +8,87 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/proompteng/controllerkit/internal/bench"
+	"github.com/proompteng/controllerkit/internal/bench/virtual"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // jobs is how many Jobs each rule is asked about.
 const jobs = 1000
 
-// seen is what was counted of a rule.
-type seen struct{ falselyMissing, lost, reads int }
+// rounds is how often each race is run: how the goroutines of a rule and of the informer overtake one another is luck.
+const rounds = 9
 
-// misses counts Jobs that a rule calls missing right after they were created, and what it reads live to know better.
-func misses(ctx context.Context) []bench.Measure {
-	var out []bench.Measure
+// seen is what was counted of a rule.
+type seen struct {
+	Wrong int // Jobs that it calls missing and that are there, or whose result it has lost
+	Reads int // live ones, by which it knows better
+}
+
+// race is a rule that looks while the Jobs change.
+type race struct {
+	name string
+	unit string // of what is wrong
+	run  func(ctx context.Context, r rule) (seen, error)
+}
+
+func races() (out []race) {
 	for _, ms := range []int{0, 50, 250, 1500} {
 		lag := time.Duration(ms) * time.Millisecond
-		name := fmt.Sprintf("just created, watch lags %d ms", ms)
-		wrong := bench.Measure{Name: name, Unit: "falsely missing", Gates: []bench.Gate{{Unit: "falsely missing", Limit: "= 0"}}}
-		reads := bench.Measure{Name: name, Unit: "GETs", Gates: []bench.Gate{{Unit: "GETs", Limit: "= 0"}}}
-		add(&wrong, &reads, func(r rule) (seen, error) { return afterCreate(ctx, r, lag) }, func(s seen) int { return s.falselyMissing })
-		out = append(out, wrong, reads)
+		out = append(out, race{
+			fmt.Sprintf("just created, watch lags %d ms", ms), "falsely missing",
+			func(ctx context.Context, r rule) (seen, error) { return afterCreate(ctx, r, lag) },
+		})
 	}
-	return out
-}
-
-// losses counts results that a rule has lost, of Jobs with a TTL of 0 that were read a while after they completed.
-func losses(ctx context.Context) []bench.Measure {
-	var out []bench.Measure
 	for _, ms := range []int{20, 100, 500, 3000} { // 20 is about when a watch has told of it
 		delay := time.Duration(ms) * time.Millisecond
-		name := fmt.Sprintf("TTL 0, read %d ms after completion", ms)
-		lost := bench.Measure{Name: name, Unit: "results lost", Gates: []bench.Gate{{Unit: "results lost", Limit: "= 0"}}}
-		reads := bench.Measure{Name: name, Unit: "GETs", Gates: []bench.Gate{{Unit: "GETs", Limit: "= 0"}}}
-		add(&lost, &reads, func(r rule) (seen, error) { return afterCompletion(ctx, r, delay) }, func(s seen) int { return s.lost })
-		out = append(out, lost, reads)
+		out = append(out, race{
+			fmt.Sprintf("TTL 0, read %d ms after completion", ms), "results lost",
+			func(ctx context.Context, r rule) (seen, error) { return afterCompletion(ctx, r, delay) },
+		})
 	}
 	return out
 }
 
-// add gives two measures their subjects, which are counted in the same run.
-func add(first, reads *bench.Measure, run func(r rule) (seen, error), number func(seen) int) {
-	for i, r := range append([]rule{ours}, peers...) {
-		once := sync.OnceValues(func() (seen, error) { return run(r) })
-		one := bench.Subject{Name: r.name, Count: func() (float64, error) {
-			s, err := once()
-			return float64(number(s)), err
-		}}
-		two := bench.Subject{Name: r.name, Count: func() (float64, error) {
-			s, err := once()
-			return float64(s.reads), err
-		}}
-		if i == 0 {
-			first.Ours, reads.Ours = one, two
-		} else {
-			first.Peers, reads.Peers = append(first.Peers, one), append(reads.Peers, two)
+// lost measures what each rule has wrong in each race, in virtual time, and what the rules that read live read to know better.
+func lost(ctx context.Context) (out []bench.Measure) {
+	for _, rc := range races() {
+		count := func(r rule, number func(seen) int) bench.Subject {
+			return bench.Subject{Name: r.name, Count: func() (float64, error) {
+				s, err := virtual.Play[seen](ctx, rc.name+"|"+r.name)
+				return float64(number(s)), err
+			}}
+		}
+		measure := func(unit string, number func(seen) int, peers ...rule) {
+			m := bench.Measure{Name: rc.name, Unit: unit, Rounds: rounds, Ours: count(ours, number), Gates: []bench.Gate{{Unit: unit, Limit: "= 0"}}}
+			for _, r := range peers {
+				m.Peers = append(m.Peers, count(r, number))
+			}
+			out = append(out, m)
+		}
+		measure(rc.unit, func(s seen) int { return s.Wrong }, byLister, again, live)
+		measure("GETs", func(s seen) int { return s.Reads }, live)
+	}
+	return out
+}
+
+// play runs the race that it is told to, "race|rule".
+func play(ctx context.Context, what string) (seen, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // what waits for longer waits for what does not come
+	defer cancel()
+	name, by, _ := strings.Cut(what, "|")
+	for _, rc := range races() {
+		for _, r := range rules {
+			if rc.name == name && r.name == by {
+				return rc.run(ctx, r)
+			}
 		}
 	}
+	return seen{}, fmt.Errorf("there is no %q", what)
 }
 
 // afterCreate creates a Job each millisecond and asks at once.
@@ -86,7 +108,7 @@ func afterCreate(ctx context.Context, r rule, lag time.Duration) (out seen, err 
 		pass(time.Millisecond)
 	}
 	missing, _, err := asked.wait()
-	return seen{falselyMissing: missing, reads: w.server.gets}, err
+	return seen{Wrong: missing, Reads: w.server.gets}, err
 }
 
 // afterCompletion completes Jobs that the informer knows. The TTL controller deletes each 80 to 190 ms later, as measured on
@@ -104,6 +126,9 @@ func afterCompletion(ctx context.Context, r rule, delay time.Duration) (out seen
 		}
 	}
 	for len(w.store.ListKeys()) < jobs {
+		if err := ctx.Err(); err != nil {
+			return out, fmt.Errorf("the informer does not know all Jobs: %w", err)
+		}
 		pass(time.Millisecond)
 	}
 	var ttl sync.WaitGroup
@@ -120,7 +145,7 @@ func afterCompletion(ctx context.Context, r rule, delay time.Duration) (out seen
 	if missing+succeeded != jobs && err == nil {
 		err = errors.New("a rule says neither")
 	}
-	return seen{lost: jobs - succeeded, reads: w.server.gets}, err
+	return seen{Wrong: jobs - succeeded, Reads: w.server.gets}, err
 }
 
 // tally collects verdicts.

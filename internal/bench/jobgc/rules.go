@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -34,36 +35,41 @@ const (
 )
 
 // ours asks again after as long as Look says, as a controller does that is to change nothing meanwhile.
-var ours = rule{look: func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+var ours = rule{"ours", func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
 	for {
 		f, err := w.guard.Look(ctx, ref)
 		if err != nil || f.State != jobgc.Pending {
 			return verdict{f.State == jobgc.Missing, f.Outcome == jobgc.Succeeded}, err
 		}
+		if err := ctx.Err(); err != nil {
+			return verdict{}, fmt.Errorf("the Job is still pending: %w", err)
+		}
 		pass(f.After)
 	}
 }}
 
-var peers = []rule{
-	{plainLister, func(_ context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+var (
+	byLister = rule{plainLister, func(_ context.Context, w *world, ref jobgc.Ref) (verdict, error) {
 		return judge(w.lister.Get(ref.Name))
-	}},
-	{secondLook, func(_ context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+	}}
+	again = rule{secondLook, func(_ context.Context, w *world, ref jobgc.Ref) (verdict, error) {
 		v, err := judge(w.lister.Get(ref.Name))
 		if err != nil || !v.missing {
 			return v, err
 		}
 		pass(100 * time.Millisecond)
 		return judge(w.lister.Get(ref.Name))
-	}},
-	{liveRead, func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
+	}}
+	live = rule{liveRead, func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
 		v, err := judge(w.lister.Get(ref.Name))
 		if err != nil || !v.missing {
 			return v, err
 		}
 		return judge(w.server.Get(ctx, ref.Name, metav1.GetOptions{}))
-	}},
-}
+	}}
+
+	rules = []rule{ours, byLister, again, live}
+)
 
 // judge is what all of them do with the answer.
 func judge(job *batchv1.Job, err error) (verdict, error) {

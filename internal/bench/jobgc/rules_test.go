@@ -21,7 +21,7 @@ func TestEveryRuleSeesWhatTheCacheHas(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(w.store.ListKeys()) == 1 }, 10*time.Second, time.Millisecond)
 	w.server.complete(ref.Name)
-	for _, r := range append([]rule{ours}, peers...) {
+	for _, r := range rules {
 		require.Eventually(t, func() bool {
 			v, err := r.look(t.Context(), w, ref)
 			return err == nil && v == verdict{succeeded: true}
@@ -38,7 +38,7 @@ func TestEveryRuleSeesThatAJobIsGone(t *testing.T) {
 	ref, err := w.create(t.Context(), 1)
 	require.NoError(t, err)
 	w.server.remove(ref.Name)
-	for _, r := range append([]rule{ours}, peers...) {
+	for _, r := range rules {
 		require.Eventually(t, func() bool {
 			v, err := r.look(t.Context(), w, ref)
 			return err == nil && v == verdict{missing: true}
