@@ -19,7 +19,8 @@ func (c *scanner) spares(k kind, how strength, v string) bool {
 	case k == reference:
 		return isName(v)
 	}
-	return how == loose && isName(v) && strings.ContainsAny(v, "-./")
+	return isName(v) && (how == loose && strings.ContainsAny(v, "-./") ||
+		how == argument && (strings.HasSuffix(v, ".key") || strings.HasSuffix(v, ".pem")))
 }
 
 // longestWord is more than any word of a message has.
@@ -31,7 +32,7 @@ func (c *scanner) isProse(v string, end int) bool {
 	if len(v) > longestWord {
 		return false
 	}
-	if len(v) <= 4 && all(v, isDigit) || isLink(v) {
+	if len(v) <= 4 && all(v, isDigit) || isLink(strings.TrimPrefix(v, "-")) {
 		return true
 	}
 	w := strings.TrimRight(v, ".,;!?)")

@@ -32,6 +32,9 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 		"s.", "sl.a", "hvs.", "hvs.a", "dp.pt.", "sha256~", "v1.0-", "aaa1Q~", "aaa1Q~password=", "12345678:AA", "12345678:A",
 		"password:[", "password=[]uint8{", "password=[redacted]", "[redacted]", "[redacted", "aaaaaaaaaaaaaa.atlasv1.", "pat56789012345678.",
 		"password=a,", "password=a,b", "password=a&b=", "password=a)b", "authorization: bearer ", "authorization:token ", "token:token:", "ghp_", "AKIA",
+		"token: Invalid value: ", `token: Invalid value: "`, `secret: Invalid value: "a`, `token: Unsupported value: "a`, "token: Not found: ",
+		"name:", "name: ", "name:token", "name:token,", "name:token  ", "name:token,value", "name:token,value:", `"name":"token","value":"`,
+		`"name":"a", "value":"b",`, "--token\"", `"--token",`, `"--token" "`, `"-u","`, `"-u","a:`, "--token ", "--token -",
 	} {
 		assert.LessOrEqual(t, looked(fill(part)), 5*benign, "%q", part)
 		assert.LessOrEqual(t, looked(fill("password="+part)), 5*benign, "password=%q", part)

@@ -8,16 +8,14 @@ import (
 	"strings"
 )
 
-// phrase deals with the word i..j before a blank: an authorization scheme, or a flag and its argument.
+// phrase deals with the word i..j before a blank or, when it is a flag, a quote: an authorization scheme, or a flag and its
+// argument.
 func (c *scanner) phrase(i, j int) int {
 	w := c.s[i:j]
 	if w[0] != '-' && w[0]|0x20 != 'b' {
 		return j
 	}
-	p := j
-	for p < len(c.s) && c.s[p] == ' ' {
-		p++
-	}
+	p := c.next(j)
 	switch {
 	case strings.EqualFold(w, "bearer"):
 		end := c.tokenEnd(p)
@@ -31,14 +29,16 @@ func (c *scanner) phrase(i, j int) int {
 			c.mask(p, end)
 			return end
 		}
+	case p == j:
 	case w == "-u" || w == "--user":
+		p += c.quote(p)
 		end := c.stretchEnd(p)
 		if n := strings.IndexByte(c.s[p:end], ':'); n > 0 && !all(c.s[p+n+1:end], isDigit) {
 			c.mask(p+n+1, end)
 			return end
 		}
 	case w[0] == '-' && p < len(c.s) && c.s[p] != '-' && c.s[p] != '=' && kindOf(w) != harmless:
-		return c.value(kindOf(w), loose, p)
+		return c.value(kindOf(w), argument, p)
 	}
 	return j
 }

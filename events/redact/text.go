@@ -106,7 +106,7 @@ func (c *scanner) word(i int) int {
 		c.key = span{}
 		return end
 	}
-	if j < len(c.s) && c.s[j] == ' ' {
+	if j < len(c.s) && (c.s[j] == ' ' || from > i && c.quote(j) > 0) {
 		return c.phrase(i, j)
 	}
 	return j

@@ -9,8 +9,9 @@ import "strings"
 type strength uint8
 
 const (
-	loose strength = iota // a colon and a blank, or a blank alone: prose as well
-	tight                 // an equals sign, or a colon without a blank
+	loose    strength = iota // a colon and a blank: prose, or the name of an object, as well
+	argument                 // a flag: prose as well
+	tight                    // an equals sign, or a colon without a blank
 )
 
 // separator deals with the ':' or '=' at i.
@@ -46,18 +47,23 @@ func (c *scanner) separator(i int) int {
 		if c.s[i] == ':' {
 			c.enter(key, p)
 		}
+		if strings.EqualFold(key, "name") || strings.EqualFold(key, "key") {
+			if end := c.named(p); end > 0 {
+				return end
+			}
+		}
 		return i + 1
 	}
 	return c.value(k, how, p)
 }
 
-// keyBefore is the word before the separator at i, with nothing but quotes and blanks between.
+// keyBefore is the word before the separator at i, with nothing but quotes, blanks and a bracket between.
 func (c *scanner) keyBefore(i int) (string, bool) {
 	if c.key.from == c.key.to || i-c.key.to > 4 {
 		return "", false
 	}
 	for _, b := range []byte(c.s[c.key.to:i]) {
-		if b != '"' && b != '\'' && b != '\\' && b != ' ' {
+		if b != '"' && b != '\'' && b != '\\' && b != ' ' && (b != ']' || c.key.from > 0 && c.has(c.key.from-1, Mask)) {
 			return "", false
 		}
 	}
@@ -86,7 +92,7 @@ func (c *scanner) value(k kind, how strength, p int) int {
 	for p < len(c.s) && c.s[p] == ' ' {
 		p++
 	}
-	if p == len(c.s) || c.has(p, Mask) {
+	if p, how = c.rejected(k, how, p); p == len(c.s) || c.has(p, Mask) {
 		return p
 	}
 	if k == harmless && c.quote(p) == 0 {
@@ -175,7 +181,7 @@ func (c *scanner) bare(k kind, how strength, p int) int {
 	switch {
 	case c.spares(k, how, v) || isURL(v) || strings.HasPrefix(v, "-----"):
 		return p
-	case how == loose && c.isProse(v, to):
+	case how != tight && c.isProse(v, to):
 		return p
 	case len(v) <= 2 && all(v, isDigit):
 		return p
