@@ -36,3 +36,17 @@ func TestACancelledReconcileIsNoFailure(t *testing.T) {
 		assert.Equal(t, [3]int64{4, 2, 2}, [3]int64{st.Recorded, st.Written, st.Suppressed}, "a failure and a recovery are told")
 	})
 }
+
+// TestAFailureBesideCancelledOnesIsTold: of several that run at once one fails, and the others are cancelled for it.
+func TestAFailureBesideCancelledOnesIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		rec, stop := start(t, s, events.Options{})
+		rec.Failure(object("a"), errors.Join(fmt.Errorf("step 1: %w", context.Canceled), notGranted()))
+		rec.Failure(object("b"), errors.Join(context.Canceled, fmt.Errorf("step 2: %w", context.Canceled)))
+		require.NoError(t, stop())
+		require.Len(t, s.all(), 1)
+		assert.Equal(t, events.Forbidden, s.all()[0].Reason)
+		assert.Equal(t, int64(1), rec.Stats().Suppressed)
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,6 +74,9 @@ func classifyAPI(err error) (reason string, terminal bool) {
 	if failed, ok := errors.AsType[net.Error](err); ok && !absent(failed) { // context.DeadlineExceeded is one
 		if failed.Timeout() {
 			return Timeout, false
+		}
+		if _, bare := failed.(syscall.Errno); bare {
+			return InternalError, false // of a file or a process; one of the network is within a net.OpError
 		}
 		return Unavailable, false
 	}

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,6 +59,9 @@ func TestClassify(t *testing.T) {
 		"Nil":                 {"No error has no reason.", nil, "", false},
 		"Plain":               {"Of this nothing is known.", errors.New("x"), events.InternalError, false},
 		"NilPointer":          {"Nor of a nil pointer in an error.", (*nilError)(nil), events.InternalError, false},
+		"File":                {"A file that is missing is not out of reach.", &fs.PathError{Op: "open", Path: "/token", Err: syscall.ENOENT}, events.InternalError, false},
+		"Process":             {"Nor is a program.", os.NewSyscallError("fork", syscall.ENOMEM), events.InternalError, false},
+		"RefusedByNumber":     {"A server is.", &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, events.Unavailable, false},
 		"Invalid":             {"No retry mends a spec.", apierrors.NewInvalid(kind, "a", nil), events.InvalidSpec, true},
 		"Forbidden":           {"Nor a missing permission.", apierrors.NewForbidden(runs, "a", nil), events.Forbidden, true},
 		"Secret":              {"As the API server says it.", missing("secrets"), events.MissingSecret, true},

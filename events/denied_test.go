@@ -5,12 +5,16 @@ package events_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -171,4 +175,56 @@ func TestAMomentaryDenialIsAShortDetour(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhatNoGroupServesForAMomentIsWritten: so does a proxy answer whose API server comes up, and where the new group is absent the older one's
+// permission may come a moment later.
+func TestWhatNoGroupServesForAMomentIsWritten(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		core   func() error
+	}{
+		"Neither":          {"Neither is known to the router.", groupAbsent},
+		"CoreNotYetRights": {"The role is on its way.", notGranted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				s := &server{refuse: func(_ context.Context, w request) error {
+					switch {
+					case time.Since(began) > 10*time.Second && w.group == "":
+						return nil
+					case w.group == "":
+						return tc.core()
+					}
+					return groupAbsent()
+				}}
+				rec, stop := start(t, s, events.Options{})
+				rec.Failure(object("a"), errAway)
+				time.Sleep(30 * time.Second)
+				assert.Len(t, s.all(), 1, tc.reason)
+				require.NoError(t, stop())
+			})
+		})
+	}
+}
+
+// TestOfTwoRefusalsThePermissionIsNamed, whichever group lacks it.
+func TestOfTwoRefusalsThePermissionIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.group == "" {
+				return apierrors.NewForbidden(corev1.Resource("events"), "", errors.New("no role grants it"))
+			}
+			return groupAbsent()
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Minute)
+		requireLost(t, stop(), map[string]int64{events.LostForbidden: 1})
+		assert.Contains(t, log.String(), "no role grants it")
+	})
 }

@@ -6,6 +6,7 @@ package events
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/proompteng/controllerkit/internal/env"
 )
@@ -57,5 +58,5 @@ func FromEnv(lookup func(name string) (value string, set bool), names Names) (Op
 		return Options{}, err
 	}
 	instance, _ := lookup(or(names.Instance, "POD_NAME"))
-	return Options{Disabled: !enabled, PerMinute: n, Instance: instance}, nil
+	return Options{Disabled: !enabled, PerMinute: n, Instance: strings.TrimSpace(instance)}, nil
 }

@@ -4,12 +4,12 @@
 package events
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/proompteng/controllerkit/internal/cancel"
 )
 
 // reconcile is the action of the Events that report how reconciling went.
@@ -20,7 +20,7 @@ const reconcile = "Reconcile"
 // An error becomes a Warning with the reason that [Classify] gives it and the error's text as note. A terminal one is written
 // whenever its text changes, within the object's cap; any other once, then as a series. A nil error ends what is open with
 // one Normal Recovered event, and is free when nothing is. A reconcile that was cancelled says nothing about obj: a
-// context.Canceled is counted as suppressed and neither opens nor ends a failure. Leave out a conflict that the next try mends,
+// context.Canceled, and errors joined that all are, is counted as suppressed and neither opens nor ends a failure. Leave out a conflict that the next try mends,
 // by if !apierrors.IsConflict(err): it is written as any error is.
 //
 // What is open is kept in memory: a failure from before a restart, or of an object that has left (see Options.MaxObjects), gets
@@ -50,7 +50,7 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 }
 
 func (r *Recorder) failed(obj runtime.Object, reason string, terminal bool, err error) {
-	if errors.Is(err, context.Canceled) {
+	if cancel.Only(err) {
 		r.mu.Lock()
 		defer r.unlock()
 		r.stats.Recorded++

@@ -135,6 +135,7 @@ func TestFromEnv(t *testing.T) {
 		"Off":        {"In all accepted forms.", map[string]string{on: "OFF"}, events.Names{}, events.Options{Disabled: true}, ""},
 		"Enabled":    {"As is on.", map[string]string{on: "Yes", rate: "10"}, events.Names{}, events.Options{PerMinute: 10}, ""},
 		"Instance":   {"The downward API names the pod.", map[string]string{"POD_NAME": "pod-0"}, events.Names{}, events.Options{Instance: "pod-0"}, ""},
+		"Blank":      {"As if it were not set.", map[string]string{"POD_NAME": " \t"}, events.Names{}, events.Options{}, ""},
 		"BadBool":    {"Nothing is guessed.", map[string]string{on: "enabled"}, events.Names{}, events.Options{}, on},
 		"BadRate":    {"5/m is not 5.", map[string]string{rate: "5/m"}, events.Names{}, events.Options{}, rate},
 		"ZeroRate":   {"0 would be read as none or as all; the switch is the other variable.", map[string]string{rate: "0"}, events.Names{}, events.Options{}, rate},

@@ -4,11 +4,13 @@
 package events_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -90,4 +92,21 @@ func TestASeriesDoesNotWaitForAnother(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTheLongestDurationsAreTaken, for whoever wants no limit.
+func TestTheLongestDurationsAreTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{Quiet: math.MaxInt64, MaxAge: math.MaxInt64, Grace: math.MaxInt64})
+		for range 3600 {
+			rec.Failure(object("a"), errAway)
+			time.Sleep(time.Second)
+		}
+		assert.Len(t, s.all(), 1)
+		assert.Less(t, len(s.asked()), 12)
+		require.NoError(t, stop())
+		require.NotNil(t, s.all()[0].Series)
+		assert.Equal(t, int32(3600), s.all()[0].Series.Count, "the grace is for as long as the count takes")
+	})
 }

@@ -91,6 +91,9 @@ func (r *Recorder) remove(e *entry, c cause) {
 // next returns the write to make now. When there is none, it returns how long to wait before asking again; negative means
 // until notified. mu must be held.
 func (r *Recorder) next(now time.Duration) (*job, time.Duration) {
+	if r.closed {
+		return nil, -1 // settle moves nothing any more
+	}
 	for len(r.later) > 0 && r.later[0].at <= now {
 		r.settle(r.later[0], now)
 	}
@@ -118,9 +121,11 @@ func (r *Recorder) next(now time.Duration) (*job, time.Duration) {
 	return j, 0
 }
 
-// pick takes a job: one that failed before, else a first occurrence, else an update.
+// pick takes a job: one that failed before, else a first occurrence, else an update. One that failed and first occurrences take turns,
+// for it may be the Event that the server cannot take, and not the server that fails.
 func (r *Recorder) pick(now time.Duration) *job {
-	if len(r.retries) > 0 {
+	probe := len(r.retries) > 0 && r.retried && r.fresh.front != nil
+	if r.retried = len(r.retries) > 0 && !probe; r.retried {
 		j := r.retries[0]
 		r.retries = r.retries[1:]
 		r.stats.Retried++
@@ -141,7 +146,7 @@ func (r *Recorder) pick(now time.Duration) *job {
 	if r.spare = nil; j == nil {
 		j = new(job)
 	}
-	*j = job{e: e, s: s, draft: s.draft, carried: s.pending, begun: now}
+	*j = job{e: e, s: s, draft: s.draft, carried: s.pending, begun: now, probe: probe}
 	if j.draft != nil {
 		j.number, j.unsure = j.draft.number, j.draft.unsure
 	}

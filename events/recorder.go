@@ -43,6 +43,8 @@ type Recorder struct {
 	faults          int // failures in a row that are the server's
 	faulted         time.Duration
 	resume          time.Duration // no write before this instant
+	asked           time.Duration // nor before this one, as the server said
+	retried         bool          // the last write that began had failed before
 	lastNumber      int64
 	changed         chan struct{} // closed when a write ends, if someone waits for it
 
@@ -92,7 +94,8 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, 
 	})
 }
 
-// AnnotatedEventf is Eventf with annotations on the Event. A repeat that is only counted leaves its annotations behind.
+// AnnotatedEventf is Eventf with annotations on the Event. A repeat that is only counted leaves its annotations behind. Their values
+// are cleaned as notes are: redacted, on one line, at most 1,024 bytes.
 func (r *Recorder) AnnotatedEventf(
 	regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any,
 ) {
@@ -231,7 +234,7 @@ func (r *Recorder) count(e *entry, o *occurrence, hash uint64, now time.Duration
 			r.lose(queueFull, 1, "more reasons at once than Options.MaxReasons for one object")
 			return nil
 		}
-	case now-s.seen > 2*r.o.Quiet && s.pending == 0:
+	case (now-s.seen)/2 > r.o.Quiet && s.pending == 0:
 		// Silent for so long that it is news again.
 		s.first, s.hash, s.pause, s.due, s.refused = true, 0, r.slack, 0, 0
 	}

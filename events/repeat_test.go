@@ -71,6 +71,51 @@ func TestACountWaitsForTheNoteThatIsBeingFormatted(t *testing.T) {
 	})
 }
 
+// TestAnEventThatGoesWhileAChangedNoteIsFormatted leaves the occurrence that the note is of: its Event tells of it.
+func TestAnEventThatGoesWhileAChangedNoteIsFormatted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		answer error
+		lost   map[string]int64
+		left   int64 // suppressed
+	}{
+		"Expired":  {"The one that was counted up is no more.", expired("x"), map[string]int64{}, 1},
+		"Rejected": {"Or takes no count.", rejected(), map[string]int64{events.LostRejected: 1}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{refuse: func(_ context.Context, w request) error {
+					if w.verb == "patch" {
+						time.Sleep(2 * time.Second)
+						return tc.answer
+					}
+					return nil
+				}}
+				rec, stop := start(t, s, events.Options{Redact: func(s string) string {
+					if strings.Contains(s, "slow") {
+						time.Sleep(5 * time.Second)
+					}
+					return s
+				}})
+				rec.Failure(object("a"), invalid("spec.a"))
+				time.Sleep(30 * time.Second)
+				rec.Failure(object("a"), invalid("spec.a")) // a count, under way for 2 s
+				time.Sleep(time.Second)
+				rec.Failure(object("a"), invalid("spec.slow")) // which the answer overtakes
+				time.Sleep(time.Minute)
+				require.Len(t, s.all(), 2)
+				assert.Contains(t, s.all()[1].Note, "spec.slow")
+				assert.Nil(t, s.all()[1].Series)
+				st := rec.Stats()
+				assert.Equal(t, tc.lost, st.Lost, tc.reason)
+				assert.Equal(t, [...]int64{3, 2, 0, tc.left}, [...]int64{st.Recorded, st.Written, st.Coalesced, st.Suppressed})
+				_ = stop()
+				assertAccounts(t, rec)
+			})
+		})
+	}
+}
+
 // TestWhatAPanicLeavesBehindIsTold: the Event of a series is there, so an occurrence whose note could not be made is counted in it.
 func TestWhatAPanicLeavesBehindIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

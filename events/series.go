@@ -122,6 +122,14 @@ func (s *series) occurred(now time.Duration) {
 	s.seen = now
 }
 
+// drafted is 1 while a note of s is being formatted, whose Event will tell of an occurrence, and else 0.
+func (s *series) drafted() int64 {
+	if s.drafting {
+		return 1
+	}
+	return 0
+}
+
 // wrote is called when a write has told of n occurrences; those since then came at begun or later.
 func (s *series) wrote(n int64, begun, now, quiet time.Duration) {
 	s.pending -= n

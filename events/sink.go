@@ -112,8 +112,12 @@ func (s *Sink) write(ctx context.Context, w write) error {
 		}
 		return err
 	}
-	if other := s.toCore(ctx, w); !groupRefused(other) {
+	other := s.toCore(ctx, w)
+	switch {
+	case !groupRefused(other):
 		s.route(w.namespace, err)
+		return other
+	case notServed(err):
 		return other
 	}
 	return err // of two refusals the one that names the permission to grant first

@@ -48,7 +48,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 	<-ctx.Done()
 	grace, cancel := context.WithTimeout(work, r.o.Grace)
 	defer cancel()
-	deadline := r.now() + r.o.Grace
+	deadline := max(r.now()+r.o.Grace, r.o.Grace) // of a sum that is too large the term
 	// What is left when the grace is over is counted below.
 	_ = r.drain(grace, func() bool { return r.written(deadline) })
 	r.mu.Lock()
@@ -115,12 +115,16 @@ func (r *Recorder) drain(ctx context.Context, done func() bool) error {
 	}
 }
 
-// hurryUp ends the pauses of counts, while n is positive, and puts every object where it then belongs.
+// hurryUp ends the pauses of counts, while n is positive, and puts every object where it then belongs. Where somebody waits for the end
+// the server is tried at once, unless it asked to be left alone: a pause may be longer than the time that is left.
 func (r *Recorder) hurryUp(n int) {
 	now := r.now()
 	r.mu.Lock()
 	defer r.unlock()
-	r.hurry += n
+	if r.hurry += n; n > 0 {
+		r.faults, r.resume = 0, min(r.resume, r.asked)
+		r.notify()
+	}
 	for _, e := range append(timers(nil), r.later...) {
 		r.settle(e, now)
 	}

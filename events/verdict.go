@@ -25,6 +25,7 @@ const (
 	vanished         // the Event to update has expired
 	invalid          // never worth another attempt
 	denied
+	unserved // by no API group
 	orphaned // the namespace is absent or terminating
 )
 
@@ -50,7 +51,9 @@ func judge(err error, create bool) verdict {
 		return denied
 	case apierrors.IsAlreadyExists(err):
 		return exists
-	case apierrors.IsNotFound(err) && !create && !notServed(err):
+	case notServed(err):
+		return unserved
+	case apierrors.IsNotFound(err) && !create:
 		return vanished
 	case apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
 		apierrors.IsNotAcceptable(err), apierrors.IsUnsupportedMediaType(err), apierrors.IsRequestEntityTooLargeError(err):

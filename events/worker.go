@@ -31,6 +31,7 @@ type job struct {
 	number    int64         // in the name of a new Event; 0 before it has one
 	unsure    bool          // an earlier attempt may have been stored after all
 	renamed   bool
+	probe     bool // it was begun while another one that had failed waits
 }
 
 // work writes until ctx ends or, if it is given, until done reports true under mu.
@@ -132,7 +133,7 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 		r.stored(j, now)
 	case v == vanished:
 		r.vanished(j, now)
-	case v == denied && j.hold(now):
+	case (v == denied || v == unserved) && j.hold(now):
 		r.stats.Retried++
 		j.release(r, now)
 		return // nothing was written: the object's cap is untouched
@@ -142,6 +143,11 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 		// A count can wait for its next turn: nothing is lost by it.
 		r.stats.Retried++
 		j.s.due = now - r.slack
+	case v == retry && j.probe:
+		// It waits for another turn, and does not age: in an outage only those that were there first do.
+		r.stats.Retried++
+		j.unsure = true
+		j.leaveNumber()
 	case now-j.begun >= r.o.MaxAge:
 		r.refuse(j, expired, why, now)
 	default:
@@ -177,10 +183,15 @@ func (j *job) hold(now time.Duration) bool {
 		return false
 	}
 	s.due = now + max(waited, firstPause)
-	if j.draft != nil && s.draft == j.draft {
-		j.draft.number, j.draft.unsure = j.number, j.unsure // an earlier attempt may have been stored under this name
-	}
+	j.leaveNumber()
 	return true
+}
+
+// leaveNumber has the next write of the draft take this one's name, under which an attempt may have been stored.
+func (j *job) leaveNumber() {
+	if j.draft != nil && j.s.draft == j.draft {
+		j.draft.number, j.draft.unsure = j.number, j.unsure
+	}
 }
 
 // release lets the next write about the object begin.
@@ -208,8 +219,9 @@ func (r *Recorder) vanished(j *job, now time.Duration) {
 	s := j.s
 	s.event, s.denied = 0, 0
 	if s.draft == nil {
-		r.suppress(s.pending)
-		s.pending, s.hash, s.due = 0, 0, now
+		left := s.drafted()
+		r.suppress(s.pending - left)
+		s.pending, s.hash, s.due = left, 0, now
 	}
 }
 
@@ -223,8 +235,9 @@ func (r *Recorder) refuse(j *job, c cause, why string, now time.Duration) {
 	if s.draft != j.draft {
 		return // a changed note still waits, and makes an Event of its own
 	}
-	r.lose(c, s.pending, why)
-	s.pending, s.draft, s.event, s.hash = 0, nil, 0, 0
+	left := s.drafted()
+	r.lose(c, s.pending-left, why)
+	s.pending, s.draft, s.event, s.hash = left, nil, 0, 0
 	if c == expired {
 		s.due = now // the server's fault, not the Event's: the next occurrence tries again
 	} else {
@@ -240,5 +253,6 @@ func (r *Recorder) fault(j *job, err error, now time.Duration) {
 		r.faulted = now
 		r.faults++
 	}
-	r.resume = max(r.resume, now+min(retryAfter(err), r.o.MaxAge))
+	r.asked = max(r.asked, now+min(retryAfter(err), r.o.MaxAge))
+	r.resume = max(r.resume, r.asked)
 }

@@ -15,7 +15,7 @@
 //
 // A Recorder has the recording methods of events.Recorder and of k8s.io/client-go/tools/events EventRecorder, and
 // [Recorder.Legacy] those of tools/record; code under test declares an interface with the methods it uses. Every call is
-// an entry: there are no series and no caps. Notes are formatted, redacted and cut as in a cluster. The zero value is ready to
+// an entry: there are no series and no caps. Notes and annotations are formatted, redacted and cut as in a cluster. The zero value is ready to
 // use; all methods are safe for concurrent use.
 //
 // # When not to use it
@@ -27,8 +27,8 @@ package eventstest
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,6 +40,7 @@ import (
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/internal/cancel"
 )
 
 // An Entry is one call that recorded.
@@ -48,12 +49,12 @@ type Entry struct {
 	Related     runtime.Object // nil when there is none
 	Type        string
 	Reason      string
-	Action      string // the reason, when the caller gave none
-	Note        string // formatted, redacted and cut to 1024 bytes
-	Annotations map[string]string
-	Err         error  // what Failure reported; nil for all else
-	Terminal    bool   // whether no retry mends Err
-	Lost        string // the cause by which events.Recorder would lose it, such as events.LostRejected; empty otherwise
+	Action      string            // the reason, when the caller gave none
+	Note        string            // formatted, redacted and cut to 1024 bytes
+	Annotations map[string]string // their values as Note
+	Err         error             // what Failure reported; nil for all else
+	Terminal    bool              // whether no retry mends Err
+	Lost        string            // the cause by which events.Recorder would lose it, such as events.LostRejected; empty otherwise
 }
 
 // A Recorder keeps what is recorded. The zero value is ready to use; it must not be copied.
@@ -91,7 +92,7 @@ func (r *Recorder) Failure(obj runtime.Object, err error) {
 
 // FailureReason is Failure with the caller's reason.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
-	if errors.Is(err, context.Canceled) {
+	if cancel.Only(err) {
 		return
 	}
 	id := identity(obj)
@@ -172,6 +173,12 @@ func (r *Recorder) add(e Entry) {
 		clean = redact.Text
 	}
 	e.Note = redact.Note(e.Note, clean)
+	if len(e.Annotations) > 0 {
+		e.Annotations = maps.Clone(e.Annotations)
+		for k, v := range e.Annotations {
+			e.Annotations[k] = redact.Note(v, clean)
+		}
+	}
 	e.Lost = lost(e)
 	r.mu.Lock()
 	defer r.mu.Unlock()

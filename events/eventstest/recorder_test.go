@@ -148,3 +148,14 @@ func TestRedactIsThatOfTheOptions(t *testing.T) {
 	rec.Failure(object("run-1"), errors.New("refused with correct-horse-7, sorry"))
 	assert.Equal(t, "refused with [redacted], sorry", rec.Entries()[0].Note)
 }
+
+// TestAnnotationsAreWhatAClusterGets: cleaned, on one line, cut; the caller's own are not touched.
+func TestAnnotationsAreWhatAClusterGets(t *testing.T) {
+	rec := &eventstest.Recorder{}
+	given := map[string]string{"dsn": "postgres://u:hunter2@db\nx", "long": strings.Repeat("x", 2000)}
+	rec.AnnotatedEventf(&corev1.Pod{}, nil, given, "Normal", "A", "", "")
+	got := rec.Entries()[0].Annotations
+	assert.Equal(t, "postgres://u:[redacted]@db x", got["dsn"])
+	assert.Len(t, got["long"], 1024)
+	assert.Contains(t, given["dsn"], "hunter2")
+}

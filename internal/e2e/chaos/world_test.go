@@ -5,6 +5,7 @@ package chaos_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -231,10 +232,10 @@ func assertEnded(t *testing.T, run *v1alpha1.AgentRun) {
 	}
 }
 
-// assertSays checks that a line of the controller's log has all of the words.
+// assertSays waits until a line of the controller's log has all of the words: what it tells of may be seen before.
 func assertSays(t *testing.T, p *rig.Process, words ...string) {
 	t.Helper()
-	assert.True(t, says(t, p, words...), "no line of the log says %q", words)
+	eventually(t, fmt.Sprintf("a line of the log says %q", words), func(context.Context) bool { return says(t, p, words...) })
 }
 
 func says(t *testing.T, p *rig.Process, words ...string) bool {

@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
@@ -56,10 +57,7 @@ func TestInstalledItWorks(t *testing.T) {
 	// What runs out or is cancelled is deleted; it needs rights that no sample does.
 	cancelled := create(t, stage, "cancelled", func(run *v1alpha1.AgentRun) { run.Spec.PodAnnotations = never() })
 	reached(t, stage, cancelled, v1alpha1.Running)
-	run, err := stage.Runs.Get(t.Context(), cancelled, metav1.GetOptions{})
-	require.NoError(t, err)
-	run.Spec.Cancel = true
-	_, err = stage.Runs.Update(t.Context(), run, metav1.UpdateOptions{})
+	_, err = stage.Runs.Patch(t.Context(), cancelled, types.MergePatchType, []byte(`{"spec":{"cancel":true}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	reached(t, stage, cancelled, v1alpha1.Cancelled)
 	expired := create(t, stage, "expired", func(run *v1alpha1.AgentRun) { run.Spec.TTLSecondsAfterFinished = new(int32(1)) })

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/proompteng/controllerkit/rollout"
@@ -183,8 +184,7 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	assert.Equal(t, plan.Retarget(before, rollout.GVK()).Spec, after.Spec)
 
 	// Without metrics an autoscaler still keeps its bounds: it scales the Rollout, so it found it, and its selector.
-	after.Spec.MinReplicas = new(int32(7))
-	_, err = hpas.Update(t.Context(), after, metav1.UpdateOptions{})
+	_, err = hpas.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"minReplicas":7}}`), metav1.PatchOptions{}) // its controller writes it too
 	require.NoError(t, err)
 	s.eventually("the Rollout is scaled", func(c *assert.CollectT) {
 		u := s.get("web")

@@ -1,0 +1,111 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+func named(prefix string, n int) []*corev1.ConfigMap {
+	out := make([]*corev1.ConfigMap, n)
+	for i := range out {
+		out[i] = object(fmt.Sprintf("%s-%d", prefix, i))
+	}
+	return out
+}
+
+// TestEventsThatTheServerCannotTakeHoldUpNoOther for longer than two pauses each, of 30 seconds at most: a webhook that fails for some
+// answers 500, as a server does that is away.
+func TestEventsThatTheServerCannotTakeHoldUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if strings.HasPrefix(w.object, "bad") {
+				return apierrors.NewInternalError(fmt.Errorf("failed calling webhook %q", "events.example.com"))
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for _, o := range named("bad", 6) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(time.Second)
+		for _, o := range named("good", 30) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(5 * time.Minute)
+		assert.Len(t, s.all(), 30)
+		time.Sleep(time.Hour)
+		assert.Equal(t, map[string]int64{events.LostExpired: 6}, rec.Stats().Lost, "and are given up in the end")
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+// TestInALongOutageFewGrowOld: what was tried in the place of another goes back to wait, and is not given up for it.
+func TestInALongOutageFewGrowOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &server{refuse: func(context.Context, request) error {
+			if time.Since(began) < 21*time.Minute {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for _, o := range named("run", 100) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(22 * time.Minute)
+		assert.LessOrEqual(t, rec.Stats().Lost[events.LostExpired], int64(2*5), "each of two workers gives up one in MaxAge, which is 5 minutes")
+		assert.Zero(t, rec.Stats().Pending)
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+// TestTheGraceBeginsWithAnAttempt: the pause after the last fault may be longer than what is left.
+func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		stored int
+	}{
+		"Down":       {"It is up again, which nobody has looked for.", unavailable(), 20},
+		"LeaveAlone": {"It asked for an hour, and is left alone.", tooManyRequests(3600), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				s := &server{refuse: func(context.Context, request) error {
+					if time.Since(began) < 62*time.Second {
+						return tc.err
+					}
+					return nil
+				}}
+				rec, stop := start(t, s, events.Options{MaxAge: 2 * time.Hour})
+				for _, o := range named("run", 20) {
+					rec.Failure(o, errAway)
+				}
+				time.Sleep(62*time.Second + time.Millisecond)
+				require.Empty(t, s.all())
+				_ = stop()
+				assert.Len(t, s.all(), tc.stored, tc.reason)
+				assertAccounts(t, rec)
+			})
+		})
+	}
+}
