@@ -12,7 +12,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	notfound "github.com/proompteng/controllerkit/internal/absent"
 )
 
 // ErrReplaced says that the object was deleted and another one created under its name. Nothing was written on that one.
@@ -40,7 +43,8 @@ const defaultRetries = 4
 //
 // On success after has the resourceVersion and, if merged, the status that are stored; its spec and generation stay those
 // that were read. To commit again in the same reconcile, take a DeepCopy of after as the next before. After an error,
-// discard after. An object that no longer exists is [Gone], which is no error. A field of the contract that the API
+// discard after. An object that no longer exists is [Gone], which is no error; only the API server's word about this object
+// makes it so, and no other 404, such as that of a proxy or of a version that is not served. A field of the contract that the API
 // server did not keep is one, beside the Result: the CRD's schema does not declare it.
 //
 // A ctx that is done ends the requests and the retries. Commit may be called by many goroutines, for different copies.
@@ -89,11 +93,8 @@ func (w Writer[T]) commit(ctx context.Context, patch PatchFunc[T], before, after
 		}
 		// What follows is as if before had been read now: only the generation that this reconcile acted on stays.
 		live, err := w.send(ctx, patch, before, nothing(), "status")
-		if apierrors.IsNotFound(err) {
-			return Gone, nil
-		}
 		if err != nil {
-			return "", fmt.Errorf("status: reading %s after a conflict: %w", before.GetName(), err)
+			return isGone(before, "reading "+before.GetName()+" after a conflict", err)
 		}
 		theirs, err := sameObject(before, live)
 		if err != nil {
@@ -139,11 +140,32 @@ func (w Writer[T]) accept(after, reply T, sent *document) error {
 }
 
 // gone tells an object that no longer exists from a kind that has no status subresource: the API server answers 404 to both,
-// for custom resources in the same words. If the object itself cannot be patched for want of a permission, it counts as gone.
-func (w Writer[T]) gone(ctx context.Context, patch PatchFunc[T], before T, err error) (Result, error) {
-	live, failed := w.send(ctx, patch, before, nothing())
-	if failed == nil && !isNil(live) && live.GetUID() == before.GetUID() {
-		return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), err)
+// for custom resources in the same words. If the object itself may not be patched, it counts as gone.
+func (w Writer[T]) gone(ctx context.Context, patch PatchFunc[T], before T, first error) (Result, error) {
+	if _, err := isGone(before, "patching "+before.GetName(), first); err != nil {
+		return "", err
+	}
+	live, err := w.send(ctx, patch, before, nothing())
+	asking := "asking whether " + before.GetName() + " exists, after a 404"
+	switch {
+	case err == nil && isNil(live):
+		return "", fmt.Errorf("status: %s: the client returned nil", asking)
+	case err == nil && live.GetUID() == before.GetUID():
+		return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), first)
+	case err == nil: // the name is another object's
+		return Gone, nil
+	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		return Gone, nil
+	}
+	return isGone(before, asking, err)
+}
+
+// isGone is Gone if err is the API server's word that the object does not exist, and else an error. Of which resource the object
+// is only the client knows.
+func isGone(o Object, doing string, err error) (Result, error) {
+	gone, err := notfound.Is(err, schema.GroupResource{}, o.GetName())
+	if !gone {
+		return "", fmt.Errorf("status: %s: %w", doing, err)
 	}
 	return Gone, nil
 }

@@ -7,6 +7,7 @@ package absent
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,8 +15,9 @@ import (
 )
 
 // Is reports whether err says that the object of that name does not exist, and otherwise returns err, wrapped if it is a
-// 404 about something else. An API server names the resource and the object in the details of its answer, as client-go's and
-// controller-runtime's fakes do (NewNotFound in apimachinery/pkg/api/errors); a lister and controller-runtime's cache put a kind there.
+// 404 about something else. The zero GroupResource is any: not every caller knows it. An API server names the resource and the
+// object in the details of its answer, as client-go's and controller-runtime's fakes do (NewNotFound in apimachinery/pkg/api/errors);
+// a lister and controller-runtime's cache put a kind there.
 //
 // A 404 that no API server wrote has the details of the request, which client-go fills in, and a cause that says so: that of a
 // proxy, or of a path which is not served (NewGenericServerResponse).
@@ -28,13 +30,14 @@ func Is(err error, of schema.GroupResource, name string) (bool, error) {
 		details = *s.Status().Details
 	}
 	got := schema.GroupResource{Group: details.Group, Resource: details.Kind}
+	want := strings.TrimSpace(fmt.Sprintf("%s %q", of, name))
 	switch {
 	case apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-		return false, fmt.Errorf("a 404 that no API server wrote about %s %q: %w", of, name, err)
+		return false, fmt.Errorf("a 404 that no API server wrote about %s: %w", want, err)
 	case details.Name == "" && got.Empty():
-		return false, fmt.Errorf("a 404 that does not say what it is about, want %s %q: %w", of, name, err)
-	case got != of || details.Name != name:
-		return false, fmt.Errorf("a 404 about %s %q, want %s %q: %w", got, details.Name, of, name, err)
+		return false, fmt.Errorf("a 404 that does not say what it is about, want %s: %w", want, err)
+	case !of.Empty() && got != of || details.Name != name:
+		return false, fmt.Errorf("a 404 about %s %q, want %s: %w", got, details.Name, want, err)
 	}
 	return true, nil
 }

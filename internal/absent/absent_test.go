@@ -52,3 +52,20 @@ func TestIs(t *testing.T) {
 		})
 	}
 }
+
+// A caller that does not know the resource is told of the name alone.
+func TestIsOfAnyResource(t *testing.T) {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	is, err := absent.Is(apierrors.NewNotFound(jobs, "a"), schema.GroupResource{}, "a")
+	require.NoError(t, err)
+	assert.True(t, is)
+	for says, answer := range map[string]error{
+		`a 404 about jobs.batch "b", want "a"`:                 apierrors.NewNotFound(jobs, "b"),
+		`a 404 that no API server wrote about "a"`:             apierrors.NewGenericServerResponse(http.StatusNotFound, "get", jobs, "a", "404", 0, true),
+		`a 404 that does not say what it is about, want "a": `: &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound}},
+	} {
+		is, err = absent.Is(answer, schema.GroupResource{}, "a")
+		assert.False(t, is, says)
+		require.ErrorContains(t, err, says)
+	}
+}

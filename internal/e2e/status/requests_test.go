@@ -97,6 +97,14 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	assert.Equal(t, status.Merged, typedCommit(t, s, "Running", func() { s.respec(t, "a", "new") }))
 	assert.Equal(t, status.Written, typedCommit(t, s, "Stopping", func() {}))
 	assert.Equal(t, status.Gone, typedCommit(t, s, "Stopped", func() { s.remove(t, "a") }))
+
+	// A version that is not served says nothing of the object, and these rights let nobody ask for more.
+	s.create(t, "b")
+	before, err := s.theirs.dynamic(probes).Get(t.Context(), "b", metav1.GetOptions{})
+	require.NoError(t, err)
+	notServed := s.ours.dynamic(probes.GroupResource().WithVersion("v99")).Patch
+	_, err = status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), notServed, before, before.DeepCopy(), running)
+	require.ErrorContains(t, err, "status: patching b: a 404 that no API server wrote")
 }
 
 // user returns the configuration of somebody who has no rights yet.
