@@ -6,6 +6,7 @@ package jobgc
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -65,7 +66,7 @@ func (g *Guard[J]) lookCached(ref Ref) (Finding, error) {
 	switch past {
 	case behind:
 		// A time of creation in the future is a clock that is off, and no reason to wait. It has whole seconds: up to one was cut off.
-		age, grace := time.Since(timeOf(ref.CreatedAt)), g.opts.Grace+time.Second
+		age, grace := time.Since(timeOf(ref.CreatedAt)), min(g.opts.Grace, math.MaxInt64-time.Second)+time.Second
 		if ref.CreatedAt != nil && age >= 0 && g.opts.Grace > 0 && age < grace {
 			return Finding{State: Pending, Proof: ByCacheLag, After: min(poll, grace-age)}, nil
 		}

@@ -6,6 +6,7 @@ package jobgc_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -58,6 +59,10 @@ func TestGuardLook(t *testing.T) {
 		"BehindGraceOver":   {"The server tells.", jobgc.Options{}, old, "99", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
 		"BehindNoGrace":     {"A negative grace reads at once.", jobgc.Options{Grace: -1}, ref, "99", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
 		"BehindLongerGrace": {"A grace of one's own.", jobgc.Options{Grace: 2 * time.Hour}, old, "99", nil, mine, found{jobgc.Pending, jobgc.ByCacheLag, 0}},
+		"BehindLongestGrace": {
+			"As long as a duration can be, and no longer than a sum can hold.", jobgc.Options{Grace: math.MaxInt64}, old, "99", nil, mine,
+			found{jobgc.Pending, jobgc.ByCacheLag, 0},
+		},
 		"BehindAndClockOff": {
 			"A creation in the future must not make a Job pending for an hour.",
 			jobgc.Options{},

@@ -18,14 +18,17 @@ var ErrOverlap error = overtakenError("status: another writer changed the same i
 // MergeConditions applies what changed from base to ours onto theirs, and returns a new list. A condition is of theirs
 // unless ours changed it. One that both sides changed, or removed, differently is ours if its type is owned, and else an
 // [ErrOverlap] that names the type. A later transition alone is no difference, and an owned condition of an older
-// generation than theirs loses. No generation is ever restamped.
+// generation than theirs loses; one that states none does not, as in [SetCondition]. No generation is ever restamped.
 //
 // The order is that of theirs, then of ours. An empty result is nil. The lists may be nil, and are not changed.
 func MergeConditions(base, ours, theirs []metav1.Condition, owned ...string) ([]metav1.Condition, error) {
 	mine := entries(ours)
 	for i, o := range mine {
-		if b := find(base, o.Type); b != nil && sameVerdict(stated(o.Condition, *b), *b) {
-			mine[i].Condition = stated(o.Condition, *b) // the same, said again
+		for _, list := range [...][]metav1.Condition{base, theirs} {
+			if c := find(list, o.Type); c != nil && sameVerdict(stated(o.Condition, *c), *c) {
+				mine[i].Condition = stated(o.Condition, *c) // the same, said again
+				break
+			}
 		}
 	}
 	merged, err := mergeEntries("conditions", entries(base), mine, entries(theirs), owned)
@@ -88,7 +91,7 @@ func mergeEntry(base, ours, theirs *entry, owned bool) (*entry, error) {
 	case !owned:
 		return nil, ErrOverlap
 	}
-	if ours != nil && theirs != nil && ours.ObservedGeneration < theirs.ObservedGeneration {
+	if ours != nil && theirs != nil && ours.ObservedGeneration != 0 && ours.ObservedGeneration < theirs.ObservedGeneration {
 		return theirs, nil
 	}
 	return ours, nil

@@ -50,6 +50,8 @@ func TestMergeConditions(t *testing.T) {
 		"OwnedRemovalWins":       {"Also if it is gone.", list{a}, nil, list{aLost}, nil, ""},
 		"OwnedComesBack":         {"Or was removed.", list{a}, list{aOff}, nil, list{aOff}, ""},
 		"OwnedOfOlderGeneration": {"But a verdict on an older spec never does.", list{a}, list{gen(aOff, 1)}, list{gen(aLost, 2)}, list{gen(aLost, 2)}, ""},
+		"OwnedOfNoGeneration":    {"A verdict that states none is of the spec that was read, and never loses.", list{gen(a, 1)}, list{aOff}, list{gen(aLost, 1)}, list{aOff}, ""},
+		"SameOfNoGeneration":     {"Nor is it a dispute to say the same and state none.", list{gen(b, 1)}, list{bOff}, list{gen(bOff, 1)}, list{gen(bOff, 1)}, ""},
 		"GenerationsStay":        {"No generation is restamped.", list{gen(a, 1), gen(b, 1)}, list{gen(aOff, 1), gen(b, 1)}, list{gen(a, 1), gen(b, 2)}, list{gen(aOff, 1), gen(b, 2)}, ""},
 		"TwiceInTheirs":          {"A list without keys goes through.", list{b}, list{b}, list{b, b}, list{b, b}, ""},
 	}

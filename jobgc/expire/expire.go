@@ -40,6 +40,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/proompteng/controllerkit/internal/turns"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
@@ -68,7 +69,7 @@ type Sweeper[R metav1.Object, C Runs] struct {
 	finished func(run R) (at time.Time, own *int32)
 	keep     jobgc.Retention
 	opts     Options
-	failed   map[types.UID]bool // could not be deleted the last time
+	turns    turns.Turns
 }
 
 // New returns a Sweeper and makes no request. The client gives that of a namespace; list is a store's (informer.GetStore().List),
@@ -118,14 +119,10 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 	}
 }
 
-// Sweep deletes the runs that have expired by now, the most overdue first, but those last that could not be deleted the last
-// time. A run that has changed or gone meanwhile is no error. The error names the first few that could not be deleted.
+// Sweep deletes the runs that have expired by now, the most overdue first; a run whose turn has come before and that is still
+// there gives way to the others. A run that has changed or gone meanwhile is no error. The error names the first few that could not be deleted.
 func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
-	type overdue struct {
-		run R
-		by  time.Duration
-	}
-	var due []overdue
+	var due []overdue[R]
 	for _, item := range s.list() {
 		run, ok := item.(R)
 		if !ok {
@@ -137,30 +134,21 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 			if own != nil {
 				lived = time.Duration(*own) * time.Second
 			}
-			due = append(due, overdue{run, now.Sub(at) - lived})
+			due = append(due, overdue[R]{run, now.Sub(at) - lived})
 		}
 	}
-	slices.SortStableFunc(due, func(a, b overdue) int {
-		if fa, fb := s.failed[a.run.GetUID()], s.failed[b.run.GetUID()]; fa != fb {
-			if fa {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Compare(b.by, a.by)
-	})
-	failed, more := map[types.UID]bool{}, 0
+	slices.SortStableFunc(due, func(a, b overdue[R]) int { return cmp.Compare(b.by, a.by) })
+	more := 0
 	var errs []error
-	for _, d := range due[:min(len(due), s.opts.Limit)] {
+	for _, d := range turns.Next(&s.turns, due, s.opts.Limit) {
 		if ctx.Err() != nil {
 			break
 		}
 		switch err := s.remove(ctx, d.run); {
 		case err == nil:
 			deleted++
-		case isGone(err, d.run.GetName()) || apierrors.IsConflict(err):
+		case (apierrors.IsNotFound(err) || apierrors.IsConflict(err)) && isAbout(err, d.run.GetName()):
 		default:
-			failed[d.run.GetUID()] = true
 			if len(errs) == 5 {
 				more++
 				continue
@@ -168,18 +156,25 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 			errs = append(errs, fmt.Errorf("expire: %s/%s: %w", d.run.GetNamespace(), d.run.GetName(), err))
 		}
 	}
-	s.failed = failed
 	if more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more", more))
 	}
 	return deleted, errors.Join(errs...)
 }
 
-// isGone reports whether an API server says that an object of that name does not exist; of which kind is not known here. What a
-// proxy says, or a server that does not serve the kind, has a cause or no name, and is to be heard of.
-func isGone(err error, name string) bool {
+// overdue is a run that has expired.
+type overdue[R metav1.Object] struct {
+	run R
+	by  time.Duration
+}
+
+func (o overdue[R]) GetUID() types.UID { return o.run.GetUID() }
+
+// isAbout reports whether an API server wrote err about the object of that name; of which kind is not known here. What a proxy
+// says, a webhook, or a server that does not serve the kind, has a cause or no name, and is to be heard of.
+func isAbout(err error, name string) bool {
 	s := apierrors.APIStatus(nil)
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
+	return !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
 		errors.As(err, &s) && s.Status().Details != nil && s.Status().Details.Name == name
 }
 

@@ -156,11 +156,13 @@ func TestSweepOfWhatIsGone(t *testing.T) {
 	assert.Zero(t, deleted)
 }
 
-// Runs that pile up because something else answers 404 must not do so in silence.
-func TestSweepIsNotFooledBy404(t *testing.T) {
+// Runs that pile up because something else answers for the API server must not do so in silence.
+func TestSweepIsNotFooled(t *testing.T) {
 	for name, answer := range map[string]error{
 		"Proxy":     apierrors.NewGenericServerResponse(http.StatusNotFound, "delete", resource, "a", "404 page not found", 0, true),
 		"Another":   apierrors.NewNotFound(resource, "b"),
+		"Conflict":  apierrors.NewGenericServerResponse(http.StatusConflict, "delete", resource, "a", "<html>", 0, true),
+		"Webhook":   &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusConflict, Reason: metav1.StatusReasonConflict, Message: `admission webhook "keep" denied the request`}},
 		"NoDetails": &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,6 +214,33 @@ func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
 	assert.Len(t, c.asked, 14, "and the cap holds")
 }
 
+// However many they are: of a store that is stuck none is left, and the API server says so of each.
+func TestSweepGoesRoundWhatItCannotSettle(t *testing.T) {
+	for name, answer := range map[string]error{
+		"Refused": errors.New("a webhook says no"),
+		"Changed": apierrors.NewConflict(resource, "stuck", errors.New("precondition failed")),
+		"Gone":    apierrors.NewNotFound(resource, "stuck"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(ran("fine", 2*time.Hour))
+			for i := range 7 {
+				c.store = append(c.store, ran("stuck", time.Duration(10+i)*time.Hour, func(r *run) { r.UID = types.UID(fmt.Sprint(i)) }))
+			}
+			c.refuse = func(name string) error {
+				if name == "fine" {
+					return nil
+				}
+				return answer
+			}
+			s := newSweeper(t, c, expire.Options{Limit: 3})
+			for range 3 {
+				_, _ = s.Sweep(t.Context(), start)
+			}
+			assert.Empty(t, c.live)
+		})
+	}
+}
+
 func TestStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(start))
@@ -223,7 +252,7 @@ func TestStart(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		cancel()
 		require.NoError(t, <-ended)
-		assert.Equal(t, []string{"a", "a", "b"}, c.asked, "at once, and every minute")
+		assert.Equal(t, []string{"a", "b", "a"}, c.asked, "at once, and every minute; who was asked for gives way")
 	})
 }
 

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/proompteng/controllerkit/internal/turns"
 )
 
 // Owners lists the metadata of the Jobs' owners in one namespace, or in all. A metadata.ResourceInterface of client-go is one
@@ -70,6 +72,7 @@ type Sweeper[J Jobs, O Owners] struct {
 	owners func(namespace string) O
 	hold   string
 	opts   Options
+	turns  turns.Turns
 }
 
 // New returns a Sweeper and makes no request. Jobs and owners give the clients of a namespace, and with "" those of all
@@ -124,7 +127,7 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 
 // Sweep lists the held Jobs and releases those that nobody will release: whose owner is gone, that have no owner any more, or
 // that are being deleted together with their namespace (see Options.Namespaces). The owners are listed after the Jobs, so
-// that one that is not found had existed and is gone. An error may come with a Report of what was done before it. If
+// that one that is not found had existed and is gone. Jobs that cannot be released do not keep others from it. An error may come with a Report of what was done before it. If
 // listing fails nothing is released.
 func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 	return s.release(ctx, s.opts.Limit, s.abandoned)
@@ -138,7 +141,8 @@ func (s *Sweeper[J, O]) ReleaseAll(ctx context.Context) (Report, error) {
 	})
 }
 
-// release releases those of the held Jobs that choose returns, the oldest first and not more than limit.
+// release releases those of the held Jobs that choose returns, the oldest first and not more than limit; one whose turn has come
+// before and that is still held gives way to the others.
 func (s *Sweeper[J, O]) release(
 	ctx context.Context, limit int,
 	choose func(context.Context, []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error),
@@ -153,7 +157,7 @@ func (s *Sweeper[J, O]) release(
 	}
 	done := map[types.UID]bool{}
 	var failed failures
-	for _, job := range chosen[:min(len(chosen), limit)] {
+	for _, job := range turns.Next(&s.turns, chosen, limit) {
 		if ctx.Err() != nil {
 			failed.add(ctx.Err())
 			break

@@ -195,6 +195,26 @@ func TestSweepGoesOn(t *testing.T) {
 	assert.Equal(t, 8, report.Held)
 }
 
+// Jobs that cannot be released must not use up the limit for ever, however many they are.
+func TestSweepGoesRoundWhatCannotBeReleased(t *testing.T) {
+	refused := errors.New("a webhook says no")
+	c := &cluster{refuse: func(name string) error {
+		if name == "job-8" || name == "job-9" {
+			return nil
+		}
+		return refused
+	}}
+	many(c, 10, "gone") // job-9 is the youngest
+	s := newSweeper(t, c, hold.Options{Limit: 3})
+	for _, released := range []int{0, 0, 1, 1, 0} {
+		report, err := s.Sweep(t.Context())
+		require.ErrorIs(t, err, refused)
+		assert.Equal(t, released, report.Released)
+	}
+	assert.Len(t, c.stillHeld(), 8)
+	assert.Equal(t, 15, c.patches, "and the limit holds")
+}
+
 func TestReleaseAll(t *testing.T) {
 	c := &cluster{}
 	c.owner("run")
