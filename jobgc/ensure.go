@@ -51,9 +51,11 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 	}
 	job = g.prepared(job, ref.Namespace)
 	// A Job of that name may vanish between the answer that it exists and the look at it.
+	exists := ""
 	for range 3 {
 		live, err := jobs.Create(ctx, job, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
+			exists = err.Error() // not wrapped: a caller might take it for what it asked for
 			live, err = jobs.Get(ctx, ref.Name, metav1.GetOptions{})
 			var missing bool
 			if missing, err = isGone(err, ref); missing {
@@ -75,7 +77,7 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 		ref.CreatedAt = new(metav1.NewTime(time.Now().Truncate(time.Second)))
 		return ref, nil
 	}
-	return ref, fmt.Errorf("%w: %s/%s", ErrTerminating, ref.Namespace, ref.Name)
+	return ref, fmt.Errorf("%w: %s/%s: %s", ErrTerminating, ref.Namespace, ref.Name, exists)
 }
 
 // checked completes the namespace of ref, or says what is wrong with ref and job.

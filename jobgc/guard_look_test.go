@@ -60,7 +60,9 @@ func TestGuardLook(t *testing.T) {
 		"BehindNoGrace":     {"A negative grace reads at once.", jobgc.Options{Grace: -1}, ref, "99", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
 		"BehindLongerGrace": {"A grace of one's own.", jobgc.Options{Grace: 2 * time.Hour}, old, "99", nil, mine, found{jobgc.Pending, jobgc.ByCacheLag, 0}},
 		"BehindLongestGrace": {
-			"As long as a duration can be, and no longer than a sum can hold.", jobgc.Options{Grace: math.MaxInt64}, old, "99", nil, mine,
+			"As long as a duration can be, and no longer than a sum can hold.",
+			jobgc.Options{Grace: math.MaxInt64},
+			old, "99", nil, mine,
 			found{jobgc.Pending, jobgc.ByCacheLag, 0},
 		},
 		"BehindAndClockOff": {

@@ -86,4 +86,8 @@ func TestSweepIsNotFooledBy404(t *testing.T) {
 	}}).Sweep(t.Context())
 	require.ErrorContains(t, err, `hold: namespace ns: a 404 about clusters.management.example.com "ns", want namespaces "ns"`)
 	assert.Equal(t, []string{"a"}, c.stillHeld())
+	_, err = newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
+		return nil, nil //nolint:nilnil // what a broken fake does
+	}}).Sweep(t.Context())
+	require.ErrorContains(t, err, "hold: namespace ns: the client returned neither a namespace nor an error")
 }

@@ -71,6 +71,9 @@ func (s *Sweeper[J, O]) terminating(ctx context.Context, namespace string) (bool
 	if gone {
 		return true, nil
 	}
+	if err == nil && ns == nil {
+		err = errors.New("the client returned neither a namespace nor an error")
+	}
 	if err != nil {
 		return false, fmt.Errorf("hold: namespace %s: %w", namespace, err)
 	}
