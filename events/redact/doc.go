@@ -16,7 +16,8 @@
 // commit hashes and object names alone.
 //
 // That is a net, and nets have holes. A controller that reads Secrets should register what it read with [SecretValues]: a
-// registered value of 8 bytes or more is never in the output, in plain, base64 or URL-escaped form. [Note] adds the limits of an Event's note.
+// registered value of 8 bytes or more is never in the output, in plain, base64 or URL-escaped form, or as Go or its JSON quotes
+// it. [Note] adds the limits of an Event's note.
 //
 // # When not to use it
 //

@@ -6,6 +6,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,9 +20,9 @@ const (
 )
 
 // SecretValues masks exact values: what a controller itself read from Secrets. No output of [SecretValues.Redact] holds a
-// registered value, in plain, base64 or URL-escaped form, or quoted as Go quotes it; in base64 also when it is part of a longer
-// text, but for the bytes at its edges. The zero value is ready to use, is safe for concurrent use, and must not be copied. It
-// keeps the values in memory.
+// registered value, in plain, base64 or URL-escaped form, or quoted as Go or its JSON quotes it; in base64 also when it is part
+// of a longer text, but for the bytes at its edges. The zero value is ready to use, is safe for concurrent use, and must not be
+// copied. It keeps the values in memory.
 type SecretValues struct {
 	mu    sync.RWMutex
 	uses  map[string]uint64 // when each value was added last
@@ -100,11 +101,17 @@ func (v *SecretValues) Redact(s string) string {
 
 // formsOf are the ways in which value may appear in a text.
 func formsOf(value string) []string {
+	inJSON, _ := json.Marshal(value) // a string has no errors
 	forms := []string{
 		value,
 		clean(value), // as a note shows it
+		// Each part of a URL has escapes of its own.
 		url.QueryEscape(value),
 		url.PathEscape(value),
+		url.User(value).String(),
+		(&url.URL{Path: value}).EscapedPath(),
+		(&url.URL{Fragment: value}).EscapedFragment(),
+		string(inJSON[1 : len(inJSON)-1]),
 	}
 	for _, enc := range [...]*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		forms = append(forms, enc.EncodeToString([]byte(value)), enc.EncodeToString([]byte(value+"\n")))

@@ -5,8 +5,10 @@ package redact_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +49,31 @@ func TestSecretValuesInEveryForm(t *testing.T) {
 			assert.NotContains(t, got, std([]byte(value))[2:14], tc.reason)
 			assert.NotContains(t, got, std([]byte("u:" + value))[6:18], tc.reason)
 		})
+	}
+}
+
+// Each part of a URL, and JSON, has escapes of its own.
+func TestSecretValuesAreMaskedHoweverTheyAreEscaped(t *testing.T) {
+	escapes := map[string]func(string) string{
+		"User":     func(v string) string { return url.User(v).String() },
+		"Password": func(v string) string { return strings.TrimPrefix(url.UserPassword("u", v).String(), "u:") },
+		"Query":    func(v string) string { return strings.TrimPrefix(url.Values{"q": {v}}.Encode(), "q=") },
+		"Path":     func(v string) string { return strings.TrimPrefix((&url.URL{Path: "/" + v}).String(), "/") },
+		"Segment":  url.PathEscape,
+		"Fragment": func(v string) string { return strings.TrimPrefix((&url.URL{Fragment: v}).String(), "#") },
+		"JSON": func(v string) string {
+			b, err := json.Marshal(v)
+			require.NoError(t, err)
+			return strings.Trim(string(b), `"`)
+		},
+		"Go": func(v string) string { return strings.Trim(strconv.Quote(v), `"`) },
+	}
+	for _, value := range []string{"p@ss/w0rd$&1", "Pa&w0rd<1>xyz", "a b%c:d;e,f?g=h#i", `it's "so"!*()_`, "grüß dich+[1]"} {
+		var secrets redact.SecretValues
+		require.Equal(t, 1, secrets.Add([]byte(value)))
+		for name, escape := range escapes {
+			assert.Equal(t, "it is "+redact.Mask+" again", secrets.Redact("it is "+escape(value)+" again"), "%s of %s", name, value)
+		}
 	}
 }
 
