@@ -79,6 +79,43 @@ func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
 }
 
 // What is open is kept in memory alone.
+// TestAChangedNoteThatMakesRoomIsLost, and said to be: no Event tells of it.
+func TestAChangedNoteThatMakesRoomIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{MaxObjects: 1, TotalPerSecond: 0.01})
+		rec.Failure(object("a"), errors.New("first"))
+		time.Sleep(90 * time.Second) // the next token comes at 100 s
+		rec.Failure(object("a"), errors.New("second"))
+		rec.Failure(object("b"), errAway)
+		time.Sleep(5 * time.Minute)
+		assert.Equal(t, map[string]int64{events.LostQueueFull: 1}, rec.Stats().Lost)
+		assert.Len(t, s.all(), 2)
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+// TestAnObjectThatIsNotForgottenKeepsItsPauses, though its bucket is full and nothing waits.
+func TestAnObjectThatIsNotForgottenKeepsItsPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		for range 1000 {
+			rec.Failure(object("a"), errAway)
+			time.Sleep(time.Second)
+		}
+		require.NoError(t, rec.Flush(t.Context()))
+		time.Sleep(2 * time.Minute)
+		before := len(s.asked())
+		rec.Failure(object("a"), nil)
+		time.Sleep(time.Second)
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Second)
+		assert.Len(t, s.asked(), before+1, "the recovery; the failure waits for a short pause")
+	})
+}
+
 // TestTheReasonThatWasSilentForLongestMakesRoom, so that a repeat of another is still counted in its Event.
 func TestTheReasonThatWasSilentForLongestMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

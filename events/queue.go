@@ -37,12 +37,9 @@ func (r *Recorder) settle(e *entry, now time.Duration) {
 	switch {
 	case e.claimed():
 	case e.forgotten && s == nil && e.bucket.full(now):
-		r.remove(e, 0)
+		r.remove(e)
 	case e.forgotten && s == nil:
-		for s := e.series; s != nil; s = s.older {
-			r.suppress(s.pending)
-		}
-		e.series = nil
+		e.series = nil // of which nothing is pending
 		r.idle.pushBack(e)
 	default:
 		r.idle.pushFront(e)
@@ -53,7 +50,7 @@ func (r *Recorder) settle(e *entry, now time.Duration) {
 // update to write.
 func (r *Recorder) makeRoom(now time.Duration) bool {
 	if e := r.idle.back; e != nil && e.forgotten && e.bucket.full(now) {
-		r.remove(e, 0)
+		r.remove(e)
 	}
 	if len(r.entries) < r.o.MaxObjects {
 		return true
@@ -68,17 +65,17 @@ func (r *Recorder) makeRoom(now time.Duration) bool {
 		return false
 	}
 	r.stats.Evicted++
-	r.remove(victim, queueFull)
+	r.remove(victim)
 	return true
 }
 
-// remove forgets e. Occurrences of an Event that is stored are suppressed, others are lost by cause c.
-func (r *Recorder) remove(e *entry, c cause) {
+// remove forgets e. Occurrences of an Event that is stored are suppressed, others are lost.
+func (r *Recorder) remove(e *entry) {
 	for s := e.series; s != nil; s = s.older {
-		if s.draft == nil && s.event != 0 || c == 0 {
+		if s.draft == nil && s.event != 0 {
 			r.suppress(s.pending)
 		} else {
-			r.lose(c, s.pending, "raise Options.MaxObjects or Options.TotalPerSecond")
+			r.lose(queueFull, s.pending, "raise Options.MaxObjects or Options.TotalPerSecond")
 		}
 		s.pending = 0
 	}
