@@ -80,3 +80,14 @@ func TestDrained(t *testing.T) {
 		})
 	}
 }
+
+func TestNothingIsWaitedForForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		require.ErrorContains(t, s.wait(1), "within 1m0s")
+		s.expect("run-1")
+		require.ErrorContains(t, s.await(), "within 1m0s")
+		idle.Store(0)
+		require.ErrorContains(t, settle(), "after 1m0s; 0 are there")
+	})
+}
