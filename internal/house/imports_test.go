@@ -4,7 +4,11 @@
 package house_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,6 +31,16 @@ var closures = map[string]int{
 }
 
 func TestImportingAPackageCostsItsOwnClosureOnly(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	told := map[string]string{}
+	for _, row := range regexp.MustCompile("\\[`(\\w+)`\\]\\(\\w+\\) \\| (\\d+)(?:; endpoint (\\d+))? \\|").FindAllStringSubmatch(string(readme), -1) {
+		told[row[1]] = row[2]
+		if row[3] != "" {
+			told[row[1]+"/prom"] = row[3]
+		}
+	}
+	assert.Len(t, told, 6, "the table of README tells what each package costs, and the endpoint")
 	for _, p := range public(t) {
 		budget, ok := closures[p.name()]
 		for name := p.name(); !ok && name != ""; budget, ok = closures[name] {
@@ -39,6 +53,9 @@ func TestImportingAPackageCostsItsOwnClosureOnly(t *testing.T) {
 			}
 		}
 		t.Logf("%-20s %3d of %3d", p.name(), len(deps), budget)
+		if cost, ok := told[p.name()]; ok {
+			assert.Equal(t, cost, strconv.Itoa(len(deps)), "what README says that %s costs", p.name())
+		}
 		assert.LessOrEqual(t, len(deps), budget, "%s compiles %d non-standard packages:\n%s", p.name(), len(deps), strings.Join(deps, "\n"))
 	}
 }
