@@ -148,8 +148,8 @@ func (w Writer[T]) gone(ctx context.Context, patch PatchFunc[T], before T, first
 	live, err := w.send(ctx, patch, before, nothing())
 	asking := "asking whether " + before.GetName() + " exists, after a 404"
 	switch {
-	case err == nil && isNil(live):
-		return "", fmt.Errorf("status: %s: the client returned nil", asking)
+	case err == nil && (isNil(live) || live.GetUID() == "" || live.GetName() != before.GetName()):
+		return "", fmt.Errorf("status: %s: the client returned no object of that name with a uid", asking)
 	case err == nil && live.GetUID() == before.GetUID():
 		return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), first)
 	case err == nil: // the name is another object's

@@ -276,19 +276,6 @@ func TestRepliesThatAreNone(t *testing.T) {
 		}), before, after, running)
 		require.ErrorContains(t, err, "returned nil")
 	})
-	t.Run("NilAfterNotFound", func(t *testing.T) {
-		s, before := start(t)
-		s.delete("a")
-		after := before.DeepCopy()
-		after.Status.Phase = "Running"
-		_, err := status.Writer[*Run]{}.Commit(t.Context(), patching(func(data []byte, sub ...string) (*Run, error) {
-			if len(sub) == 0 {
-				return nil, nil //nolint:nilnil // what a broken fake does
-			}
-			return client[Run]{s}.Patch(t.Context(), "a", types.MergePatchType, data, metav1.PatchOptions{}, sub...)
-		}), before, after, running)
-		require.ErrorContains(t, err, "returned nil")
-	})
 }
 
 func TestCancelledContextEndsTheRetries(t *testing.T) {
