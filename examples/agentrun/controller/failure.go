@@ -6,6 +6,9 @@ package controller
 import (
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
@@ -38,6 +41,12 @@ func check(run *v1alpha1.AgentRun) error {
 		return &failure{reasonInvalidSpec, `spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef`}
 	}
 	return nil
+}
+
+// absent reports whether the API server says that what was asked for does not exist. What a proxy answers, or a server that does
+// not serve the kind, has a cause, and says nothing of it.
+func absent(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // missingSecret says what of a run's Secret is not there yet.

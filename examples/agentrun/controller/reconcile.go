@@ -148,7 +148,7 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 		return nil
 	}
 	secret, err := a.secret(ctx)
-	if apierrors.IsNotFound(err) {
+	if absent(err) {
 		return missingSecret(ref, false)
 	}
 	if err != nil {

@@ -68,7 +68,7 @@ func (a *attempt) discard(ctx context.Context, finding jobgc.Finding) error {
 		Preconditions:     &metav1.Preconditions{UID: &ref.UID},
 		PropagationPolicy: new(metav1.DeletePropagationBackground),
 	})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // a conflict: the name is another Job's by now
+	if err != nil && !absent(err) && !apierrors.IsConflict(err) { // a conflict: the name is another Job's by now
 		return err
 	}
 	ref.Released = true

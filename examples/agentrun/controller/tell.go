@@ -45,7 +45,7 @@ const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be 
 // forgotten by a restart, and by package redact once many others were read.
 func (a *attempt) words(ctx context.Context, text string) string {
 	if a.run.Spec.SecretRef != nil && !a.read {
-		if _, err := a.secret(ctx); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := a.secret(ctx); err != nil && !absent(err) {
 			return withheld
 		}
 	}
@@ -56,7 +56,7 @@ func (a *attempt) words(ctx context.Context, text string) string {
 // before anybody looked at the Secret: that is told as it is, or nobody would know which right is missing.
 func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
-	a.read = err == nil || apierrors.IsNotFound(err)
+	a.read = err == nil || absent(err)
 	if apierrors.IsForbidden(err) {
 		return nil, &told{a.secrets.Redact(err.Error()), err}
 	}

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,6 +53,7 @@ func TestWordsNeverQuoteTheSecret(t *testing.T) {
 		"ReadBefore":    {"One read is enough for an attempt.", true, true, nil, nil, "it says " + value, 0},
 		"None":          {"There is nothing to quote.", false, false, nil, nil, "it says " + value, 0},
 		"Gone":          {"Its value is in no Secret any more.", true, false, nil, apierrors.NewNotFound(corev1.Resource("secrets"), "s"), "it says " + value, 1},
+		"Proxy":         {"It does not know the Secret.", true, false, nil, proxied("secrets"), withheld, 1},
 		"Unreadable":    {"What is not known cannot be masked.", true, false, nil, errors.New("denied to " + value), withheld, 1},
 	}
 	for name, tc := range tests {
@@ -74,6 +76,11 @@ func TestWordsNeverQuoteTheSecret(t *testing.T) {
 	}
 }
 
+// proxied is a 404 that no API server wrote.
+func proxied(resource string) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", corev1.Resource(resource), "s", "404 page not found", 0, true)
+}
+
 func TestWhyTheSecretIsNotReadIsTold(t *testing.T) {
 	const value = "canary-5f1d7c2e9b"
 	denied := errors.New(`User "agentrun" cannot get resource "secrets" in API group "" in the namespace "default"`)
@@ -83,6 +90,7 @@ func TestWhyTheSecretIsNotReadIsTold(t *testing.T) {
 		want   string
 	}{
 		"Denied": {"It was denied before the Secret was looked at: the right that is missing is named.", apierrors.NewForbidden(corev1.Resource("secrets"), "s", denied), denied.Error()},
+		"Proxy":  {"It does not say that there is none.", proxied("secrets"), withheld},
 		"Broken": {"Nobody knows what whoever failed had read.", apierrors.NewInternalError(errors.New("found " + value)), withheld},
 	}
 	for name, tc := range tests {
