@@ -12,8 +12,8 @@
 //
 // [Text] is one pass over the text, without regular expressions: its time is linear in the length whatever the input, and
 // text without a credential is returned as it is, without an allocation. It knows credentials in URLs, Authorization
-// values, sensitive key=value pairs, private keys, Secret manifests and tokens of known shape. It leaves UUIDs, digests,
-// commit hashes and object names alone.
+// values, sensitive key=value pairs, private keys, Secret manifests and tokens of known shape. It leaves digests, commit hashes
+// and object names alone, and UUIDs that no sensitive key calls a credential.
 //
 // That is a net, and nets have holes. A controller that reads Secrets should register what it read with [SecretValues]: a
 // registered value of 8 bytes or more is never in the output, in plain, base64 or URL-escaped form, or as Go or its JSON quotes

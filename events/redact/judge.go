@@ -19,7 +19,7 @@ func (c *scanner) spares(k kind, how strength, v string) bool {
 	case k == reference:
 		return isName(v)
 	}
-	return isName(v) && (how == loose && strings.ContainsAny(v, "-./") ||
+	return isName(v) && (how == loose && strings.ContainsAny(v, "-./") && !isID(v) ||
 		how == argument && (strings.HasSuffix(v, ".key") || strings.HasSuffix(v, ".pem")))
 }
 
@@ -86,6 +86,15 @@ func isName(v string) bool {
 		}
 	}
 	return parts > 1 || !digits || len(v) < 8
+}
+
+// isID reports whether v is a UUID or a bootstrap token of Kubernetes: names by their letters, but no names that people give.
+func isID(v string) bool {
+	if len(v) == 23 && v[6] == '.' {
+		return strings.IndexByte(v[7:], '-') < 0
+	}
+	return len(v) == 36 && v[8] == '-' && v[13] == '-' && v[18] == '-' && v[23] == '-' &&
+		all(v, func(b byte) bool { return b == '-' || isHex(b) })
 }
 
 // isURL reports whether v begins with a scheme, so that its credentials are found by their place in it.

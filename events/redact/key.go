@@ -15,10 +15,18 @@ const (
 	cookie          // pairs of names and values
 )
 
-// kindOf judges a key by its end, whatever its case and whether its words are joined by hyphens, underscores or nothing.
+// endings are the last letters of all sensitive keys.
+const endings = "tdeynlsghp"
+
+// kindOf judges a key by its end, whatever its case and whether its words are joined by hyphens, underscores or nothing, and
+// whether or not a number follows.
 func kindOf(key string) kind {
 	// The longest ending is "connectionstring": a few separators more are enough to see all of it.
 	const longest = 24
+	key, numbered := cutNumber(key)
+	if key == "" || strings.IndexByte(endings, key[len(key)-1]|0x20) < 0 {
+		return harmless
+	}
 	var buf [longest]byte
 	n := longest
 	short := "" // the last word, when something sets it off
@@ -54,15 +62,28 @@ func kindOf(key string) kind {
 		strings.HasSuffix(end, "signingkey"), strings.HasSuffix(end, "encryptionkey"), strings.HasSuffix(end, "masterkey"),
 		strings.HasSuffix(end, "accountkey"), strings.HasSuffix(end, "sharedkey"), strings.HasSuffix(end, "authkey"),
 		strings.HasSuffix(end, "credential"), strings.HasSuffix(end, "credentials"), strings.HasSuffix(end, "signature"),
-		strings.HasSuffix(end, "authorization"), strings.HasSuffix(end, "connectionstring"), strings.HasSuffix(end, "dockerconfigjson"):
+		strings.HasSuffix(end, "authorization"), strings.HasSuffix(end, "connectionstring"), strings.HasSuffix(end, "secretstring"), strings.HasSuffix(end, "dockerconfigjson"):
 		return credential
 	}
 	switch {
 	case strings.EqualFold(short, "pwd"), strings.EqualFold(short, "pass"), strings.EqualFold(short, "sig"),
-		strings.EqualFold(short, "otp"), strings.EqualFold(short, "jwt"), strings.EqualFold(short, "auth"):
+		strings.EqualFold(short, "otp"), strings.EqualFold(short, "jwt"), strings.EqualFold(short, "auth") && !numbered:
 		return credential
 	}
 	return harmless
+}
+
+// cutNumber is key without the number of up to three digits that tells it from others, as in DB_PASSWORD_1.
+func cutNumber(key string) (cut string, numbered bool) {
+	n := len(key)
+	for n > 0 && n > len(key)-3 && isDigit(key[n-1]) {
+		n--
+	}
+	numbered = n < len(key)
+	for n > 0 && (key[n-1] == '_' || key[n-1] == '-') {
+		n--
+	}
+	return key[:n], numbered
 }
 
 // kindOfSecret tells the secrets of protocols, which are values, from those of Kubernetes, which are names.
@@ -93,7 +114,7 @@ func saysNothing(w string) bool {
 		"absent", "present", "disabled", "enabled", "unsupported", "unavailable", "unreadable", "pending", "rotated", "rotating",
 		"refreshed", "updated", "created", "deleted", "removed", "ready", "synced", "verified", "unverified", "changed", "unchanged",
 		"redacted", "hidden", "masked", "omitted", "sensitive", "changeit", "ok", "eof", "timeout", "context", "unexpected", "too",
-		"already", "still", "only", "ignored", "skipped", "used", "unused", "reading", "loading", "get", "post", "put", "patch",
+		"references", "already", "still", "only", "ignored", "skipped", "used", "unused", "reading", "loading", "get", "post", "put", "patch",
 		"exists", "length", "type", "value", "file", "lookup", "dial", "open", "read", "write", "permission", "connection":
 		return true
 	}

@@ -45,12 +45,12 @@ func known(w string) bool {
 	case 'l':
 		return begins(w, "lin_api_", 10) || begins(w, "lsv2_pt_", 10)
 	case 'n':
-		return random(w, "npm_", 20) || random(w, "ntn_", 20) || begins(w, "nvapi-", 16)
+		return random(w, "npm_", 20) || random(w, "ntn_", 20) || unlike(w, "nvapi-")
 	case 'o':
 		return begins(w, "ops_eyJ", 4)
 	case 'p':
 		return begins(w, "pypi-AgEI", 4) || begins(w, "pscale_tkn_", 4) || begins(w, "pscale_pw_", 4) ||
-			begins(w, "pscale_oauth_", 4) || random(w, "pul-", 30) || begins(w, "pplx-", 20) ||
+			begins(w, "pscale_oauth_", 4) || random(w, "pul-", 30) || random(w, "pplx-", 20) ||
 			random(w, "phx_", 20)
 	case 'r':
 		return begins(w, "rk_live_", 8) || begins(w, "rk_test_", 8) || begins(w, "rubygems_", 16) ||
@@ -63,14 +63,14 @@ func known(w string) bool {
 			begins(w, "sntryu_", 1) || random(w, "sbp_", 20) || random(w, "sgp_", 20) ||
 			begins(w, "sq0atp-", 8) || begins(w, "sq0csp-", 8)
 	case 't':
-		return begins(w, "tskey-auth-", 4) || begins(w, "tskey-api-", 4) || begins(w, "tskey-client-", 4) ||
-			begins(w, "tskey-scim-", 4) || begins(w, "tskey-webhook-", 4)
+		return unlike(w, "tskey-auth-") || unlike(w, "tskey-api-") || unlike(w, "tskey-client-") ||
+			unlike(w, "tskey-scim-") || unlike(w, "tskey-webhook-")
 	case 'w':
 		return begins(w, "whsec_", 16)
 	case 'x':
-		return begins(w, "xoxa-", 4) || begins(w, "xoxb-", 4) || begins(w, "xoxe-", 4) ||
-			begins(w, "xoxp-", 4) || begins(w, "xoxr-", 4) || begins(w, "xoxs-", 4) ||
-			begins(w, "xapp-1-", 4) || begins(w, "xai-", 30) || begins(w, "xkeysib-", 20)
+		return numbered(w, "xoxa-") || numbered(w, "xoxb-") || numbered(w, "xoxe-") ||
+			numbered(w, "xoxp-") || numbered(w, "xoxr-") || numbered(w, "xoxs-") ||
+			begins(w, "xapp-1-", 4) || random(w, "xai-", 30) || begins(w, "xkeysib-", 20)
 	}
 	return false
 }
@@ -91,6 +91,11 @@ func unlike(w, prefix string) bool {
 	}
 	body := w[len(prefix):]
 	return !all(body, func(b byte) bool { return b < 'A' || b > 'Z' && b != '_' }) || len(body) >= 40 && all(body, isHex)
+}
+
+// numbered is begins for Slack's prefixes: a number follows them.
+func numbered(w, prefix string) bool {
+	return begins(w, prefix, 4) && isDigit(w[len(prefix)])
 }
 
 // token returns the end of the token that begins at i, where a word begins that ends at j; 0 when it is none.

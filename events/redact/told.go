@@ -30,17 +30,17 @@ func (c *scanner) rejected(k kind, how strength, p int) (int, strength) {
 	return p, how
 }
 
-// isChoice reports whether what is quoted at p may be one of the values that a field knows, such as "OAuth2": few bytes or
-// letters alone.
+// isChoice reports whether what is quoted at p may be one of the values that a field knows, such as "OAuth2": few bytes, or no
+// digits.
 func (c *scanner) isChoice(p int) bool {
 	const longest = 8
 	from := p + c.quote(p)
 	to := from
-	for to < len(c.s) && to-from < longestWord && (isLetter(c.s[to]) || to-from < longest && isWord(c.s[to])) {
+	for to < len(c.s) && to-from < longestWord && isWord(c.s[to]) {
 		to++
 	}
 	c.looked += to - from
-	return c.quote(to) > 0
+	return c.quote(to) > 0 && (to-from <= longest || !strings.ContainsAny(c.s[from:to], "0123456789"))
 }
 
 // isNameError reports whether what is quoted at p was meant to be the name of an object.

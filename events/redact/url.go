@@ -90,12 +90,20 @@ func (c *scanner) nextAt(i int) int {
 	return c.at
 }
 
-// dataSource masks the password of user:password@tcp(host), as Go's MySQL driver takes it. i is where the '@' stands.
+// dataSource masks the password of user:password@tcp(host), as Go's MySQL driver takes it, with the network and the host or
+// without. i is where the '@' stands.
 func (c *scanner) dataSource(i int) {
-	if c.colon >= 0 && (c.has(i, "@tcp(") || c.has(i, "@unix(")) {
+	if c.colon >= 0 && (c.has(i, "@tcp(") || c.has(i, "@unix(") ||
+		(c.has(i, "@(") || c.has(i, "@/")) && c.isPassword(c.colon+1, i)) {
 		c.mask(c.colon+1, i)
 	}
 	c.colon = -1
+}
+
+// isPassword reports whether from..to, before an '@' that may be anything's, is no part of a path.
+func (c *scanner) isPassword(from, to int) bool {
+	c.looked += to - from
+	return strings.IndexByte(c.s[from:to], '/') < 0
 }
 
 // telegram masks the token of a bot, digits and a colon and 35 bytes from AA on. It returns 0 when there is none at p.

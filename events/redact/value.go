@@ -33,7 +33,7 @@ func (c *scanner) separator(i int) int {
 	if c.s[i] == ':' && p < len(c.s) && c.s[p] == '=' || c.s[i] == '=' && p < len(c.s) && c.s[p] == '>' {
 		p++
 	}
-	if c.s[i] == ':' && p < len(c.s) && c.s[p] == ' ' && c.quote(i-1) == 0 {
+	if c.s[i] == ':' && p < len(c.s) && c.s[p] == ' ' && (c.quote(i-1) == 0 || c.quote(c.gap(p, " ")) == 0) {
 		how = loose
 	}
 	if end := c.telegram(key, p); end > 0 {
@@ -54,7 +54,23 @@ func (c *scanner) separator(i int) int {
 		}
 		return i + 1
 	}
+	if strings.EqualFold(key, "pass") && c.isCount(p) {
+		return p
+	}
 	return c.value(k, how, p)
+}
+
+// isCount reports whether the number of what failed follows the one at p.
+func (c *scanner) isCount(p int) bool {
+	const longest = 8
+	from := c.gap(p, " ")
+	to := from
+	for to < len(c.s) && to-from < longest && isDigit(c.s[to]) {
+		to++
+	}
+	c.looked += to - from
+	next := c.gap(to, " ,;")
+	return to > from && next > to && next+4 <= len(c.s) && strings.EqualFold(c.s[next:next+4], "fail")
 }
 
 // keyBefore is the word before the separator at i, with nothing but quotes, blanks and a bracket between.
@@ -138,8 +154,11 @@ func (c *scanner) quoted(k kind, how strength, p int) int {
 	from := p + n
 	to := len(c.s)
 	for i := from; i < len(c.s); i++ {
-		if n == 1 && c.s[i] == '\\' {
+		if c.s[i] == '\\' && (n == 1 || i+1 < len(c.s) && c.s[i+1] == '\\') {
 			i++
+			if n == 2 && c.has(i+1, `\`) {
+				i += 2 // what it escapes is escaped itself
+			}
 			continue
 		}
 		if c.has(i, q) {
