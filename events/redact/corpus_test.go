@@ -167,6 +167,10 @@ func TestTheRestOfTheMessageStays(t *testing.T) {
 			"A flag at the end has no value.",
 			"login --password ", "login --password ",
 		},
+		"Lines": {
+			"The frame of a stack is no data source name.",
+			"f@/src/a.js:1:2\ng@/src/b.js:3:4\ng@(native)", "f@/src/a.js:1:2\ng@/src/b.js:3:4\ng@(native)",
+		},
 		"Query": {
 			"The other parameters stay.",
 			"GET /v1?api_key=" + "0a1b2c3d4e5f" + "&limit=10: 401", "GET /v1?api_key=[redacted]&limit=10: 401",

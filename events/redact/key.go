@@ -73,11 +73,15 @@ func kindOf(key string) kind {
 	return harmless
 }
 
-// cutNumber is key without the number of up to three digits that tells it from others, as in DB_PASSWORD_1.
+// cutNumber is key without the number of up to three digits that tells it from others, as in DB_PASSWORD_1. After a hyphen it is
+// the number of a pod.
 func cutNumber(key string) (cut string, numbered bool) {
 	n := len(key)
 	for n > 0 && n > len(key)-3 && isDigit(key[n-1]) {
 		n--
+	}
+	if n > 0 && n < len(key) && key[n-1] == '-' {
+		return key, false
 	}
 	numbered = n < len(key)
 	for n > 0 && (key[n-1] == '_' || key[n-1] == '-') {
@@ -115,7 +119,7 @@ func saysNothing(w string) bool {
 		"refreshed", "updated", "created", "deleted", "removed", "ready", "synced", "verified", "unverified", "changed", "unchanged",
 		"redacted", "hidden", "masked", "omitted", "sensitive", "changeit", "ok", "eof", "timeout", "context", "unexpected", "too",
 		"references", "already", "still", "only", "ignored", "skipped", "used", "unused", "reading", "loading", "get", "post", "put", "patch",
-		"exists", "length", "type", "value", "file", "lookup", "dial", "open", "read", "write", "permission", "connection":
+		"integer", "number", "boolean", "object", "array", "exists", "length", "type", "value", "file", "lookup", "dial", "open", "read", "write", "permission", "connection":
 		return true
 	}
 	return false

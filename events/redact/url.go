@@ -100,10 +100,10 @@ func (c *scanner) dataSource(i int) {
 	c.colon = -1
 }
 
-// isPassword reports whether from..to, before an '@' that may be anything's, is no part of a path.
+// isPassword reports whether from..to, before an '@' that may be anything's, is no part of a path nor of several lines.
 func (c *scanner) isPassword(from, to int) bool {
 	c.looked += to - from
-	return strings.IndexByte(c.s[from:to], '/') < 0
+	return all(c.s[from:to], func(b byte) bool { return b != '/' && !isBlank(b) })
 }
 
 // telegram masks the token of a bot, digits and a colon and 35 bytes from AA on. It returns 0 when there is none at p.
