@@ -57,7 +57,7 @@ func kindOf(key string) kind {
 	case strings.HasSuffix(end, "cookie"):
 		return cookie
 	case strings.HasSuffix(end, "password"), strings.HasSuffix(end, "passwd"), strings.HasSuffix(end, "passphrase"),
-		strings.HasSuffix(end, "passcode"), strings.HasSuffix(end, "token"), strings.HasSuffix(end, "apikey"),
+		strings.HasSuffix(end, "passcode"), strings.HasSuffix(end, "requirepass"), strings.HasSuffix(end, "token"), strings.HasSuffix(end, "apikey"),
 		strings.HasSuffix(end, "accesskey"), strings.HasSuffix(end, "privatekey"), strings.HasSuffix(end, "secretkey"),
 		strings.HasSuffix(end, "signingkey"), strings.HasSuffix(end, "encryptionkey"), strings.HasSuffix(end, "masterkey"),
 		strings.HasSuffix(end, "accountkey"), strings.HasSuffix(end, "sharedkey"), strings.HasSuffix(end, "authkey"),

@@ -93,8 +93,11 @@ func (c *scanner) nextAt(i int) int {
 // dataSource masks the password of user:password@tcp(host), as Go's MySQL driver takes it, with the network and the host or
 // without. i is where the '@' stands.
 func (c *scanner) dataSource(i int) {
-	if c.colon >= 0 && (c.has(i, "@tcp(") || c.has(i, "@unix(") ||
-		(c.has(i, "@(") || c.has(i, "@/")) && c.isPassword(c.colon+1, i)) {
+	network := c.has(i, "@tcp(") || c.has(i, "@unix(")
+	if c.colon < 0 || !network && !c.has(i, "@(") && !c.has(i, "@/") {
+		return // a password may hold an '@'
+	}
+	if network || c.isPassword(c.colon+1, i) {
 		c.mask(c.colon+1, i)
 	}
 	c.colon = -1
