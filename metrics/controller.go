@@ -47,9 +47,9 @@ type controllerOptions struct {
 }
 
 // Controller returns the recorder of one controller, the same one for the same name. From now on its counters exist at
-// zero, so that rate() sees the first error; a recorder that was closed is shown again with the counts it had. Names
-// beyond Options.MaxControllers, and names that are empty, longer than 253 bytes or not UTF-8, share the recorder
-// "other" and are counted in controller.label_overflows. On a nil Metrics it returns nil.
+// zero, so that rate() sees the first error after the first scrape; a recorder that was closed is shown again with the
+// counts it had. Names beyond Options.MaxControllers, and names that are empty, longer than 253 bytes or not UTF-8, share
+// the recorder "other" and are counted in controller.label_overflows. On a nil Metrics it returns nil.
 func (m *Metrics) Controller(name string) *Controller {
 	if m == nil {
 		return nil

@@ -12,10 +12,11 @@ import (
 )
 
 // The windows of the rules. A rate over five minutes bridges a missed scrape; what happens once is told for a quarter of an hour,
-// so that it is seen.
+// so that it is seen. Counters that were not scraped for less than an hour are not new.
 const (
 	ruleWindow       = "5m"
 	occurrenceWindow = "15m"
+	knownWindow      = "1h"
 )
 
 // Severities, by what is asked of the person: critical wakes, warning is for working hours.
@@ -52,7 +53,7 @@ type alert struct {
 
 func (a alert) expr() string {
 	value := a.value.text
-	if strings.Contains(value, " or ") || strings.Contains(value, "\n/\n") || strings.HasSuffix(value, " >= 0") {
+	if strings.HasSuffix(value, " or vector(0)") || strings.Contains(value, "\n/\n") || strings.HasSuffix(value, " >= 0") {
 		value = "(" + value + ")"
 	}
 	return value + " " + a.is
@@ -125,19 +126,19 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 		},
 		{
 			name: "ControllerEventsDropped", severity: warning, is: "> 0",
-			value:       q.increase(i.Events, occurrenceWindow, of(varController), where{"fate", []string{fateDropped}}),
+			value:       q.increase(i.Events, occurrenceWindow, knownWindow, of(varController), where{"fate", []string{fateDropped}}),
 			summary:     "Events of {{ $labels.controller }} are lost.",
 			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped, about {{ $value | humanize }} in a quarter of an hour: kubectl describe does not tell all.",
 		},
 		{
 			name: "ControllerJobsMissing", severity: warning, is: "> 0",
-			value:       q.increase(i.MissingJobs, occurrenceWindow, of(varController)),
+			value:       q.increase(i.MissingJobs, occurrenceWindow, knownWindow, of(varController)),
 			summary:     "Jobs of {{ $labels.controller }} vanished.",
 			description: "Jobs of {{ $labels.controller }} in {{ $labels.namespace }} were gone before their result was read, about {{ $value | humanize }} in a quarter of an hour.",
 		},
 		{
 			name: "ControllerLabelOverflow", severity: warning, is: "> 0",
-			value:       q.increase(i.LabelOverflows, occurrenceWindow, of("label")),
+			value:       q.total(i.LabelOverflows, of("label")),
 			summary:     "The label {{ $labels.label }} has too many values.",
 			description: "Values of the label {{ $labels.label }} of {{ $labels.job }} in {{ $labels.namespace }} are folded into \"other\": dashboards and alerts no longer tell them apart.",
 		},

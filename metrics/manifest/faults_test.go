@@ -47,6 +47,7 @@ var (
 	metricName   = regexp.MustCompile(`controller_\w+`)
 	matcherLabel = regexp.MustCompile(`(\w+)(?:=~|=|!=|!~)"`)
 	byClause     = regexp.MustCompile(`by \(([^)]*)\)`)
+	newSeries    = regexp.MustCompile(`\(max_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\]\) unless last_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\] offset ([^)]+)\)\) > 0 or increase\((controller_\w+\{[^}]*\})\[([^\]]+)\]\)`)
 )
 
 // faults is what is wrong with a dashboard, told from its JSON alone: it knows the catalogue and nothing of how the dashboard was
@@ -157,6 +158,19 @@ func variableFaults(d shown, body string) (wrong []string) {
 // more are the rules' own; a dashboard's are variables.
 func queryFaults(expr string, windows ...string) (wrong []string) {
 	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	if whole := newSeries.FindAllStringSubmatch(expr, -1); len(whole) != strings.Count(expr, "increase(") {
+		note("an increase without what was counted before the first scrape")
+	} else {
+		for _, m := range whole {
+			if m[1] != m[3] || m[1] != m[6] || m[2] != m[5] || m[2] != m[7] {
+				note("new series of one kind and the increase of another: %s", m[0])
+			}
+			if !slices.Contains(windows, strings.TrimPrefix(m[4], "$")) {
+				note("the window %q", m[4])
+			}
+		}
+	}
+	expr = newSeries.ReplaceAllString(expr, "increase(${6}[${7}])")
 	selectors := selector.FindAllStringSubmatch(expr, -1)
 	metrics := metricName.FindAllString(expr, -1)
 	if len(selectors) == 0 {
@@ -194,7 +208,8 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 		}
 		grows := i.Kind == catalog.Counter || i.Kind == catalog.Histogram
 		rated := function == "rate" || function == "increase"
-		if known && m[5] == "" && function != "label_values" && grows != rated {
+		state := i.Name == catalog.Instruments().LabelOverflows.Name // it lasts until the process ends
+		if known && m[5] == "" && function != "label_values" && grows != rated && !state {
 			note("%s of %s, a %s", function, name, i.Kind)
 		}
 		if i.Kind == catalog.Histogram && suffix == "" {

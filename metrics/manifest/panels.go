@@ -113,11 +113,11 @@ func now(q *queries, i catalog.Table, failed where) []panel {
 		},
 		{
 			title: "Jobs that vanished", description: "Jobs that were gone before their result was read, in the time shown.", stat: true, red: 1,
-			targets: []target{lines(q.increase(i.MissingJobs, wholeRange, nil), "missing")},
+			targets: []target{lines(q.increase(i.MissingJobs, wholeRange, wholeRange, nil), "missing")},
 		},
 		{
 			title: "Events lost", description: "Kubernetes events that nobody will see, in the time shown.", stat: true, red: 1,
-			targets: []target{lines(q.increase(i.Events, wholeRange, nil, where{"fate", []string{fateDropped}}), "dropped")},
+			targets: []target{lines(q.increase(i.Events, wholeRange, wholeRange, nil, where{"fate", []string{fateDropped}}), "dropped")},
 		},
 	}
 }
@@ -234,8 +234,8 @@ func state(q *queries, i catalog.Table) []panel {
 			targets: []target{lines(q.up(), "up")},
 		},
 		{
-			title: "Label values beyond the bound", description: "Names that share the value \"other\" since, because there are too many of them.",
-			targets: []target{lines(q.rate(i.LabelOverflows, rateInterval, []string{"label"}))},
+			title: "Label values beyond the bound", description: "Values that were folded into \"other\" or left out since the processes started, because there are too many of them.",
+			targets: []target{lines(q.total(i.LabelOverflows, []string{"label"}))},
 		},
 	}
 }

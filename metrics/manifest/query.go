@@ -115,10 +115,20 @@ func (q *queries) rate(i catalog.Instrument, window string, by []string, only ..
 	return expr{text: fmt.Sprintf("sum%s (rate(%s[%s]))", group(by), q.series(i, suffix, only), window), unit: unitPerSecond, by: by}
 }
 
-// increase is the number of occurrences in the window.
-func (q *queries) increase(i catalog.Instrument, window string, by []string, only ...where) expr {
+// increase is the number of occurrences in the window. A series that was not there before it counts whole, at its highest, for
+// increase() knows nothing of what was counted before the first scrape. One that was missing for less than known is no new one.
+func (q *queries) increase(i catalog.Instrument, window, known string, by []string, only ...where) expr {
 	q.check(i, by, only, catalog.Counter)
-	return expr{text: fmt.Sprintf("sum%s (increase(%s[%s]))", group(by), q.series(i, "", only), window), unit: unitCount, by: by}
+	s := q.series(i, "", only)
+	text := fmt.Sprintf("sum%s ((max_over_time(%s[%s]) unless last_over_time(%s[%s] offset %s)) > 0 or increase(%s[%s]))",
+		group(by), s, window, s, known, window, s, window)
+	return expr{text: text, unit: unitCount, by: by}
+}
+
+// total is what a counter has reached, for one that tells a state which lasts until the process ends.
+func (q *queries) total(i catalog.Instrument, by []string) expr {
+	q.check(i, by, nil, catalog.Counter)
+	return expr{text: fmt.Sprintf("sum%s (%s)", group(by), q.series(i, "", nil)), unit: unitCount, by: by}
 }
 
 // quantile is one of a histogram. Nothing recorded in the window is NaN, which the comparison leaves out: no value rather than

@@ -5,6 +5,7 @@ package prometheus_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
@@ -113,17 +114,51 @@ func stories() []story {
 			alert: "ControllerEventsDropped", name: "the first loss", series: map[string]string{fate("dropped"): "0x10 3x20"}, after: 12, fires: controller,
 			summary: "Events of runs are lost.", description: "Events of runs in agents were dropped, about 3 in a quarter of an hour: kubectl describe does not tell all.",
 		},
+		{
+			alert: "ControllerEventsDropped", name: "before the first scrape", series: map[string]string{fate("dropped"): "_x4 7x100"}, after: 18, fires: controller,
+			summary: "Events of runs are lost.", description: "Events of runs in agents were dropped, about 7 in a quarter of an hour: kubectl describe does not tell all.",
+		},
 		{alert: "ControllerEventsDropped", name: "written and aggregated", after: 20, series: map[string]string{fate("dropped"): "7x30", fate("emitted"): "0+5x30", fate("aggregated"): "0+500x30"}},
 		{
 			alert: "ControllerJobsMissing", name: "the first one", series: map[string]string{gauge(i.MissingJobs): "0x10 1x20"}, after: 12, fires: controller,
 			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 1 in a quarter of an hour.",
 		},
+		{
+			alert: "ControllerJobsMissing", name: "before the first scrape", series: map[string]string{gauge(i.MissingJobs): "_x4 7x100"}, after: 6, fires: controller,
+			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 7 in a quarter of an hour.",
+		},
+		{
+			alert: "ControllerJobsMissing", name: "before the first scrape of a second process, and one in the first", after: 14, fires: controller,
+			series: map[string]string{
+				gauge(i.MissingJobs): "5x9 6x50", strings.Replace(gauge(i.MissingJobs), "10.0.0.1", "10.0.0.2", 1): "_x10 3x50",
+				strings.Replace(gauge(i.MissingJobs), "10.0.0.1", "10.0.0.3", 1): "_x10 0x50",
+			},
+			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 9 in a quarter of an hour.",
+		},
+		{
+			alert: "ControllerJobsMissing", name: "then a restart", after: 14, fires: controller,
+			series:  map[string]string{gauge(i.MissingJobs): "_x4 7x5 0x20"},
+			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 7 in a quarter of an hour.",
+		},
+		{
+			alert: "ControllerJobsMissing", name: "of a process that is gone", after: 17, fires: controller,
+			series:  map[string]string{gauge(i.MissingJobs): "_x4 7x2 stale"},
+			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 7 in a quarter of an hour.",
+		},
+		{alert: "ControllerJobsMissing", name: "before the first scrape, long ago", after: 40, series: map[string]string{gauge(i.MissingJobs): "_x4 7x100"}},
+		{alert: "ControllerJobsMissing", name: "before a time without scrapes", after: 57, series: map[string]string{gauge(i.MissingJobs): "7x20 _x20 7x100"}},
 		{alert: "ControllerJobsMissing", name: "one long ago", after: 29, series: map[string]string{gauge(i.MissingJobs): "0x5 1x30"}},
 		{
-			alert: "ControllerLabelOverflow", name: "too many controllers", series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "0x10 1x20"},
-			after: 12, fires: with("label", "controller"), summary: "The label controller has too many values.",
+			alert: "ControllerLabelOverflow", name: "too many controllers, all named at the start", series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "_x4 20x60"},
+			after: 50, fires: with("label", "controller"), summary: "The label controller has too many values.",
 			description: `Values of the label controller of agentrun in agents are folded into "other": dashboards and alerts no longer tell them apart.`,
 		},
+		{
+			alert: "ControllerLabelOverflow", name: "a resource too many, later", series: map[string]string{on(i.LabelOverflows, "", "label", "resource"): "0x10 1x20"},
+			after: 11, fires: with("label", "resource"), summary: "The label resource has too many values.",
+			description: `Values of the label resource of agentrun in agents are folded into "other": dashboards and alerts no longer tell them apart.`,
+		},
+		{alert: "ControllerLabelOverflow", name: "a process that is gone", after: 20, series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "20x5 stale"}},
 		{alert: "ControllerLabelOverflow", name: "none", after: 20, series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "0x30"}},
 		{
 			alert: "ControllerSeriesOverflow", name: "the bound is met", series: map[string]string{on(i.Reconciles, "", "otel_metric_overflow", "true"): "0+1x20", on(i.Runs, "", "otel_metric_overflow", "true"): "0+1x20"},

@@ -1,0 +1,73 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prometheus_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+	"github.com/proompteng/controllerkit/metrics/manifest"
+)
+
+// TestPanelsTellWhatHappened: what a panel of one number shows over a quarter of an hour, with all variables at "All".
+func TestPanelsTellWhatHappened(t *testing.T) {
+	i := catalog.Instruments()
+	queries := map[string]manifest.Query{}
+	for _, q := range newPack(t).Queries() {
+		queries[q.Source] = q
+	}
+	for name, tc := range map[string]struct {
+		panel  string
+		series map[string]string // one value a minute
+		after  int
+		want   float64
+		reason string
+	}{
+		"jobs, before the first scrape": {
+			"panel Jobs that vanished", map[string]string{on(i.MissingJobs, "", "controller", "runs"): "_x4 7x20"}, 12, 7, "increase() knows nothing of these",
+		},
+		"jobs, long before": {
+			"panel Jobs that vanished", map[string]string{on(i.MissingJobs, "", "controller", "runs"): "7x40"}, 30, 0, "not in the time shown",
+		},
+		"events, before the first scrape": {
+			"panel Events lost", map[string]string{on(i.Events, "", "controller", "runs", "fate", "dropped"): "_x4 3x20"}, 12, 3, "increase() knows nothing of these",
+		},
+		"events that were written": {
+			"panel Events lost", map[string]string{
+				on(i.Events, "", "controller", "runs", "fate", "dropped"): "_x4 0x20", on(i.Events, "", "controller", "runs", "fate", "emitted"): "_x4 3x20",
+			}, 12, 0, "not lost",
+		},
+		"labels, at the start": {
+			"panel Label values beyond the bound", map[string]string{on(i.LabelOverflows, "", "label", "lease"): "2x90"}, 80, 2, "named once, when the process starts",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, ok := queries[tc.panel]
+			require.True(t, ok)
+			var series []map[string]string
+			for name, values := range tc.series {
+				series = append(series, map[string]string{"series": name, "values": values})
+			}
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yml"), []byte(asJSON(t, map[string]any{
+				"evaluation_interval": "1m",
+				"tests": []map[string]any{{
+					"interval": "1m", "input_series": series,
+					"promql_expr_test": []map[string]any{{
+						"expr": "sum(" + q.Instant(15*time.Minute) + ")", "eval_time": fmt.Sprint(tc.after, "m"),
+						"exp_samples": []map[string]any{{"labels": "{}", "value": tc.want}},
+					}},
+				}},
+			})), 0o600))
+			out, err := promtool(t, dir, "test", "rules", "tests.yml")
+			require.NoError(t, err, "%s: %s", tc.reason, out)
+		})
+	}
+}
