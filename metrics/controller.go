@@ -33,7 +33,7 @@ type Controller struct {
 	runRetention atomic.Int64
 	logRetention atomic.Int64
 
-	queues set[*queueSource]
+	queues queues
 }
 
 // controllerOptions are the attribute sets of one controller, built once.
@@ -95,6 +95,7 @@ func (m *Metrics) newController(name string) *Controller {
 	c.jobTTL.Store(-1)
 	c.runRetention.Store(-1)
 	c.logRetention.Store(-1)
+	c.queues.ended = unknownQueue()
 	m.controllers.add(c)
 	return c
 }

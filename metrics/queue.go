@@ -24,20 +24,19 @@ type QueueState struct {
 	Unfinished, Longest time.Duration
 }
 
-// queueSource is a pointer, so that two equal functions are two sources.
-type queueSource struct{ state func() QueueState }
-
 // ObserveQueue exports a queue by pull: state is called once per collection, and the queue's hot path pays nothing.
-// The series end with stop, which may be called more than once. With several queues their counts add up and the
-// greatest age is shown. state must be quick, must be safe for concurrent use and must not create instruments; when it
-// panics, its queue is left out of that collection and all else is exported. A nil state observes nothing.
+// The series end with stop, which calls state once more and may be called more than once. With several queues their
+// counts add up and the greatest age is shown; what a stopped queue counted stays in the sum of those that come after it
+// or are still there, so that counters never fall. state must be quick, must be safe for concurrent use and must not
+// create instruments; when it panics, its queue is left out of that collection but for what it counted before, and all
+// else is exported. A nil state observes nothing.
 func (c *Controller) ObserveQueue(state func() QueueState) (stop func()) {
 	if c == nil || state == nil {
 		return func() {}
 	}
-	s := &queueSource{state: state}
+	s := &queueSource{state: state, last: unknownQueue()}
 	c.queues.add(s)
-	return func() { c.queues.remove(s) }
+	return func() { c.queues.end(s) }
 }
 
 // QueueWait records how long an item was ready before a worker took it. A negative d counts as zero.
@@ -50,9 +49,12 @@ func (c *Controller) QueueWait(d time.Duration) {
 // observeQueues sums the controller's queues, because two observations of one series add up for a counter but
 // overwrite each other for a gauge.
 func (c *Controller) observeQueues(o metric.Observer, fail func(error)) {
-	sum := QueueState{Depth: -1, Delayed: -1, Running: -1, Adds: -1, Retries: -1, Oldest: -1, Unfinished: -1, Longest: -1}
-	for _, s := range c.queues.all() {
-		guard("the state of a queue", fail, func() { sum = sum.plus(s.state()) })
+	live, sum := c.queues.all()
+	if len(live) == 0 {
+		return
+	}
+	for _, s := range live {
+		sum = sum.plus(c.queues.read(s, fail))
 	}
 	i := &c.m.inst
 	number := func(what metric.Int64Observable, n int64) {

@@ -145,7 +145,7 @@ func (q *Queue[T]) shutDown(drain bool) {
 		q.wake.Wait()
 	}
 	q.mu.Unlock()
-	q.stop() // without mu: a collection may wait for it
+	q.stop() // without mu: it asks for the state
 }
 
 // ShuttingDown reports whether the queue was shut down.
