@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,31 @@ func TestConditionsAreBounded(t *testing.T) {
 	got := with(scrape(t, ep), "controller_objects")
 	assert.Len(t, got, 1001)
 	assert.Equal(t, "500", got[`controller_objects{condition="other",kind="other",status="other"}`])
+}
+
+// Prometheus keeps what it saw once, so that the bound is one over all scrapes, and who came first keeps its series.
+func TestConditionsAreBoundedOverTime(t *testing.T) {
+	m, ep := newSet(t, metrics.Options{})
+	m.ObserveConditions("Few", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 7}))
+	many := map[metrics.Condition]int64{}
+	for i := range 5000 {
+		many[metrics.Condition{Type: fmt.Sprint(i), Status: "True"}] = 1
+	}
+	stop := m.ObserveConditions("Many", counted(many)) // in another order each time
+	seen := map[string]string{}
+	for range 20 {
+		got := with(scrape(t, ep), "controller_objects")
+		assert.Equal(t, "7", got[`controller_objects{condition="Ready",kind="Few",status="True"}`])
+		assert.Equal(t, "4001", got[`controller_objects{condition="other",kind="other",status="other"}`])
+		maps.Copy(seen, got)
+	}
+	assert.Len(t, seen, 1001)
+	stop()
+	m.ObserveConditions("Late", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 3}))
+	assert.Equal(t, map[string]string{
+		`controller_objects{condition="Ready",kind="Few",status="True"}`:    "7",
+		`controller_objects{condition="other",kind="other",status="other"}`: "3",
+	}, with(scrape(t, ep), "controller_objects"), "a place that was taken is not given on")
 }
 
 func TestLeader(t *testing.T) {

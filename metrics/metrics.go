@@ -26,13 +26,14 @@ type Metrics struct {
 	registration metric.Registration
 
 	limit       int        // of controller names, "other" not counted
-	mu          sync.Mutex // guards named and rest, and the writers of leases and requests
+	mu          sync.Mutex // guards named, rest and admitted, and the writers of leases and requests
 	named       map[string]*Controller
 	rest        *Controller      // "other", made when it is needed
 	controllers set[*Controller] // named and rest
 
 	leases    set[*lease]
 	objects   set[*objectSource]
+	admitted  map[objectKey]struct{} // of controller.objects, for good
 	requests  atomic.Pointer[map[Request][]metric.RecordOption]
 	overflows [overflowCount]overflow
 }
@@ -56,7 +57,7 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	b := builder{meter: meter}
 	m := &Metrics{
 		inst: b.build(t), buckets: countBuckets(t), epoch: time.Now(),
-		limit: o.MaxControllers, named: map[string]*Controller{},
+		limit: o.MaxControllers, named: map[string]*Controller{}, admitted: map[objectKey]struct{}{},
 	}
 	if m.limit == 0 {
 		m.limit = defaultControllers
