@@ -102,7 +102,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 		},
 		{
 			name: "ControllerQueueBacklog", severity: warning, wait: th.For, is: limit(th.Waiting),
-			value:       q.highest(i.QueueOldest, of(varController)),
+			value:       q.waiting(i, of(varController)),
 			summary:     "The queue of {{ $labels.controller }} does not get empty.",
 			description: "An item has been ready for {{ $value | humanizeDuration }} and no worker of {{ $labels.controller }} in {{ $labels.namespace }} has taken it.",
 		},

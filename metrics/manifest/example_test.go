@@ -125,12 +125,12 @@ func ExamplePack_Alerts() {
 
 func ExamplePack_Queries() {
 	queries := pack(manifest.Target{}).Queries()
-	fmt.Println(queries[1].Source)
-	fmt.Println(queries[1].Expr)
+	fmt.Println(queries[3].Source)
+	fmt.Println(queries[3].Expr)
 	fmt.Println(queries[len(queries)-1].Source)
 	// Output:
-	// panel Oldest ready item
-	// max (controller_queue_oldest_seconds{namespace=~"$namespace",job=~"$job",instance=~"$instance",controller=~"$controller"})
+	// panel Leaders
+	// sum by (lease) (controller_leader{namespace=~"$namespace",job=~"$job",instance=~"$instance"})
 	// alert ControllerSeriesOverflow
 }
 

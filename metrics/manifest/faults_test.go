@@ -47,6 +47,7 @@ var (
 	metricName   = regexp.MustCompile(`controller_\w+`)
 	matcherLabel = regexp.MustCompile(`(\w+)(?:=~|=|!=|!~)"`)
 	byClause     = regexp.MustCompile(`by \(([^)]*)\)`)
+	setOperand   = regexp.MustCompile(` (?:and|unless) on \([^)]*\) \((\w+\{[^}]*\}|\w+ by \([^)]*\) \(\w+\{[^}]*\}\) == 0)\)`)
 	newSeries    = regexp.MustCompile(`\(max_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\]\) unless last_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\] offset ([^)]+)\)\) > 0 or increase\((controller_\w+\{[^}]*\})\[([^\]]+)\]\)`)
 )
 
@@ -158,6 +159,13 @@ func variableFaults(d shown, body string) (wrong []string) {
 // more are the rules' own; a dashboard's are variables.
 func queryFaults(expr string, windows ...string) (wrong []string) {
 	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	for _, m := range setOperand.FindAllStringSubmatch(expr, -1) {
+		if strings.HasSuffix(m[1], "}") {
+			m[1] = "label_values(" + m[1] + ", job)" // whether there are any
+		}
+		wrong = append(wrong, queryFaults(m[1], windows...)...)
+	}
+	expr = setOperand.ReplaceAllString(expr, "")
 	if whole := newSeries.FindAllStringSubmatch(expr, -1); len(whole) != strings.Count(expr, "increase(") {
 		note("an increase without what was counted before the first scrape")
 	} else {
@@ -250,9 +258,9 @@ var byName = func() map[string]catalog.Instrument {
 	return m
 }()
 
-// grouping returns the labels of all by clauses.
+// grouping returns the labels of all by clauses, but for those of sets that only say which values count.
 func grouping(expr string) (labels []string) {
-	for _, m := range byClause.FindAllStringSubmatch(expr, -1) {
+	for _, m := range byClause.FindAllStringSubmatch(setOperand.ReplaceAllString(expr, ""), -1) {
 		for l := range strings.SplitSeq(m[1], ",") {
 			labels = append(labels, strings.TrimSpace(l))
 		}

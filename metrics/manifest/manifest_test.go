@@ -43,6 +43,8 @@ func TestSeededFaultsAreFound(t *testing.T) {
 		"a rate of a gauge":       {"max (controller_queue_oldest_seconds", "max (rate(controller_queue_oldest_seconds", "rate of controller_queue_oldest_seconds", "means nothing"},
 		"a counter without rate":  {"sum by (fate) (rate(", "sum by (fate) ((", "of controller_events_total", "only grows"},
 		"an increase alone":       {" unless last_over_time(", " unless (", "counted before the first scrape", "increase knows nothing of it"},
+		"a set without label":     {"on (namespace, job, instance) (max by (namespace, job, instance)", "on (namespace, job, instance) (max by (namespace, job, result)", `grouped by "result"`, "a lease has none"},
+		"a set of nothing":        {"on (namespace, job) (controller_reconciles_total", "on (namespace, job) (controller_reconcile_total", "no metric of the catalogue", "no process counts"},
 		"other new series":        {`fate=\"dropped\"}[$__range]) unless`, `fate=\"emitted\"}[$__range]) unless`, "new series of one kind", "events that were not lost"},
 		"an unguarded ratio":      {"> 0)", ")", "can be 0/0", "NaN while idle"},
 		"an unguarded quantile":   {"))) >= 0", ")))", "a quantile that is NaN", "no value says more than NaN"},

@@ -98,8 +98,8 @@ func now(q *queries, i catalog.Table, failed where) []panel {
 			targets: []target{lines(q.ratio(q.rate(i.Reconciles, rateInterval, nil, failed), q.rate(i.Reconciles, rateInterval, nil)), "failed")},
 		},
 		{
-			title: "Oldest ready item", description: "How long the item has waited that no worker has taken for longest.", stat: true, red: 300,
-			targets: []target{lines(q.highest(i.QueueOldest, nil), "oldest")},
+			title: "Oldest ready item", description: "How long the item has waited that no worker has taken for longest. The queue of a process that does not lead does not count.", stat: true, red: 300,
+			targets: []target{lines(q.waiting(i, nil), "oldest")},
 		},
 		{
 			title: "Busy workers", description: "Share of the workers that are in a reconcile, of the busiest controller. At 100 % its queue grows.", stat: true, red: 0.95,
@@ -136,7 +136,7 @@ func saturation(q *queries, i catalog.Table) []panel {
 		{
 			title: "Ages", description: "The longest that an item has been ready, and that a worker has held one; unfinished is the sum over all workers.",
 			targets: []target{
-				lines(q.highest(i.QueueOldest, by), "oldest ready"), lines(q.highest(i.QueueLongest, by), "longest running"),
+				lines(q.waiting(i, by), "oldest ready"), lines(q.highest(i.QueueLongest, by), "longest running"),
 				lines(q.sum(i.QueueUnfinished, by), "unfinished"),
 			},
 		},
@@ -230,8 +230,8 @@ func state(q *queries, i catalog.Table) []panel {
 			targets: []target{lines(q.highest(i.Leader, []string{varInstance, "lease"}))},
 		},
 		{
-			title: "Processes", description: "Processes that Prometheus can scrape.",
-			targets: []target{lines(q.up(), "up")},
+			title: "Processes", description: "Processes that Prometheus can scrape, of the jobs with such a controller.",
+			targets: []target{lines(q.upOf(i.Reconciles), "up")},
 		},
 		{
 			title: "Label values beyond the bound", description: "Values that were folded into \"other\" or left out since the processes started, because there are too many of them.",

@@ -96,6 +96,16 @@ func (q *queries) highest(i catalog.Instrument, by []string) expr {
 	return q.state("max", i, by, nil)
 }
 
+// waiting is the age of the oldest ready item. A process that leads by no lease does not count: its queue may be kept warm, which
+// nobody works off until it leads. One that knows of no lease does.
+func (q *queries) waiting(i catalog.Table, by []string) expr {
+	e := q.highest(i.QueueOldest, by)
+	process := []string{varNamespace, varJob, varInstance}
+	e.text = fmt.Sprintf("max%s (%s unless on (%s) (%s == 0))",
+		group(by), q.series(i.QueueOldest, "", nil), strings.Join(process, ", "), q.highest(i.Leader, process).text)
+	return e
+}
+
 func (q *queries) state(function string, i catalog.Instrument, by []string, only []where) expr {
 	q.check(i, by, only, catalog.UpDownCounter, catalog.Gauge)
 	unit := unitCount
@@ -152,9 +162,18 @@ func (q *queries) busiest(of expr) expr {
 	return expr{text: "max (\n" + of.text + "\n)", unit: of.unit}
 }
 
-// up counts the processes that Prometheus can scrape; it is 0, not nothing, where none is known.
+// up counts the processes of the job that Prometheus can scrape; it is 0, not nothing, where none is known.
 func (q *queries) up() expr {
 	return expr{text: fmt.Sprintf("sum (up{%s}) or vector(0)", strings.Join(q.target, ",")), unit: unitCount}
+}
+
+// upOf counts those of the jobs that have series of i, for a dashboard's jobs may be all that Prometheus has.
+func (q *queries) upOf(i catalog.Instrument) expr {
+	q.check(i, nil, nil, catalog.Counter)
+	return expr{
+		text: fmt.Sprintf("sum (up{%s} and on (%s, %s) (%s)) or vector(0)", strings.Join(q.target, ","), varNamespace, varJob, q.series(i, "", nil)),
+		unit: unitCount,
+	}
 }
 
 // overflow counts the series that have lost their labels to the SDK's own bound; 0 where all is well.

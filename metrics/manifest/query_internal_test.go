@@ -69,6 +69,7 @@ func TestQueriesThatMeanNothing(t *testing.T) {
 		"quantile of a counter":  {func(q *queries) { q.quantile(.5, i.Runs, "5m", nil) }, "controller.runs: a counter", "no buckets"},
 		"increase of a gauge":    {func(q *queries) { q.increase(i.Leader, "5m", "1h", nil) }, "controller.leader: a gauge", "no counter"},
 		"total of a gauge":       {func(q *queries) { q.total(i.Leader, nil) }, "controller.leader: a gauge", "no counter"},
+		"those with a gauge":     {func(q *queries) { q.upOf(i.Leader) }, "controller.leader: a gauge", "there from the start is a counter"},
 		"highest of a histogram": {func(q *queries) { q.highest(i.QueueWait, nil) }, "controller.queue.wait.duration: a histogram", "no state"},
 		"unknown grouping":       {func(q *queries) { q.sum(i.QueueDepth, []string{"result"}) }, `grouped by "result"`, "it has no result"},
 		"unknown matcher":        {func(q *queries) { q.sum(i.QueueDepth, nil, where{"result", []string{"x"}}) }, `selected by "result"`, "it has no result"},

@@ -92,6 +92,26 @@ func stories() []story {
 			alert: "ControllerQueueBacklog", name: "an item waits on and on", series: map[string]string{gauge(i.QueueOldest): "0+60x30"}, after: 12, fires: controller,
 			summary: "The queue of runs does not get empty.", description: "An item has been ready for 12m 0s and no worker of runs in agents has taken it.",
 		},
+		{
+			alert: "ControllerQueueBacklog", name: "an item waits where one leads", after: 12, fires: controller,
+			series: map[string]string{
+				gauge(i.QueueOldest): "0+60x30", leader("10.0.0.1:8080"): "1x30",
+				strings.Replace(gauge(i.QueueOldest), "10.0.0.1", "10.0.0.2", 1): "0+120x30", leader("10.0.0.2:8080"): "0x30",
+			},
+			summary: "The queue of runs does not get empty.", description: "An item has been ready for 12m 0s and no worker of runs in agents has taken it.",
+		},
+		{
+			alert: "ControllerQueueBacklog", name: "one that leads by another lease", after: 12, fires: controller,
+			series: map[string]string{
+				gauge(i.QueueOldest): "0+60x30", leader("10.0.0.1:8080"): "0x30",
+				strings.Replace(leader("10.0.0.1:8080"), `lease="agentrun"`, `lease="other"`, 1): "1x30",
+			},
+			summary: "The queue of runs does not get empty.", description: "An item has been ready for 12m 0s and no worker of runs in agents has taken it.",
+		},
+		{alert: "ControllerQueueBacklog", name: "a standby keeps its queue warm", after: 20, series: map[string]string{
+			gauge(i.QueueOldest): "0x30", leader("10.0.0.1:8080"): "1x30",
+			strings.Replace(gauge(i.QueueOldest), "10.0.0.1", "10.0.0.2", 1): "0+60x30", leader("10.0.0.2:8080"): "0x30",
+		}},
 		{alert: "ControllerQueueBacklog", name: "a full queue that is worked off", after: 20, series: map[string]string{gauge(i.QueueOldest): "290x30", gauge(i.QueueDepth): "9999x30"}},
 		{
 			alert: "ControllerWorkerStuck", name: "a worker hangs", series: map[string]string{gauge(i.QueueLongest): "0+60x30"}, after: 16, fires: controller,
@@ -146,7 +166,7 @@ func stories() []story {
 			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 7 in a quarter of an hour.",
 		},
 		{alert: "ControllerJobsMissing", name: "before the first scrape, long ago", after: 40, series: map[string]string{gauge(i.MissingJobs): "_x4 7x100"}},
-		{alert: "ControllerJobsMissing", name: "before a time without scrapes", after: 57, series: map[string]string{gauge(i.MissingJobs): "7x20 _x20 7x100"}},
+		{alert: "ControllerJobsMissing", name: "before a time without scrapes", after: 50, series: map[string]string{gauge(i.MissingJobs): "7x20 _x20 7x100"}},
 		{alert: "ControllerJobsMissing", name: "one long ago", after: 29, series: map[string]string{gauge(i.MissingJobs): "0x5 1x30"}},
 		{
 			alert: "ControllerLabelOverflow", name: "too many controllers, all named at the start", series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "_x4 20x60"},
