@@ -14,8 +14,8 @@ import (
 const preface = `# Ours beside the peers
 
 Measured by ` + "`make bench`" + ` (one package: ` + "`make bench GROUP=status`" + `), which writes this page and the same rows to results.tsv.
-Ours and the peers take turns in one process; times are medians of CPU time. Their ratios carry over to other machines better than the
-times do, yet the same work took up to 1.4 times as long in one measure as in another. Allocations, bytes and requests are exact
+Ours and the peers take turns in one process; times are medians of CPU time without that of the garbage collector, whose share the bytes
+tell. Their ratios carry over to other machines better than the times do. Allocations, bytes and requests are exact
 counts. A ratio is ours/peer: 0.1x is a tenth of the peer's; that of times is the median of the ratios of each round, for a machine may
 change its pace between two rounds. The command fails if a gate does. How each peer is used, and why so, is in the folder of the group.
 `

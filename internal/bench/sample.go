@@ -6,6 +6,7 @@ package bench
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"time"
 )
 
@@ -115,9 +116,11 @@ func calibrate(s Subject) (int, error) {
 	}
 }
 
-// timed is the CPU time of one job out of n, in nanoseconds.
+// timed is the CPU time of one job out of n, in nanoseconds. No garbage is collected meanwhile: a collection costs as much as half a turn,
+// and whether one falls into a turn is chance. What it would cost is told by the bytes.
 func timed(s Subject, n int) (float64, error) {
-	runtime.GC() // what the one before left behind is not to be swept at this one's cost
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	began := cpuTime()
 	err := s.Do(n)
 	took := cpuTime() - began
