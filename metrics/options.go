@@ -24,8 +24,8 @@ var (
 type Options struct {
 	// Buckets replaces the upper bounds of histograms, in seconds, by the OpenTelemetry name of the instrument, for
 	// example "controller.run.duration". Bounds must be finite and strictly increasing, and there must be at least
-	// one. Zero means the bounds of the catalogue: 5 ms to 5 min for a
-	// reconcile (package catalog has each).
+	// one. The alert ControllerReconcileSlow needs a bound above its threshold (manifest.Thresholds.Slow), for no quantile
+	// is above the last one. Zero means the bounds of the catalogue: 5 ms to 5 min for a reconcile (package catalog has each).
 	Buckets map[string][]float64
 	// MaxControllers bounds the number of controller names; later ones share the name "other". Zero means 150, which
 	// keeps every instrument below the 2000 attribute sets at which OpenTelemetry's SDK drops all labels by default; for

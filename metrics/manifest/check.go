@@ -27,6 +27,9 @@ const (
 	jobName    = `[A-Za-z0-9][A-Za-z0-9_./:-]*`
 )
 
+// longestInterval leaves two scrapes in any ruleWindow; with fewer a rate has no value and its alert never fires.
+const longestInterval = 2 * time.Minute
+
 func matches(pattern, s string) bool { return regexp.MustCompile(`\A` + pattern + `\z`).MatchString(s) }
 
 // check returns all that is wrong with a target whose defaults are filled in.
@@ -41,6 +44,7 @@ func (t Target) check() error {
 		"Port", t.Port, "the name of a port: at most 15 of a-z, 0-9 and single -, with a letter")
 	c.want(matches(`/[A-Za-z0-9._~/-]*`, t.Path), "Path", t.Path, "an absolute path such as /metrics")
 	c.duration("Interval", t.Interval)
+	c.want(t.Interval <= longestInterval, "Interval", t.Interval, "at most %v, for the alerts' rates look back %s and need two scrapes", longestInterval, ruleWindow)
 	c.duration("Timeout", t.Timeout)
 	c.want(t.Timeout <= t.Interval, "Timeout", t.Timeout, "at most Interval, which is %v", t.Interval)
 	c.want(t.SampleLimit >= 0, "SampleLimit", t.SampleLimit, "0 (for none) or more")

@@ -25,7 +25,9 @@
 // [Pack.Queries] lists every expression, so that a test can ask a real Prometheus: all answer with values, and finite ones,
 // while the controller uses their part: panels of the queue need kube.NewQueue, of workers SetWorkers, of API requests
 // kube.Transport and kube.Limiter, of the leader kube.Callbacks, of objects ObserveConditions, of status writes StatusWrite, of
-// runs Run, of the settings Retention. What is not used stays empty. The dashboard takes its data source from a variable, and
+// runs Run, of the settings Retention. What is not used stays empty. Quantiles need fixed buckets: with
+// prom.Options.NativeHistograms their panels are empty and ControllerReconcileSlow never fires, nor does it where
+// metrics.Options.Buckets ends below Thresholds.Slow. The dashboard takes its data source from a variable, and
 // namespace, job, instance and controller from what Prometheus has. The alerts select by the label job, which the ServiceMonitor
 // sets; with a scrape configuration of your own, name its job Target.Job and, if Target.Namespace is set, give it the label
 // namespace. The package imports the standard library and the catalogue, reads and writes nothing, and needs no RBAC.

@@ -31,8 +31,8 @@ type Target struct {
 	Selector map[string]string
 	// Port is the name of the Service's port, and Path where it serves metrics. Zero means metrics and /metrics.
 	Port, Path string
-	// Interval is the time between scrapes, and Timeout the longest one, at most Interval. Whole milliseconds. Zero means 30 s and 10 s,
-	// or Interval where that is less.
+	// Interval is the time between scrapes, at most 2 min, for the alerts' rates look back 5 min. Timeout is the longest scrape, at most
+	// Interval. Whole milliseconds. Zero means 30 s and 10 s, or Interval where that is less.
 	Interval, Timeout time.Duration
 	// SampleLimit is the most samples of a scrape; beyond it Prometheus drops the whole scrape. metrics.Metrics.MaxSeries, with the
 	// endpoint's own and those of a second registry on top, is one that is never met. Zero means none.
@@ -77,7 +77,8 @@ type Thresholds struct {
 	// ErrorRatio is the share of reconciles that may fail, above 0 and below 1. Zero means 0.1.
 	ErrorRatio float64
 	// Slow is the longest that 99 of 100 reconciles may take. It is below the last bound of the histogram, 300 s, for no quantile is
-	// ever above that. Zero means 30 s.
+	// ever above that. Where metrics.Options.Buckets sets other bounds, keep it below the last of those: New does not know them, and
+	// ControllerReconcileSlow would never fire. Zero means 30 s.
 	Slow time.Duration
 	// Waiting is the longest that an item may be ready without being taken. Zero means 5 min.
 	Waiting time.Duration

@@ -44,7 +44,8 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 		"a path's query":      {func(t *manifest.Target) { t.Path = "/metrics?a=b" }, `Path is "/metrics?a=b"`, "parameters are another field there"},
 		"a negative interval": {func(t *manifest.Target) { t.Interval = -1 }, "Interval is -1ns", "no time"},
 		"nanoseconds":         {func(t *manifest.Target) { t.Interval = time.Minute + 1 }, "whole milliseconds", "Prometheus knows none"},
-		"a long interval":     {func(t *manifest.Target) { t.Interval = 31 * 24 * time.Hour }, "at most 720h0m0s", "nobody means it"},
+		"a long interval":     {func(t *manifest.Target) { t.Interval = 2*time.Minute + time.Millisecond }, "at most 2m0s, for the alerts' rates look back 5m", "a rate of one scrape has no value"},
+		"a long wait":         {func(t *manifest.Target) { t.Thresholds.For = 31 * 24 * time.Hour }, "at most 720h0m0s", "nobody means it"},
 		"the timeout":         {func(t *manifest.Target) { t.Timeout = time.Minute }, "at most Interval, which is 30s", "Prometheus refuses the whole configuration"},
 		"a sample limit":      {func(t *manifest.Target) { t.SampleLimit = -1 }, "SampleLimit is -1", "no number of samples"},
 		"a folder":            {func(t *manifest.Target) { t.Folder = "a\nb" }, `Folder is "a\nb"`, "one line"},
@@ -144,7 +145,7 @@ func read(t *testing.T, body []byte) (o object) {
 func FuzzTarget(f *testing.F) {
 	f.Add("agentrun", "agents", "release", "prometheus", "metrics", "/metrics", "agents/agentrun", "Folder: \"a\" #1", "https://example.com/{alert}", int64(30_000), int64(500))
 	f.Add("on", "null", "example.com/true", "1e3", "http-metrics", "/", "0x1f", "{{ .Values.x }}", "http://a/?b={alert}", int64(1), int64(1))
-	f.Add("1", "2", "y", "", "p", "/~", "-", "\u2028", "https://[::1]:80/", int64(86_400_000), int64(299_999))
+	f.Add("1", "2", "y", "", "p", "/~", "-", "\u2028", "https://[::1]:80/", int64(120_000), int64(299_999))
 	f.Fuzz(func(t *testing.T, name, namespace, key, value, port, path, job, folder, runbook string, interval, slow int64) {
 		p, err := manifest.New(manifest.Target{
 			Name: name, Namespace: namespace, Labels: map[string]string{key: value}, Selector: map[string]string{key: value}, Port: port, Path: path,

@@ -5,12 +5,14 @@ package chart_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/proompteng/controllerkit/metrics/manifest"
 	"github.com/proompteng/controllerkit/rollout/settings"
 )
 
@@ -69,6 +71,10 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"SecretName":            {"No name of a Secret.", "metrics: {tls: {secretName: Our_TLS}}", []string{"/metrics/tls/secretName"}},
 		"TLSUnknown":            {"The key is in the same Secret.", "metrics: {tls: {keySecretName: a}}", []string{"keySecretName"}},
 		"Interval":              {"Not a duration of Prometheus.", "metrics: {serviceMonitor: {interval: soon}}", []string{"/metrics/serviceMonitor/interval"}},
+		"Interval3m":            {"The alerts' rates look back 5m.", "metrics: {serviceMonitor: {interval: 3m}}", []string{"/metrics/serviceMonitor/interval"}},
+		"Interval121s":          {"Two minutes and one second.", "metrics: {serviceMonitor: {interval: 121s}}", []string{"/metrics/serviceMonitor/interval"}},
+		"Interval120001ms":      {"Two minutes and a bit.", "metrics: {serviceMonitor: {interval: 120001ms}}", []string{"/metrics/serviceMonitor/interval"}},
+		"Interval1h":            {"No hours.", "metrics: {serviceMonitor: {interval: 1h}}", []string{"/metrics/serviceMonitor/interval"}},
 		"MonitorWithoutMetrics": {"It would select nothing.", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", []string{"metrics.serviceMonitor.enabled needs metrics.enabled"}},
 		"RuleWithoutMetrics":    {"Its alerts would have no data.", "metrics: {enabled: false, prometheusRule: {enabled: true}}", []string{"metrics.prometheusRule.enabled needs metrics.enabled"}},
 		"TwoWithoutElection":    {"Two would reconcile.", "controllers: {leaderElection: {enabled: false}}", []string{"controllers.leaderElection.enabled is false"}},
@@ -94,6 +100,18 @@ func TestBadValuesAreRefused(t *testing.T) {
 				assert.ErrorContains(t, err, part, tc.reason)
 			}
 		})
+	}
+}
+
+// TestTheIntervalsThatTheAlertsBear: as many as package manifest takes, in each unit.
+func TestTheIntervalsThatTheAlertsBear(t *testing.T) {
+	for _, interval := range []string{"500ms", "99999ms", "119999ms", "120000ms", "1s", "30s", "99s", "119s", "120s", "1m", "2m"} {
+		d, err := time.ParseDuration(interval)
+		require.NoError(t, err)
+		_, err = manifest.New(manifest.Target{Name: "agentrun", Interval: d})
+		require.NoError(t, err, interval)
+		_, err = template(t, "metrics: {serviceMonitor: {interval: "+interval+"}}")
+		assert.NoError(t, err, interval)
 	}
 }
 

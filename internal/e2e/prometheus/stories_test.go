@@ -30,6 +30,14 @@ func on(i catalog.Instrument, suffix string, labels ...string) string {
 	return s + "}"
 }
 
+// everyOther is a counter that is scraped every two minutes.
+func everyOther(step int) (values string) {
+	for n := range 20 {
+		values += fmt.Sprintf("%d _ ", n*step)
+	}
+	return strings.TrimSpace(values)
+}
+
 const (
 	upSeries = `up{namespace="agents",job="agentrun",instance="10.0.0.1:8080"}`
 	upOther  = `up{namespace="agents",job="other",instance="10.0.0.2:8080"}`
@@ -77,6 +85,11 @@ func stories() []story {
 				reconciles("timeout"): "0+4x30", reconciles("panic"): "0+4x30",
 			},
 			summary: "Reconciles of runs fail.", description: "16% of the reconciles of runs in agents ended with an error, a timeout or a panic.",
+		},
+		{
+			alert: "ControllerReconcileErrors", name: "at the longest interval that is accepted", after: 21, fires: controller,
+			series:  map[string]string{reconciles("success"): everyOther(80), reconciles("error"): everyOther(20)},
+			summary: "Reconciles of runs fail.", description: "20% of the reconciles of runs in agents ended with an error, a timeout or a panic.",
 		},
 		{alert: "ControllerReconcileErrors", name: "one in twenty fails", after: 20, series: map[string]string{reconciles("success"): "0+95x30", reconciles("error"): "0+5x30"}},
 		{alert: "ControllerReconcileErrors", name: "what was canceled did not fail", after: 20, series: map[string]string{reconciles("success"): "0+50x30", reconciles("canceled"): "0+50x30", reconciles("error"): "0x30"}},
