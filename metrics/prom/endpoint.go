@@ -70,10 +70,26 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if !e.made() {
 		return nil
 	}
-	if err := e.sdk.Shutdown(ctx); err != nil && !errors.Is(err, sdkmetric.ErrReaderShutdown) {
+	if err := unended(e.sdk.Shutdown(ctx)); err != nil {
 		return fmt.Errorf("prom: shut down: %w", err)
 	}
 	return nil
+}
+
+// unended leaves out that a reader was shut down before. The SDK joins the errors of its readers, and that one has nothing
+// left to send must not hide that another could not.
+func unended(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var rest []error
+		for _, e := range joined.Unwrap() {
+			rest = append(rest, unended(e))
+		}
+		return errors.Join(rest...)
+	}
+	if errors.Is(err, sdkmetric.ErrReaderShutdown) {
+		return nil
+	}
+	return err
 }
 
 func (o Options) exporter(r prometheus.Registerer) []otelprom.Option {

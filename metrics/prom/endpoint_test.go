@@ -4,6 +4,8 @@
 package prom_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -16,6 +18,8 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/proompteng/controllerkit/metrics/prom"
@@ -182,6 +186,55 @@ func TestShutdownEndsTheSeries(t *testing.T) {
 	assert.NotContains(t, got, "a_thing_total")
 	assert.Contains(t, got, "theirs 0")
 }
+
+// The SDK tells of a reader that was shut down before and of one that failed in one error.
+func TestShutdownTellsWhatCouldNotBeSent(t *testing.T) {
+	unreachable := errors.New("collector unreachable")
+	over := func() sdkmetric.Reader {
+		r := sdkmetric.NewManualReader()
+		require.NoError(t, r.Shutdown(t.Context()))
+		return r
+	}
+	failing := func() sdkmetric.Reader {
+		return sdkmetric.NewPeriodicReader(unsent{err: unreachable})
+	}
+	cases := map[string]struct {
+		reason  string
+		readers []sdkmetric.Reader
+		want    error
+	}{
+		"Over":           {"It has nothing left to send.", []sdkmetric.Reader{over()}, nil},
+		"AllOver":        {"Nor has any of them.", []sdkmetric.Reader{over(), over(), over()}, nil},
+		"Failing":        {"What was recorded is lost.", []sdkmetric.Reader{failing()}, unreachable},
+		"OverAndFailing": {"One does not hide the other.", []sdkmetric.Reader{over(), failing()}, unreachable},
+		"FailingAndOver": {"In any order.", []sdkmetric.Reader{failing(), over(), over()}, unreachable},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ep := endpoint(t, prom.Options{Readers: tc.readers}, 1)
+			err := ep.Shutdown(t.Context())
+			require.ErrorIs(t, err, tc.want, tc.reason)
+			require.NotErrorIs(t, err, sdkmetric.ErrReaderShutdown)
+			require.NoError(t, ep.Shutdown(t.Context()), "once is enough")
+		})
+	}
+}
+
+// unsent is an exporter that cannot send.
+type unsent struct {
+	sdkmetric.Exporter
+	err error
+}
+
+func (unsent) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	return sdkmetric.DefaultTemporalitySelector(k)
+}
+
+func (unsent) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return sdkmetric.DefaultAggregationSelector(k)
+}
+func (u unsent) Export(context.Context, *metricdata.ResourceMetrics) error { return u.err }
+func (unsent) Shutdown(context.Context) error                              { return nil }
 
 // What remains when the error of New was not looked at must not take the process down.
 func TestAnEndpointThatWasNotMade(t *testing.T) {
