@@ -55,7 +55,7 @@ func (m *Metrics) observeObjects(ctx context.Context, o metric.Observer, fail fu
 		guard("the count of objects", fail, func() {
 			for condition, n := range s.count(ctx) {
 				key := objectKey{s.kind, condition}
-				if _, ok := sums[key]; !ok && !(key.usable() && m.admit(key)) {
+				if _, ok := sums[key]; !ok && (!key.usable() || !m.admit(key)) {
 					m.overflows[overflowCondition].count.Add(1)
 					key = objectKey{other, Condition{other, other}}
 				}

@@ -3,7 +3,10 @@
 
 package kube
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // delay is an item that waits for its time.
 type delay struct {
@@ -41,7 +44,8 @@ func (q *Queue[T]) addAfter(item T, d time.Duration) {
 		q.add(item)
 		return
 	}
-	due := q.now() + d
+	now := q.now()
+	due := now + min(d, math.MaxInt64-now) // a time that is past all times must not come before all others
 	if have, ok := q.delayed[item]; ok {
 		if have.due <= due {
 			return

@@ -5,6 +5,7 @@ package kube_test
 
 import (
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -123,6 +124,21 @@ func TestQueueKeepsTheEarlierTime(t *testing.T) {
 		q.Done("a")
 		<-time.After(time.Hour)
 		assert.Zero(t, q.Len(), "the times that were given up do not come")
+	})
+}
+
+// Never is a time too.
+func TestQueueDelayWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := kube.NewQueue[string](nil, backOff(time.Second))
+		<-time.After(time.Second)
+		q.AddAfter("a", math.MaxInt64)
+		q.AddAfter("a", 50*time.Millisecond)
+		q.AddAfter("a", math.MaxInt64)
+		<-time.After(50 * time.Millisecond)
+		synctest.Wait()
+		assert.Equal(t, metrics.QueueState{Depth: 1, Adds: 1}, q.State())
+		q.ShutDown()
 	})
 }
 

@@ -43,15 +43,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	took := time.Since(start)
 	r := classify(req)
-	r.Code = code(resp, err)
+	r.Code = code(req.Context(), resp, err)
 	t.m.ClientRequest(req.Context(), r, took)
 	return resp, err //nolint:wrapcheck // a transport is transparent
 }
 
-// code is the class of an answer. 429 stands for itself: it is the API server's own throttling.
-func code(resp *http.Response, err error) string {
+// code is the class of an answer. 429 stands for itself: it is the API server's own throttling. The context is asked too,
+// because net/http returns its cause, which may be any error.
+func code(ctx context.Context, resp *http.Response, err error) string {
 	if err != nil || resp == nil {
-		if errors.Is(err, context.Canceled) {
+		if errors.Is(err, context.Canceled) || errors.Is(ctx.Err(), context.Canceled) {
 			return "canceled"
 		}
 		return "error"

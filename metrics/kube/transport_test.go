@@ -6,6 +6,7 @@ package kube_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -68,6 +69,31 @@ func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// net/http fails with the cause of the cancellation, which says nothing of one.
+func TestTransportOfARequestThatWasGivenUp(t *testing.T) {
+	m, ep := newSet(t)
+	moved := errors.New("the leadership went to another")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan struct{})
+	defer close(ended)
+	next := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		cancel(moved)
+		<-ended
+		return nil, net.ErrClosed
+	}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/api/v1/pods", http.NoBody)
+	require.NoError(t, err)
+	resp, err := kube.Transport(m)(next).RoundTrip(r)
+	if resp != nil {
+		require.NoError(t, resp.Body.Close())
+	}
+	require.ErrorIs(t, err, moved)
+	require.NotErrorIs(t, err, context.Canceled)
+	assert.Equal(t, map[string]string{
+		`controller_client_request_duration_seconds_count{code="canceled",group="",resource="pods",verb="list"}`: "1",
+	}, scrape(t, ep, "request_duration_seconds_count"))
 }
 
 // The wrapper is used as client-go uses it, over a real connection.
