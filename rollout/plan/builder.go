@@ -88,10 +88,23 @@ func manifest(obj runtime.Object) (string, error) {
 	return string(data), err
 }
 
-// untilHealthy: a Rollout without a controller never is, and the wait says so by its timeout.
-func (b *builder) untilHealthy(name string) string {
-	return b.kubectl("wait --for=jsonpath='{.status.phase}'=Healthy rollout/" + name + " --timeout=600s")
+// untilHealthy: a Rollout without a controller never is, and the wait says so by its timeout. One that was there before may have been
+// healthy as it was then, so the second line asks for the generation too.
+func (b *builder) untilHealthy(name string, n int32) string {
+	return b.kubectl("wait --for=jsonpath='{.status.phase}'=Healthy rollout/"+name+" --timeout="+patience(n)) + "\n" + b.untilObserved(name, "Healthy")
 }
+
+// untilObserved: the controller has seen the Rollout as it is now, and, if a phase is given, calls it that.
+func (b *builder) untilObserved(name, phase string) string {
+	seen, want := "{.metadata.generation}={.status.observedGeneration}", `\([0-9]*\)=\1`
+	if phase != "" {
+		seen, want = seen+"={.status.phase}", want+"="+phase
+	}
+	return "until " + b.kubectl("get rollout "+name+" -o jsonpath='"+seen+"' | grep -q '^"+want+"$'") + "; do sleep 1; done"
+}
+
+// patience is for pods that are replaced one after the other.
+func patience(n int32) string { return fmt.Sprintf("%ds", max(600, 30*int64(n))) }
 
 // scaler is the one HorizontalPodAutoscaler of the workload, or nil.
 func (b *builder) scaler(hpas []autoscalingv2.HorizontalPodAutoscaler, kind, name, otherKind, otherName string) *autoscalingv2.HorizontalPodAutoscaler {

@@ -66,5 +66,5 @@ func TestASelectorIsOneWord(t *testing.T) {
 	sh := exec.CommandContext(t.Context(), "sh", "-c", "kubectl() { for a; do echo \"$a\"; done; }; "+command)
 	out, err := sh.Output()
 	require.NoError(t, err)
-	assert.Contains(t, string(out), "\napp=web,app in (api,web)\n")
+	assert.Contains(t, string(out), "\napp=web,app in (api,web),!rollouts-pod-template-hash\n")
 }

@@ -52,10 +52,12 @@ func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv
 		b.do("Leave the ReplicaSets and pods of the Deployment without an owner; they run on",
 			b.kubectl("delete deployment "+live.Name+" --cascade=orphan --ignore-not-found"),
 			b.kubectl("wait --for=delete deployment/"+live.Name+" --timeout=60s"))
+		// A Rollout's own ReplicaSets have the label from the start, and are lost to it under another value: run again, this must leave them.
+		without := metav1.FormatLabelSelector(live.Spec.Selector) + ",!rollouts-pod-template-hash"
 		b.do("Show them to the controller of Rollouts, which looks for ReplicaSets with this label and any value",
-			b.kubectl("label replicaset -l "+quote(metav1.FormatLabelSelector(live.Spec.Selector))+" --overwrite rollouts-pod-template-hash=legacy"), "")
+			b.kubectl("label replicaset -l "+quote(without)+" rollouts-pod-template-hash=legacy"), "")
 	}
-	b.do("Create the Rollout with as many replicas as run now", b.kubectl("apply --server-side --validate=strict -f "+file), b.untilHealthy(to.Name))
+	b.do("Create the Rollout with as many replicas as run now", b.kubectl("apply --server-side --validate=strict -f "+file), b.untilHealthy(to.Name, *to.Spec.Replicas))
 	b.holdReplicas(scaler, kept, rollout.GVK(), to.Name, *to.Spec.Replicas)
 	b.handOver(scaler, rollout.GVK(), to.Name)
 	switch {

@@ -65,7 +65,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	}
 	b.warnCanary(&from, m)
 
-	file, available := to.Name+"-deployment.json", b.kubectl("rollout status deployment/"+to.Name+" --timeout=600s")
+	file, available := to.Name+"-deployment.json", b.kubectl("rollout status deployment/"+to.Name+" --timeout="+patience(*to.Spec.Replicas))
 	if m != Reference {
 		b.write("the Deployment", file, to)
 		b.do("Let the server check it without storing it", b.kubectl("apply --server-side --dry-run=server --validate=strict -f "+file), "")
@@ -158,10 +158,9 @@ func (b *builder) neverScaleDown(from *liveRollout) {
 	if down := from.Spec.WorkloadRef.ScaleDown; down == "" || down == "never" {
 		return
 	}
-	const seen = `-o jsonpath='{.metadata.generation}={.status.observedGeneration}' | grep -q '^\([0-9]*\)=\1$'`
 	b.do("Keep the controller from scaling the Deployment down again, which it does at its first revision",
 		b.kubectl("patch rollout "+from.Name+` --type=merge -p '{"spec":{"workloadRef":{"scaleDown":"never"}}}'`),
-		"until "+b.kubectl("get rollout "+from.Name+" "+seen)+"; do sleep 1; done")
+		b.untilObserved(from.Name, ""))
 }
 
 func (b *builder) remove(name string) {

@@ -131,6 +131,35 @@ func TestTheFirstChangeAfterAnAdoptionIsACanary(t *testing.T) {
 	s.runs(map[string]int{"web:2": 5})
 }
 
+// TestAnAdoptionRunAgainKeepsTheStableVersion: a runbook that ended at a wait is run again when the Rollout has a ReplicaSet of its own.
+func TestAnAdoptionRunAgainKeepsTheStableVersion(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.deploy(web("web:1"))
+	runbook := s.plan("deployment", "-plan", "Adopt")
+	s.sh(runbook)
+	stable := s.stableSet()
+	s.sh(runbook)
+	assert.Equal(t, stable, s.stableSet())
+	s.runs(map[string]int{"web:1": 5})
+
+	r := converted(t, "web:2", rollout.Options{})
+	s.sh("kubectl -n " + s.namespace + " apply --server-side --validate=strict -f " + s.file(r))
+	s.reaches("web", live.Paused)
+	assert.Equal(t, stable, s.stableSet())
+	s.runs(map[string]int{"web:2": 1, "web:1": 4})
+}
+
+// stableSet is the ReplicaSet of the Rollout's stable version, which the controller finds by this label.
+func (s *stage) stableSet() string {
+	s.Helper()
+	hash := s.stable()
+	sets, err := s.kube.AppsV1().ReplicaSets(s.namespace).List(s.Context(), metav1.ListOptions{LabelSelector: "rollouts-pod-template-hash=" + hash})
+	require.NoError(s, err)
+	require.Len(s, sets.Items, 1, hash)
+	return sets.Items[0].Name
+}
+
 // TestTheNaiveSwitchIsAnOutage in both directions, and is seen as one: the tests above would see theirs.
 func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 	t.Parallel()
