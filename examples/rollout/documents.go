@@ -112,7 +112,7 @@ func preamble(raw []byte) []byte {
 		}
 		n += len(line)
 	}
-	return raw[:n]
+	return raw[:n:n]
 }
 
 // blank: nothing but separators, directives and comments.

@@ -56,6 +56,7 @@ spec:
         name: web
         resources: {}
 `
+	webJSON = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":5,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"web","image":"web:1"}]}}}}`
 	settled = "status: {observedGeneration: 1, replicas: 5, updatedReplicas: 5, availableReplicas: 5}\n"
 	scaler  = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: shop}\nspec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
 	liveWeb = "metadata: {name: web, namespace: shop, generation: 1}\n"
@@ -82,7 +83,8 @@ func TestRender(t *testing.T) {
 		"NoNewlineAtEnd": {"Kept so.", "---\n---\nkind: Service", "---\n---\nkind: Service", nil},
 		"OddDocuments":   {"Not this program's business.", "- a\n- b\n---\njust text\n---\nspec: text\nmetadata: 3\n---\n%x\n", "- a\n- b\n---\njust text\n---\nspec: text\nmetadata: 3\n---\n%x\n", nil},
 		"RolloutAlready": {"YAML in, YAML out is stable.", webRollout, webRollout, nil},
-		"JSON":           {"Is YAML.", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":5,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"web","image":"web:1"}]}}}}`, webRollout, nil},
+		"JSON":           {"Is YAML.", webJSON, webRollout, nil},
+		"OnTheSeparator": {"The separator is not a part of it.", service + "--- " + webJSON + "\n", service + "---\n" + webRollout, nil},
 		"Flags":          {"As asked.", web, strings.NewReplacer("maxSurge: 1", "maxSurge: 25%", "setWeight: 20", "setWeight: 50", "  replicas: 5\n", "  progressDeadlineAbort: true\n", "  namespace: shop\n", "  namespace: shop\n", "metadata:\n  name", "metadata:\n  labels:\n    argo-rollouts.argoproj.io/controller-instance-id: x\n  name").Replace(webRollout), []string{"-max-surge", "25%", "-steps", `[{"setWeight":50},{"pause":{}}]`, "-abort-on-deadline", "-instance-id", "x", "-omit-replicas"}},
 	}
 	for name, tc := range cases {
@@ -185,6 +187,32 @@ func TestFiles(t *testing.T) {
 	code, out, _ := command(t, "---\n"+web, a, b, "-")
 	assert.Zero(t, code)
 	assert.Equal(t, webRollout+"---\n"+service+"---\n"+webRollout, out)
+}
+
+// Two files are two documents, whether or not they were written to follow another.
+func TestFilesAreNeverOneDocument(t *testing.T) {
+	const one, two = "kind: ConfigMap\nmetadata: {name: one}\n", "kind: ConfigMap\nmetadata: {name: two}\n"
+	cases := map[string]struct {
+		reason, a, b, want string
+	}{
+		"NoSeparator":      {"Every key would be there twice.", one, two, one + "---\n" + two},
+		"NoNewlineAtEnd":   {"The hyphens would belong to the value.", strings.TrimSuffix(one, "\n"), "---\n" + two, one + "---\n" + two},
+		"Neither":          {"Both.", strings.TrimSuffix(one, "\n"), two, one + "---\n" + two},
+		"WindowsSeparator": {"It is one.", one, "---\r\n" + two, one + "---\r\n" + two},
+		"SeparatorAtEnd":   {"An empty document does no harm.", one + "---\n", two, one + "---\n---\n" + two},
+		"EmptyFile":        {"Nothing to part.", one, "", one},
+		"EmptyFileFirst":   {"Nothing to part.", "", two, two},
+		"CommentInFront":   {"It belongs to what follows.", one, "# two\n" + two, one + "---\n# two\n" + two},
+		"Deployments":      {"They are written anew.", web, web, webRollout + "---\n" + webRollout},
+		"DeploymentSecond": {"After a file without an end.", "kind: Service", web, "kind: Service\n---\n" + webRollout},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := command(t, "", write(t, "a.yaml", tc.a), write(t, "b.yaml", tc.b))
+			assert.Zero(t, code, errs)
+			assert.Equal(t, tc.want, out, tc.reason)
+		})
+	}
 }
 
 func TestWhatACRDWouldDrop(t *testing.T) {

@@ -4,9 +4,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -18,23 +18,35 @@ import (
 // render is the stream with its Deployments as Rollouts.
 func render(c *call, docs []*document) result {
 	var r result
-	var out strings.Builder
+	var out []byte
 	for _, d := range docs {
 		if c.enabled && d.kind == "Deployment" {
 			text, errs := convert(c, d)
 			r.problems = append(r.problems, errs...)
-			out.Write(preamble(d.raw))
-			out.WriteString(text)
+			out = follow(out, append(preamble(d.raw), text...))
 			continue
 		}
 		if c.enabled {
 			r.problems = append(r.problems, hidden(d)...)
 			r.warnings = append(r.warnings, stillTargets(docs, d)...)
 		}
-		out.Write(d.raw)
+		out = follow(out, d.raw)
 	}
-	r.out = out.String()
+	r.out = string(out)
 	return r
+}
+
+// follow adds a document to a stream. Within a file a separator is there already; between two files there may be none.
+func follow(out, doc []byte) []byte {
+	if len(out) > 0 && len(doc) > 0 {
+		if out[len(out)-1] != '\n' {
+			out = append(out, '\n')
+		}
+		if first, _, _ := bytes.Cut(doc, []byte("\n")); !separates(first) {
+			out = append(out, "---\n"...)
+		}
+	}
+	return append(out, doc...)
 }
 
 // hidden: to leave a List alone would be to leave the Deployments in it alone, without a word.
