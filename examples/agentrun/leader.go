@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
@@ -34,7 +35,7 @@ type election struct {
 // newElection makes an election; it makes no request.
 func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election, error) {
 	config = rest.CopyConfig(config)
-	config.Timeout = renewDeadline(o.leaseDuration) / 2 // a server that does not answer must not cost the lease at the first try
+	config.Timeout = renewTimeout(o.leaseDuration)
 	config.Wrap(kube.Transport(m))
 	instance := o.controller.Events.Instance
 	if instance == "" {
@@ -55,35 +56,46 @@ func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election,
 	}, nil
 }
 
-// The proportions are those of kube-controller-manager's defaults: 15, 10 and 2 seconds.
+// The proportions are those of kube-controller-manager's defaults: 15, 10 and 2 seconds. A leader stops before the lease is free for another:
+// at worst the last renewal was made at once and answered after the timeout, the next was tried a retry period later, and given up
+// at the deadline. The three together are 29/30 of the lease.
 func renewDeadline(lease time.Duration) time.Duration { return lease * 2 / 3 }
 func retryPeriod(lease time.Duration) time.Duration   { return lease * 2 / 15 }
+func renewTimeout(lease time.Duration) time.Duration  { return lease / 6 }
 
-// lead waits for the lease and runs reconcile while it is held. When ctx ends, the lease is released only after reconcile returned, so
-// that the next leader meets nothing that still runs. A lease that is lost ends reconcile and is an error: the process starts afresh.
+// releasing is how long a server that does not answer may keep a process that ends.
+const releasing = 2 * time.Second
+
+// lead waits for the lease and runs reconcile while it is held. The lease is released only after reconcile returned, so that the next
+// leader meets nothing that still runs. A lease that is lost ends reconcile and is an error: the process starts afresh.
 func (e *election) lead(ctx context.Context, reconcile func(context.Context)) error {
 	log := logr.FromContextOrDiscard(ctx).WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())
-	electing, release := context.WithCancel(context.WithoutCancel(ctx)) // client-go releases the lease as soon as its context ends
-	defer release()
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx)) // the lease is renewed until reconcile returned
+	defer stop()
 	elected := make(chan context.Context, 1)
 	started, stopped := kube.Callbacks(e.metrics, e.lock.LeaseMeta.Name,
 		func(leading context.Context) { elected <- leading }, func() {})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:            e.lock,
-		LeaseDuration:   e.duration,
-		RenewDeadline:   renewDeadline(e.duration),
-		RetryPeriod:     retryPeriod(e.duration),
-		ReleaseOnCancel: true,
-		Name:            e.lock.LeaseMeta.Name,
-		Callbacks:       leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
+		Lock:          e.lock,
+		LeaseDuration: e.duration,
+		RenewDeadline: renewDeadline(e.duration),
+		RetryPeriod:   retryPeriod(e.duration),
+		Name:          e.lock.LeaseMeta.Name,
+		Callbacks:     leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
+		// Not ReleaseOnCancel: client-go tells of a lost lease only after it tried to release it, when another may hold it already.
 	})
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
 	var running sync.WaitGroup
 	running.Go(func() { elector.Run(electing) })
-	defer running.Wait()
-	defer release()
+	defer func() {
+		stop()
+		running.Wait()
+		if elector.IsLeader() {
+			e.release(ctx)
+		}
+	}()
 
 	log.Info("waiting for the lease")
 	var leading context.Context
@@ -101,4 +113,29 @@ func (e *election) lead(ctx context.Context, reconcile func(context.Context)) er
 		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), controller.ErrDeposed)
 	}
 	return nil
+}
+
+// release makes the lease free at once, if it is still this replica's. Where it fails, the next leader waits for its end.
+func (e *election) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasing)
+	defer cancel()
+	for {
+		held, _, err := e.lock.Get(ctx)
+		if err == nil && held.HolderIdentity != e.lock.Identity() {
+			return
+		}
+		if err == nil {
+			now := metav1.Now()
+			err = e.lock.Update(ctx, resourcelock.LeaderElectionRecord{
+				LeaseDurationSeconds: 1, AcquireTime: now, RenewTime: now, LeaderTransitions: held.LeaderTransitions,
+			})
+		}
+		if apierrors.IsConflict(err) {
+			continue // a renewal that was cut short was written all the same
+		}
+		if err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "the lease is not released, and ends by itself", "lease", e.lock.Describe())
+		}
+		return
+	}
 }

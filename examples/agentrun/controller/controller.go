@@ -85,7 +85,8 @@ var ErrDeposed = errors.New("this replica no longer leads")
 // heartbeat is how often the status of a run that is not terminal is written at least: a silent updatedAt is a stuck controller.
 const heartbeat = 10 * time.Minute
 
-// A pod has 30 seconds to end: what runs gets the first, the events that are waiting the second, even if the API server hangs.
+// A pod has 30 seconds to end: what runs gets the first, the events that are waiting the second, even if the API server hangs. The
+// program needs 7 more at the most, for the lease, the endpoint and its telemetry.
 const (
 	finishing = 7 * time.Second
 	telling   = 15 * time.Second
@@ -183,7 +184,7 @@ func (c *Controller) Start(ctx context.Context) error {
 
 	var informers, emitter sync.WaitGroup
 	var lost, deposed error
-	emitting, drain := context.WithCancel(working)
+	emitting, drain := context.WithCancel(context.WithoutCancel(ctx)) // it outlives stop: what is cut short is told too
 	defer drain()
 	emitter.Go(func() { lost = c.recorder.Start(emitting) })
 	for _, s := range c.scopes {
@@ -211,7 +212,8 @@ func (c *Controller) Start(ctx context.Context) error {
 	return errors.Join(deposed, lost)
 }
 
-// lead reconciles until leading ends. What runs then may go on for a grace, after which stop ends the context of the requests.
+// lead reconciles until leading ends. What runs then may go on for a grace, after which stop ends the context of the requests. There is none
+// where the leadership was lost.
 func (c *Controller) lead(leading, working context.Context, stop func()) {
 	log := logr.FromContextOrDiscard(leading)
 	// Only a leader follows what changes: the queue of another would fill with work that nobody does.
@@ -233,11 +235,10 @@ func (c *Controller) lead(leading, working context.Context, stop func()) {
 		c.sweep(leading, &workers)
 		<-leading.Done()
 	}
-	grace := finishing
 	if errors.Is(context.Cause(leading), ErrDeposed) {
-		grace = 4 * time.Second // the next leader begins about 5 seconds after the lease was given up for lost
+		stop() // another replica may begin at any moment
 	}
-	deadline := time.AfterFunc(grace, stop)
+	deadline := time.AfterFunc(finishing, stop)
 	defer deadline.Stop()
 	c.queue.ShutDown()
 	workers.Wait()

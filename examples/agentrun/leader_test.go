@@ -1,0 +1,175 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/metrics"
+)
+
+// leases is an API server that has one lease.
+type leases struct {
+	mu      sync.Mutex
+	lease   *coordinationv1.Lease
+	version int
+}
+
+func (s *leases) answer(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	code, body := http.StatusOK, any(nil)
+	refused := func(status int, reason metav1.StatusReason) {
+		code = status
+		body = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(status), Reason: reason}
+	}
+	switch r.Method {
+	case http.MethodGet:
+		if body = s.lease; s.lease == nil {
+			refused(http.StatusNotFound, metav1.StatusReasonNotFound)
+		}
+	default:
+		sent := new(coordinationv1.Lease)
+		if err := json.NewDecoder(r.Body).Decode(sent); err != nil {
+			return nil, err
+		}
+		if s.lease != nil && sent.ResourceVersion != s.lease.ResourceVersion {
+			refused(http.StatusConflict, metav1.StatusReasonConflict)
+			break
+		}
+		s.version++
+		sent.ResourceVersion = strconv.Itoa(s.version)
+		s.lease, body = sent, sent
+	}
+	text, err := json.Marshal(body)
+	return &http.Response{
+		StatusCode: code, Request: r, Body: io.NopCloser(bytes.NewReader(text)), Header: http.Header{"Content-Type": {"application/json"}},
+	}, err
+}
+
+// connection is one replica's. After it is cut, one more write arrives, and is answered as late as it can be; nothing else is.
+type connection struct {
+	to  *leases
+	cut bool
+	one sync.Once
+}
+
+func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.to.mu.Lock()
+	cut := c.cut
+	c.to.mu.Unlock()
+	if !cut {
+		return c.to.answer(r)
+	}
+	var answer *http.Response
+	var err error
+	late := time.Hour
+	if r.Method == http.MethodPut {
+		c.one.Do(func() {
+			answer, err = c.to.answer(r)
+			if until, limited := r.Context().Deadline(); limited {
+				late = time.Until(until) - 10*time.Millisecond
+			}
+		})
+	}
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-time.After(late):
+		return answer, err
+	}
+}
+
+func newReplica(t *testing.T, c *connection, lease time.Duration) *election {
+	t.Helper()
+	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+	require.NoError(t, err)
+	config := &rest.Config{Host: "http://127.0.0.1", Transport: c, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	e, err := newElection(config, m, options{leaseName: "agentrun", leaseNamespace: "ns", leaseDuration: lease})
+	require.NoError(t, err)
+	return e
+}
+
+// TestALeaderStopsBeforeTheNextBegins: whatever the moment at which it is cut off.
+func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
+	const lease = 15 * time.Second
+	for after := 10 * time.Second; after < 12*time.Second; after += 250 * time.Millisecond {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+				defer stop()
+				server := new(leases)
+				line := &connection{to: server}
+				var ended, began time.Time
+				var lost error
+				var both sync.WaitGroup
+				both.Go(func() {
+					lost = newReplica(t, line, lease).lead(ctx, func(ctx context.Context) {
+						<-ctx.Done()
+						ended = time.Now()
+						assert.ErrorIs(t, context.Cause(ctx), controller.ErrDeposed)
+					})
+				})
+				time.Sleep(after)
+				both.Go(func() {
+					assert.NoError(t, newReplica(t, &connection{to: server}, lease).lead(ctx, func(context.Context) {
+						began = time.Now()
+					}))
+				})
+				server.mu.Lock()
+				line.cut = true
+				server.mu.Unlock()
+				both.Wait()
+				require.ErrorIs(t, lost, controller.ErrDeposed)
+				assert.True(t, ended.Before(began), "the old leader worked on for %s", ended.Sub(began))
+			})
+		})
+	}
+}
+
+// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: and not before, and the next leader need not wait for its end.
+func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := new(leases)
+		limited, end := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer end()
+		ctx, stop := context.WithCancel(limited)
+		var ended, began time.Time
+		var both sync.WaitGroup
+		both.Go(func() {
+			assert.NoError(t, newReplica(t, &connection{to: server}, time.Minute).lead(ctx, func(ctx context.Context) {
+				<-ctx.Done()
+				time.Sleep(5 * time.Second)
+				ended = time.Now()
+			}))
+		})
+		time.Sleep(10 * time.Second)
+		both.Go(func() {
+			assert.NoError(t, newReplica(t, &connection{to: server}, time.Minute).lead(limited, func(context.Context) { began = time.Now() }))
+		})
+		time.Sleep(10 * time.Second)
+		stop()
+		both.Wait()
+		assert.True(t, ended.Before(began))
+		assert.Less(t, began.Sub(ended), 30*time.Second)
+	})
+}
