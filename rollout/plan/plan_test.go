@@ -220,6 +220,24 @@ func TestRollbackRefuses(t *testing.T) {
 		"BeingDeleted": {"Too late.", func(a *args) {
 			require.NoError(t, unstructured.SetNestedField(a.live.Object, "2026-01-02T03:04:05Z", "metadata", "deletionTimestamp"))
 		}, []string{"live.metadata.deletionTimestamp"}},
+		"Services": {"The Deployment's pods are behind none of them.", func(a *args) {
+			a.live = live(t, func(r *rollout.Rollout) {
+				c := r.Spec.Strategy.Canary
+				c.CanaryService, c.StableService = "web-canary", "web"
+				c.PingPong = map[string]any{"pingService": "a", "pongService": "b"}
+			})
+		}, []string{
+			"live.spec.strategy.canary.canaryService", "live.spec.strategy.canary.pingPong.pingService",
+			"live.spec.strategy.canary.pingPong.pongService", "live.spec.strategy.canary.stableService",
+		}},
+		"ServicesByReference": {"Nor then.", func(a *args) {
+			a.m, a.live = plan.Reference, live(t, func(r *rollout.Rollout) { refers("never")(r); r.Spec.Strategy.Canary.StableService = "web" })
+		}, []string{"live.spec.strategy.canary.stableService"}},
+		"BlueGreen": {"Nor there.", func(a *args) {
+			a.m, a.live = plan.Adopt, live(t, func(r *rollout.Rollout) {
+				r.Spec.Strategy = rollout.Strategy{BlueGreen: map[string]any{"activeService": "web", "previewService": "web-next"}}
+			})
+		}, []string{"live.spec.strategy.blueGreen.activeService", "live.spec.strategy.blueGreen.previewService"}},
 		"AnotherKind":   {"Not this.", func(a *args) { a.live.SetKind("Deployment") }, []string{"live.kind"}},
 		"NotARollout":   {"Not this.", func(a *args) { a.live.Object["spec"] = "x" }, []string{"live"}},
 		"UnknownMethod": {"There are three.", func(a *args) { a.m = "Naive" }, []string{"method"}},
