@@ -20,8 +20,9 @@
 //
 // A queue of client-go that exists keeps its kind; items that wait for their time and the age of the oldest ready one are then missing:
 //
+//	provider := kube.QueueProvider(m) // one for all queues: it knows which queue takes the place of another
 //	workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[string]{
-//		Name: "agentrun", MetricsProvider: kube.QueueProvider(m), // without a Name client-go reports nothing
+//		Name: "agentrun", MetricsProvider: provider, // without a Name client-go reports nothing
 //	})
 //
 // # RBAC

@@ -88,12 +88,23 @@ func ExampleNewQueue() {
 
 func ExampleQueueProvider() {
 	m, endpoint := set()
-	queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
-		workqueue.TypedRateLimitingQueueConfig[string]{Name: "agentrun", MetricsProvider: kube.QueueProvider(m)})
+	provider := kube.QueueProvider(m) // one for all queues
+	newQueue := func() workqueue.TypedRateLimitingInterface[string] {
+		return workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "agentrun", MetricsProvider: provider})
+	}
+	queue := newQueue()
 	queue.Add("ci/run-1")
-	show(endpoint, "controller_queue_depth")
+	queue.Add("ci/run-2")
 	queue.ShutDown()
-	// Output: controller_queue_depth{controller="agentrun"} 1
+
+	queue = newQueue() // takes its place
+	queue.Add("ci/run-3")
+	show(endpoint, "controller_queue_")
+	queue.ShutDown()
+	// Output:
+	// controller_queue_adds_total{controller="agentrun"} 3
+	// controller_queue_depth{controller="agentrun"} 1
 }
 
 func ExampleTransport() {

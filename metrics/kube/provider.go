@@ -16,8 +16,11 @@ import (
 // QueueProvider is for the MetricsProvider of client-go's queue configs and of controller-runtime's priority queue, where
 // a [Queue] cannot be used. The name of a queue is its controller. What client-go does not tell is not exported: items
 // that wait for their time and the age of the oldest ready one. Its other numbers are as it counts them: AddAfter is a
-// retry, and the ages of running items lag by up to half a second. When a second queue of a name is made, the first is
-// no longer shown. With a nil m nothing is recorded.
+// retry, and the ages of running items lag by up to half a second. With a nil m nothing is recorded.
+//
+// Make one provider for m and give it to all queues. client-go does not tell when a queue is shut down, so a queue is
+// shown until the same provider is asked for a second one of the name, which takes over what the first counted. Queues of
+// one name from two providers add up, also what is left in one that was shut down.
 func QueueProvider(m *metrics.Metrics) workqueue.MetricsProvider {
 	return &provider{m: m, queues: map[*metrics.Controller]*pushed{}}
 }

@@ -21,8 +21,9 @@ type bound struct{}
 
 // Bind returns ctx with its logger bound to the IDs of its span, be it a [logr.Logger] or, as logr keeps it, a slog one;
 // klog and controller-runtime find it there. Call it right after the span starts. Without a logger or a valid span, and
-// when the logger is bound to this span already, it returns ctx. A second Bind for a span inside adds the fields once
-// more, but for a logger on a [Handler], where the inner span's replace them.
+// when ctx comes from a Bind for this span, it returns ctx: a logger that is put into ctx after Bind has the IDs if it was
+// made from the one in ctx. A second Bind for a span inside adds the fields once more, but for a logger on a [Handler],
+// where the inner span's replace them.
 func Bind(ctx context.Context) context.Context {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsValid() {

@@ -49,6 +49,10 @@ func TestBindOnce(t *testing.T) {
 	logr.FromContextOrDiscard(tracelog.Bind(outer)).Info("m")
 	assert.Equal(t, 1, strings.Count(out[0], "trace_id"))
 
+	made := logr.NewContext(outer, logr.FromContextOrDiscard(outer).WithValues("job", "a"))
+	logr.FromContextOrDiscard(tracelog.Bind(made)).Info("m")
+	assert.Equal(t, 1, strings.Count(out[1], "trace_id"), "a logger that was made from the bound one")
+
 	var json lines
 	ctx := tracelog.Bind(logr.NewContext(inSpan(t.Context(), 8, 0), logr.FromSlogHandler(tracelog.Handler(json.handler()))))
 	ctx = tracelog.Bind(inSpan(ctx, 9, 0))

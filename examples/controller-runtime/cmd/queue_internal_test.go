@@ -43,11 +43,12 @@ func TestThePriorityQueueIsMeasured(t *testing.T) {
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // which nobody asks for anything
 	require.NoError(t, err)
 
+	provider := kube.QueueProvider(m)
 	hold := make(chan struct{})
 	c, err := ctrlcontroller.New("measured", mgr, ctrlcontroller.Options{
 		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 			return priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) {
-				o.RateLimiter, o.MetricProvider = limiter, kube.QueueProvider(m)
+				o.RateLimiter, o.MetricProvider = limiter, provider
 			})
 		},
 		Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
