@@ -52,7 +52,13 @@ func serveHTTP(ctx context.Context, l net.Listener, metrics http.Handler, synced
 			http.Error(w, "the caches are not filled yet", http.StatusServiceUnavailable)
 		}
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{ // no client keeps a connection for ever
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       5 * time.Minute,
+	}
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
 		<-ctx.Done()

@@ -109,7 +109,7 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	err = work(ctx)
 	stop()
 	wg.Wait()
-	return errors.Join(err, served, m.Close())
+	return errors.Join(err, served) // m stays open: what it counts at the end is sent by shutdown
 }
 
 // reconciling makes the controller, and the election that decides when it works. Ready is closed once its caches are filled: a replica

@@ -8,9 +8,13 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -27,6 +31,69 @@ func TestWithoutReconcilingNoClusterIsNeeded(t *testing.T) {
 	}
 	assert.Zero(t, p.stop(), p.log.String())
 }
+
+// TestTheLastCountsAreSent: what is counted after the last interval is sent when the program ends.
+func TestTheLastCountsAreSent(t *testing.T) {
+	var sent lines
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(&sent, r.Body)
+	}))
+	defer collector.Close()
+	environment := []string{
+		"OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL,
+		"OTEL_METRIC_EXPORT_INTERVAL=3600000",
+	}
+	for _, pair := range environment { // OpenTelemetry's library reads the process's own
+		name, value, _ := strings.Cut(pair, "=")
+		t.Setenv(name, value)
+	}
+	p := start(t, environ(environment...), "--kubeconfig=testdata/kubeconfig.yaml")
+	assert.Empty(t, sent.String())
+	assert.Zero(t, p.stop(), p.log.String())
+	assert.Contains(t, sent.String(), "controller.events")
+}
+
+// TestNoClientKeepsAConnection that it does not use.
+func TestNoClientKeepsAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &pipe{connections: make(chan net.Conn, 1), closed: make(chan struct{})}
+		client, server := net.Pipe()
+		l.connections <- server
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- serveHTTP(ctx, l, http.NotFoundHandler(), nil) }()
+		_, err := io.WriteString(client, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+		require.NoError(t, err)
+		require.NoError(t, client.SetReadDeadline(time.Now().Add(time.Hour)))
+		answer, err := io.ReadAll(client)
+		require.NoError(t, err, "the server closes it")
+		assert.Contains(t, string(answer), "200 OK")
+		stop()
+		require.NoError(t, <-ended)
+	})
+}
+
+// pipe listens to connections that are no sockets.
+type pipe struct {
+	connections chan net.Conn
+	closed      chan struct{}
+}
+
+func (p *pipe) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.connections:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipe) Close() error {
+	close(p.closed)
+	return nil
+}
+
+func (p *pipe) Addr() net.Addr { return &net.TCPAddr{} }
 
 // inProcess is the program, run by the test itself.
 type inProcess struct {

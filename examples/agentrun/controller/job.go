@@ -43,7 +43,9 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		container.Env = append(container.Env, corev1.EnvVar{Name: "AGENT_PARAMETERS", Value: string(parameters)})
+		// The kubelet replaces $(NAME) in a value, and makes $$ a $.
+		literal := strings.ReplaceAll(string(parameters), "$", "$$")
+		container.Env = append(container.Env, corev1.EnvVar{Name: "AGENT_PARAMETERS", Value: literal})
 	}
 	if ref := run.Spec.SecretRef; ref != nil {
 		container.Env = append(container.Env, corev1.EnvVar{Name: "AGENT_SECRET", ValueFrom: &corev1.EnvVarSource{

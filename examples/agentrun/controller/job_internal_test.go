@@ -68,6 +68,11 @@ func TestNewJob(t *testing.T) {
 		assert.Empty(t, validation.IsValidLabelValue(v), label)
 	}
 
+	run.Spec.Parameters = map[string]string{"price": "a$$b $(HOME)"}
+	job, err = newJob(run)
+	require.NoError(t, err)
+	assert.Equal(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "of which the kubelet makes what the run says")
+
 	run.Spec.Cancel = true
 	job, err = newJob(run)
 	require.NoError(t, err)
