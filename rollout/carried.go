@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,6 +18,9 @@ import (
 func (p *problems) read(m map[string]any, into any, path *field.Path) {
 	m, err := normal(m)
 	if err == nil {
+		if wide(m) {
+			p.errs = append(p.errs, narrow(m, reflect.TypeOf(into), path)...)
+		}
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(m, into)
 	}
 	if err != nil {

@@ -166,6 +166,9 @@ func (p *parser) asObject(raw any, path *field.Path, t reflect.Type) map[string]
 
 // strict fills a struct of Kubernetes' own.
 func (p *parser) strict(m map[string]any, into any, path *field.Path) {
+	if wide(m) {
+		p.errs = append(p.errs, narrow(m, reflect.TypeOf(into), path)...)
+	}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, into, true)
 	if err == nil {
 		return

@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,13 +34,13 @@ type routing struct {
 func (c *Canary) maxWeight() int32 {
 	switch n := c.TrafficRouting["maxTrafficWeight"].(type) {
 	case int64:
-		return int32(n)
+		return whole(n)
 	case int32:
 		return n
 	case int:
-		return int32(n)
+		return whole(int64(n))
 	case float64:
-		return int32(n)
+		return whole(int64(min(n, math.MaxInt32)))
 	}
 	return 100
 }
