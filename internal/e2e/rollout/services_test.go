@@ -1,0 +1,60 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+	"github.com/proompteng/controllerkit/rollout/plan"
+)
+
+// TestTheWayBackOfARolloutWithServices is the one that the refusal names: the controller lets go of a Service once the Rollout no longer
+// refers to it, and then the plan is made, and loses nothing.
+func TestTheWayBackOfARolloutWithServices(t *testing.T) {
+	t.Parallel()
+	for name, with := range map[string]func(r *rollout.Rollout){
+		"canary": func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "web" },
+		"blueGreen": func(r *rollout.Rollout) {
+			r.Spec.Strategy = rollout.Strategy{BlueGreen: map[string]any{"activeService": "web"}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			r := converted(t, "web:1", rollout.Options{})
+			with(r)
+			s.apply(r)
+			u := s.reaches("web", live.Healthy)
+			s.selects(true)
+			_, errs := plan.Rollback(u, web("web:1"), nil, plan.SideBySide)
+			require.ErrorContains(t, errs.ToAggregate(), "keeps the Service web to the pods of the Rollout")
+
+			s.apply(converted(t, "web:1", rollout.Options{}))
+			s.selects(false)
+			s.reaches("web", live.Healthy)
+			c := s.measure(5)
+			s.back(plan.SideBySide, web("web:1"))
+			s.runs(map[string]int{"web:1": 5})
+			s.capacity("back", c, 10)
+		})
+	}
+}
+
+// selects waits until the Service is kept to the pods of one version, or is so no longer.
+func (s *stage) selects(oneVersion bool) {
+	s.Helper()
+	s.eventually("the Service selects", func(c *assert.CollectT) {
+		service, err := s.kube.CoreV1().Services(s.namespace).Get(s.Context(), "web", metav1.GetOptions{})
+		require.NoError(c, err)
+		_, kept := service.Spec.Selector["rollouts-pod-template-hash"]
+		require.Equal(c, oneVersion, kept)
+	})
+}
