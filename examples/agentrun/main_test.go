@@ -55,6 +55,7 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 		"NoKey":         {"One is no use without the other.", []string{"--metrics-tls-cert-file=none.pem"}, nil, []string{"--metrics-tls-key-file", "both"}},
 		"NoPort":        {"A port alone is the commonest slip.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=8080"}, nil, []string{"--metrics-bind-address", `"8080"`, ":8080"}},
 		"NotANamespace": {"It would watch nothing for ever.", []string{"--namespaces=ok,A_B"}, nil, []string{"--namespaces", `"A_B"`}},
+		"Twice":         {"It would be counted twice.", []string{"--namespaces=a, b,a"}, nil, []string{"--namespaces", `"a"`, "twice"}},
 		"TwoVariables":  {"All that is wrong is said at once.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"maybe", "30d"}},
 		"NoKubeconfigs": {"There is no cluster to talk to.", []string{"--kubeconfig=testdata/empty.yaml"}, nil, []string{"testdata/empty.yaml", "KUBECONFIG"}},
 		"NotAConfig":    {"The file is named, and nothing of what it holds.", []string{"--kubeconfig=main_test.go"}, nil, []string{"main_test.go", "not a kubeconfig"}},

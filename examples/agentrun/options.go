@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,6 +125,9 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 		}
 		if wrong := validation.IsDNS1123Label(n); len(wrong) > 0 {
 			return o, usageError{fmt.Errorf("--namespaces: %q is not a namespace: %s", n, wrong[0])}
+		}
+		if slices.Contains(o.controller.Namespaces, n) {
+			return o, usageError{fmt.Errorf("--namespaces: %q is there twice; want each once", n)}
 		}
 		o.controller.Namespaces = append(o.controller.Namespaces, n)
 	}

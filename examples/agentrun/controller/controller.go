@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -159,7 +160,10 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	for _, namespace := range namespaces {
+	for i, namespace := range namespaces {
+		if slices.Contains(namespaces[:i], namespace) {
+			return nil, fmt.Errorf("the namespace %q is there twice; want each once", namespace)
+		}
 		s, err := c.newScope(namespace)
 		if err != nil {
 			return nil, err

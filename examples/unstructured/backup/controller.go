@@ -156,6 +156,10 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 		if failure == nil {
 			result, failure = c.status.Commit(ctx, client.Patch, before, u, facts(u, found))
 		}
+		if failure == nil && result == status.Written && found.Lost() && refOf(before).Outcome == "" { // told once: it is recorded
+			c.metrics.JobMissing()
+			c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Look", found.Message)
+		}
 		c.events.Failure(before, failure) // also that the status could not be written
 		if failure != nil || result == status.Unchanged || result == status.Gone {
 			return found.After, failure
@@ -186,8 +190,6 @@ func (c *Controller) step(ctx context.Context, u *unstructured.Unstructured) (fo
 		}
 		return found, c.jobs.Release(ctx, ref, found, jobgc.Retention{Succeeded: new(10 * time.Minute)})
 	case found.Lost():
-		c.metrics.JobMissing()
-		c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Look", found.Message)
 		return found, enter(u, failed, "the Job is lost: "+found.Message)
 	case found.Outcome == jobgc.Succeeded:
 		return found, enter(u, completed, "")

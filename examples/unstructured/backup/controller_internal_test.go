@@ -5,8 +5,10 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -135,13 +138,28 @@ func TestABackupKeepsItsOwnFieldNames(t *testing.T) {
 func TestABackupWhoseJobIsDeletedIsFailedAndToldOf(t *testing.T) {
 	w := start(t)
 	w.until(t, created)
+	var refused atomic.Int32
+	w.dyn.PrependReactor("patch", "backups", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if refused.Add(1) <= 3 {
+			return true, nil, errors.New("the API server does not answer")
+		}
+		return false, nil, nil
+	})
 	require.NoError(t, w.cs.BatchV1().Jobs("default").Delete(t.Context(), w.job(t).Name, metav1.DeleteOptions{}))
 	assert.Contains(t, w.until(t, failed)["message"], "the Job is lost")
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(c, err)
-		require.Len(c, list.Items, 1)
-		assert.Equal(c, "JobLost", list.Items[0].Reason)
-		assert.Equal(c, "Backup", list.Items[0].Regarding.Kind)
+		var lost []eventsv1.Event
+		for _, e := range list.Items {
+			if e.Reason == "JobLost" {
+				lost = append(lost, e)
+			}
+		}
+		require.Len(c, lost, 1)
+		assert.Equal(c, "Backup", lost[0].Regarding.Kind)
+		body := httptest.NewRecorder()
+		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n", "not at each attempt to record it")
 	}, time.Minute, 5*time.Millisecond)
 }

@@ -83,7 +83,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"CanaryWithoutSurge0%":  {"Nor by 0%.", `controllers: {strategy: {maxSurge: "0%", maxUnavailable: 1}, progressiveDelivery: {enabled: true, crdCheck: skip}}`, []string{"controllers.strategy.maxSurge is 0%"}},
 		"CanaryOfNothing":       {"No pod, nothing to test.", "controllers: {replicaCount: 0, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.replicaCount is 0"}},
 		"Deadline":              {"A Deployment is refused then, a Rollout ends as InvalidSpec.", "controllers: {minReadySeconds: 600}", []string{"controllers.progressDeadlineSeconds is 600"}},
-		"Grace":                 {"Less than the controller takes to finish.", "terminationGracePeriodSeconds: 5", []string{"/terminationGracePeriodSeconds"}},
+		"Grace":                 {"Less than the controller takes to finish.", "terminationGracePeriodSeconds: 29", []string{"/terminationGracePeriodSeconds"}},
 		"Lease":                 {"What the controller would refuse at its start.", "controllers: {leaderElection: {leaseDurationSeconds: 1}}", []string{"/controllers/leaderElection/leaseDurationSeconds"}},
 		"SelectorLabel":         {"The selector would no longer match.", "controllers: {podLabels: {app.kubernetes.io/component: x}}", []string{"/controllers/podLabels"}},
 		"LabelValue":            {"No value of a label.", "metrics: {dashboards: {labels: {a: b c}}}", []string{"/metrics/dashboards/labels/a"}},

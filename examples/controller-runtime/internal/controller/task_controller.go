@@ -38,6 +38,7 @@ type TaskReconciler struct {
 
 // +kubebuilder:rbac:groups=tasks.controllerkit.dev,resources=tasks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=tasks.controllerkit.dev,resources=tasks/status,verbs=patch
+// +kubebuilder:rbac:groups=tasks.controllerkit.dev,resources=tasks/finalizers,verbs=update
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io;"",resources=events,verbs=create;patch
 
@@ -76,6 +77,10 @@ func (r *TaskReconciler) reconcile(ctx context.Context, task *v1.Task) (time.Dur
 		if task.ResourceVersion == before.ResourceVersion {
 			return found.After, nil // there was nothing to write, or the Task is gone
 		}
+		if found.Lost() && task.Status.Job.Outcome == "" { // told once: it is recorded
+			r.Metrics.JobMissing()                                                                // +metrics
+			r.Events.Eventf(task, nil, corev1.EventTypeWarning, "JobLost", "Look", found.Message) // +events
+		}
 		log.FromContext(ctx).Info("status recorded", "phase", task.Status.Phase)
 	}
 	return 0, nil // it is being deleted, and its Job goes with it
@@ -103,8 +108,6 @@ func (r *TaskReconciler) step(ctx context.Context, task *v1.Task) (found jobgc.F
 		ref.Released = err == nil
 	case found.Lost():
 		enter(task, v1.Failed, "JobLost", found.Message)
-		r.Metrics.JobMissing()                                                                // +metrics
-		r.Events.Eventf(task, nil, corev1.EventTypeWarning, "JobLost", "Look", found.Message) // +events
 	case found.State == jobgc.Finished:
 		ref.Outcome = found.Outcome
 		enter(task, string(found.Outcome), "Job"+string(found.Outcome), found.Message)
