@@ -28,16 +28,17 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
-func failedJob() *batchv1.Job {
+func failedJob(name string, at time.Time) *batchv1.Job {
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nightly", UID: "1"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
 		Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{
-			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "DeadlineExceeded", Message: "Job was active longer than specified deadline"},
+			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at), Reason: "DeadlineExceeded", Message: "Job was active longer than specified deadline"},
 		}},
 	}
 }
@@ -56,7 +57,7 @@ func TestTheServiceStaysItsOwn(t *testing.T) {
 	names := registered(t)
 	meters, tracers, propagator := otel.GetMeterProvider(), otel.GetTracerProvider(), otel.GetTextMapPropagator()
 	listeners := listening(t)
-	cs := fake.NewClientset(failedJob())
+	cs := fake.NewClientset(failedJob("old", time.Now().Add(-time.Hour)), failedJob("nightly", time.Now()))
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var lines lockedBuffer
@@ -70,11 +71,13 @@ func TestTheServiceStaysItsOwn(t *testing.T) {
 		require.NoError(c, err)
 		require.Len(c, list.Items, 1)
 		assert.Equal(c, "JobFailed", list.Items[0].Reason)
+		assert.Equal(c, "nightly", list.Items[0].Regarding.Name)
 		assert.Contains(c, get(ctx, c, l, "/metrics"), `controller="reporter",otel_scope_name=`)
 	}, time.Minute, 10*time.Millisecond)
 	assert.Equal(t, "hello\n", get(ctx, t, l, "/"))
 	assert.Contains(t, lines.String(), `"msg":"a Job failed"`)
 	assert.Contains(t, lines.String(), `"trace_id":"`)
+	assert.NotContains(t, lines.String(), `"job":"default/old"`, "the process before this one told of it")
 
 	assert.Len(t, listening(t), len(listeners)+1, "the service's own listener and no other")
 	assert.Equal(t, names, registered(t))

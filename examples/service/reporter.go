@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel/metric"
@@ -34,7 +35,11 @@ type reporter struct {
 	events  *events.Recorder
 	metrics *metrics.Controller
 	tracer  trace.Tracer
+	since   time.Time // what failed before was told by the process before this one
 }
+
+// overlap is what a restart may take: a failure of that time is told twice rather than never.
+const overlap = 2 * time.Minute
 
 // newReporter takes what the service has. It starts nothing, listens nowhere and touches no global.
 func newReporter(cs kubernetes.Interface, meters metric.MeterProvider, traces trace.TracerProvider) (*reporter, error) {
@@ -54,15 +59,26 @@ func newReporter(cs kubernetes.Interface, meters metric.MeterProvider, traces tr
 			r.queue.Add(key)
 		}
 	}
-	if _, err = r.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }}); err != nil {
+	if _, err = r.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }, DeleteFunc: r.forget}); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
+// forget drops what the recorder keeps of a Job that is gone.
+func (r *reporter) forget(obj any) {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	if job, ok := obj.(*batchv1.Job); ok {
+		r.events.Forget(job)
+	}
+}
+
 // Start works until ctx ends, and returns when all it started has ended and what was to be told is told. It logs to the logger
 // in ctx.
 func (r *reporter) Start(ctx context.Context) error {
+	r.since = time.Now().Add(-overlap)
 	var recording, working sync.WaitGroup
 	var lost error
 	telling, told := context.WithCancel(context.WithoutCancel(ctx)) // Events of the last Jobs are still written
@@ -107,7 +123,7 @@ func (r *reporter) reconcile(ctx context.Context, key string) (err error) {
 		return err
 	}
 	f := jobgc.Judge(job)
-	if f.Outcome != jobgc.Failed {
+	if f.Outcome != jobgc.Failed || f.FinishedAt.Before(r.since) {
 		return nil
 	}
 	logr.FromContextOrDiscard(ctx).Info("a Job failed", "job", key, "reason", f.Reason)
