@@ -71,7 +71,7 @@ func TestNewJob(t *testing.T) {
 	run.Spec.Parameters = map[string]string{"price": "a$$b $(HOME)"}
 	job, err = newJob(run)
 	require.NoError(t, err)
-	assert.Equal(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "of which the kubelet makes what the run says")
+	assert.JSONEq(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "of which the kubelet makes what the run says")
 
 	run.Spec.Cancel = true
 	job, err = newJob(run)
