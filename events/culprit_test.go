@@ -109,3 +109,37 @@ func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatWasStoredWithoutAnAnswerIsCountedUp: the occurrences since then are told by updates of that Event.
+func TestWhatWasStoredWithoutAnAnswerIsCountedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &server{refuse: func(context.Context, request) error {
+			if time.Since(began) < 20*time.Second {
+				return storedError{unavailable()}
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for range 6 {
+			for _, o := range named("run", 20) {
+				rec.Failure(o, errAway)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		time.Sleep(time.Minute)
+		require.NoError(t, rec.Flush(t.Context()))
+		told := map[string]int32{}
+		for _, ev := range s.all() {
+			told[ev.Regarding.Name]++
+			if ev.Series != nil {
+				told[ev.Regarding.Name] += ev.Series.Count - 1
+			}
+		}
+		for _, o := range named("run", 20) {
+			assert.Equal(t, int32(6), told[o.Name], o.Name)
+		}
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}

@@ -146,6 +146,9 @@ func (r *Recorder) pick(now time.Duration) *job {
 	*j = job{e: e, s: s, draft: s.draft, carried: s.pending, begun: now, probe: probe}
 	if j.draft != nil {
 		j.number, j.unsure = j.draft.number, j.draft.unsure
+		if j.unsure {
+			j.carried = j.draft.carried // later ones are told by an update
+		}
 	}
 	return j
 }

@@ -58,8 +58,9 @@ type draft struct {
 	related     *corev1.ObjectReference
 	fieldPath   string
 
-	number int64 // of the job that was denied and is to be made again
-	unsure bool
+	number  int64 // of the job that is to be made again
+	unsure  bool
+	carried int64 // the occurrences that it tells of where it may have been stored
 }
 
 func (e *entry) find(warning bool, reason, action string) *series {

@@ -190,7 +190,7 @@ func (j *job) hold(now time.Duration) bool {
 // leaveNumber has the next write of the draft take this one's name, under which an attempt may have been stored.
 func (j *job) leaveNumber() {
 	if j.draft != nil && j.s.draft == j.draft {
-		j.draft.number, j.draft.unsure = j.number, j.unsure
+		j.draft.number, j.draft.unsure, j.draft.carried = j.number, j.unsure, j.carried
 	}
 }
 
