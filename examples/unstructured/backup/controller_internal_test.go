@@ -41,9 +41,10 @@ func newBackup() *unstructured.Unstructured {
 
 // world is the controller on fakes of the API server.
 type world struct {
-	dyn  *dynamicfake.FakeDynamicClient
-	cs   *fake.Clientset
-	page http.Handler
+	dyn      *dynamicfake.FakeDynamicClient
+	cs       *fake.Clientset
+	page     http.Handler
+	refusals atomic.Int32 // of the next patches of Backups
 }
 
 // start runs the controller until the test ends. The fake API server gives Jobs a uid, as the real one does.
@@ -55,6 +56,12 @@ func start(t *testing.T) *world {
 	}
 	w.cs.PrependReactor("create", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		a.(clienttesting.CreateAction).GetObject().(*batchv1.Job).UID = "job-1"
+		return false, nil, nil
+	})
+	w.dyn.PrependReactor("patch", "backups", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if w.refusals.Add(-1) >= 0 {
+			return true, nil, errors.New("the API server does not answer")
+		}
 		return false, nil, nil
 	})
 	endpoint, err := prom.New(prom.Options{})
@@ -138,13 +145,7 @@ func TestABackupKeepsItsOwnFieldNames(t *testing.T) {
 func TestABackupWhoseJobIsDeletedIsFailedAndToldOf(t *testing.T) {
 	w := start(t)
 	w.until(t, created)
-	var refused atomic.Int32
-	w.dyn.PrependReactor("patch", "backups", func(clienttesting.Action) (bool, runtime.Object, error) {
-		if refused.Add(1) <= 3 {
-			return true, nil, errors.New("the API server does not answer")
-		}
-		return false, nil, nil
-	})
+	w.refusals.Store(3)
 	require.NoError(t, w.cs.BatchV1().Jobs("default").Delete(t.Context(), w.job(t).Name, metav1.DeleteOptions{}))
 	assert.Contains(t, w.until(t, failed)["message"], "the Job is lost")
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
