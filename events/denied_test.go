@@ -177,8 +177,8 @@ func TestAMomentaryDenialIsAShortDetour(t *testing.T) {
 	}
 }
 
-// TestWhatNoGroupServesForAMomentIsWritten: so does a proxy answer whose API server comes up, and where the new group is absent the older one's
-// permission may come a moment later.
+// TestWhatNoGroupServesForAMomentIsWritten: so does a proxy answer whose API server comes up, and where the new group is absent the
+// older one's permission may come a moment later.
 func TestWhatNoGroupServesForAMomentIsWritten(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

@@ -17,11 +17,11 @@ const reconcile = "Reconcile"
 
 // Failure reports how reconciling obj went: call it once at the end of each reconcile with its error.
 //
-// An error becomes a Warning with the reason that [Classify] gives it and the error's text as note. A terminal one is written
-// whenever its text changes, within the object's cap; any other once, then as a series. A nil error ends what is open with
-// one Normal Recovered event, and is free when nothing is. A reconcile that was cancelled says nothing about obj: a
-// context.Canceled, and errors joined that all are, is counted as suppressed and neither opens nor ends a failure. Leave out a conflict that the next try mends,
-// by if !apierrors.IsConflict(err): it is written as any error is.
+// An error becomes a Warning with the reason that [Classify] gives it and the error's text as note. A terminal one is written whenever
+// its text changes, within the object's cap; any other once, then as a series. A nil error ends what is open with one Normal Recovered
+// event, and is free when nothing is. A reconcile that was cancelled says nothing about obj: a context.Canceled, and errors joined that
+// all are, is counted as suppressed and neither opens nor ends a failure. Leave out a conflict that the next try mends, by if
+// !apierrors.IsConflict(err): it is written as any error is.
 //
 // What is open is kept in memory: a failure from before a restart, or of an object that has left (see Options.MaxObjects), gets
 // no Recovered.

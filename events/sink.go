@@ -52,9 +52,9 @@ const (
 	maxRoutes  = 1024
 )
 
-// NewSink returns a Sink that writes events.k8s.io/v1 and, where that group is not served or not granted, core/v1 Events
-// that carry both generations of fields, so that old and new readers count and sort them alike. The new group is tried again
-// after 15 seconds where a permission was missing, and then every ten minutes. The parameters are the methods of client-go's clients, as values:
+// NewSink returns a Sink that writes events.k8s.io/v1 and, where that group is not served or not granted, core/v1 Events that carry both
+// generations of fields, so that old and new readers count and sort them alike. The new group is tried again after 15 seconds where a
+// permission was missing, and then every ten minutes. The parameters are the methods of client-go's clients, as values:
 //
 //	events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //

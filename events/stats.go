@@ -14,7 +14,7 @@ import (
 const (
 	LostQueueFull     = "QueueFull"     // MaxObjects or MaxReasons were reached and all of them waited to be written
 	LostExpired       = "Expired"       // the API server failed for MaxAge
-	LostRejected      = "Rejected"      // invalid: an unknown type, a reason or action over 128 bytes, or a 4xx answer
+	LostRejected      = "Rejected"      // invalid: an unknown type, a reason or action over 128 bytes, or a 4xx answer; or no group served, for 15 seconds
 	LostForbidden     = "Forbidden"     // neither group of events may be written, for 15 seconds
 	LostNamespaceGone = "NamespaceGone" // the namespace is absent or terminating
 	LostNoReference   = "NoReference"   // a nil object, or one whose kind is unknown

@@ -144,7 +144,8 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 		r.stats.Retried++
 		j.s.due = now - r.slack
 	case v == retry && j.probe:
-		// It waits for another turn, and does not age: in an outage only those that were there first do.
+		// It waits for another turn, unless a changed note has taken its place, and does not age: in an outage only those that were
+		// there first do.
 		r.stats.Retried++
 		j.unsure = true
 		j.leaveNumber()

@@ -15,8 +15,8 @@ import (
 )
 
 // Look finds out by one live read what became of a Job; jobs is any typed client of the Job's namespace, such as
-// clientset.BatchV1().Jobs(ns). Name and UID of the Ref suffice: its Namespace is not used to find the Job, so the client
-// must be that of the Job's namespace, or a Job that lives elsewhere is reported as Missing. Without a UID nothing is read: the Job is NotCreated.
+// clientset.BatchV1().Jobs(ns). Name and UID of the Ref suffice: its Namespace is not used to find the Job, so the client must be that
+// of the Job's namespace, or a Job that lives elsewhere is reported as Missing. Without a UID nothing is read: the Job is NotCreated.
 //
 // It returns every State but Pending, which only a Guard gives, for only a cache can be behind.
 //

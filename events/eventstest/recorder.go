@@ -13,10 +13,10 @@
 //
 // # Rules
 //
-// A Recorder has the recording methods of events.Recorder and of k8s.io/client-go/tools/events EventRecorder, and
-// [Recorder.Legacy] those of tools/record; code under test declares an interface with the methods it uses. Every call is
-// an entry: there are no series and no caps. Notes and annotations are formatted, redacted and cut as in a cluster. The zero value is ready to
-// use; all methods are safe for concurrent use.
+// A Recorder has the recording methods of events.Recorder and of k8s.io/client-go/tools/events EventRecorder, and [Recorder.Legacy]
+// those of tools/record; code under test declares an interface with the methods it uses. Every call is an entry: there are no series and
+// no caps. Notes and annotations are formatted, redacted and cut as in a cluster. The zero value is ready to use; all methods are safe
+// for concurrent use.
 //
 // # When not to use it
 //

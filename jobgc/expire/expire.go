@@ -119,8 +119,9 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 	}
 }
 
-// Sweep deletes the runs that have expired by now, the most overdue first; a run whose turn has come before and that is still
-// there gives way to the others. A run that has changed or gone meanwhile is no error. The error names the first few that could not be deleted.
+// Sweep deletes the runs that have expired by now, the most overdue first; a run whose turn has come before and that is still there
+// gives way to the others. A run that has changed or gone meanwhile is no error. The error names the first few that could not be
+// deleted.
 func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
 	var due []overdue[R]
 	for _, item := range s.list() {

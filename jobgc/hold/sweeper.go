@@ -125,10 +125,10 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 	}
 }
 
-// Sweep lists the held Jobs and releases those that nobody will release: whose owner is gone, that have no owner any more, or
-// that are being deleted together with their namespace (see Options.Namespaces). The owners are listed after the Jobs, so
-// that one that is not found had existed and is gone. Jobs that cannot be released do not keep others from it. An error may come with a Report of what was done before it. If
-// listing fails nothing is released.
+// Sweep lists the held Jobs and releases those that nobody will release: whose owner is gone, that have no owner any more, or that are
+// being deleted together with their namespace (see Options.Namespaces). The owners are listed after the Jobs, so that one that is not
+// found had existed and is gone. Jobs that cannot be released do not keep others from it. An error may come with a Report of what was
+// done before it. If listing fails nothing is released.
 func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 	return s.release(ctx, s.opts.Limit, s.abandoned)
 }

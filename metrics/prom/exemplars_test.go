@@ -19,7 +19,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// Of each bucket the newest exemplar to within a second is served, of integers too, in what is scraped and in what a reader of Options.Readers gets.
+// Of each bucket the newest exemplar to within a second is served, of integers too, in what is scraped and in what a reader of
+// Options.Readers gets.
 func TestTheNewestExemplarOfEachBucket(t *testing.T) { synctest.Test(t, theNewestExemplarOfEachBucket) }
 
 func theNewestExemplarOfEachBucket(t *testing.T) {

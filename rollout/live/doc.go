@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live asks a cluster whether it serves Rollouts, would take one and has what it refers to, and reads, promotes and aborts a live one.
+// Package live asks a cluster whether it serves Rollouts, would take one and has what it refers to, and reads, promotes and aborts a
+// live one.
 //
 // "The CRD is installed" is neither "a group version of that name answers", since Argo CD and Argo Workflows serve the
 // same one, nor "a controller runs": a Rollout without a controller has an empty status for ever. And kubectl's own

@@ -121,7 +121,8 @@ func TestPromotePatch(t *testing.T) {
 	assert.Nil(t, live.PromotePatch(new(unstructured.Unstructured), true))
 }
 
-// The usual tool asks Phase, patches and asks again: each time one step more would be skipped, and all of them at once when the field is cleared.
+// The usual tool asks Phase, patches and asks again: each time one step more would be skipped, and all of them at once when the field is
+// cleared.
 func TestARolloutThatSpecPausedHoldsIsNotPromoted(t *testing.T) {
 	u := withStatus(t, `{"currentPodHash":"b","stableRS":"a","currentStepIndex":0,"observedGeneration":"2"}`)
 	require.NotNil(t, live.PromotePatch(u, false))

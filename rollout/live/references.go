@@ -31,8 +31,9 @@ type Get func(ctx context.Context, resource schema.GroupVersionResource, namespa
 // blue-green, with those that they name in turn, and step plugins, which the controller is configured with by the ConfigMap
 // argo-rollouts-config of its own namespace: controllerNamespace, argo-rollouts if empty.
 //
-// The type of each error tells what is known: field.ErrorTypeNotFound, it is not there; field.ErrorTypeInvalid, it is there and does
-// not fit; field.ErrorTypeForbidden, you may not look; field.ErrorTypeInternal, not known, as when a server does not answer. Nil: all is there.
+// The type of each error tells what is known: field.ErrorTypeNotFound, it is not there; field.ErrorTypeInvalid, it is there and does not
+// fit; field.ErrorTypeForbidden, you may not look; field.ErrorTypeInternal, not known, as when a server does not answer. Nil: all is
+// there.
 //
 // What is referred to twice is read once, nothing is listed, and no more than 100 objects are read. What [rollout.Validate] sees,
 // such as a workloadRef of a kind that cannot be, is not said again. Objects of traffic routers are not looked at.

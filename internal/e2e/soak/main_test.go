@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package soak_test runs many AgentRuns through the example's controller while the API server and the controller are killed and started
-// again, and holds every run to its true outcome. `make e2e` does it with 40 runs and fewer faults; `make e2e-soak` with 10,000, or as many as RUNS says.
+// again, and holds every run to its true outcome. `make e2e` does it with 40 runs and fewer faults; `make e2e-soak` with 10,000, or as
+// many as RUNS says.
 package soak_test
 
 import (
