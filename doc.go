@@ -10,16 +10,18 @@
 //     a storm; [github.com/proompteng/controllerkit/events/redact] keeps credentials out of them, and
 //     [github.com/proompteng/controllerkit/events/eventstest] stands in for the recorder in unit tests.
 //   - [github.com/proompteng/controllerkit/jobgc] keeps the result of a Job from being lost to its TTL, a stale cache or a
-//     restart, and proves it when a Job is lost all the same.
+//     restart, and proves it when a Job is lost all the same; [github.com/proompteng/controllerkit/jobgc/hold] releases held Jobs that
+//     nobody will release, [github.com/proompteng/controllerkit/jobgc/expire] deletes runs that are past their retention.
 //   - [github.com/proompteng/controllerkit/metrics] holds the OpenTelemetry instruments of a controller;
 //     [github.com/proompteng/controllerkit/metrics/prom] serves them to Prometheus,
-//     [github.com/proompteng/controllerkit/metrics/kube] adapts client-go's hooks, and
+//     [github.com/proompteng/controllerkit/metrics/kube] measures client-go's queues, requests and elections,
+//     [github.com/proompteng/controllerkit/metrics/manifest] renders the dashboard and the alerts, and
 //     [github.com/proompteng/controllerkit/metrics/tracelog] puts trace IDs into logs.
 //   - [github.com/proompteng/controllerkit/rollout] renders a Deployment as it is or as a canary of Argo Rollouts, and refuses
 //     one that could not do what it says; [github.com/proompteng/controllerkit/rollout/plan] switches a live workload without
 //     losing a pod, [github.com/proompteng/controllerkit/rollout/live] asks a cluster, and
 //     [github.com/proompteng/controllerkit/rollout/settings] reads chart values and the environment.
 //
-// The packages do not import one another, keep no global state and start no goroutine outside a blocking Start. The
+// The packages do not import one another, keep no global state and start no goroutine outside a call that blocks. The
 // controller in examples/agentrun composes them all; examples/hello shows each in a few lines without a cluster.
 package controllerkit

@@ -49,8 +49,7 @@ func Classify(err error) (reason string, terminal bool) {
 }
 
 // Terminal reports whether a retry of the same inputs fails the same way, as [Classify] does, which says what to do then; false
-// for nil. It has the shape that a func(error) bool
-// option asks for.
+// for nil. It has the shape that a func(error) bool option asks for.
 func Terminal(err error) bool {
 	_, terminal := Classify(err)
 	return terminal

@@ -43,9 +43,9 @@ type Options struct {
 	// Quiet is the longest pause between two updates of an unchanged series; pauses double from 60s/PerMinute up to it. Zero
 	// means 10m. It must stay below the API server's --event-ttl, or a failure that goes on disappears.
 	Quiet time.Duration
-	// MaxAge is how long the write of an Event is tried again, counted from its first attempt. Zero means 5m. A write that is denied, or
-	// of a group that is not served, is tried for 15 seconds, since an API server that comes up knows no roles for a moment; an invalid
-	// one once.
+	// MaxAge is how long the write of an Event is tried again, counted from its first attempt; what is first tried while another one
+	// waits to be tried again does not age. Zero means 5m. A write that is denied, or that no group serves, is tried for 15 seconds,
+	// since an API server that comes up knows no roles for a moment; an invalid one once.
 	MaxAge time.Duration
 	// Grace is how long Start goes on writing what is pending when its context has ended. Zero means 25s, which is less than
 	// the 30s that a pod has by default.

@@ -64,10 +64,10 @@ func (r *Recorder) Start(ctx context.Context) error {
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
 // Flush writes what is pending and every count that is not yet written, without waiting for the ends of pauses but within
-// all caps. It returns when nothing is pending or when ctx ends, then with the number of occurrences left and the cause. It
-// uses the workers of [Recorder.Start], or the caller's goroutine when Start does not run. Whatever else it returns, a
-// [LostError] tells of events that were lost and that neither Start nor an earlier Flush has returned: each loss is
-// returned by one Flush, so that one that is called again and again fails only for what is new.
+// all caps; what was denied, and a server that asked for time, are waited for. It returns when nothing is pending or when ctx
+// ends, then with the number of occurrences left and the cause. It uses the workers of [Recorder.Start], or the caller's goroutine
+// when Start does not run. Whatever else it returns, a [LostError] tells of events that were lost and that neither Start nor an
+// earlier Flush has returned: each loss is returned by one Flush, so that one that is called again and again fails only for what is new.
 func (r *Recorder) Flush(ctx context.Context) error {
 	if r == nil || r.o.Disabled {
 		return nil

@@ -14,7 +14,7 @@ import (
 const (
 	LostQueueFull     = "QueueFull"     // MaxObjects or MaxReasons were reached and all of them waited to be written
 	LostExpired       = "Expired"       // the API server failed for MaxAge
-	LostRejected      = "Rejected"      // invalid: an unknown type, a reason or action over 128 bytes, or a 4xx answer; or no group served, for 15 seconds
+	LostRejected      = "Rejected"      // an unknown type, a reason or action over 128 bytes, a note that panicked, an invalid Event, or no group served for 15 seconds
 	LostForbidden     = "Forbidden"     // neither group of events may be written, for 15 seconds
 	LostNamespaceGone = "NamespaceGone" // the namespace is absent or terminating
 	LostNoReference   = "NoReference"   // a nil object, or one whose kind is unknown
@@ -55,7 +55,7 @@ type Stats struct {
 	Recorded   int64            // calls that had something to record; none while Disabled
 	Written    int64            // those that a write of their own told of: Events created plus series updated
 	Coalesced  int64            // repeats that were counted in the write of another
-	Suppressed int64            // each context.Canceled, and repeats of a written Event that nothing counts: their object was evicted or forgotten, or time ran out
+	Suppressed int64            // each context.Canceled, and repeats of a written Event that nothing counts: it expired, its object or series made room, or time ran out
 	Pending    int64            // those still to be written or counted
 	Lost       map[string]int64 // those that nothing tells of, by cause; causes that never happened are absent
 

@@ -23,9 +23,9 @@ var ErrNotOurs = errors.New("jobgc: the name belongs to the Job of another contr
 var ErrTerminating = errors.New("jobgc: an earlier Job of that name is still being deleted")
 
 // Ensure creates the Job, or adopts the one that an earlier attempt of the same controller created and did not record,
-// and returns the Ref to persist. It may be called any number of times, also by two replicas: the work runs once, but
-// where nothing tells of a Job that was made: until the Ref is persisted, and for a reader whose copy of the owner lacks its uid, one
-// that is deleted leaves no trace, and the next Ensure makes another. Options.Hold closes that, and a live read of the owner the latter.
+// and returns the Ref to persist. It may be called any number of times, also by two replicas: the work runs once, but where a
+// Job is deleted before its Ref is persisted, or the caller's copy of the owner is from before that. Nothing tells then of the Job, and
+// another is made. Options.Hold closes both until the Release, and a live read of the owner the second.
 // With a UID in ref it does nothing: a Job that is lost is found by Look and never run again by surprise.
 //
 // The job must have the name of ref, the same namespace (either may leave it empty, not both), and a controller owner

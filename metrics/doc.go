@@ -6,7 +6,7 @@
 // Metrics of controllers tend to live in a global registry that the first import takes, to cost more than they tell,
 // and to miss the first error because no series existed before it. Here a set of instruments belongs to the meter
 // provider it was made with, one reconcile costs one histogram record and no allocation, and every counter exists at
-// zero as soon as its controller does.
+// zero as soon as its controller, or its queue, does.
 //
 //	endpoint, err := prom.New(prom.Options{}) // or any meter provider
 //	m, err := metrics.New(endpoint, metrics.Options{})
@@ -61,7 +61,7 @@
 //	controller.label_overflows               counter        {value}      label
 //
 // No label holds the name of an object, and the number of values of each label is bounded: what goes beyond becomes
-// "other" and is counted in controller.label_overflows. [Metrics.MaxSeries] gives the bound.
+// "other", a lease is left out, and either is counted in controller.label_overflows. [Metrics.MaxSeries] gives the bound.
 //
 // # RBAC
 //

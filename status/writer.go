@@ -73,7 +73,7 @@ type Writer[T Object] struct {
 //	w.SetConditions(&run.Status.Conditions, now, ready) // InvalidSpec, Unreachable and the like are gone
 //
 // A removed condition says that it is not so, as kstatus has it for Reconciling and Stalled; to keep it as False, put it
-// into group. A condition computed from a newer generation than all of group stays, and so do those of types that are not
+// into group. A condition of a newer generation than the newest that group states stays, and so do those of types that are not
 // owned. Of a type that is twice in group the last one counts. A nil conds is left alone.
 func (w Writer[T]) SetConditions(conds *[]metav1.Condition, now time.Time, group ...metav1.Condition) (changed bool) {
 	if conds == nil {

@@ -29,8 +29,6 @@
 // # RBAC
 //
 // Beside that of jobgc: Jobs (batch): list, patch; list of the owners' kind; namespaces: get, if Options.Namespaces is set.
-// Where OwnerReferencesPermissionEnforcement is on, creating a Job with a controller reference also needs update on the
-// finalizers subresource of the owner's kind.
 //
 // # When not to use it
 //

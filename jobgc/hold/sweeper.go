@@ -51,8 +51,8 @@ type Options struct {
 	// a namespace that is being deleted is released although its owner still exists. Zero means that only owners count.
 	Namespaces func(ctx context.Context, name string, opts metav1.GetOptions, subresources ...string) (*metav1.PartialObjectMetadata, error)
 
-	// Observe is told after each sweep how many Jobs are held, and for how long the oldest of them has been. Zero means
-	// nobody is told.
+	// Observe is told after each sweep that could list how many Jobs are held, and how long ago the oldest of them was created.
+	// Zero means nobody is told.
 	Observe func(held int, oldest time.Duration)
 
 	_ struct{}

@@ -65,7 +65,8 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Shutdown ends the provider: what is recorded later is lost, scrapes show the metrics of Options.Also alone, and the
-// Options.Readers send what they have, until ctx ends. A second Shutdown does nothing.
+// Options.Readers send what they have, until ctx ends: the error is of those that could not. A second Shutdown does nothing, and a
+// reader that was shut down before is no error.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if !e.made() {
 		return nil

@@ -32,8 +32,8 @@
 //
 // # RBAC
 //
-// Whoever runs a plan needs on deployments and rollouts get, create, patch, delete; on replicasets get, list, patch (Adopt); on
-// deployments/scale get, patch (Reference); on horizontalpodautoscalers get, patch.
+// Whoever runs a plan needs on deployments and rollouts get, list, watch, create, patch, delete; on replicasets get, list, patch
+// (Adopt); on deployments/scale get, patch (Reference); on horizontalpodautoscalers get, patch.
 //
 // # When not to use it
 //

@@ -21,8 +21,8 @@ import (
 //
 // The replicas are those of the live Deployment, whatever to has, and stay explicit at the switch. Errors, all at once, are
 // for what would lose capacity or skip steps: another image, a container more or less, another selector, a rollout in progress,
-// services that the controller would take over, two HorizontalPodAutoscalers, and a Rollout that rollout.Validate refuses. Nothing
-// given is changed.
+// canaryService and stableService, which the controller would take over, two HorizontalPodAutoscalers, and a Rollout that
+// rollout.Validate refuses. Nothing given is changed.
 func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv2.HorizontalPodAutoscaler, m Method) (Plan, field.ErrorList) {
 	if live == nil || to == nil {
 		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the live Deployment and the Rollout")}
