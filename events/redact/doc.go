@@ -11,7 +11,7 @@
 // # Rules
 //
 // [Text] is one pass over the text, without regular expressions: its time is linear in the length whatever the input, and
-// text without a credential is returned as it is, without an allocation. It knows credentials in URLs, Authorization
+// text without a credential is returned as it is, without an allocation. It knows credentials in URLs and data source names, Authorization
 // values, sensitive key=value pairs, private keys, Secret manifests and tokens of known shape. It leaves digests, commit hashes
 // and object names alone, and UUIDs that no sensitive key calls a credential.
 //
