@@ -5,6 +5,7 @@ package controlplane_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,6 +58,13 @@ func condition(j *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.JobCo
 		}
 	}
 	return nil
+}
+
+// ready tells whether the kubelet says so.
+func ready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // finished waits for a Job to end.
@@ -130,20 +138,29 @@ func TestPodRunsForItsDelayAndNeverMeansNever(t *testing.T) {
 	t.Parallel()
 	_, client := start(t)
 	ns := namespace(t, client)
+	// The Job may be too late to see the delayed pod ready: its controller counts pods once a second at most.
+	delayed, err := client.CoreV1().Pods(ns).Watch(t.Context(), metav1.ListOptions{LabelSelector: "job-name=delayed"})
+	require.NoError(t, err)
+	defer delayed.Stop()
 	createJob(t, client, ns, job("delayed", map[string]string{kubelet.DelayAnnotation: "2s"}))
 	createJob(t, client, ns, job("never", map[string]string{kubelet.OutcomeAnnotation: kubelet.Never}))
 
-	for _, name := range []string{"delayed", "never"} {
-		eventually(t, "the pod runs and is ready", func(c *assert.CollectT) {
-			j, err := client.BatchV1().Jobs(ns).Get(t.Context(), name, metav1.GetOptions{})
-			require.NoError(c, err)
-			require.NotNil(c, j.Status.Ready)
-			require.Equal(c, int32(1), *j.Status.Ready)
-		})
-	}
+	eventually(t, "the Job sees its pod ready", func(c *assert.CollectT) {
+		j, err := client.BatchV1().Jobs(ns).Get(t.Context(), "never", metav1.GetOptions{})
+		require.NoError(c, err)
+		require.NotNil(c, j.Status.Ready)
+		require.Equal(c, int32(1), *j.Status.Ready)
+	})
 	_, pod := finished(t, client, ns, "delayed")
 	ended := pod.Status.ContainerStatuses[0].State.Terminated
 	assert.GreaterOrEqual(t, ended.FinishedAt.Sub(ended.StartedAt.Time), 2*time.Second)
+	for wasReady := false; !wasReady; {
+		event := <-delayed.ResultChan()
+		seen, ok := event.Object.(*corev1.Pod)
+		require.True(t, ok, "%v", event)
+		require.NotEqual(t, corev1.PodSucceeded, seen.Status.Phase, "it is ready before it ends")
+		wasReady = seen.Status.Phase == corev1.PodRunning && ready(seen)
+	}
 	never, err := client.BatchV1().Jobs(ns).Get(t.Context(), "never", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, int32(1), never.Status.Active)
@@ -156,7 +173,7 @@ func TestDeletedPodEndsAndLingers(t *testing.T) {
 	pods := client.CoreV1().Pods(ns)
 	_, err := pods.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "lingers", Annotations: map[string]string{
-			kubelet.OutcomeAnnotation: kubelet.Never, kubelet.LingerAnnotation: "1s",
+			kubelet.OutcomeAnnotation: kubelet.Never, kubelet.LingerAnnotation: "3s",
 		}},
 		Spec: job("", nil).Spec.Template.Spec,
 	}, metav1.CreateOptions{})
@@ -169,15 +186,13 @@ func TestDeletedPodEndsAndLingers(t *testing.T) {
 	watch, err := pods.Watch(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	defer watch.Stop()
+	began := time.Now()
 	require.NoError(t, pods.Delete(t.Context(), "lingers", metav1.DeleteOptions{}))
-
-	pod, err := pods.Get(t.Context(), "lingers", metav1.GetOptions{})
-	require.NoError(t, err, "it lingers")
-	assert.NotNil(t, pod.DeletionTimestamp)
 	eventually(t, "it goes", func(c *assert.CollectT) {
 		_, err := pods.Get(t.Context(), "lingers", metav1.GetOptions{})
 		require.True(c, apierrors.IsNotFound(err), "%v", err)
 	})
+	assert.GreaterOrEqual(t, time.Since(began), 3*time.Second, "it lingers")
 	var last *corev1.Pod
 	for event := range watch.ResultChan() {
 		last, _ = event.Object.(*corev1.Pod)
@@ -185,6 +200,8 @@ func TestDeletedPodEndsAndLingers(t *testing.T) {
 			break
 		}
 	}
+	require.NotNil(t, last)
+	assert.NotNil(t, last.DeletionTimestamp)
 	assert.Equal(t, corev1.PodFailed, last.Status.Phase, "a pod that is stopped has ended before it goes")
 	assert.Equal(t, int32(143), last.Status.ContainerStatuses[0].State.Terminated.ExitCode)
 }

@@ -48,8 +48,10 @@ func TestNodesRunDeployments(t *testing.T) {
 	eventually(t, "the other's pods run", func(c *assert.CollectT) {
 		pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=never"})
 		require.NoError(c, err)
+		require.Len(c, pods.Items, 4)
 		for i := range pods.Items {
 			require.Equal(c, corev1.PodRunning, pods.Items[i].Status.Phase)
+			assert.False(t, ready(&pods.Items[i]), "those that are to be ready are so as soon as they run")
 		}
 	})
 	d, err := client.AppsV1().Deployments("default").Get(t.Context(), "never", metav1.GetOptions{})

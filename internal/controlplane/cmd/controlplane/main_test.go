@@ -77,19 +77,19 @@ func TestUpEnvDown(t *testing.T) {
 
 func TestDownEndsNoOtherProcess(t *testing.T) {
 	run, state := command(t)
-	other := exec.CommandContext(t.Context(), "sleep", "60")
-	require.NoError(t, other.Start())
-	t.Cleanup(func() { _ = other.Process.Kill(); _ = other.Wait() })
 	for name, tc := range map[string]struct{ reason, state, says string }{
 		"PidUsedAgain": {"The control plane was killed, and its pid is another process's now.", `{"pid":PID,"started":"1"}`, "none is up"},
 		"Broken":       {"Nothing is ended on the word of a file that up did not write.", `{"pid":PID}`, "is not what up writes"},
 		"Group":        {"Pid 0 and below are groups of processes, 1 is init.", `{"pid":-1,"started":"1"}`, "is not what up writes"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			other := exec.CommandContext(t.Context(), "sleep", "600")
+			require.NoError(t, other.Start())
 			require.NoError(t, os.WriteFile(state, []byte(strings.ReplaceAll(tc.state, "PID", strconv.Itoa(other.Process.Pid))), 0o600))
 			stdout, stderr, _ := run("down")
 			assert.Contains(t, stdout+stderr, tc.says, tc.reason)
-			require.NoError(t, exec.CommandContext(t.Context(), "kill", "-0", strconv.Itoa(other.Process.Pid)).Run(), tc.reason)
+			require.NoError(t, other.Process.Signal(syscall.SIGUSR1))
+			require.ErrorContains(t, other.Wait(), "user defined signal 1", "it was spared until now: "+tc.reason)
 		})
 	}
 }
