@@ -241,10 +241,10 @@ func reached(t *testing.T, stage *samples.Stage, run *v1alpha1.AgentRun, phase v
 	return now
 }
 
-// eventually waits for what is to become true, 30 seconds at most.
+// eventually waits for what is to become true, two minutes at most: the machine may be loaded.
 func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for !is(ctx) {
 		require.NoError(t, ctx.Err(), "waiting until %s", what)

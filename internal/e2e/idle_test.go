@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/metrics"
@@ -47,10 +49,15 @@ func TestIdleClusterSeesNoWrites(t *testing.T) {
 	}
 	for i := range 3 {
 		ended(t.Context(), t, stage, story(i))
+		reached(t, stage, story(3+i), v1alpha1.Running)
 	}
-	wait(t.Context(), 5*time.Second)
-	before := versions(t, stage.Namespace)
-	requests := writes(t, p)
+	var before []string
+	var requests int
+	eventually(t, "what follows has come to its end", func(ctx context.Context) bool {
+		before, requests = versions(t, stage.Namespace), writes(t, p)
+		wait(ctx, 5*time.Second)
+		return slices.Equal(before, versions(t, stage.Namespace)) && requests == writes(t, p)
+	})
 	wait(t.Context(), 20*time.Second)
 	assert.Equal(t, before, versions(t, stage.Namespace), "an object was written")
 	assert.Equal(t, requests, writes(t, p), "the controller sent a status write")

@@ -26,11 +26,15 @@ type jobWatch struct {
 	jobs map[string]map[types.UID]bool
 }
 
-// byRun lists the Jobs by the name of their run.
+// byRun lists the Jobs so far by the name of their run.
 func (w *jobWatch) byRun() map[string]map[types.UID]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.jobs)
+	jobs := map[string]map[types.UID]bool{}
+	for run, uids := range w.jobs {
+		jobs[run] = maps.Clone(uids) // the watch goes on
+	}
+	return jobs
 }
 
 // watchJobs notes the Jobs of the stage's runs until the test ends.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -166,5 +167,9 @@ func (l *ledger) end(run types.UID) string {
 func (l *ledger) read() (breaches []string, versions int, jobs map[types.UID]map[types.UID]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]string(nil), l.breaches...), l.versions, maps.Clone(l.jobs)
+	jobs = map[types.UID]map[types.UID]bool{}
+	for run, uids := range l.jobs {
+		jobs[run] = maps.Clone(uids) // the watch goes on
+	}
+	return slices.Clone(l.breaches), l.versions, jobs
 }

@@ -26,7 +26,7 @@ import (
 func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 1500*time.Millisecond, jobgc.Options{})
+	c := s.controller(t, 3*time.Second, jobgc.Options{})
 	ref := c.ensured(t, s, "job", suspended())
 	f := c.look(t, ref)
 	assert.Equal(t, jobgc.Pending, f.State)
@@ -165,7 +165,7 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 	t.Run("OldJobStillCached", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
-		c := s.controller(t, time.Second, jobgc.Options{})
+		c := s.controller(t, 3*time.Second, jobgc.Options{})
 		_, err := s.jobs.Create(t.Context(), s.job("job", suspended()), metav1.CreateOptions{})
 		require.NoError(t, err)
 		eventually(t, "the old Job is cached", func() bool { return len(c.informer.GetStore().ListKeys()) == 1 })
@@ -265,7 +265,7 @@ func TestRace13RelistAfterAGap(t *testing.T) {
 	s := newStage(t)
 	c := s.controller(t, 0, jobgc.Options{})
 	finished := c.ensured(t, s, "finished")
-	running := c.ensured(t, s, "running", pod(kubelet.DelayAnnotation, "2s"))
+	running := c.ensured(t, s, "running", pod(kubelet.DelayAnnotation, "6s")) // until then it is seen to run, and the watch cut
 	c.until(t, finished, jobgc.Finished)
 	eventually(t, "it runs", func() bool {
 		return c.look(t, running).State == jobgc.Active && s.live(t, "running").Status.Active == 1

@@ -248,7 +248,7 @@ func (s *stage) record(t *testing.T, run string) (ref jobgc.Ref, data map[string
 }
 
 // watchJobs notes the uids of all Jobs that there ever are, by name, until the test ends.
-func (s *stage) watchJobs(t *testing.T) (seen func() map[string]map[types.UID]bool) {
+func (s *stage) watchJobs(t *testing.T) (soFar func() map[string]map[types.UID]bool) {
 	t.Helper()
 	var mu sync.Mutex
 	jobs := map[string]map[types.UID]bool{}
@@ -272,7 +272,11 @@ func (s *stage) watchJobs(t *testing.T) (seen func() map[string]map[types.UID]bo
 	return func() map[string]map[types.UID]bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return maps.Clone(jobs)
+		seen := map[string]map[types.UID]bool{}
+		for name, uids := range jobs {
+			seen[name] = maps.Clone(uids) // the watch goes on
+		}
+		return seen
 	}
 }
 

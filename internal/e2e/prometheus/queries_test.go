@@ -34,7 +34,7 @@ const window = 10 * time.Second
 // each that makes dashboards empty in silence. As it is, every query of the dashboard and of the rules has values, all of them finite;
 // with a fault exactly those fail that depend on what is broken.
 func TestEveryQueryAnswers(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	faults := map[string]struct {
 		change func(exposition string) string
