@@ -78,7 +78,6 @@ func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
 	})
 }
 
-// What is open is kept in memory alone.
 // TestAChangedNoteThatMakesRoomIsLost, and said to be: no Event tells of it.
 func TestAChangedNoteThatMakesRoomIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -155,6 +154,7 @@ func TestAnObjectWhoseNoteIsBeingFormattedIsNotEvicted(t *testing.T) {
 	})
 }
 
+// What is open is kept in memory alone.
 func TestAFailureFromBeforeARestartHasNoRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

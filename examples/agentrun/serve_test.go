@@ -123,7 +123,7 @@ func start(t *testing.T, lookup func(string) (string, bool), args ...string) *in
 			}
 		}
 		return p.url != ""
-	}, 20*time.Second, 5*time.Millisecond, "the program says where it listens")
+	}, time.Minute, 5*time.Millisecond, "the program says where it listens")
 	return p
 }
 

@@ -106,8 +106,7 @@ func TestTheManagerRunsTasks(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 	require.NoError(t, admin.Delete(ctx, refused))
 
-	page := scrape(ctx, t, "http://"+scrapes+"/metrics/all")
-	for _, series := range []string{
+	wanted := []string{
 		`controller_reconciles_total{controller="task",result="success"} `,
 		`controller_reconciles_total{controller="task",result="terminal_error"} `,
 		`controller_status_writes_total{controller="task",result="written"} `,
@@ -115,10 +114,14 @@ func TestTheManagerRunsTasks(t *testing.T) {
 		`controller_events_total{controller="task",fate="emitted"} `,
 		`controller_client_request_duration_seconds_count{code="2xx",group="tasks.controllerkit.dev",resource="tasks/status",verb="patch"} `,
 		`controller_runtime_reconcile_total{controller="task",result="success"} `,
-	} {
-		served := strings.Contains(page, "\n"+series) // the page is too long to be printed
-		assert.True(t, served, series)
 	}
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // a reconcile is counted after its Event is recorded
+		page := scrape(ctx, c, "http://"+scrapes+"/metrics/all")
+		for _, series := range wanted {
+			served := strings.Contains(page, "\n"+series) // the page is too long to be printed
+			assert.True(c, served, series)
+		}
+	}, time.Minute, 50*time.Millisecond)
 	assert.NotContains(t, scrape(ctx, t, "http://"+scrapes+"/metrics"), "controller_reconciles_total", "the path of controller-runtime stays as it was")
 
 	stop()
@@ -193,8 +196,7 @@ func freeAddress(ctx context.Context, t *testing.T) string {
 	return l.Addr().String()
 }
 
-func scrape(ctx context.Context, t *testing.T, url string) string {
-	t.Helper()
+func scrape(ctx context.Context, t require.TestingT, url string) string {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	require.NoError(t, err)
 	resp, err := http.DefaultClient.Do(req)
