@@ -140,7 +140,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			name: "ControllerLabelOverflow", severity: warning, is: "> 0",
 			value:       q.total(i.LabelOverflows, of("label")),
 			summary:     "The label {{ $labels.label }} has too many values.",
-			description: "Values of the label {{ $labels.label }} of {{ $labels.job }} in {{ $labels.namespace }} are folded into \"other\": dashboards and alerts no longer tell them apart.",
+			description: "Values of the label {{ $labels.label }} of {{ $labels.job }} in {{ $labels.namespace }} are folded into \"other\" or left out: dashboards and alerts no longer tell them apart.",
 		},
 		{
 			name: "ControllerSeriesOverflow", severity: warning, is: "> 0", labels: absentLabels(t),

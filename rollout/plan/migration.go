@@ -19,10 +19,9 @@ import (
 // makes of its rendered manifest. hpas may be all of the namespace; those of the Deployment are handed over once the Rollout is
 // healthy. An empty method is SideBySide. For Reference a Rollout that has no workloadRef yet is given one, and loses its template.
 //
-// The replicas are those of the live Deployment, whatever to has, and stay explicit at the switch. Errors, all at once, are
-// for what would lose capacity or skip steps: another image, a container more or less, another selector, a rollout in progress,
-// canaryService and stableService, which the controller would take over, two HorizontalPodAutoscalers, and a Rollout that
-// rollout.Validate refuses. Nothing given is changed.
+// The replicas are those of the live Deployment, whatever to has, and stay explicit at the switch. Errors, all at once, are for what
+// would lose capacity or skip steps: another image, a container more or less, another selector, a rollout in progress, Services that the
+// controller would take over, two HorizontalPodAutoscalers, and a Rollout that rollout.Validate refuses. Nothing given is changed.
 func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv2.HorizontalPodAutoscaler, m Method) (Plan, field.ErrorList) {
 	if live == nil || to == nil {
 		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the live Deployment and the Rollout")}
@@ -107,13 +106,7 @@ func (b *builder) sameWorkload(live *appsv1.Deployment, to *rollout.Rollout, m M
 	if to.Namespace != live.Namespace {
 		b.add(field.Invalid(field.NewPath("metadata", "namespace"), to.Namespace, "must be that of the Deployment, "+live.Namespace))
 	}
-	if c := to.Spec.Strategy.Canary; c != nil {
-		for _, service := range []struct{ field, name string }{{"canaryService", c.CanaryService}, {"stableService", c.StableService}} {
-			if service.name != "" {
-				b.add(field.Forbidden(inCanary(service.field), "the controller would point the Service at pods that are not there yet; set it once the Rollout is healthy"))
-			}
-		}
-	}
+	b.noServicesYet(&to.Spec.Strategy)
 	ref := to.Spec.WorkloadRef
 	switch {
 	case m == Reference:

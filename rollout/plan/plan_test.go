@@ -114,10 +114,7 @@ func TestMigrationRefuses(t *testing.T) {
 			a.to.Spec.Template.Labels["tier"] = "x"
 		}, []string{"spec.selector"}},
 		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
-		"StableService": {"It would point at pods that are not there yet.", func(a *args) {
-			a.to.Spec.Strategy.Canary.StableService, a.to.Spec.Strategy.Canary.CanaryService = "web", "web-canary"
-		}, []string{"spec.strategy.canary.canaryService", "spec.strategy.canary.stableService"}},
-		"InvalidRollout": {"First things first.", func(a *args) { a.to.Spec.Strategy.Canary.Steps = nil }, []string{"spec.strategy.canary.steps"}},
+		"InvalidRollout":   {"First things first.", func(a *args) { a.to.Spec.Strategy.Canary.Steps = nil }, []string{"spec.strategy.canary.steps"}},
 		"TwoScalers": {"Both would stop.", func(a *args) {
 			a.hpas = []autoscalingv2.HorizontalPodAutoscaler{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
 		}, []string{"hpas"}},
@@ -220,24 +217,6 @@ func TestRollbackRefuses(t *testing.T) {
 		"BeingDeleted": {"Too late.", func(a *args) {
 			require.NoError(t, unstructured.SetNestedField(a.live.Object, "2026-01-02T03:04:05Z", "metadata", "deletionTimestamp"))
 		}, []string{"live.metadata.deletionTimestamp"}},
-		"Services": {"The Deployment's pods are behind none of them.", func(a *args) {
-			a.live = live(t, func(r *rollout.Rollout) {
-				c := r.Spec.Strategy.Canary
-				c.CanaryService, c.StableService = "web-canary", "web"
-				c.PingPong = map[string]any{"pingService": "a", "pongService": "b"}
-			})
-		}, []string{
-			"live.spec.strategy.canary.canaryService", "live.spec.strategy.canary.pingPong.pingService",
-			"live.spec.strategy.canary.pingPong.pongService", "live.spec.strategy.canary.stableService",
-		}},
-		"ServicesByReference": {"Nor then.", func(a *args) {
-			a.m, a.live = plan.Reference, live(t, func(r *rollout.Rollout) { refers("never")(r); r.Spec.Strategy.Canary.StableService = "web" })
-		}, []string{"live.spec.strategy.canary.stableService"}},
-		"BlueGreen": {"Nor there.", func(a *args) {
-			a.m, a.live = plan.Adopt, live(t, func(r *rollout.Rollout) {
-				r.Spec.Strategy = rollout.Strategy{BlueGreen: map[string]any{"activeService": "web", "previewService": "web-next"}}
-			})
-		}, []string{"live.spec.strategy.blueGreen.activeService", "live.spec.strategy.blueGreen.previewService"}},
 		"AnotherKind":   {"Not this.", func(a *args) { a.live.SetKind("Deployment") }, []string{"live.kind"}},
 		"NotARollout":   {"Not this.", func(a *args) { a.live.Object["spec"] = "x" }, []string{"live"}},
 		"UnknownMethod": {"There are three.", func(a *args) { a.m = "Naive" }, []string{"method"}},

@@ -24,20 +24,7 @@ type liveRollout struct {
 		Replicas    *int32                `json:"replicas"`
 		Selector    *metav1.LabelSelector `json:"selector"`
 		WorkloadRef *rollout.WorkloadRef  `json:"workloadRef"`
-		Strategy    struct {
-			Canary struct {
-				CanaryService string `json:"canaryService"`
-				StableService string `json:"stableService"`
-				PingPong      struct {
-					Ping string `json:"pingService"`
-					Pong string `json:"pongService"`
-				} `json:"pingPong"`
-			} `json:"canary"`
-			BlueGreen struct {
-				Active  string `json:"activeService"`
-				Preview string `json:"previewService"`
-			} `json:"blueGreen"`
-		} `json:"strategy"`
+		Strategy    strategy              `json:"strategy"`
 	} `json:"spec"`
 	Status struct {
 		CurrentPodHash string `json:"currentPodHash"`
@@ -70,7 +57,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	kept := to.Spec.Replicas
 	to = deployment(&from, to)
 	b.sameDeployment(&from, to, m)
-	b.noServices(&from)
+	b.noServicesAnyMore(&from)
 	scaler := b.scaler(hpas, "Rollout", from.Name, "Deployment", to.Name)
 	if len(b.errs) > 0 {
 		return Plan{}, b.errs
@@ -155,29 +142,6 @@ func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment, m Met
 			fences = *u
 		}
 		b.noneUnavailable(fences.MaxSurge, fences.MaxUnavailable, replicas(from.Spec.Replicas), field.NewPath("spec", "strategy", "rollingUpdate", "maxUnavailable"))
-	}
-}
-
-// noServices: a Service that a Rollout refers to selects the hash of its pods, which those of the Deployment do not have. The controller
-// takes the hash away when the Rollout refers to the Service no longer; without a controller nobody does.
-func (b *builder) noServices(from *liveRollout) {
-	strategy := field.NewPath("live", "spec", "strategy")
-	canary, blueGreen, s := strategy.Child("canary"), strategy.Child("blueGreen"), &from.Spec.Strategy
-	for _, service := range []struct {
-		path *field.Path
-		name string
-	}{
-		{canary.Child("canaryService"), s.Canary.CanaryService},
-		{canary.Child("stableService"), s.Canary.StableService},
-		{canary.Child("pingPong", "pingService"), s.Canary.PingPong.Ping},
-		{canary.Child("pingPong", "pongService"), s.Canary.PingPong.Pong},
-		{blueGreen.Child("activeService"), s.BlueGreen.Active},
-		{blueGreen.Child("previewService"), s.BlueGreen.Preview},
-	} {
-		if service.name != "" {
-			b.add(field.Forbidden(service.path, fmt.Sprintf("the controller keeps the Service %s to the pods of the Rollout; make it a canary that refers to no Service, "+
-				"wait until the selector of the Service has no rollouts-pod-template-hash, then plan anew", service.name)))
-		}
 	}
 }
 

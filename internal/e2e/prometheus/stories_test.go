@@ -184,12 +184,12 @@ func stories() []story {
 		{
 			alert: "ControllerLabelOverflow", name: "too many controllers, all named at the start", series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "_x4 20x60"},
 			after: 50, fires: with("label", "controller"), summary: "The label controller has too many values.",
-			description: `Values of the label controller of agentrun in agents are folded into "other": dashboards and alerts no longer tell them apart.`,
+			description: `Values of the label controller of agentrun in agents are folded into "other" or left out: dashboards and alerts no longer tell them apart.`,
 		},
 		{
 			alert: "ControllerLabelOverflow", name: "a resource too many, later", series: map[string]string{on(i.LabelOverflows, "", "label", "resource"): "0x10 1x20"},
 			after: 11, fires: with("label", "resource"), summary: "The label resource has too many values.",
-			description: `Values of the label resource of agentrun in agents are folded into "other": dashboards and alerts no longer tell them apart.`,
+			description: `Values of the label resource of agentrun in agents are folded into "other" or left out: dashboards and alerts no longer tell them apart.`,
 		},
 		{alert: "ControllerLabelOverflow", name: "a process that is gone", after: 20, series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "20x5 stale"}},
 		{alert: "ControllerLabelOverflow", name: "none", after: 20, series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "0x30"}},
