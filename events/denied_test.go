@@ -50,13 +50,19 @@ func TestWhatIsDeniedForAMomentIsWritten(t *testing.T) {
 // The same in the middle of a series: the count is kept.
 func TestACountThatIsDeniedForAMomentIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
+		denied := until(10*time.Second, notGranted)
+		s := &server{refuse: func(ctx context.Context, w request) error {
+			if w.verb == "create" {
+				return nil
+			}
+			return denied(ctx, w)
+		}}
 		rec, stop := start(t, s, events.Options{})
 		rec.Failure(object("a"), errAway)
 		require.NoError(t, rec.Flush(t.Context()))
-		s.refuse = until(10*time.Second, notGranted)
 		rec.Failure(object("a"), errAway)
 		require.NoError(t, rec.Flush(t.Context()))
+		assert.Greater(t, len(s.asked()), 2, "it was denied")
 		require.Len(t, s.all(), 1)
 		assert.Equal(t, int32(2), s.all()[0].Series.Count)
 		require.NoError(t, stop())
