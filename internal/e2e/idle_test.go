@@ -109,7 +109,7 @@ func TestAnErrorThatNeverReadsTheSame(t *testing.T) {
 		last = hindered(ctx)
 		return last.Message != first.Message
 	})
-	n, written := attempts.Load(), writes.Load()
+	written, n := writes.Load(), attempts.Load() // in this order: an attempt comes before its write
 	t.Logf("%d attempts, %d writes of the status", n, written)
 	assert.LessOrEqual(t, n, int64(10), "the pause doubles from 200 ms on: 7 in 12 seconds")
 	assert.LessOrEqual(t, written, n+1, "one each, and one for the name of the Job")

@@ -90,9 +90,9 @@ func (s *Sample) Play(ctx context.Context, on *Stage) error {
 }
 
 // Check compares what the cluster holds with what the sample promises, and says what differs. Events and the last of a Job may
-// come a moment later than the run's end: it waits for them as long as ctx allows, 10 seconds at most.
+// come a moment later than the run's end: it waits for them as long as ctx allows, 30 seconds at most.
 func (s *Sample) Check(ctx context.Context, on *Stage) []string {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var differs []string
 	_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
