@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -91,7 +92,7 @@ func (w *world) until(t *testing.T, phase string) map[string]any {
 		require.NoError(c, err)
 		require.Equal(c, phase, phaseOf(u))
 		require.NotEmpty(c, refOf(u).UID)
-	}, time.Minute, 5*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	return u.Object["status"].(map[string]any)
 }
 
@@ -104,63 +105,67 @@ func (w *world) job(t *testing.T) *batchv1.Job {
 }
 
 func TestABackupKeepsItsOwnFieldNames(t *testing.T) {
-	w := start(t)
-	w.until(t, created)
-	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	job := w.job(t)
-	assert.LessOrEqual(t, len(job.Name), 63)
-	job.Status.StartTime = &began
-	job.Status.Active = 1
-	_, err := w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
-	require.NoError(t, err)
-	w.until(t, inProgress)
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.until(t, created)
+		began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+		job := w.job(t)
+		assert.LessOrEqual(t, len(job.Name), 63)
+		job.Status.StartTime = &began
+		job.Status.Active = 1
+		_, err := w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		w.until(t, inProgress)
 
-	ended := metav1.NewTime(began.Add(time.Hour))
-	job.Status = batchv1.JobStatus{
-		StartTime: &began, CompletionTime: &ended, Succeeded: 1,
-		Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: ended}},
-	}
-	_, err = w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
-	require.NoError(t, err)
-	assert.Equal(t, map[string]any{
-		"phase": completed, "observedGeneration": int64(3), "startTime": "2026-01-02T03:04:05Z", "completionTime": "2026-01-02T04:04:05Z",
-		"job": map[string]any{"name": job.Name, "uid": "job-1"},
-	}, w.until(t, completed))
-
-	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		body := httptest.NewRecorder()
-		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
-		assert.Contains(c, body.Body.String(), "\n"+`controller_reconciles_total{controller="backup",result="success"} `)
-		assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="written"} 4`+"\n", "intent, uid, start, end")
-		patched := false
-		for _, a := range w.cs.Actions() {
-			if p, ok := a.(clienttesting.PatchAction); ok && a.Matches("patch", "jobs") {
-				patched = patched || p.GetPatchType() == types.JSONPatchType
-			}
+		ended := metav1.NewTime(began.Add(time.Hour))
+		job.Status = batchv1.JobStatus{
+			StartTime: &began, CompletionTime: &ended, Succeeded: 1,
+			Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: ended}},
 		}
-		assert.True(c, patched, "released")
-	}, time.Minute, 5*time.Millisecond)
+		_, err = w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, map[string]any{
+			"phase": completed, "observedGeneration": int64(3), "startTime": "2026-01-02T03:04:05Z", "completionTime": "2026-01-02T04:04:05Z",
+			"job": map[string]any{"name": job.Name, "uid": "job-1"},
+		}, w.until(t, completed))
+
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			body := httptest.NewRecorder()
+			w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+			assert.Contains(c, body.Body.String(), "\n"+`controller_reconciles_total{controller="backup",result="success"} `)
+			assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="written"} 4`+"\n", "intent, uid, start, end")
+			patched := false
+			for _, a := range w.cs.Actions() {
+				if p, ok := a.(clienttesting.PatchAction); ok && a.Matches("patch", "jobs") {
+					patched = patched || p.GetPatchType() == types.JSONPatchType
+				}
+			}
+			assert.True(c, patched, "released")
+		}, time.Minute, 100*time.Millisecond)
+	})
 }
 
 func TestABackupWhoseJobIsDeletedIsFailedAndToldOf(t *testing.T) {
-	w := start(t)
-	w.until(t, created)
-	w.refusals.Store(3)
-	require.NoError(t, w.cs.BatchV1().Jobs("default").Delete(t.Context(), w.job(t).Name, metav1.DeleteOptions{}))
-	assert.Contains(t, w.until(t, failed)["message"], "the Job is lost")
-	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
-		require.NoError(c, err)
-		var lost []eventsv1.Event
-		for _, e := range list.Items {
-			if e.Reason == "JobLost" {
-				lost = append(lost, e)
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.until(t, created)
+		w.refusals.Store(3)
+		require.NoError(t, w.cs.BatchV1().Jobs("default").Delete(t.Context(), w.job(t).Name, metav1.DeleteOptions{}))
+		assert.Contains(t, w.until(t, failed)["message"], "the Job is lost")
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+			require.NoError(c, err)
+			var lost []eventsv1.Event
+			for _, e := range list.Items {
+				if e.Reason == "JobLost" {
+					lost = append(lost, e)
+				}
 			}
-		}
-		require.Len(c, lost, 1)
-		assert.Equal(c, "Backup", lost[0].Regarding.Kind)
-		body := httptest.NewRecorder()
-		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
-		assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n", "not at each attempt to record it")
-	}, time.Minute, 5*time.Millisecond)
+			require.Len(c, lost, 1)
+			assert.Equal(c, "Backup", lost[0].Regarding.Kind)
+			body := httptest.NewRecorder()
+			w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+			assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n", "not at each attempt to record it")
+		}, time.Minute, 100*time.Millisecond)
+	})
 }
