@@ -32,8 +32,24 @@
 //
 // # RBAC
 //
-// Whoever runs a plan needs on deployments and rollouts get, list, watch, create, patch, delete; on replicasets get, list, patch
-// (Adopt); on deployments/scale get, patch (Reference); on horizontalpodautoscalers get, patch.
+// Whoever runs a plan needs, in its namespace:
+//
+//	rules:
+//	- apiGroups: [apps]
+//	  resources: [deployments]
+//	  verbs: [get, list, watch, create, patch, delete]
+//	- apiGroups: [argoproj.io]
+//	  resources: [rollouts]
+//	  verbs: [get, list, watch, create, patch, delete]
+//	- apiGroups: [apps]
+//	  resources: [replicasets] # Adopt
+//	  verbs: [list, patch]
+//	- apiGroups: [apps]
+//	  resources: [deployments/scale] # Reference
+//	  verbs: [patch]
+//	- apiGroups: [autoscaling]
+//	  resources: [horizontalpodautoscalers]
+//	  verbs: [get, patch]
 //
 // # When not to use it
 //

@@ -45,7 +45,7 @@ func TestADisruptionBudgetHoldsAcrossAdopt(t *testing.T) {
 	w, err := budgets.Watch(t.Context(), metav1.ListOptions{ResourceVersion: first})
 	require.NoError(t, err)
 
-	s.sh(s.plan("deployment,hpa", "-plan", string(plan.Adopt)))
+	s.follow(s.plan("deployment,hpa", "-plan", string(plan.Adopt)))
 	s.reaches("web", live.Healthy)
 	s.runs(map[string]int{"web:1": 5})
 	last := settled()

@@ -97,7 +97,18 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 	if err := netns.Up(); err != nil {
 		return 1, err
 	}
-	if plane, err = controlplane.Start(ctx, options()); err != nil {
+	audit, err := os.MkdirTemp("", "e2e-rollout-audit-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(audit) }()
+	policy, log := filepath.Join(audit, "policy"), filepath.Join(audit, "log")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return 1, err
+	}
+	opts := options()
+	opts.APIServerArgs = []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log}
+	if plane, err = controlplane.Start(ctx, opts); err != nil {
 		return 1, err
 	}
 	defer func() {
@@ -114,6 +125,15 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 	}
 	if code, err = runInOrder(m); err != nil {
 		return 1, err
+	}
+	if all := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""; all && code == 0 {
+		rights, err := notNeeded(log)
+		if err != nil {
+			return 1, err
+		}
+		if len(rights) > 0 {
+			return 1, fmt.Errorf("rollout/plan documents rights that no plan made use of: %q", rights)
+		}
 	}
 	if peak := peakMiB(); peak > 1024 {
 		return 1, fmt.Errorf("the programs took %d MiB at their peaks, more than the 1 GiB that they may", peak)

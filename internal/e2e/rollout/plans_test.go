@@ -35,7 +35,7 @@ func TestNoPlanLosesAnEndpoint(t *testing.T) {
 			d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromInt32(3)) // three at a time, or the way back takes half a minute
 			s.deploy(d)
 			c := s.measure(5)
-			s.sh(s.plan("deployment,hpa", "-plan", string(tc.method)))
+			s.follow(s.plan("deployment,hpa", "-plan", string(tc.method)))
 			s.reaches("web", live.Healthy)
 			s.runs(map[string]int{"web:1": 5})
 			s.capacity("there", c, tc.there)
@@ -63,10 +63,10 @@ func (s *stage) capacity(way string, c *capacity, atMost int) {
 func (s *stage) back(m plan.Method, to *appsv1.Deployment) {
 	s.Helper()
 	if m == plan.Reference {
-		s.sh(s.plan("rollout,hpa,deployment", "-plan", string(m), "-rollback"))
+		s.follow(s.plan("rollout,hpa,deployment", "-plan", string(m), "-rollback"))
 		return
 	}
-	s.sh(s.plan("rollout,hpa", "-plan", string(m), "-rollback", "-", s.file(to)))
+	s.follow(s.plan("rollout,hpa", "-plan", string(m), "-rollback", "-", s.file(to)))
 }
 
 // TestARollbackMidCanaryLosesNoEndpoint: two ReplicaSets are without an owner then, and both are adopted.
@@ -121,7 +121,7 @@ func TestTheFirstChangeAfterAnAdoptionIsACanary(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.deploy(web("web:1"))
-	s.sh(s.plan("deployment", "-plan", "Adopt"))
+	s.follow(s.plan("deployment", "-plan", "Adopt"))
 	s.reaches("web", live.Healthy)
 	r := converted(t, "web:2", rollout.Options{})
 	s.sh("kubectl -n " + s.namespace + " apply --server-side --validate=strict -f " + s.file(r))
@@ -137,9 +137,9 @@ func TestAnAdoptionRunAgainKeepsTheStableVersion(t *testing.T) {
 	s := newStage(t)
 	s.deploy(web("web:1"))
 	runbook := s.plan("deployment", "-plan", "Adopt")
-	s.sh(runbook)
+	s.follow(runbook)
 	stable := s.stableSet()
-	s.sh(runbook)
+	s.follow(runbook)
 	assert.Equal(t, stable, s.stableSet())
 	s.runs(map[string]int{"web:1": 5})
 
@@ -206,7 +206,7 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	require.NoError(t, err)
 	c := s.measure(5)
 
-	s.sh(s.plan("deployment,hpa", "-plan", "Adopt"))
+	s.follow(s.plan("deployment,hpa", "-plan", "Adopt"))
 	s.capacity("there", c, 6)
 	after, err := hpas.Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)

@@ -38,6 +38,7 @@ type stage struct {
 	namespace string
 	kube      *kubernetes.Clientset
 	rollouts  dynamic.ResourceInterface
+	planner   string // the kubeconfig of one who follows plans, once there is one
 }
 
 func newStage(t *testing.T) *stage {
@@ -191,17 +192,32 @@ func (s *stage) plan(kinds string, args ...string) string {
 	return out.String()
 }
 
-// sh runs a script as a person at a terminal does whose context is the cluster.
+// sh runs a script as a person at a terminal does whose context is the cluster, with all rights there.
 func (s *stage) sh(script string) string {
+	s.Helper()
+	return s.shAs(plane.Kubeconfig(), script)
+}
+
+func (s *stage) shAs(kubeconfig, script string) string {
+	s.Helper()
+	out, err := s.try(kubeconfig, script)
+	require.NoError(s, err, "%s\n%s", script, out)
+	return out
+}
+
+// try returns what a script prints, and if it fails that of both.
+func (s *stage) try(kubeconfig, script string) (string, error) {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), "sh", "-eu")
 	cmd.Dir = s.TempDir()
-	cmd.Env = []string{"PATH=" + filepath.Dir(plane.Kubectl()) + ":" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "KUBECONFIG=" + plane.Kubeconfig()}
+	cmd.Env = []string{"PATH=" + filepath.Dir(plane.Kubectl()) + ":" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "KUBECONFIG=" + kubeconfig}
 	cmd.Stdin = strings.NewReader(script)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
-	require.NoError(s, cmd.Run(), "%s\n%s\n%s", script, out.String(), problems.String())
-	return out.String()
+	if err := cmd.Run(); err != nil {
+		return out.String() + "\n" + problems.String(), err
+	}
+	return out.String(), nil
 }
 
 // file writes an object where the command reads it.

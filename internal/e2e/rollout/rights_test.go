@@ -1,0 +1,161 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// Who runs a plan is of this group, and has the rights that package plan documents, in the namespace of the stage. The server notes what
+// the group asks for.
+const planners = "planners"
+
+const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
+  "rules": [{"level": "Metadata", "userGroups": ["` + planners + `"]}, {"level": "None"}]}`
+
+// documented are the rules in the package comment of rollout/plan.
+func documented() ([]rbacv1.PolicyRule, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "rollout", "plan", "doc.go"), nil, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	_, section, _ := strings.Cut(file.Doc.Text(), "\n# RBAC\n")
+	section, _, _ = strings.Cut(section, "\n# ")
+	var lines []string
+	for line := range strings.Lines(section) {
+		if code, ok := strings.CutPrefix(line, "\t"); ok {
+			lines = append(lines, code)
+		}
+	}
+	var role rbacv1.Role
+	err = yaml.UnmarshalStrict([]byte(strings.Join(lines, "")), &role)
+	return role.Rules, err
+}
+
+// follow runs a plan as one who has the documented rights, and no other.
+func (s *stage) follow(runbook string) {
+	s.Helper()
+	if s.planner == "" {
+		s.planner = s.newPlanner()
+	}
+	s.shAs(s.planner, runbook)
+}
+
+func (s *stage) newPlanner() (kubeconfig string) {
+	s.Helper()
+	rules, err := documented()
+	require.NoError(s, err)
+	require.NotEmpty(s, rules)
+	name := s.namespace + ":planner"
+	_, err = s.kube.RbacV1().Roles(s.namespace).Create(s.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: planners}, Rules: rules}, metav1.CreateOptions{})
+	require.NoError(s, err)
+	_, err = s.kube.RbacV1().RoleBindings(s.namespace).Create(s.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: planners},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: planners},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+	}, metav1.CreateOptions{})
+	require.NoError(s, err)
+	config, err := plane.User(name, planners)
+	require.NoError(s, err)
+	kube, err := kubernetes.NewForConfig(config)
+	require.NoError(s, err)
+	s.eventually("the rights are seen by the server", func(c *assert.CollectT) {
+		may, err := kube.AuthorizationV1().SelfSubjectAccessReviews().Create(s.Context(), &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: s.namespace, Group: rules[0].APIGroups[0], Resource: rules[0].Resources[0], Verb: rules[0].Verbs[0],
+			}},
+		}, metav1.CreateOptions{})
+		require.NoError(c, err)
+		require.True(c, may.Status.Allowed)
+	})
+	kubeconfig = filepath.Join(s.TempDir(), "planner.kubeconfig")
+	require.NoError(s, controlplane.WriteKubeconfig(kubeconfig, config))
+	return kubeconfig
+}
+
+// notNeeded are the documented rights that no plan of this run made use of, by the audit log.
+func notNeeded(log string) (rights []string, err error) {
+	data, err := os.ReadFile(log)
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]bool{}
+	for line := range bytes.Lines(data) {
+		var e struct {
+			Verb      string `json:"verb"`
+			ObjectRef struct {
+				APIGroup    string `json:"apiGroup"`
+				Resource    string `json:"resource"`
+				Subresource string `json:"subresource"`
+			} `json:"objectRef"`
+			ResponseStatus struct {
+				Code int `json:"code"`
+			} `json:"responseStatus"`
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("the audit log: %w", err)
+		}
+		right := func(verb string) string {
+			return verb + " " + strings.TrimSuffix(e.ObjectRef.Resource+"/"+e.ObjectRef.Subresource, "/") + "." + e.ObjectRef.APIGroup
+		}
+		used[right(e.Verb)] = true
+		switch {
+		case e.Verb == "patch" && e.ResponseStatus.Code == http.StatusCreated: // an apply that creates asks for both
+			used[right("create")] = true
+		case e.Verb == "watch": // kubectl lists by it where client and server can, and else by a list
+			used[right("list")] = true
+		}
+	}
+	rules, err := documented()
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					if right := verb + " " + resource + "." + group; !used[right] {
+						rights = append(rights, right)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(rights)
+	return rights, err
+}
+
+// TestWithoutThemNothingIsChanged: a plan that may not do its first step ends there, and says what is missing.
+func TestWithoutThemNothingIsChanged(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.deploy(web("web:1"))
+	config, err := plane.User(s.namespace + ":nobody")
+	require.NoError(t, err)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, config))
+	out, err := s.try(kubeconfig, s.plan("deployment", "-plan", "Adopt"))
+	require.Error(t, err)
+	assert.Contains(t, out, `cannot patch resource "rollouts" in API group "argoproj.io"`)
+	s.runs(map[string]int{"web:1": 5})
+}
