@@ -77,6 +77,26 @@ func TestInALongOutageFewGrowOld(t *testing.T) {
 	})
 }
 
+// TestWhatIsTriedBesideARetryDoesNotAge: the second worker tries it while the only one that had failed before is under way.
+func TestWhatIsTriedBesideARetryDoesNotAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error {
+			time.Sleep(time.Second)
+			return unavailable()
+		}}
+		rec, stop := start(t, s, events.Options{MaxAge: 5 * time.Minute})
+		rec.Failure(object("first"), errAway)
+		time.Sleep(time.Second + time.Millisecond)
+		for _, o := range named("run", 10) {
+			rec.Failure(o, errAway)
+		}
+		time.Sleep(9 * time.Minute)
+		assert.Equal(t, map[string]int64{events.LostExpired: 1}, rec.Stats().Lost, "the first; the age of the next began when it had gone")
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
 // TestTheGraceBeginsWithAnAttempt: the pause after the last fault may be longer than what is left.
 func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -121,10 +121,11 @@ func (r *Recorder) next(now time.Duration) (*job, time.Duration) {
 // pick takes a job: one that failed before, else a first occurrence, else an update. One that failed and first occurrences take turns,
 // for it may be the Event that the server cannot take, and not the server that fails.
 func (r *Recorder) pick(now time.Duration) *job {
-	probe := len(r.retries) > 0 && r.retried && r.fresh.front != nil
-	if r.retried = len(r.retries) > 0 && !probe; r.retried {
+	if r.retried = len(r.retries) > 0 && (!r.retried || r.fresh.front == nil); r.retried {
 		j := r.retries[0]
 		r.retries = r.retries[1:]
+		j.again = true
+		r.retrying++
 		r.stats.Retried++
 		return j
 	}
@@ -143,7 +144,7 @@ func (r *Recorder) pick(now time.Duration) *job {
 	if r.spare = nil; j == nil {
 		j = new(job)
 	}
-	*j = job{e: e, s: s, draft: s.draft, carried: s.pending, begun: now, probe: probe}
+	*j = job{e: e, s: s, draft: s.draft, carried: s.pending, begun: now, probe: len(r.retries)+r.retrying > 0}
 	if j.draft != nil {
 		j.number, j.unsure = j.draft.number, j.draft.unsure
 		if j.unsure {

@@ -39,6 +39,7 @@ type Recorder struct {
 	running, closed bool
 	hurry           int // how many callers want every count written now
 	writing         int // writes under way
+	retrying        int // those of them that failed before
 	drafting        int // notes that are being formatted
 	faults          int // failures in a row that are the server's
 	faulted         time.Duration

@@ -31,7 +31,8 @@ type job struct {
 	number    int64         // in the name of a new Event; 0 before it has one
 	unsure    bool          // an earlier attempt may have been stored after all
 	renamed   bool
-	probe     bool // it was begun while another one that had failed waits
+	again     bool // it failed before, and is being made once more
+	probe     bool // it was begun while another one that had failed waits, or is being made
 }
 
 // work writes until ctx ends or, if it is given, until done reports true under mu.
@@ -119,6 +120,10 @@ func (r *Recorder) finish(ctx context.Context, j *job, err error) {
 	defer r.unlock()
 	defer r.signal()
 	r.writing--
+	if j.again {
+		j.again = false
+		r.retrying--
+	}
 	if v == exists && j.unsure {
 		v = stored // by an attempt that seemed to fail
 	}
