@@ -18,6 +18,9 @@ const (
 	servingKey     = "serving.key"
 	serviceKey     = "service-accounts.key"
 	kubeconfigFile = "kubeconfig"
+
+	auditPolicyFile = "audit-policy"
+	auditFile       = "audit.log"
 )
 
 const loopback = "127.0.0.1"
@@ -55,6 +58,15 @@ func apiServerArgs(dir string, port int) []string {
 		// ServiceAccount would put tokens into pods that nothing mounts; the taint would keep the only node unready.
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 		"--allow-privileged=true",
+	}
+}
+
+// auditArgs has the API server note requests by the policy, in one file however many there are: it would begin another at 100 MB.
+func auditArgs(dir string) []string {
+	return []string{
+		"--audit-policy-file=" + filepath.Join(dir, auditPolicyFile),
+		"--audit-log-path=" + filepath.Join(dir, auditFile),
+		"--audit-log-maxsize=1000000",
 	}
 }
 

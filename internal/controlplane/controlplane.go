@@ -36,6 +36,10 @@ type Options struct {
 	// that is given twice the later one counts. Empty means no more.
 	APIServerArgs []string
 
+	// AuditPolicy, an audit.k8s.io/v1 Policy as YAML or JSON, has the API server note requests in [ControlPlane.AuditLog]. Empty means
+	// that it notes none.
+	AuditPolicy string
+
 	// Controllers run beside the default ones, such as deployment-controller. Empty means no more.
 	Controllers []string
 
@@ -152,9 +156,16 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
 	if err := cp.writeFiles(); err != nil {
 		return err
 	}
+	apiServer := apiServerArgs(cp.dir, cp.ports[0].number)
+	if opts.AuditPolicy != "" {
+		if err := os.WriteFile(filepath.Join(cp.dir, auditPolicyFile), []byte(opts.AuditPolicy), 0o600); err != nil {
+			return fmt.Errorf("controlplane: %w", err)
+		}
+		apiServer = append(apiServer, auditArgs(cp.dir)...)
+	}
 	cp.Etcd = cp.process(programs[build.Etcd], etcdArgs(cp.dir), etcdReady(cp.dir))
 	cp.APIServer = cp.process(programs[build.APIServer],
-		append(apiServerArgs(cp.dir, cp.ports[0].number), opts.APIServerArgs...), apiServerReady(cp.admin))
+		append(apiServer, opts.APIServerArgs...), apiServerReady(cp.admin))
 	cp.ControllerManager = cp.process(programs[build.ControllerManager],
 		append(controllerManagerArgs(cp.dir, cp.ports[1].number, opts.Controllers), opts.ControllerManagerArgs...), healthy(cp.pki, cp.ports[1].number))
 	if opts.Nodes > 0 {
@@ -209,6 +220,10 @@ func (cp *ControlPlane) Ready(ctx context.Context) error {
 // Dir returns the directory of the logs, the keys, the kubeconfig file and etcd's data. It is a fine place for further
 // files that should go with the control plane.
 func (cp *ControlPlane) Dir() string { return cp.dir }
+
+// AuditLog returns the path of the API server's audit log, with one event of audit.k8s.io/v1 a line. A server that is killed may leave
+// a line half written. The file is there only with Options.AuditPolicy.
+func (cp *ControlPlane) AuditLog() string { return filepath.Join(cp.dir, auditFile) }
 
 // Kubectl returns the path of a kubectl of the API server's version.
 func (cp *ControlPlane) Kubectl() string { return cp.kubectl }

@@ -61,7 +61,7 @@ func (r request) String() string {
 // requests are those of a user so far, in the order they were answered.
 func requests(t *testing.T, user string) (all []request) {
 	t.Helper()
-	body, err := os.ReadFile(audits)
+	body, err := os.ReadFile(plane.AuditLog())
 	require.NoError(t, err)
 	for line := range bytes.Lines(body) {
 		var r request

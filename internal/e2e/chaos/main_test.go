@@ -11,7 +11,6 @@ package chaos_test
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"testing"
 
@@ -40,30 +39,21 @@ func either[T any](whole, short T) T {
 // The control plane, the installed example and its program, shared by all tests.
 var (
 	plane   *controlplane.ControlPlane
-	audits  string // the API server's audit log
 	program string
 	kubectl rig.Kubectl
 )
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "6") // most of a test is waiting; a flag on the command line counts
-	audit, log, remove, err := suite.Audit(auditPolicy)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e/chaos:", err)
-		os.Exit(1)
-	}
-	audits = log
-	code := suite.Main(m, "e2e/chaos", controlplane.Options{APIServerArgs: append(audit,
+	os.Exit(suite.Main(m, "e2e/chaos", controlplane.Options{AuditPolicy: auditPolicy, APIServerArgs: []string{
 		// Clusters that have it on are those where a role needs update on finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-	)}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
+	}}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
 		plane = cp
 		if kubectl, _, err = rig.Local(ctx, plane); err != nil {
 			return err
 		}
 		program, err = rig.Build(ctx, plane.Dir(), "-race")
 		return err
-	})
-	remove()
-	os.Exit(code)
+	}))
 }

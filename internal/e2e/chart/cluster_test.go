@@ -34,33 +34,22 @@ omitStages: [RequestReceived, ResponseStarted]
 rules: [{level: Metadata}]
 `
 
-var cluster struct {
-	*controlplane.ControlPlane
-	audit string // the log of requests
-}
+var cluster *controlplane.ControlPlane
 
 // startPlane starts the control plane for the tests that need one. Deployments get pods, and the API server enforces owner references as
 // some distributions do: who makes an owner block its deletion must be allowed to.
-var startPlane = sync.OnceValue(func() error {
-	policy := filepath.Join(helm.home, "audit-policy.yaml")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return err
-	}
-	cluster.audit = filepath.Join(helm.home, "audit.log")
-	var err error
-	cluster.ControlPlane, err = controlplane.Start(context.Background(), controlplane.Options{
-		Log:         os.Stderr,
-		Controllers: []string{"deployment-controller", "replicaset-controller"},
-		APIServerArgs: []string{
-			"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-			"--audit-policy-file=" + policy, "--audit-log-path=" + cluster.audit,
-		},
+var startPlane = sync.OnceValue(func() (err error) {
+	cluster, err = controlplane.Start(context.Background(), controlplane.Options{
+		Log:           os.Stderr,
+		Controllers:   []string{"deployment-controller", "replicaset-controller"},
+		AuditPolicy:   auditPolicy,
+		APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
 	})
 	return err
 })
 
 func stopPlane(failed bool) error {
-	if cluster.ControlPlane == nil {
+	if cluster == nil {
 		return nil
 	}
 	if failed {

@@ -103,7 +103,7 @@ func grant(to map[string]bool, rules []rbacv1.PolicyRule) {
 func requests(t *testing.T, user string) (used, refused map[string]bool) {
 	t.Helper()
 	used, refused = map[string]bool{}, map[string]bool{}
-	f, err := os.Open(cluster.audit)
+	f, err := os.Open(cluster.AuditLog())
 	require.NoError(t, err)
 	defer f.Close()
 	for lines := bufio.NewReader(f); ; {

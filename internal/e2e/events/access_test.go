@@ -5,8 +5,6 @@ package events_test
 
 import (
 	"context"
-	"go/parser"
-	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,9 +21,8 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 )
 
 // user is an identity of this namespace, without any rights.
@@ -83,21 +80,9 @@ func (s *stage) may(ctx context.Context, t *testing.T, user, group, verb string)
 // documented are the rules that the package's documentation gives to copy.
 func documented(t *testing.T) []rbacv1.PolicyRule {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "events", "doc.go"), nil, parser.ParseComments)
+	rules, err := rbac.Documented(filepath.Join("..", "..", "..", "events", "doc.go"))
 	require.NoError(t, err)
-	_, section, found := strings.Cut(file.Doc.Text(), "\n# RBAC\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n# ")
-	var lines []string
-	for line := range strings.Lines(section) {
-		if code, ok := strings.CutPrefix(line, "\t"); ok {
-			lines = append(lines, code)
-		}
-	}
-	var role rbacv1.Role
-	require.NoError(t, yaml.UnmarshalStrict([]byte(strings.Join(lines, "")), &role))
-	require.NotEmpty(t, role.Rules)
-	return role.Rules
+	return rules
 }
 
 // TestDocumentedPermissionsSuffice: with the rules of the documentation, and no other, all is written by the new group.

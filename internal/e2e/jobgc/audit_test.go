@@ -82,7 +82,7 @@ func TestRequestsOfANormalRun(t *testing.T) {
 // audited counts the requests of the example about the stage's namespace by verb and resource, those about events apart.
 func (s *stage) audited(t *testing.T) map[string]int {
 	t.Helper()
-	file, err := os.Open(auditLog)
+	file, err := os.Open(plane.AuditLog())
 	require.NoError(t, err)
 	defer file.Close()
 	counts := map[string]int{}

@@ -8,7 +8,6 @@ package jobgc_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -24,7 +23,6 @@ var (
 	kubectl    rig.Kubectl
 	kubeconfig string // of the example's identity
 	program    string // the example
-	auditLog   string
 )
 
 // auditPolicy has the server note the requests of the example, each once.
@@ -35,24 +33,16 @@ func TestMain(m *testing.M) {
 	if worker := os.Getenv(workerVariable); worker != "" {
 		os.Exit(workerMain(worker))
 	}
-	audit, log, remove, err := suite.Audit(auditPolicy)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e/jobgc:", err)
-		os.Exit(1)
-	}
-	auditLog = log
-	code := suite.Main(m, "e2e/jobgc", controlplane.Options{APIServerArgs: append(audit,
+	os.Exit(suite.Main(m, "e2e/jobgc", controlplane.Options{AuditPolicy: auditPolicy, APIServerArgs: []string{
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-	)}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
+	}}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
 		plane = cp
 		if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
 			return err
 		}
 		program, err = rig.Build(ctx, plane.Dir(), "-race")
 		return err
-	})
-	remove()
-	os.Exit(code)
+	}))
 }
 
 // jobsOf is how many Jobs a gate is measured with: E2E_JOBS if it is set, as `make e2e-soak` does, else a number that every run of

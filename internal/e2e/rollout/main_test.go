@@ -41,7 +41,7 @@ const (
 
 func options() controlplane.Options {
 	return controlplane.Options{
-		Log: os.Stderr, Nodes: 3, ArgoRollouts: true,
+		Log: os.Stderr, Nodes: 3, ArgoRollouts: true, AuditPolicy: auditPolicy,
 		Controllers: []string{
 			"deployment-controller", "replicaset-controller", "endpointslice-controller", "horizontal-pod-autoscaler-controller", "disruption-controller",
 		},
@@ -97,18 +97,7 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 	if err := netns.Up(); err != nil {
 		return 1, err
 	}
-	audit, err := os.MkdirTemp("", "e2e-rollout-audit-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = os.RemoveAll(audit) }()
-	policy, log := filepath.Join(audit, "policy"), filepath.Join(audit, "log")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return 1, err
-	}
-	opts := options()
-	opts.APIServerArgs = []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log}
-	if plane, err = controlplane.Start(ctx, opts); err != nil {
+	if plane, err = controlplane.Start(ctx, options()); err != nil {
 		return 1, err
 	}
 	defer func() {
@@ -127,7 +116,7 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	if all := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""; all && code == 0 {
-		rights, err := notNeeded(log)
+		rights, err := notNeeded()
 		if err != nil {
 			return 1, err
 		}

@@ -7,8 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,9 +22,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 )
 
 // Who runs a plan is of this group, and has the rights that package plan documents, in the namespace of the stage. The server notes what
@@ -38,21 +35,7 @@ const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitSt
 
 // documented are the rules in the package comment of rollout/plan.
 func documented() ([]rbacv1.PolicyRule, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "rollout", "plan", "doc.go"), nil, parser.ParseComments)
-	if err != nil {
-		return nil, err
-	}
-	_, section, _ := strings.Cut(file.Doc.Text(), "\n# RBAC\n")
-	section, _, _ = strings.Cut(section, "\n# ")
-	var lines []string
-	for line := range strings.Lines(section) {
-		if code, ok := strings.CutPrefix(line, "\t"); ok {
-			lines = append(lines, code)
-		}
-	}
-	var role rbacv1.Role
-	err = yaml.UnmarshalStrict([]byte(strings.Join(lines, "")), &role)
-	return role.Rules, err
+	return rbac.Documented(filepath.Join("..", "..", "..", "rollout", "plan", "doc.go"))
 }
 
 // follow runs a plan as one who has the documented rights, and no other.
@@ -68,7 +51,6 @@ func (s *stage) newPlanner() (kubeconfig string) {
 	s.Helper()
 	rules, err := documented()
 	require.NoError(s, err)
-	require.NotEmpty(s, rules)
 	name := s.namespace + ":planner"
 	_, err = s.kube.RbacV1().Roles(s.namespace).Create(s.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: planners}, Rules: rules}, metav1.CreateOptions{})
 	require.NoError(s, err)
@@ -97,8 +79,8 @@ func (s *stage) newPlanner() (kubeconfig string) {
 }
 
 // notNeeded are the documented rights that no plan of this run made use of, by the audit log.
-func notNeeded(log string) (rights []string, err error) {
-	data, err := os.ReadFile(log)
+func notNeeded() (rights []string, err error) {
+	data, err := os.ReadFile(plane.AuditLog())
 	if err != nil {
 		return nil, err
 	}

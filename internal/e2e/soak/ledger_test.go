@@ -193,7 +193,7 @@ func (a audit) String() string {
 // audited reads the API server's audit log.
 func audited(t *testing.T) audit {
 	t.Helper()
-	file, err := os.Open(auditLog)
+	file, err := os.Open(plane.AuditLog())
 	require.NoError(t, err)
 	defer file.Close()
 	out := audit{map[string]map[int]int{}, map[string]int{}, map[string]int{}}

@@ -8,7 +8,6 @@ package soak_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"testing"
 
@@ -22,7 +21,6 @@ var (
 	plane      *controlplane.ControlPlane
 	kubeconfig string // of the controller's own identity
 	program    string
-	auditLog   string
 )
 
 // auditPolicy has the server note, each once, the requests of the controller, and the pods that get a node.
@@ -33,23 +31,15 @@ const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitSt
     {"level": "None"}]}`
 
 func TestMain(m *testing.M) {
-	audit, log, remove, err := suite.Audit(auditPolicy)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e/soak:", err)
-		os.Exit(1)
-	}
-	auditLog = log
-	code := suite.Main(m, "e2e/soak", controlplane.Options{APIServerArgs: append(audit,
+	os.Exit(suite.Main(m, "e2e/soak", controlplane.Options{AuditPolicy: auditPolicy, APIServerArgs: []string{
 		"--etcd-compaction-interval=1m", // ten thousand runs are written a quarter of a million times
 		"--event-ttl=5m",
-	)}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
+	}}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
 		plane = cp
 		if _, kubeconfig, err = rig.Local(ctx, plane); err != nil {
 			return err
 		}
 		program, err = rig.Build(ctx, plane.Dir())
 		return err
-	})
-	remove()
-	os.Exit(code)
+	}))
 }

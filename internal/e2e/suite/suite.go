@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -46,21 +45,4 @@ func run(m *testing.M, name string, opts controlplane.Options, prepare func(cont
 		return 1, err
 	}
 	return m.Run(), nil
-}
-
-// Audit writes an audit policy where the API server finds it. It returns the flags that switch it on, the file that the log is written
-// to, and what removes both.
-func Audit(policy string) (args []string, log string, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "audit-")
-	if err != nil {
-		return nil, "", nil, err
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	file := filepath.Join(dir, "policy")
-	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
-		remove()
-		return nil, "", nil, err
-	}
-	log = filepath.Join(dir, "audit.log")
-	return []string{"--audit-policy-file=" + file, "--audit-log-path=" + log}, log, remove, nil
 }

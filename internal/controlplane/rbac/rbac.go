@@ -1,0 +1,41 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rbac takes the rules that a package comment documents, so that tests run under them and no others.
+package rbac
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Documented are the rules in the code block of the section RBAC of a package comment, which stands in file. A file without that
+// section, and a block that is not the rules of a Role, are errors.
+func Documented(file string) ([]rbacv1.PolicyRule, error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil {
+		return nil, fmt.Errorf("rbac: %w", err)
+	}
+	_, section, _ := strings.Cut(parsed.Doc.Text(), "\n# RBAC\n")
+	section, _, _ = strings.Cut(section, "\n# ")
+	var block strings.Builder
+	for line := range strings.Lines(section) {
+		if code, ok := strings.CutPrefix(line, "\t"); ok {
+			block.WriteString(code)
+		}
+	}
+	var role rbacv1.Role
+	if err := yaml.UnmarshalStrict([]byte(block.String()), &role); err != nil {
+		return nil, fmt.Errorf("rbac: %s: %w", file, err)
+	}
+	if len(role.Rules) == 0 {
+		return nil, fmt.Errorf("rbac: %s: no rules under the heading RBAC of its package comment", file)
+	}
+	return role.Rules, nil
+}
