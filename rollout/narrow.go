@@ -85,5 +85,7 @@ func wide(raw any) bool {
 	return false
 }
 
-// whole is n, or the nearest number of 32 bits.
-func whole(n int64) int32 { return int32(max(math.MinInt32, min(n, math.MaxInt32))) }
+// whole is n cut to a whole number, or the nearest one of 32 bits.
+func whole[N int | int64 | float64](n N) int32 {
+	return int32(max(math.MinInt32, min(n, math.MaxInt32)))
+}

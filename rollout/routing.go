@@ -4,7 +4,6 @@
 package rollout
 
 import (
-	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -38,9 +37,9 @@ func (c *Canary) maxWeight() int32 {
 	case int32:
 		return n
 	case int:
-		return whole(int64(n))
+		return whole(n)
 	case float64:
-		return whole(int64(min(n, math.MaxInt32)))
+		return whole(n)
 	}
 	return 100
 }
