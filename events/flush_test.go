@@ -43,7 +43,12 @@ func TestAFlushEndsNoPauseButTheOneAtHand(t *testing.T) {
 // TestAFlushWithNothingLeftIsNoError, also where its context has ended.
 func TestAFlushWithNothingLeftIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rec, _ := start(t, &server{}, events.Options{})
+		rec, _ := start(t, &server{refuse: func(_ context.Context, w request) error {
+			if w.object == "b" {
+				time.Sleep(time.Second)
+			}
+			return nil
+		}}, events.Options{})
 		rec.Failure(object("a"), errAway)
 		synctest.Wait()
 		ended, cancel := context.WithCancel(t.Context())
