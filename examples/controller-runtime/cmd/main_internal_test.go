@@ -58,6 +58,7 @@ func TestTheManagerRunsTasks(t *testing.T) {
 	scrapes := freeAddress(ctx, t)
 	options := ctrl.Options{HealthProbeBindAddress: "0"}
 	options.Metrics.BindAddress = scrapes
+	options.Controller.SkipNameValidation = new(true) // a name is for one controller of a process: this test may run in it twice
 	ctrl.SetLogger(logr.Discard())
 	running, stop := context.WithCancel(ctx)
 	defer stop()

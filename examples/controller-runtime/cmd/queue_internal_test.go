@@ -46,6 +46,7 @@ func TestThePriorityQueueIsMeasured(t *testing.T) {
 	provider := kube.QueueProvider(m)
 	hold := make(chan struct{})
 	c, err := ctrlcontroller.New("measured", mgr, ctrlcontroller.Options{
+		SkipNameValidation: new(true), // as in TestTheManagerRunsTasks
 		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 			return priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) {
 				o.RateLimiter, o.MetricProvider = limiter, provider
