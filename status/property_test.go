@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ func TestContractUnderEveryInterleaving(t *testing.T) {
 				if cache[name] == nil || r.IntN(3) > 0 { // else reconcile from a stale copy
 					cache[name] = h.get(t, s, name)
 				}
+				runtime.Gosched() // the others write now, where there is one processor for all too
 				before := cache[name]
 				after := before.DeepCopy()
 				message := fmt.Sprint("round ", round)
