@@ -50,6 +50,9 @@ func missing(a, b string) (lines []string) {
 }
 
 func TestCatalogueAndExpositionAgree(t *testing.T) {
+	for _, name := range []string{"OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"} { // what they say becomes labels of target_info
+		t.Setenv(name, "")
+	}
 	m, ep := newSet(t, metrics.Options{})
 	exercise(t, m)
 	help, types := map[string]string{}, map[string]string{}

@@ -95,6 +95,9 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
+	for _, name := range []string{"OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"} { // what they say is added to Resource
+		t.Setenv(name, "")
+	}
 	openMetrics := "application/openmetrics-text; version=1.0.0"
 	cases := map[string]struct {
 		reason  string
