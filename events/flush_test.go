@@ -40,6 +40,35 @@ func TestAFlushEndsNoPauseButTheOneAtHand(t *testing.T) {
 	})
 }
 
+// TestAFlushThatGaveUpHurriesNoMore: a count that it left in the queue waits for the end of its pause, as it would have.
+func TestAFlushThatGaveUpHurriesNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error {
+			time.Sleep(time.Second)
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		occur := func() {
+			for _, o := range objects(3) {
+				rec.Failure(o, errAway)
+			}
+		}
+		occur()
+		time.Sleep(3 * time.Second)
+		require.Len(t, s.all(), 3)
+		occur()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		require.ErrorContains(t, rec.Flush(ctx), "pending")
+		time.Sleep(3 * time.Second)
+		assert.Len(t, s.writes("patch"), 2, "what the two workers had begun")
+		time.Sleep(time.Minute)
+		assert.Len(t, s.writes("patch"), 3)
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}
+
 // TestAFlushWithNothingLeftIsNoError, also where its context has ended.
 func TestAFlushWithNothingLeftIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
