@@ -21,9 +21,11 @@ func TestDocumented(t *testing.T) {
 		source, err string
 		want        []rbacv1.PolicyRule
 	}{
-		"Rules": {source: "// Package p is.\n//\n// # RBAC\n//\n// These:\n//\n//\trules:\n//\t- apiGroups: [\"\"]\n//\t  resources: [pods]\n//\t  verbs: [get]\n//\n" +
-			"// # When not to use it\n//\n//\tnever()\npackage p\n",
-			want: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}},
+		"Rules": {
+			source: "// Package p is.\n//\n// # RBAC\n//\n// These:\n//\n//\trules:\n//\t- apiGroups: [\"\"]\n//\t  resources: [pods]\n" +
+				"//\t  verbs: [get]\n//\n// # When not to use it\n//\n//\tnever()\npackage p\n",
+			want: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}},
+		},
 		"NoSection": {source: "// Package p is.\n//\n//\trules: []\npackage p\n", err: "no rules under the heading RBAC"},
 		"NoComment": {source: "package p\n", err: "no rules under the heading RBAC"},
 		"Misspelt":  {source: "// Package p is.\n//\n// # RBAC\n//\n//\trule: []\npackage p\n", err: `unknown field "rule"`},
