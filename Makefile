@@ -5,13 +5,15 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# The Go modules of the repository: those that are tested (the last without -race: what it tests are processes, and 100,000 Rollouts),
-# those that hold the peers of the benches, and those that only pin what is built.
+# The Go modules of the repository. NESTED have tests; the last runs without -race, because it tests processes and 100,000 Rollouts.
+# PEERS hold the peers of the benchmarks. PINS only pin the programs that are built.
 ROLLOUT := internal/e2e/rollout
 NESTED  := \
 	internal/controlplane \
 	internal/bench \
+	internal/compat/newest \
 	examples/agentrun \
+	internal/demo \
 	examples/controller-runtime \
 	internal/consumer \
 	internal/docs/migrate \
@@ -24,151 +26,222 @@ PINS    := internal/tools internal/tools/lint internal/tools/mutate internal/e2e
 
 export GOWORK := off
 
+# A line that begins with ##@ names the group of the targets below it.
 .PHONY: help
-help: ## Show the commands
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
+help:
+	@awk -F ':.*## ' '/^##@ / { g = substr($$0, 5); if (!(g in help)) groups[++n] = g } \
+		/^[a-z0-9 -]+:.*## / { split($$1, names, " "); help[g] = help[g] sprintf("  %-18s %s\n", names[1], $$2) } \
+		END { for (i = 1; i <= n; i++) printf "%s%s:\n%s", (i > 1 ? "\n" : ""), groups[i], help[groups[i]] }' $(MAKEFILE_LIST)
 
+##@ Try it
 .PHONY: demo
-demo: ## Run the example controller on a local control plane; KEEP=1 leaves it up, DEMO_CONTEXT=name uses that cluster
+demo: ## Run the example controller on a local control plane; KEEP=1 leaves it running, DEMO_CONTEXT=name uses that cluster
 	@echo "== Each package in a line or two (examples/hello) =="; go run ./examples/hello
-	@cd examples/agentrun && go run ./cmd/demo $(if $(filter-out 0 no false,$(KEEP)),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT))
+	@$(DEMO) $(if $(filter-out 0 no false,$(KEEP)),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT))
+# set -m and no go run: Ctrl-C reaches the demo alone, and make ends with 0 as the demo does.
+DEMO = set -m; cd internal/demo && go build -o "$(CURDIR)/bin/demo" . && "$(CURDIR)/bin/demo"
 
+.PHONY: demo-picture
+demo-picture: ## Run the demo and draw its table as internal/docs/demo.svg
+	@$(DEMO) --record="$(CURDIR)/internal/docs/demo.svg"
+
+##@ Test a change
 .PHONY: test
-test: vet unit e2e ## Everything that must pass
+test: unit e2e ## Run before you send a change: unit tests, the examples and the core end-to-end suites
 
-.PHONY: vet
-vet: ## go vet in every module but the peers'
-	@for m in . $(filter-out $(ROLLOUT),$(NESTED)); do echo "vet $$m"; (cd $$m && go vet -race ./...); done # -race: shares what the tests compile
-	@echo "vet $(ROLLOUT)"; cd $(ROLLOUT) && go vet ./...
+##@ Test everything
+.PHONY: test-all
+test-all: test test-rest ## Run all tests that must pass
 
-# What the race detector would change or make too slow: allocations, the largest numbers.
+.PHONY: test-rest
+test-rest: ## Run what test-all adds: lint, Argo Rollouts, chart, Prometheus, faults, consumers, adoption, other versions
+	@$(MAKE) --no-print-directory lint-core
+	@$(MAKE) --no-print-directory e2e-rest
+	@$(MAKE) --no-print-directory adoption test-floor
+
+# go test vets what it compiles. VET is for the packages without tests. With -race it shares what the tests have compiled.
+GOTEST = go test -race -vet=all -timeout 20m
+define VET
+list=$$(go list -f '{{if not (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}' $${packages:-./...}); [ -z "$$list" ] || go vet -race $$list
+endef
+
+# These tests run without the race detector, which changes allocations and makes the largest numbers too slow.
 PLAIN := Alloc|PerObject|Thousand|CapHolds|CapsHold|InAnyMinute|Cliff
+SLOW  := Thousand|Cliff
 
-# While you work only what a change reaches is run again. make test, and whoever sets SHUFFLE, runs all of it, in another order each time.
-test: SHUFFLE ?= -shuffle=on
+# The packages are tested with the newest versions, which the end-to-end tests require too. With the versions in the root's go.mod a cold
+# make test would compile client-go twice. make test-floor tests those.
+MODULE := github.com/proompteng/controllerkit
+NEWEST := cd internal/compat/newest && packages=$$(go list $(MODULE)/... | grep -v /internal/repotest)
+
+# make unit runs only what a change reaches. With SHUFFLE, as in make test, it runs everything, in a new order each time.
+test test-all: SHUFFLE ?= -shuffle=on
+##@ Test a change
 .PHONY: unit
-unit: ## The root module with -race: unit tests, examples and the rules of the house; offline, no cluster; SHUFFLE=-shuffle=on runs all anew
-	packages=$$(go list ./... | grep -v /internal/house); go test -race $(SHUFFLE) $$packages
-	go test -race $(or $(SHUFFLE),-count=1) ./internal/house # it runs git and go list, whose answers the cache of results does not know
-	packages=$$(git grep -lE '^func Test\w*($(PLAIN))' -- '*_test.go' | sed 's,^,./,; s,/[^/]*$$,,' | sort -u); go test $(SHUFFLE) -run '$(PLAIN)' $$packages
+unit: ## Run while you work: unit tests of the root module with -race, offline; SHUFFLE=-shuffle=on repeats unchanged ones
+	$(NEWEST); $(GOTEST) $(SHUFFLE) -skip '$(SLOW)' $$packages
+	$(GOTEST) $(or $(SHUFFLE),-count=1) ./internal/repotest # it runs git and go list, which the test cache does not track
+	@$(NEWEST); $(VET)
+	packages=$$(git grep -lE '^func Test\w*($(PLAIN))' -- '*_test.go' | grep -v -e ^internal/e2e -e ^internal/bench | sed 's,/[^/]*$$,,;s,^,$(MODULE)/,' | sort -u); \
+		cd internal/compat/newest && go test $(SHUFFLE) -run '$(PLAIN)' $$packages
 
-# -count=1: they run programs that the test cache knows nothing of. Two modules at once, for most of a test is waiting; what each prints
-# stays together. The programs are built before, where that is seen.
-TESTED := $(addprefix test/,$(NESTED))
-.PHONY: e2e $(TESTED)
-e2e: ROLLOUTS := 1
-e2e: controlplane ## The nested modules: the control plane's, the example's and the end-to-end tests on the real control plane
-	@$(MAKE) --no-print-directory --keep-going -j2 --output-sync=target test/internal/e2e $(TESTED) # the longest first
-$(filter-out test/$(ROLLOUT),$(TESTED)): test/%:
-	@cd $* && go test -race -count=1 -timeout 20m ./...
+# -count=1, because the test cache does not track the programs that the suites run. -j2, because most of a test is waiting.
+CORE   := internal/demo examples/agentrun examples/controller-runtime
+REST   := $(filter-out $(CORE) internal/e2e,$(NESTED))
+SUITES := . ./status ./events ./jobgc
+# Long tests of these suites, and tests that repeat a unit test on a real server. make test-rest runs them.
+LONG   := TestContractUnderEightWriters|TestDemoOnANamedCluster|TestAPIServerFailsDuringABurst|TestAnEventThatExpires|TestIdleClusterSeesNoWrites|TestSIGTERMWhileTheAPIServerHangs|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
+RUN     = $(MAKE) --no-print-directory --keep-going -j2 --output-sync=target
+.PHONY: e2e e2e-rest test/core test/rest $(addprefix test/,$(NESTED))
+e2e: controlplane ## Run the examples and the core end-to-end suites on a real API server and controller manager
+	@$(RUN) test/core $(addprefix test/,$(CORE)) # the longest first
+##@ Test everything
+e2e-rest: ROLLOUTS := 1
+e2e-rest: controlplane ## Run the other nested modules and end-to-end suites
+	@$(RUN) test/internal/e2e/chart test/rest $(addprefix test/,$(REST))
+test/core:
+	@cd internal/e2e && $(GOTEST) -count=1 -p 4 -skip '^($(LONG))$$' $(SUITES)
+test/rest:
+	@cd examples/agentrun && $(GOTEST) -count=1 -tags=otlp . # the program that exports by OTLP
+	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' $(SUITES); $(GOTEST) -count=1 $$(go list ./... | grep -vxE "$$(go list $(SUITES) | paste -sd'|')"); $(VET)
+$(addprefix test/,$(filter-out $(ROLLOUT) internal/e2e,$(NESTED))): test/%:
+	@cd $* && $(GOTEST) -count=1 ./...; $(VET)
 test/$(ROLLOUT):
-	@cd $(ROLLOUT) && go test -count=1 -timeout 20m ./...
+	@cd $(ROLLOUT) && go test -vet=all -count=1 -timeout 20m ./...; go vet ./...
+
+.PHONY: adoption
+adoption: controlplane ## Insert controllerkit into kubebuilder, sample-controller and the code generators, and run their own tests
+	@cd internal/adoption && $(GOTEST) -count=1 -timeout 30m -v .
 
 .PHONY: e2e-chaos
-e2e-chaos: ## The whole set of faults under load, and the role without each of its verbs; make e2e has a short one
+e2e-chaos: ## Run all faults under load, and the role without each of its verbs; make test-all runs a short set
 	@cd internal/e2e && go test -race -count=1 -timeout 40m -v ./chaos -full -parallel 4
 
 .PHONY: e2e-soak
-e2e-soak: ## The numbers of jobgc with 1,000 Jobs (JOBS=n), then 10,000 AgentRuns (RUNS=n) while API server and controller are killed
+e2e-soak: ## Run 10,000 AgentRuns (RUNS=n) while API server and controller are killed, and 1,000 Jobs (JOBS=n) for jobgc's numbers
 	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGate' ./jobgc
 	cd internal/e2e && RUNS=$(or $(RUNS),10000) go test -count=1 -timeout 180m -v ./soak
 
+.PHONY: schedules
+schedules: ## A million (SCHEDULES=n) random schedules of jobgc with two replicas, crashes and late caches; SEED=n begins at that seed
+	JOBGC_SCHEDULES=$(or $(SCHEDULES),1000000) JOBGC_SEED=$(or $(SEED),1) go test -count=1 -timeout 120m -v -run '^TestTenThousandSchedules$$' ./jobgc
+
 .PHONY: e2e-kills
-e2e-kills: ## The controller killed at KILLS (200) random points of its work under load; SEED=n repeats the points of a run
+e2e-kills: ## Kill the controller at 200 (KILLS=n) random points of its work under load; SEED=n repeats them
 	@cd internal/e2e && go test -race -count=1 -timeout 120m -v -run '^TestTheControllerIsKilled$$' ./chaos -kills $(or $(KILLS),200) -seed $(or $(SEED),0)
 
 .PHONY: stability
-stability: ## make unit and make e2e until the last N (20) of each in internal/docs/stability.tsv were right; WHAT=unit one of them
+stability: ## Repeat make unit and make e2e until 20 (N=n) runs of each in a row passed; WHAT=unit repeats one of them
 	@WHAT="$(WHAT)" internal/tools/stability.sh $(or $(N),20)
 
+##@ Try it
 .PHONY: controlplane
-controlplane: ## Build the control plane's programs into the cache and print where they are; ROLLOUTS=1 those of internal/e2e/rollout too
+controlplane: ## Build the control plane's programs into the cache; ROLLOUTS=1 also those for Argo Rollouts
 	@cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
 
 CONTROLPLANE = @cd internal/controlplane && go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane" --state="$(CURDIR)/bin/controlplane.json"
 .PHONY: controlplane-up controlplane-down controlplane-env
-controlplane-up: controlplane ## Start a control plane on loopback that stays up, in the background
+controlplane-up: controlplane ## Start an empty control plane in the background, on loopback
 	$(CONTROLPLANE) up
 controlplane-env: ## Print the lines that point kubectl at it: eval "$(make -s controlplane-env)"
 	$(CONTROLPLANE) env
-controlplane-down: ## End it, and remove its files
+controlplane-down: ## Stop it and remove its files
 	$(CONTROLPLANE) down
 
+##@ Measure
 .PHONY: dashboard-picture
-dashboard-picture: ## The dashboard's panels, drawn from a real Prometheus' answers, as bin/dashboard.html; with Chromium as bin/dashboard.png too
+dashboard-picture: ## Draw the dashboard from a real Prometheus as bin/dashboard.html, with Chromium also as bin/dashboard.png
 	@cd internal/e2e && go run ./observability/cmd/picture --out="$(CURDIR)/bin"
 
+##@ Test everything
 .PHONY: dashboards
-dashboards: ## The dashboard on Grafana's own types, its queries and alerts on a real Prometheus
+dashboards: ## Check the dashboard with Grafana's types, and its queries and alerts on a real Prometheus
 	cd internal/e2e && go test -count=1 ./dashboards ./prometheus
 
-.PHONY: lint
-lint: ## golangci-lint in every module, with the configuration of the root
+##@ Test a change
+.PHONY: lint lint-core actionlint
+lint: LINTED := . $(NESTED) $(PEERS)
+lint lint-core: actionlint ## Run golangci-lint in every module (lint-core: the root, examples and demo), and actionlint
 	@cd internal/tools/lint && go build -o "$(CURDIR)/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-	@for m in . $(NESTED) $(PEERS); do echo "lint $$m"; (cd $$m && "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
+	@for m in $(or $(LINTED),. $(CORE)); do echo "lint $$m"; (cd $$m && "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
 
+# Without shellcheck and pyflakes, so that the result does not depend on the programs of the machine.
+actionlint: ## Check the workflows in .github
+	@cd internal/tools && go build -o "$(CURDIR)/bin/actionlint" github.com/rhysd/actionlint/cmd/actionlint
+	@bin/actionlint -shellcheck= -pyflakes=
+
+##@ Measure
 .PHONY: bench
-bench: ## Ours beside the peers in one run, all packages or GROUP=status; writes internal/bench/RESULTS.md
+bench: ## Compare every package, or GROUP=status, with its peers; writes internal/bench/RESULTS.md
 	@cd internal/bench && go run ./cmd/bench $(GROUP)
 
-.PHONY: proof
-proof: ## The same faults for ours and for the usual way, on one screen; writes internal/bench/PROOF.txt, which README quotes
-	@cd internal/bench && go run ./cmd/proof
+.PHONY: compare
+compare: ## Compare controllerkit with the baseline under the same faults; writes internal/bench/COMPARE.txt
+	@cd internal/bench && go run ./cmd/compare
 
+##@ Test everything
 FUZZ_TIME = $(or $(T),30s)
 .PHONY: fuzz
-fuzz: ## Each fuzz target of the root module for T (30s), or so many times: T=200x
+fuzz: ## Run each fuzz target of the root module for 30s (T=1m), or a number of times (T=200x)
 	@for p in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 			echo "fuzz $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) $$p; done; done
 
 .PHONY: fuzz-short
-fuzz-short: ## Each fuzz target a few hundred times; what one has found becomes a seed, which make unit runs each time
+fuzz-short: ## Run each fuzz target 200 times; commit what it finds as a seed, which make unit then runs
 	@$(MAKE) --no-print-directory fuzz T=200x
 
 .PHONY: mutate
-mutate: ## Break each operator of four packages in turn, or of PACKAGE=status: fails if the tests notice 85 % or less (internal/docs/mutants.md)
+mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if the tests notice 85 % or less
 	@cd internal/tools/mutate && go build -o "$(CURDIR)/bin/gremlins" github.com/go-gremlins/gremlins/cmd/gremlins
 	@export PATH="$(CURDIR)/internal/tools/mutate/bin:$$PATH"; for p in $(or $(PACKAGE),status events jobgc rollout); do \
 		echo "mutate $$p"; bin/gremlins unleash --config internal/tools/mutate/gremlins.yaml --output-statuses ltv ./$$p; done
 
+##@ Generate
 .PHONY: api
-api: ## Rewrite the golden file of the exported API after a change that was reviewed
-	go test ./internal/house -run '^TestAPI$$' -update
+api: ## Rewrite the golden file of the exported API after a reviewed change
+	go test ./internal/repotest -run '^TestAPI$$' -update
 
 .PHONY: generate
-generate: ## Deep copies, CRDs and the role of the examples, from their types
+generate: ## Generate deep copies, CRDs and the roles of the examples
 	cd examples/agentrun && go generate ./...
 	cd internal/e2e/chart && go test -run '^(TestGeneratedFilesAreCurrent|TestDefaults)$$' . -update
 	cd examples/controller-runtime && go generate ./...
 
 .PHONY: diagram
-diagram: ## The picture of the architecture from its source; needs graphviz
+diagram: ## Draw the picture of the architecture; needs graphviz
 	@cd internal/docs && dot -Tsvg architecture.dot >architecture.svg && echo "<!-- of architecture.dot, sha256 $$(sha256sum architecture.dot | cut -d' ' -f1) -->" >>architecture.svg
 
 .PHONY: apidiff
-apidiff: ## What changed in the exported API since the last tag, or REF=commit; a break without a Breaking section in CHANGELOG fails
+apidiff: ## Compare the exported API with the last tag, or REF=commit; fails on a break that CHANGELOG does not list
 	@internal/tools/apidiff.sh $(REF)
 
+##@ Test other versions
 .PHONY: skew
-skew: skew-unit skew-e2e ## The tests with other versions of client-go and of Kubernetes
+skew: test-floor test-client-go unit skew-e2e ## Run the tests with other versions of Go, of the modules and of Kubernetes
 
-CLIENT_GO := 0.35 0.36
-.PHONY: skew-unit
-skew-unit: ## The packages' tests with older minors of client-go, and with that of go.mod
-	@for v in $(CLIENT_GO); do echo "client-go v$$v"; \
-		go test -count=1 -tags skew -modfile=internal/compat/client-go-$$v.mod $$(go list ./... | grep -v -e /examples/ -e /internal/house); done
-	@echo "client-go of go.mod"; go test ./...
+.PHONY: test-floor
+test-floor: ## Test the root module with the versions in go.mod, the lowest that we support
+	GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod) go test ./...
 
-# What is left out needs no other API server (prometheus, dashboards), or has a version of its own (chart, kstatus, rollout).
+PACKAGES = $$(go list $(MODULE)/... | grep -v -e /examples/ -e /internal/repotest)
+CLIENT_GO := v0.35.10 v0.36.6
+.PHONY: test-client-go
+test-client-go: ## Test the packages with the client-go versions between the lowest and the newest, or with V=v0.35.10
+	@mkdir -p bin; for v in $(or $(V),$(CLIENT_GO)); do echo "client-go $$v"; mod=bin/client-go-$$v.mod; cp go.mod $$mod; cp go.sum $${mod%mod}sum; \
+		go get -modfile=$$mod k8s.io/api@$$v k8s.io/apimachinery@$$v k8s.io/client-go@$$v; go mod tidy -modfile=$$mod; \
+		go test -modfile=$$mod $(PACKAGES); done
+
+# The other suites need no older API server (prometheus, dashboards) or pin their own version (chart, kstatus, rollout).
 KUBERNETES := 1.34 1.35 1.36
 .PHONY: skew-e2e
-skew-e2e: ## The end-to-end tests on older minors of Kubernetes and on the usual one, or on one: V=1.34; the first time builds it
+skew-e2e: ## Run the end-to-end tests on three versions of Kubernetes, or on V=1.34; the first run builds them
 	@for v in $(or $(V),$(KUBERNETES)); do export CONTROLLERKIT_KUBERNETES=$$v; echo "Kubernetes v$$v"; \
 		(cd internal/controlplane && nice go run ./cmd/build && go test -count=1 -run '^TestProgramsCarryTheirRealVersion$$' .); \
 		(cd internal/e2e && go test -race -count=1 -timeout 20m . ./status ./events ./jobgc ./chaos); done
 
+##@ Generate
 .PHONY: tidy
-tidy: ## go mod tidy in every module, gofmt everywhere
+tidy: ## Run go mod tidy in every module, and gofmt
 	@for m in . $(NESTED) $(PEERS) $(PINS); do (cd $$m && go mod tidy); done
 	@git ls-files '*.go' | xargs gofmt -w

@@ -47,11 +47,12 @@ func TestARepeatCostsNoAllocation(t *testing.T) {
 	}
 }
 
-// What is kept of the object, of its series and of its note, the Event, its name, and the growth of the map.
+// What is kept of the object, of its series and of its note, the Event, its
+// name, and the growth of the map.
 func TestAFirstOccurrenceCostsFewAllocations(t *testing.T) {
 	const n = 4000
 	all := objects(n)
-	o := events.Options{TotalPerSecond: 1e9}
+	o := events.Options{TotalWritesPerSecond: 1e9}
 	per := testing.AllocsPerRun(5, func() {
 		rec, err := events.New(discard(), controller, o)
 		require.NoError(t, err)
@@ -76,7 +77,7 @@ func TestMemoryPerObject(t *testing.T) {
 		return float64(m.HeapAlloc)
 	}
 	before := heap()
-	rec, err := events.New(discard(), controller, events.Options{TotalPerSecond: 1e9})
+	rec, err := events.New(discard(), controller, events.Options{TotalWritesPerSecond: 1e9})
 	require.NoError(t, err)
 	for _, o := range all {
 		rec.Failure(o, errAway)

@@ -18,7 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// discard is a sink whose API server takes everything at once and keeps nothing.
+// discard returns a sink whose API server accepts each write immediately and
+// keeps nothing.
 func discard() *events.Sink {
 	return events.NewSink(
 		func(string) discarded[*eventsv1.Event] { return discarded[*eventsv1.Event]{} },
@@ -38,7 +39,7 @@ func (discarded[E]) Patch(context.Context, string, types.PatchType, []byte, meta
 
 func recorderFor(b *testing.B, objects int) *events.Recorder {
 	b.Helper()
-	rec, err := events.New(discard(), controller, events.Options{TotalPerSecond: 1e9, MaxObjects: objects})
+	rec, err := events.New(discard(), controller, events.Options{TotalWritesPerSecond: 1e9, MaxObjects: objects})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,10 +19,11 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
+//req:shows E6
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxObjects: 10, MaxReasons: 3, PerMinute: 1000, TotalPerSecond: 1e6})
+		rec, stop := start(t, s, events.Options{MaxObjects: 10, MaxReasons: 3, WritesPerMinute: 1000, TotalWritesPerSecond: 1e6})
 		for i, o := range objects(1000) {
 			for reason := range 5 {
 				rec.Eventf(o, nil, "Normal", fmt.Sprint("Reason", (i+reason)%7), "", "")
@@ -55,11 +56,12 @@ func TestWhatWaitsIsNotEvicted(t *testing.T) {
 	})
 }
 
-// An object that only has a count to write makes room for one that has something to say.
+// An object that only has a count to write makes room for an object with a
+// first occurrence.
 func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxObjects: 2, TotalPerSecond: 0.01})
+		rec, stop := start(t, s, events.Options{MaxObjects: 2, TotalWritesPerSecond: 0.01})
 		for _, name := range []string{"a", "b"} { // "a" is written; the limiter holds "b" for 100 s
 			rec.Failure(object(name), errAway)
 			synctest.Wait()
@@ -78,11 +80,12 @@ func TestACountMakesRoomForAFirstOccurrence(t *testing.T) {
 	})
 }
 
-// TestAChangedNoteThatMakesRoomIsLost, and said to be: no Event tells of it.
+// TestAChangedNoteThatMakesRoomIsLost, and is counted as lost, because no Event
+// shows it.
 func TestAChangedNoteThatMakesRoomIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxObjects: 1, TotalPerSecond: 0.01})
+		rec, stop := start(t, s, events.Options{MaxObjects: 1, TotalWritesPerSecond: 0.01})
 		rec.Failure(object("a"), errors.New("first"))
 		time.Sleep(90 * time.Second) // the next token comes at 100 s
 		rec.Failure(object("a"), errors.New("second"))
@@ -95,7 +98,8 @@ func TestAChangedNoteThatMakesRoomIsLost(t *testing.T) {
 	})
 }
 
-// TestAnObjectThatIsNotForgottenKeepsItsPauses, though its bucket is full and nothing waits.
+// TestAnObjectThatIsNotForgottenKeepsItsPauses, though its bucket is full and
+// nothing waits.
 func TestAnObjectThatIsNotForgottenKeepsItsPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -115,11 +119,12 @@ func TestAnObjectThatIsNotForgottenKeepsItsPauses(t *testing.T) {
 	})
 }
 
-// TestTheReasonThatWasSilentForLongestMakesRoom, so that a repeat of another is still counted in its Event.
+// TestTheReasonThatWasSilentForLongestMakesRoom, so that a repeat of another is
+// still counted in its Event.
 func TestTheReasonThatWasSilentForLongestMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{MaxReasons: 3, PerMinute: 60})
+		rec, stop := start(t, s, events.Options{MaxReasons: 3, WritesPerMinute: 60})
 		for _, reason := range []string{"B", "A", "C", "B", "D", "B", "C"} { // D takes the room of A
 			rec.Eventf(object("a"), nil, "Normal", reason, "Run", "")
 			time.Sleep(20 * time.Second)
@@ -138,22 +143,6 @@ func TestTheReasonThatWasSilentForLongestMakesRoom(t *testing.T) {
 	})
 }
 
-// TestAnObjectWhoseNoteIsBeingFormattedIsNotEvicted: it has something to say.
-func TestAnObjectWhoseNoteIsBeingFormattedIsNotEvicted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, _ := start(t, s, events.Options{MaxObjects: 1})
-		rec.Eventf(object("a"), nil, "Normal", "Step", "", "first")
-		time.Sleep(15 * time.Second) // it is idle
-		rec.Eventf(object("a"), nil, "Normal", "Step", "", "then %v", formatted(func() { rec.Failure(object("b"), errAway) }))
-		synctest.Wait()
-		assert.Equal(t, map[string]int64{events.LostQueueFull: 1}, rec.Stats().Lost)
-		assert.Zero(t, rec.Stats().Evicted)
-		require.Len(t, s.all(), 2)
-		assert.Equal(t, "then x", s.all()[1].Note)
-	})
-}
-
 // What is open is kept in memory alone.
 func TestAFailureFromBeforeARestartHasNoRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +158,8 @@ func TestAFailureFromBeforeARestartHasNoRecovery(t *testing.T) {
 	})
 }
 
-// An object of a typed client has no kind: without a Scheme the Event is lost, and Flush says so.
+// An object of a typed client has no kind: without a Scheme the Event is lost,
+// and Flush returns an error.
 func TestFlushSaysThatAnObjectHasNoKind(t *testing.T) {
 	rec, err := events.New((&server{}).sink(), controller, events.Options{})
 	require.NoError(t, err)
@@ -182,7 +172,7 @@ func TestFlushSaysThatAnObjectHasNoKind(t *testing.T) {
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, _ := start(t, s, events.Options{PerMinute: 1})
+		rec, _ := start(t, s, events.Options{WritesPerMinute: 1})
 		rec.Forget(object("a"))
 		rec.Forget(nil)
 		rec.Failure(object("a"), errAway)
@@ -190,7 +180,7 @@ func TestForget(t *testing.T) {
 		synctest.Wait()
 		assert.Len(t, s.all(), 1, "what waits is written")
 		rec.Failure(object("a"), nil)
-		assert.Equal(t, int64(1), rec.Stats().Recorded, "there is no failure any more that could end")
+		assert.Equal(t, int64(1), rec.Stats().Recorded, "the failure was dropped, so nil does not end it")
 		rec.Eventf(object("a"), nil, "Normal", "Recreated", "", "")
 		rec.Forget(object("a"))
 		synctest.Wait()
@@ -208,15 +198,15 @@ func TestManyGoroutinesOnOneObject(t *testing.T) {
 		s := &server{}
 		var heard struct {
 			sync.Mutex
-			fates map[string]int64
+			results map[string]int64
 		}
-		heard.fates = map[string]int64{}
+		heard.results = map[string]int64{}
 		var rec *events.Recorder
-		rec, stop := start(t, s, events.Options{PerMinute: 2, Observe: func(fate string, n int64) {
-			assert.Positive(t, n, "nothing is nothing to hear of")
+		rec, stop := start(t, s, events.Options{WritesPerMinute: 2, OnResult: func(result string, n int64) {
+			assert.Positive(t, n, "OnResult is not called for zero occurrences")
 			heard.Lock()
 			defer heard.Unlock()
-			heard.fates[fate] += n
+			heard.results[result] += n
 			_ = rec.Stats() // a hook may call back
 		}})
 		var all sync.WaitGroup
@@ -249,7 +239,7 @@ func TestManyGoroutinesOnOneObject(t *testing.T) {
 			dropped += n
 		}
 		assert.Equal(t, map[string]int64{
-			events.FateEmitted: st.Written, events.FateAggregated: st.Coalesced + st.Suppressed, events.FateDropped: dropped,
-		}, heard.fates, "the hook hears of every occurrence")
+			events.ResultEmitted: st.Written, events.ResultAggregated: st.Coalesced + st.Suppressed, events.ResultDropped: dropped,
+		}, heard.results, "OnResult counts every occurrence")
 	})
 }

@@ -6,60 +6,46 @@ package events
 import (
 	"math"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
-// A limit is how fast tokens come back to a bucket, and how many it holds.
+// A limit is how many tokens a bucket holds, and how long one takes to come
+// back.
 type limit struct {
-	rate  rate.Limit
-	burst int
+	burst    int
+	interval time.Duration
 }
 
-// perMinute is a true bound of n in any 60 seconds. A bucket of n tokens that refills n a minute lets 2n-1 through
-// in its first minute; one of (n+2)/2 that refills n+1-(n+2)/2 lets n through in every one.
+// perMinute is a true bound of n in any 60 seconds. A bucket of n tokens that
+// refills n a minute lets 2n-1 through in its first minute; one of (n+2)/2 that
+// refills n+1-(n+2)/2 lets n through in every one.
 func perMinute(n int) limit {
 	burst := (n + 2) / 2
-	refill := n + 1 - burst
-	// Rounded up: a token that comes a nanosecond late keeps the bound, one that comes early does not.
-	return limit{rate.Every((time.Minute + time.Duration(refill) - 1) / time.Duration(refill)), burst}
+	refill := time.Duration(n + 1 - burst)
+	// Rounded up: a token that comes a nanosecond late keeps the bound.
+	return limit{burst, (time.Minute + refill - 1) / refill}
 }
 
-// perSecond lets n through each second, after a burst of five seconds' worth.
-func perSecond(n float64) limit {
-	const fastest = 1e9 // one each nanosecond is as good as no limit
-	n = min(n, fastest)
-	return limit{rate.Limit(n), int(max(min(5*n, math.MaxInt32), 1))}
-}
-
-// A bucket holds tokens. It has to be filled before its first use. It is used under the Recorder's lock, by instants.
-type bucket struct{ limiter rate.Limiter }
-
-// fill makes b a full bucket.
-func (b *bucket) fill(l limit) {
-	// A limiter that was last used at the zero time has had the time to fill up.
-	b.limiter.SetLimitAt(time.Time{}, l.rate)
-	b.limiter.SetBurstAt(time.Time{}, l.burst)
-}
-
-// ready is the earliest instant from now on at which the bucket holds a token.
-func (b *bucket) ready(now time.Duration) time.Duration {
+// perSecond lets n through each second, after a burst of that many seconds'
+// worth.
+func perSecond(n, seconds float64) limit {
 	const century = 100 * 365 * 24 * time.Hour
-	missing := 1 - b.limiter.TokensAt(clock(now))
-	wait := missing / float64(b.limiter.Limit()) * float64(time.Second)
-	if wait < 1 { // less than a nanosecond is the rounding of the limiter, which lets it pass
-		return now
-	}
-	return now + time.Duration(min(math.Ceil(wait), float64(century)))
+	interval := min(max(math.Ceil(1e9/n), 1), float64(century))
+	return limit{int(max(min(n*seconds, 1e6), 1)), time.Duration(interval)}
 }
 
-// take removes a token at now, which is no earlier than an instant at which ready was seen to be over.
-func (b *bucket) take(now time.Duration) { b.limiter.AllowN(clock(now), 1) }
+// A bucket holds tokens. It stores the instant at which it is full again, so
+// the zero bucket is full.
+type bucket instant
 
-// full reports whether the bucket holds all it can.
-func (b *bucket) full(now time.Duration) bool {
-	return b.limiter.TokensAt(clock(now)) >= float64(b.limiter.Burst())
+// ready returns the earliest instant from now on at which b holds a token.
+func (b *bucket) ready(l limit, now instant) instant {
+	return max(now, instant(*b)-instant(l.burst-1)*instant(l.interval))
 }
 
-// clock makes an instant a time for the limiter, which only looks at the distance between two.
-func clock(now time.Duration) time.Time { return time.Unix(0, int64(now)) }
+// take removes a token at now.
+func (b *bucket) take(l limit, now instant) {
+	*b = bucket(max(instant(*b), now).add(l.interval))
+}
+
+// full reports whether no token is missing.
+func (b *bucket) full(now instant) bool { return instant(*b) <= now }

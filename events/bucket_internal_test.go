@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Whoever asks, and however, no span of 60 seconds holds more than n; and a greedy caller gets n in each minute on average.
+// For any callers, no span of 60 seconds has more than n writes. A caller that
+// asks all the time gets n in each minute on average.
+//
+//req:shows E2
 func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 10, 30, 60, 120, 6000} {
 		for name, step := range map[string]func(*rand.Rand) time.Duration{
@@ -29,45 +32,45 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 		} {
 			random := rand.New(rand.NewPCG(uint64(n), 1))
 			var b bucket
-			b.fill(perMinute(n))
-			var taken []time.Duration
-			for now := time.Duration(0); len(taken) < n+min(n, 500)+100; now += step(random) {
-				for b.ready(now) <= now {
-					b.take(now)
+			l := perMinute(n)
+			var taken []instant
+			for now := instant(1); len(taken) < n+min(n, 500)+100; now = now.add(step(random)) {
+				for b.ready(l, now) <= now {
+					b.take(l, now)
 					taken = append(taken, now)
 				}
 			}
 			for i := n; i < len(taken); i++ {
-				if !assert.GreaterOrEqual(t, taken[i]-taken[i-n], time.Minute, "%s, %d a minute, write %d", name, n, i) {
+				if !assert.GreaterOrEqual(t, taken[i].since(taken[i-n]), time.Minute, "%s, %d a minute, write %d", name, n, i) {
 					return
 				}
 			}
 			if name == "Greedy" {
-				minutes := taken[len(taken)-1].Minutes()
+				minutes := taken[len(taken)-1].since(0).Minutes()
 				assert.GreaterOrEqual(t, float64(len(taken)), minutes*float64(n)/2, "%d a minute", n)
 			}
 		}
 	}
 }
 
-// A write takes its time. Charged when it ends, and checked before it begins, the bound holds at whatever moment in between
-// the server counts it.
+// A write takes time. The bucket is checked before a write begins and charged
+// when it ends. The cap holds at every moment between them.
 func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, n := range []int{1, 2, 5, 10} {
 		var b bucket
-		b.fill(perMinute(n))
-		var counted []time.Duration
-		now := time.Duration(0)
+		l := perMinute(n)
+		var counted []instant
+		now := instant(1)
 		for len(counted) < 2000 {
-			now = b.ready(now)
+			now = b.ready(l, now)
 			begun := now
-			now += time.Duration(random.Int64N(int64(20 * time.Second)))
-			counted = append(counted, begun+time.Duration(random.Int64N(int64(now-begun)+1)))
-			b.take(now)
+			now = now.add(time.Duration(random.Int64N(int64(20 * time.Second))))
+			counted = append(counted, begun.add(time.Duration(random.Int64N(int64(now-begun)+1))))
+			b.take(l, now)
 		}
 		for i := n; i < len(counted); i++ {
-			if !assert.GreaterOrEqual(t, counted[i]-counted[i-n], time.Minute, "%d a minute, write %d", n, i) {
+			if !assert.GreaterOrEqual(t, counted[i].since(counted[i-n]), time.Minute, "%d a minute, write %d", n, i) {
 				return
 			}
 		}
@@ -77,11 +80,11 @@ func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 func TestPerSecond(t *testing.T) {
 	for _, rate := range []float64{1e-300, 1e-12, 0.01, 0.5, 1, 20, 1000, 1e12, math.Inf(1)} {
 		var b bucket
-		b.fill(perSecond(rate))
+		l := perSecond(rate, 5)
 		n := 0
-		for now := time.Duration(0); now <= time.Minute; now += 100 * time.Millisecond {
-			for n < 100_000 && b.ready(now) <= now {
-				b.take(now)
+		for now := instant(1); now.since(0) <= time.Minute; now = now.add(100 * time.Millisecond) {
+			for n < 100_000 && b.ready(l, now) <= now {
+				b.take(l, now)
 				n++
 			}
 		}

@@ -16,7 +16,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// A reconcile that was cancelled says nothing about its object: it is counted, opens no failure and ends none.
+// A cancelled reconcile has no result for its object. It is counted, but does
+// not open or end a failure.
 func TestACancelledReconcileIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
@@ -33,11 +34,12 @@ func TestACancelledReconcileIsNoFailure(t *testing.T) {
 		rec.Failure(object("a"), nil)
 		require.NoError(t, stop())
 		st := rec.Stats()
-		assert.Equal(t, [3]int64{4, 2, 2}, [3]int64{st.Recorded, st.Written, st.Suppressed}, "a failure and a recovery are told")
+		assert.Equal(t, [3]int64{4, 2, 2}, [3]int64{st.Recorded, st.Written, st.Suppressed}, "the failure and the recovery are written")
 	})
 }
 
-// TestAFailureBesideCancelledOnesIsTold: of several that run at once one fails, and the others are cancelled for it.
+// TestAFailureBesideCancelledOnesIsTold: one of several concurrent steps fails,
+// and the others are cancelled for that reason.
 func TestAFailureBesideCancelledOnesIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)

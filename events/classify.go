@@ -13,18 +13,27 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Classify returns the reason to report err under, and whether it is terminal: a retry of the same inputs fails the same way.
-// A nil error has no reason and is not terminal.
+// Classify returns the reason to report err under, and whether it is terminal:
+// a retry of the same inputs fails the same way. A nil error has no reason and
+// is not terminal.
 //
-// For InvalidSpec wait until the object changes. For the Missing reasons and Forbidden it is something else that has to
-// change: watch the dependency, or requeue slowly, and do not drop the key, or nobody notices when it is mended.
+// For InvalidSpec wait until the object changes. For the Missing reasons and
+// Forbidden something else has to change: watch the dependency or requeue
+// slowly. Do not drop the key, or no reconcile follows when it has changed.
+// That includes controller-runtime's TerminalError: where it is joined with
+// another error, controller-runtime does not retry that one either.
 //
-// An error of the chain that says so itself comes first: one with Reason() string for the reason, one with Terminal() bool
-// for the other. Then come API errors: Invalid, Forbidden, and NotFound of a named object are terminal; conflicts, timeouts,
-// throttling, 5xx, network and context errors are not. Anything else is InternalError and not terminal. Of several errors
-// joined, the first that fits decides.
+// An error of the chain with a method Reason() string decides the reason, and
+// one with Terminal() bool whether it is terminal. Then come API errors:
+// Invalid, Forbidden, NotFound of a named object and errors of package
+// k8s.io/apimachinery/pkg/util/validation/field are terminal; conflicts,
+// timeouts, throttling, 5xx, network and context errors are not. Anything else
+// is InternalError and not terminal. Of several errors joined, the first that
+// fits decides.
 func Classify(err error) (reason string, terminal bool) {
 	if err == nil {
 		return "", false
@@ -33,44 +42,36 @@ func Classify(err error) (reason string, terminal bool) {
 		return InternalError, false
 	}
 	reason, terminal = classifyAPI(err)
-	if own, ok := errors.AsType[interface {
-		error
-		Reason() string
-	}](err); ok && !absent(own) && own.Reason() != "" {
+	if own, ok := find[interface{ Reason() string }](err); ok && !absent(own) && own.Reason() != "" {
 		reason = own.Reason()
 	}
-	if own, ok := errors.AsType[interface {
-		error
-		Terminal() bool
-	}](err); ok && !absent(own) {
+	if own, ok := find[interface{ Terminal() bool }](err); ok && !absent(own) {
 		terminal = own.Terminal()
 	}
 	return reason, terminal
 }
 
-// Terminal reports whether a retry of the same inputs fails the same way, as [Classify] does, which says what to do then; false
-// for nil. It has the shape that a func(error) bool option asks for.
-func Terminal(err error) bool {
+// IsTerminal reports whether a retry of the same inputs fails the same way, as
+// [Classify] does. It is false for nil. It fits an option of type func(error)
+// bool.
+func IsTerminal(err error) bool {
 	_, terminal := Classify(err)
 	return terminal
 }
 
-// apiError is an error that carries the Status of an API server's answer.
-type apiError interface {
-	error
-	Status() metav1.Status
-}
-
-// classifyAPI agrees with the predicates of apimachinery's errors package, each of which looks for the Status anew, and
-// allocates; here it is looked up once.
+// classifyAPI agrees with the predicates of apimachinery's errors package.
+// These look for the Status on each call, and allocate; classifyAPI looks once.
 func classifyAPI(err error) (reason string, terminal bool) {
-	if api, ok := errors.AsType[apiError](err); ok && !absent(api) {
+	if api, ok := find[apierrors.APIStatus](err); ok && !absent(api) {
 		return classifyStatus(api.Status())
+	}
+	if invalidSpec(err) {
+		return InvalidSpec, true
 	}
 	if errors.Is(err, context.Canceled) {
 		return Unavailable, false
 	}
-	if failed, ok := errors.AsType[net.Error](err); ok && !absent(failed) { // context.DeadlineExceeded is one
+	if failed, ok := find[net.Error](err); ok && !absent(failed) { // context.DeadlineExceeded is one
 		if failed.Timeout() {
 			return Timeout, false
 		}
@@ -80,6 +81,16 @@ func classifyAPI(err error) (reason string, terminal bool) {
 		return Unavailable, false
 	}
 	return InternalError, false
+}
+
+// invalidSpec reports whether err is what a controller returns that has checked
+// a spec: an error of package field, or an aggregate of some.
+func invalidSpec(err error) bool {
+	if own, ok := find[*field.Error](err); ok && own != nil {
+		return own.Type != field.ErrorTypeInternal
+	}
+	all, ok := find[utilerrors.Aggregate](err)
+	return ok && !absent(all) && len(all.Errors()) > 0 && invalidSpec(all.Errors()[0])
 }
 
 func classifyStatus(s metav1.Status) (reason string, terminal bool) {
@@ -101,7 +112,8 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 	}
 }
 
-// classifyCode is for reasons that say nothing, or that nobody knows: there the predicates judge by the code.
+// classifyCode is for empty and unknown reasons: there the
+// predicates judge by the code.
 func classifyCode(s metav1.Status) (reason string, terminal bool) {
 	switch err := error(&apierrors.StatusError{ErrStatus: s}); {
 	case apierrors.IsInvalid(err):
@@ -120,8 +132,10 @@ func classifyCode(s metav1.Status) (reason string, terminal bool) {
 	return InternalError, false
 }
 
-// classifyMissing tells a missing object from an API that is not served, which answers 404 without a name. The kind is the
-// resource when the API server answers, its singular from listers, and the kind itself from controller-runtime's cache.
+// classifyMissing distinguishes a missing object from an API that is not
+// served, which answers 404 without a name. The kind is the resource when the
+// API server answers, its singular from listers, and the kind itself from
+// controller-runtime's cache.
 func classifyMissing(d *metav1.StatusDetails) (reason string, terminal bool) {
 	if d == nil || d.Name == "" {
 		return Unavailable, false

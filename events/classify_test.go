@@ -45,6 +45,7 @@ func code(code int) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: int32(code), Reason: "Strange"}}
 }
 
+//req:shows E1
 func TestClassify(t *testing.T) {
 	runs := schema.GroupResource{Group: "agents.example.com", Resource: "agentruns"}
 	kind := schema.GroupKind{Kind: "AgentRun"}
@@ -62,7 +63,7 @@ func TestClassify(t *testing.T) {
 		"File":                {"A file that is missing is not out of reach.", &fs.PathError{Op: "open", Path: "/token", Err: syscall.ENOENT}, events.InternalError, false},
 		"Process":             {"Nor is a program.", os.NewSyscallError("fork", syscall.ENOMEM), events.InternalError, false},
 		"RefusedByNumber":     {"A server is.", &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, events.Unavailable, false},
-		"Invalid":             {"No retry mends a spec.", apierrors.NewInvalid(kind, "a", nil), events.InvalidSpec, true},
+		"Invalid":             {"A retry does not correct a spec.", apierrors.NewInvalid(kind, "a", nil), events.InvalidSpec, true},
 		"Forbidden":           {"Nor a missing permission.", apierrors.NewForbidden(runs, "a", nil), events.Forbidden, true},
 		"Secret":              {"As the API server says it.", missing("secrets"), events.MissingSecret, true},
 		"SecretOfLister":      {"As a lister says it.", missing("secret"), events.MissingSecret, true},
@@ -73,7 +74,7 @@ func TestClassify(t *testing.T) {
 		"Nameless":            {"404 without a name is an API that is not served.", apierrors.NewNotFound(runs, ""), events.Unavailable, false},
 		"NotServed":           {"The router answers with the name of the request.", apierrors.NewGenericServerResponse(404, "GET", runs, "a", "404 page not found", 0, true), events.Unavailable, false},
 		"NoDetails":           {"A Status may be bare.", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound}}, events.Unavailable, false},
-		"Conflict":            {"The next attempt reads anew.", apierrors.NewConflict(runs, "a", nil), events.Conflict, false},
+		"Conflict":            {"The next attempt reads the object again.", apierrors.NewConflict(runs, "a", nil), events.Conflict, false},
 		"AlreadyExists":       {"Another was faster.", apierrors.NewAlreadyExists(runs, "a"), events.Conflict, false},
 		"Timeout":             {"Gateway.", apierrors.NewTimeoutError("x", 0), events.Timeout, false},
 		"ServerTimeout":       {"The server's own.", apierrors.NewServerTimeout(runs, "get", 0), events.Timeout, false},
@@ -81,7 +82,7 @@ func TestClassify(t *testing.T) {
 		"Unavailable":         {"503.", apierrors.NewServiceUnavailable("x"), events.Unavailable, false},
 		"Internal":            {"500.", apierrors.NewInternalError(errors.New("x")), events.Unavailable, false},
 		"BadGateway":          {"A proxy's answer.", apierrors.NewGenericServerResponse(502, "GET", runs, "", "x", 0, true), events.Unavailable, false},
-		"BadRequest":          {"Says nothing about the spec for certain.", apierrors.NewBadRequest("x"), events.InternalError, false},
+		"BadRequest":          {"The spec may be valid.", apierrors.NewBadRequest("x"), events.InternalError, false},
 		"Unauthorized":        {"Tokens are rotated.", apierrors.NewUnauthorized("x"), events.InternalError, false},
 		"StrangeReason422":    {"The code speaks where the reason is unknown.", code(422), events.InvalidSpec, true},
 		"StrangeReason403":    {"Likewise.", code(403), events.Forbidden, true},
@@ -94,31 +95,32 @@ func TestClassify(t *testing.T) {
 		"Deadline":            {"The caller's deadline.", context.DeadlineExceeded, events.Timeout, false},
 		"Canceled":            {"The caller went away.", context.Canceled, events.Unavailable, false},
 		"NetTimeout":          {"A timeout of the network.", &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, events.Timeout, false},
-		"Refused":             {"Nobody listens.", refused, events.Unavailable, false},
+		"Refused":             {"The server may be starting.", refused, events.Unavailable, false},
 		"DNS":                 {"No such host, now.", &net.DNSError{Err: "no such host", IsNotFound: true}, events.Unavailable, false},
 		"EOF":                 {"No network error by type.", io.ErrUnexpectedEOF, events.InternalError, false},
-		"Wrapped":             {"However deep.", fmt.Errorf("a: %w", fmt.Errorf("b: %w", missing("secrets"))), events.MissingSecret, true},
+		"Wrapped":             {"Two errors wrap it.", fmt.Errorf("a: %w", fmt.Errorf("b: %w", missing("secrets"))), events.MissingSecret, true},
 		"Joined":              {"The first that fits.", errors.Join(errors.New("x"), missing("secrets"), refused), events.MissingSecret, true},
 		"Own":                 {"What the error says of itself comes first.", &verdictError{"SecretBlocked", true}, "SecretBlocked", true},
-		"OwnWrapped":          {"However deep.", fmt.Errorf("a: %w", &verdictError{"RateLimit", false}), "RateLimit", false},
+		"OwnWrapped":          {"Another error wraps it.", fmt.Errorf("a: %w", &verdictError{"RateLimit", false}), "RateLimit", false},
 		"OwnOverAPI":          {"Also over an API error that it wraps.", fmt.Errorf("%w: %w", &verdictError{"QuotaExceeded", false}, apierrors.NewForbidden(runs, "a", nil)), "QuotaExceeded", false},
 		"OwnReasonOnly":       {"The rest is the API error's.", fmt.Errorf("%w: %w", reasonError("NoAgent"), apierrors.NewNotFound(runs, "a")), "NoAgent", true},
 		"OwnReasonEmpty":      {"An empty reason is none.", fmt.Errorf("%w: %w", reasonError(""), apierrors.NewConflict(runs, "a", nil)), events.Conflict, false},
-		"OwnNilPointer":       {"A nil pointer says nothing.", fmt.Errorf("a: %w", (*verdictError)(nil)), events.InternalError, false},
-		"NilNetErrorInErr":    {"Nor does a nil error of the network.", fmt.Errorf("a: %w", (*lostLineError)(nil)), events.InternalError, false},
-		"NilStatusErrorInErr": {"Nor does a nil API error.", fmt.Errorf("a: %w", (*apierrors.StatusError)(nil)), events.InternalError, false},
+		"OwnNilPointer":       {"A nil pointer has no reason.", fmt.Errorf("a: %w", (*verdictError)(nil)), events.InternalError, false},
+		"NilNetErrorInErr":    {"A nil network error is not a timeout.", fmt.Errorf("a: %w", (*lostLineError)(nil)), events.InternalError, false},
+		"NilStatusErrorInErr": {"A nil API error has no code.", fmt.Errorf("a: %w", (*apierrors.StatusError)(nil)), events.InternalError, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, terminal := events.Classify(tc.err)
 			assert.Equal(t, tc.want, got, tc.reason)
 			assert.Equal(t, tc.terminal, terminal, tc.reason)
-			assert.Equal(t, tc.terminal, events.Terminal(tc.err), tc.reason)
+			assert.Equal(t, tc.terminal, events.IsTerminal(tc.err), tc.reason)
 		})
 	}
 }
 
-// Classify looks at a Status once; the predicates of apimachinery are its definition.
+// Classify looks at a Status once; the predicates of apimachinery are its
+// definition.
 func TestClassifyAgreesWithThePredicates(t *testing.T) {
 	reasons := []metav1.StatusReason{
 		"", "Strange", metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound,

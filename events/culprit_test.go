@@ -28,8 +28,9 @@ func named(prefix string, n int) []*corev1.ConfigMap {
 	return out
 }
 
-// TestEventsThatTheServerCannotTakeHoldUpNoOther for longer than two pauses each, of 30 seconds at most: a webhook that fails for some
-// answers 500, as a server does that is away.
+// TestEventsThatTheServerCannotTakeHoldUpNoOther for longer than two pauses
+// each, of 30 seconds at most: a webhook that fails for some answers 500, as a
+// server does that is away.
 func TestEventsThatTheServerCannotTakeHoldUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
@@ -55,7 +56,8 @@ func TestEventsThatTheServerCannotTakeHoldUpNoOther(t *testing.T) {
 	})
 }
 
-// TestInALongOutageFewGrowOld: what was tried in the place of another goes back to wait, and is not given up for it.
+// TestInALongOutageFewGrowOld: a write that was tried in place of another goes
+// back to the queue. The attempt does not count against its RetryTimeout.
 func TestInALongOutageFewGrowOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -70,21 +72,22 @@ func TestInALongOutageFewGrowOld(t *testing.T) {
 			rec.Failure(o, errAway)
 		}
 		time.Sleep(22 * time.Minute)
-		assert.LessOrEqual(t, rec.Stats().Lost[events.LostExpired], int64(2*5), "each of two workers gives up one in MaxAge, which is 5 minutes")
+		assert.LessOrEqual(t, rec.Stats().Lost[events.LostExpired], int64(2*5), "each of two workers gives up one in RetryTimeout, which is 5 minutes")
 		assert.Zero(t, rec.Stats().Pending)
 		_ = stop()
 		assertAccounts(t, rec)
 	})
 }
 
-// TestWhatIsTriedBesideARetryDoesNotAge: the second worker tries it while the only one that had failed before is under way.
+// TestWhatIsTriedBesideARetryDoesNotAge: the second worker tries a write while
+// the first worker retries the only failed one.
 func TestWhatIsTriedBesideARetryDoesNotAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error {
 			time.Sleep(time.Second)
 			return unavailable()
 		}}
-		rec, stop := start(t, s, events.Options{MaxAge: 5 * time.Minute})
+		rec, stop := start(t, s, events.Options{RetryTimeout: 5 * time.Minute})
 		rec.Failure(object("first"), errAway)
 		time.Sleep(time.Second + time.Millisecond)
 		for _, o := range named("run", 10) {
@@ -97,14 +100,15 @@ func TestWhatIsTriedBesideARetryDoesNotAge(t *testing.T) {
 	})
 }
 
-// TestTheGraceBeginsWithAnAttempt: the pause after the last fault may be longer than what is left.
+// TestTheGraceBeginsWithAnAttempt: the pause after the last fault may be longer
+// than the time that remains.
 func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		err    error
 		stored int
 	}{
-		"Down":       {"It is up again, which nobody has looked for.", unavailable(), 20},
+		"Down":       {"It is up again, but no write has tried it.", unavailable(), 20},
 		"LeaveAlone": {"It asked for an hour, and is left alone.", tooManyRequests(3600), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +120,7 @@ func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
 					}
 					return nil
 				}}
-				rec, stop := start(t, s, events.Options{MaxAge: 2 * time.Hour})
+				rec, stop := start(t, s, events.Options{RetryTimeout: 2 * time.Hour})
 				for _, o := range named("run", 20) {
 					rec.Failure(o, errAway)
 				}
@@ -130,7 +134,8 @@ func TestTheGraceBeginsWithAnAttempt(t *testing.T) {
 	}
 }
 
-// TestWhatWasStoredWithoutAnAnswerIsCountedUp: the occurrences since then are told by updates of that Event.
+// TestWhatWasStoredWithoutAnAnswerIsCountedUp: updates of the stored Event
+// count the later occurrences.
 func TestWhatWasStoredWithoutAnAnswerIsCountedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -1,32 +1,50 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events records Kubernetes Events about reconcile outcomes without ever becoming the incident.
+// Package events records Kubernetes Events for reconcile failures, rate-limited
+// per object and in total.
 //
-// A failure that nobody sees is not mended, and one that is written at every retry buries all others and the API server with
-// them. A [Recorder] writes the first occurrence at once, makes a series of its repeats, holds a strict cap per object and one
-// over all, keeps bounded memory, retries what the server refuses for a moment, and counts by cause whatever it had to lose.
+// A [Recorder] writes the first occurrence of a failure immediately and counts
+// its repeats in a series. It bounds its requests and its memory, retries what
+// the API server refuses for a moment, and counts by cause what it lost. A
+// namespace whose writes fail does not delay the others.
 //
 //	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
-//	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: scheme}) // objects of typed clients carry no kind
-//	c := &Controller{events: rec}
-//	err = rec.Outlive(ctx, c.Run) // or mgr.Start: events are written until it has returned; the error says which were lost
+//	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: mgr.GetScheme()})
+//	err = rec.RunWith(ctx, mgr.Start) // writes events until the manager has returned
 //
-//	c.events.Failure(run, err) // at the end of each reconcile; a nil error reports the recovery
+//	r.Events.Failure(run, err) // at the end of each reconcile; a nil error records the recovery
 //
-// It fits where k8s.io/client-go/tools/events EventRecorder does, and [Recorder.Legacy] where that of tools/record does.
+// A Recorder is a k8s.io/client-go/tools/events EventRecorder.
+// [Recorder.Legacy] returns it as one of tools/record.
 //
 // # Rules
 //
-// Recording never blocks on the API server and never fails a reconcile. Notes are redacted, then cut to 1024 bytes; only
-// values of 8 bytes or more that are registered with redact.SecretValues are masked for certain. Package eventstest stands in
-// for a Recorder in unit tests. Objects are told apart by uid; the resourceVersion plays
-// no part. [Recorder.Stats] says what became of every occurrence.
+// Recording never blocks on the API server and never fails a reconcile. Notes
+// are redacted, then cut to 1024 bytes. Only values of 8 bytes or more that
+// were registered with redact.SecretValues are masked for certain. Objects are
+// distinguished by uid; the resourceVersion plays no part. [Recorder.Stats]
+// counts the result of every occurrence.
+//
+// # Order
+//
+// First Warnings are written before first Normals, and both before updates of
+// series. When the pause of a series ends, the Recorder writes the last note if
+// it has changed, otherwise the count.
+//
+// # When writes fail
+//
+// A namespace is suspect after a write that failed or took longer than a
+// second, until one succeeds quickly. Suspect namespaces have one request each
+// under way, and half of the workers and of TotalWritesPerSecond together. The
+// Recorder pauses all writes only for what concerns the whole server: no
+// connection, and the answers 401, 429, 502 and 503.
 //
 // # RBAC
 //
-// Two verbs, and no get, list or watch. The second group is the fallback. They are needed in each namespace whose objects have
-// Events, and in "default" for objects that have no namespace.
+// Two verbs, and no get, list or watch. The second group is the fallback. They
+// are needed in each namespace whose objects have Events, and in "default" for
+// objects that have no namespace.
 //
 //	rules:
 //	- apiGroups: [events.k8s.io, ""]
@@ -35,12 +53,13 @@
 //
 // # Reading them
 //
-// kubectl events sorts by what was seen last. kubectl describe has the Events of events.k8s.io in the order of their beginnings,
-// then those of core/v1 by what was seen last. Sorted by metadata.creationTimestamp, a failure that goes on comes before what
-// is long over.
+// kubectl events sorts by the last occurrence. kubectl describe shows the
+// Events of events.k8s.io in the order of their creation, then core/v1 Events
+// by their last occurrence. Each recovery is a new Event, so it is the last row
+// of an object that has recovered.
 //
 // # When not to use it
 //
-// Events are kept for an hour and are for people. State that programs act on belongs in conditions, and what must be kept in
-// logs or metrics.
+// The API server keeps Events for an hour, and they are for people. State that
+// programs act on belongs in conditions, and history in logs or metrics.
 package events

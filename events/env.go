@@ -6,57 +6,75 @@ package events
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/proompteng/controllerkit/internal/env"
 )
 
-const maxPerMinute = 6000
+const maxWritesPerMinute = 6000
 
-// Names are the environment variables that [FromEnv] reads. A field that is empty stands for the name in its comment, so
-// the zero value is the JANGAR_ set; [AgentsNames] is the other one in use. Both are the names of the service that these
-// settings come from; a controller with names of its own puts them here.
-type Names struct {
-	// Enabled is JANGAR_CONTROLLER_EVENTS_ENABLED: a boolean, default true.
+// EnvNames are the names of the environment variables that [FromEnv] reads. An
+// empty field has no variable: its default applies. [JangarNames] and
+// [AgentsNames] are the two sets of the service that asked for this package.
+type EnvNames struct {
+	// Enabled names a boolean. The default is true.
 	Enabled string
-	// PerMinute is JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN: writes about one object in any minute, 1 to 6000, default 5.
-	PerMinute string
-	// Instance is POD_NAME, as the downward API provides it; default the hostname.
+	// WritesPerMinute names the number of writes about one object in any
+	// minute, 1 to 6000. The default is 5.
+	WritesPerMinute string
+	// Instance names the variable with the name of the pod, as the downward API
+	// provides it. The default is the hostname.
 	Instance string
 
 	_ struct{} // keyed literals only
 }
 
-// AgentsNames are AGENTS_CONTROLLER_EVENTS_ENABLED, AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN and POD_NAME.
-func AgentsNames() Names {
-	return Names{
-		Enabled:   "AGENTS_CONTROLLER_EVENTS_ENABLED",
-		PerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN",
+// JangarNames are JANGAR_CONTROLLER_EVENTS_ENABLED,
+// JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN and POD_NAME.
+func JangarNames() EnvNames {
+	return EnvNames{
+		Enabled:         "JANGAR_CONTROLLER_EVENTS_ENABLED",
+		WritesPerMinute: "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN",
+		Instance:        "POD_NAME",
 	}
 }
 
-// FromEnv reads Disabled, PerMinute and Instance; lookup is usually os.LookupEnv, and an error if nil. A variable that is
-// unset, empty or blank yields the default. A malformed one is an error that names it, what it held and what it may hold; all
-// of them are reported, and the Options are zero then. The names begin with JANGAR_ unless names says otherwise, each of them.
+// AgentsNames are AGENTS_CONTROLLER_EVENTS_ENABLED,
+// AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN and POD_NAME.
+func AgentsNames() EnvNames {
+	return EnvNames{
+		Enabled:         "AGENTS_CONTROLLER_EVENTS_ENABLED",
+		WritesPerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN",
+		Instance:        "POD_NAME",
+	}
+}
+
+// FromEnv reads Disabled, WritesPerMinute and Instance. Pass os.LookupEnv as
+// lookup. A nil lookup and the zero names are errors. A variable that is unset,
+// empty or blank yields the default. A malformed value is an error that names
+// the variable, the value and the accepted values. FromEnv reports all of them
+// and then returns zero Options.
 //
-// The other options have no variable: set them on what is returned, such as Scheme. Where one is read from a variable of your own,
-// refuse 0 there: a zero Quiet means 10 minutes.
-func FromEnv(lookup func(name string) (value string, set bool), names Names) (Options, error) {
+// The other options have no variable: set them on the result, such as Scheme.
+// If you read one from another variable, refuse 0 there: a zero
+// MaxUpdateInterval means 10 minutes.
+func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Options, error) {
 	if lookup == nil {
 		return Options{}, errors.New("events: fromenv: lookup is nil; pass os.LookupEnv")
 	}
+	if names == (EnvNames{}) {
+		return Options{}, errors.New("events: fromenv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+	}
 	var errs []error
-	enabled, err := env.Bool(lookup, or(names.Enabled, "JANGAR_CONTROLLER_EVENTS_ENABLED"), true)
+	enabled, err := env.Bool(lookup, names.Enabled, true)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("events: %w", err))
 	}
-	n, err := env.Int(lookup, or(names.PerMinute, "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN"), 0, 1, maxPerMinute)
+	n, err := env.Int(lookup, names.WritesPerMinute, 0, 1, maxWritesPerMinute)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("events: %w", err))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Options{}, err
 	}
-	instance, _ := lookup(or(names.Instance, "POD_NAME"))
-	return Options{Disabled: !enabled, PerMinute: n, Instance: strings.TrimSpace(instance)}, nil
+	return Options{Disabled: !enabled, WritesPerMinute: n, Instance: env.String(lookup, names.Instance)}, nil
 }

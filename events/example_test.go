@@ -18,7 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 )
 
-// newServer stands for an API server; cs is what a clientset of client-go would be.
+// newServer returns a fake API server. The examples use it in place of a
+// clientset of client-go.
 func newServer() *server { return &server{} }
 
 // print shows the Events that s stores.
@@ -49,8 +50,9 @@ func Example() {
 	// Warning InternalError run-1: dial postgres://agent:[redacted]@db/runs: connection refused (x1000)
 }
 
-// The parameters are method values of client-go's clients: cs.EventsV1().Events and cs.CoreV1().Events. Where the first group is
-// not served or not granted, the second takes the Events.
+// The parameters are method values of client-go's clients: cs.EventsV1().Events
+// and cs.CoreV1().Events. Where the first group is not served or not granted,
+// the second takes the Events.
 func ExampleNewSink() {
 	s := newServer()
 	s.refuse = func(_ context.Context, w request) error {
@@ -69,15 +71,16 @@ func ExampleNewSink() {
 func ExampleNew() {
 	s := newServer()
 	_, err := events.New(events.NewSink(s.events, s.core), "agents.example.com/", events.Options{Namespace: "runs"})
-	fmt.Println(err) // all that is wrong
+	fmt.Println(err) // all mistakes
 	// Output:
 	// events: controller name "agents.example.com/": name part must be non-empty; name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character; want a qualified name such as agents.example.com/agentrun
 	// events: Options.Namespace is "runs"; want "default" or "kube-system"
 }
 
-// With controller-runtime it is rec.Outlive(ctx, mgr.Start), in place of mgr.Start(ctx): reconcilers that end with the manager record to
-// the last, and that is written too.
-func ExampleRecorder_Outlive() {
+// With controller-runtime it is rec.RunWith(ctx, mgr.Start), in place of
+// mgr.Start(ctx): reconcilers that end with the manager record to the last, and
+// that is written too.
+func ExampleRecorder_RunWith() {
 	s := newServer()
 	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
 	ctx, terminate := context.WithCancel(context.Background())
@@ -87,14 +90,15 @@ func ExampleRecorder_Outlive() {
 		rec.Eventf(object("run-1"), nil, "Normal", "Stopped", "Run", "stopped in the middle")
 		return nil
 	}
-	fmt.Println(rec.Outlive(ctx, start))
+	fmt.Println(rec.RunWith(ctx, start))
 	s.print()
 	// Output:
 	// <nil>
 	// Normal Stopped run-1: stopped in the middle
 }
 
-// Start blocks until its context ends, and then writes what is pending: it runs in a goroutine that the program waits for.
+// Start blocks until its context ends, and then writes the pending events. The
+// program runs it in a goroutine and waits for that.
 func ExampleRecorder_Start() {
 	s := newServer()
 	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
@@ -117,7 +121,7 @@ func ExampleRecorder_Failure() {
 	reconcile := func(err error) {
 		defer func() { rec.Failure(object("run-1"), err) }()
 	}
-	reconcile(invalid("spec.agent: Required value")) // no retry mends it
+	reconcile(invalid("spec.agent: Required value")) // a retry fails the same way
 	reconcile(nil)                                   // the spec was corrected
 	reconcile(nil)
 	_ = rec.Flush(context.Background())
@@ -207,13 +211,15 @@ func ExampleLostError() {
 	run := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "run-1"}} // as a typed client returns it
 	rec.Failure(run, errors.New("x"))
 	err := rec.Flush(context.Background())
-	if lost, ok := errors.AsType[*events.LostError](err); ok {
+	var lost *events.LostError
+	if errors.As(err, &lost) {
 		fmt.Println(lost.Lost[events.LostNoReference], "event is nowhere.", err)
 	}
 	// Output: 1 event is nowhere. events: lost 1 NoReference (*v1.ConfigMap carries no kind: set Options.Scheme, or the object's TypeMeta)
 }
 
-// blockedError is a controller's own error, which says by two methods how to report it.
+// blockedError is a controller's own error, which says by two methods how to
+// report it.
 type blockedError struct{ name string }
 
 func (e blockedError) Error() string  { return "secret " + e.name + " is not allowed" }
@@ -230,16 +236,16 @@ func ExampleClassify() {
 	// Timeout false
 }
 
-func ExampleTerminal() {
-	fmt.Println(events.Terminal(invalid("spec.agent: Required value")), events.Terminal(nil))
+func ExampleIsTerminal() {
+	fmt.Println(events.IsTerminal(invalid("spec.agent: Required value")), events.IsTerminal(nil))
 	// Output: true false
 }
 
 func ExampleFromEnv() {
 	env := map[string]string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN": "10/m"}
-	_, err := events.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, events.Names{})
+	_, err := events.FromEnv(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, events.JangarNames())
 	fmt.Println(err)
-	o, err := events.FromEnv(os.LookupEnv, events.Names{})
+	o, err := events.FromEnv(os.LookupEnv, events.JangarNames())
 	fmt.Println(o.Disabled, err)
 	// Output:
 	// events: JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN: "10/m" is not accepted; want a whole number from 1 to 6000
@@ -267,18 +273,18 @@ func ExampleOptions() {
 	counts := map[string]int64{}
 	s := newServer()
 	rec, _ := events.New(s.sink(), controller, events.Options{
-		PerMinute: 10,
-		Scheme:    runtime.NewScheme(),                              // mgr.GetScheme()
-		Redact:    secrets.Redact,                                   // masks what the reconcile read, for certain
-		Observe:   func(fate string, n int64) { counts[fate] += n }, // a counter of any metrics library
+		WritesPerMinute: 10,
+		Scheme:          runtime.NewScheme(),                                  // mgr.GetScheme()
+		Redact:          secrets.Redact,                                       // masks what the reconcile read, for certain
+		OnResult:        func(result string, n int64) { counts[result] += n }, // a counter of any metrics library
 	})
 	secrets.Add([]byte("open sesame"))
-	rec.Failure(object("run-1"), errors.New("the door did not take open sesame"))
-	rec.Failure(object("run-1"), errors.New("the door did not take open sesame"))
+	rec.Failure(object("run-1"), errors.New("login with open sesame failed"))
+	rec.Failure(object("run-1"), errors.New("login with open sesame failed"))
 	_ = rec.Flush(context.Background())
 	s.print()
 	fmt.Println(counts)
 	// Output:
-	// Warning InternalError run-1: the door did not take [redacted] (x2)
+	// Warning InternalError run-1: login with [redacted] failed (x2)
 	// map[aggregated:1 emitted:1]
 }

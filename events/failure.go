@@ -10,21 +10,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/proompteng/controllerkit/internal/cancel"
+	"github.com/proompteng/controllerkit/internal/conflict"
 )
 
 // reconcile is the action of the Events that report how reconciling went.
 const reconcile = "Reconcile"
 
-// Failure reports how reconciling obj went: call it once at the end of each reconcile with its error.
+// Conflicts in a row open a failure after routineTime.
+const routineTime = 2 * time.Minute
+
+// Failure reports how reconciling obj went: call it once at the end of each
+// reconcile with its error.
 //
-// An error becomes a Warning with the reason that [Classify] gives it and the error's text as note. A terminal one is written whenever
-// its text changes, within the object's cap; any other once, then as a series. A nil error ends what is open with one Normal Recovered
-// event, and is free when nothing is. A reconcile that was cancelled says nothing about obj: a context.Canceled, and errors joined that
-// all are, is counted as suppressed and neither opens nor ends a failure. Leave out a conflict that the next try mends, by if
-// !apierrors.IsConflict(err): it is written as any error is.
+// An error becomes a Warning with the reason that [Classify] gives it and the
+// error's text as note. A terminal error is written whenever its text changes,
+// within the object's cap. Any other is written once, then as a series. A nil
+// error ends the open failure with one Normal Recovered event, and does nothing
+// when none is open.
 //
-// What is open is kept in memory: a failure from before a restart, or of an object that has left (see Options.MaxObjects), gets
-// no Recovered.
+// Two kinds of errors are counted as suppressed. A context.Canceled says
+// nothing about obj, so it neither opens nor ends a failure. A conflict, of the
+// API server or of package status, opens a failure only when conflicts have
+// gone on for two minutes. Of errors joined, all must be of one kind.
+//
+// Open failures are kept in memory: a failure from before a restart, or of an
+// object that was evicted (see Options.MaxObjects), gets no Recovered.
 func (r *Recorder) Failure(obj runtime.Object, err error) {
 	if r == nil || r.o.Disabled {
 		return
@@ -34,10 +44,11 @@ func (r *Recorder) Failure(obj runtime.Object, err error) {
 		return
 	}
 	reason, terminal := Classify(err)
-	r.failed(obj, reason, terminal, err)
+	r.failed(obj, reason, terminal, reason == Conflict && conflict.Only(err), err)
 }
 
-// FailureReason is Failure for a caller that knows the reason better than [Classify].
+// FailureReason is [Recorder.Failure] for a caller that knows the reason better
+// than [Classify]. A conflict is written as any other error.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	if r == nil || r.o.Disabled {
 		return
@@ -46,20 +57,20 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 		r.recovered(obj)
 		return
 	}
-	r.failed(obj, reason, Terminal(err), err)
+	r.failed(obj, reason, IsTerminal(err), false, err)
 }
 
-func (r *Recorder) failed(obj runtime.Object, reason string, terminal bool, err error) {
+func (r *Recorder) failed(obj runtime.Object, reason string, terminal, routine bool, err error) {
 	if cancel.Only(err) {
-		r.mu.Lock()
-		defer r.unlock()
-		r.stats.Recorded++
-		r.suppress(1)
+		r.locked(func() {
+			r.stats.Recorded++
+			r.suppress(1)
+		})
 		return
 	}
-	r.record(occurrence{
-		regarding: obj, eventtype: corev1.EventTypeWarning, reason: reason, action: reconcile, err: err,
-		failure: true, terminal: terminal,
+	r.record(&occurrence{
+		regarding: obj, eventtype: corev1.EventTypeWarning, id: identity{reason: reason, action: reconcile}, whole: errorText(err),
+		failure: true, terminal: terminal, routine: routine,
 	})
 }
 
@@ -69,35 +80,44 @@ func (r *Recorder) recovered(obj runtime.Object) {
 		return
 	}
 	now := r.now()
-	r.mu.Lock()
-	e := r.entries[k]
-	if e == nil || e.lastFailure == "" {
-		r.mu.Unlock()
+	from := ""
+	r.locked(func() {
+		e := r.entries[k]
+		if e == nil {
+			return
+		}
+		from, e.lastFailure, e.conflicted = e.lastFailure, "", 0
+		if from != "" {
+			r.hasten(e, true, now)
+			r.settle(e, now)
+		}
+	})
+	if from == "" {
 		return
 	}
-	from := e.lastFailure
-	e.lastFailure = ""
-	r.hasten(e, true, now)
-	for s := e.series; s != nil; s = s.older {
-		if s.open {
-			// The next failure is another episode: a new Event, whatever its note.
-			s.open, s.hash = false, 0
-		}
-	}
-	r.settle(e, now)
-	r.unlock()
-	r.record(occurrence{
-		regarding: obj, eventtype: corev1.EventTypeNormal, reason: Recovered, action: reconcile,
-		note: "recovered from " + from, verbatim: true,
+	r.record(&occurrence{
+		regarding: obj, eventtype: corev1.EventTypeNormal, id: identity{reason: Recovered, action: reconcile}, whole: "recovered from " + from, recovery: true,
 	})
 }
 
-// hasten shortens the pauses that a change of state has made obsolete: after a recovery those of the failures, after a
-// failure that of the recovery. What an object shows last is then never wrong for longer than one short pause.
-func (r *Recorder) hasten(e *entry, failures bool, now time.Duration) {
+// hasten is called when an object fails or recovers. It shortens the pauses
+// that the change has made obsolete, so what an object shows last is never
+// wrong for longer than one short pause. The next occurrence of the other state
+// is another episode: a new Event, so that kubectl describe shows it last.
+func (r *Recorder) hasten(e *entry, recovers bool, now instant) {
 	for s := e.series; s != nil; s = s.older {
-		if s.open == failures && (failures || s.reason == Recovered) {
-			s.due = min(s.due, now+r.slack)
+		if s.state && s.open == recovers {
+			s.due = min(s.due, now.add(r.pause))
+			s.open, s.hash = false, 0
 		}
 	}
+}
+
+// passes reports whether a conflict is routine: retries of most conflicts
+// succeed.
+func (r *Recorder) passes(e *entry, now instant) bool {
+	if e.conflicted == 0 {
+		e.conflicted = now
+	}
+	return now.since(e.conflicted) < routineTime
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// server is an API server for Events in memory: what it stored, what it was asked, and a hook that refuses.
+// server is an API server for Events in memory: what it stored, what it was
+// asked, and a hook that refuses.
 type server struct {
 	refuse func(ctx context.Context, w request) error // nil accepts everything
 
@@ -45,7 +46,8 @@ type request struct {
 	stored          bool // also when an error was answered
 }
 
-// storedError is an answer that hides that the write was stored, as one that comes too late does.
+// storedError is an error for a write that was stored, such as an answer that
+// comes too late.
 type storedError struct{ error }
 
 func (e storedError) Unwrap() error { return e.error }
@@ -182,7 +184,7 @@ func (s *server) asked() []request {
 	return slices.Clone(s.requests)
 }
 
-// concurrent is the most requests that were under way at once.
+// concurrent returns the highest number of concurrent requests.
 func (s *server) concurrent() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,10 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// The shapes in which an API server refuses, as client-go reads them off the wire.
+// The shapes in which an API server refuses, as client-go reads them off the
+// wire.
+//
+//req:shows E3
 func TestFallbackByTheShapeOfTheRefusal(t *testing.T) {
 	notFound := func() *http.Response {
 		return &http.Response{
@@ -53,9 +56,9 @@ func TestFallbackByTheShapeOfTheRefusal(t *testing.T) {
 		"NamespaceTerminating": {"A 403 as well, but no missing permission.", func(bool) *http.Response {
 			return status(403, "Forbidden", terminating, nil)
 		}, false, events.LostNamespaceGone, 1},
-		"NeitherGranted": {"There is nothing to fall back to; both are asked eight times in 16 seconds, since a role may be on its way.", func(bool) *http.Response {
+		"NeitherGranted": {"There is nothing to fall back to; both are asked twice within 20 seconds, since a role may be on its way.", func(bool) *http.Response {
 			return status(403, "Forbidden", `"kind":"events"`, nil)
-		}, false, events.LostForbidden, 16},
+		}, false, events.LostForbidden, 4},
 		"Rejected": {"422 is never worth another attempt, by either group.", func(bool) *http.Response {
 			return status(422, "Invalid", `"name":"a.1","kind":"Event","causes":[{"reason":"FieldValueTooLong","field":"note"}]`, nil)
 		}, false, events.LostRejected, 1},
@@ -107,6 +110,7 @@ func groups(requests []request) (out []string) {
 	return out
 }
 
+//req:shows E3
 func TestTheNewGroupIsTriedAgainEveryTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var absent atomic.Bool
@@ -125,7 +129,7 @@ func TestTheNewGroupIsTriedAgainEveryTenMinutes(t *testing.T) {
 		}
 		record("a")
 		time.Sleep(9 * time.Minute)
-		record("b") // at once through core
+		record("b") // immediately through core
 		absent.Store(false)
 		time.Sleep(time.Minute)
 		record("c")
@@ -193,7 +197,8 @@ func TestRefusalsOfTwoNamespacesAreRememberedTogether(t *testing.T) {
 	})
 }
 
-// A grant may move from one group to the other: the way that was remembered is no longer open.
+// A grant may move from one group to the other: the way that was remembered is
+// no longer open.
 func TestAForbiddenFallbackGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var moved atomic.Bool
@@ -214,6 +219,7 @@ func TestAForbiddenFallbackGoesBack(t *testing.T) {
 	})
 }
 
+//req:shows E3
 func TestCoreEventsCarryBothGenerationsOfFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -291,7 +297,7 @@ func TestASinkMayHaveOneGroupOnly(t *testing.T) {
 	})
 }
 
-// Namespaces come and go: what is remembered of them is bounded.
+// Namespaces come and go, so the recorder remembers a bounded number of them.
 func TestRememberedRefusalsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -301,7 +307,7 @@ func TestRememberedRefusalsAreBounded(t *testing.T) {
 			}
 			return nil
 		}
-		rec, _ := start(t, s, events.Options{TotalPerSecond: 1e6})
+		rec, _ := start(t, s, events.Options{TotalWritesPerSecond: 1e6})
 		for i := range 5000 {
 			o := object("a")
 			o.Namespace = "ns-" + string(rune('a'+i%26)) + time.Duration(i).String()
@@ -310,6 +316,6 @@ func TestRememberedRefusalsAreBounded(t *testing.T) {
 		}
 		require.NoError(t, rec.Flush(t.Context()))
 		assert.Len(t, s.all(), 5000)
-		assert.LessOrEqual(t, events.RoutesOf(rec), 1024)
+		assert.LessOrEqual(t, events.LanesOf(rec), 5000)
 	})
 }

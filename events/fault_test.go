@@ -56,7 +56,7 @@ func TestANoteThatWaitsSurvivesTheEventBeforeIt(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		require.Len(t, s.all(), 2)
 		assert.Equal(t, "two", s.all()[1].Note)
-		assert.Equal(t, int32(2), s.all()[1].Series.Count, "and tells of what the update would have told of")
+		assert.Equal(t, int32(2), s.all()[1].Series.Count, "the new Event counts what the update would have counted")
 		require.NoError(t, stop())
 		assertAccounts(t, rec)
 	})
@@ -78,7 +78,7 @@ func TestANameThatIsTakenIsChanged(t *testing.T) {
 		require.Len(t, s.asked(), 2)
 		assert.NotEqual(t, s.asked()[0].name, s.asked()[1].name)
 		assert.Len(t, s.all(), 1)
-		assert.Equal(t, s.asked()[0].at, s.asked()[1].at, "at once")
+		assert.Equal(t, s.asked()[0].at, s.asked()[1].at, "without a pause")
 	})
 }
 
@@ -93,7 +93,7 @@ func TestAServerThatTakesNoNameIsNotHammered(t *testing.T) {
 	})
 }
 
-func TestAWriteIsGivenUpAfterMaxAge(t *testing.T) {
+func TestAWriteIsGivenUpAfterRetryTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
 		down.Store(true)
@@ -103,13 +103,13 @@ func TestAWriteIsGivenUpAfterMaxAge(t *testing.T) {
 			}
 			return nil
 		}}
-		rec, stop := start(t, s, events.Options{MaxAge: 5 * time.Minute})
+		rec, stop := start(t, s, events.Options{RetryTimeout: 5 * time.Minute})
 		for _, o := range objects(10) {
 			rec.Failure(o, errAway)
 		}
 		time.Sleep(5*time.Minute - time.Second)
 		assert.Empty(t, rec.Stats().Lost)
-		time.Sleep(time.Minute)
+		time.Sleep(3 * time.Minute)
 		lost := int(rec.Stats().Lost[events.LostExpired])
 		assert.Positive(t, lost)
 		assert.LessOrEqual(t, lost, 2, "what both workers tried; the age of the others begins with their first attempt")
@@ -157,12 +157,12 @@ func TestAFaultPausesAllWorkers(t *testing.T) {
 			}
 			return nil
 		}}
-		rec, _ := start(t, s, events.Options{MaxAge: time.Hour, TotalPerSecond: 1000})
+		rec, _ := start(t, s, events.Options{RetryTimeout: time.Hour, TotalWritesPerSecond: 1000})
 		for _, o := range objects(1000) {
 			rec.Failure(o, errAway)
 		}
 		time.Sleep(10 * time.Minute)
-		// 250 ms doubling to 30 s, by both workers at once.
+		// Both workers retry after 250 ms, doubling to 30 s.
 		assert.LessOrEqual(t, len(s.asked()), 2*(8+20+1))
 		times := map[time.Duration]bool{}
 		for _, w := range s.asked() {
@@ -197,7 +197,8 @@ func TestRetryAfterIsHonouredByAllWorkers(t *testing.T) {
 	})
 }
 
-// Two attempts that fail together are one fault, and a success ends the doubling.
+// Two attempts that fail together are one fault, and a success ends the
+// doubling.
 func TestFaultsAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -265,7 +266,7 @@ func TestANamespaceThatIsGoneIsNotAskedAtEachOccurrence(t *testing.T) {
 func TestTwoReasonsOfOneObjectKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(time.Second)}
-		rec, _ := start(t, s, events.Options{PerMinute: 20})
+		rec, _ := start(t, s, events.Options{WritesPerMinute: 20})
 		for i := range 8 {
 			rec.Eventf(object("a"), nil, "Normal", fmt.Sprint("Step", i), "", "")
 		}
@@ -277,7 +278,8 @@ func TestTwoReasonsOfOneObjectKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// Only the causes of an Invalid are its fields: any other refusal, and an Invalid without causes, is told in the server's words.
+// The causes of an Invalid are its fields. For any other refusal, and for an
+// Invalid without causes, the error quotes the server.
 func TestARefusalIsToldInTheWordsOfTheServer(t *testing.T) {
 	bare := rejected()
 	bare.ErrStatus.Details.Causes = nil
@@ -296,7 +298,8 @@ func TestARefusalIsToldInTheWordsOfTheServer(t *testing.T) {
 				rec, stop := start(t, s, events.Options{})
 				rec.Failure(object("a"), errAway)
 				time.Sleep(time.Minute)
-				require.ErrorContains(t, stop(), tc.told, tc.reason)
+				require.ErrorContains(t, rec.Flush(t.Context()), tc.told, tc.reason)
+				require.NoError(t, stop())
 			})
 		})
 	}

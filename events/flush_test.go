@@ -15,7 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestAFlushEndsNoPauseButTheOneAtHand: a count that comes thereafter waits for its turn, as it would have.
+// TestAFlushEndsNoPauseButTheOneAtHand: a later count waits for the end of its
+// pause, as without the Flush.
 func TestAFlushEndsNoPauseButTheOneAtHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, started := range []bool{true, false} {
@@ -40,7 +41,8 @@ func TestAFlushEndsNoPauseButTheOneAtHand(t *testing.T) {
 	})
 }
 
-// TestAFlushThatGaveUpHurriesNoMore: a count that it left in the queue waits for the end of its pause, as it would have.
+// TestAFlushThatGaveUpHurriesNoMore: a count that it left in the queue waits
+// for the end of its pause, as it would have.
 func TestAFlushThatGaveUpHurriesNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error {
@@ -88,7 +90,8 @@ func TestAFlushWithNothingLeftIsNoError(t *testing.T) {
 	})
 }
 
-// TestPendingIsWhatNothingElseAccountsFor, in the numbers and in the error of a Flush.
+// TestPendingIsWhatNothingElseAccountsFor, in the numbers and in the error of a
+// Flush.
 func TestPendingIsWhatNothingElseAccountsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
@@ -100,7 +103,7 @@ func TestPendingIsWhatNothingElseAccountsFor(t *testing.T) {
 		rec, err := events.New(s.sink(), controller, events.Options{})
 		require.NoError(t, err)
 		for range 5 {
-			rec.Failure(object("a"), errAway) // one is written, and tells of four more
+			rec.Failure(object("a"), errAway) // one is written, four more are counted
 		}
 		for range 3 {
 			rec.Failure(object("a"), context.Canceled) // suppressed
@@ -121,11 +124,12 @@ func TestPendingIsWhatNothingElseAccountsFor(t *testing.T) {
 	})
 }
 
-// TestAnotherTextThatIsNotWrittenInTimeIsLost: the Event that is stored says something else, so that it is no repeat that can go uncounted.
+// TestAnotherTextThatIsNotWrittenInTimeIsLost: the stored Event has another
+// text, so the occurrence is not a repeat of it.
 func TestAnotherTextThatIsNotWrittenInTimeIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{PerMinute: 1, Grace: time.Second})
+		rec, stop := start(t, s, events.Options{WritesPerMinute: 1, DrainTimeout: time.Second})
 		rec.Failure(object("a"), invalid("one"))
 		synctest.Wait()
 		rec.Failure(object("a"), invalid("two")) // has to wait for a token

@@ -15,7 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// Whatever is recorded, the API server is never sent what it refuses, nothing panics and nothing disappears.
+// For any input the recorder does not panic, sends only valid Events and counts
+// each occurrence.
 func FuzzRecord(f *testing.F) {
 	f.Add("run-1", "StepFailed", "Run", "step %d failed", "Warning", "agents.example.com/agentrun")
 	f.Add("", "", "", "", "", "")
@@ -24,19 +25,19 @@ func FuzzRecord(f *testing.F) {
 	f.Add("-.-", "\xff", "\x00", "\xff\n\u202e", "Normal", "UPPER_case.v1")
 	f.Fuzz(func(t *testing.T, name, reason, action, note, eventtype, by string) {
 		s := &server{}
-		rec, err := events.New(s.sink(), by, events.Options{Instance: note, PerMinute: 100, TotalPerSecond: 1e6})
+		rec, err := events.New(s.sink(), by, events.Options{Instance: note, WritesPerMinute: 100, TotalWritesPerSecond: 1e6})
 		if err != nil {
 			require.Nil(t, rec)
 			return
 		}
 		ref := &corev1.ObjectReference{Kind: "ConfigMap", Namespace: "runs", Name: name, FieldPath: action}
-		rec.Eventf(ref, ref, eventtype, reason, action, note)
+		rec.Eventf(ref, ref, eventtype, reason, action, note, []any{}...)
 		rec.AnnotatedEventf(ref, nil, map[string]string{"k": note}, eventtype, reason, action, note, name)
 		rec.Legacy().Event(ref, eventtype, reason, note)
 		rec.FailureReason(ref, reason, errors.New(note))
 		rec.Failure(ref, nil)
 		err = rec.Flush(t.Context())
-		if lost := (*events.LostError)(nil); errors.As(err, &lost) { // what no API server takes is told, and nothing else is lost
+		if lost := (*events.LostError)(nil); errors.As(err, &lost) { // only an Event that every API server refuses may be lost
 			require.Len(t, lost.Lost, 1)
 			require.Equal(t, rec.Stats().Lost[events.LostRejected], lost.Lost[events.LostRejected])
 		} else {

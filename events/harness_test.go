@@ -24,7 +24,8 @@ import (
 
 const controller = "agents.example.com/agentrun"
 
-// start runs a Recorder on s until the test's end or until stop is called, which returns what Start returned.
+// start runs a Recorder on s until the test's end or until stop is called,
+// which returns what Start returned.
 func start(t *testing.T, s *server, o events.Options) (rec *events.Recorder, stop func() error) {
 	t.Helper()
 	rec, err := events.New(s.sink(), controller, o)
@@ -46,7 +47,7 @@ func run(t *testing.T, rec *events.Recorder) (stop func() error) {
 	return stop
 }
 
-// requireLost requires that err tells of exactly these losses.
+// requireLost requires that err reports exactly these losses.
 func requireLost(t *testing.T, err error, want map[string]int64) {
 	t.Helper()
 	var lost *events.LostError
@@ -54,7 +55,8 @@ func requireLost(t *testing.T, err error, want map[string]int64) {
 	require.Equal(t, want, lost.Lost)
 }
 
-// object is a ConfigMap that stands for any object; its uid is made from its name.
+// object returns a ConfigMap in place of any object. Its uid is made from its
+// name.
 func object(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -62,7 +64,8 @@ func object(name string) *corev1.ConfigMap {
 	}
 }
 
-// validate notes what an API server refuses of a new Event: k8s.io/kubernetes pkg/apis/core/validation/events.go.
+// validate notes what an API server refuses of a new Event: k8s.io/kubernetes
+// pkg/apis/core/validation/events.go.
 func (s *server) validate(ev *eventsv1.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,8 +30,9 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// wire is an API server for Events behind client-go's typed clients: a transport in memory, since a socket would hang in a
-// bubble of synctest. answer may refuse a request; errPass lets it through.
+// wire is an API server for Events behind client-go's typed clients: a
+// transport in memory, since a socket would hang in a bubble of synctest.
+// answer may refuse a request; errPass lets it through.
 type wire struct {
 	answer func(*http.Request) (*http.Response, error)
 
@@ -117,8 +118,8 @@ func sinkOf(tb testing.TB, host string, client *http.Client) *events.Sink {
 	return events.NewSink(newGroup.Events, core.Events)
 }
 
-// Fifty distinct events while the server fails: none is lost, each is stored once, and no more requests are under way than
-// there are workers.
+// The server fails while fifty distinct events are recorded. Each is stored
+// once, and there are at most as many concurrent requests as workers.
 func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
 	text := func(code int, header http.Header) *http.Response {
 		header.Set("Content-Type", "text/html")
@@ -150,7 +151,7 @@ func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
 		"401": {"A token that has expired is rotated soon.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
 			return status(401, "Unauthorized", "", nil), nil
 		}},
-		"Refused": {"Nobody listens.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
+		"Refused": {"The server does not listen.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
 			return nil, errors.New("dial tcp 10.96.0.1:443: connect: connection refused")
 		}},
 		"Reset": {"The connection breaks after the request.", 30 * time.Second, func(*http.Request) (*http.Response, error) {
@@ -215,7 +216,8 @@ func TestAnOutageInTheMiddle(t *testing.T) {
 	})
 }
 
-// What was stored by an attempt whose answer was lost is not stored again under another name.
+// What was stored by an attempt whose answer was lost is not stored again under
+// another name.
 func TestALostAnswerMakesNoSecondEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{}
@@ -290,7 +292,7 @@ func TestOverHTTP(t *testing.T) {
 		assert.NoError(t, err)
 	}))
 	defer server.Close()
-	rec, err := events.New(sinkOf(t, server.URL, server.Client()), controller, events.Options{PerMinute: 10})
+	rec, err := events.New(sinkOf(t, server.URL, server.Client()), controller, events.Options{WritesPerMinute: 10})
 	require.NoError(t, err)
 	stop := run(t, rec)
 	for range 3 {

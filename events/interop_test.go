@@ -15,7 +15,7 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// What the package fits, as it is: it imports none of it.
+// The package implements these interfaces without importing their packages.
 var (
 	_ clientevents.EventRecorder = (*events.Recorder)(nil)
 	_ record.EventRecorder       = (*events.LegacyRecorder)(nil)
@@ -30,12 +30,13 @@ var (
 	// A scheme finds kinds.
 	_ = events.Options{Scheme: runtime.NewScheme()}
 
-	// controller-runtime's manager takes a Runnable, and asks it whether it needs leader election.
+	// controller-runtime's manager takes a Runnable, and asks it whether it
+	// needs leader election.
 	_ interface {
 		Start(ctx context.Context) error
 		NeedLeaderElection() bool
 	} = (*events.Recorder)(nil)
 
-	// A func(error) bool option of another package takes Terminal.
-	_ func(error) bool = events.Terminal
+	// A func(error) bool option of another package takes IsTerminal.
+	_ func(error) bool = events.IsTerminal
 )

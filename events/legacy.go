@@ -5,27 +5,30 @@ package events
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// A LegacyRecorder records to a [Recorder] with the methods of k8s.io/client-go/tools/record EventRecorder, which leader
-// election and older code ask for. The reason is the action as well, since events.k8s.io requires one. Safe for concurrent
-// use, and does nothing when it is nil.
+// A LegacyRecorder records to a [Recorder] with the methods of
+// k8s.io/client-go/tools/record EventRecorder, which leader election and older
+// code ask for. The reason is the action as well, since events.k8s.io requires
+// one. Safe for concurrent use, and does nothing when it is nil.
 type LegacyRecorder struct {
 	r *Recorder
 }
 
-// Legacy returns r with the methods of tools/record. Both share everything: caps, series and counts.
+// Legacy returns r with the methods of tools/record. Both share everything:
+// caps, series and counts.
 func (r *Recorder) Legacy() *LegacyRecorder { return &LegacyRecorder{r} }
 
-// Event records message as it is, whatever verbs it holds.
+// Event records message unchanged: it is not a format.
 func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message string) {
-	if l != nil {
-		l.r.record(occurrence{regarding: object, eventtype: eventtype, reason: reason, note: message, verbatim: true})
+	if l == nil || l.r == nil || l.r.o.Disabled {
+		return
 	}
+	l.r.record(&occurrence{regarding: object, eventtype: eventtype, id: identity{reason: reason}, whole: message})
 }
 
 // Eventf is [Recorder.Eventf] without a related object.
 func (l *LegacyRecorder) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
 	if l != nil {
-		l.r.record(occurrence{regarding: object, eventtype: eventtype, reason: reason, note: messageFmt, args: args})
+		l.r.AnnotatedEventf(object, nil, nil, eventtype, reason, "", messageFmt, args...)
 	}
 }
 
@@ -34,8 +37,6 @@ func (l *LegacyRecorder) AnnotatedEventf(
 	object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any,
 ) {
 	if l != nil {
-		l.r.record(occurrence{
-			regarding: object, annotations: annotations, eventtype: eventtype, reason: reason, note: messageFmt, args: args,
-		})
+		l.r.AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
 	}
 }

@@ -7,26 +7,26 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever is added and removed, the timer in front is the earliest, and an entry knows whether it is in.
+// After any additions and removals the timer in front is the earliest, and each
+// entry knows whether it is in the list.
 func TestTheEarliestTimerIsInFront(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var ts timers
+	var ts queue[*entry]
 	var model []*entry
 	for range 2000 {
 		if len(model) == 0 || random.IntN(3) > 0 {
-			e := &entry{at: time.Duration(random.IntN(50))}
-			ts.add(e)
+			e := &entry{at: instant(random.IntN(50))}
+			ts.put(e)
 			model = append(model, e)
 		} else {
 			i := random.IntN(len(model))
 			ts.remove(model[i])
-			assert.Zero(t, model[i].timer)
+			assert.Zero(t, model[i].index)
 			ts.remove(model[i]) // it is out already
 			model = slices.Delete(model, i, i+1)
 		}
@@ -36,12 +36,13 @@ func TestTheEarliestTimerIsInFront(t *testing.T) {
 			require.Equal(t, earliest.at, ts[0].at)
 		}
 		for i, e := range ts {
-			require.Equal(t, i+1, int(e.timer))
+			require.Equal(t, i+1, int(e.index))
 		}
 	}
 }
 
-// A list is a deque whose entries leave it from any place, and it knows how many it has.
+// A list is a deque whose entries leave it from any place, and it knows how
+// many it has.
 func TestAListIsADeque(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var l list

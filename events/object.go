@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A key tells objects apart: by uid, and by kind, namespace and name when there is none. The resourceVersion plays no part.
+// A key tells objects apart: by uid, and by kind, namespace and name when there
+// is none. The resourceVersion plays no part.
 type key struct {
 	id, kind, namespace string
 }
@@ -31,7 +32,8 @@ type kinds interface {
 	ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error)
 }
 
-// identify returns the key of obj. It allocates nothing for an object with a uid.
+// identify returns the key of obj. It allocates nothing for an object with a
+// uid.
 func identify(obj runtime.Object, scheme kinds) (key, error) {
 	if absent(obj) {
 		return key{}, errors.New("the object is nil")

@@ -18,48 +18,72 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 )
 
-// Options configure a [Recorder]. The zero value is the recommended behaviour; a negative number is an error of [New].
+// Options configure a [Recorder]. The zero value is the recommended behaviour;
+// a negative number is an error of [New].
 type Options struct {
-	// Instance becomes reportingInstance, cut to 128 bytes. Zero means the hostname, which is the name of the pod.
+	// Instance becomes reportingInstance, cut to 128 bytes. Zero means the
+	// hostname, which is the name of the pod.
 	Instance string
-	// Scheme finds the kind of objects whose TypeMeta is empty; a *runtime.Scheme fits, such as mgr.GetScheme() or that of
-	// client-go's kubernetes/scheme. Objects from informers and typed clients carry no kind: without a Scheme no Event is
-	// written about them, and each is counted as LostNoReference.
+	// Scheme finds the kind of objects whose TypeMeta is empty. A
+	// *runtime.Scheme fits, such as mgr.GetScheme() or scheme.Scheme of
+	// client-go's kubernetes/scheme. Objects from informers and typed clients
+	// carry no kind: without a Scheme no Event is written about them. Start
+	// logs that it is not set, and each such event is counted as
+	// LostNoReference.
 	Scheme interface {
 		ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error)
 	}
-	// Disabled drops every event before any work is done; nothing is counted. Zero means enabled.
+	// Disabled drops every event before any work is done; nothing is counted.
+	// Zero means enabled.
 	Disabled bool
-	// PerMinute is the most writes about one object in any 60 seconds, new Events and updates of a series together, up to
-	// 6000. Zero means 5. It is a true bound, so a burst is (n+2)/2 writes; the others follow as tokens come back.
-	PerMinute int
-	// TotalPerSecond bounds all writes, with a burst of five seconds' worth; first occurrences go before updates. Zero means 20.
-	TotalPerSecond float64
-	// MaxObjects bounds the objects that are remembered, about 0.4 KiB each, the least recently used leave first. Zero
-	// means 8192. An object that left starts over, but under TotalPerSecond: eviction cannot turn into a storm.
+	// WritesPerMinute is the most requests about one object in any 60 seconds,
+	// refused ones included, up to 6000. Zero means 5. It is a true bound, so a
+	// burst is (n+2)/2 requests; the others follow as tokens come back. An
+	// Event that both API groups have to be asked about takes two.
+	WritesPerMinute int
+	// TotalWritesPerSecond bounds all requests, refused ones included, with a
+	// burst of five seconds' worth. Namespaces whose writes fail have at most
+	// half of it. Zero means 20.
+	TotalWritesPerSecond float64
+	// MaxObjects bounds the objects that are remembered, about 0.4 KiB each.
+	// The least recently used are evicted first, and objects that wait for a
+	// failing namespace take at most half of the room. Zero means 8192. An
+	// evicted object starts over under TotalWritesPerSecond, so eviction causes
+	// no storm.
 	MaxObjects int
-	// MaxReasons bounds the series that are remembered for an object. Zero means 8.
+	// MaxReasons bounds the series that are remembered for an object. Zero
+	// means 8.
 	MaxReasons int
-	// Quiet is the longest pause between two updates of an unchanged series; pauses double from 60s/PerMinute up to it. Zero
-	// means 10m. It must stay below the API server's --event-ttl, or a failure that goes on disappears.
-	Quiet time.Duration
-	// MaxAge is how long the write of an Event is tried again, counted from its first attempt; what is first tried while another one
-	// waits to be tried again does not age. Zero means 5m. A write that is denied, or that no group serves, is tried for 15 seconds,
-	// since an API server that comes up knows no roles for a moment; an invalid one once.
-	MaxAge time.Duration
-	// Grace is how long Start goes on writing what is pending when its context has ended. Zero means 25s, which is less than
-	// the 30s that a pod has by default.
-	Grace time.Duration
-	// Redact cleans every note, every annotation's value and the name of every related object; it must be safe for concurrent
-	// use and is never given more than 4 KiB. Zero means redact.Text. To mask what a reconcile reads from Secrets as
-	// well, set the Redact method of a redact.SecretValues.
+	// MaxUpdateInterval is the longest pause between two updates of an
+	// unchanged series; pauses double from 60s/WritesPerMinute up to it. Zero
+	// means 10m. It must stay below the API server's --event-ttl, or a failure
+	// that goes on disappears.
+	MaxUpdateInterval time.Duration
+	// RetryTimeout is how long the write of an Event is retried, counted from
+	// its first attempt. In an outage of the server or of a namespace only one
+	// Event at a time ages; the others wait for its end. Zero means 5m. A write
+	// that is denied, or that no group serves, is tried again once, after 15
+	// seconds, because an API server that starts knows no roles for a moment.
+	// An invalid one is tried once.
+	RetryTimeout time.Duration
+	// DrainTimeout is how long Start goes on writing what is pending when its
+	// context has ended. Zero means 25s, which is less than the 30s that a pod
+	// has by default.
+	DrainTimeout time.Duration
+	// Redact cleans every note, every annotation's value and the name of every
+	// related object, just before they are written. It must be safe for
+	// concurrent use and is never called with more than 4 KiB. If it panics,
+	// the Event is lost and counted. Zero means redact.Text. To mask what a
+	// reconcile reads from Secrets as well, set the Redact method of a
+	// redact.SecretValues.
 	Redact func(string) string
-	// Namespace holds the Events of cluster-scoped objects: "default" or "kube-system", the API server takes no other. Zero
-	// means "default".
+	// Namespace holds the Events of cluster-scoped objects: "default" or
+	// "kube-system"; the API server accepts no other. Zero means "default".
 	Namespace string
-	// Observe hears how many occurrences met which fate: FateEmitted, FateAggregated or FateDropped. It must not block. Zero
-	// means that nobody listens.
-	Observe func(fate string, n int64)
+	// OnResult, if set, is called with the number of occurrences that were
+	// emitted, aggregated or dropped: ResultEmitted, ResultAggregated or
+	// ResultDropped. It must not block. Zero means no callback.
+	OnResult func(result string, n int64)
 
 	_ struct{} // keyed literals only
 }
@@ -71,7 +95,7 @@ const (
 	maxAction   = 128
 )
 
-// check returns all that is out of range.
+// check returns an error for each option that is out of range.
 func (o Options) check() error {
 	var errs []error
 	for _, f := range []struct {
@@ -79,20 +103,20 @@ func (o Options) check() error {
 		value any
 		ok    bool
 	}{
-		{"PerMinute", o.PerMinute, o.PerMinute >= 0},
-		{"TotalPerSecond", o.TotalPerSecond, o.TotalPerSecond >= 0},
+		{"WritesPerMinute", o.WritesPerMinute, o.WritesPerMinute >= 0},
+		{"TotalWritesPerSecond", o.TotalWritesPerSecond, o.TotalWritesPerSecond >= 0},
 		{"MaxObjects", o.MaxObjects, o.MaxObjects >= 0},
 		{"MaxReasons", o.MaxReasons, o.MaxReasons >= 0},
-		{"Quiet", o.Quiet, o.Quiet >= 0},
-		{"MaxAge", o.MaxAge, o.MaxAge >= 0},
-		{"Grace", o.Grace, o.Grace >= 0},
+		{"MaxUpdateInterval", o.MaxUpdateInterval, o.MaxUpdateInterval >= 0},
+		{"RetryTimeout", o.RetryTimeout, o.RetryTimeout >= 0},
+		{"DrainTimeout", o.DrainTimeout, o.DrainTimeout >= 0},
 	} {
 		if !f.ok {
 			errs = append(errs, fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default", f.name, f.value))
 		}
 	}
-	if o.PerMinute > maxPerMinute {
-		errs = append(errs, fmt.Errorf("events: Options.PerMinute is %d; want at most %d", o.PerMinute, maxPerMinute))
+	if o.WritesPerMinute > maxWritesPerMinute {
+		errs = append(errs, fmt.Errorf("events: Options.WritesPerMinute is %d; want at most %d", o.WritesPerMinute, maxWritesPerMinute))
 	}
 	if o.Namespace != "" && o.Namespace != "default" && o.Namespace != "kube-system" {
 		errs = append(errs, fmt.Errorf("events: Options.Namespace is %q; want \"default\" or \"kube-system\"", o.Namespace))
@@ -112,13 +136,13 @@ func (o Options) resolved() Options {
 	if o.Instance == "" {
 		o.Instance = "unknown"
 	}
-	o.PerMinute = or(o.PerMinute, 5)
-	o.TotalPerSecond = or(o.TotalPerSecond, 20)
+	o.WritesPerMinute = or(o.WritesPerMinute, 5)
+	o.TotalWritesPerSecond = or(o.TotalWritesPerSecond, 20)
 	o.MaxObjects = or(o.MaxObjects, 8192)
 	o.MaxReasons = or(o.MaxReasons, 8)
-	o.Quiet = or(o.Quiet, 10*time.Minute)
-	o.MaxAge = or(o.MaxAge, 5*time.Minute)
-	o.Grace = or(o.Grace, 25*time.Second)
+	o.MaxUpdateInterval = or(o.MaxUpdateInterval, 10*time.Minute)
+	o.RetryTimeout = or(o.RetryTimeout, 5*time.Minute)
+	o.DrainTimeout = or(o.DrainTimeout, 25*time.Second)
 	o.Namespace = or(o.Namespace, "default")
 	if o.Redact == nil {
 		o.Redact = redact.Text

@@ -15,7 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// What an object shows last is never wrong for longer than a short pause, however long its pauses have become.
+// The last Event of an object is wrong for a short pause at most, also when its
+// pauses have become long.
 func TestFlappingShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
@@ -26,7 +27,7 @@ func TestFlappingShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
 		"EndsFailing":         {"The pause of a failure that lasted long is obsolete after a recovery.", 7200, 1000, 100 * time.Millisecond, time.Minute},
 		"EndsRecovered":       {"Either way.", 7200, 1001, 100 * time.Millisecond, time.Minute},
 		"SlowlyAndFailing":    {"At any speed.", 1, 360, 10 * time.Second, time.Minute},
-		"SlowlyAndRecovered":  {"So is that of recoveries, after a failure.", 1, 361, 10 * time.Second, time.Minute},
+		"SlowlyAndRecovered":  {"Recoveries are shown in time too.", 1, 361, 10 * time.Second, time.Minute},
 		"RarelyAndFailing":    {"At the speed of retries.", 1, 60, 100 * time.Second, 30 * time.Second},
 		"RarelyAndRecovered":  {"At the speed of retries.", 1, 61, 100 * time.Second, 30 * time.Second},
 		"QuicklyAndRecovered": {"In a tight loop.", 1, 10_001, time.Millisecond, time.Minute},
@@ -71,10 +72,12 @@ func TestFlappingShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
 }
 
 // kubernetes#67887: a noisy reason must not hide a new one.
+//
+//req:shows E2
 func TestNoiseDoesNotStarveAFirstOccurrence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, _ := start(t, s, events.Options{PerMinute: 5})
+		rec, _ := start(t, s, events.Options{WritesPerMinute: 5})
 		run := object("a")
 		for i := range 100 { // far more than the bucket holds, each of them new to the reader
 			rec.Failure(run, invalid(fmt.Sprint("text ", i)))
@@ -139,7 +142,7 @@ func TestNewsComeBeforeUpdatesOfYoungerSeries(t *testing.T) {
 func TestAFirstOccurrenceGoesBeforeTheUpdatesOfAllObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, _ := start(t, s, events.Options{TotalPerSecond: 1})
+		rec, _ := start(t, s, events.Options{TotalWritesPerSecond: 1})
 		all := objects(100)
 		for _, o := range all {
 			rec.Failure(o, errAway)

@@ -9,13 +9,16 @@ import (
 	"sync"
 )
 
-// Outlive calls run with ctx, as a manager's Start is called, and writes events for as long as it runs: a Start that ends after run has
-// returned, so that what is recorded last, while everything ends, is written too. It returns what run and Start returned.
+// RunWith calls run with ctx, as a manager's Start is called, and writes events
+// until run has returned. The last reconciles, while everything ends, have
+// their events written too. It returns the errors of run and of
+// [Recorder.Start], joined.
 //
-// It is for whatever stops its parts by itself: the Run of a controller that returns when its workers have ended, or a manager.
-// A manager of controller-runtime stops what mgr.Add was given without a need for leadership before it stops the reconcilers,
-// and waits for it.
-func (r *Recorder) Outlive(ctx context.Context, run func(ctx context.Context) error) error {
+// Use it with a function that stops its parts by itself: the Run of a
+// controller that returns when its workers have ended, or the Start of a
+// manager. Do not use mgr.Add: controller-runtime stops a Runnable that needs
+// no leader election before it stops the reconcilers.
+func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
 	writing, drain := context.WithCancel(context.WithoutCancel(ctx))
 	var lost error
 	var writer sync.WaitGroup

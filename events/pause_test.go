@@ -15,7 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestAFailureAfterARecoveryWaits for the pause of the one before it, and as every count for a little more.
+// TestAFailureAfterARecoveryWaits for the pause of the one before it, and as
+// every count for a little more.
 func TestAFailureAfterARecoveryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -31,7 +32,8 @@ func TestAFailureAfterARecoveryWaits(t *testing.T) {
 	})
 }
 
-// TestOnlyTheStateIsHastened: a change of state says nothing about what else is recorded of the object, whose pauses go on growing.
+// TestOnlyTheStateIsHastened: after a change of state, the pauses of the other
+// series of the object still grow.
 func TestOnlyTheStateIsHastened(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -43,7 +45,7 @@ func TestOnlyTheStateIsHastened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{}
-				rec, _ := start(t, s, events.Options{PerMinute: 60, Quiet: time.Hour})
+				rec, _ := start(t, s, events.Options{WritesPerMinute: 60, MaxUpdateInterval: time.Hour})
 				for i := range 600 {
 					rec.Eventf(object("a"), nil, "Normal", name, "Run", "again")
 					if tc.flip && i%10 == 0 {
@@ -70,7 +72,7 @@ func TestASeriesDoesNotWaitForAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{}
-				rec, _ := start(t, s, events.Options{PerMinute: 60})
+				rec, _ := start(t, s, events.Options{WritesPerMinute: 60})
 				record := func(reason string) { rec.Eventf(object("a"), nil, "Normal", reason, "Run", "") }
 				if older {
 					record("Quick")
@@ -94,11 +96,11 @@ func TestASeriesDoesNotWaitForAnother(t *testing.T) {
 	}
 }
 
-// TestTheLongestDurationsAreTaken, for whoever wants no limit.
+// TestTheLongestDurationsAreTaken: a caller may want no limit.
 func TestTheLongestDurationsAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{Quiet: math.MaxInt64, MaxAge: math.MaxInt64, Grace: math.MaxInt64})
+		rec, stop := start(t, s, events.Options{MaxUpdateInterval: math.MaxInt64, RetryTimeout: math.MaxInt64, DrainTimeout: math.MaxInt64})
 		for range 3600 {
 			rec.Failure(object("a"), errAway)
 			time.Sleep(time.Second)

@@ -16,21 +16,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestAWorkerThatWakesWhenAllIsClosedSleepsAgain: a timer that is due then is for nobody, and to wait for it to go away would hold the lock
-// for ever.
+// TestAWorkerThatWakesWhenAllIsClosedSleepsAgain: no worker may serve a timer
+// that is due then. A loop that waits for it would hold the lock forever.
 func TestAWorkerThatWakesWhenAllIsClosedSleepsAgain(t *testing.T) {
 	r, err := New(&Sink{events: func(string) eventsClient { return nil }}, "example.com/test", Options{})
 	require.NoError(t, err)
 	run := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: types.UID("a")}}
 	for i := range 10 {
 		r.Eventf(run, nil, "Normal", "Reason"+strconv.Itoa(i), "", "")
-		r.entries[key{id: "a"}].bucket.take(r.now())
+		r.entries[key{id: "a"}].bucket.take(r.perObject, r.now())
 	}
-	require.NotEmpty(t, r.later, "it waits for a token")
+	require.NotEmpty(t, r.plan.later, "it waits for a token")
 	r.closed = true
 	slept := make(chan time.Duration)
 	go func() {
-		_, wait := r.next(r.later[0].at + time.Hour)
+		_, wait, _ := r.next(r.plan.later[0].at.add(time.Hour))
 		slept <- wait
 	}()
 	select {

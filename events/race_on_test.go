@@ -5,5 +5,6 @@
 
 package events_test
 
-// scale divides the numbers of the largest tests, which the race detector makes ten times slower.
+// scale divides the numbers of the largest tests, which the race detector makes
+// ten times slower.
 const scale = 10

@@ -3,30 +3,41 @@
 
 package events
 
-// Reasons that every controller needs: stable, so that alerts and people can match them. Each is the reason of a Warning, but
-// for Recovered. A controller's own reasons are constants of its own, in the same form.
+// Reasons that every controller needs. They are stable, so alerts and people
+// can match them. Each is the reason of a Warning, except Recovered. Declare
+// your own reasons as constants in the same form.
 const (
-	// InvalidSpec says that the object's spec cannot be carried out. A retry fails the same way: correct the spec.
+	// InvalidSpec says that the object's spec cannot be carried out. A retry
+	// fails the same way: correct the spec.
 	InvalidSpec = "InvalidSpec"
-	// MissingSecret says that a Secret the object names does not exist: create it, or correct the name. A controller
-	// watches it or requeues slowly; it does not drop the key.
+	// MissingSecret says that a Secret the object names does not exist: create
+	// it, or correct the name. A controller watches it or requeues slowly; it
+	// does not drop the key.
 	MissingSecret = "MissingSecret"
-	// MissingConfigMap says that a ConfigMap the object names does not exist: create it, or correct the name. A
-	// controller watches it or requeues slowly; it does not drop the key.
+	// MissingConfigMap says that a ConfigMap the object names does not exist:
+	// create it, or correct the name. A controller watches it or requeues
+	// slowly; it does not drop the key.
 	MissingConfigMap = "MissingConfigMap"
-	// MissingDependency says that another object the spec names does not exist: create it, or correct the name. A
-	// controller watches it or requeues slowly; it does not drop the key.
+	// MissingDependency says that another object the spec names does not exist:
+	// create it, or correct the name. A controller watches it or requeues
+	// slowly; it does not drop the key.
 	MissingDependency = "MissingDependency"
-	// Forbidden says that the controller lacks a permission, or that a policy or quota refused: grant the verb that the note
-	// names, or relax the policy. A controller requeues slowly, for nothing tells it of the grant.
+	// Forbidden says that the controller lacks a permission, or that a policy
+	// or quota refused: grant the verb that the note names, or relax the
+	// policy. A controller requeues slowly, because it is not notified of the
+	// grant.
 	Forbidden = "Forbidden"
-	// Conflict says that another writer was faster. Retried: look for two controllers that own one field when it goes on.
+	// Conflict says that another writer was faster, for two minutes and more.
+	// Retried: look for two controllers that own one field.
 	Conflict = "Conflict"
-	// Unavailable says that a dependency refused, throttled or could not be reached. Retried: look at the dependency.
+	// Unavailable says that a dependency refused, throttled or could not be
+	// reached. Retried: look at the dependency.
 	Unavailable = "Unavailable"
-	// Timeout says that a dependency did not answer in time. Retried: look at the dependency and at the deadline.
+	// Timeout says that a dependency did not answer in time. Retried: look at
+	// the dependency and at the deadline.
 	Timeout = "Timeout"
-	// InternalError says that reconciling failed for a cause with no reason of its own. Retried: the note and the log say more.
+	// InternalError says that reconciling failed for a cause that has no other
+	// reason. Retried: the note and the log say more.
 	InternalError = "InternalError"
 	// Recovered is Normal: the failure that the note names has ended.
 	Recovered = "Recovered"

@@ -5,7 +5,9 @@ package events
 
 import (
 	"errors"
+	"fmt"
 	"hash/maphash"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,51 +15,40 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A Recorder records Events about objects and never blocks on the API server. It fits k8s.io/client-go/tools/events
-// EventRecorder, and [Recorder.Outlive] fits controller-runtime's manager. All methods are safe for concurrent use, and do nothing on a
-// nil *Recorder. Make one with [New]; it must not be copied.
+// A Recorder records Events about objects and never blocks on the API server.
+// It fits k8s.io/client-go/tools/events EventRecorder, and [Recorder.RunWith]
+// fits controller-runtime's manager. All methods are safe for concurrent use,
+// and do nothing on a nil *Recorder. Make one with [New]; it must not be
+// copied.
 type Recorder struct {
 	sink       *Sink
 	controller string
 	o          Options
 	perObject  limit
-	slack      time.Duration // how long a count waits after its pause for a repeat to bring its note
+	pause      time.Duration // the first one between two writes of a series
 	seed       maphash.Seed
 	start      time.Time     // what instants count from; its monotonic clock never steps back
 	wake       chan struct{} // one message for each worker that may look for work
+	buffers    sync.Pool     // of *[]byte, to format notes in
 
-	mu      sync.Mutex
-	entries map[key]*entry
-	idle    list   // entries that may be evicted, the most recently used first
-	fresh   list   // entries with a first occurrence that may be written now
-	updates list   // other entries that have something to write now
-	later   timers // entries with something to write that wait for a token or for the end of a pause
-	retries []*job // writes that failed and are to be made again
-	spare   *job   // one that has ended, for the next write
-	total   bucket
-
+	mu              sync.Mutex
+	entries         map[key]*entry
+	idle            list // entries that may make room, the most recently used first
+	normals         list // entries that make room for Warnings only
+	plan            schedule
 	running, closed bool
-	hurry           int // how many callers want every count written now
-	writing         int // writes under way
-	retrying        int // those of them that failed before
-	drafting        int // notes that are being formatted
-	faults          int // failures in a row that are the server's
-	faulted         time.Duration
-	resume          time.Duration // no write before this instant
-	asked           time.Duration // nor before this one, as the server said
-	retried         bool          // the last write that began had failed before
-	lastNumber      int64
-	changed         chan struct{} // closed when a write ends, if someone waits for it
-
-	stats  Stats // Lost and Pending are filled in by Stats
-	losses [causes]loss
-	news   news
+	flushers        int   // how many callers want every count written now
+	lastNumber      int64 // in the name of an Event
+	changed         chan struct{}
+	accounts
 }
 
-// New returns a Recorder that writes to sink as controller, which becomes the reportingController of its Events: a qualified
-// name such as "agents.example.com/agentrun". It starts nothing: events are kept, within MaxObjects, until [Recorder.Start] or
-// [Recorder.Flush] writes them. A sink without a client, a name the API server refuses and an option out of range are errors; all
-// of them are reported.
+// New returns a Recorder that writes to sink as controller, which becomes the
+// reportingController of its Events: a qualified name such as
+// "agents.example.com/agentrun". It starts nothing: events are kept, within
+// MaxObjects, until [Recorder.Start] or [Recorder.Flush] writes them. A sink
+// without a client, a name the API server refuses and an option out of range
+// are errors. New reports all of them.
 func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 	var noClient error
 	if !sink.usable() {
@@ -67,47 +58,66 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 		return nil, err
 	}
 	o = o.resolved()
-	r := &Recorder{
+	return &Recorder{
 		sink:       sink,
 		controller: controller,
 		o:          o,
-		perObject:  perMinute(o.PerMinute),
-		slack:      min(time.Minute/time.Duration(o.PerMinute), o.Quiet),
+		perObject:  perMinute(o.WritesPerMinute),
+		pause:      min(time.Minute/time.Duration(o.WritesPerMinute), o.MaxUpdateInterval),
 		seed:       maphash.MakeSeed(),
 		start:      time.Now(),
 		wake:       make(chan struct{}, workers),
 		entries:    make(map[key]*entry),
-	}
-	r.total.fill(perSecond(o.TotalPerSecond))
-	return r, nil
+		plan:       schedule{lanes: make(map[string]*lane)},
+	}, nil
 }
 
-// Eventf records an Event about regarding. Occurrences of one type, reason and action about one object form a series: the
-// first is written at once, or as soon as the object's cap allows, ahead of all updates; a repeat within the pause is counted
-// and costs no allocation. The note is formatted only when something may be written; a note that has changed then becomes a
-// new Event, so readers see the latest cause. Without args the note is taken as it is, but for %% which stands for %.
+// total and pace are the limits of all requests, and of those in suspect lanes.
+func (r *Recorder) total() limit { return perSecond(r.o.TotalWritesPerSecond, 5) }
+func (r *Recorder) pace() limit  { return perSecond(r.o.TotalWritesPerSecond/2, 1) }
+
+// Eventf records an Event about regarding. Occurrences of one type, reason,
+// action, related object and field path about one object form a series. The
+// Recorder writes the first immediately, or as soon as the object's cap allows.
+// It counts repeats, and writes their number when the pause of the series ends.
+// If the note has changed by then, the last note becomes a new Event. Words
+// that look generated, such as UIDs and the names of pods, do not count as a
+// change.
 //
-// eventtype is Normal or Warning; reason is 1 to 128 bytes; action too, and an empty one becomes the reason. related may be
-// nil. What cannot be recorded is counted in [Stats] by its cause and named in the log.
+// eventtype is Normal or Warning. reason is 1 to 128 bytes, action at most 128,
+// and an empty action becomes the reason. related may be nil. note is a format
+// of package fmt; without args only %% is replaced, by %. An event that
+// cannot be recorded is counted in [Stats] by its cause and logged.
 func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any) {
-	r.record(occurrence{
-		regarding: regarding, related: related, eventtype: eventtype, reason: reason, action: action, note: note, args: args,
-	})
+	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
-// AnnotatedEventf is Eventf with annotations on the Event. A repeat that is only counted leaves its annotations behind. Their values
-// are cleaned as notes are: redacted, on one line, at most 1,024 bytes.
+// AnnotatedEventf is [Recorder.Eventf] with annotations on the Event. A repeat
+// that is only counted does not add its annotations. Their values are cleaned
+// as notes are: redacted, on one line, at most 1,024 bytes.
 func (r *Recorder) AnnotatedEventf(
 	regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any,
 ) {
-	r.record(occurrence{
+	if r == nil || r.o.Disabled {
+		return
+	}
+	o := occurrence{
 		regarding: regarding, related: related, annotations: annotations,
-		eventtype: eventtype, reason: reason, action: action, note: note, args: args,
-	})
+		eventtype: eventtype, id: identity{reason: reason, action: action},
+	}
+	if len(args) == 0 {
+		o.whole = strings.ReplaceAll(note, "%%", "%")
+	} else {
+		o.text = r.buffer()
+		defer r.buffers.Put(o.text)
+		*o.text = fmt.Appendf(*o.text, note, args...)
+	}
+	r.record(&o)
 }
 
-// Forget drops what is kept about obj; call it when the object is gone. Events that wait are still written. Unless its
-// bucket is full the object leaves only as the first to make room, so forgetting does not lift the cap.
+// Forget drops what is kept about obj; call it when the object is gone. Events
+// that wait are still written. Forgetting does not lift the cap: unless its
+// bucket is full, the object is only the next to make room for others.
 func (r *Recorder) Forget(obj runtime.Object) {
 	if r == nil || r.o.Disabled {
 		return
@@ -117,178 +127,186 @@ func (r *Recorder) Forget(obj runtime.Object) {
 		return
 	}
 	now := r.now()
-	r.mu.Lock()
-	defer r.unlock()
-	if e := r.entries[k]; e != nil {
-		e.forgotten = true
-		e.lastFailure = ""
-		r.settle(e, now)
-	}
+	r.locked(func() {
+		if e := r.entries[k]; e != nil {
+			e.forgotten = true
+			e.lastFailure, e.conflicted = "", 0
+			r.settle(e, now)
+		}
+	})
 }
 
-func (r *Recorder) now() time.Duration { return time.Since(r.start) }
+func (r *Recorder) now() instant { return instant(time.Since(r.start)) + 1 }
+
+// locked calls f under mu, and then OnResult without it: a hook may call the
+// Recorder.
+func (r *Recorder) locked(f func()) {
+	r.mu.Lock()
+	f()
+	n := r.unreported
+	r.unreported = [resultKinds]int64{}
+	r.mu.Unlock()
+	if r.o.OnResult == nil {
+		return
+	}
+	for i, result := range results() {
+		if n[i] > 0 {
+			r.o.OnResult(result, n[i])
+		}
+	}
+}
 
 // An occurrence is one call that records.
 type occurrence struct {
-	regarding, related        runtime.Object
-	annotations               map[string]string
-	eventtype, reason, action string
-	note                      string
-	args                      []any
-	err                       error // its text is the note, unless verbatim
-	verbatim                  bool  // note is no format
-	failure                   bool  // opens a failure that Recovered will end
-	terminal                  bool  // a changed note does not wait for the end of the pause
+	regarding, related runtime.Object
+	annotations        map[string]string
+	eventtype          string
+	id                 identity
+	text               *[]byte // the note; nil where it was a string before
+	whole              string
+	hash               uint64
+	failure            bool // opens a failure that Recovered will end
+	recovery           bool
+	terminal           bool // a changed note does not wait for the end of the pause
+	routine            bool // a failure that only counts if it lasts
 }
 
-func (r *Recorder) record(o occurrence) {
-	if r == nil || r.o.Disabled {
-		return
+func (r *Recorder) record(o *occurrence) {
+	if o.id.action == "" {
+		o.id.action = o.id.reason
 	}
-	if o.action == "" {
-		o.action = o.reason
-	}
+	o.id.warning = o.eventtype == corev1.EventTypeWarning
+	o.id.about = r.aboutKey(o)
+	o.hash = r.hash(o)
 	k, err := identify(o.regarding, r.o.Scheme)
 	c, problem := noReference, err
 	if err == nil {
 		c, problem = rejected, o.check()
 	}
-	changed := uint64(0)
-	if o.terminal && problem == nil {
-		o.note, o.verbatim = o.text(), true
-		changed = r.hash(o.note)
-	}
 	now := r.now()
-
-	r.mu.Lock()
-	r.stats.Recorded++
-	switch {
-	case r.closed:
-		r.lose(shutdown, 1, "recorded after Start had returned")
-	case problem != nil:
-		r.lose(c, 1, problem.Error())
-	default:
-		e := r.entry(k, &o, now)
-		if e == nil {
-			break
+	known := true
+	r.locked(func() {
+		switch {
+		case r.closed:
+			r.stats.Recorded++
+			r.lose(shutdown, 1, ended)
+		case problem != nil:
+			r.stats.Recorded++
+			r.lose(c, 1, problem.Error())
+		case r.entries[k] == nil:
+			known = false
+		default:
+			r.stats.Recorded++
+			r.count(r.entries[k], o, now)
 		}
-		if s := r.count(e, &o, changed, now); s != nil {
-			r.draft(e, s, &o, now) // unlocks
-			return
-		}
+	})
+	if known {
+		return
 	}
-	r.unlock()
+	ref, err := refer(o.regarding, r.o.Scheme) // not under mu: the scheme has locks
+	r.locked(func() {
+		r.stats.Recorded++
+		switch {
+		case r.closed:
+			r.lose(shutdown, 1, ended)
+		case err != nil:
+			r.lose(noReference, 1, err.Error())
+		default:
+			if e := r.entry(ref, o.id.warning, now); e != nil {
+				r.count(e, o, now)
+			} else {
+				r.lose(queueFull, 1, noRoom)
+			}
+		}
+	})
 }
+
+const ended = "recorded after Start had returned"
 
 // check says what the API server would refuse.
 func (o *occurrence) check() error {
 	switch {
 	case o.eventtype != corev1.EventTypeWarning && o.eventtype != corev1.EventTypeNormal:
 		return errors.New("the event type is neither Normal nor Warning")
-	case o.reason == "" || len(o.reason) > maxReason:
+	case o.id.reason == "" || len(o.id.reason) > maxReason:
 		return errors.New("the reason is empty or longer than 128 bytes")
-	case len(o.action) > maxAction:
+	case len(o.id.action) > maxAction:
 		return errors.New("the action is longer than 128 bytes")
 	}
 	return nil
 }
 
-// entry returns what is kept about the object, making room for it if need be; nil when it cannot be kept, and the occurrence
-// is counted as lost.
-func (r *Recorder) entry(k key, o *occurrence, now time.Duration) *entry {
-	if e := r.entries[k]; e != nil {
-		e.forgotten = false
+// entry returns what is kept about the object, making room for it if need be;
+// nil when it finds none.
+func (r *Recorder) entry(ref reference, warning bool, now instant) *entry {
+	if e := r.entries[ref.key()]; e != nil {
 		return e
 	}
-	// The scheme has locks of its own: it must not be asked under ours.
-	r.mu.Unlock()
-	ref, err := refer(o.regarding, r.o.Scheme)
-	r.mu.Lock()
-	if e := r.entries[k]; e != nil {
-		return e
-	}
-	switch {
-	case r.closed:
-		r.lose(shutdown, 1, "recorded after Start had returned")
-		return nil
-	case err != nil:
-		r.lose(noReference, 1, err.Error())
-		return nil
-	case !r.makeRoom(now):
-		r.lose(queueFull, 1, "raise Options.MaxObjects or Options.TotalPerSecond")
+	l := r.plan.enter(or(ref.namespace, r.o.Namespace))
+	if !r.makeRoom(l, warning, now) {
+		r.plan.leave(l)
 		return nil
 	}
-	e := &entry{ref: ref}
-	e.bucket.fill(r.perObject)
-	r.entries[k] = e
+	e := &entry{ref: ref, lane: l}
+	r.entries[ref.key()] = e
 	return e
 }
 
-// count adds an occurrence to its series, and returns the series when its note is wanted. Its drafting is then set, which
-// lets concurrent repeats be counted without a note.
-func (r *Recorder) count(e *entry, o *occurrence, hash uint64, now time.Duration) *series {
-	warning := o.eventtype == corev1.EventTypeWarning
-	s := e.find(warning, o.reason, o.action)
+// count adds an occurrence to its series.
+func (r *Recorder) count(e *entry, o *occurrence, now instant) {
+	e.forgotten = false
+	if o.routine && r.passes(e, now) {
+		r.suppress(1)
+		r.settle(e, now)
+		return
+	}
+	s := e.find(o.id)
 	switch {
 	case s == nil:
-		if s = r.newSeries(e, warning, o.reason, o.action); s == nil {
-			r.lose(queueFull, 1, "more reasons at once than Options.MaxReasons for one object")
-			return nil
+		if s = r.newSeries(e, o); s == nil {
+			r.lose(queueFull, 1, manyReasons)
+			return
 		}
-	case (now-s.seen)/2 > r.o.Quiet && s.pending == 0:
+	case now.since(s.seen)/2 > r.o.MaxUpdateInterval && s.pending == 0:
 		// Silent for so long that it is news again.
-		s.first, s.hash, s.pause, s.due, s.refused = true, 0, r.slack, 0, 0
-	}
-	if o.failure && e.lastFailure == "" {
-		r.hasten(e, false, now)
+		s.first, s.hash, s.pause, s.due, s.refused = true, 0, r.pause, 0, 0
 	}
 	if o.failure {
-		e.lastFailure, s.open = o.reason, true
+		if e.lastFailure == "" {
+			r.hasten(e, false, now)
+		}
+		e.lastFailure, s.open, s.state = o.id.reason, true, true
 	}
 	if s.refused != 0 && now < s.due {
 		s.seen = now
 		r.lose(s.refused, 1, "") // why, was said when the series was refused
-		return nil
+		return
 	}
-	s.occurred(now)
-	anew := hash != 0 && hash != s.hash
-	if s.drafting || !anew && (s.draft != nil || s.busy || now < s.due) {
-		if s.pending == 1 {
-			r.settle(e, now)
-		} else if e.on == &r.idle {
-			e.unlink()
-			r.idle.pushFront(e)
-		}
-		return nil
+	if s.pending == 0 {
+		s.since = now
 	}
-	s.drafting = true
-	e.drafting++
-	r.drafting++
-	if e.on == &r.idle {
-		e.unlink()
+	s.pending++
+	s.seen = now
+	r.pending++
+	switch {
+	case o.hash != s.hash:
+		r.say(s, o, now)
+		r.settle(e, now)
+	case s.pending == 1:
+		r.settle(e, now)
+	case e.on == &r.idle:
+		e.move(&r.idle, true)
 	}
-	return s
 }
 
-// newSeries adds a series to e. At MaxReasons the one that was silent for longest makes room, unless it waits to be written.
-func (r *Recorder) newSeries(e *entry, warning bool, reason, action string) *series {
-	n := 0
-	var link **series
-	for at := &e.series; *at != nil; at = &(*at).older {
-		n++
-		s := *at
-		if s.draft == nil && !s.drafting && !s.busy && (link == nil || s.seen < (*link).seen) {
-			link = at
-		}
+// say gives s the note of o. A draft that is being written is not touched.
+func (r *Recorder) say(s *series, o *occurrence, now instant) {
+	s.hash = o.hash
+	if o.terminal {
+		s.due = min(s.due, now)
 	}
-	if n >= r.o.MaxReasons {
-		if link == nil {
-			return nil
-		}
-		r.suppress((*link).pending)
-		*link = (*link).older
+	s.draft = &draft{text: o.whole, annotations: cloned(o.annotations)}
+	if o.text != nil {
+		s.draft.text = string(*o.text)
 	}
-	s := &series{older: e.series, warning: warning, reason: reason, action: action, first: true, pause: r.slack}
-	e.series = s
-	return s
 }

@@ -32,6 +32,7 @@ func invalid(text string) error {
 	return err
 }
 
+//req:shows E2
 func TestTheFirstOccurrenceIsWrittenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -57,7 +58,7 @@ func TestTheFirstOccurrenceIsWrittenAtOnce(t *testing.T) {
 func TestRepeatsBecomeOneSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, _ := start(t, s, events.Options{PerMinute: 5})
+		rec, _ := start(t, s, events.Options{WritesPerMinute: 5})
 		run := object("a")
 		for i := range 11 {
 			run.ResourceVersion = strconv.Itoa(i)
@@ -68,7 +69,7 @@ func TestRepeatsBecomeOneSeries(t *testing.T) {
 		require.Len(t, s.asked(), 1, "repeats within the pause of 12 s are counted")
 		last := time.Now().Add(-time.Second)
 		time.Sleep(time.Minute)
-		require.Len(t, s.asked(), 2, "and their count is written when no more come")
+		require.Len(t, s.asked(), 2, "their count is written when the burst ends")
 		assert.Equal(t, int32(11), s.all()[0].Series.Count)
 		assert.True(t, s.all()[0].Series.LastObservedTime.Time.Equal(last), "with the time of the last, not of the write")
 		time.Sleep(time.Hour)
@@ -84,13 +85,13 @@ func TestTenThousandFailuresOfOneObject(t *testing.T) {
 			err    func(i int) error
 			most   int
 		}{
-			"Same":    {"One Event and its updates, whatever the resourceVersion.", time.Second, func(int) error { return errAway }, 25},
+			"Same":    {"One Event and its updates, for every resourceVersion.", time.Second, func(int) error { return errAway }, 25},
 			"Varying": {"A new Event with each note that is written.", time.Second, func(i int) error { return fmt.Errorf("attempt %d", i) }, 25},
-			"Fast":    {"A tight loop is no storm.", time.Millisecond, func(int) error { return errAway }, 2},
+			"Fast":    {"A tight loop does not write a storm.", time.Millisecond, func(int) error { return errAway }, 2},
 		}
 		for name, tc := range cases {
 			s := &server{}
-			rec, stop := start(t, s, events.Options{PerMinute: 1})
+			rec, stop := start(t, s, events.Options{WritesPerMinute: 1})
 			run := object("a")
 			for i := range 10_000 {
 				run.ResourceVersion = strconv.Itoa(i)
@@ -124,21 +125,22 @@ func TestAChangedNoteIsANewEvent(t *testing.T) {
 		run := object("a")
 		rec.Eventf(run, nil, "Warning", "Slow", "Run", "took %ds", 10)
 		synctest.Wait()
-		rec.Eventf(run, nil, "Warning", "Slow", "Run", "took %ds", 11) // in the pause: counted, not formatted
-		time.Sleep(12 * time.Second)
+		rec.Eventf(run, nil, "Warning", "Slow", "Run", "took %ds", 11) // in the pause
 		rec.Eventf(run, nil, "Warning", "Slow", "Run", "took %ds", 12)
+		time.Sleep(12 * time.Second)
 		synctest.Wait()
 		require.Len(t, s.all(), 2)
 		assert.Equal(t, "took 12s", s.all()[1].Note, "the reader sees the latest cause")
-		assert.Equal(t, int32(2), s.all()[1].Series.Count, "which stands for those before it that no write has told of")
+		assert.Equal(t, int32(2), s.all()[1].Series.Count, "it includes the earlier occurrences without a write")
 		assert.Nil(t, s.all()[0].Series)
 	})
 }
 
+//req:shows E1
 func TestATerminalErrorIsWrittenWheneverItsTextChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, _ := start(t, s, events.Options{PerMinute: 10})
+		rec, _ := start(t, s, events.Options{WritesPerMinute: 10})
 		run := object("a")
 		for _, text := range []string{"spec.agent: Required value", "spec.agent: Required value", "spec.timeout: Invalid value"} {
 			rec.Failure(run, invalid(text))
@@ -147,7 +149,8 @@ func TestATerminalErrorIsWrittenWheneverItsTextChanges(t *testing.T) {
 		require.Len(t, s.all(), 2)
 		assert.Equal(t, "spec.timeout: Invalid value", s.all()[1].Note)
 		assert.Equal(t, events.InvalidSpec, s.all()[1].Reason)
-		// However often it changes, within the cap, and the last text is the one that stays.
+		// A text may change often: the writes stay within the cap, and the
+		// last text is shown.
 		for i := range 100 {
 			rec.Failure(run, invalid(fmt.Sprint("text ", i)))
 			time.Sleep(time.Second)
@@ -159,6 +162,7 @@ func TestATerminalErrorIsWrittenWheneverItsTextChanges(t *testing.T) {
 	})
 }
 
+//req:shows E2
 func TestATransientErrorWaitsForTheEndOfThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -188,7 +192,7 @@ func TestRecoveredEndsAFailure(t *testing.T) {
 		ev := s.all()[2]
 		assert.Equal(t, [...]string{"Normal", events.Recovered, "recovered from StepFailed"}, [...]string{ev.Type, ev.Reason, ev.Note})
 		time.Sleep(5 * time.Minute)
-		assert.Len(t, s.asked(), 3, "recovery is told once")
+		assert.Len(t, s.asked(), 3, "the recovery is written once")
 
 		rec.Failure(run, errAway)
 		synctest.Wait()
@@ -200,7 +204,7 @@ func TestRecoveredEndsAFailure(t *testing.T) {
 func TestAfterALongSilenceAFailureIsNewsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, _ := start(t, s, events.Options{Quiet: 10 * time.Minute})
+		rec, _ := start(t, s, events.Options{MaxUpdateInterval: 10 * time.Minute})
 		rec.Failure(object("a"), errAway)
 		time.Sleep(20 * time.Minute)
 		rec.Failure(object("a"), errAway)
@@ -236,7 +240,7 @@ func TestObjectsAreToldApartByUID(t *testing.T) {
 func TestTypeReasonAndActionMakeASeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, _ := start(t, s, events.Options{PerMinute: 100})
+		rec, _ := start(t, s, events.Options{WritesPerMinute: 100})
 		for range 3 {
 			rec.Eventf(object("a"), nil, "Normal", "A", "X", "n")
 			rec.Eventf(object("a"), nil, "Warning", "A", "X", "n")
@@ -250,12 +254,14 @@ func TestTypeReasonAndActionMakeASeries(t *testing.T) {
 	})
 }
 
-// assertCap checks that no 60 seconds hold more than n writes about one object.
+// assertCap checks that no 60 seconds hold more than n requests about one
+// object, refused ones included.
 func assertCap(t *testing.T, s *server, n int) {
 	t.Helper()
 	byObject := map[string][]time.Time{}
-	for _, w := range s.writes("") {
-		byObject[w.object] = append(byObject[w.object], w.at)
+	for _, w := range s.asked() {
+		id := w.namespace + "/" + w.object
+		byObject[id] = append(byObject[id], w.at)
 	}
 	for o, times := range byObject {
 		slices.SortFunc(times, time.Time.Compare)

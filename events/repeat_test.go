@@ -17,16 +17,9 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// formatted is an argument of a note that does something when it is asked for its text.
-type formatted func()
-
-func (f formatted) String() string {
-	f()
-	return "x"
-}
-
-// TestARepeatIsOnlyCounted while its series waits to be written, and while that is being written: its note is not formatted.
-func TestARepeatIsOnlyCounted(t *testing.T) {
+// TestARepeat_IsOnlyCounted while its series waits for a write, and during the
+// write. The Event has the last note before the write.
+func TestARepeat_IsOnlyCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error { // slow
 			time.Sleep(time.Second)
@@ -34,53 +27,36 @@ func TestARepeatIsOnlyCounted(t *testing.T) {
 		}}
 		rec, err := events.New(s.sink(), controller, events.Options{})
 		require.NoError(t, err)
-		times := 0
-		repeat := func() {
+		repeat := func(text string) {
 			for range 3 {
-				rec.Eventf(object("a"), nil, "Normal", "Slow", "", "%v", formatted(func() { times++ }))
+				rec.Eventf(object("a"), nil, "Normal", "Slow", "", "%v", text)
 			}
 		}
-		repeat()
-		assert.Equal(t, 1, times, "it waits")
+		repeat("first")
+		repeat("second") // it waits
 		stop := run(t, rec)
 		synctest.Wait()
-		repeat()
-		assert.Equal(t, 1, times, "it is being written")
+		repeat("second") // it is being written
 		time.Sleep(time.Minute)
 		require.Len(t, s.all(), 1)
-		assert.Equal(t, int32(6), s.all()[0].Series.Count)
+		assert.Equal(t, "second", s.all()[0].Note)
+		assert.Equal(t, int32(9), s.all()[0].Series.Count)
 		_ = stop()
 		assertAccounts(t, rec)
 	})
 }
 
-// TestACountWaitsForTheNoteThatIsBeingFormatted, which may make it a new Event.
-func TestACountWaitsForTheNoteThatIsBeingFormatted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, _ := start(t, s, events.Options{})
-		rec.Eventf(object("a"), nil, "Normal", "Step", "", "first")
-		time.Sleep(30 * time.Second) // its pause is over
-		rec.Eventf(object("a"), nil, "Normal", "Step", "", "then %v", formatted(func() {
-			rec.Eventf(object("a"), nil, "Normal", "Other", "", "")
-			time.Sleep(time.Minute)
-		}))
-		synctest.Wait()
-		assert.Len(t, s.all(), 3)
-		assert.Empty(t, s.writes("patch"))
-	})
-}
-
-// TestAnEventThatGoesWhileAChangedNoteIsFormatted leaves the occurrence that the note is of: its Event tells of it.
-func TestAnEventThatGoesWhileAChangedNoteIsFormatted(t *testing.T) {
+// TestAnEventThatGoesWhileAChangedNoteIsRedacted leaves the occurrence that
+// the note is of: its Event reports it.
+func TestAnEventThatGoesWhileAChangedNoteIsRedacted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		answer error
 		lost   map[string]int64
-		left   int64 // suppressed
+		count  int32 // of the second Event
 	}{
-		"Expired":  {"The one that was counted up is no more.", expired("x"), map[string]int64{}, 1},
-		"Rejected": {"Or takes no count.", rejected(), map[string]int64{events.LostRejected: 1}, 0},
+		"Expired":  {"The API server has deleted the counted Event.", expired("x"), map[string]int64{}, 2},
+		"Rejected": {"Or takes no count.", rejected(), map[string]int64{events.LostRejected: 1}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,10 +81,12 @@ func TestAnEventThatGoesWhileAChangedNoteIsFormatted(t *testing.T) {
 				time.Sleep(time.Minute)
 				require.Len(t, s.all(), 2)
 				assert.Contains(t, s.all()[1].Note, "spec.slow")
-				assert.Nil(t, s.all()[1].Series)
-				st := rec.Stats()
-				assert.Equal(t, tc.lost, st.Lost, tc.reason)
-				assert.Equal(t, [...]int64{3, 2, 0, tc.left}, [...]int64{st.Recorded, st.Written, st.Coalesced, st.Suppressed})
+				count := int32(1)
+				if s.all()[1].Series != nil {
+					count = s.all()[1].Series.Count
+				}
+				assert.Equal(t, tc.count, count, tc.reason)
+				assert.Equal(t, tc.lost, rec.Stats().Lost, tc.reason)
 				_ = stop()
 				assertAccounts(t, rec)
 			})
@@ -116,8 +94,9 @@ func TestAnEventThatGoesWhileAChangedNoteIsFormatted(t *testing.T) {
 	}
 }
 
-// TestWhatAPanicLeavesBehindIsTold: the Event of a series is there, so an occurrence whose note could not be made is counted in it.
-func TestWhatAPanicLeavesBehindIsTold(t *testing.T) {
+// TestAPanickingNote_CostsOneEvent: the redactor is the caller's code, and the
+// series goes on.
+func TestAPanickingNote_CostsOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{Redact: func(s string) string {
@@ -128,13 +107,32 @@ func TestWhatAPanicLeavesBehindIsTold(t *testing.T) {
 		}})
 		rec.Failure(object("a"), errAway)
 		time.Sleep(15 * time.Second) // its pause is over
-		assert.Panics(t, func() { rec.Failure(object("a"), errors.New("odd")) })
+		rec.Failure(object("a"), errors.New("odd"))
 		time.Sleep(time.Minute)
-		assert.Empty(t, rec.Stats().Lost)
-		require.Len(t, s.all(), 1)
-		require.NotNil(t, s.all()[0].Series)
-		assert.Equal(t, int32(2), s.all()[0].Series.Count)
+		assert.Equal(t, map[string]int64{events.LostRejected: 1}, rec.Stats().Lost)
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 2)
 		require.NoError(t, stop())
 		assertAccounts(t, rec)
 	})
 }
+
+// TestAPanickingArgument_IsTheCallers: a String method that panics changes
+// nothing in the Recorder.
+func TestAPanickingArgument_IsTheCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{})
+		assert.Panics(t, func() { rec.Failure(object("a"), panickingError{}) })
+		assert.Zero(t, rec.Stats().Recorded)
+		rec.Failure(object("a"), errAway)
+		require.NoError(t, stop())
+		assert.Len(t, s.all(), 1)
+		assertAccounts(t, rec)
+	})
+}
+
+type panickingError struct{}
+
+func (panickingError) Error() string { panic("oops") }

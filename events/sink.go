@@ -5,8 +5,6 @@ package events
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -14,21 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Sink writes Events to an API server. Make one with [NewSink] or [NewCoreSink]; it is safe for concurrent use and may be
-// shared by Recorders. Its clients should have a rate limiter of their own, or events queue behind reconciles.
+// A Sink writes Events to an API server. Make one with [NewSink] or
+// [NewCoreSink]; it is safe for concurrent use and may be shared by Recorders.
+// Give its clients a separate rate limiter, or events queue behind
+// reconciles.
 type Sink struct {
 	events func(namespace string) eventsClient
 	core   func(namespace string) coreClient
-
-	mu     sync.Mutex
-	routes map[string]time.Time // until when a namespace is written through core/v1; "" stands for all
-	last   *detour              // the last route that was made, until it has been reported
-}
-
-// A detour is why a route was made, and for how long.
-type detour struct {
-	refused error
-	length  time.Duration
 }
 
 type eventsClient interface {
@@ -45,26 +35,23 @@ type coreClient interface {
 	) (*corev1.Event, error)
 }
 
-const (
-	routeTime = 10 * time.Minute
-	// A first refusal by permissions may be that of an API server that comes up: see patience.
-	firstRoute = patience
-	maxRoutes  = 1024
-)
-
-// NewSink returns a Sink that writes events.k8s.io/v1 and, where that group is not served or not granted, core/v1 Events that carry both
-// generations of fields, so that old and new readers count and sort them alike. The new group is tried again after 15 seconds where a
-// permission was missing, and then every ten minutes. The parameters are the methods of client-go's clients, as values:
+// NewSink returns a Sink that writes events.k8s.io/v1 and, where that group is
+// not served or not granted, core/v1 Events that carry both generations of
+// fields, so that old and new readers count and sort them alike. The new group
+// is tried again after 15 seconds where a permission was missing, and then
+// every ten minutes. The parameters are the methods of client-go's clients, as
+// values:
 //
 //	events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //
-// Of the clients they return two methods are used, and a fake needs no more; T is Event of k8s.io/api/events/v1 for E, and
-// of k8s.io/api/core/v1 for C:
+// A Sink calls two methods of the clients, so a fake needs only these. T is
+// Event of k8s.io/api/events/v1 for E, and of k8s.io/api/core/v1 for C:
 //
 //	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
 //	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*T, error)
 //
-// A nil of the method's type leaves the other group alone; [New] refuses a Sink without both:
+// A nil of the method's type leaves the other group alone; [New] refuses a Sink
+// without both:
 //
 //	var none func(namespace string) typedcorev1.EventInterface
 //	events.NewSink(cs.EventsV1().Events, none)
@@ -76,11 +63,13 @@ func NewSink[E eventsClient, C coreClient](events func(namespace string) E, core
 	return s
 }
 
-// NewCoreSink returns a Sink that writes core/v1 alone. kubectl describe sorts by a field that only these Events have; others it
-// shows in the order of their beginnings. Choose it where what was seen last must be the last line of that table. core is the
-// method cs.CoreV1().Events; [NewSink] shows what a client needs.
+// NewCoreSink returns a Sink that writes core/v1 alone. kubectl describe sorts
+// by a field that only these Events have; others it shows in the order of their
+// beginnings. Choose it where what was seen last must be the last line of that
+// table. core is the method cs.CoreV1().Events; [NewSink] shows what a client
+// needs.
 func NewCoreSink[C coreClient](core func(namespace string) C) *Sink {
-	s := &Sink{routes: make(map[string]time.Time)}
+	s := &Sink{}
 	if core != nil {
 		s.core = func(namespace string) coreClient { return core(namespace) }
 	}
@@ -89,113 +78,24 @@ func NewCoreSink[C coreClient](core func(namespace string) C) *Sink {
 
 func (s *Sink) usable() bool { return s != nil && (s.events != nil || s.core != nil) }
 
-// write makes the request w, by the group that its namespace takes.
-func (s *Sink) write(ctx context.Context, w write) error {
+// write makes the request w. Both groups are views of one object, so each may
+// update what the other created.
+func (s *Sink) write(ctx context.Context, w *write) (err error) {
 	switch {
-	case s.events == nil:
-		return s.toCore(ctx, w)
-	case s.core == nil:
-		return s.toEvents(ctx, w)
-	}
-	routed, tried := s.routed(w.namespace)
-	if routed {
-		err := s.toCore(ctx, w)
-		if !groupRefused(err) {
-			return err
-		}
-		return s.toEvents(ctx, w)
-	}
-	err := s.toEvents(ctx, w)
-	if !groupRefused(err) {
-		if err == nil && tried {
-			s.unroute(w.namespace)
-		}
-		return err
-	}
-	other := s.toCore(ctx, w)
-	switch {
-	case !groupRefused(other):
-		s.route(w.namespace, err)
-		return other
-	case notServed(err):
-		return other
-	}
-	return err // of two refusals the one that names the permission to grant first
-}
-
-// toEvents and toCore may update what the other created: both groups are views of one object.
-func (s *Sink) toEvents(ctx context.Context, w write) (err error) {
-	if w.event != nil {
-		_, err = s.events(w.namespace).Create(ctx, w.event, metav1.CreateOptions{})
-		return err
-	}
-	_, err = s.events(w.namespace).Patch(ctx, w.name, types.MergePatchType, seriesPatch(w.series, false), metav1.PatchOptions{})
-	return err
-}
-
-func (s *Sink) toCore(ctx context.Context, w write) (err error) {
-	if w.event != nil {
+	case w.core && w.event != nil:
 		_, err = s.core(w.namespace).Create(ctx, coreEvent(w.event), metav1.CreateOptions{})
-		return err
+	case w.core:
+		_, err = s.core(w.namespace).Patch(ctx, w.name, types.MergePatchType, seriesPatch(w.series, true), metav1.PatchOptions{})
+	case w.event != nil:
+		_, err = s.events(w.namespace).Create(ctx, w.event, metav1.CreateOptions{})
+	default:
+		_, err = s.events(w.namespace).Patch(ctx, w.name, types.MergePatchType, seriesPatch(w.series, false), metav1.PatchOptions{})
 	}
-	_, err = s.core(w.namespace).Patch(ctx, w.name, types.MergePatchType, seriesPatch(w.series, true), metav1.PatchOptions{})
 	return err
 }
 
-// routed reports whether the namespace is written through core/v1, or was until a moment ago.
-func (s *Sink) routed(namespace string) (is, was bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.routes) == 0 {
-		return false, false
-	}
-	all, everywhere := s.routes[""]
-	one, here := s.routes[namespace]
-	now := time.Now()
-	return now.Before(all) || now.Before(one), everywhere || here
-}
-
-// route remembers a refusal: of a missing group for all namespaces, of a missing permission for one.
-func (s *Sink) route(namespace string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, again := s.routes[namespace]
-	length := routeTime
-	switch {
-	case notServed(err):
-		namespace = ""
-	case !again:
-		length = firstRoute
-	}
-	if len(s.routes) >= maxRoutes {
-		clear(s.routes)
-	}
-	now := time.Now()
-	if now.Before(s.routes[namespace]) {
-		return // the other worker was faster
-	}
-	s.routes[namespace] = now.Add(length)
-	s.last = &detour{err, length}
-}
-
-// unroute forgets what was refused: the new group has accepted.
-func (s *Sink) unroute(namespace string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.routes, namespace)
-	delete(s.routes, "")
-}
-
-// detour returns, once, why Events go to core/v1; nil when nothing has changed.
-func (s *Sink) detour() *detour {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d := s.last
-	s.last = nil
-	return d
-}
-
-// coreEvent is ev with the fields of both generations, as readers of either expect them.
+// coreEvent is ev with the fields of both generations, as readers of either
+// expect them.
 func coreEvent(ev *eventsv1.Event) *corev1.Event {
 	first := metav1.NewTime(ev.EventTime.Time)
 	out := &corev1.Event{

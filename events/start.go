@@ -7,106 +7,130 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-logr/logr"
+
+	"k8s.io/klog/v2"
 )
 
 // ErrStarted is returned by a second Start: a Recorder runs once.
 var ErrStarted = errors.New("events: the Recorder was started before")
 
-// Start writes events until ctx ends, then what is pending, counts included, within Options.Grace. It returns when all it
-// started has ended, with a [LostError] if any event was lost since [New], and nil otherwise. Counts that could not be written
-// in time are no loss: the Event that they belong to is stored. Lost events and changes of API group are logged, once a minute
-// for each cause, to the logger that logr.FromContext finds in ctx, and nowhere without one. Start again is [ErrStarted].
+// Start writes events until ctx ends, then what is pending, counts included,
+// within Options.DrainTimeout. It returns when its goroutines have ended: with
+// a [LostError] if it could not write all events that were pending when ctx
+// ended or were recorded later, and nil otherwise. Counts that could not be
+// written in time are not lost, because their Event is stored. Earlier losses
+// are in [Stats] and in the log.
+//
+// Start logs to the logger that logr.FromContext finds in ctx, and to klog
+// without one: the first loss of each cause and then one line a minute with
+// their number, a change of API group, and a Scheme that is not set. Start
+// again is [ErrStarted].
 func (r *Recorder) Start(ctx context.Context) error {
 	if r == nil {
 		<-ctx.Done()
 		return nil
 	}
-	r.mu.Lock()
-	if r.running || r.closed {
-		r.unlock()
+	started := false
+	r.locked(func() {
+		started = r.running || r.closed
+		r.running = true
+	})
+	if started {
 		return ErrStarted
 	}
-	r.running = true
-	r.unlock()
 	if r.o.Disabled {
 		<-ctx.Done()
 		return nil
 	}
 
-	log := logr.FromContextOrDiscard(ctx)
+	log := klog.FromContext(ctx)
+	if r.o.Scheme == nil {
+		log.Info("Options.Scheme is not set: Events about objects from informers and typed clients are dropped, because these carry no kind")
+	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var all sync.WaitGroup
-	// These are the only goroutines of the package.
 	for range workers {
 		all.Go(func() { r.work(work, log, nil) })
 	}
 	<-ctx.Done()
-	grace, cancel := context.WithTimeout(work, r.o.Grace)
+	var before [causes]int64
+	r.locked(func() {
+		for c, l := range r.losses {
+			before[c] = l.total
+		}
+	})
+	grace, cancel := context.WithTimeout(work, r.o.DrainTimeout)
 	defer cancel()
-	deadline := max(r.now()+r.o.Grace, r.o.Grace) // of a sum that is too large the term
+	deadline := r.now().add(r.o.DrainTimeout)
 	// What is left when the grace is over is counted below.
 	_ = r.drain(grace, func() bool { return r.written(deadline) })
-	r.mu.Lock()
-	r.closed = true
-	r.unlock()
+	r.locked(func() { r.closed = true })
 	stop()
 	all.Wait()
-	return r.close(log)
+	return r.close(log, before)
 }
 
-// NeedLeaderElection is false: a manager that is no leader has events as well. With mgr.Add(rec) the Recorder ends before the reconcilers
-// do, and what they record last is lost: [Recorder.Outlive] has it written.
+// NeedLeaderElection is false: a manager that is not the leader has events too.
+// With mgr.Add(rec) the Recorder ends before the reconcilers do, and their last
+// events are lost. [Recorder.RunWith] writes them.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
-// Flush writes what is pending and every count that is not yet written, without waiting for the ends of pauses but within
-// all caps; what was denied, and a server that asked for time, are waited for. It returns when nothing is pending or when ctx
-// ends, then with the number of occurrences left and the cause. It uses the workers of [Recorder.Start], or the caller's goroutine
-// when Start does not run. Whatever else it returns, a [LostError] tells of events that were lost and that neither Start nor an
-// earlier Flush has returned: each loss is returned by one Flush, so that one that is called again and again fails only for what is new.
+// Flush writes all pending events and counts. It does not wait for the ends of
+// pauses. It waits for caps, for denied permissions, and for a server that
+// asked for time. It returns when nothing is pending or when ctx ends, then
+// with the number of occurrences left and the cause. Flush uses the workers of
+// [Recorder.Start]. If Start does not run, Flush runs its own and ends them.
+// Its error also has a [LostError] if events were lost since New. Each loss is
+// returned once, by a Flush or by Start.
 func (r *Recorder) Flush(ctx context.Context) error {
 	if r == nil || r.o.Disabled {
 		return nil
 	}
-	r.mu.Lock()
-	running, closed := r.running, r.closed
-	r.unlock()
-	if closed {
-		return r.lost(false) // Start has written or counted everything
-	}
-	done := func() bool { return r.written(-1) }
-	if !running {
-		r.hurryUp(1)
-		defer r.hurryUp(-1)
-		r.work(ctx, logr.Discard(), done)
+	running := false
+	r.locked(func() { running = r.running || r.closed })
+	nothing := func() bool { return r.closed || r.written(-1) }
+	if running {
+		_ = r.drain(ctx, nothing) // what is left is counted below
 	} else {
-		_ = r.drain(ctx, done) // what is left is counted here
+		r.hurryUp(1)
+		var all sync.WaitGroup
+		for range workers {
+			all.Go(func() { r.work(ctx, klog.FromContext(ctx), nothing) })
+		}
+		all.Wait()
+		r.hurryUp(-1)
 	}
-	var left error
-	r.mu.Lock()
-	if ctx.Err() != nil && !done() {
-		left = fmt.Errorf("events: flush: %d occurrences are pending: %w", r.pending(), context.Cause(ctx))
-	}
-	r.unlock()
-	return errors.Join(left, r.lost(false))
+	var left, lost error
+	r.locked(func() {
+		if ctx.Err() != nil && !nothing() {
+			left = fmt.Errorf("events: flush: %d occurrences are pending: %w", r.pending, context.Cause(ctx))
+		}
+		lost = r.lost([causes]int64{})
+	})
+	return errors.Join(left, lost)
 }
 
-// drain lets the workers write everything, until done reports true under mu or ctx ends.
+// drain lets the workers write everything, until done reports true under mu or
+// ctx ends.
 func (r *Recorder) drain(ctx context.Context, done func() bool) error {
 	r.hurryUp(1)
 	defer r.hurryUp(-1)
 	for {
-		r.mu.Lock()
-		if done() {
-			r.unlock()
+		var end bool
+		var changed <-chan struct{}
+		r.locked(func() {
+			if end = done(); !end {
+				changed = r.watch()
+			}
+		})
+		if end {
 			return nil
 		}
-		changed := r.watch()
-		r.unlock()
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -115,102 +139,74 @@ func (r *Recorder) drain(ctx context.Context, done func() bool) error {
 	}
 }
 
-// hurryUp ends the pauses of counts, while n is positive, and puts every object where it then belongs. Where somebody waits for the end
-// the server is tried at once, unless it asked to be left alone: a pause may be longer than the time that is left.
+// hurryUp ends the pauses of counts, while n is positive, and puts every object
+// where it then belongs. Where a caller waits for the end, what failed is tried
+// immediately, unless the server asked to be left alone: a pause may be longer
+// than the time that is left.
 func (r *Recorder) hurryUp(n int) {
 	now := r.now()
-	r.mu.Lock()
-	defer r.unlock()
-	if r.hurry += n; n > 0 {
-		r.faults, r.resume = 0, min(r.resume, r.asked)
+	r.locked(func() {
+		if r.flushers += n; n > 0 {
+			r.plan.server.hurry()
+			for _, l := range r.plan.lanes {
+				l.hurry()
+				r.plan.list(l)
+			}
+		}
+		for _, e := range slices.Clone(r.plan.later) {
+			for s := e.series; s != nil && n > 0; s = s.older {
+				if s.denied == 0 {
+					s.retry = 0
+				}
+			}
+			r.settle(e, now)
+		}
 		r.notify()
-	}
-	for _, e := range append(timers(nil), r.later...) {
-		r.settle(e, now)
-	}
+	})
 }
 
-// written reports whether nothing is left to write, or, by a deadline that is not negative, nothing but counts and what no
-// token can come in time for. mu must be held.
-func (r *Recorder) written(deadline time.Duration) bool {
-	if r.writing+r.drafting+len(r.retries)+r.fresh.len+r.updates.len > 0 {
+// written reports whether nothing is left to write. With a deadline that is not
+// negative it ignores counts, and writes whose token comes later. mu must be
+// held.
+func (r *Recorder) written(deadline instant) bool {
+	if r.plan.busy+r.plan.ready > 0 {
 		return false
 	}
-	for _, e := range r.later {
-		if deadline < 0 || e.at < deadline && e.claimed() {
+	for _, e := range r.plan.later {
+		if deadline < 0 || e.at < deadline && e.claim() != update {
 			return false
 		}
 	}
 	return true
 }
 
-// close counts what was not written, and reports what was lost.
-func (r *Recorder) close(log logr.Logger) error {
-	r.mu.Lock()
-	for _, e := range r.entries {
-		for s := e.series; s != nil; s = s.older {
-			if s.event != 0 && s.draft == nil {
-				r.suppress(s.pending)
-			} else {
-				r.lose(shutdown, s.pending, "not written within Options.Grace")
+const tooSlow = "not written within Options.DrainTimeout"
+
+// close counts the unwritten occurrences and logs the losses. A write of a
+// Flush that is still under way is counted when it ends.
+func (r *Recorder) close(log logr.Logger, before [causes]int64) (err error) {
+	now := r.now()
+	var lost []line
+	r.locked(func() {
+		for _, e := range r.entries {
+			for s := e.series; s != nil; s = s.older {
+				if !s.busy {
+					r.drop(s, s.pending, shutdown, tooSlow)
+				}
 			}
-			s.pending = 0
 		}
-	}
-	clear(r.entries)
-	r.idle, r.fresh, r.updates, r.later, r.retries = list{}, list{}, list{}, nil, nil
-	r.signal()
-	lost, _ := r.unlogged(-1)
-	r.unlock()
+		clear(r.entries)
+		r.idle, r.normals = list{}, list{}
+		r.signal()
+		for c := range r.losses {
+			r.losses[c].next = now
+		}
+		lost, _ = r.unlogged(now)
+		for c := range r.losses {
+			r.losses[c].returned = max(r.losses[c].returned, before[c])
+		}
+		err = r.lost(before)
+	})
 	r.report(log, lost)
-	return r.lost(true)
-}
-
-// pending is the number of occurrences that no write has told of. mu must be held.
-func (r *Recorder) pending() int64 {
-	n := r.stats.Recorded - r.stats.Written - r.stats.Coalesced - r.stats.Suppressed
-	for _, l := range r.losses {
-		n -= l.total
-	}
-	return n
-}
-
-// lines are what is to be logged: one for each cause, once a minute.
-type lines []line
-
-type line struct {
-	cause  cause
-	n      int64
-	detail string
-}
-
-// unlogged returns what is due for the log, all of it when now is negative, and in how long more is due; 0 means nothing is.
-// mu must be held.
-func (r *Recorder) unlogged(now time.Duration) (out lines, due time.Duration) {
-	for c := range r.losses {
-		l := &r.losses[c]
-		if l.unlogged == 0 {
-			continue
-		}
-		if now >= 0 && now < l.next {
-			if wait := l.next - now; due == 0 || wait < due {
-				due = wait
-			}
-			continue
-		}
-		out = append(out, line{cause(c), l.unlogged, l.detail})
-		l.unlogged = 0
-		l.next = now + time.Minute
-	}
-	return out, due
-}
-
-// report logs what was lost, and once for each why Events go to the other API group.
-func (r *Recorder) report(log logr.Logger, lost lines) {
-	if d := r.sink.detour(); d != nil {
-		log.Info("events go to core/v1: events.k8s.io/v1 refused them", "for", d.length.String(), "cause", explain(d.refused, r.o.Redact))
-	}
-	for _, l := range lost {
-		log.Info("events were lost", "cause", l.cause.String(), "count", l.n, "detail", l.detail)
-	}
+	return err
 }

@@ -48,8 +48,8 @@ func TestEventsBeforeStartAreKept(t *testing.T) {
 	})
 }
 
-// 500 events are queued when the process is told to end.
-func TestStartDrainsWithinTheGrace(t *testing.T) {
+// 500 events are queued when the process must end.
+func TestStartDrainsWithinTheDrainTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(5 * time.Millisecond)}
 		rec, stop := start(t, s, events.Options{})
@@ -65,7 +65,7 @@ func TestStartDrainsWithinTheGrace(t *testing.T) {
 func TestStartReportsExactlyWhatTheGraceWasTooShortFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(time.Second)}
-		rec, stop := start(t, s, events.Options{Grace: 10 * time.Second})
+		rec, stop := start(t, s, events.Options{DrainTimeout: 10 * time.Second})
 		for _, o := range objects(500) {
 			rec.Failure(o, errAway)
 			rec.Failure(o, errAway)
@@ -78,8 +78,8 @@ func TestStartReportsExactlyWhatTheGraceWasTooShortFor(t *testing.T) {
 		assert.InDelta(t, 40, told, 4, "two workers, ten seconds, one second each, two occurrences")
 		assert.Equal(t, map[string]int64{events.LostShutdown: 1000 - told}, lost.Lost)
 		assert.Contains(t, lost.Error(), fmt.Sprintf("%d Shutdown", 1000-told))
-		assert.Contains(t, lost.Error(), "Options.Grace", "what to mend")
-		require.NoError(t, rec.Flush(t.Context()), "Start has told of them")
+		assert.Contains(t, lost.Error(), "Options.DrainTimeout", "what to fix")
+		require.NoError(t, rec.Flush(t.Context()), "Start has reported them")
 		assertAccounts(t, rec)
 	})
 }
@@ -87,12 +87,12 @@ func TestStartReportsExactlyWhatTheGraceWasTooShortFor(t *testing.T) {
 func TestTheGraceIsNotSatOutInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		rec, stop := start(t, s, events.Options{PerMinute: 1})
+		rec, stop := start(t, s, events.Options{WritesPerMinute: 1})
 		rec.Failure(object("a"), errAway)
 		synctest.Wait()
 		rec.Failure(object("a"), errAway) // a count that may be written in a minute
 		began := time.Now()
-		require.NoError(t, stop(), "a count is no loss: the Event is there")
+		require.NoError(t, stop(), "a missing count is not a loss: the Event is there")
 		assert.Zero(t, time.Since(began))
 		assert.Equal(t, int64(1), rec.Stats().Suppressed)
 		assertAccounts(t, rec)
@@ -105,9 +105,9 @@ func TestTheGraceIsNotSatOutInVain(t *testing.T) {
 		rec.Failure(object("c"), errAway)
 		began = time.Now()
 		require.NoError(t, stop())
-		assert.Zero(t, time.Since(began), "nor is one that could be written within the grace")
+		assert.Zero(t, time.Since(began), "the stop does not wait for it, although the drain timeout has time")
 
-		rec, stop = start(t, s, events.Options{PerMinute: 1})
+		rec, stop = start(t, s, events.Options{WritesPerMinute: 1})
 		rec.Failure(object("b"), errAway)
 		synctest.Wait()
 		rec.Eventf(object("b"), nil, "Warning", "New", "", "a first occurrence that must wait for a minute")
@@ -119,7 +119,7 @@ func TestTheGraceIsNotSatOutInVain(t *testing.T) {
 	})
 }
 
-func TestAFirstOccurrenceMayStillComeWithinTheGrace(t *testing.T) {
+func TestAFirstOccurrenceMayStillComeWithinTheDrainTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
@@ -237,7 +237,7 @@ func TestManyFlushesAtOnce(t *testing.T) {
 			require.NoError(t, <-ended)
 		}
 		assert.Len(t, s.all(), 50)
-		assert.Equal(t, 2, s.concurrent(), "no more writers than workers")
+		assert.Equal(t, 2, s.concurrent(), "one writer for each worker")
 	})
 }
 
@@ -280,45 +280,45 @@ func TestANilRecorderDoesNothing(t *testing.T) {
 	require.NoError(t, rec.Start(ctx))
 }
 
-func TestOutliveReturnsWhatBothReturned(t *testing.T) {
+func TestRunWithReturnsWhatBothReturned(t *testing.T) {
 	broken := errors.New("no lease")
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: slowly(time.Minute)}
-		rec, err := events.New(s.sink(), controller, events.Options{Grace: time.Second})
+		rec, err := events.New(s.sink(), controller, events.Options{DrainTimeout: time.Second})
 		require.NoError(t, err)
-		err = rec.Outlive(t.Context(), func(context.Context) error {
+		err = rec.RunWith(t.Context(), func(context.Context) error {
 			rec.Failure(object("a"), errAway)
 			return broken // while ctx goes on, as when the leadership is lost
 		})
 		require.ErrorIs(t, err, broken)
 		requireLost(t, err, map[string]int64{events.LostShutdown: 1})
-		require.ErrorIs(t, rec.Outlive(t.Context(), func(context.Context) error { return nil }), events.ErrStarted)
+		require.ErrorIs(t, rec.RunWith(t.Context(), func(context.Context) error { return nil }), events.ErrStarted)
 	})
 }
 
-func TestOutliveOfANilRecorder(t *testing.T) {
+func TestRunWithOfANilRecorder(t *testing.T) {
 	var rec *events.Recorder
-	require.NoError(t, rec.Outlive(t.Context(), func(context.Context) error { return nil }))
+	require.NoError(t, rec.RunWith(t.Context(), func(context.Context) error { return nil }))
 }
 
-func TestOutliveEndsWhereItsFunctionPanics(t *testing.T) {
+func TestRunWithEndsWhereItsFunctionPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // which fails if anything is left running
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{})
 		require.NoError(t, err)
 		assert.Panics(t, func() {
-			_ = rec.Outlive(t.Context(), func(context.Context) error { panic("a bug") })
+			_ = rec.RunWith(t.Context(), func(context.Context) error { panic("a bug") })
 		})
 	})
 }
 
-func TestOutliveWritesWhatIsRecordedAfterTheContextHasEnded(t *testing.T) {
+func TestRunWithWritesWhatIsRecordedAfterTheContextHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, err := events.New(s.sink(), controller, events.Options{})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
-		require.NoError(t, rec.Outlive(ctx, func(context.Context) error {
+		require.NoError(t, rec.RunWith(ctx, func(context.Context) error {
 			cancel()
 			time.Sleep(time.Second) // the last reconcile ends a little later
 			rec.Failure(object("a"), errAway)

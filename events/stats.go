@@ -8,24 +8,26 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
-// The causes by which an event is lost: keys of [Stats] and [LostError].
+// The causes of lost events: keys of [Stats] and [LostError].
 const (
-	LostQueueFull     = "QueueFull"     // MaxObjects or MaxReasons were reached and all of them waited to be written
-	LostExpired       = "Expired"       // the API server failed for MaxAge
-	LostRejected      = "Rejected"      // an unknown type, a reason or action over 128 bytes, a note that panicked, an invalid Event, or no group served for 15 seconds
+	LostQueueFull     = "QueueFull"     // MaxObjects or MaxReasons were reached, and all of them waited to be written
+	LostExpired       = "Expired"       // the API server or the namespace failed for RetryTimeout
+	LostRejected      = "Rejected"      // an unknown type, a reason or action over 128 bytes, a redactor that panicked, an Event that the API server refused, or no group served
 	LostForbidden     = "Forbidden"     // neither group of events may be written, for 15 seconds
 	LostNamespaceGone = "NamespaceGone" // the namespace is absent or terminating
 	LostNoReference   = "NoReference"   // a nil object, or one whose kind is unknown
-	LostShutdown      = "Shutdown"      // recorded after Start returned, or not written within Grace
+	LostShutdown      = "Shutdown"      // recorded after Start returned, or not written within DrainTimeout
 )
 
-// The fates that Options.Observe hears of.
+// The results that Options.OnResult is called with.
 const (
-	FateEmitted    = "emitted"    // written: an Event was created, or its series updated
-	FateAggregated = "aggregated" // a repeat that another occurrence's Event stands for
-	FateDropped    = "dropped"    // lost
+	ResultEmitted    = "emitted"    // written: an Event was created, or its series updated
+	ResultAggregated = "aggregated" // a repeat that the Event of another occurrence reports
+	ResultDropped    = "dropped"    // lost
 )
 
 type cause uint8
@@ -49,28 +51,30 @@ func (c cause) String() string {
 	}[c]
 }
 
-// Stats count occurrences, one for each call that recorded one, since New. At every instant
-// Recorded = Written + Coalesced + Suppressed + the sum of Lost + Pending.
+// Stats count occurrences, one for each call that recorded one, since New. At
+// every instant Recorded = Written + Coalesced + Suppressed + the sum of Lost +
+// Pending.
 type Stats struct {
 	Recorded   int64            // calls that had something to record; none while Disabled
-	Written    int64            // those that a write of their own told of: Events created plus series updated
-	Coalesced  int64            // repeats that were counted in the write of another
-	Suppressed int64            // each context.Canceled, and repeats of a written Event that nothing counts: it expired, its object or series made room, or time ran out
-	Pending    int64            // those still to be written or counted
-	Lost       map[string]int64 // those that nothing tells of, by cause; causes that never happened are absent
+	Written    int64            // writes that succeeded: Events created and series updated
+	Coalesced  int64            // repeats that were counted in the write of another occurrence
+	Suppressed int64            // cancelled reconciles, routine conflicts, and repeats of a stored Event that no write counts
+	Pending    int64            // not written or counted yet
+	Lost       map[string]int64 // occurrences that no Event reports, by cause; causes that never occurred are absent
 
-	Retried int64 // attempts that failed and were made again; no part of the sum
-	Evicted int64 // objects that made room for others; no part of the sum
+	Retried int64 // requests that failed and were made again; not part of the sum
+	Evicted int64 // objects that made room for others; not part of the sum
 }
 
-// LostError is what [Recorder.Start] and [Recorder.Flush] return when events were lost.
+// LostError is what [Recorder.Start] and [Recorder.Flush] return when events
+// were lost.
 type LostError struct {
 	Lost map[string]int64 // occurrences by cause, as in [Stats]
 
-	details map[string]string // by cause, what to mend
+	details map[string]string // by cause, how to fix it
 }
 
-// Error names each cause, its count and what to mend.
+// Error names each cause, its count and what to fix.
 func (e *LostError) Error() string {
 	parts := make([]string, 0, len(e.Lost))
 	for c, n := range e.Lost {
@@ -85,21 +89,40 @@ func (e *LostError) Error() string {
 }
 
 // Stats returns a snapshot; zero on a nil *Recorder.
-func (r *Recorder) Stats() Stats {
+func (r *Recorder) Stats() (s Stats) {
 	if r == nil {
 		return Stats{}
 	}
-	r.mu.Lock()
-	defer r.unlock()
-	s := r.stats
-	s.Pending = r.pending()
-	s.Lost = make(map[string]int64)
-	for c, n := range r.losses {
-		if n.total > 0 {
-			s.Lost[cause(c).String()] = n.total
+	r.locked(func() {
+		s = r.stats
+		s.Pending = r.pending
+		s.Lost = make(map[string]int64)
+		for c, n := range r.losses {
+			if n.total > 0 {
+				s.Lost[cause(c).String()] = n.total
+			}
 		}
-	}
+	})
 	return s
+}
+
+// accounts are what a Recorder counts.
+type accounts struct {
+	stats      Stats // Lost and Pending are filled in by Stats
+	pending    int64 // occurrences that no write has reported
+	losses     [causes]loss
+	unreported [resultKinds]int64 // what OnResult was not called with yet
+}
+
+const (
+	emitted = iota
+	aggregated
+	dropped
+	resultKinds
+)
+
+func results() [resultKinds]string {
+	return [resultKinds]string{ResultEmitted, ResultAggregated, ResultDropped}
 }
 
 // A loss is the account of one cause. The log gets one line a minute for each.
@@ -107,21 +130,17 @@ type loss struct {
 	total, unlogged int64
 	returned        int64 // of total, what Start or a Flush has returned
 	detail          string
-	next            time.Duration
+	next            instant
 }
 
-// lost returns a [LostError] about everything that was lost since New, or about what none has told of yet; nil when that is
-// nothing.
-func (r *Recorder) lost(everything bool) error {
-	r.mu.Lock()
-	defer r.unlock()
+// lost returns a [LostError] about the losses that neither Start nor a Flush
+// has returned yet, and that are not among the first before of their cause; nil
+// when there are none. mu must be held.
+func (r *Recorder) lost(before [causes]int64) error {
 	e := &LostError{Lost: make(map[string]int64), details: make(map[string]string)}
 	for c := range r.losses {
 		l := &r.losses[c]
-		n := l.total
-		if !everything {
-			n -= l.returned
-		}
+		n := l.total - max(l.returned, before[c])
 		l.returned = l.total
 		if n > 0 {
 			name := cause(c).String()
@@ -134,8 +153,8 @@ func (r *Recorder) lost(everything bool) error {
 	return e
 }
 
-// lose counts n occurrences as lost; detail says what to mend and never holds a note, and "" stands for what was said last of
-// the same cause. mu must be held.
+// lose counts n occurrences as lost; detail says what to fix and never holds a
+// note, and "" means what was said last about the same cause. mu must be held.
 func (r *Recorder) lose(c cause, n int64, detail string) {
 	if n == 0 {
 		return
@@ -146,7 +165,7 @@ func (r *Recorder) lose(c cause, n int64, detail string) {
 	if detail != "" {
 		l.detail = detail
 	}
-	r.news.dropped += n
+	r.unreported[dropped] += n
 	if l.unlogged == n {
 		r.notify()
 	}
@@ -154,37 +173,48 @@ func (r *Recorder) lose(c cause, n int64, detail string) {
 
 func (r *Recorder) suppress(n int64) {
 	r.stats.Suppressed += n
-	r.news.aggregated += n
+	r.unreported[aggregated] += n
 }
 
-// told counts the occurrences of one write. mu must be held.
-func (r *Recorder) told(n int64) {
+// countWritten counts the occurrences of one write. mu must be held.
+func (r *Recorder) countWritten(n int64) {
 	r.stats.Written++
 	r.stats.Coalesced += n - 1
-	r.news.emitted++
-	r.news.aggregated += n - 1
+	r.unreported[emitted]++
+	r.unreported[aggregated] += n - 1
 }
 
-// news is what Observe has not heard yet.
-type news struct {
-	emitted, aggregated, dropped int64
+// A line of the log is about the losses of one cause.
+type line struct {
+	cause  cause
+	n      int64
+	detail string
 }
 
-// unlock releases mu and then tells Observe: a hook must be free to call the Recorder.
-func (r *Recorder) unlock() {
-	n := r.news
-	r.news = news{}
-	r.mu.Unlock()
-	if r.o.Observe == nil {
-		return
+// unlogged returns what is due for the log, and in how long more is due; 0
+// means nothing is. The first loss of a cause is due immediately, and then one
+// line a minute. mu must be held.
+func (r *Recorder) unlogged(now instant) (out []line, due time.Duration) {
+	for c := range r.losses {
+		l := &r.losses[c]
+		switch {
+		case l.unlogged == 0:
+		case now < l.next:
+			if wait := l.next.since(now); due == 0 || wait < due {
+				due = wait
+			}
+		default:
+			out = append(out, line{cause(c), l.unlogged, l.detail})
+			l.unlogged = 0
+			l.next = now.add(time.Minute)
+		}
 	}
-	if n.emitted > 0 {
-		r.o.Observe(FateEmitted, n.emitted)
-	}
-	if n.aggregated > 0 {
-		r.o.Observe(FateAggregated, n.aggregated)
-	}
-	if n.dropped > 0 {
-		r.o.Observe(FateDropped, n.dropped)
+	return out, due
+}
+
+// report logs what was lost.
+func (r *Recorder) report(log logr.Logger, lost []line) {
+	for _, l := range lost {
+		log.Error(nil, "Dropped events", "cause", l.cause.String(), "count", l.n, "detail", l.detail)
 	}
 }

@@ -30,7 +30,8 @@ func objects(n int) []*corev1.ConfigMap {
 	return out
 }
 
-// failAll reports a failure of each object every period, its resourceVersion moving.
+// failAll reports a failure of each object every period, its resourceVersion
+// moving.
 func failAll(rec *events.Recorder, all []*corev1.ConfigMap, period, length time.Duration) (calls int64) {
 	for round := range int(length / period) {
 		for _, o := range all {
@@ -43,7 +44,8 @@ func failAll(rec *events.Recorder, all []*corev1.ConfigMap, period, length time.
 	return calls
 }
 
-// assertTotal checks that no span of time holds more writes than the limiter of all allows.
+// assertTotal checks that no span of time holds more writes than the limiter of
+// all allows.
 func assertTotal(t *testing.T, s *server, perSecond float64) {
 	t.Helper()
 	burst := 5 * perSecond
@@ -59,11 +61,12 @@ func assertTotal(t *testing.T, s *server, perSecond float64) {
 	}
 }
 
+//req:shows E6
 func TestTwentyThousandObjectsFailing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		const n = 20_000 / scale
-		rec, stop := start(t, s, events.Options{PerMinute: 1, TotalPerSecond: 50, MaxObjects: 32_768})
+		rec, stop := start(t, s, events.Options{WritesPerMinute: 1, TotalWritesPerSecond: 50, MaxObjects: 32_768})
 		calls := failAll(rec, objects(n), time.Second, 10*time.Minute)
 		assert.LessOrEqual(t, len(s.asked()), 600*50+250)
 		assert.Len(t, s.writes("create"), n, "each object's failure is seen once")
@@ -75,7 +78,10 @@ func TestTwentyThousandObjectsFailing(t *testing.T) {
 	})
 }
 
-// Beyond what it remembers a Recorder may start over with an object, but it cannot make a storm of it.
+// Beyond what it remembers a Recorder may start over with an object, but it
+// cannot make a storm of it.
+//
+//req:shows E6
 func TestEvictionIsNoCliff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{1024 / scale, 1024/scale + 1, 2048 / scale, 10_240 / scale} {
@@ -90,6 +96,7 @@ func TestEvictionIsNoCliff(t *testing.T) {
 	})
 }
 
+//req:shows E6
 func TestAHundredThousandObjectsWithTheDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -106,7 +113,7 @@ func TestAHundredThousandObjectsWithTheDefaults(t *testing.T) {
 	})
 }
 
-// Whatever is recorded, and whenever: the caps hold, and every occurrence is accounted for.
+// For any input at any time the caps hold, and every occurrence is counted.
 func TestTheCapsHoldWhateverHappens(t *testing.T) {
 	for seed := range uint64(20 / scale) {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,7 +144,7 @@ func TestTheCapsHoldWhateverHappens(t *testing.T) {
 				return nil
 			}}
 			rec, stop := start(t, s, events.Options{
-				PerMinute: perMinute, TotalPerSecond: total, MaxReasons: 3, Quiet: time.Duration(1+roll(10)) * time.Minute,
+				WritesPerMinute: perMinute, TotalWritesPerSecond: total, MaxReasons: 3, MaxUpdateInterval: time.Duration(1+roll(10)) * time.Minute,
 			})
 			all := objects(5)
 			for range 3000 {
@@ -171,7 +178,8 @@ func TestTheCapsHoldWhateverHappens(t *testing.T) {
 	}
 }
 
-// assertAccounts checks, after Start has returned, that every occurrence was written, counted, suppressed or lost.
+// assertAccounts checks, after Start has returned, that every occurrence was
+// written, counted, suppressed or lost.
 func assertAccounts(t *testing.T, rec *events.Recorder) {
 	t.Helper()
 	st := rec.Stats()

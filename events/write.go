@@ -14,49 +14,50 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A write is one request: an Event to create, or the series of one that is stored.
+// A write is one request: it creates an Event, or updates the series of a
+// stored Event.
 type write struct {
 	event     *eventsv1.Event // nil for an update
+	core      bool            // by core/v1
 	namespace string
 	name      string // of the Event to update, and its series
 	series    eventsv1.EventSeries
 }
 
-// prepare makes the request of j. mu must be held.
-func (r *Recorder) prepare(j *job, now time.Duration) write {
-	j.attempted = now
+// prepare makes the request of j, whose note is not clean yet. mu must be held.
+func (r *Recorder) prepare(j *job, now instant) write {
 	clock := time.Now()
-	// Instants become times of day when they are written: a clock that was set since does not distort them.
-	at := func(i time.Duration) metav1.MicroTime { return metav1.NewMicroTime(clock.Add(i - now)) }
+	// Instants become times of day when they are written: a clock that was set
+	// since does not distort them.
+	at := func(i instant) metav1.MicroTime { return metav1.NewMicroTime(clock.Add(i.since(now))) }
 	s, ref := j.s, j.e.ref
-	namespace := or(ref.namespace, r.o.Namespace)
+	w := write{namespace: j.e.lane.name, core: j.core}
 	if j.draft == nil {
 		last := at(s.seen)
 		if first := time.Unix(0, s.event); last.Time.Before(first) {
 			last = metav1.NewMicroTime(first) // the clock was set back
 		}
-		return write{
-			namespace: namespace, name: eventName(ref.name, s.event),
-			series: eventsv1.EventSeries{Count: count32(s.count + j.carried), LastObservedTime: last},
-		}
+		w.name, w.series = eventName(ref.name, s.event), eventsv1.EventSeries{Count: count32(s.count + j.carried), LastObservedTime: last}
+		return w
 	}
-	if j.number == 0 {
+	if j.draft.number == 0 {
 		r.lastNumber = max(clock.UnixNano(), r.lastNumber+1) // unique, also where the clock is coarse or steps back
-		j.number = r.lastNumber
+		j.draft.number = r.lastNumber
 	}
-	regarding := ref.object()
-	regarding.FieldPath = j.draft.fieldPath
 	ev := &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Name: eventName(ref.name, j.number), Namespace: namespace, Annotations: j.draft.annotations},
+		ObjectMeta:          metav1.ObjectMeta{Name: eventName(ref.name, j.draft.number), Namespace: w.namespace},
 		EventTime:           at(s.since),
 		ReportingController: r.controller,
 		ReportingInstance:   r.o.Instance,
 		Action:              s.action,
 		Reason:              s.reason,
-		Regarding:           regarding,
-		Related:             j.draft.related,
-		Note:                j.draft.note,
+		Regarding:           ref.object(),
+		Note:                j.draft.text,
 		Type:                "Normal",
+	}
+	if s.about != nil {
+		ev.Regarding.FieldPath = s.about.fieldPath
+		ev.Related = s.about.related.DeepCopy()
 	}
 	if s.warning {
 		ev.Type = "Warning"
@@ -64,12 +65,39 @@ func (r *Recorder) prepare(j *job, now time.Duration) write {
 	if j.carried > 1 {
 		ev.Series = &eventsv1.EventSeries{Count: count32(j.carried), LastObservedTime: at(s.seen)}
 	}
-	return write{event: ev, namespace: namespace}
+	w.event = ev
+	return w
+}
+
+// redact cleans all texts of w. It runs without mu, since the redactor is the
+// caller's code.
+func (r *Recorder) redact(w *write, annotations map[string]string) (err error) {
+	if w.event == nil {
+		return nil
+	}
+	if w.event.Note, err = r.clean(w.event.Note); err != nil {
+		return err
+	}
+	if w.event.Related != nil {
+		if w.event.Related.Name, err = r.clean(w.event.Related.Name); err != nil {
+			return err
+		}
+	}
+	if len(annotations) > 0 {
+		w.event.Annotations = make(map[string]string, len(annotations))
+	}
+	for k, v := range annotations {
+		if w.event.Annotations[k], err = r.clean(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func count32(n int64) int32 { return int32(min(n, math.MaxInt32)) }
 
-// seriesPatch is a merge patch, for core/v1 with the fields of the older generation as well.
+// seriesPatch is a merge patch, for core/v1 with the fields of the older
+// generation as well.
 func seriesPatch(s eventsv1.EventSeries, core bool) []byte {
 	last := s.LastObservedTime.UTC()
 	b := make([]byte, 0, 192)
@@ -88,8 +116,9 @@ func seriesPatch(s eventsv1.EventSeries, core bool) []byte {
 	return append(b, '}')
 }
 
-// eventName is the object's name and a number in hexadecimal, at most 253 bytes. The hash of the name stands for one that is
-// no DNS subdomain, which the name of an Event has to be.
+// eventName is the object's name and a number in hexadecimal, at most 253
+// bytes. A name that is not a DNS subdomain, as the name of an Event must be,
+// is replaced by its hash.
 func eventName(object string, number int64) string {
 	base := strings.TrimRight(object[:min(len(object), 236)], "-.")
 	var buf [256]byte
@@ -105,7 +134,8 @@ func eventName(object string, number int64) string {
 	return string(strconv.AppendInt(b, number, 16))
 }
 
-// isSubdomain reports whether s is an RFC 1123 subdomain, of any length but zero.
+// isSubdomain reports whether s is an RFC 1123 subdomain, of any length but
+// zero.
 func isSubdomain(s string) bool {
 	edge := true // at the start of a label, or after its hyphen
 	for i := range len(s) {

@@ -14,26 +14,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The clock is set back between two Events, and between an Event and its update.
+// The clock is set back between two Events, and between an Event and its
+// update.
 func TestAClockThatStepsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewCoreSink(func(string) coreClient { return nil })
 		r, err := New(s, "agentrun", Options{})
 		require.NoError(t, err)
 		r.lastNumber = time.Now().Add(time.Hour).UnixNano() // as if the clock had said so before
-		e := &entry{ref: reference{name: "a", namespace: "runs"}}
+		e := &entry{ref: reference{name: "a", namespace: "runs"}, lane: &lane{name: "runs"}}
 		a, b := &job{e: e, s: &series{}, draft: &draft{}, carried: 1}, &job{e: e, s: &series{}, draft: &draft{}, carried: 1}
 		r.prepare(a, r.now())
 		r.prepare(b, r.now())
-		assert.Greater(t, b.number, a.number, "names stay unique")
-		assert.Greater(t, a.number, time.Now().Add(59*time.Minute).UnixNano())
+		assert.Greater(t, b.draft.number, a.draft.number, "names stay unique")
+		assert.Greater(t, a.draft.number, time.Now().Add(59*time.Minute).UnixNano())
 
-		update := r.prepare(&job{e: e, s: &series{event: a.number, count: 1}, carried: 1}, r.now())
-		assert.False(t, update.series.LastObservedTime.Time.Before(time.Unix(0, a.number)), "no series ends before it began")
+		update := r.prepare(&job{e: e, s: &series{event: a.draft.number, count: 1}, carried: 1}, r.now())
+		assert.False(t, update.series.LastObservedTime.Time.Before(time.Unix(0, a.draft.number)), "no series ends before it began")
 
-		named := b.number
+		named := b.draft.number
 		r.prepare(b, r.now())
-		assert.Equal(t, named, b.number, "a retry has the name of the attempt before it")
+		assert.Equal(t, named, b.draft.number, "a retry has the name of the attempt before it")
 	})
 }
 
@@ -41,8 +42,8 @@ func TestClusterScopedObjectsGoToTheNamespaceOfTheOptions(t *testing.T) {
 	s := NewCoreSink(func(string) coreClient { return nil })
 	r, err := New(s, "agentrun", Options{Namespace: "kube-system"})
 	require.NoError(t, err)
-	node := &entry{ref: reference{kind: "Node", name: "n"}}
-	w := r.prepare(&job{e: node, s: &series{warning: true, reason: "A", action: "B"}, draft: &draft{note: "c"}, carried: 1}, 0)
+	node := r.entry(reference{kind: "Node", name: "n"}, true, 1)
+	w := r.prepare(&job{e: node, s: &series{identity: identity{warning: true, reason: "A", action: "B"}}, draft: &draft{text: "c"}, carried: 1}, 1)
 	assert.Equal(t, "kube-system", w.event.Namespace)
 	assert.Empty(t, w.event.Regarding.Namespace)
 	assert.Equal(t, corev1.EventTypeWarning, w.event.Type)

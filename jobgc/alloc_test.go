@@ -16,13 +16,14 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// A controller looks at every Job on every reconcile: what the cache can tell costs no garbage.
-func TestLookAllocatesNothing(t *testing.T) {
+// A controller inspects every Job on every reconcile. An answer from the cache
+// must not allocate.
+func TestInspectAllocatesNothing(t *testing.T) {
 	for name, tc := range looks(t) {
 		t.Run(name, func(t *testing.T) {
 			ctx, guard := t.Context(), tc.guard
 			n := testing.AllocsPerRun(1000, func() {
-				f, err := guard.Look(ctx, tc.ref)
+				f, err := guard.Inspect(ctx, tc.ref)
 				if err != nil || f.State != tc.want {
 					t.Fatal(f, err)
 				}
@@ -38,14 +39,14 @@ type look struct {
 	want  jobgc.State
 }
 
-// looks are those that a store of client-go answers without a request.
+// looks are the cases that a store of client-go answers without a request.
 func looks(tb testing.TB) map[string]look {
 	tb.Helper()
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	job := ownedJob()
 	job.Namespace, job.UID = "ns", "mine"
 	require.NoError(tb, store.Replace([]any{job}, "100"))
-	guard, err := jobgc.New(newServer().client, store, jobgc.Options{Trust: true})
+	guard, err := jobgc.New(newServer().client, store, jobgc.Options{TrustCache: true})
 	require.NoError(tb, err)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", ResourceVersion: "99"}
 	out := map[string]look{"Cached": {guard, ref, jobgc.Active}}

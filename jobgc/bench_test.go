@@ -7,12 +7,12 @@ package jobgc_test
 
 import "testing"
 
-func BenchmarkLook(b *testing.B) {
+func BenchmarkInspect(b *testing.B) {
 	for name, tc := range looks(b) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := tc.guard.Look(b.Context(), tc.ref); err != nil {
+				if _, err := tc.guard.Inspect(b.Context(), tc.ref); err != nil {
 					b.Fatal(err)
 				}
 			}

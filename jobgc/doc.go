@@ -1,63 +1,101 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jobgc keeps a controller from losing the result of a Job to its TTL, a stale cache or a restart, and proves a loss.
+// Package jobgc keeps a controller from losing the result of a Job to its TTL,
+// a stale cache or a restart, and proves a loss.
 //
-// A controller that sees NotFound cannot tell a Job that is gone from one that its cache has not heard of, and one that
-// creates a Job with a short TTL has a tenth of a second to read the result. Either way work is lost, or done twice.
-// The door is one live read:
+// A NotFound from a lister does not mean that the Job was deleted: the cache
+// may not have seen it yet. A Job with a short TTL is deleted about 0.1 seconds
+// after it ends. Either way a result is lost, or the work runs twice. One live
+// read answers whether a Job is gone:
 //
-//	f, err := jobgc.Look(ctx, clientset.BatchV1().Jobs(ns), jobgc.Ref{Name: name, UID: uid})
-//	switch {
-//	case err != nil: // not known: try again
-//	case f.State == jobgc.Finished: // record f.Outcome
-//	case f.Lost(): // Missing, Replaced, or Deleting before it finished; f.Reason and f.Message say why
-//	case f.State == jobgc.NotCreated: // the Ref has no uid
-//	case f.State == jobgc.Collected: // gone, and the Ref has its outcome
-//	default: // it is still running
+//	f, err := jobgc.Inspect(ctx, clientset.BatchV1().Jobs(ns), jobgc.Ref{Name: name, UID: uid})
+//
+// A [Guard] does the whole life of a Job. One call in each reconcile creates
+// it, observes it, suspends it, and releases it after its result is recorded:
+//
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{})
+//
+//	func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+//		task := new(v1.Task)
+//		if err := r.Get(ctx, req.NamespacedName, task); err != nil || task.DeletionTimestamp != nil {
+//			return ctrl.Result{}, client.IgnoreNotFound(err)
+//		}
+//		before := task.DeepCopy()
+//		ref, found, err := r.Jobs.Step(ctx, jobgc.Request{
+//			Owner: task, Ref: task.Status.Job, Done: task.Done(),
+//			Job: func() (*batchv1.Job, error) { return newJob(task), nil },
+//			Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+//				live := new(v1.Task)
+//				err := r.Live.Get(ctx, req.NamespacedName, live) // mgr.GetAPIReader()
+//				return live, live.Status.Job, live.Done(), err
+//			},
+//		})
+//		if err != nil {
+//			return ctrl.Result{}, err
+//		}
+//		task.Status.Job = ref
+//		enter(task, found) // your phases and conditions
+//		if !equality.Semantic.DeepEqual(before.Status, task.Status) {
+//			err = r.Status().Patch(ctx, task, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+//		}
+//		return ctrl.Result{RequeueAfter: found.After}, err
 //	}
 //
-// A [Guard] does the whole life of a Job, and in a normal run costs no read and one patch beyond the creation:
+// examples/controller-runtime shows the complete controller. Package expire
+// deletes the runs themselves when their retention is over.
 //
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{}) // a *jobgc.Guard[typedbatchv1.JobInterface]
-//	_, err = informer.AddEventHandler(guard) // or a Job deleted before it was read is Missing
-//	name := fmt.Sprintf("run-%x", sha256.Sum224([]byte(run.UID))) // 60 bytes; a Job's name has at most 63
+// # What each request is for
 //
-// The steps of each reconcile:
+// A controller can be killed before or after each request of a run. The
+// requests are, in this order:
 //
-//  1. persist a [Ref] with a deterministic name such as this: the intent;
-//  2. Guard.Ensure, and persist the Ref it returns;
-//  3. Guard.Look; while Pending, change nothing;
-//  4. when f.Lost(): persist the failure once for Ref.UID and stop; never clear the UID, or the work runs twice;
-//  5. when Finished, persist Ref.Outcome;
-//  6. Guard.Release, again on every reconcile: once it is done it costs no request, so Ref.Released need not be persisted.
+//  1. Read the owner live. A stale copy may not show that the Job exists, has
+//     finished, or is cancelled.
+//  2. Create run-<uid of the owner>. After a crash the next call finds this
+//     name taken and adopts the Job, because its controller is the owner.
+//  3. Write the Ref with the uid. From here on a missing Job is a loss and is
+//     not created again.
+//  4. Write the outcome. Until here the TTL is UnrecordedTTL or none, so the
+//     Job waits for a controller that is down.
+//  5. Read the owner live. The outcome may be in memory only.
+//  6. Patch the final TTL, with a test of the uid. After a crash the next call
+//     patches. A Job whose TTL is already the final one needs neither 5 nor 6.
 //
-// From Ensure to Release nothing but an explicit delete removes the Job; Options.Hold withstands that too (see package hold).
-// Every step can be repeated after a crash, and by two replicas at once. Package expire deletes the runs themselves when
-// their retention is over.
+// So a run costs 3 writes, 4 with a final TTL, and one more if you also record
+// that it runs. The reads 1 and 5 must be live, or come from a cache that waits
+// for the controller's own writes where only one replica works.
+//
+// Step gives up a creation 10 seconds after its read of the owner. Work can
+// still run twice in three cases. First, a replica stalls between 1 and 2 while
+// a second replica takes the same run to its end. With a final TTL of a minute
+// or more the name is then still taken; with a shorter one the name may be
+// free. Second, someone deletes a Job before its Ref is written;
+// Options.Finalizer prevents that. Third, someone deletes the owner during a
+// creation: the garbage collector deletes that Job.
 //
 // # Unit tests
 //
-// client-go's fake clientset gives a new Job neither a uid nor a resource version, as an API server does: without a uid Ensure fails, and
-// without a version what the cache cannot answer is read live at once, never Pending. A reactor gives both:
+// client-go's fake clientset gives a new Job no uid, and Step fails without
+// one. Package jobgctest makes the fake give one to each Job.
 //
-//	cs.PrependReactor("create", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
-//		job := a.(clienttesting.CreateAction).GetObject().(*batchv1.Job)
-//		job.UID, job.ResourceVersion = uuid.NewUUID(), "7"
-//		return false, nil, nil
-//	})
-//
-// A Job that leaves the cache is Pending for a second, for its delete event may be on the way: look again after Finding.After.
+// A Job that leaves the cache is Pending for a second, because its delete event
+// may be on the way: look again after Observation.After.
 //
 // # RBAC
 //
-// Jobs (batch): create, get, patch; list and watch for the informer. Where OwnerReferencesPermissionEnforcement is on, the
-// creation of a Job with a controller reference also needs update on the finalizers subresource of the owner's kind. With
-// Options.Hold, package hold names what its sweep needs.
+// Jobs (batch): create, get, patch; list and watch for the informer; delete
+// with Options.DeleteCancelled. The owner's kind: get. Where
+// OwnerReferencesPermissionEnforcement is on, the creation of a Job with a
+// controller reference also needs update on the finalizers subresource of the
+// owner's kind. With Options.Finalizer, package hold names what its sweep
+// needs.
 //
 // # When not to use it
 //
-// If running the work twice is harmless and nobody reads the result, create the Job with ttlSecondsAfterFinished. This
-// package keeps Jobs, and while a Job stays so do its pods and their logs; it does not keep pods that something else
-// deletes.
+// If the work may run twice and its result is not needed, create the Job with
+// ttlSecondsAfterFinished. An owner of many Jobs, such as a CronJob,
+// does not fit: an owner has one Ref, and the Job has its name from the owner.
+// Create one object for each Job. This package keeps Jobs. The pods and logs of
+// a Job stay as long as the Job does, unless something else deletes them.
 package jobgc

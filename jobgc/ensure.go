@@ -7,36 +7,47 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
-// ErrNotOurs is returned by Ensure when the name belongs to a Job of another controller. It stays so until someone
-// renames or deletes one of the two.
-var ErrNotOurs = errors.New("jobgc: the name belongs to the Job of another controller")
+// ErrNotOwned is returned by Ensure when the name belongs to a Job of another
+// controller. It stays so until someone renames or deletes one of the two.
+var ErrNotOwned = errors.New("jobgc: the name belongs to the Job of another controller")
 
-// ErrTerminating is returned by Ensure when an earlier Job of that name is being deleted, or is about to be because its
-// owner is gone. Try again in a few seconds.
+// ErrTerminating is returned by Ensure when an earlier Job of that name is
+// being deleted, or is about to be because its owner is gone. Try again in a
+// few seconds.
 var ErrTerminating = errors.New("jobgc: an earlier Job of that name is still being deleted")
 
-// Ensure creates the Job, or adopts the one that an earlier attempt of the same controller created and did not record,
-// and returns the Ref to persist. It may be called any number of times, also by two replicas: the work runs once, but where a
-// Job is deleted before its Ref is persisted, or the caller's copy of the owner is from before that. Nothing tells then of the Job, and
-// another is made. Options.Hold closes both until the Release, and a live read of the owner the second.
-// With a UID in ref it does nothing: a Job that is lost is found by Look and never run again by surprise.
+// Ensure creates the Job and returns the Ref to persist. If an earlier attempt
+// of the same controller created the Job and did not record it, Ensure adopts
+// that Job. It may be called any number of times, also by two replicas: the
+// work runs once, with two exceptions. Someone deletes the Job before its Ref
+// is persisted, or the Job is gone and the caller's copy of the owner is older
+// than its Ref. In both cases Ensure finds no sign of the Job and creates
+// another. Options.Finalizer prevents both until the Release, and a live read
+// of the owner prevents the second. If ref has a UID, Ensure does nothing:
+// Inspect finds a lost Job, and Ensure never runs it again by surprise.
 //
-// The job must have the name of ref, the same namespace (either may leave it empty, not both), and a controller owner
-// reference; metav1.NewControllerRef makes one. It is not changed: what is created is a copy with the backstop TTL of
-// Options.Retention in place of none or a shorter one, with the finalizer of Options.Hold, and with the retention as an
-// annotation.
+// The job must have the name of ref, the same namespace, and a controller owner
+// reference; metav1.NewControllerRef makes one. Either namespace may be empty,
+// but not both. Ensure does not change job. It creates a copy that has the
+// finalizer of Options.Finalizer and the retention as an annotation. The
+// backstop TTL of Options.Retention replaces a missing or shorter TTL.
 //
-// A Job of another controller gives ErrNotOurs, and one that is being deleted ErrTerminating, unless it is of the same
-// controller and has finished, for its outcome is known, or carries Options.Hold, which nothing but its Ref can release:
-// then it is adopted. An adopted Job keeps the finalizers that it has. An error of the API server is wrapped;
-// whether it created the Job or not, the next call puts it right.
+// If the name belongs to a Job of another controller, Ensure returns
+// ErrNotOwned. If the Job is being deleted, it returns ErrTerminating. There
+// are two exceptions, both for a Job of the same controller: Ensure adopts it
+// if it has finished, because its outcome is known, and if it carries
+// Options.Finalizer, because only its Ref can release it. An adopted Job keeps
+// the finalizers that it has. An error of the API server is wrapped. The next
+// call recovers from it, whether the Job was created or not.
 func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, error) {
 	if ref.UID != "" {
 		return ref, nil
@@ -49,13 +60,14 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 	if isNil(jobs) {
 		return ref, fmt.Errorf("jobgc: ensure: the client of namespace %s is nil", ref.Namespace)
 	}
-	job = g.prepared(job, ref.Namespace)
-	// A Job of that name may vanish between the answer that it exists and the look at it.
+	job = g.prepared(job, ref.Namespace, g.opts.Retention)
+	// A Job of that name may vanish between the answer that it exists and the
+	// look at it.
 	exists := ""
 	for range 3 {
 		live, err := jobs.Create(ctx, job, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
-			exists = err.Error() // not wrapped: a caller might take it for what it asked for
+			exists = err.Error() // not wrapped: a caller might test for AlreadyExists
 			live, err = jobs.Get(ctx, ref.Name, metav1.GetOptions{})
 			var missing bool
 			if missing, err = isGone(err, ref); missing {
@@ -74,13 +86,14 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 			return ref, fmt.Errorf("jobgc: ensure: %s/%s: the client returned a Job without a uid", ref.Namespace, ref.Name)
 		}
 		ref.UID, ref.ResourceVersion = live.UID, live.ResourceVersion
-		ref.CreatedAt = new(metav1.NewTime(time.Now().Truncate(time.Second)))
+		ref.CreatedAt = ptr.To(metav1.NewTime(g.now().Truncate(time.Second)))
 		return ref, nil
 	}
 	return ref, fmt.Errorf("%w: %s/%s: %s", ErrTerminating, ref.Namespace, ref.Name, exists)
 }
 
-// checked completes the namespace of ref, or says what is wrong with ref and job.
+// checked completes the namespace of ref, or returns what makes ref or job
+// invalid.
 func checked(ref Ref, job *batchv1.Job) (Ref, error) {
 	if job == nil {
 		return ref, errors.New("jobgc: ensure: the job is nil")
@@ -108,38 +121,42 @@ func checked(ref Ref, job *batchv1.Job) (Ref, error) {
 }
 
 // prepared is the Job to create.
-func (g *Guard[J]) prepared(job *batchv1.Job, namespace string) *batchv1.Job {
+func (g *Guard[J]) prepared(job *batchv1.Job, namespace string, retention Retention) *batchv1.Job {
 	job = job.DeepCopy()
 	job.Namespace = namespace
+	if job.Annotations == nil {
+		job.Annotations = map[string]string{}
+	}
 	delete(job.Annotations, releasedAnnotation) // of the Job that this one is a copy of
-	if _, ok := job.Annotations[annotation]; !ok {
-		g.opts.Retention.Annotate(job)
+	job.Annotations[annotation] = retention.text()
+	// Only here: once a deletion has begun the API server lets no finalizer be
+	// added.
+	if g.opts.Finalizer != "" && !hasFinalizer(job, g.opts.Finalizer) {
+		job.Finalizers = append(job.Finalizers, g.opts.Finalizer)
 	}
-	// Only here: once a deletion has begun the API server lets no finalizer be added.
-	if g.opts.Hold != "" && !g.held(job) {
-		job.Finalizers = append(job.Finalizers, g.opts.Hold)
-	}
-	backstop, ttl := g.opts.Retention.AtCreate(), job.Spec.TTLSecondsAfterFinished
-	if backstop == nil || ttl == nil || *ttl < *backstop {
-		job.Spec.TTLSecondsAfterFinished = backstop
+	asked := job.Spec.TTLSecondsAfterFinished
+	job.Spec.TTLSecondsAfterFinished = retention.atCreation(asked)
+	if delete(job.Annotations, askedAnnotation); asked != nil {
+		job.Annotations[askedAnnotation] = strconv.Itoa(int(*asked))
 	}
 	return job
 }
 
-// adoptable says whether a Job that has the name already is the one that owner wants.
+// adoptable returns nil if the existing Job of that name is the Job of owner.
 func (g *Guard[J]) adoptable(live *batchv1.Job, owner *metav1.OwnerReference) error {
 	has := metav1.GetControllerOfNoCopy(live)
 	ours := has != nil && has.UID == owner.UID
-	if ours && (live.DeletionTimestamp == nil || Judge(live).State == Finished || g.held(live)) {
+	if ours && (live.DeletionTimestamp == nil || StateOf(live).State == Finished || hasFinalizer(live, g.opts.Finalizer)) {
 		return nil
 	}
-	// An owner of before that had the same name is gone, and the garbage collector is on its way.
+	// If the controller is an earlier owner of the same name, it is gone, and
+	// the garbage collector will delete its Job.
 	predecessor := has != nil && has.Kind == owner.Kind && has.Name == owner.Name && has.APIVersion == owner.APIVersion
 	switch {
 	case live.DeletionTimestamp != nil || predecessor:
 		return fmt.Errorf("%w: %s/%s", ErrTerminating, live.Namespace, live.Name)
 	case has == nil:
-		return fmt.Errorf("%w: %s/%s has no controller", ErrNotOurs, live.Namespace, live.Name)
+		return fmt.Errorf("%w: %s/%s has no controller", ErrNotOwned, live.Namespace, live.Name)
 	}
-	return fmt.Errorf("%w: %s/%s is controlled by %s %s", ErrNotOurs, live.Namespace, live.Name, has.Kind, has.Name)
+	return fmt.Errorf("%w: %s/%s is controlled by %s %s", ErrNotOwned, live.Namespace, live.Name, has.Kind, has.Name)
 }

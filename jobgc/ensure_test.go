@@ -16,15 +16,19 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-const annotation = "jobgc.controllerkit.dev/retention"
+const (
+	annotation = "jobgc.controllerkit.dev/retention"
+	week       = 7 * 24 * time.Hour
+)
 
 func TestEnsureCreates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, jobgc.Options{Retention: jobgc.Retention{Succeeded: new(10 * time.Minute)}})
+		w := newWorld(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute, UnrecordedTTL: week}})
 		job, before := ownedJob(), ownedJob()
 		time.Sleep(1500 * time.Millisecond)
 		ref, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, job)
@@ -36,7 +40,7 @@ func TestEnsureCreates(t *testing.T) {
 		assert.Equal(t, time.Now().Truncate(time.Second), ref.CreatedAt.Time, "whole seconds, as JSON keeps them")
 		assert.Equal(t, "ns", created.Namespace)
 		assert.Equal(t, int32(604800), *created.Spec.TTLSecondsAfterFinished)
-		assert.Equal(t, "succeeded=10m0s failed=keep backstop=168h0m0s runs=keep logs=keep", created.Annotations[annotation])
+		assert.Equal(t, "succeeded=10m0s failed=keep unrecorded=168h0m0s runs=keep logs=keep", created.Annotations[annotation])
 		assert.Equal(t, before, job, "the caller's Job is not changed")
 	})
 }
@@ -49,17 +53,17 @@ func TestEnsureTTL(t *testing.T) {
 		backstop time.Duration
 		want     *int32
 	}{
-		"None":            {"The backstop.", nil, 0, new(int32(604800))},
-		"Zero":            {"A TTL of 0 leaves 0.1 s to read the result.", new(int32(0)), 0, new(int32(604800))},
-		"Shorter":         {"A shorter one is replaced.", new(int32(600)), time.Hour, new(int32(3600))},
-		"Longer":          {"A longer one does no harm.", new(int32(7200)), time.Hour, new(int32(7200))},
-		"NoBackstop":      {"None at all.", nil, -1, nil},
-		"ShorterThanNone": {"Any TTL is shorter than none.", new(int32(7200)), -1, nil},
-		"Negative":        {"Invalid ones are replaced as well.", new(int32(-5)), time.Hour, new(int32(3600))},
+		"None":            {"A Job without a TTL gets the backstop.", nil, week, ptr.To[int32](604800)},
+		"Zero":            {"A TTL of 0 leaves 0.1 s to read the result.", ptr.To[int32](0), week, ptr.To[int32](604800)},
+		"Shorter":         {"A shorter TTL is replaced.", ptr.To[int32](600), time.Hour, ptr.To[int32](3600)},
+		"Longer":          {"A longer TTL is kept.", ptr.To[int32](7200), time.Hour, ptr.To[int32](7200)},
+		"NoBackstop":      {"Without a backstop there is no TTL.", nil, 0, nil},
+		"ShorterThanNone": {"Without a backstop, the TTL of the Job is removed.", ptr.To[int32](7200), 0, nil},
+		"Negative":        {"A negative TTL is replaced.", ptr.To[int32](-5), time.Hour, ptr.To[int32](3600)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, jobgc.Options{Retention: jobgc.Retention{Backstop: tc.backstop}})
+			w := newWorldAs(t, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: tc.backstop}})
 			job := ownedJob()
 			job.Spec.TTLSecondsAfterFinished = tc.template
 			_, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, job)
@@ -70,19 +74,9 @@ func TestEnsureTTL(t *testing.T) {
 	}
 }
 
-func TestEnsureKeepsTheRunsOwnRetention(t *testing.T) {
-	w := newWorld(t, jobgc.Options{})
-	job := ownedJob()
-	keep, err := jobgc.Retention{}.For(new(int32(60)))
-	require.NoError(t, err)
-	keep.Annotate(job)
-	_, err = w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, job)
-	require.NoError(t, err)
-	assert.Equal(t, keep.String(), w.jobs["job"].Annotations[annotation])
-}
-
-// A Job that was created once is never created again, whatever became of it.
-// A Job that is made from the manifest of one that was released is not released yet.
+// A Job that was created once is never created again, even after it is deleted.
+// A Job that is made from the manifest of a released Job counts as not
+// released.
 func TestEnsureIsNotReleased(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	job := ownedJob()
@@ -114,16 +108,16 @@ func TestEnsureWhenTheNameIsTaken(t *testing.T) {
 		finished bool
 		want     error
 	}{
-		"Ours":                 {"An attempt of before.", []metav1.OwnerReference{ours}, false, false, nil},
-		"OursFinished":         {"An attempt of before that is done.", []metav1.OwnerReference{ours}, false, true, nil},
-		"OursDeleting":         {"It was killed; its name is free soon.", []metav1.OwnerReference{ours}, true, false, jobgc.ErrTerminating},
-		"OursDeletingFinished": {"Its outcome is known: run again it would run twice.", []metav1.OwnerReference{ours}, true, true, nil},
-		"Foreign":              {"Another's.", []metav1.OwnerReference{foreign}, false, true, jobgc.ErrNotOurs},
-		"ForeignDeleting":      {"Another's, and soon gone.", []metav1.OwnerReference{foreign}, true, true, jobgc.ErrTerminating},
-		"Nobody's":             {"A Job made by hand.", nil, false, false, jobgc.ErrNotOurs},
-		"MereOwner":            {"An owner that does not control it did not create it.", []metav1.OwnerReference{mereOwner}, false, false, jobgc.ErrNotOurs},
+		"Ours":                 {"An earlier attempt of this controller created it.", []metav1.OwnerReference{ours}, false, false, nil},
+		"OursFinished":         {"The Job of an earlier attempt has finished.", []metav1.OwnerReference{ours}, false, true, nil},
+		"OursDeleting":         {"The Job is being deleted unfinished; its name will be free soon.", []metav1.OwnerReference{ours}, true, false, jobgc.ErrTerminating},
+		"OursDeletingFinished": {"Its outcome is known: a new Job would run the work twice.", []metav1.OwnerReference{ours}, true, true, nil},
+		"Foreign":              {"Another controller owns the Job.", []metav1.OwnerReference{foreign}, false, true, jobgc.ErrNotOwned},
+		"ForeignDeleting":      {"The Job of another controller is being deleted.", []metav1.OwnerReference{foreign}, true, true, jobgc.ErrTerminating},
+		"Nobody's":             {"A Job created by hand has no controller.", nil, false, false, jobgc.ErrNotOwned},
+		"MereOwner":            {"An owner that is not the controller did not create the Job.", []metav1.OwnerReference{mereOwner}, false, false, jobgc.ErrNotOwned},
 		"PredecessorRun": {
-			"A run of the same name was deleted and made anew: its Job must not be adopted, and the garbage collector is about to take it.",
+			"A run of the same name was deleted and recreated: its Job must not be adopted, because the garbage collector is about to delete it.",
 			[]metav1.OwnerReference{recreated},
 			false, true, jobgc.ErrTerminating,
 		},
@@ -136,7 +130,7 @@ func TestEnsureWhenTheNameIsTaken(t *testing.T) {
 				finish(at)(job)
 			}
 			if tc.deleting {
-				job.DeletionTimestamp = new(metav1.NewTime(at))
+				job.DeletionTimestamp = ptr.To(metav1.NewTime(at))
 			}
 			w.put(job)
 			ref, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
@@ -153,7 +147,7 @@ func TestEnsureWhenTheNameIsTaken(t *testing.T) {
 	}
 }
 
-// The Job that has the name may vanish between the two answers, but not for ever.
+// The existing Job may vanish between the two answers, but not forever.
 func TestEnsureWhenTheJobVanishes(t *testing.T) {
 	exists := apierrors.NewAlreadyExists(jobResource, "job")
 	for vanishes, want := range map[int]error{1: nil, 2: nil, 3: jobgc.ErrTerminating, 100: jobgc.ErrTerminating} {
@@ -176,7 +170,7 @@ func TestEnsureWhenTheJobVanishes(t *testing.T) {
 		require.ErrorIs(t, err, want)
 		assert.LessOrEqual(t, creates, 3)
 		if want != nil {
-			require.ErrorContains(t, err, exists.Error(), "who says so, lest it is no API server")
+			require.ErrorContains(t, err, exists.Error(), "the answer is quoted, in case it is not from an API server")
 		}
 	}
 }
@@ -189,8 +183,8 @@ func TestEnsureFails(t *testing.T) {
 		fake   fakeJobs
 		want   error
 	}{
-		"Create": {"The API server's refusal.", fakeJobs{create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, refusal }}, refusal},
-		"Get": {"Whose it is cannot be told.", fakeJobs{
+		"Create": {"The API server refuses the creation.", fakeJobs{create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, refusal }}, refusal},
+		"Get": {"The controller of the existing Job is unknown.", fakeJobs{
 			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },
 			get:    func(string) (*batchv1.Job, error) { return nil, refusal },
 		}, refusal},
@@ -198,12 +192,12 @@ func TestEnsureFails(t *testing.T) {
 			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },
 			get:    func(string) (*batchv1.Job, error) { return nil, another },
 		}, another},
-		"NoJob": {"A client that says nothing.", fakeJobs{create: func(*batchv1.Job) (job *batchv1.Job, err error) { return job, err }}, nil},
-		"NoJobAdopted": {"A client that says nothing.", fakeJobs{
+		"NoJob": {"A client that returns neither a Job nor an error.", fakeJobs{create: func(*batchv1.Job) (job *batchv1.Job, err error) { return job, err }}, nil},
+		"NoJobAdopted": {"A client that returns neither a Job nor an error.", fakeJobs{
 			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },
 			get:    func(string) (job *batchv1.Job, err error) { return job, err },
 		}, nil},
-		"NoUID": {"Such a Ref would mean that nothing was created.", fakeJobs{create: func(j *batchv1.Job) (*batchv1.Job, error) { return j, nil }}, nil},
+		"NoUID": {"A Ref without a uid would mean that nothing was created.", fakeJobs{create: func(j *batchv1.Job) (*batchv1.Job, error) { return j, nil }}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +232,7 @@ func TestEnsureBadInput(t *testing.T) {
 		"NoNamespace":     {jobgc.Ref{Name: "job"}, ownedJob(), "namespace"},
 		"OtherNamespace":  {ref, edit(func(j *batchv1.Job) { j.Namespace = "other" }), "metadata.namespace"},
 		"NoOwner":         {ref, edit(func(j *batchv1.Job) { j.OwnerReferences = nil }), "ownerReferences"},
-		"NoController":    {ref, edit(func(j *batchv1.Job) { j.OwnerReferences[0].Controller = new(false) }), "ownerReferences"},
+		"NoController":    {ref, edit(func(j *batchv1.Job) { j.OwnerReferences[0].Controller = ptr.To(false) }), "ownerReferences"},
 		"ControllerNoUID": {ref, edit(func(j *batchv1.Job) { j.OwnerReferences[0].UID = "" }), "no uid"},
 	}
 	for name, tc := range cases {
@@ -267,7 +261,7 @@ func TestRefAsStatus(t *testing.T) {
 	assert.JSONEq(t, `{"name":"job"}`, string(data), "an intent is a name; server-side apply refuses a null time")
 
 	full := jobgc.Ref{
-		Namespace: "ns", Name: "job", UID: "uid", ResourceVersion: "7", CreatedAt: new(metav1.NewTime(time.Unix(1, 0))),
+		Namespace: "ns", Name: "job", UID: "uid", ResourceVersion: "7", CreatedAt: ptr.To(metav1.NewTime(time.Unix(1, 0))),
 		Outcome: jobgc.Succeeded, Released: true,
 	}
 	data, err = json.Marshal(full)

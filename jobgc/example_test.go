@@ -12,21 +12,23 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// Is the Job really missing? The client is any typed one, such as clientset.BatchV1().Jobs(ns).
+// Is the Job really missing? The client is any typed one, such as
+// clientset.BatchV1().Jobs(ns).
 func Example() {
 	ctx, jobs := context.Background(), newServer().client("default") // clientset.BatchV1().Jobs("default")
-	f, err := jobgc.Look(ctx, jobs, jobgc.Ref{Name: "run-1-job", UID: "4f1c"})
+	f, err := jobgc.Inspect(ctx, jobs, jobgc.Ref{Name: "run-1-job", UID: "4f1c"})
 	switch {
 	case err != nil: // not known: try again
 		fmt.Println(err)
 	case f.State == jobgc.Finished:
 		fmt.Println(f.Outcome)
 	case f.Lost(): // Missing, Replaced, or Deleting before it finished
-		fmt.Println(f.State, f.Proof, f.Message)
+		fmt.Println(f.State, f.Source, f.Message)
 	case f.State == jobgc.NotCreated || f.State == jobgc.Collected:
 		fmt.Println("nothing to wait for")
 	default:
@@ -35,7 +37,8 @@ func Example() {
 	// Output: Missing LiveRead the Job is gone and its outcome was never recorded
 }
 
-// The life of a run, one step for each reconcile. What the status has is all that a restarted controller needs.
+// The life of a run, one step for each reconcile. What the status has is all
+// that a restarted controller needs.
 func ExampleGuard() {
 	ctx := context.Background()
 	cluster := newServer()
@@ -45,22 +48,23 @@ func ExampleGuard() {
 		fmt.Println(err)
 		return
 	}
-	keep := jobgc.Retention{Succeeded: new(10 * time.Minute)}
+	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
 	status := jobgc.Ref{Namespace: "default", Name: "job"} // the intent is persisted first
 
 	reconcile := func() {
 		status, err = guard.Ensure(ctx, status, ownedJob())
 		if err != nil {
-			fmt.Println(err) // ErrTerminating: requeue; ErrNotOurs: say so
+			fmt.Println(err) // ErrTerminating: requeue; ErrNotOwned: report it
 			return
 		}
 		// Persist status: uid and resource version are known now.
-		f, err := guard.Look(ctx, status)
+		f, err := guard.Inspect(ctx, status)
 		switch {
 		case err != nil:
 			fmt.Println(err)
 		case f.Lost():
-			// Persist the failure, once for status.UID, and stop. The UID stays, or the work would run twice.
+			// Persist the failure, once for status.UID, and stop. The UID
+			// stays, or the work would run twice.
 			fmt.Println(f.State, f.Reason, f.Message)
 		case f.State == jobgc.Finished:
 			status.Outcome = f.Outcome
@@ -83,14 +87,15 @@ func ExampleGuard() {
 	reconcile()
 	// Output:
 	// Pending again after: 1s
-	// Active again after: 0s
+	// Active again after: 10s
 	// Finished Succeeded released: true
 }
 
-// A Job that has the name already is adopted only if the same controller made it.
+// A Job that has the name already is adopted only if the same controller made
+// it.
 func ExampleGuard_Ensure() {
 	ctx, cluster := context.Background(), newServer()
-	guard, _ := jobgc.New(cluster.client, nil, jobgc.Options{})
+	guard, _ := jobgc.New(cluster.client, nil, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
 	intent := jobgc.Ref{Namespace: "default", Name: "job"}
 	first, err := guard.Ensure(ctx, intent, ownedJob())
 	fmt.Println(first.UID, err)
@@ -108,16 +113,17 @@ func ExampleGuard_Ensure() {
 	// TTL until its result is recorded: 604800
 }
 
-// Look tells a Job that is gone from one that the cache has not seen yet, by the versions of both.
-func ExampleGuard_Look() {
+// Inspect distinguishes a deleted Job from a Job that the cache has not seen
+// yet, by the versions of both.
+func ExampleGuard_Inspect() {
 	ctx, cluster := context.Background(), newServer()
 	informer := &fakeStore{version: "41"}
-	guard, _ := jobgc.New(cluster.client, informer, jobgc.Options{Trust: true})
-	ref := jobgc.Ref{Namespace: "default", Name: "job", UID: "4f1c", ResourceVersion: "42", CreatedAt: new(metav1.Now())}
+	guard, _ := jobgc.New(cluster.client, informer, jobgc.Options{TrustCache: true})
+	ref := jobgc.Ref{Namespace: "default", Name: "job", UID: "4f1c", ResourceVersion: "42", CreatedAt: ptr.To(metav1.Now())}
 	for _, version := range []string{"41", "42"} {
 		informer.version = version
-		f, err := guard.Look(ctx, ref)
-		fmt.Println(f.State, f.Proof, err)
+		f, err := guard.Inspect(ctx, ref)
+		fmt.Println(f.State, f.Source, err)
 	}
 	// Output:
 	// Pending CacheBehind <nil>
@@ -130,9 +136,9 @@ func ExampleGuard_Release() {
 	guard, _ := jobgc.New(cluster.client, nil, jobgc.Options{})
 	ref, _ := guard.Ensure(ctx, jobgc.Ref{Namespace: "default", Name: "job"}, ownedJob())
 	cluster.change("job", finish(time.Now().Add(-time.Hour))) // the controller was down
-	f, _ := guard.Look(ctx, ref)
+	f, _ := guard.Inspect(ctx, ref)
 
-	keep := jobgc.Retention{Succeeded: new(10 * time.Minute)}
+	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
 	fmt.Println(guard.Release(ctx, ref, f, keep))
 	ref.Outcome = f.Outcome // and persisted
 	fmt.Println(guard.Release(ctx, ref, f, keep))
@@ -144,15 +150,16 @@ func ExampleGuard_Release() {
 	// ten minutes are left: true
 }
 
-// The informer's delete event carries the last state of a Job that went too early.
+// The informer's delete event carries the last state of a Job that went too
+// early.
 func ExampleGuard_OnDelete() {
 	cluster, job := newServer(), ownedJob()
 	guard, _ := jobgc.New(cluster.client, nil, jobgc.Options{})
 	job.Namespace, job.UID = "default", "4f1c"
 	finish(time.Now())(job)
 	guard.OnDelete(job) // called by the informer: informer.AddEventHandler(guard)
-	f, err := guard.Look(context.Background(), jobgc.Ref{Namespace: "default", Name: "job", UID: "4f1c"})
-	fmt.Println(f.State, f.Outcome, f.Proof, err)
+	f, err := guard.Inspect(context.Background(), jobgc.Ref{Namespace: "default", Name: "job", UID: "4f1c"})
+	fmt.Println(f.State, f.Outcome, f.Source, err)
 	fmt.Println(f.Hint)
 	// Output:
 	// Finished Succeeded Tombstone <nil>
@@ -160,7 +167,7 @@ func ExampleGuard_OnDelete() {
 }
 
 // A watcher that only gets events calls it on what it has.
-func ExampleJudge() {
+func ExampleStateOf() {
 	job := &batchv1.Job{Status: batchv1.JobStatus{
 		Succeeded: 3, // of five
 		Conditions: []batchv1.JobCondition{
@@ -168,15 +175,15 @@ func ExampleJudge() {
 			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "DeadlineExceeded"},
 		},
 	}}
-	f := jobgc.Judge(job)
+	f := jobgc.StateOf(job)
 	fmt.Println(f.State, f.Outcome, f.Reason)
 	// Output: Finished Failed DeadlineExceeded
 }
 
 // A loss is worth a Warning event, a condition and a count, once for each uid.
-func ExampleFinding_Lost() {
+func ExampleObservation_Lost() {
 	for _, s := range []jobgc.State{jobgc.Pending, jobgc.Collected, jobgc.Deleting, jobgc.Replaced, jobgc.Missing} {
-		fmt.Println(s, jobgc.Finding{State: s}.Lost())
+		fmt.Println(s, jobgc.Observation{State: s}.Lost())
 	}
 	// Output:
 	// Pending false
@@ -186,7 +193,8 @@ func ExampleFinding_Lost() {
 	// Missing true
 }
 
-// A name that every replica and every restart finds again: prefix and hash have 60 bytes, a Job's name at most 63.
+// A name that every replica and every restart finds again: prefix and hash have
+// 60 bytes, a Job's name at most 63.
 func ExampleRef() {
 	run := metav1.ObjectMeta{Namespace: "default", Name: "nightly", UID: "9f1c7d52-6c1e-4a86-8a55-0a8f3f0b7d11"}
 	ref := jobgc.Ref{Namespace: run.Namespace, Name: fmt.Sprintf("run-%x", sha256.Sum224([]byte(run.UID)))}
@@ -195,7 +203,7 @@ func ExampleRef() {
 }
 
 func ExampleRef_DeepCopy() {
-	a := &jobgc.Ref{Name: "job", CreatedAt: new(metav1.NewTime(time.Unix(0, 0)))}
+	a := &jobgc.Ref{Name: "job", CreatedAt: ptr.To(metav1.NewTime(time.Unix(0, 0)))}
 	b := a.DeepCopy()
 	b.CreatedAt.Time = time.Unix(1, 0)
 	fmt.Println(a.CreatedAt.Unix(), b.CreatedAt.Unix())

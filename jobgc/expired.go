@@ -11,16 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Expired decides whether a run is to be deleted, and otherwise how long until then; 0 means never as things are.
+// Expired decides whether to delete a run, and otherwise how long until then.
+// Zero means never with these values.
 //
-// The run's own ttlSecondsAfterFinished counts before r.Runs; of either, 0 keeps the run, and so does a negative value.
-// A run that has not finished (a zero finishedAt), is being deleted, is nil, or carries the annotation r.Retain with 1, true, yes,
-// y, on, keep or forever in any case, is never expired.
+// The run's own ttlSecondsAfterFinished counts before r.RunTTL. Zero or a
+// negative value keeps the run. A run that has not finished (a zero
+// finishedAt), is being deleted, is nil, or carries the annotation r.Retain
+// with 1, true, yes, y, on, keep or forever in any case, is never expired.
 //
-// The caller deletes, with the run's uid and resourceVersion as preconditions, so that a run that was edited or replaced
-// since is spared, and no more at a time than the API server should bear.
+// The caller deletes the run with its uid and resourceVersion as preconditions,
+// so that a run that was edited or recreated since stays.
 func (r Retention) Expired(run metav1.Object, finishedAt time.Time, own *int32, now time.Time) (expired bool, in time.Duration) {
-	keep := r.Runs
+	keep := r.RunTTL
 	if own != nil {
 		keep = time.Duration(*own) * time.Second
 	}
@@ -30,7 +32,7 @@ func (r Retention) Expired(run metav1.Object, finishedAt time.Time, own *int32, 
 	if now.Sub(finishedAt) >= keep {
 		return true, 0
 	}
-	return false, keep + min(finishedAt.Sub(now), math.MaxInt64-keep) // Sub saturates, and so is the sum to do
+	return false, keep + min(finishedAt.Sub(now), math.MaxInt64-keep) // Sub saturates, and so must the sum
 }
 
 func (r Retention) retained(run metav1.Object) bool {

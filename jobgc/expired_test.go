@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -18,7 +19,7 @@ import (
 func TestExpired(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	hour := jobgc.Retention{Runs: time.Hour}
+	hour := jobgc.Retention{RunTTL: time.Hour}
 	run := &metav1.ObjectMeta{Name: "run"}
 	cases := map[string]struct {
 		reason   string
@@ -29,24 +30,24 @@ func TestExpired(t *testing.T) {
 		want     bool
 		in       time.Duration
 	}{
-		"Young":         {"It has time left.", hour, run, ago(59 * time.Minute), nil, false, time.Minute},
-		"Due":           {"To the instant.", hour, run, ago(time.Hour), nil, true, 0},
-		"Old":           {"Long since.", hour, run, ago(1000 * time.Hour), nil, true, 0},
-		"KeepAll":       {"0 keeps.", jobgc.Retention{}, run, ago(1000 * time.Hour), nil, false, 0},
-		"OwnShorter":    {"The run's own value counts first.", hour, run, ago(time.Minute), new(int32(60)), true, 0},
-		"OwnLonger":     {"The run's own value counts first.", hour, run, ago(2 * time.Hour), new(int32(3 * 3600)), false, time.Hour},
-		"OwnKeeps":      {"Its 0 keeps it.", hour, run, ago(1000 * time.Hour), new(int32(0)), false, 0},
-		"OwnAlone":      {"Also where others are kept.", jobgc.Retention{}, run, ago(time.Minute), new(int32(60)), true, 0},
-		"OwnNegative":   {"Nothing is deleted on a value that makes no sense.", hour, run, ago(1000 * time.Hour), new(int32(-1)), false, 0},
-		"Negative":      {"Nor on such a setting.", jobgc.Retention{Runs: -time.Hour}, run, ago(1000 * time.Hour), nil, false, 0},
-		"NotFinished":   {"A run that goes on is never deleted.", hour, run, time.Time{}, nil, false, 0},
-		"ClockSkew":     {"A finish in the future.", hour, run, ago(-time.Minute), nil, false, 61 * time.Minute},
-		"FarFuture":     {"Nothing overflows.", jobgc.Retention{Runs: math.MaxInt64}, run, ago(-time.Minute), nil, false, math.MaxInt64},
-		"LimitsOfTime":  {"Nothing overflows.", hour, run, time.Unix(math.MinInt64/4, 0), nil, true, 0},
-		"BeingDeleted":  {"Once is enough.", hour, &metav1.ObjectMeta{DeletionTimestamp: new(metav1.NewTime(now))}, ago(1000 * time.Hour), nil, false, 0},
-		"Nil":           {"Nothing to delete.", hour, nil, ago(1000 * time.Hour), nil, false, 0},
-		"NilPointer":    {"Nothing to delete.", hour, (*metav1.ObjectMeta)(nil), ago(1000 * time.Hour), nil, false, 0},
-		"OtherRetained": {"An annotation of one's own replaces the usual one.", jobgc.Retention{Runs: time.Hour, Retain: "x.com/keep"}, retained("yes"), ago(time.Hour), nil, true, 0},
+		"Young":         {"The retention is not over yet.", hour, run, ago(59 * time.Minute), nil, false, time.Minute},
+		"Due":           {"The run expires exactly when the retention is over.", hour, run, ago(time.Hour), nil, true, 0},
+		"Old":           {"The retention was over long ago.", hour, run, ago(1000 * time.Hour), nil, true, 0},
+		"KeepAll":       {"A RunTTL of 0 keeps the run.", jobgc.Retention{}, run, ago(1000 * time.Hour), nil, false, 0},
+		"OwnShorter":    {"The run's own value counts first.", hour, run, ago(time.Minute), ptr.To[int32](60), true, 0},
+		"OwnLonger":     {"The run's own value counts first.", hour, run, ago(2 * time.Hour), ptr.To[int32](3 * 3600), false, time.Hour},
+		"OwnKeeps":      {"The run's own 0 keeps the run.", hour, run, ago(1000 * time.Hour), ptr.To[int32](0), false, 0},
+		"OwnAlone":      {"The run's own value counts even if RunTTL keeps runs.", jobgc.Retention{}, run, ago(time.Minute), ptr.To[int32](60), true, 0},
+		"OwnNegative":   {"A negative value of the run keeps the run.", hour, run, ago(1000 * time.Hour), ptr.To[int32](-1), false, 0},
+		"Negative":      {"A negative RunTTL keeps the run.", jobgc.Retention{RunTTL: -time.Hour}, run, ago(1000 * time.Hour), nil, false, 0},
+		"NotFinished":   {"A run that has not finished never expires.", hour, run, time.Time{}, nil, false, 0},
+		"ClockSkew":     {"A finish in the future makes the wait longer.", hour, run, ago(-time.Minute), nil, false, 61 * time.Minute},
+		"FarFuture":     {"The sum must not overflow.", jobgc.Retention{RunTTL: math.MaxInt64}, run, ago(-time.Minute), nil, false, math.MaxInt64},
+		"LimitsOfTime":  {"The sum must not overflow.", hour, run, time.Unix(math.MinInt64/4, 0), nil, true, 0},
+		"BeingDeleted":  {"A run that is being deleted is not deleted again.", hour, &metav1.ObjectMeta{DeletionTimestamp: ptr.To(metav1.NewTime(now))}, ago(1000 * time.Hour), nil, false, 0},
+		"Nil":           {"A nil run never expires.", hour, nil, ago(1000 * time.Hour), nil, false, 0},
+		"NilPointer":    {"A nil run never expires.", hour, (*metav1.ObjectMeta)(nil), ago(1000 * time.Hour), nil, false, 0},
+		"OtherRetained": {"A custom annotation replaces the default one.", jobgc.Retention{RunTTL: time.Hour, Retain: "x.com/keep"}, retained("yes"), ago(time.Hour), nil, true, 0},
 	}
 	for _, v := range []string{"1", "true", "TRUE", "yes", "y", "on", "keep", "Forever", " yes "} {
 		cases["Retained:"+v] = struct {
@@ -57,7 +58,7 @@ func TestExpired(t *testing.T) {
 			own      *int32
 			want     bool
 			in       time.Duration
-		}{"Someone wants to keep it.", hour, retained(v), ago(1000 * time.Hour), new(int32(1)), false, 0}
+		}{"The annotation keeps the run.", hour, retained(v), ago(1000 * time.Hour), ptr.To[int32](1), false, 0}
 	}
 	for _, v := range []string{"", "0", "false", "no", "off", "yess"} {
 		cases["NotRetained:"+v] = struct {
@@ -68,7 +69,7 @@ func TestExpired(t *testing.T) {
 			own      *int32
 			want     bool
 			in       time.Duration
-		}{"These words do not keep it.", hour, retained(v), ago(time.Hour), nil, true, 0}
+		}{"Other values of the annotation do not keep the run.", hour, retained(v), ago(time.Hour), nil, true, 0}
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

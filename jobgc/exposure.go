@@ -11,40 +11,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// leastBackstop is what a backstop should be at least: a controller may be down that long.
+// leastBackstop is what a backstop should be at least: a controller may be down
+// that long.
 const leastBackstop = time.Hour
 
-// Exposure lists, for operators, the settings by which a Job or its result may vanish early, or that do not count as
-// they are written. The Job is one as it would be passed to Ensure, or nil. Nothing listed means nothing to do.
-func (r Retention) Exposure(job *batchv1.Job) []string {
+// shortRunTTL is the retention of runs below which Warnings reports it.
+const shortRunTTL = time.Hour
+
+// Warnings lists, for operators, the settings that can delete a Job, its result
+// or a run early. Pass a Job as the caller builds it, or nil.
+func (r Retention) Warnings(job *batchv1.Job) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for _, o := range []struct {
-		outcome Outcome
-		keep    *time.Duration
-	}{{Succeeded, r.Succeeded}, {Failed, r.Failed}} {
-		if o.keep == nil {
-			continue
-		}
-		if ttl, clamped := r.AtRelease(o.outcome, time.Time{}, time.Time{}); clamped {
-			say("%s Jobs: a TTL of %s is out of bounds; %s is used", o.outcome, *o.keep, shown(ttl, "none"))
-		}
-		if *o.keep == 0 {
-			say("%s Jobs are deleted as soon as their result is recorded, and their pods and logs with them", o.outcome)
-		}
+	if err := r.check(); err != nil {
+		say("%s", err)
 	}
-	if r.Backstop > 0 && r.Backstop < leastBackstop {
-		say("a backstop of %s deletes a finished Job unread if the controller is down for longer; use %s or more", r.Backstop, leastBackstop)
+	if r.UnrecordedTTL > 0 && r.UnrecordedTTL < leastBackstop {
+		say("unrecordedTTL %s: a finished Job is deleted before its result is recorded if the controller is down for longer; use %s or more", r.UnrecordedTTL, leastBackstop)
+	}
+	if r.RunTTL > 0 && r.RunTTL < shortRunTTL {
+		say("runTTL %s: finished runs are deleted after %s; a number without a unit is seconds, and 30 days are 720h", r.RunTTL, r.RunTTL)
 	}
 	if job == nil {
 		return out
 	}
 	template := job.Spec
 	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && owner.Kind == "CronJob" {
-		say("CronJob %s deletes its finished Jobs by successfulJobsHistoryLimit and failedJobsHistoryLimit, whatever their TTL; raise both, or set Options.Hold", owner.Name)
+		say("CronJob %s deletes its finished Jobs by successfulJobsHistoryLimit and failedJobsHistoryLimit, whatever their TTL; raise both, or set Options.Finalizer", owner.Name)
 	}
-	if ttl, backstop := template.TTLSecondsAfterFinished, r.AtCreate(); ttl != nil && (backstop == nil || *ttl < *backstop) {
-		say("the template's ttlSecondsAfterFinished of %d is not used: it could delete a Job before its result is recorded; the backstop is %s", *ttl, shown(backstop, "none"))
+	if asked := template.TTLSecondsAfterFinished; asked != nil && *asked == 0 {
+		say("the template's ttlSecondsAfterFinished of 0: the Job is deleted as soon as its outcome is recorded, and its pods and logs with it")
 	}
 	if template.ManagedBy != nil && *template.ManagedBy != batchv1.JobControllerName {
 		say("the template's managedBy %q: Kubernetes deletes such a Job by its TTL all the same", *template.ManagedBy)

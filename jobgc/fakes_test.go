@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -57,7 +58,8 @@ func (f fakeJobs) Patch(_ context.Context, name string, pt types.PatchType, data
 	return f.patch(name, data)
 }
 
-// server holds the Jobs of one namespace and answers as the real API server does. Its fields may be changed at will.
+// server holds the Jobs of one namespace and answers as the real API server
+// does. Its fields may be changed at will.
 type server struct {
 	version                int
 	jobs                   map[string]*batchv1.Job
@@ -124,7 +126,7 @@ func (s *server) remove(name string) *batchv1.Job {
 	return job
 }
 
-// apply understands the patches that Release makes, and no others.
+// apply understands the patches that a Guard makes, and no others.
 func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 	if s.jobs[name] == nil {
 		return nil, notFound(name)
@@ -154,10 +156,13 @@ func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 		case op.Op == "add" && op.Path == "/metadata/annotations/jobgc.controllerkit.dev~1released" && job.Annotations != nil:
 			job.Annotations["jobgc.controllerkit.dev/released"] = op.Value.(string)
 		case op.Op == "test" && op.Path == "/metadata/uid" && op.Value == string(job.UID):
+		case op.Op == "test" && op.Path == "/metadata/resourceVersion" && op.Value == job.ResourceVersion:
+		case op.Op == "add" && op.Path == "/spec/suspend":
+			job.Spec.Suspend = ptr.To(op.Value == true)
 		case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished" && op.Value == nil:
 			job.Spec.TTLSecondsAfterFinished = nil
 		case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished":
-			job.Spec.TTLSecondsAfterFinished = new(int32(op.Value.(float64)))
+			job.Spec.TTLSecondsAfterFinished = ptr.To(int32(op.Value.(float64)))
 		default:
 			return nil, invalid(name)
 		}
@@ -168,7 +173,8 @@ func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 	return s.put(job), nil
 }
 
-// invalid is the answer to a patch whose test fails, and to a patch that makes the Job invalid.
+// invalid is the answer to a patch whose test fails, and to a patch that makes
+// the Job invalid.
 func invalid(name string) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", jobResource, name, "the server rejected our request due to an error in our request", 0, false)
 }
@@ -200,19 +206,31 @@ func (f *fakeStore) sync(s *server) {
 	}
 }
 
-// oldStore is that of client-go before v0.36, which does not tell its version.
+// oldStore is the store of client-go before v0.36, which does not expose its
+// version.
 type oldStore struct{ s *fakeStore }
 
 func (o oldStore) GetByKey(key string) (any, bool, error) { return o.s.GetByKey(key) }
 
-// world is a server, a store that is in sync only when told, and a Guard over both.
+// world is a server, a store that syncs only when the test says, and a Guard
+// over both.
 type world struct {
 	*server
 	store *fakeStore
 	guard *jobgc.Guard[fakeJobs]
 }
 
+// Its Jobs have a TTL until their outcome is recorded.
 func newWorld(t *testing.T, opts jobgc.Options) *world {
+	t.Helper()
+	if opts.Retention.UnrecordedTTL == 0 {
+		opts.Retention.UnrecordedTTL = week
+	}
+	return newWorldAs(t, opts)
+}
+
+// newWorldAs does not change the options.
+func newWorldAs(t *testing.T, opts jobgc.Options) *world {
 	t.Helper()
 	w := &world{server: newServer(), store: &fakeStore{}}
 	w.version = 5
@@ -221,7 +239,7 @@ func newWorld(t *testing.T, opts jobgc.Options) *world {
 	return w
 }
 
-// newGuard is a Guard as a controller has it after a start.
+// newGuard returns the Guard of a controller that has just started.
 func newGuard(t *testing.T, w *world, opts jobgc.Options) *jobgc.Guard[fakeJobs] {
 	t.Helper()
 	g, err := jobgc.New(w.client, w.store, opts)
@@ -237,9 +255,9 @@ func (w *world) ensured(t *testing.T) jobgc.Ref {
 	return ref
 }
 
-func (w *world) look(t *testing.T, ref jobgc.Ref) jobgc.Finding {
+func (w *world) look(t *testing.T, ref jobgc.Ref) jobgc.Observation {
 	t.Helper()
-	f, err := w.guard.Look(t.Context(), ref)
+	f, err := w.guard.Inspect(t.Context(), ref)
 	require.NoError(t, err)
 	return f
 }
@@ -250,7 +268,7 @@ func ownedJob() *batchv1.Job {
 }
 
 func ownerRef(name string, uid types.UID) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Name: name, UID: uid, Controller: new(true)}
+	return metav1.OwnerReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Name: name, UID: uid, Controller: ptr.To(true)}
 }
 
 // holds makes a condition true at a time.
@@ -261,7 +279,7 @@ func holds(t batchv1.JobConditionType, at time.Time) batchv1.JobCondition {
 // finish completes a Job as the Job controller does.
 func finish(at time.Time) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
-		job.Status.StartTime = new(metav1.NewTime(at.Add(-time.Minute)))
+		job.Status.StartTime = ptr.To(metav1.NewTime(at.Add(-time.Minute)))
 		job.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobSuccessCriteriaMet, at), holds(batchv1.JobComplete, at)}
 		job.Status.Succeeded = 1
 	}

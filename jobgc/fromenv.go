@@ -12,75 +12,93 @@ import (
 	"github.com/proompteng/controllerkit/internal/env"
 )
 
-// Names are the variables that FromEnv reads. An empty name means the JANGAR_ one that is given with each: those are the
-// names of the service that these settings come from. A controller with names of its own puts them here.
-type Names struct {
-	JobTTL       string // JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS
-	RunRetention string // JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS
-	LogRetention string // JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS
+// EnvNames are the names of the environment variables that FromEnv reads. An
+// empty field has no variable: its default applies. JangarNames and AgentsNames
+// are the two sets of the service that asked for this package.
+type EnvNames struct {
+	JobTTL       string
+	RunRetention string
+	LogRetention string
 
 	_ struct{}
 }
 
-// AgentsNames are AGENTS_AGENT_RUNNER_JOB_TTL_SECONDS, AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS and
+// JangarNames are JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS,
+// JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS and
+// JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS.
+func JangarNames() EnvNames {
+	return EnvNames{
+		JobTTL:       "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS",
+		RunRetention: "JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS",
+		LogRetention: "JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS",
+	}
+}
+
+// AgentsNames are AGENTS_AGENT_RUNNER_JOB_TTL_SECONDS,
+// AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS and
 // AGENTS_AGENT_RUNNER_LOG_RETENTION_SECONDS.
-func AgentsNames() Names {
-	return Names{
+func AgentsNames() EnvNames {
+	return EnvNames{
 		JobTTL:       "AGENTS_AGENT_RUNNER_JOB_TTL_SECONDS",
 		RunRetention: "AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS",
 		LogRetention: "AGENTS_AGENT_RUNNER_LOG_RETENTION_SECONDS",
 	}
 }
 
-// FromEnv reads a Retention; lookup is os.LookupEnv or the like, and an error if nil. Values are whole seconds or Go
-// durations. Unset, empty or blank means the default. A malformed value is an error that names the variable and what
-// it may hold, with the default in its place; all of them are reported. The names begin with JANGAR_ unless names says
-// otherwise.
+// FromEnv reads a Retention. Pass os.LookupEnv as lookup, or a function like
+// it; a nil lookup and the zero names are errors. Values are whole seconds or
+// Go durations. Unset, empty or blank means the default, and 0 keeps. A value
+// that is malformed or out of range is an error that names the variable and the
+// accepted values. FromEnv returns all errors together, and a Retention with
+// the default for each.
 //
-//	Job TTL        600 s    either outcome, from release; 0 keeps Jobs; brought within 30 s and 7 days
-//	run retention  30 days  0 keeps runs
-//	log retention  7 days   0 sets no limit
+//	Job TTL        600 s    30 s to 7 days; either outcome, from its record
+//	run retention  30 days  a minute or more; Warnings reports less than an hour
+//	log retention  7 days
 //
-// Exposure tells, with what else is worth a warning, when the Job TTL is out of bounds.
-func FromEnv(lookup func(name string) (value string, set bool), names Names) (Retention, error) {
+// UnrecordedTTL is 7 days.
+func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Retention, error) {
 	if lookup == nil {
 		return Retention{}, errors.New("jobgc: fromenv: lookup is nil; pass os.LookupEnv")
 	}
+	if names == (EnvNames{}) {
+		return Retention{}, errors.New("jobgc: fromenv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+	}
 	var errs []error
-	read := func(name, jangar string, def time.Duration) time.Duration {
-		if name == "" {
-			name = jangar
-		}
+	read := func(name string, def, lowest, highest time.Duration) time.Duration {
 		d, err := env.Duration(lookup, name, def)
+		if err == nil && d != 0 && (d < lowest || d > highest) {
+			value, _ := lookup(name)
+			d, err = def, &env.Error{Name: name, Value: value, Accepted: fmt.Sprintf(
+				"0 to keep, or %s to %s, as whole seconds such as 600 or a Go duration such as 10m; days are hours, 30 days are 720h", lowest, highest)}
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("jobgc: %w", err))
 		}
 		return d
 	}
-	job := read(names.JobTTL, "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS", 10*time.Minute)
+	job := read(names.JobTTL, 10*time.Minute, 30*time.Second, 7*day)
 	r := Retention{
-		Runs: read(names.RunRetention, "JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS", 30*day),
-		Logs: read(names.LogRetention, "JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS", 7*day),
-	}
-	if job > 0 {
-		r.Succeeded, r.Failed = &job, &job
+		SucceededTTL: job, FailedTTL: job, UnrecordedTTL: 7 * day,
+		RunTTL: read(names.RunRetention, 30*day, leastRunTTL, longestTTL),
+		LogTTL: read(names.LogRetention, 7*day, 1, longestTTL),
 	}
 	return r, errors.Join(errs...)
 }
 
-// KeysAndValues shows the effective values for one line of a structured log, as in log.Info("Retention",
-// r.KeysAndValues()...). What is kept for good is "keep", and no backstop is "none".
-func (r Retention) KeysAndValues() []any {
+// LogValues returns the values for one line of a structured log, as in
+// log.Info("Retention", r.LogValues()...). A value that keeps is "keep".
+func (r Retention) LogValues() []any {
 	return []any{
-		"succeeded", r.shown(Succeeded), "failed", r.shown(Failed), "backstop", shown(r.AtCreate(), "none"),
-		"runs", orKeep(r.Runs), "logs", orKeep(r.Logs),
+		"succeeded", orKeep(r.SucceededTTL), "failed", orKeep(r.FailedTTL), "unrecorded", orKeep(r.UnrecordedTTL),
+		"runs", orKeep(r.RunTTL), "logs", orKeep(r.LogTTL),
 	}
 }
 
-// String shows the effective values on one line.
-func (r Retention) String() string {
+// text shows the values on one line.
+func (r Retention) text() string {
 	var b strings.Builder
-	for i, v := range r.KeysAndValues() {
+	for i, v := range r.LogValues() {
 		switch {
 		case i == 0:
 		case i%2 == 0:
@@ -93,20 +111,8 @@ func (r Retention) String() string {
 	return b.String()
 }
 
-func (r Retention) shown(o Outcome) string {
-	ttl, _ := r.AtRelease(o, time.Time{}, time.Time{})
-	return shown(ttl, "keep")
-}
-
-func shown(ttl *int32, without string) string {
-	if ttl == nil {
-		return without
-	}
-	return (time.Duration(*ttl) * time.Second).String()
-}
-
 func orKeep(d time.Duration) string {
-	if d <= 0 {
+	if d == 0 {
 		return "keep"
 	}
 	return d.String()

@@ -4,6 +4,7 @@
 package jobgc_test
 
 import (
+	"math"
 	"math/big"
 	"slices"
 	"testing"
@@ -15,12 +16,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// FuzzJudge makes a condition of every byte.
-func FuzzJudge(f *testing.F) {
+// FuzzStateOf makes a condition of every byte.
+func FuzzStateOf(f *testing.F) {
 	f.Add([]byte{}, false, int64(0))
 	f.Add([]byte{0x00, 0x03}, false, int64(1))
 	f.Add([]byte{0x10, 0x01, 0x02}, true, int64(-1))
@@ -37,24 +39,25 @@ func FuzzJudge(f *testing.F) {
 			finished = finished || c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
 		}
 		if deleting {
-			job.DeletionTimestamp = new(metav1.Unix(at, 0))
+			job.DeletionTimestamp = ptr.To(metav1.Unix(at, 0))
 		}
 		before := job.DeepCopy()
-		got := jobgc.Judge(job)
+		got := jobgc.StateOf(job)
 		assert.Equal(t, before, job, "a Job at hand is only read")
 		assert.Equal(t, finished, got.State == jobgc.Finished)
 		assert.Equal(t, finished, got.Outcome == jobgc.Succeeded || got.Outcome == jobgc.Failed)
 		assert.Equal(t, deleting && !finished, got.State == jobgc.Deleting)
 		assert.Contains(t, []jobgc.State{jobgc.Active, jobgc.Suspended, jobgc.Finishing, jobgc.Finished, jobgc.Deleting}, got.State)
 		slices.Reverse(job.Status.Conditions)
-		back := jobgc.Judge(job)
-		assert.Equal(t, got.State, back.State, "the order says nothing")
+		back := jobgc.StateOf(job)
+		assert.Equal(t, got.State, back.State, "the order of the conditions does not matter")
 		assert.Equal(t, got.Outcome, back.Outcome)
 	})
 }
 
-// FuzzRetention checks, in numbers without limits, that a TTL never deletes before what was promised, and that a second
-// release finds that the first has done its work.
+// FuzzRetention checks, in numbers without limits, that a TTL never deletes
+// before what was promised, and that a second release finds that the first has
+// done its work.
 func FuzzRetention(f *testing.F) {
 	f.Add(int64(600e9), int64(0), int64(0), int64(0))
 	f.Add(int64(1), int64(-1), int64(1<<40), int64(1<<41))
@@ -63,30 +66,28 @@ func FuzzRetention(f *testing.F) {
 	f.Add(int64(-1<<63), int64(-1<<63), int64(1), int64(-1<<31))
 	f.Fuzz(func(t *testing.T, keep, backstop, end, release int64) {
 		end, release = end>>8, release>>8 // years that time.Time can hold
-		r := jobgc.Retention{Succeeded: new(time.Duration(keep)), Backstop: time.Duration(backstop)}
-		if c := r.AtCreate(); c != nil {
+		keep, backstop = keep&(1<<60-1), backstop&(1<<60-1)
+		r := jobgc.Retention{SucceededTTL: time.Duration(keep), UnrecordedTTL: time.Duration(backstop)}
+		if c := r.AtCreation(nil); c != nil {
 			require.Positive(t, *c)
-			require.GreaterOrEqual(t, int64(*c)*int64(time.Second), min(backstop, int64(7*24*time.Hour)))
+			require.GreaterOrEqual(t, int64(*c)*int64(time.Second), backstop)
 		}
 		finishedAt, now := time.Unix(end, 0), time.Unix(release, 0)
-		ttl, clamped := r.AtRelease(jobgc.Succeeded, finishedAt, now)
+		ttl := r.Final(&batchv1.Job{}, jobgc.Observation{Outcome: jobgc.Succeeded, FinishedAt: finishedAt}, now)
+		require.True(t, ttl == nil || keep > 0, "zero keeps")
 		if ttl == nil {
 			return // kept for good is never too short
 		}
-		require.GreaterOrEqual(t, *ttl, int32(0))
-		if keep == 0 {
-			require.Zero(t, *ttl)
-			require.False(t, clamped)
-			return
-		}
-		promised := min(max(time.Duration(keep), 30*time.Second), 7*24*time.Hour)
-		require.Equal(t, clamped, promised != time.Duration(keep))
+		require.Positive(t, *ttl)
 		from := big.NewInt(max(release, end))
-		until := from.Mul(from, big.NewInt(1e9)).Add(from, big.NewInt(int64(promised)))
+		until := from.Mul(from, big.NewInt(1e9)).Add(from, big.NewInt(keep))
 		deleted := big.NewInt(end + int64(*ttl))
 		deleted.Mul(deleted, big.NewInt(1e9))
 		require.LessOrEqual(t, until.Cmp(deleted), 0, "never shorter than promised")
 		require.Less(t, deleted.Sub(deleted, until).Int64(), int64(time.Second), "nor longer than a second")
+		if keep > int64(math.MaxInt32)*int64(time.Second) || backstop > int64(math.MaxInt32)*int64(time.Second) {
+			return // New refuses it
+		}
 
 		w := newWorld(t, jobgc.Options{Retention: r})
 		ref := w.ensured(t)
@@ -101,14 +102,15 @@ func FuzzRetention(f *testing.F) {
 	})
 }
 
-// FuzzExpired checks that a run is deleted when its time is over, and not before.
+// FuzzExpired checks that a run is deleted when its time is over, and not
+// before.
 func FuzzExpired(f *testing.F) {
 	f.Add(int64(3600e9), int64(0), int64(3599))
 	f.Add(int64(1), int64(1<<40), int64(0))
 	f.Add(int64(1<<63-1), int64(-1<<62), int64(1<<62))
 	f.Fuzz(func(t *testing.T, keep, finish, now int64) {
 		finish, now = finish>>8, now>>8
-		r := jobgc.Retention{Runs: time.Duration(keep)}
+		r := jobgc.Retention{RunTTL: time.Duration(keep)}
 		expired, in := r.Expired(&metav1.ObjectMeta{}, time.Unix(finish, 0), nil, time.Unix(now, 0))
 		due := new(big.Int).Mul(big.NewInt(finish), big.NewInt(1e9))
 		due.Add(due, big.NewInt(keep))

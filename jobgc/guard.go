@@ -6,6 +6,7 @@ package jobgc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -15,9 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Jobs is what a Guard uses of a Job client of one namespace. Clientset.BatchV1().Jobs(ns) is one as it is. Reads must
-// be live: a client that reads from a cache turns a slow cache into missing Jobs.
-type Jobs interface {
+// jobClient is what a Guard uses of a Job client of one namespace.
+// Clientset.BatchV1().Jobs(ns) satisfies it. Reads must be live: with a client
+// that reads from a slow cache, existing Jobs appear missing.
+type jobClient interface {
 	Create(ctx context.Context, job *batchv1.Job, opts metav1.CreateOptions) (*batchv1.Job, error)
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*batchv1.Job, error)
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*batchv1.Job, error)
@@ -25,74 +27,105 @@ type Jobs interface {
 
 // Options of a Guard. The zero value is what most controllers want.
 type Options struct {
-	// Retention that Ensure puts on new Jobs: its backstop TTL, and all of it as an annotation for people to read. Zero
-	// means a backstop of 7 days and Jobs that stay until their owner is deleted.
+	// Retention of the Jobs. Zero keeps them until their owner is deleted.
 	Retention Retention
 
-	// Grace is how long after a creation a cache that lags behind makes a Job Pending without a live read, and up to a second
-	// longer, for Ref.CreatedAt has whole seconds. Zero means 10 seconds; negative means none, so that every doubt costs a live
-	// read. So does a Ref without ResourceVersion or CreatedAt, at once: nothing tells that the cache is behind it.
-	Grace time.Duration
+	// CacheLagTimeout is how long after a creation a Job that the cache lacks
+	// is Pending without a live read, and up to a second longer, because
+	// Ref.CreatedAt has whole seconds. Zero means 10 seconds. Negative means
+	// that every doubt costs a live read immediately. A Ref without
+	// ResourceVersion or CreatedAt always does.
+	CacheLagTimeout time.Duration
 
-	// Trust lets the cache alone declare a Job lost, without the one live read that confirms it. Set it only if the
-	// store holds every Job that the Guard is asked about: an informer with a selector does not. Zero confirms.
-	Trust bool
+	// TrustCache lets the cache alone declare a Job lost, without the one live
+	// read that confirms it. Set it only if the store holds every Job that the
+	// Guard is asked about: an informer with a selector does not. Zero
+	// confirms.
+	TrustCache bool
 
-	// Tombstones is how many finished Jobs that the informer saw deleted are remembered. Zero means 1024; negative none.
+	// Tombstones is how many finished Jobs that the informer saw deleted are
+	// remembered. Zero means 1024; negative none.
 	Tombstones int
 
-	// Hold is the name of a finalizer of yours, such as agents.example.com/result, that Ensure puts on new Jobs and Release
-	// takes off. Such a Job outlives every deletion, by its TTL, by a template's TTL of 0, by a CronJob's history limits or
-	// by a person, until its outcome is recorded; its pods and their logs do not. A Job that is held and never released
-	// stays for ever, and its namespace with it: package hold says what else a controller then has to do. Zero means no
-	// hold: a deletion that comes before the result is read is rescued by the delete event or reported.
-	Hold string
+	// DeleteCancelled deletes the Job of a cancelled run once the cancellation
+	// is recorded. It needs the verb delete. Zero leaves such a Job suspended
+	// until its owner is deleted.
+	DeleteCancelled bool
+
+	// Finalizer is the name of a custom finalizer, such as
+	// agents.example.com/result. New Jobs get it, and the release removes it.
+	// Such a Job outlives every deletion until its outcome is recorded. Its
+	// pods and their logs do not, and a Job that is deleted while it runs has
+	// no outcome. A Job that is never released stays, and so does its
+	// namespace: package hold lists the further duties of such a controller.
+	// Zero means no finalizer. The delete event of a Job that is deleted before
+	// its result is read then has the result, or the Job is reported as lost.
+	Finalizer string
 
 	_ struct{}
 }
 
-// Guard answers for the Jobs of one controller. Make it with New; it is safe for concurrent use, holds no goroutine,
-// and must not be copied.
-//
-// It is a cache.ResourceEventHandler: add it to the Job informer (informer.AddEventHandler(guard)), and results of
-// Jobs that were deleted before they were read are still found, until the process ends.
-type Guard[J Jobs] struct {
+// Guard manages the Jobs of one controller. Make it with New; it is safe
+// for concurrent use, holds no goroutine, and must not be copied.
+type Guard[J jobClient] struct {
 	client func(namespace string) J
 	store  *store // nil without one
 	opts   Options
+	now    func() time.Time
 
-	mu     sync.Mutex
-	fed    bool                          // an informer calls the handlers, so that a deletion leaves a tombstone
-	tombs  ring[types.UID, *batchv1.Job] // finished Jobs that were deleted
-	absent ring[types.UID, time.Time]    // when a Job without a tombstone was first found gone
+	mu         sync.Mutex
+	fed        bool                          // an informer calls the handlers, so that a deletion leaves a tombstone
+	tombstones ring[types.UID, *batchv1.Job] // finished Jobs that were deleted
+	absent     ring[types.UID, time.Time]    // when a Job without a tombstone was first found gone
 }
 
-// New returns a Guard. The client gives the Job client of a namespace; the method value clientset.BatchV1().Jobs is
-// one. The informer is one of Jobs, client-go's or what controller-runtime's cache returns for them, or its store: Look asks
-// the store first, and its resource version proves absence without a request. Without one, nil or a nil pointer, every
-// Look is a live read. New only takes the store: add the Guard to the informer's handlers too.
+// New returns a Guard. The client gives the Job client of a namespace; the
+// method value clientset.BatchV1().Jobs is one. Its reads must be live.
 //
-// It is an error if client is nil, if informer is neither an informer of one store nor a store, which is so for a manager
-// that caches several namespaces, or if Options.Hold is no name that a finalizer of yours may have.
-func New[J Jobs](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
+// The informer is one of Jobs: client-go's, what controller-runtime's cache
+// returns for them, or the store of one. New registers an event handler with an
+// informer, so that the results of Jobs that are deleted before they are read
+// are still found. The store answers most questions without a request; its
+// resource version proves that a Job is gone. An informer over several
+// namespaces has no single store: the Guard then keeps the Jobs that its events
+// bring. A Job that the informer leaves out by a selector costs a live read
+// each time. Without an informer (nil, or a nil pointer) every Job does.
+//
+// It is an error if client is nil, if informer is none of these, if the
+// retention is out of range, or if Options.Finalizer is not a finalizer name
+// with a domain.
+func New[J jobClient](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
 	if client == nil {
 		return nil, errors.New("jobgc: new: the client is nil")
 	}
-	jobs, err := storeOf(informer)
-	if err != nil {
+	if err := checkHold(opts.Finalizer); err != nil {
 		return nil, err
 	}
-	if err := checkHold(opts.Hold); err != nil {
-		return nil, err
+	if err := opts.Retention.check(); err != nil {
+		return nil, fmt.Errorf("jobgc: new: options.%w", err)
 	}
-	if opts.Grace == 0 {
-		opts.Grace = 10 * time.Second
+	if opts.CacheLagTimeout == 0 {
+		opts.CacheLagTimeout = 10 * time.Second
 	}
 	if opts.Tombstones == 0 {
 		opts.Tombstones = 1024
 	}
-	g := &Guard[J]{client: client, store: jobs, opts: opts}
-	g.tombs.limit, g.absent.limit = opts.Tombstones, opts.Tombstones
+	g := &Guard[J]{client: client, opts: opts, now: time.Now}
+	g.tombstones.limit, g.absent.limit = opts.Tombstones, opts.Tombstones
+	jobs := storeOf(informer)
+	h := handler[J]{g: g}
+	if jobs == nil && !isNil(informer) {
+		h.events = &eventStore{jobs: map[string]*batchv1.Job{}}
+		jobs = newStore(h.events)
+	}
+	g.store = jobs
+	registered, err := register(informer, h)
+	if err != nil {
+		return nil, err
+	}
+	if h.events != nil && !registered {
+		return nil, fmt.Errorf("jobgc: new: %T is neither an informer of Jobs (GetStore or AddEventHandler) nor a store (GetByKey); pass one, or nil for live reads", informer)
+	}
 	return g, nil
 }
 

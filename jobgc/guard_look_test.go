@@ -19,12 +19,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-func TestGuardLook(t *testing.T) {
+func TestGuardInspect(t *testing.T) {
 	now := metav1.Now()
 	mine := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "mine", ResourceVersion: "100"}}
 	other := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "other"}}
@@ -34,11 +36,11 @@ func TestGuardLook(t *testing.T) {
 		edit(&r)
 		return r
 	}
-	old := with(func(r *jobgc.Ref) { r.CreatedAt = new(metav1.NewTime(now.Add(-time.Hour))) })
+	old := with(func(r *jobgc.Ref) { r.CreatedAt = ptr.To(metav1.NewTime(now.Add(-time.Hour))) })
 	recorded := with(func(r *jobgc.Ref) { r.Outcome = jobgc.Failed })
 	type found struct {
 		State jobgc.State
-		Proof jobgc.Proof
+		Proof string
 		Gets  int
 	}
 	cases := map[string]struct {
@@ -50,59 +52,59 @@ func TestGuardLook(t *testing.T) {
 		live    *batchv1.Job // on the server
 		want    found
 	}{
-		"Cached":            {"What is seen needs no proof.", jobgc.Options{}, ref, "100", mine, mine, found{jobgc.Active, jobgc.BySight, 0}},
-		"CachedAndGone":     {"The delete event is to come; until then the cache counts.", jobgc.Options{}, ref, "100", mine, nil, found{jobgc.Active, jobgc.BySight, 0}},
-		"AtCreation":        {"A store at the very version has seen the creation.", jobgc.Options{Trust: true}, ref, "100", nil, nil, found{jobgc.Missing, jobgc.ByCacheRV, 0}},
-		"Behind":            {"Not yet.", jobgc.Options{}, ref, "99", nil, mine, found{jobgc.Pending, jobgc.ByCacheLag, 0}},
-		"BehindByDigits":    {"Versions are numbers, not text.", jobgc.Options{}, ref, "99", nil, mine, found{jobgc.Pending, jobgc.ByCacheLag, 0}},
-		"PastByDigits":      {"1000 is past 100.", jobgc.Options{Trust: true}, ref, "1000", nil, mine, found{jobgc.Missing, jobgc.ByCacheRV, 0}},
-		"BehindGraceOver":   {"The server tells.", jobgc.Options{}, old, "99", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
-		"BehindNoGrace":     {"A negative grace reads at once.", jobgc.Options{Grace: -1}, ref, "99", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
-		"BehindLongerGrace": {"A grace of one's own.", jobgc.Options{Grace: 2 * time.Hour}, old, "99", nil, mine, found{jobgc.Pending, jobgc.ByCacheLag, 0}},
+		"Cached":            {"A Job in the cache needs no live read.", jobgc.Options{}, ref, "100", mine, mine, found{jobgc.Active, jobgc.SourceSeen, 0}},
+		"CachedAndGone":     {"The cached Job counts until the delete event arrives.", jobgc.Options{}, ref, "100", mine, nil, found{jobgc.Active, jobgc.SourceSeen, 0}},
+		"AtCreation":        {"A store at exactly that version has seen the creation.", jobgc.Options{TrustCache: true}, ref, "100", nil, nil, found{jobgc.Missing, jobgc.SourceCachePastCreate, 0}},
+		"Behind":            {"The store has not seen the creation yet.", jobgc.Options{}, ref, "99", nil, mine, found{jobgc.Pending, jobgc.SourceCacheBehind, 0}},
+		"BehindByDigits":    {"Versions are numbers, not text.", jobgc.Options{}, ref, "99", nil, mine, found{jobgc.Pending, jobgc.SourceCacheBehind, 0}},
+		"PastByDigits":      {"1000 is past 100.", jobgc.Options{TrustCache: true}, ref, "1000", nil, mine, found{jobgc.Missing, jobgc.SourceCachePastCreate, 0}},
+		"BehindGraceOver":   {"After CacheLagTimeout, a live read finds the Job.", jobgc.Options{}, old, "99", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
+		"BehindNoGrace":     {"A negative timeout reads immediately.", jobgc.Options{CacheLagTimeout: -1}, ref, "99", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
+		"BehindLongerGrace": {"CacheLagTimeout may be longer than the default.", jobgc.Options{CacheLagTimeout: 2 * time.Hour}, old, "99", nil, mine, found{jobgc.Pending, jobgc.SourceCacheBehind, 0}},
 		"BehindLongestGrace": {
-			"As long as a duration can be, and no longer than a sum can hold.",
-			jobgc.Options{Grace: math.MaxInt64},
+			"The longest duration must not overflow the sum.",
+			jobgc.Options{CacheLagTimeout: math.MaxInt64},
 			old, "99", nil, mine,
-			found{jobgc.Pending, jobgc.ByCacheLag, 0},
+			found{jobgc.Pending, jobgc.SourceCacheBehind, 0},
 		},
 		"BehindAndClockOff": {
 			"A creation in the future must not make a Job pending for an hour.",
 			jobgc.Options{},
-			with(func(r *jobgc.Ref) { r.CreatedAt = new(metav1.NewTime(now.Add(time.Hour))) }), "99", nil, mine,
-			found{jobgc.Active, jobgc.ByLiveRead, 1},
+			with(func(r *jobgc.Ref) { r.CreatedAt = ptr.To(metav1.NewTime(now.Add(time.Hour))) }), "99", nil, mine,
+			found{jobgc.Active, jobgc.SourceLiveRead, 1},
 		},
 		"BehindCreatedAtPruned": {
-			"Without a time there is no grace.",
+			"Without CreatedAt there is no grace period.",
 			jobgc.Options{},
 			with(func(r *jobgc.Ref) { r.CreatedAt = nil }), "99", nil, mine,
-			found{jobgc.Active, jobgc.ByLiveRead, 1},
+			found{jobgc.Active, jobgc.SourceLiveRead, 1},
 		},
-		"BehindAndGone":     {"Only the server can tell, and it does.", jobgc.Options{}, old, "99", nil, nil, found{jobgc.Missing, jobgc.ByLiveRead, 1}},
-		"BehindPredecessor": {"An old Job of that name is still cached.", jobgc.Options{Trust: true}, ref, "99", other, mine, found{jobgc.Pending, jobgc.ByCacheLag, 0}},
-		"Gone":              {"Confirmed by one read.", jobgc.Options{}, ref, "200", nil, nil, found{jobgc.Missing, jobgc.ByLiveRead, 1}},
-		"GoneTrusted":       {"The cache alone will do.", jobgc.Options{Trust: true}, ref, "200", nil, nil, found{jobgc.Missing, jobgc.ByCacheRV, 0}},
-		"GoneRecorded":      {"Nothing is claimed, so nothing is confirmed.", jobgc.Options{}, recorded, "200", nil, nil, found{jobgc.Collected, jobgc.ByCacheRV, 0}},
-		"Replaced":          {"Confirmed by one read.", jobgc.Options{}, ref, "200", other, other, found{jobgc.Replaced, jobgc.ByLiveRead, 1}},
-		"ReplacedTrusted":   {"The cache alone will do.", jobgc.Options{Trust: true}, ref, "200", other, other, found{jobgc.Replaced, jobgc.ByCacheRV, 0}},
-		"ReplacedRecorded":  {"A successor is no loss.", jobgc.Options{}, recorded, "200", other, other, found{jobgc.Collected, jobgc.ByCacheRV, 0}},
-		"FilteredInformer":  {"The store never had it, however far it is; the read saves the Job.", jobgc.Options{}, ref, "200", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
-		"NotSynced":         {"An informer before its first list.", jobgc.Options{Trust: true}, ref, "", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
-		"NotSyncedGone":     {"Trust needs a version.", jobgc.Options{Trust: true}, ref, "", nil, nil, found{jobgc.Missing, jobgc.ByLiveRead, 1}},
-		"OpaqueStore":       {"A version that is no number compares with nothing.", jobgc.Options{Trust: true}, ref, "v1:abc", nil, mine, found{jobgc.Active, jobgc.ByLiveRead, 1}},
+		"BehindAndGone":     {"After CacheLagTimeout, a live read proves the loss.", jobgc.Options{}, old, "99", nil, nil, found{jobgc.Missing, jobgc.SourceLiveRead, 1}},
+		"BehindPredecessor": {"An old Job of that name is still cached.", jobgc.Options{TrustCache: true}, ref, "99", other, mine, found{jobgc.Pending, jobgc.SourceCacheBehind, 0}},
+		"Gone":              {"One live read confirms the loss.", jobgc.Options{}, ref, "200", nil, nil, found{jobgc.Missing, jobgc.SourceLiveRead, 1}},
+		"GoneTrusted":       {"With TrustCache, the cache alone proves the loss.", jobgc.Options{TrustCache: true}, ref, "200", nil, nil, found{jobgc.Missing, jobgc.SourceCachePastCreate, 0}},
+		"GoneRecorded":      {"A recorded outcome is not a loss, so no read confirms it.", jobgc.Options{}, recorded, "200", nil, nil, found{jobgc.Collected, jobgc.SourceCachePastCreate, 0}},
+		"Replaced":          {"One live read confirms the loss.", jobgc.Options{}, ref, "200", other, other, found{jobgc.Replaced, jobgc.SourceLiveRead, 1}},
+		"ReplacedTrusted":   {"With TrustCache, the cache alone proves the loss.", jobgc.Options{TrustCache: true}, ref, "200", other, other, found{jobgc.Replaced, jobgc.SourceCachePastCreate, 0}},
+		"ReplacedRecorded":  {"A successor is not a loss once the outcome is recorded.", jobgc.Options{}, recorded, "200", other, other, found{jobgc.Collected, jobgc.SourceCachePastCreate, 0}},
+		"FilteredInformer":  {"A filtered store never has the Job at any version; the live read finds it.", jobgc.Options{}, ref, "200", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
+		"NotSynced":         {"Before the first list, only a live read can tell.", jobgc.Options{TrustCache: true}, ref, "", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
+		"NotSyncedGone":     {"Without a version, TrustCache does not apply.", jobgc.Options{TrustCache: true}, ref, "", nil, nil, found{jobgc.Missing, jobgc.SourceLiveRead, 1}},
+		"OpaqueStore":       {"A version that is not a number cannot be compared.", jobgc.Options{TrustCache: true}, ref, "v1:abc", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
 		"OpaqueRef": {
-			"Nor does such a Ref.",
-			jobgc.Options{Trust: true},
+			"A Ref with such a version cannot be compared either.",
+			jobgc.Options{TrustCache: true},
 			with(func(r *jobgc.Ref) { r.ResourceVersion = "abc" }), "200", nil, mine,
-			found{jobgc.Active, jobgc.ByLiveRead, 1},
+			found{jobgc.Active, jobgc.SourceLiveRead, 1},
 		},
 		"NameAndUIDAlone": {
-			"A schema that prunes the rest costs a read, not the answer.",
-			jobgc.Options{Trust: true},
+			"If the schema prunes the other fields, a live read still answers.",
+			jobgc.Options{TrustCache: true},
 			jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"},
 			"200", nil, nil,
-			found{jobgc.Missing, jobgc.ByLiveRead, 1},
+			found{jobgc.Missing, jobgc.SourceLiveRead, 1},
 		},
-		"Intent": {"No uid, no question.", jobgc.Options{}, jobgc.Ref{Namespace: "ns", Name: "job"}, "200", mine, mine, found{jobgc.NotCreated, jobgc.ByRef, 0}},
+		"Intent": {"Without a uid, nothing is read.", jobgc.Options{}, jobgc.Ref{Namespace: "ns", Name: "job"}, "200", mine, mine, found{jobgc.NotCreated, jobgc.SourceRef, 0}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,94 +117,101 @@ func TestGuardLook(t *testing.T) {
 				w.jobs["job"] = tc.live
 			}
 			f := w.look(t, tc.ref)
-			assert.Equal(t, tc.want, found{f.State, f.Proof, w.gets}, tc.reason)
-			assert.Equal(t, f.State == jobgc.Pending, f.After > 0, "only Pending says when")
+			assert.Equal(t, tc.want, found{f.State, f.Source, w.gets}, tc.reason)
+			assert.Equal(t, f.State == jobgc.Pending || f.State == jobgc.Active && f.Source == jobgc.SourceLiveRead, f.After > 0, "where no event says when")
 		})
 	}
 }
 
-// Without a store, and with one that does not know its version, doubts cost a read each.
-func TestGuardLookWithoutVersions(t *testing.T) {
+// Without a store, or with a store that does not know its version, each doubt
+// costs a live read.
+func TestGuardInspectWithoutVersions(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	ref := w.ensured(t)
 	for name, store := range map[string]interface {
 		GetByKey(key string) (any, bool, error)
 	}{"None": nil, "NilPointer": (*fakeStore)(nil), "OldClientGo": oldStore{w.store}} {
 		t.Run(name, func(t *testing.T) {
-			g, err := jobgc.New(w.client, store, jobgc.Options{Trust: true})
+			g, err := jobgc.New(w.client, store, jobgc.Options{TrustCache: true})
 			require.NoError(t, err)
 			w.gets = 0
-			f, err := g.Look(t.Context(), ref)
+			f, err := g.Inspect(t.Context(), ref)
 			require.NoError(t, err)
 			assert.Equal(t, jobgc.Active, f.State)
-			assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+			assert.Equal(t, jobgc.SourceLiveRead, f.Source)
 			assert.Equal(t, 1, w.gets)
 		})
 	}
 }
 
-// The store of client-go itself: its version comes with the first list.
-func TestGuardLookWithClientGoStore(t *testing.T) {
+// The store of client-go itself: since v0.36 it tells its version, which comes
+// with the first list, and proves without a request that a Job is gone. Before,
+// a live read proves it.
+func TestGuardInspectWithClientGoStore(t *testing.T) {
 	s := newServer()
 	s.version = 41
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
-	if _, ok := any(store).(interface{ LastStoreSyncResourceVersion() string }); !ok {
-		t.Log("this client-go has no version of the store: live reads are expected")
+	source, reads := jobgc.SourceLiveRead, 1
+	if _, ok := any(store).(interface{ LastStoreSyncResourceVersion() string }); ok {
+		source, reads = jobgc.SourceCachePastCreate, 0
 	}
-	g, err := jobgc.New(s.client, store, jobgc.Options{Trust: true})
+	g, err := jobgc.New(s.client, store, jobgc.Options{TrustCache: true})
 	require.NoError(t, err)
 	ref, err := g.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 	require.NoError(t, err)
 	require.NoError(t, store.Add(s.jobs["job"]))
-	f, err := g.Look(t.Context(), ref)
+	f, err := g.Inspect(t.Context(), ref)
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Active, f.State)
-	assert.Equal(t, jobgc.BySight, f.Proof)
+	assert.Equal(t, jobgc.SourceSeen, f.Source)
 	require.NoError(t, store.Replace(nil, "50"))
 	s.remove("job")
-	f, err = g.Look(t.Context(), ref)
+	before := s.gets
+	f, err = g.Inspect(t.Context(), ref)
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Missing, f.State)
+	assert.Equal(t, source, f.Source)
+	assert.Equal(t, reads, s.gets-before)
 }
 
-func TestGuardLookBadInput(t *testing.T) {
+func TestGuardInspectBadInput(t *testing.T) {
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", ResourceVersion: "1"}
 	_, err := jobgc.New[fakeJobs](nil, nil, jobgc.Options{})
 	require.ErrorContains(t, err, "client is nil")
 
 	w := newWorld(t, jobgc.Options{})
-	_, err = w.guard.Look(t.Context(), jobgc.Ref{Name: "job", UID: "mine"})
+	_, err = w.guard.Inspect(t.Context(), jobgc.Ref{Name: "job", UID: "mine"})
 	require.ErrorContains(t, err, "ref.namespace is empty")
-	_, err = w.guard.Look(t.Context(), jobgc.Ref{Namespace: "ns", UID: "mine"})
+	_, err = w.guard.Inspect(t.Context(), jobgc.Ref{Namespace: "ns", UID: "mine"})
 	require.ErrorContains(t, err, "ref.name is empty")
 
 	w.store.items["ns/job"] = &corev1.Pod{}
-	_, err = w.guard.Look(t.Context(), ref)
+	_, err = w.guard.Inspect(t.Context(), ref)
 	require.ErrorContains(t, err, "*v1.Pod", "a store of other objects would make every Job missing")
 	w.store.items["ns/job"] = &batchv1.Job{}
-	_, err = w.guard.Look(t.Context(), ref)
+	_, err = w.guard.Inspect(t.Context(), ref)
 	require.ErrorContains(t, err, "ns/job: the store holds a Job without a uid")
 	w.store.items["ns/job"] = nil
-	_, err = w.guard.Look(t.Context(), ref)
+	_, err = w.guard.Inspect(t.Context(), ref)
 	require.ErrorContains(t, err, "ns/job")
 	w.store.items["ns/job"] = (*batchv1.Job)(nil)
-	_, err = w.guard.Look(t.Context(), ref)
+	_, err = w.guard.Inspect(t.Context(), ref)
 	require.ErrorContains(t, err, "ns/job")
 	w.store.err = errors.New("disk on fire")
-	_, err = w.guard.Look(t.Context(), ref)
+	_, err = w.guard.Inspect(t.Context(), ref)
 	require.ErrorIs(t, err, w.store.err)
 
-	none, err := jobgc.New(func(string) jobgc.Jobs { return nil }, nil, jobgc.Options{})
+	none, err := jobgc.New(func(string) batchv1client.JobInterface { return nil }, nil, jobgc.Options{})
 	require.NoError(t, err)
-	_, err = none.Look(t.Context(), ref)
+	_, err = none.Inspect(t.Context(), ref)
 	require.ErrorContains(t, err, "client is nil")
 	_, err = none.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 	require.ErrorContains(t, err, "namespace ns is nil")
 }
 
-// When more Jobs vanish at once than the Guard keeps in mind, every one of them is declared lost in the end, however
-// slowly the looks come.
-func TestGuardLookManyJobsVanish(t *testing.T) {
+// When more Jobs are deleted together than the Guard remembers, each of them is
+// declared lost in the end, even if the calls come slowly.
+func TestGuardInspectManyJobsVanish(t *testing.T) {
 	for pause, keep := range map[time.Duration]int{time.Millisecond: 8, 100 * time.Millisecond: 1, 3 * time.Second: 8} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, jobgc.Options{Tombstones: keep})
@@ -227,8 +236,9 @@ func TestGuardLookManyJobsVanish(t *testing.T) {
 	}
 }
 
-// Only while it lasts: when those that are kept in mind are a minute old, the next Job gets its second again.
-func TestGuardLookAfterManyJobsVanished(t *testing.T) {
+// This holds only for a minute: when the remembered Jobs are a minute old, the
+// next Job waits its second again.
+func TestGuardInspectAfterManyJobsVanished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{Tombstones: 1})
 		w.guard.OnAdd(nil, true)
@@ -243,7 +253,7 @@ func TestGuardLookAfterManyJobsVanished(t *testing.T) {
 	})
 }
 
-// All methods at once, for the race detector.
+// All methods run concurrently, to let the race detector find races.
 func TestGuardConcurrently(t *testing.T) {
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	done := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "mine", ResourceVersion: "7"}}
@@ -265,7 +275,7 @@ func TestGuardConcurrently(t *testing.T) {
 				job.UID, job.Name = types.UID(fmt.Sprint(i, n)), fmt.Sprint("job", n%5)
 				added := store.Add(job)
 				g.OnAdd(job, false)
-				_, err := g.Look(t.Context(), jobgc.Ref{Namespace: "ns", Name: job.Name, UID: job.UID, ResourceVersion: "7"})
+				_, err := g.Inspect(t.Context(), jobgc.Ref{Namespace: "ns", Name: job.Name, UID: job.UID, ResourceVersion: "7"})
 				failed[i] = errors.Join(failed[i], added, err, store.Delete(job))
 				g.OnUpdate(nil, job)
 				g.OnDelete(job)

@@ -14,6 +14,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -24,8 +25,8 @@ func TestHoldBadInput(t *testing.T) {
 	cases := map[string]struct {
 		reason, name string
 	}{
-		"NoDomain":   {"The API server takes only finalizers of Kubernetes without one.", "result"},
-		"Kubernetes": {"That one means something else.", "foregroundDeletion"},
+		"NoDomain":   {"Without a domain, the API server accepts only finalizers of Kubernetes.", "result"},
+		"Kubernetes": {"Kubernetes uses this finalizer.", "foregroundDeletion"},
 		"NoName":     {"The API server would refuse each Job.", "agents.example.com/"},
 		"BadDomain":  {"The API server would refuse each Job.", "Agents_/result"},
 		"Slashes":    {"The API server would refuse each Job.", "a/b/c"},
@@ -33,8 +34,8 @@ func TestHoldBadInput(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := jobgc.New(newServer().client, nil, jobgc.Options{Hold: tc.name})
-			require.ErrorContains(t, err, "jobgc: new: options.hold: ", tc.reason)
+			_, err := jobgc.New(newServer().client, nil, jobgc.Options{Finalizer: tc.name})
+			require.ErrorContains(t, err, "jobgc: new: options.finalizer: ", tc.reason)
 			require.ErrorContains(t, err, tc.name)
 			require.ErrorContains(t, err, "want a domain and a name, such as agents.example.com/result")
 		})
@@ -47,13 +48,13 @@ func TestEnsureHolds(t *testing.T) {
 		finalizers []string
 		want       []string
 	}{
-		"None":   {"At the creation, or never.", nil, []string{hold}},
-		"Others": {"Those of others stay.", []string{"example.com/theirs"}, []string{"example.com/theirs", hold}},
-		"Ours":   {"Once is enough.", []string{hold}, []string{hold}},
+		"None":   {"A finalizer can be added only at the creation.", nil, []string{hold}},
+		"Others": {"Finalizers of other controllers stay.", []string{"example.com/theirs"}, []string{"example.com/theirs", hold}},
+		"Ours":   {"The finalizer is not added twice.", []string{hold}, []string{hold}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, jobgc.Options{Hold: hold})
+			w := newWorld(t, jobgc.Options{Finalizer: hold})
 			job := ownedJob()
 			job.Finalizers = tc.finalizers
 			before := job.DeepCopy()
@@ -72,15 +73,15 @@ func TestEnsureAdoptsWhatOnlyItsRefCanRelease(t *testing.T) {
 		finalizers []string
 		want       error
 	}{
-		"OursHeld":        {"Nobody else ever takes the hold off: it would be waited for in vain.", ownerRef("run", "run-uid"), []string{hold}, nil},
-		"OursHeldByOther": {"Somebody else's finalizer is somebody else's to release.", ownerRef("run", "run-uid"), []string{"example.com/theirs"}, jobgc.ErrTerminating},
+		"OursHeld":        {"Only this controller removes the finalizer: without adoption the Job would stay.", ownerRef("run", "run-uid"), []string{hold}, nil},
+		"OursHeldByOther": {"Only its own controller removes another finalizer.", ownerRef("run", "run-uid"), []string{"example.com/theirs"}, jobgc.ErrTerminating},
 		"PredecessorHeld": {"The sweep finds that its owner is gone.", ownerRef("run", "run-uid-of-before"), []string{hold}, jobgc.ErrTerminating},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, jobgc.Options{Hold: hold})
+			w := newWorld(t, jobgc.Options{Finalizer: hold})
 			w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-				Name: "job", UID: "there", OwnerReferences: []metav1.OwnerReference{tc.owner}, Finalizers: tc.finalizers, DeletionTimestamp: new(metav1.Now()),
+				Name: "job", UID: "there", OwnerReferences: []metav1.OwnerReference{tc.owner}, Finalizers: tc.finalizers, DeletionTimestamp: ptr.To(metav1.Now()),
 			}})
 			ref, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 			require.ErrorIs(t, err, tc.want, tc.reason)
@@ -91,14 +92,14 @@ func TestEnsureAdoptsWhatOnlyItsRefCanRelease(t *testing.T) {
 			f := w.look(t, ref)
 			require.Equal(t, jobgc.Deleting, f.State)
 			require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{}))
-			assert.Empty(t, w.jobs, "it is gone at last")
+			assert.Empty(t, w.jobs, "the release lets the deletion finish")
 		})
 	}
 }
 
 func TestReleaseHeld(t *testing.T) {
 	hour := time.Hour
-	gone := func(j *batchv1.Job) { j.DeletionTimestamp = new(metav1.Now()) }
+	gone := func(j *batchv1.Job) { j.DeletionTimestamp = ptr.To(metav1.Now()) }
 	cases := map[string]struct {
 		reason  string
 		edit    func(*batchv1.Job) // of a Job that has just finished
@@ -107,24 +108,24 @@ func TestReleaseHeld(t *testing.T) {
 		has     []string
 		patches int
 	}{
-		"Usual":   {"TTL and hold in one patch.", func(*batchv1.Job) {}, true, 3600, []string{}, 1},
-		"Deleted": {"A deletion that has begun takes no TTL.", gone, false, 0, nil, 1},
+		"Usual":   {"One patch sets the TTL and removes the finalizer.", func(*batchv1.Job) {}, true, 3600, []string{}, 1},
+		"Deleted": {"A Job that is being deleted gets no TTL.", gone, false, 0, nil, 1},
 		"OthersBefore": {
-			"Only ours goes.", func(j *batchv1.Job) { j.Finalizers = []string{"a.example.com/a", hold, "b.example.com/b"} },
+			"Only the finalizer of this controller is removed.", func(j *batchv1.Job) { j.Finalizers = []string{"a.example.com/a", hold, "b.example.com/b"} },
 			true, 3600,
 			[]string{"a.example.com/a", "b.example.com/b"},
 			1,
 		},
-		"DeletedAndHeldByOthers": {"They are waited for.", func(j *batchv1.Job) {
+		"DeletedAndHeldByOthers": {"The Job waits for the other finalizers.", func(j *batchv1.Job) {
 			gone(j)
 			j.Finalizers = []string{"foregroundDeletion", hold}
 		}, true, 604800, []string{"foregroundDeletion"}, 1},
-		"ReleasedButHeld": {"The hold still counts.", func(j *batchv1.Job) {
-			j.Spec.TTLSecondsAfterFinished = new(int32(3600))
+		"ReleasedButHeld": {"The finalizer is removed although the annotation records a release.", func(j *batchv1.Job) {
+			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](3600)
 			j.Annotations["jobgc.controllerkit.dev/released"] = "2026-03-01T12:00:00Z"
 		}, true, 3600, []string{}, 1},
 		"Released": {"Nothing is left to do.", func(j *batchv1.Job) {
-			j.Spec.TTLSecondsAfterFinished = new(int32(3600))
+			j.Spec.TTLSecondsAfterFinished = ptr.To[int32](3600)
 			j.Annotations["jobgc.controllerkit.dev/released"] = "2026-03-01T12:00:00Z"
 			j.Finalizers = []string{}
 		}, true, 3600, []string{}, 0},
@@ -132,14 +133,14 @@ func TestReleaseHeld(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, jobgc.Options{Hold: hold})
+				w := newWorld(t, jobgc.Options{Finalizer: hold, Retention: jobgc.Retention{UnrecordedTTL: week}})
 				ref := w.ensured(t)
 				w.change("job", func(j *batchv1.Job) { finish(time.Now())(j); tc.edit(j) })
 				w.store.sync(w.server)
 				f := w.look(t, ref)
-				require.ErrorContains(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: &hour}), "ref.outcome is empty", "held until recorded")
+				require.ErrorContains(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: hour}), "ref.outcome is empty", "held until recorded")
 				ref.Outcome = f.Outcome
-				require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: &hour}))
+				require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: hour}))
 				assert.Equal(t, tc.patches, w.patches, tc.reason)
 				job := w.jobs["job"]
 				require.Equal(t, tc.stays, job != nil, tc.reason)
@@ -149,45 +150,46 @@ func TestReleaseHeld(t *testing.T) {
 				assert.Equal(t, tc.has, job.Finalizers, tc.reason)
 				assert.Equal(t, tc.ttl, *job.Spec.TTLSecondsAfterFinished, tc.reason)
 				w.store.sync(w.server)
-				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: &hour}))
+				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: hour}))
 				assert.Equal(t, tc.patches, w.patches, "once is enough")
-				assert.Zero(t, w.gets)
 			})
 		})
 	}
 }
 
-// The cache is behind: another finalizer came or went, and ours stands elsewhere by now.
+// The cache is behind: another finalizer was added or removed, and the index of
+// the controller's finalizer has changed.
 func TestReleaseHeldWithAStaleCache(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		finalizers []string
 		patches    int
 	}{
-		"Moved":    {"It is looked for, and taken off there.", []string{"a.example.com/a", hold}, 2},
-		"TakenOff": {"Another replica did it; the rest of the patch is still to be done.", []string{"a.example.com/a"}, 2},
+		"Moved":    {"The finalizer is removed at its new index.", []string{"a.example.com/a", hold}, 2},
+		"TakenOff": {"Another replica removed the finalizer; the TTL must still be set.", []string{"a.example.com/a"}, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, jobgc.Options{Hold: hold})
+			w := newWorld(t, jobgc.Options{Finalizer: hold})
 			ref := w.ensured(t)
 			w.change("job", finish(time.Now()))
 			w.store.sync(w.server)
 			f := w.look(t, ref)
 			ref.Outcome = f.Outcome
 			w.change("job", func(j *batchv1.Job) { j.Finalizers = tc.finalizers })
-			require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Duration(0))}))
+			require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Minute}))
 			assert.Equal(t, []string{"a.example.com/a"}, w.jobs["job"].Finalizers, tc.reason)
 			assert.Equal(t, tc.patches, w.patches, tc.reason)
-			assert.Zero(t, *w.jobs["job"].Spec.TTLSecondsAfterFinished)
+			assert.InDelta(t, 60, *w.jobs["job"].Spec.TTLSecondsAfterFinished, 30)
 			assert.Equal(t, 1, w.gets)
 		})
 	}
 }
 
-// Somebody moves the finalizers about faster than we look: it is given up, and the next reconcile tries again.
+// Another client reorders the finalizers before each patch: Release returns an
+// error, and the next reconcile tries again.
 func TestReleaseHeldGivesUp(t *testing.T) {
-	w := newWorld(t, jobgc.Options{Hold: hold})
+	w := newWorld(t, jobgc.Options{Finalizer: hold})
 	ref := w.ensured(t)
 	w.change("job", finish(time.Now()))
 	w.store.sync(w.server)
@@ -199,15 +201,16 @@ func TestReleaseHeldGivesUp(t *testing.T) {
 			w.change("job", func(j *batchv1.Job) { j.Finalizers = append([]string{"a.example.com/a"}, j.Finalizers...) })
 			return nil, invalid("job")
 		}}
-	}, w.store, jobgc.Options{Hold: hold})
+	}, w.store, jobgc.Options{Finalizer: hold})
 	require.NoError(t, err)
 	require.ErrorContains(t, g.Release(t.Context(), ref, f, jobgc.Retention{}), "jobgc: release: ns/job: ")
 	assert.Equal(t, 3, patches)
 }
 
-// Without the option a finalizer of that name is nobody's, and a Guard with it leaves Jobs alone that were made without.
+// Without the option, Release leaves a finalizer of that name alone. A Guard
+// with the option leaves Jobs alone that were created without it.
 func TestReleaseWithoutHold(t *testing.T) {
-	for name, opts := range map[string][2]jobgc.Options{"NotOurs": {{Hold: hold}, {}}, "MadeBefore": {{}, {Hold: hold}}} {
+	for name, opts := range map[string][2]jobgc.Options{"NotOurs": {{Finalizer: hold}, {}}, "MadeBefore": {{}, {Finalizer: hold}}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, opts[0])
 			ref := w.ensured(t)
@@ -216,7 +219,7 @@ func TestReleaseWithoutHold(t *testing.T) {
 			w.guard = newGuard(t, w, opts[1])
 			w.store.sync(w.server)
 			ref.Outcome = jobgc.Succeeded
-			require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: new(time.Minute)}))
+			require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: time.Minute}))
 			assert.Equal(t, has, w.jobs["job"].Finalizers)
 			assert.Equal(t, 1, w.patches)
 		})

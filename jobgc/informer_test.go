@@ -4,7 +4,9 @@
 package jobgc_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,23 +17,74 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// opaque is an informer as controller-runtime's cache types it: GetStore is there, and not in the interface.
+// opaque is an informer as controller-runtime's cache types it: the value has
+// GetStore, but the interface does not.
 type opaque interface{ HasSynced() bool }
 
-// spread is what a cache of several namespaces returns: there is no one store.
+// spread is what a cache of several namespaces returns. It has no single store.
 type spread struct{}
 
 func (spread) HasSynced() bool { return true }
 
-// otherwise has a method of that name that is another one.
+// otherwise has a GetStore with another signature.
 type otherwise struct{ spread }
 
 func (otherwise) GetStore(name string) string { return name }
 
-// storeless returns what is no store.
+// storeless has a GetStore that does not return a store.
 type storeless struct{ spread }
 
 func (storeless) GetStore() any { return nil }
+
+// several is the informer of a cache of several namespaces, like
+// multiNamespaceInformer of controller-runtime: it has events and no store.
+type several struct{ handlers []cache.ResourceEventHandler }
+
+func (s *several) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	s.handlers = append(s.handlers, h)
+	return nil, nil //nolint:nilnil // no caller looks at it
+}
+
+// broken cannot take a handler.
+type broken struct{}
+
+func (broken) AddEventHandler(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return nil, errors.New("it has stopped")
+}
+
+func TestNewRegistersItsHandler(t *testing.T) {
+	informer := &several{}
+	reads := 0
+	g, err := jobgc.New(func(string) fakeJobs {
+		return fakeJobs{get: func(name string) (*batchv1.Job, error) { reads++; return nil, notFound(name) }}
+	}, informer, jobgc.Options{})
+	require.NoError(t, err)
+	require.Len(t, informer.handlers, 1)
+	job := ownedJob()
+	job.Namespace, job.UID = "ns", "1"
+	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "1"}
+	look := func() jobgc.Observation {
+		f, err := g.Inspect(t.Context(), ref)
+		require.NoError(t, err)
+		return f
+	}
+	informer.handlers[0].OnAdd(job, true)
+	assert.Equal(t, jobgc.Active, look().State, "its events are its store")
+	done := job.DeepCopy()
+	finish(time.Now())(done)
+	informer.handlers[0].OnUpdate(job, done)
+	assert.Equal(t, jobgc.SourceSeen, look().Source)
+	assert.Equal(t, jobgc.Finished, look().State)
+	assert.Zero(t, reads)
+	informer.handlers[0].OnDelete(done)
+	assert.Equal(t, jobgc.SourceTombstone, look().Source)
+	ref.UID = "another"
+	look()
+	assert.Equal(t, 1, reads, "a Job that is not in the store is read live")
+
+	_, err = jobgc.New(newServer().client, &broken{}, jobgc.Options{})
+	require.ErrorContains(t, err, "jobgc: new: add an event handler to the informer: it has stopped")
+}
 
 func TestNewTakesAnInformerOrItsStore(t *testing.T) {
 	job := ownedJob()
@@ -45,14 +98,14 @@ func TestNewTakesAnInformerOrItsStore(t *testing.T) {
 		fails    string
 	}{
 		"Informer":      {"The Job is in its store, so nothing is read.", informer, false, ""},
-		"Opaque":        {"What the interface leaves out is found.", opaque(informer), false, ""},
-		"Store":         {"The store itself will do.", informer.GetStore(), false, ""},
-		"None":          {"Every Look is a live read.", nil, true, ""},
-		"NilPointer":    {"So it is with an informer that was never made.", (*fakeStore)(nil), true, ""},
-		"ManyStores":    {"Each namespace has its own: an informer that is silently not used would be worse.", spread{}, false, "jobgc_test.spread is no informer of one store"},
-		"AnotherMethod": {"The name alone makes no informer.", otherwise{}, false, "jobgc_test.otherwise is no informer"},
-		"NoStore":       {"Nor does what it returns.", storeless{}, false, "jobgc_test.storeless is no informer"},
-		"Lister":        {"What is wrong is named.", "jobs", false, "string is no informer of one store (GetStore) and no store (GetByKey); pass one, or nil"},
+		"Opaque":        {"GetStore is found although the interface lacks it.", opaque(informer), false, ""},
+		"Store":         {"A store is accepted.", informer.GetStore(), false, ""},
+		"None":          {"Every Inspect is a live read.", nil, true, ""},
+		"NilPointer":    {"A nil pointer means live reads too.", (*fakeStore)(nil), true, ""},
+		"ManyStores":    {"There is no single store: an error is better than ignoring the informer.", spread{}, false, "jobgc_test.spread is neither an informer of Jobs (GetStore or AddEventHandler) nor a store (GetByKey); pass one, or nil"},
+		"AnotherMethod": {"The name of the method is not enough.", otherwise{}, false, "jobgc_test.otherwise is neither an informer"},
+		"NoStore":       {"GetStore must return a store.", storeless{}, false, "jobgc_test.storeless is neither an informer"},
+		"Lister":        {"The error names the wrong type.", "jobs", false, "string is neither an informer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads := 0
@@ -64,7 +117,7 @@ func TestNewTakesAnInformerOrItsStore(t *testing.T) {
 				return
 			}
 			require.NoError(t, err, tc.reason)
-			f, err := g.Look(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job", UID: "1"})
+			f, err := g.Inspect(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job", UID: "1"})
 			require.NoError(t, err)
 			assert.Equal(t, jobgc.Active, f.State)
 			assert.Equal(t, tc.reads, reads == 1, tc.reason)

@@ -10,9 +10,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The types of client-go fit as they are.
+// The types of client-go satisfy the interfaces.
 var (
-	_ jobgc.Jobs                 = batchv1client.JobInterface(nil)
 	_ cache.ResourceEventHandler = (*jobgc.Guard[batchv1client.JobInterface])(nil)
 	_                            = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer) (*jobgc.Guard[batchv1client.JobInterface], error) {
 		return jobgc.New(c.Jobs, i, jobgc.Options{})

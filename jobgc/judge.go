@@ -11,36 +11,54 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Judge classifies a Job that is at hand, by its conditions and deletion timestamp alone: counts of pods say nothing
-// about success (a Job may fail with none failed, and has succeeded pods long before it is Complete). It looks at all
-// conditions, in any order. A nil Job gives the zero Finding. A Job that claims to be both Complete and Failed, which
-// the API server refuses, counts as Failed.
-func Judge(job *batchv1.Job) Finding {
+// StateOf classifies a Job that is at hand, by its conditions and deletion
+// timestamp alone: counts of pods say nothing about success (a Job may fail
+// with none failed, and has succeeded pods long before it is Complete). It
+// looks at all conditions, in any order. A nil Job gives the zero Observation.
+// A Job that claims to be both Complete and Failed, which the API server
+// refuses, counts as Failed. A Job that is deleted while it is Finishing counts
+// as Finished: its outcome is decided, and no further condition may come.
+func StateOf(job *batchv1.Job) Observation {
 	if job == nil {
-		return Finding{}
+		return Observation{}
 	}
-	f := Finding{State: Active, Proof: BySight, Job: job, StartedAt: timeOf(job.Status.StartTime)}
+	f := Observation{State: Active, Source: SourceSeen, Job: job, StartedAt: timeOf(job.Status.StartTime)}
 	c := deciding(job.Status.Conditions)
 	if c != nil {
 		f.Reason, f.Message = c.Reason, c.Message
-		switch c.Type {
-		case batchv1.JobComplete, batchv1.JobFailed:
-			f.State, f.Outcome, f.FinishedAt = Finished, Succeeded, c.LastTransitionTime.Time
-			if c.Type == batchv1.JobFailed {
-				f.Outcome = Failed
-			}
-			if f.FinishedAt.IsZero() {
-				f.FinishedAt = timeOf(job.Status.CompletionTime)
-			}
-			return f
-		case batchv1.JobSuspended:
+		if c.Type == batchv1.JobSuspended {
 			f.State = Suspended
-		default:
+		} else {
 			f.State = Finishing
 		}
 	}
-	if job.DeletionTimestamp != nil {
+	switch {
+	case f.State == Finishing && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || job.DeletionTimestamp != nil):
+		return finished(f, c)
+	case job.DeletionTimestamp != nil:
 		f.State, f.Reason, f.Message = Deleting, reasonDeleting, messageDeleting
+	}
+	return f
+}
+
+// lastState classifies a Job that is gone. A Job that was Finishing has ended
+// with the outcome that it announced.
+func lastState(job *batchv1.Job) Observation {
+	f := StateOf(job)
+	if f.State == Finishing {
+		f = finished(f, deciding(job.Status.Conditions))
+	}
+	return f
+}
+
+// finished completes an Observation by the condition that decides the outcome.
+func finished(f Observation, c *batchv1.JobCondition) Observation {
+	f.State, f.Outcome, f.FinishedAt = Finished, Succeeded, c.LastTransitionTime.Time
+	if c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget {
+		f.Outcome = Failed
+	}
+	if f.FinishedAt.IsZero() {
+		f.FinishedAt = timeOf(f.Job.Status.CompletionTime)
 	}
 	return f
 }
@@ -73,7 +91,8 @@ func weight(t batchv1.JobConditionType) int {
 	return 0
 }
 
-// The reasons and messages of what no condition of a Job can say. They are constants so that Look need not allocate.
+// The reasons and messages for states that no condition of a Job reports. They
+// are constants so that Inspect does not allocate.
 const (
 	reasonDeleting  = "JobDeleting"
 	messageDeleting = "the Job is being deleted before it finished"
@@ -81,6 +100,9 @@ const (
 	messageMissing  = "the Job is gone and its outcome was never recorded"
 	reasonReplaced  = "JobReplaced"
 	messageReplaced = "the name belongs to another Job; this one is gone and its outcome was never recorded"
+
+	reasonOwnerChanged  = "OwnerChanged"
+	messageOwnerChanged = "the owner has changed, or is gone, since it was read"
 )
 
 func timeOf(t *metav1.Time) time.Time {

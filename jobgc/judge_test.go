@@ -12,11 +12,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-func TestJudge(t *testing.T) {
+func TestStateOf(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	cases := map[string]struct {
 		reason   string
@@ -31,21 +32,21 @@ func TestJudge(t *testing.T) {
 		"Failed":    {"Failed decides.", conditions(holds(batchv1.JobFailed, at)), jobgc.Finished, jobgc.Failed, "FailedReason", at},
 		"Suspended": {"A suspended Job is neither missing nor done.", conditions(holds(batchv1.JobSuspended, at)), jobgc.Suspended, "", "SuspendedReason", time.Time{}},
 		"SuccessCriteriaMet": {
-			"It is no outcome: the last pods are still ending.",
+			"The outcome is not final: the last pods are still ending.",
 			conditions(holds(batchv1.JobSuccessCriteriaMet, at)), jobgc.Finishing, "", "SuccessCriteriaMetReason",
 			time.Time{},
 		},
 		"FailureTarget": {
-			"Nor is this.",
+			"FailureTarget is not an outcome either.",
 			conditions(holds(batchv1.JobFailureTarget, at)), jobgc.Finishing, "", "FailureTargetReason",
 			time.Time{},
 		},
 		"CompleteComesSecond": {
-			"Since Kubernetes 1.31 SuccessCriteriaMet stands first: the first condition must not decide.",
+			"Since Kubernetes 1.31 SuccessCriteriaMet is first: the first condition must not decide.",
 			conditions(holds(batchv1.JobSuccessCriteriaMet, at), holds(batchv1.JobComplete, at)), jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
 		},
 		"CompleteStandsFirst": {
-			"Nor must the last.",
+			"The last condition must not decide either.",
 			conditions(holds(batchv1.JobComplete, at), holds(batchv1.JobSuccessCriteriaMet, at)), jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
 		},
 		"FailedAfterSuspended": {
@@ -56,7 +57,7 @@ func TestJudge(t *testing.T) {
 		"CompleteIsUnknown": {"Only True counts.", conditions(batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionUnknown}), jobgc.Active, "", "", time.Time{}},
 		"BothClaims":        {"A Job that also failed is not a success.", conditions(holds(batchv1.JobComplete, at), holds(batchv1.JobFailed, at)), jobgc.Finished, jobgc.Failed, "FailedReason", at},
 		"TwoOfOneType": {
-			"Nobody writes that; the answer is the same each time all the same.",
+			"No controller writes this, but the answer must be the same each time.",
 			conditions(holds(batchv1.JobFailed, at), holds(batchv1.JobFailed, at.Add(time.Minute))), jobgc.Finished, jobgc.Failed, "FailedReason", at,
 		},
 		"DeadlineExceededWithoutPods": {
@@ -66,65 +67,66 @@ func TestJudge(t *testing.T) {
 		},
 		"SomeOfManyCompletions": {
 			"Succeeded pods come long before the Job is Complete.",
-			batchv1.Job{Spec: batchv1.JobSpec{Completions: new(int32(5))}, Status: batchv1.JobStatus{Succeeded: 4, Failed: 2}},
+			batchv1.Job{Spec: batchv1.JobSpec{Completions: ptr.To[int32](5)}, Status: batchv1.JobStatus{Succeeded: 4, Failed: 2}},
 			jobgc.Active, "", "",
 			time.Time{},
 		},
-		"CustomCondition": {"Conditions of others say nothing.", conditions(holds("Vendor", at)), jobgc.Active, "", "", time.Time{}},
+		"CustomCondition": {"Conditions of other types decide nothing.", conditions(holds("Vendor", at)), jobgc.Active, "", "", time.Time{}},
 		"FinishedAndDeleting": {
-			"A held Job that was deleted after its finish still tells its outcome.",
+			"A held Job that was deleted after its finish still has its outcome.",
 			deletingJob(at, holds(batchv1.JobComplete, at)), jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
 		},
 		"DeletingUnfinished": {
-			"A foreground delete of a held, running Job never gets a condition; that is no failure of the workload.",
+			"A foreground delete of a held, running Job never gets a condition; the workload has not failed.",
 			deletingJob(at), jobgc.Deleting, "", "JobDeleting",
 			time.Time{},
 		},
 		"DeletingSuspended": {"Deletion counts before suspension.", deletingJob(at, holds(batchv1.JobSuspended, at)), jobgc.Deleting, "", "JobDeleting", time.Time{}},
 		"NoTransitionTime": {
-			"Then the completion time serves.",
-			batchv1.Job{Status: batchv1.JobStatus{CompletionTime: new(metav1.NewTime(at)), Conditions: []batchv1.JobCondition{holds(batchv1.JobComplete, time.Time{})}}},
+			"Without a transition time, the completion time is the finish.",
+			batchv1.Job{Status: batchv1.JobStatus{CompletionTime: ptr.To(metav1.NewTime(at)), Conditions: []batchv1.JobCondition{holds(batchv1.JobComplete, time.Time{})}}},
 			jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
 		},
 		"ManagedBySomeoneElse": {
-			"The conditions mean the same whoever writes them.",
-			batchv1.Job{Spec: batchv1.JobSpec{ManagedBy: new("example.com/queue")}, Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{holds(batchv1.JobComplete, at)}}},
+			"The conditions mean the same for any writer.",
+			batchv1.Job{Spec: batchv1.JobSpec{ManagedBy: ptr.To("example.com/queue")}, Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{holds(batchv1.JobComplete, at)}}},
 			jobgc.Finished, jobgc.Succeeded, "CompleteReason", at,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f := jobgc.Judge(&tc.job)
+			f := jobgc.StateOf(&tc.job)
 			assert.Equal(t, tc.state, f.State, tc.reason)
 			assert.Equal(t, tc.outcome, f.Outcome, tc.reason)
 			assert.Equal(t, tc.why, f.Reason, tc.reason)
 			assert.Equal(t, tc.finished, f.FinishedAt, tc.reason)
-			assert.Equal(t, jobgc.BySight, f.Proof)
+			assert.Equal(t, jobgc.SourceSeen, f.Source)
 			assert.Same(t, &tc.job, f.Job)
 			assert.Equal(t, f.State == jobgc.Deleting, f.Lost())
 		})
 	}
 }
 
-func TestJudgeOfNothing(t *testing.T) {
-	assert.Equal(t, jobgc.Finding{}, jobgc.Judge(nil), "no Job, no finding")
+func TestStateOfOfNothing(t *testing.T) {
+	assert.Equal(t, jobgc.Observation{}, jobgc.StateOf(nil), "no Job, no finding")
 }
 
-// A suspension clears the start, and a resumption sets a new one: Judge tells what the Job tells.
-func TestJudgeStart(t *testing.T) {
+// A suspension clears the start, and a resumption sets a new one: StateOf tells
+// what the Job tells.
+func TestStateOfStart(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	job := &batchv1.Job{}
-	assert.True(t, jobgc.Judge(job).StartedAt.IsZero())
-	job.Status.StartTime = new(metav1.NewTime(at))
-	assert.Equal(t, at, jobgc.Judge(job).StartedAt)
+	assert.True(t, jobgc.StateOf(job).StartedAt.IsZero())
+	job.Status.StartTime = ptr.To(metav1.NewTime(at))
+	assert.Equal(t, at, jobgc.StateOf(job).StartedAt)
 }
 
 func TestLost(t *testing.T) {
 	for _, s := range []jobgc.State{jobgc.Missing, jobgc.Replaced, jobgc.Deleting} {
-		assert.True(t, jobgc.Finding{State: s}.Lost(), s)
+		assert.True(t, jobgc.Observation{State: s}.Lost(), s)
 	}
 	for _, s := range []jobgc.State{"", jobgc.NotCreated, jobgc.Pending, jobgc.Active, jobgc.Suspended, jobgc.Finishing, jobgc.Finished, jobgc.Collected} {
-		assert.False(t, jobgc.Finding{State: s}.Lost(), s)
+		assert.False(t, jobgc.Observation{State: s}.Lost(), s)
 	}
 }
 
@@ -134,6 +136,6 @@ func conditions(c ...batchv1.JobCondition) batchv1.Job {
 
 func deletingJob(at time.Time, c ...batchv1.JobCondition) batchv1.Job {
 	job := conditions(c...)
-	job.DeletionTimestamp = new(metav1.NewTime(at))
+	job.DeletionTimestamp = ptr.To(metav1.NewTime(at))
 	return job
 }

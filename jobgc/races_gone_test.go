@@ -15,11 +15,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// Right after a creation the lister says NotFound in a third of all tries, and always with a watch that lags.
+// Right after a creation the lister says NotFound in a third of all tries, and
+// always with a watch that lags.
 func TestRace01CreatedAndTheCacheIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{})
@@ -28,7 +30,7 @@ func TestRace01CreatedAndTheCacheIsBehind(t *testing.T) {
 			time.Sleep(lag)
 			f := w.look(t, ref)
 			assert.Equal(t, jobgc.Pending, f.State, lag)
-			assert.Equal(t, jobgc.ByCacheLag, f.Proof)
+			assert.Equal(t, jobgc.SourceCacheBehind, f.Source)
 			assert.Equal(t, time.Second, f.After)
 		}
 		w.store.sync(w.server)
@@ -37,10 +39,11 @@ func TestRace01CreatedAndTheCacheIsBehind(t *testing.T) {
 	})
 }
 
-// A cache that lags longer than Grace costs one live read a look; it makes no Job missing.
+// A cache that lags longer than CacheLagTimeout costs one live read a look; it
+// makes no Job missing.
 func TestRace01TheCacheStaysBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, jobgc.Options{Grace: 3 * time.Second})
+		w := newWorld(t, jobgc.Options{CacheLagTimeout: 3 * time.Second})
 		ref := w.ensured(t)
 		time.Sleep(3500 * time.Millisecond)
 		f := w.look(t, ref)
@@ -49,34 +52,39 @@ func TestRace01TheCacheStaysBehind(t *testing.T) {
 		time.Sleep(f.After)
 		f = w.look(t, ref)
 		assert.Equal(t, jobgc.Active, f.State)
-		assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+		assert.Equal(t, jobgc.SourceLiveRead, f.Source)
 		assert.Equal(t, 1, w.gets)
 	})
 }
 
-// CreatedAt has whole seconds: a Job that was created at the end of one is as young as it is.
+// CreatedAt has whole seconds: a Job that was created at the end of a second
+// appears up to a second older.
 func TestRace01AGraceBelowASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1900 * time.Millisecond)))
-		w := newWorld(t, jobgc.Options{Grace: 500 * time.Millisecond})
+		w := newWorld(t, jobgc.Options{CacheLagTimeout: 500 * time.Millisecond})
 		ref := w.ensured(t)
 		time.Sleep(499 * time.Millisecond)
 		assert.Equal(t, jobgc.Pending, w.look(t, ref).State)
 		time.Sleep(time.Second)
-		assert.Equal(t, jobgc.ByLiveRead, w.look(t, ref).Proof)
+		assert.Equal(t, jobgc.SourceLiveRead, w.look(t, ref).Source)
 		assert.Equal(t, 1, w.gets)
 	})
 }
 
-// Were the version read after the lookup, a creation between the two would look like a deletion.
+// If the version were read after the lookup, a creation between the two would
+// look like a deletion.
+//
+//req:shows J3
 func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
-	w := newWorld(t, jobgc.Options{Trust: true})
+	w := newWorld(t, jobgc.Options{TrustCache: true})
 	ref := w.ensured(t)
 	w.store.during = func() { w.store.version = strconv.Itoa(w.version) } // the watch event comes in just now
 	assert.Equal(t, jobgc.Pending, w.look(t, ref).State)
 }
 
-// With a TTL of 0 a Job is gone 0.1 s after its finish. The informer saw its last state.
+// With a TTL of 0 a Job is gone 0.1 s after its finish. The informer saw its
+// last state.
 func TestRace03DeletedByItsTTLBeforeTheReconcileReads(t *testing.T) {
 	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -84,8 +92,8 @@ func TestRace03DeletedByItsTTLBeforeTheReconcileReads(t *testing.T) {
 			ref := w.ensured(t)
 			w.guard.OnAdd(w.jobs["job"], false)
 			last := w.change("job", finish(time.Now()))
-			last.Spec.TTLSecondsAfterFinished = new(int32(0))
-			last.DeletionTimestamp = new(metav1.Now())
+			last.Spec.TTLSecondsAfterFinished = ptr.To[int32](0)
+			last.DeletionTimestamp = ptr.To(metav1.Now())
 			w.guard.OnUpdate(nil, last)
 			w.remove("job")
 			w.store.sync(w.server)
@@ -95,7 +103,7 @@ func TestRace03DeletedByItsTTLBeforeTheReconcileReads(t *testing.T) {
 			f := w.look(t, ref)
 			assert.Equal(t, jobgc.Finished, f.State)
 			assert.Equal(t, jobgc.Succeeded, f.Outcome)
-			assert.Equal(t, jobgc.ByTombstone, f.Proof)
+			assert.Equal(t, jobgc.SourceTombstone, f.Source)
 			assert.Equal(t, last, f.Job)
 			assert.Contains(t, f.Hint, "probably deleted by its TTL")
 			assert.Zero(t, w.gets)
@@ -108,9 +116,10 @@ func TestRace03DeletedByItsTTLBeforeTheReconcileReads(t *testing.T) {
 	}
 }
 
-// The store loses a Job before the handlers are told. A look between the two must not declare the Job missing.
+// The store drops a Job before it calls the handlers. An Inspect between the
+// two must not declare the Job missing.
 func TestRace03TheDeleteEventIsStillOnItsWay(t *testing.T) {
-	for name, opts := range map[string]jobgc.Options{"Confirm": {}, "Trust": {Trust: true}} {
+	for name, opts := range map[string]jobgc.Options{"Confirm": {}, "TrustCache": {TrustCache: true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, opts)
@@ -132,7 +141,8 @@ func TestRace03TheDeleteEventIsStillOnItsWay(t *testing.T) {
 	}
 }
 
-// The same, where only a live read tells that the Job is gone, and the event comes after it.
+// The same if only a live read can tell that the Job is gone, and the event
+// comes after the read.
 func TestRace03TheDeleteEventComesAfterTheLiveRead(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	w.store.version = "" // of a client-go that does not tell it
@@ -146,7 +156,7 @@ func TestRace03TheDeleteEventComesAfterTheLiveRead(t *testing.T) {
 	assert.Equal(t, 1, w.gets)
 }
 
-// The same, where the event comes during the read.
+// The same if the event comes during the read.
 func TestRace03TheDeleteEventComesDuringTheLiveRead(t *testing.T) {
 	s := newServer()
 	var g *jobgc.Guard[fakeJobs]
@@ -159,13 +169,16 @@ func TestRace03TheDeleteEventComesDuringTheLiveRead(t *testing.T) {
 	require.NoError(t, err)
 	job := s.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "mine"}})
 	finish(time.Now())(job)
-	f, err := g.Look(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"})
+	f, err := g.Inspect(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"})
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Finished, f.State)
-	assert.Equal(t, jobgc.ByTombstone, f.Proof)
+	assert.Equal(t, jobgc.SourceTombstone, f.Source)
 }
 
-// A restarted controller has no tombstone: the Job is missing, with proof, and so it stays.
+// A restarted controller has no tombstone: the Job is missing, with proof, and
+// so it stays.
+//
+//req:shows J3
 func TestRace04TheSameWithARestartInBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{})
@@ -181,7 +194,7 @@ func TestRace04TheSameWithARestartInBetween(t *testing.T) {
 		for range 3 {
 			f = w.look(t, ref)
 			assert.Equal(t, jobgc.Missing, f.State)
-			assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+			assert.Equal(t, jobgc.SourceLiveRead, f.Source)
 			assert.Equal(t, "JobMissing", f.Reason)
 		}
 	})
@@ -203,12 +216,12 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		w.store.sync(w.server)
 		f := w.look(t, ref)
 		assert.Equal(t, jobgc.Replaced, f.State)
-		assert.Equal(t, jobgc.ByLiveRead, f.Proof)
-		assert.Nil(t, f.Job, "the Job of another is nobody's business")
+		assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+		assert.Nil(t, f.Job, "the Job of another controller is not returned")
 		ref.Outcome = jobgc.Succeeded
 		f = w.look(t, ref)
 		assert.Equal(t, jobgc.Collected, f.State)
-		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Duration(0))}))
+		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Duration(0)}))
 		assert.Nil(t, w.jobs["job"].Spec.TTLSecondsAfterFinished, "a successor is not touched")
 	})
 	t.Run("OldJobStillCached", func(t *testing.T) {
@@ -220,7 +233,7 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 	})
 	t.Run("OldJobTerminating", func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{})
-		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "old", DeletionTimestamp: new(metav1.Now())}})
+		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "old", DeletionTimestamp: ptr.To(metav1.Now())}})
 		_, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 		require.ErrorIs(t, err, jobgc.ErrTerminating)
 		w.remove("job")
@@ -233,47 +246,49 @@ func TestRace10DeletedWhileRunningAndHeld(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	ref := w.ensured(t)
 	w.change("job", func(j *batchv1.Job) {
-		j.DeletionTimestamp, j.Finalizers = new(metav1.Now()), []string{"foregroundDeletion", "example.com/hold"}
+		j.DeletionTimestamp, j.Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion", "example.com/hold"}
 	})
 	w.store.sync(w.server)
 	f := w.look(t, ref)
 	assert.Equal(t, jobgc.Deleting, f.State)
-	assert.Empty(t, f.Outcome, "that is no failure of the workload")
+	assert.Empty(t, f.Outcome, "the workload has not failed")
 	assert.True(t, f.Lost())
 	require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{}))
 	assert.Zero(t, w.patches)
 }
 
-// The same where only a live read tells. The Job is there: no event is to be waited for.
+// The same with a store that has no version, where only a live read can tell.
+// The Job exists, so Inspect waits for no event.
 func TestRace10SeenByALiveRead(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	w.store.version = ""
 	ref := w.ensured(t)
 	w.guard.OnAdd(w.jobs["job"], false)
 	w.change("job", func(j *batchv1.Job) {
-		j.DeletionTimestamp, j.Finalizers = new(metav1.Now()), []string{"example.com/hold"}
+		j.DeletionTimestamp, j.Finalizers = ptr.To(metav1.Now()), []string{"example.com/hold"}
 	})
 	f := w.look(t, ref)
 	assert.Equal(t, jobgc.Deleting, f.State)
-	assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+	assert.Equal(t, jobgc.SourceLiveRead, f.Source)
 }
 
-// A held Job that was deleted after its finish is as good as any.
+// A held Job that was deleted after its finish is Finished like any other.
 func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	ref := w.ensured(t)
 	w.change("job", finish(time.Now()))
-	w.change("job", func(j *batchv1.Job) { j.DeletionTimestamp = new(metav1.Now()) })
+	w.change("job", func(j *batchv1.Job) { j.DeletionTimestamp = ptr.To(metav1.Now()) })
 	w.store.sync(w.server)
 	assert.Equal(t, jobgc.Finished, w.look(t, ref).State)
 	again := w.ensured(t)
 	assert.Equal(t, ref.UID, again.UID, "nor does a lost Ref run it again")
 	ref.Outcome = jobgc.Succeeded
-	require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: new(time.Hour)}))
+	require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: time.Hour}))
 	assert.Zero(t, w.patches, "it is on its way out already")
 }
 
-// After a gap in the watch the informer hands over the last state it knew, which may be old.
+// After a gap in the watch the informer hands over the last state it knew,
+// which may be old.
 func TestRace13TheLastStateIsUnknown(t *testing.T) {
 	for name, finished := range map[string]bool{"KnownFinished": true, "KnownRunning": false} {
 		for form, wrap := range map[string]func(*batchv1.Job) any{
@@ -296,7 +311,7 @@ func TestRace13TheLastStateIsUnknown(t *testing.T) {
 						assert.Equal(t, jobgc.Finished, f.State)
 						assert.Empty(t, f.Hint, "who deleted it cannot be guessed")
 					} else {
-						assert.Equal(t, jobgc.Missing, f.State, "it may have finished in the gap: nobody knows")
+						assert.Equal(t, jobgc.Missing, f.State, "it may have finished in the gap: the outcome is unknown")
 					}
 				})
 			})

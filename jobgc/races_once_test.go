@@ -18,7 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// A crash between the creation and the status write must not run the work twice.
+// A crash between the creation and the status write must not run the work
+// twice.
 func TestRace05CrashBeforeTheRefIsPersisted(t *testing.T) {
 	for name, finished := range map[string]bool{"Running": false, "AlreadyFinished": true} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +39,7 @@ func TestRace05CrashBeforeTheRefIsPersisted(t *testing.T) {
 	}
 }
 
-// The request may have been carried out although its answer never came.
+// The API server may have carried out a request whose answer was lost.
 func TestRace05TheAnswerOfTheCreateIsLost(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	lost := errors.New("connection reset")
@@ -64,7 +65,8 @@ func TestRace06CrashBeforeTheCreate(t *testing.T) {
 	assert.Equal(t, 1, w.creates)
 }
 
-// A crash between the status write and the release: the status says what is left to do.
+// A crash between the status write and the release: the status shows the
+// remaining steps.
 func TestRace07CrashBeforeRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{})
@@ -73,12 +75,13 @@ func TestRace07CrashBeforeRelease(t *testing.T) {
 		w.store.sync(w.server)
 		ref.Outcome = w.look(t, ref).Outcome // and persisted
 		w.guard = newGuard(t, w, jobgc.Options{})
-		keep := jobgc.Retention{Succeeded: new(10 * time.Minute)}
+		keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
 
 		require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), keep))
 		assert.Equal(t, int32(600), *w.jobs["job"].Spec.TTLSecondsAfterFinished)
 
-		// It crashed again before it persisted that much; or the schema prunes Ref.Released.
+		// The controller crashed again before it persisted Released, or the
+		// schema prunes Ref.Released.
 		w.store.sync(w.server)
 		for range 5 {
 			time.Sleep(time.Minute)
@@ -89,7 +92,8 @@ func TestRace07CrashBeforeRelease(t *testing.T) {
 	})
 }
 
-// Kubernetes counts a TTL from the finish: one that is set late deletes at once.
+// Kubernetes counts a TTL from the finish: a TTL that is set late deletes the
+// Job immediately.
 func TestRace08TheTTLIsSetLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{})
@@ -99,14 +103,14 @@ func TestRace08TheTTLIsSetLate(t *testing.T) {
 		w.store.sync(w.server)
 		f := w.look(t, ref)
 		ref.Outcome = f.Outcome
-		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(10 * time.Minute)}))
+		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 		ttl := time.Duration(*w.jobs["job"].Spec.TTLSecondsAfterFinished) * time.Second
 		assert.Equal(t, time.Now().Add(10*time.Minute), f.FinishedAt.Add(ttl), "ten minutes from the release")
 	})
 }
 
 func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
-	setup := func(t *testing.T) (*world, jobgc.Ref, jobgc.Finding) {
+	setup := func(t *testing.T) (*world, jobgc.Ref, jobgc.Observation) {
 		t.Helper()
 		w := newWorld(t, jobgc.Options{})
 		ref := w.ensured(t)
@@ -127,8 +131,8 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 		w, ref, f := setup(t)
 		w.remove("job")
 		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "successor", Annotations: map[string]string{"a": "b"}}})
-		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Duration(0))}))
-		assert.Nil(t, w.jobs["job"].Spec.TTLSecondsAfterFinished, "the test on the uid spares the successor")
+		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Duration(0)}))
+		assert.Nil(t, w.jobs["job"].Spec.TTLSecondsAfterFinished, "the test of the uid protects the successor")
 		assert.Equal(t, 1, w.gets, "422 is checked")
 	})
 	t.Run("RefusedForAnotherReason", func(t *testing.T) {
@@ -138,7 +142,7 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 			return fakeJobs{get: w.client("ns").get, patch: func(string, []byte) (*batchv1.Job, error) { return nil, refusal }}
 		}, w.store, jobgc.Options{})
 		require.NoError(t, err)
-		require.ErrorIs(t, g.Release(t.Context(), ref, f, jobgc.Retention{}), refusal, "not every 422 is a success")
+		require.ErrorIs(t, g.Release(t.Context(), ref, f, jobgc.Retention{}), refusal, "a 422 for another reason is an error")
 	})
 	t.Run("RefusedAndNobodyKnowsWhy", func(t *testing.T) {
 		w, ref, f := setup(t)
@@ -151,7 +155,8 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 	})
 }
 
-// Two replicas, or a leader that does not know yet that it is none, do the same thing twice to the same effect.
+// Two replicas do the same thing twice to the same effect. One of them may be a
+// leader that does not know yet that it has lost the lease.
 func TestRace15TwoReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{})
@@ -166,11 +171,11 @@ func TestRace15TwoReplicas(t *testing.T) {
 		w.store.sync(w.server)
 		refA.Outcome, refB.Outcome = jobgc.Succeeded, jobgc.Succeeded
 		f := w.look(t, refA)
-		keep := jobgc.Retention{Succeeded: new(time.Minute)}
+		keep := jobgc.Retention{SucceededTTL: time.Minute}
 		require.NoError(t, a.Release(t.Context(), refA, f, keep))
 		time.Sleep(time.Second)
 		require.NoError(t, b.Release(t.Context(), refB, f, keep), "its cache is behind")
-		assert.Equal(t, int32(61), *w.jobs["job"].Spec.TTLSecondsAfterFinished, "and what was promised is kept")
+		assert.Equal(t, int32(61), *w.jobs["job"].Spec.TTLSecondsAfterFinished, "and the first TTL is kept")
 
 		w.remove("job")
 		w.store.sync(w.server)
@@ -180,6 +185,8 @@ func TestRace15TwoReplicas(t *testing.T) {
 }
 
 // What a run costs beyond its creation and its status writes.
+//
+//req:shows J2
 func TestRequestsOfANormalRun(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	ref := w.ensured(t)
@@ -190,9 +197,9 @@ func TestRequestsOfANormalRun(t *testing.T) {
 	w.store.sync(w.server)
 	f := w.look(t, ref)
 	ref.Outcome = f.Outcome
-	require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Hour)}))
+	require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour}))
 	ref.Released = true
-	require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Hour)}))
+	require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour}))
 	w.remove("job")
 	w.store.sync(w.server)
 	assert.Equal(t, jobgc.Collected, w.look(t, ref).State)

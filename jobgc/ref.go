@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Outcome is how a Job ended. It is empty until the Job is Complete or Failed: SuccessCriteriaMet and FailureTarget
-// announce an outcome and are none yet.
+// Outcome is how a Job ended. It is empty until the Job is Complete or Failed:
+// SuccessCriteriaMet and FailureTarget announce an outcome and are none yet.
 //
 // +kubebuilder:validation:Enum=Succeeded;Failed
 type Outcome string
@@ -20,18 +20,19 @@ const (
 	Failed    Outcome = "Failed"
 )
 
-// Ref is what the owner of a Job keeps about it in its own status, and all that this package needs after a restart. It
-// is a plain value: copy it with DeepCopy, and compare CreatedAt by its Equal method. It can be a field of a CRD's
-// status as it is. Where the schema prunes all but Name and UID, those two suffice: what is proven by resource
-// version is then proven by a live read.
+// Ref is the record of a Job in the status of its owner. This package needs
+// nothing else after a restart. Copy it with DeepCopy, and compare CreatedAt by
+// its Equal method. It can be a field of a CRD's status. Name and UID suffice
+// if the schema prunes the other fields: a live read then replaces the resource
+// version.
 type Ref struct {
-	// Namespace of the Job. Required by Guard; the function Look reads in the namespace of the client it is given, and a Job that
-	// says it lives in another is an error.
+	// Namespace of the Job. Required by Guard; the function Inspect reads in
+	// the namespace of the client it is given, and a Job that says it lives in
+	// another is an error.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Job: deterministic, and persisted before the Job is created. At most 63 bytes, for it becomes the
-	// value of a label of the pods: a hash of the owner's uid fits, as the package's doc has it.
+	// Name of the Job. Step sets it to run-<uid of the owner>.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -40,12 +41,13 @@ type Ref struct {
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// ResourceVersion at which the Job is known to have existed. A cache past it that lacks the Job proves that
-	// the Job is gone.
+	// ResourceVersion at which the Job is known to have existed. A cache past
+	// it that lacks the Job proves that the Job is gone.
 	// +optional
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 
-	// CreatedAt is when Ensure created or adopted the Job, by the controller's clock.
+	// CreatedAt is when Ensure created or adopted the Job, by the controller's
+	// clock.
 	// +optional
 	CreatedAt *metav1.Time `json:"createdAt,omitempty"`
 
@@ -53,7 +55,7 @@ type Ref struct {
 	// +optional
 	Outcome Outcome `json:"outcome,omitempty"`
 
-	// Released says that Release has succeeded and need not be called again.
+	// Released says that nothing is left to do for the Job.
 	// +optional
 	Released bool `json:"released,omitempty"`
 }

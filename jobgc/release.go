@@ -17,42 +17,70 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Release lets a Job go: it sets the TTL of the retention, counted from now, and takes off the finalizer of Options.Hold.
-// Call it once the outcome is persisted in ref; and, with Options.Hold, once the loss of a Job that is Deleting is
-// persisted (if it has finished since, set ref.Outcome to what Look says now). It needs no memory, for an annotation on the
-// Job says that it was released: after a restart the same call does what is left to do, and makes no request if that is
-// nothing, or if the Job is gone. So it can be called on every reconcile of a finished run; persist ref.Released only to
-// spare those calls where a look is a live read.
+// Release lets a Job be deleted. It sets the TTL of the retention, counted from
+// now, and removes the finalizer of Options.Finalizer. Call it once the outcome
+// is persisted in ref. With Options.Finalizer, also call it once the loss of a
+// Job that is Deleting is persisted; if the Job has finished since, set
+// ref.Outcome to the outcome that Inspect returns now.
 //
-// The finding is what Look has just said. A Job that is lost or Collected needs no release: nil. One that is not
-// finished, and a Ref without an outcome, are errors: nothing puts a short TTL on a Job whose result is not recorded.
+// An annotation on the Job records the release, so Release keeps no memory.
+// After a restart the same call does only what is left to do. It makes no
+// request if nothing is left, or if the Job is gone. So you can call it on
+// every reconcile of a finished run. Where Inspect is a live read, persist
+// ref.Released to avoid those calls.
 //
-// It is one JSON patch, tested on the uid, so that a successor of the same name is never touched. That the Job is gone
-// is success. It is patched again only if it was changed in between; other errors are wrapped, and not retried here.
-func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retention Retention) error {
+// The finding is the latest answer of Inspect. A Job that is lost or Collected
+// needs no release, and Release returns nil. A Job that has not finished, and a
+// Ref without an outcome, are errors: a Job whose result is not recorded never
+// gets a short TTL.
+//
+// Release sends one JSON patch, which tests the uid, so that it never changes a
+// successor of the same name. If the Job is gone, Release succeeds. It patches
+// again only if the Job was changed in between. Other errors are wrapped and
+// not retried.
+func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Observation, retention Retention) error {
 	switch {
-	case ref.Released || finding.gone() || finding.State == Deleting && !g.held(finding.Job):
+	case ref.Released || finding.gone() || finding.State == Deleting && !hasFinalizer(finding.Job, g.opts.Finalizer):
 		return nil
 	case finding.State != Finished && finding.State != Deleting:
 		return fmt.Errorf("jobgc: release: %s/%s: finding.state is %q, want %q", ref.Namespace, ref.Name, finding.State, Finished)
 	case finding.State == Finished && ref.Outcome == "":
 		return fmt.Errorf("jobgc: release: %s/%s: ref.outcome is empty; record the outcome first", ref.Namespace, ref.Name)
 	case finding.Job == nil:
-		return fmt.Errorf("jobgc: release: %s/%s: finding.job is nil; pass what Look returned", ref.Namespace, ref.Name)
+		return fmt.Errorf("jobgc: release: %s/%s: finding.job is nil; pass what Inspect returned", ref.Namespace, ref.Name)
 	case ref.Namespace == "" || ref.Name == "" || ref.UID == "":
 		return errors.New("jobgc: release: ref needs namespace, name and uid")
 	case finding.Job.UID != ref.UID:
 		return fmt.Errorf("jobgc: release: %s/%s: the uid of finding.job is %q, want ref.uid %q", ref.Namespace, ref.Name, finding.Job.UID, ref.UID)
 	}
+	return g.release(ctx, ref, finding, retention, g.now())
+}
+
+// release makes the patch. A copy of the Job that may lack what the stored Job
+// has is read again first, so that nothing is overwritten or left behind.
+func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, retention Retention, now time.Time) error {
 	jobs := g.client(ref.Namespace)
 	if isNil(jobs) {
 		return fmt.Errorf("jobgc: release: the client of namespace %s is nil", ref.Namespace)
 	}
-	now := time.Now()
+	copied := view{found: found, finalizer: g.opts.Finalizer}
+	again := copied.blind()
 	var sent []byte
 	var refused error
 	for range 3 {
-		ops := append(g.lower(finding, retention, ref.Outcome, now), g.unhold(finding.Job)...)
+		if again {
+			live, err := Inspect(ctx, jobs, ref)
+			if err != nil {
+				return errors.Join(refused, err)
+			}
+			if found = live; found.gone() {
+				return nil
+			}
+		}
+		if ref.Outcome != "" {
+			found.Outcome = ref.Outcome
+		}
+		ops := append(g.lower(found, retention, now), g.unhold(found.Job)...)
 		if len(ops) == 0 {
 			return nil
 		}
@@ -61,7 +89,7 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retent
 			return fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)
 		}
 		if bytes.Equal(patch, sent) {
-			break // the Job is as it was: the refusal has another cause
+			break // the Job has not changed: the refusal has another cause
 		}
 		_, err = jobs.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
 		if _, err = isGone(err, ref); err == nil {
@@ -71,37 +99,29 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Finding, retent
 		if !apierrors.IsInvalid(err) {
 			break
 		}
-		// A test of the patch has failed, or something else is wrong with it: both are 422.
-		live, err := Look(ctx, jobs, ref)
-		if err != nil {
-			break
-		}
-		if finding = live; live.gone() {
-			return nil
-		}
+		again = true // a test of the patch has failed, or something else is wrong with it: both are 422
 	}
 	return refused
 }
 
-// lower is what sets the TTL of the retention, and says so on the Job; nothing if that was done, or if no TTL counts any more.
-// Whoever changes the TTL thereafter is not overruled.
-func (g *Guard[J]) lower(f Finding, retention Retention, outcome Outcome, now time.Time) []operation {
-	has := f.Job.Spec.TTLSecondsAfterFinished
-	ttl, _ := retention.AtRelease(outcome, f.FinishedAt, now)
-	if f.State != Finished || f.Job.DeletionTimestamp != nil || f.Job.Annotations[releasedAnnotation] != "" || has == nil && ttl == nil {
+// lower returns the operations that set the final TTL and record that on the
+// Job. It returns none if that was done, or if no TTL counts now. A TTL that
+// another client sets later stays.
+func (g *Guard[J]) lower(f Observation, retention Retention, now time.Time) []operation {
+	if v := (view{found: f, retention: retention, now: now}); !v.finalTTLIsDue() {
 		return nil
 	}
+	ttl := retention.final(f.Job, f, now)
 	ops := []operation{{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}} // add replaces too, and null removes
 	if f.Job.Annotations == nil {
+		// The patch must fail if another client adds the first annotation.
+		ops = append([]operation{{Op: "test", Path: "/metadata/resourceVersion", Value: f.Job.ResourceVersion}}, ops...)
 		ops = append(ops, operation{Op: "add", Path: "/metadata/annotations", Value: map[string]string{}})
 	}
 	return append(ops, operation{
 		Op: "add", Path: "/metadata/annotations/" + strings.ReplaceAll(releasedAnnotation, "/", "~1"), Value: now.UTC().Format(time.RFC3339),
 	})
 }
-
-// releasedAnnotation is when a Job was released.
-const releasedAnnotation = "jobgc.controllerkit.dev/released"
 
 // operation is one step of a JSON patch (RFC 6902).
 type operation struct {

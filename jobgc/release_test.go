@@ -12,12 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
 func TestRelease(t *testing.T) {
-	hour, zero := time.Hour, time.Duration(0)
+	hour := time.Hour
 	cases := map[string]struct {
 		reason  string
 		outcome jobgc.Outcome
@@ -26,16 +28,15 @@ func TestRelease(t *testing.T) {
 		want    *int32
 		patches int
 	}{
-		"Succeeded":   {"Each outcome has its own time.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
-		"Failed":      {"Each outcome has its own time.", jobgc.Failed, new(int32(604800)), jobgc.Retention{Succeeded: &zero, Failed: &hour}, new(int32(3660)), 1},
-		"KeepForGood": {"The backstop is taken off.", jobgc.Failed, new(int32(604800)), jobgc.Retention{Succeeded: &hour}, nil, 1},
-		"KeptForGood": {"There is nothing to take off.", jobgc.Failed, nil, jobgc.Retention{Succeeded: &hour}, nil, 0},
-		"AtOnce":      {"Its result is recorded.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: &zero}, new(int32(0)), 1},
-		"TooShort":    {"A TTL from elsewhere, shorter than was promised.", jobgc.Succeeded, new(int32(3599)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
-		"TooLong":     {"Longer than was promised.", jobgc.Succeeded, new(int32(3661)), jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
-		"TheBackstop": {"What looks like a release is the backstop.", jobgc.Succeeded, new(int32(3630)), jobgc.Retention{Succeeded: &hour, Backstop: 3630 * time.Second}, new(int32(3660)), 1},
-		"Unset":       {"Someone took the backstop off.", jobgc.Succeeded, nil, jobgc.Retention{Succeeded: &hour}, new(int32(3660)), 1},
-		"Clamped":     {"Less than 30 s is 30 s.", jobgc.Succeeded, new(int32(604800)), jobgc.Retention{Succeeded: new(time.Second)}, new(int32(90)), 1},
+		"Succeeded":   {"Each outcome has its own TTL.", jobgc.Succeeded, ptr.To[int32](604800), jobgc.Retention{SucceededTTL: hour}, ptr.To[int32](3660), 1},
+		"Failed":      {"Each outcome has its own TTL.", jobgc.Failed, ptr.To[int32](604800), jobgc.Retention{FailedTTL: hour}, ptr.To[int32](3660), 1},
+		"KeepForGood": {"The backstop TTL is removed.", jobgc.Failed, ptr.To[int32](604800), jobgc.Retention{SucceededTTL: hour}, nil, 1},
+		"KeptForGood": {"There is no TTL to remove.", jobgc.Failed, nil, jobgc.Retention{SucceededTTL: hour}, nil, 0},
+		"AtOnce":      {"A recorded result allows a short TTL.", jobgc.Succeeded, ptr.To[int32](604800), jobgc.Retention{SucceededTTL: time.Second}, ptr.To[int32](61), 1},
+		"TooShort":    {"A TTL of another client that is shorter than the retention is raised.", jobgc.Succeeded, ptr.To[int32](3599), jobgc.Retention{SucceededTTL: hour}, ptr.To[int32](3660), 1},
+		"TooLong":     {"A TTL that is longer than the retention is lowered.", jobgc.Succeeded, ptr.To[int32](3661), jobgc.Retention{SucceededTTL: hour}, ptr.To[int32](3660), 1},
+		"TheBackstop": {"A backstop close to the final TTL is not a release.", jobgc.Succeeded, ptr.To[int32](3630), jobgc.Retention{SucceededTTL: hour, UnrecordedTTL: 3630 * time.Second}, ptr.To[int32](3660), 1},
+		"Unset":       {"Another client removed the backstop TTL.", jobgc.Succeeded, nil, jobgc.Retention{SucceededTTL: hour}, ptr.To[int32](3660), 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,14 +54,17 @@ func TestRelease(t *testing.T) {
 				require.NoError(t, w.guard.Release(t.Context(), ref, f, tc.keep), tc.reason)
 				assert.Equal(t, tc.want, w.jobs["job"].Spec.TTLSecondsAfterFinished, tc.reason)
 				assert.Equal(t, tc.patches, w.patches, tc.reason)
-				assert.Equal(t, tc.patches > 0, w.jobs["job"].Annotations["jobgc.controllerkit.dev/released"] != "", "and it says so on the Job")
+				assert.Equal(t, tc.patches > 0, w.jobs["job"].Annotations["jobgc.controllerkit.dev/released"] != "", "an annotation on the Job records the release")
 			})
 		})
 	}
 }
 
-// What was released is not released again, whatever the settings or the TTL are by then: what was promised is kept, and an
-// operator who sets another TTL by hand is not overruled.
+// A released Job is not released again, even if the settings or its TTL have
+// changed. The first TTL is kept, and an operator who sets another TTL by hand
+// is not overruled.
+//
+//req:shows J4
 func TestReleaseOnce(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -68,12 +72,12 @@ func TestReleaseOnce(t *testing.T) {
 		keep   time.Duration
 		want   *int32
 	}{
-		"Later":        {"The time since must not lengthen it.", func(*batchv1.Job) {}, time.Hour, new(int32(3600))},
-		"ShorterSince": {"The setting was lowered: that counts for the next Jobs.", func(*batchv1.Job) {}, time.Minute, new(int32(3600))},
-		"LongerByHand": {"Somebody wants to look at it for longer.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = new(int32(86400)) }, time.Hour, new(int32(86400))},
-		"KeptByHand":   {"Somebody wants to keep it.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = nil }, time.Hour, nil},
+		"Later":        {"The time since the release must not make the TTL longer.", func(*batchv1.Job) {}, time.Hour, ptr.To[int32](3600)},
+		"ShorterSince": {"A lower setting applies only to later Jobs.", func(*batchv1.Job) {}, time.Minute, ptr.To[int32](3600)},
+		"LongerByHand": {"An operator wants to inspect the Job for longer.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = ptr.To[int32](86400) }, time.Hour, ptr.To[int32](86400)},
+		"KeptByHand":   {"An operator wants to keep the Job.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = nil }, time.Hour, nil},
 		"AsTheBackstop": {
-			"A TTL that equals the backstop is no matter.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = new(int32(604800)) }, time.Hour, new(int32(604800)),
+			"A TTL set by hand may equal the backstop.", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = ptr.To[int32](604800) }, time.Hour, ptr.To[int32](604800),
 		},
 	}
 	for name, tc := range cases {
@@ -84,12 +88,12 @@ func TestReleaseOnce(t *testing.T) {
 				w.change("job", finish(time.Now()))
 				w.store.sync(w.server)
 				ref.Outcome = jobgc.Succeeded
-				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: new(time.Hour)}))
+				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: time.Hour}))
 				w.change("job", tc.edit)
 				w.store.sync(w.server)
 				w.guard = newGuard(t, w, jobgc.Options{})
 				time.Sleep(time.Minute)
-				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: &tc.keep}))
+				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: tc.keep}))
 				assert.Equal(t, tc.want, w.jobs["job"].Spec.TTLSecondsAfterFinished, tc.reason)
 				assert.Equal(t, 1, w.patches, tc.reason)
 			})
@@ -105,7 +109,7 @@ func TestReleaseWithoutAnnotations(t *testing.T) {
 	w.store.sync(w.server)
 	ref.Outcome = jobgc.Succeeded
 	for range 2 {
-		require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{Succeeded: new(time.Hour)}))
+		require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: time.Hour}))
 		w.store.sync(w.server)
 	}
 	assert.NotEmpty(t, w.jobs["job"].Annotations["jobgc.controllerkit.dev/released"])
@@ -116,23 +120,23 @@ func TestReleaseWithoutAnnotations(t *testing.T) {
 func TestReleaseRefuses(t *testing.T) {
 	done := &batchv1.Job{}
 	finish(time.Now())(done)
-	finished := jobgc.Judge(done)
+	finished := jobgc.StateOf(done)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Succeeded}
 	cases := map[string]struct {
 		ref     jobgc.Ref
-		finding jobgc.Finding
+		finding jobgc.Observation
 		names   string
 	}{
 		"NotRecorded": {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, finished, "ref.outcome"},
-		"NoFinding":   {ref, jobgc.Finding{}, "finding.state"},
-		"Active":      {ref, jobgc.Judge(&batchv1.Job{}), "finding.state"},
-		"Pending":     {ref, jobgc.Finding{State: jobgc.Pending}, "finding.state"},
-		"NotCreated":  {ref, jobgc.Finding{State: jobgc.NotCreated}, "finding.state"},
-		"NoJob":       {ref, jobgc.Finding{State: jobgc.Finished}, "finding.job is nil; pass what Look returned"},
-		"NoJobYet":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, jobgc.Finding{State: jobgc.Finished}, "ref.outcome"},
+		"NoFinding":   {ref, jobgc.Observation{}, "finding.state"},
+		"Active":      {ref, jobgc.StateOf(&batchv1.Job{}), "finding.state"},
+		"Pending":     {ref, jobgc.Observation{State: jobgc.Pending}, "finding.state"},
+		"NotCreated":  {ref, jobgc.Observation{State: jobgc.NotCreated}, "finding.state"},
+		"NoJob":       {ref, jobgc.Observation{State: jobgc.Finished}, "finding.job is nil; pass what Inspect returned"},
+		"NoJobYet":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, jobgc.Observation{State: jobgc.Finished}, "ref.outcome"},
 		"NoUID":       {jobgc.Ref{Namespace: "ns", Name: "job", Outcome: jobgc.Succeeded}, finished, "uid"},
 		"NoNamespace": {jobgc.Ref{Name: "job", UID: "mine", Outcome: jobgc.Succeeded}, finished, "namespace"},
-		"OtherJob":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Succeeded}, jobgc.Judge(done), "uid"},
+		"OtherJob":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Succeeded}, jobgc.StateOf(done), "uid"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,20 +148,21 @@ func TestReleaseRefuses(t *testing.T) {
 }
 
 func TestReleaseOfWhatIsGone(t *testing.T) {
-	g, err := jobgc.New(func(string) fakeJobs { return fakeJobs{} }, nil, jobgc.Options{Hold: hold})
+	g, err := jobgc.New(func(string) fakeJobs { return fakeJobs{} }, nil, jobgc.Options{Finalizer: hold})
 	require.NoError(t, err)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
 	for _, s := range []jobgc.State{jobgc.Missing, jobgc.Replaced, jobgc.Deleting, jobgc.Collected} {
-		require.NoError(t, g.Release(t.Context(), ref, jobgc.Finding{State: s}, jobgc.Retention{}), s)
+		require.NoError(t, g.Release(t.Context(), ref, jobgc.Observation{State: s}, jobgc.Retention{}), s)
 	}
 	ref.Released = true
-	require.NoError(t, g.Release(t.Context(), ref, jobgc.Finding{}, jobgc.Retention{}), "once is enough")
+	require.NoError(t, g.Release(t.Context(), ref, jobgc.Observation{}, jobgc.Retention{}), "once is enough")
 }
 
-// Only that this very Job is gone is success: a 404 about something else leaves a Job that nobody lets go.
+// Release succeeds on a 404 only if it is about this very Job. A 404 about
+// something else would leave a Job that is never released.
 func TestReleaseIsNotFooledBy404(t *testing.T) {
 	job := ownedJob()
-	job.UID = "mine"
+	job.UID, job.Annotations = "mine", map[string]string{annotation: "x"}
 	finish(time.Now())(job)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
 	for name, tc := range map[string]struct {
@@ -173,7 +178,7 @@ func TestReleaseIsNotFooledBy404(t *testing.T) {
 				return fakeJobs{patch: func(string, []byte) (*batchv1.Job, error) { return nil, tc.err }}
 			}, nil, jobgc.Options{})
 			require.NoError(t, err)
-			err = g.Release(t.Context(), ref, jobgc.Judge(job), jobgc.Retention{Failed: new(time.Hour)})
+			err = g.Release(t.Context(), ref, jobgc.StateOf(job), jobgc.Retention{FailedTTL: time.Hour})
 			if tc.says == "" {
 				require.NoError(t, err)
 				return
@@ -184,11 +189,11 @@ func TestReleaseIsNotFooledBy404(t *testing.T) {
 }
 
 func TestReleaseClientNil(t *testing.T) {
-	g, err := jobgc.New(func(string) jobgc.Jobs { return nil }, nil, jobgc.Options{})
+	g, err := jobgc.New(func(string) batchv1client.JobInterface { return nil }, nil, jobgc.Options{})
 	require.NoError(t, err)
 	job := ownedJob()
 	job.UID = "mine"
 	finish(time.Now())(job)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
-	require.ErrorContains(t, g.Release(t.Context(), ref, jobgc.Judge(job), jobgc.Retention{Failed: new(time.Hour)}), "is nil")
+	require.ErrorContains(t, g.Release(t.Context(), ref, jobgc.StateOf(job), jobgc.Retention{FailedTTL: time.Hour}), "is nil")
 }

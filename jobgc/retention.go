@@ -4,112 +4,125 @@
 package jobgc
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/utils/ptr"
 )
 
 const (
 	day        = 24 * time.Hour
-	lowestTTL  = 30 * time.Second
-	highestTTL = 7 * day
+	longestTTL = math.MaxInt32 * time.Second // what ttlSecondsAfterFinished can hold
+
+	// leastRunTTL is the shortest retention of runs that is accepted. A `30`
+	// that was meant as days is 30 seconds.
+	leastRunTTL = time.Minute
 )
 
-// Retention is how long Jobs, their runs and their logs are kept. The zero value keeps all of them, but for Jobs whose
-// controller never comes back: those go after 7 days. FromEnv reads one from the environment.
+// Retention is how long Jobs, their runs and their logs are kept. In every
+// field zero keeps, so the zero value keeps all of them; a Job then goes with
+// its owner. A negative value, and one above 68 years, is an error of New and
+// of Step. FromEnv reads a Retention from the environment.
 type Retention struct {
-	// Succeeded and Failed are how long a Job of that outcome stays after its release, so that there is that long to
-	// look at it. Nil keeps it until its owner is deleted; 0 lets it go as soon as its result is recorded. Other
-	// values are brought within 30 seconds and 7 days.
-	Succeeded, Failed *time.Duration
+	// SucceededTTL and FailedTTL are how long a Job of that outcome stays after
+	// its outcome is recorded.
+	SucceededTTL, FailedTTL time.Duration
 
-	// Backstop is the TTL of a Job whose result is not recorded. It counts from the finish, and cleans up when the
-	// controller never comes back to record and release. Zero means 7 days; negative means none.
-	Backstop time.Duration
+	// UnrecordedTTL is the TTL of a Job whose outcome is not recorded. It
+	// counts from the finish, and cleans up if the controller never comes back.
+	// A result is lost if the controller is down for longer.
+	UnrecordedTTL time.Duration
 
-	// Runs is how long a finished run is kept, see Expired. Zero keeps it.
-	Runs time.Duration
+	// RunTTL is how long a finished run is kept, see Expired. Below a minute it
+	// is an error.
+	RunTTL time.Duration
 
-	// Logs is how long the logs of a run are kept. This package only reads and shows it. Zero sets no limit.
-	Logs time.Duration
+	// LogTTL is how long the logs of a run are kept. This package only reads
+	// and shows it.
+	LogTTL time.Duration
 
-	// Retain is the annotation that keeps a run for good. Zero means agents.proompteng.ai/retain.
+	// Retain is the annotation that keeps a run for good. Zero means
+	// agents.proompteng.ai/retain.
 	Retain string
 
 	_ struct{}
 }
 
-// AtCreate is the ttlSecondsAfterFinished of a Job whose result is not recorded yet; nil means none.
-func (r Retention) AtCreate() *int32 {
-	switch {
-	case r.Backstop < 0:
+// check names each field whose value is out of range.
+func (r Retention) check() error {
+	var errs []error
+	for _, f := range []struct {
+		name       string
+		value, min time.Duration
+	}{
+		{"succeededTTL", r.SucceededTTL, 0},
+		{"failedTTL", r.FailedTTL, 0},
+		{"unrecordedTTL", r.UnrecordedTTL, 0},
+		{"runTTL", r.RunTTL, leastRunTTL},
+		{"logTTL", r.LogTTL, 0},
+	} {
+		if f.value != 0 && (f.value < f.min || f.value > longestTTL) {
+			errs = append(errs, fmt.Errorf("retention.%s: %s is not accepted; want 0 to keep, or %s to %s", f.name, f.value, max(f.min, 1), longestTTL))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// atCreation is the ttlSecondsAfterFinished of a Job whose outcome is not
+// recorded: the longer one of UnrecordedTTL and what the Job asks for. Nil is
+// none.
+func (r Retention) atCreation(asked *int32) *int32 {
+	backstop := seconds(r.UnrecordedTTL)
+	if r.UnrecordedTTL == 0 || backstop == nil {
 		return nil
-	case r.Backstop == 0:
-		return seconds(highestTTL)
 	}
-	return seconds(r.Backstop)
+	if asked != nil && *asked > *backstop {
+		return asked
+	}
+	return backstop
 }
 
-// AtRelease is the ttlSecondsAfterFinished of a Job whose outcome is recorded; nil means none. Kubernetes counts a TTL
-// from the finish, so the time since then is added: a TTL that is set late would otherwise delete at once what was to
-// be kept. A finish that is zero or in the future counts as now. Without an outcome the TTL is that of AtCreate.
-//
-// Clamped says that the value was brought within 30 seconds and 7 days, or is longer than Kubernetes can count; it is
-// then nil.
-func (r Retention) AtRelease(outcome Outcome, finishedAt, now time.Time) (ttl *int32, clamped bool) {
-	var keep *time.Duration
-	switch outcome {
-	case Succeeded:
-		keep = r.Succeeded
-	case Failed:
-		keep = r.Failed
-	default:
-		return r.AtCreate(), false
+// final is the ttlSecondsAfterFinished of a finished Job whose outcome is
+// recorded; nil is none. Kubernetes counts a TTL from the finish, so the time
+// since then is added: a TTL that is set late would otherwise delete the Job
+// immediately. A finish that is zero or in the future counts as now. The TTL of
+// the Job that the caller built replaces the retention.
+func (r Retention) final(job *batchv1.Job, f Observation, now time.Time) *int32 {
+	keep := r.SucceededTTL
+	if f.Outcome == Failed {
+		keep = r.FailedTTL
 	}
-	switch {
-	case keep == nil:
-		return nil, false
-	case *keep == 0:
-		return new(int32(0)), false
+	if asked, err := strconv.ParseInt(job.Annotations[askedAnnotation], 10, 32); err == nil && asked >= 0 {
+		if keep = time.Duration(asked) * time.Second; keep == 0 {
+			return ptr.To[int32](0) // as Kubernetes means it
+		}
 	}
-	d := min(max(*keep, lowestTTL), highestTTL)
-	clamped = d != *keep
+	if keep == 0 {
+		return nil
+	}
 	var elapsed time.Duration
-	if !finishedAt.IsZero() {
-		elapsed = min(max(0, now.Sub(finishedAt)), math.MaxInt64-d) // Sub saturates, and so is the sum to do
+	if !f.FinishedAt.IsZero() {
+		elapsed = min(max(0, now.Sub(f.FinishedAt)), math.MaxInt64-keep) // Sub saturates, and so must the sum
 	}
-	ttl = seconds(d + elapsed)
-	return ttl, clamped || ttl == nil
+	return seconds(keep + elapsed)
 }
 
-// For returns r with a run's own jobTTLSecondsAfterFinished, for either outcome: nil changes nothing, and 0 lets the
-// Job go as soon as its result is recorded. A negative value is an error.
-func (r Retention) For(own *int32) (Retention, error) {
-	if own == nil {
-		return r, nil
-	}
-	if *own < 0 {
-		return r, fmt.Errorf("jobgc: jobTTLSecondsAfterFinished: %d is not accepted; want whole seconds from 0", *own)
-	}
-	d := time.Duration(*own) * time.Second
-	r.Succeeded, r.Failed = &d, &d
-	return r, nil
-}
+const (
+	// annotation shows the retention on a Job for people to read.
+	annotation = "jobgc.controllerkit.dev/retention"
+	// askedAnnotation is the ttlSecondsAfterFinished of the Job that the caller
+	// built.
+	askedAnnotation = "jobgc.controllerkit.dev/ttl-seconds-after-finished"
+	// releasedAnnotation is when a Job was released.
+	releasedAnnotation = "jobgc.controllerkit.dev/released"
+)
 
-// Annotate writes r on a Job for people to read. Ensure does it with Options.Retention unless the Job has it already;
-// call it before Ensure for a run with a retention of its own.
-func (r Retention) Annotate(job *batchv1.Job) {
-	if job.Annotations == nil {
-		job.Annotations = map[string]string{}
-	}
-	job.Annotations[annotation] = r.String()
-}
-
-const annotation = "jobgc.controllerkit.dev/retention"
-
-// seconds rounds up, so that nothing goes early; nil is more than ttlSecondsAfterFinished can hold.
+// seconds rounds up, so that no Job is deleted early. Nil means more than
+// ttlSecondsAfterFinished can hold.
 func seconds(d time.Duration) *int32 {
 	s := d / time.Second
 	if d%time.Second > 0 {
@@ -118,5 +131,5 @@ func seconds(d time.Duration) *int32 {
 	if s > math.MaxInt32 {
 		return nil
 	}
-	return new(int32(s))
+	return ptr.To(int32(s))
 }

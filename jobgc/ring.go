@@ -3,7 +3,8 @@
 
 package jobgc
 
-// ring remembers the last entries that were put into it. The zero ring, or one with a limit below 1, remembers nothing.
+// ring remembers the last entries that were put into it. The zero ring, or one
+// with a limit below 1, remembers nothing.
 type ring[K comparable, V any] struct {
 	limit int
 	m     map[K]V
@@ -16,7 +17,8 @@ func (r *ring[K, V]) get(k K) (V, bool) {
 	return v, ok
 }
 
-// oldest is the entry that the next put of a new key displaces, if the ring is full.
+// oldest is the entry that the next put of a new key displaces, if the ring is
+// full.
 func (r *ring[K, V]) oldest() (v V, full bool) {
 	if r.limit < 1 || len(r.keys) < r.limit {
 		return v, false

@@ -10,10 +10,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// position is where a store stands relative to the creation of a Job.
+// position is whether a store has seen the creation of a Job.
 type position int
 
 const (
@@ -28,31 +27,81 @@ type store struct {
 	version  func() string // nil before client-go v0.36
 
 	mu   sync.RWMutex
-	keys map[types.NamespacedName]string // bounded; saves an allocation on every Look
+	keys map[types.NamespacedName]string // bounded; saves an allocation on every Inspect
 }
 
 const maxKeys = 4096
 
-// keyed is what a store must have. Those of client-go's informers do.
+// keyed is what a store must have. The stores of client-go's informers have it.
 type keyed interface {
 	GetByKey(key string) (item any, exists bool, err error)
 }
 
-// storeOf finds the store of an informer, nil for none. GetStore returns a type of client-go, so that no interface written here
-// can name it, and the informer interface of controller-runtime, whose implementation has it, leaves it out.
-func storeOf(informer any) (*store, error) {
+// storeOf finds the store of an informer; nil if there is none. GetStore
+// returns a type of client-go, so that no interface written here can name it,
+// and the informer interface of controller-runtime leaves it out.
+func storeOf(informer any) *store {
 	if isNil(informer) {
-		return nil, nil //nolint:nilnil // a Guard without a store reads live
+		return nil
 	}
 	if s, ok := informer.(keyed); ok {
-		return newStore(s), nil
+		return newStore(s)
 	}
 	if m := reflect.ValueOf(informer).MethodByName("GetStore"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
 		if s, ok := reflect.TypeAssert[keyed](m.Call(nil)[0]); ok {
-			return newStore(s), nil
+			return newStore(s)
 		}
 	}
-	return nil, fmt.Errorf("jobgc: new: %T is no informer of one store (GetStore) and no store (GetByKey); pass one, or nil for live reads", informer)
+	return nil
+}
+
+// register adds a handler to an informer, and reports whether it could. Its
+// AddEventHandler takes an interface of client-go, which no interface written
+// here can name.
+func register(informer, handler any) (bool, error) {
+	if isNil(informer) {
+		return false, nil
+	}
+	m := reflect.ValueOf(informer).MethodByName("AddEventHandler")
+	if !m.IsValid() || m.Type().NumIn() != 1 || m.Type().NumOut() != 2 ||
+		m.Type().In(0).Kind() != reflect.Interface || !reflect.TypeOf(handler).Implements(m.Type().In(0)) {
+		return false, nil
+	}
+	if err, failed := reflect.TypeAssert[error](m.Call([]reflect.Value{reflect.ValueOf(handler)})[1]); failed {
+		return false, fmt.Errorf("jobgc: new: add an event handler to the informer: %w", err)
+	}
+	return true, nil
+}
+
+// eventStore keeps the Jobs that an informer's events bring. It serves an
+// informer without a store.
+type eventStore struct {
+	mu   sync.RWMutex
+	jobs map[string]*batchv1.Job
+}
+
+// GetByKey returns the Job of a key.
+func (e *eventStore) GetByKey(key string) (item any, exists bool, err error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	job, ok := e.jobs[key]
+	return job, ok, nil
+}
+
+func (e *eventStore) put(obj any) {
+	if job, ok := obj.(*batchv1.Job); ok && e != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.jobs[job.Namespace+"/"+job.Name] = job
+	}
+}
+
+func (e *eventStore) remove(job *batchv1.Job) {
+	if job != nil && e != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.jobs, job.Namespace+"/"+job.Name)
+	}
 }
 
 func newStore(s keyed) *store {
@@ -63,17 +112,19 @@ func newStore(s keyed) *store {
 	return out
 }
 
-// get returns the Job that the store has under the name of ref, or nil, and where the store stands.
+// get returns the Job that the store has under the name of ref, or nil, and the
+// position of the store.
 //
-// The version is read before the Job is looked up. The other way round, a creation between the two would make the
-// store appear past a Job that the lookup came too early for: 8 of 600 Jobs went falsely missing that way.
+// get reads the version before it looks up the Job. In the opposite order, a
+// creation between the two would make the store appear past a Job that the
+// lookup came too early for: 8 of 600 Jobs went falsely missing that way.
 func (s *store) get(ref Ref) (*batchv1.Job, position, error) {
 	at := unknown
 	if s.version != nil && ref.ResourceVersion != "" {
-		if c, err := resourceversion.CompareResourceVersion(s.version(), ref.ResourceVersion); err == nil {
-			at = behind
-			if c >= 0 {
-				at = passed
+		if older, ok := olderVersion(s.version(), ref.ResourceVersion); ok {
+			at = passed
+			if older {
+				at = behind
 			}
 		}
 	}

@@ -15,7 +15,7 @@ type nothing struct{}
 
 func (nothing) GetByKey(string) (any, bool, error) { return nil, false, nil }
 
-// The keys are kept to save garbage, not to gather it.
+// The cached keys save allocations and must not grow without bound.
 func TestStoreKeysAreBounded(t *testing.T) {
 	s := newStore(nothing{})
 	for i := range 3*maxKeys + 7 {

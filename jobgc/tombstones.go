@@ -11,57 +11,75 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// OnAdd does nothing but note that an informer feeds the Guard.
-func (g *Guard[J]) OnAdd(any, bool) { g.feed() }
+// handler is what New registers with the informer.
+type handler[J jobClient] struct {
+	g      *Guard[J]
+	events *eventStore // nil if the informer has a store
+}
 
-// OnUpdate does nothing but note that an informer feeds the Guard.
-func (g *Guard[J]) OnUpdate(_, _ any) { g.feed() }
+// OnAdd notes the Job.
+func (h handler[J]) OnAdd(obj any, _ bool) {
+	h.g.feed()
+	h.events.put(obj)
+}
 
-// OnDelete remembers a Job that was finished when it was deleted: the informer's delete event carries its last state.
-// It takes a *Job, or what client-go gives for a missed delete (cache.DeletedFinalStateUnknown), whose Job may be
-// stale: a finish never is. Anything else is ignored.
-func (g *Guard[J]) OnDelete(obj any) {
-	g.feed()
-	job := deleted(obj)
-	if Judge(job).State != Finished {
+// OnUpdate notes the Job.
+func (h handler[J]) OnUpdate(_, obj any) { h.OnAdd(obj, false) }
+
+// OnDelete remembers a Job that was finished when it was deleted: the
+// informer's delete event carries its last state. The state of a missed delete
+// (cache.DeletedFinalStateUnknown) may be stale, but a finish never is.
+func (h handler[J]) OnDelete(obj any) {
+	h.g.feed()
+	h.events.remove(deleted(obj))
+	h.g.bury(deleted(obj))
+}
+
+// bury remembers a Job that is gone, if it had finished.
+func (g *Guard[J]) bury(job *batchv1.Job) {
+	if lastState(job).State != Finished {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tombs.put(job.UID, job)
+	g.tombstones.put(job.UID, job)
 }
 
+// feed notes that an informer calls the handler.
 func (g *Guard[J]) feed() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.fed = true
 }
 
-// tombstone is the Finding about a Job whose deletion was seen; zero if it was not, or if it was not finished.
-func (g *Guard[J]) tombstone(ref Ref) Finding {
+// tombstone is the Observation about a Job whose deletion was seen; zero if it
+// was not, or if it was not finished.
+func (g *Guard[J]) tombstone(ref Ref) Observation {
 	g.mu.Lock()
-	job, ok := g.tombs.get(ref.UID)
+	job, ok := g.tombstones.get(ref.UID)
 	g.mu.Unlock()
 	switch {
 	case !ok:
-		return Finding{}
+		return Observation{}
 	case ref.Outcome != "":
-		return Finding{State: Collected, Proof: ByTombstone, Outcome: ref.Outcome, Job: job}
+		return Observation{State: Collected, Source: SourceTombstone, Outcome: ref.Outcome, Job: job}
 	}
-	f := Judge(job)
-	f.Proof, f.Hint = ByTombstone, hint(f)
+	f := lastState(job)
+	f.Source, f.Hint = SourceTombstone, hint(f)
 	return f
 }
 
-// settled reports whether a Job has been known to be gone for long enough that its delete event has come if there is
-// one. When more Jobs go at once than can be kept in mind, the rest is settled at once: no answer is put off for ever.
+// settled reports whether a Job has been known to be gone for long enough that
+// its delete event, if any, has arrived. When more Jobs are deleted together
+// than the Guard can remember, the rest is settled immediately, so that no
+// answer is put off forever.
 func (g *Guard[J]) settled(uid types.UID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.fed || g.absent.limit < 1 {
 		return true
 	}
-	now := time.Now()
+	now := g.now()
 	if since, ok := g.absent.get(uid); ok {
 		return now.Sub(since) >= settle
 	}
@@ -73,7 +91,7 @@ func (g *Guard[J]) settled(uid types.UID) bool {
 }
 
 // hint says what probably deleted a finished Job.
-func hint(f Finding) string {
+func hint(f Observation) string {
 	ttl, at := f.Job.Spec.TTLSecondsAfterFinished, f.Job.DeletionTimestamp
 	switch {
 	case ttl == nil:
@@ -86,8 +104,9 @@ func hint(f Finding) string {
 	return ""
 }
 
-// deleted takes the Job out of what an informer's delete event carries. The type of a missed delete is told by its
-// shape, so that this package need not import client-go.
+// deleted returns the Job that an informer's delete event carries. It
+// recognizes the type of a missed delete by its shape, so that this package
+// does not import client-go.
 func deleted(obj any) *batchv1.Job {
 	if job, ok := obj.(*batchv1.Job); ok {
 		return job

@@ -16,11 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// What an informer may hand over, and what only a mistake would.
+// All objects that an informer may pass, and some that it never should.
 func TestOnDeleteTakesAnything(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	done := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
@@ -37,7 +38,7 @@ func TestOnDeleteTakesAnything(t *testing.T) {
 		w.guard.OnDelete(obj)
 	}
 	f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed, ResourceVersion: "1"})
-	assert.Equal(t, jobgc.ByCacheRV, f.Proof, "none of them is a tombstone")
+	assert.Equal(t, jobgc.SourceCachePastCreate, f.Source, "none of them is a tombstone")
 }
 
 func TestTombstonesAreBounded(t *testing.T) {
@@ -53,7 +54,7 @@ func TestTombstonesAreBounded(t *testing.T) {
 		found := 0
 		for i := range all {
 			f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: types.UID(fmt.Sprint(i)), ResourceVersion: "1", Outcome: jobgc.Succeeded})
-			if f.Proof == jobgc.ByTombstone {
+			if f.Source == jobgc.SourceTombstone {
 				found++
 				assert.GreaterOrEqual(t, i, all-kept, "the last ones are kept")
 			}
@@ -70,11 +71,11 @@ func TestHint(t *testing.T) {
 		deleted time.Duration // after the finish; 0 for an unknown time
 		want    string
 	}{
-		"TTL":        {"Its time was over.", new(int32(60)), time.Minute, "by its TTL"},
-		"Early":      {"Someone was faster.", new(int32(60)), 59 * time.Second, "TTL was not over"},
-		"NoTTL":      {"Nothing else could have.", nil, time.Minute, "it had no TTL"},
-		"NoIdea":     {"Without a time nothing is guessed.", new(int32(60)), 0, ""},
-		"LongestTTL": {"A TTL of 68 years must not wrap.", new(int32(1<<31 - 1)), time.Hour, "TTL was not over"},
+		"TTL":        {"The TTL was over at the deletion.", ptr.To[int32](60), time.Minute, "by its TTL"},
+		"Early":      {"The Job was deleted before its TTL was over.", ptr.To[int32](60), 59 * time.Second, "TTL was not over"},
+		"NoTTL":      {"Without a TTL, the TTL controller did not delete the Job.", nil, time.Minute, "it had no TTL"},
+		"NoIdea":     {"Without a deletion time there is no hint.", ptr.To[int32](60), 0, ""},
+		"LongestTTL": {"A TTL of 68 years must not wrap.", ptr.To[int32](1<<31 - 1), time.Hour, "TTL was not over"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestHint(t *testing.T) {
 			finish(at)(job)
 			job.Spec.TTLSecondsAfterFinished = tc.ttl
 			if tc.deleted != 0 {
-				job.DeletionTimestamp = new(metav1.NewTime(at.Add(tc.deleted)))
+				job.DeletionTimestamp = ptr.To(metav1.NewTime(at.Add(tc.deleted)))
 			}
 			w.guard.OnDelete(job)
 			f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"})

@@ -16,7 +16,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// With the SDK and a reader attached, also when the span of the reconcile is sampled.
+// With the SDK and a reader attached, also when the span of the reconcile is
+// sampled.
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	ep, err := prom.New(prom.Options{Exemplars: true})
 	require.NoError(t, err)
@@ -25,15 +26,16 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	c := m.Controller("agentrun")
 	ctx, span := t.Context(), sampled(t.Context())
 	request := metrics.Request{Verb: "get", Group: "batch", Resource: "jobs", Code: "2xx"}
+	runs, events, writes := c.Runs(), c.Events(), c.StatusWrites()
 	cases := map[string]func(){
 		"BeginEnd":        func() { reconcile(ctx, c) },
 		"BeginEndSampled": func() { reconcile(span, c) },
-		"Run":             func() { c.Run(ctx, time.Minute, metrics.Success) },
-		"RunsActive":      func() { c.RunsActive(1) },
+		"Run":             func() { runs.End(ctx, time.Minute, metrics.Success) },
+		"RunsActive":      func() { runs.Active(1) },
 		"QueueWait":       func() { c.QueueWait(time.Second) },
-		"Events":          func() { c.Events("emitted", 1) },
-		"StatusWrite":     func() { c.StatusWrite("written", time.Second) },
-		"JobMissing":      func() { c.JobMissing() },
+		"Events":          func() { events("emitted", 1) },
+		"StatusWrite":     func() { writes("written", time.Second) },
+		"JobMissing":      func() { runs.JobMissing() },
 		"ClientRequest":   func() { m.ClientRequest(ctx, request, time.Second) },
 		"ClientWait":      func() { m.ClientWait(ctx, time.Second) },
 		"SameController":  func() { m.Controller("agentrun") },

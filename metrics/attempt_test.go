@@ -5,12 +5,15 @@ package metrics_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/metrics"
 )
@@ -26,11 +29,11 @@ func TestEndRecordsWhatHappened(t *testing.T) {
 		result *metrics.Result
 		want   string
 	}{
-		"Success":   {"The result that was set.", t.Context(), new(metrics.Success), "success"},
-		"Zero":      {"Nobody set it: the reconcile did not return.", t.Context(), new(metrics.Result), "panic"},
-		"Nil":       {"No result is known.", t.Context(), nil, "panic"},
-		"Undefined": {"The label stays closed.", t.Context(), new(metrics.Result(99)), "error"},
-		"Canceled":  {"A context that has ended loses no record.", canceled, new(metrics.Canceled), "canceled"},
+		"Success":   {"End records the result that was set.", t.Context(), ptr.To(metrics.Success), "success"},
+		"Zero":      {"A result that was not set is unknown.", t.Context(), new(metrics.Result), "unknown"},
+		"Nil":       {"A nil result is unknown.", t.Context(), nil, "unknown"},
+		"Undefined": {"An undefined result counts as an error.", t.Context(), ptr.To(metrics.Result(99)), "error"},
+		"Canceled":  {"End records under a canceled context too.", canceled, ptr.To(metrics.Canceled), "canceled"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -50,39 +53,81 @@ func TestEndMeasuresTheTime(t *testing.T) {
 		a := m.Controller("c").Begin()
 		assert.Equal(t, "1", scrape(t, ep)[`controller_reconcile_active{controller="c"}`])
 		<-time.After(1500 * time.Millisecond)
-		a.End(t.Context(), new(metrics.Success))
+		a.End(t.Context(), ptr.To(metrics.Success))
 		assert.Equal(t, "1.5", scrape(t, ep)[`controller_reconcile_duration_seconds_sum{controller="c",result="success"}`])
 	})
 }
 
-// The panic of a reconcile is counted and goes on.
-func TestPanicIsCountedAndPassedOn(t *testing.T) {
-	m, ep := newSet(t, metrics.Options{})
-	assert.PanicsWithValue(t, "boom", func() {
-		var result metrics.Result
-		defer m.Controller("c").Begin().End(t.Context(), &result)
-		panic("boom")
-	})
-	assert.Equal(t, "1", scrape(t, ep)[reconciles+`{controller="c",result="panic"}`])
+// A reconcile that does not return is counted as a panic, independent of the
+// frame that calls End, and the panic goes on. A reconcile that returns early
+// is not a panic.
+func TestEndTellsAPanicFromAnEarlyReturn(t *testing.T) {
+	var nothing map[string]int
+	calls := map[string]func(a metrics.Attempt, leave func()){
+		"Deferred": func(a metrics.Attempt, leave func()) {
+			var result metrics.Result
+			defer a.End(t.Context(), &result)
+			leave()
+		},
+		"InAFunction": func(a metrics.Attempt, leave func()) {
+			var result metrics.Result
+			defer func() { a.End(t.Context(), &result) }()
+			leave()
+		},
+		"NoResult": func(a metrics.Attempt, leave func()) {
+			defer a.End(t.Context(), nil)
+			leave()
+		},
+	}
+	ways := map[string]struct {
+		leave func()
+		want  string
+	}{
+		"Return":  {func() {}, "unknown"},
+		"Panic":   {func() { panic("boom") }, "panic"},
+		"Runtime": {func() { nothing["x"]++ }, "panic"},
+		"Exit":    {runtime.Goexit, "panic"},
+		"Recovered": {func() {
+			defer func() { _ = recover() }()
+			panic("boom")
+		}, "unknown"},
+	}
+	for how, call := range calls {
+		for name, way := range ways {
+			t.Run(how+name, func(t *testing.T) {
+				m, ep := newSet(t, metrics.Options{})
+				var value any
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() { value = recover() }()
+					call(m.Controller("c").Begin(), way.leave)
+				}()
+				<-ended
+				assert.Equal(t, name == "Panic" || name == "Runtime", value != nil, "the panic goes on")
+				assert.Equal(t, "1", scrape(t, ep)[reconciles+`{controller="c",result="`+way.want+`"}`])
+			})
+		}
+	}
 }
 
 func TestEndCountsOnce(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
 	c := m.Controller("c")
 	first := c.Begin()
-	first.End(t.Context(), new(metrics.Success))
+	first.End(t.Context(), ptr.To(metrics.Success))
 	second := c.Begin() // in the place of the first, most likely
-	first.End(t.Context(), new(metrics.Error))
+	first.End(t.Context(), ptr.To(metrics.Error))
 	copied := second
-	second.End(t.Context(), new(metrics.Success))
-	copied.End(t.Context(), new(metrics.Error))
+	second.End(t.Context(), ptr.To(metrics.Success))
+	copied.End(t.Context(), ptr.To(metrics.Error))
 	third := c.Begin()
 	var wait sync.WaitGroup
 	for range 8 {
-		wait.Go(func() { third.End(t.Context(), new(metrics.Success)) })
+		wait.Go(func() { third.End(t.Context(), ptr.To(metrics.Success)) })
 	}
 	wait.Wait()
-	metrics.Attempt{}.End(t.Context(), new(metrics.Success))
+	metrics.Attempt{}.End(t.Context(), ptr.To(metrics.Success))
 	got := scrape(t, ep)
 	assert.Equal(t, "3", got[reconciles+`{controller="c",result="success"}`])
 	assert.Equal(t, "0", got[reconciles+`{controller="c",result="error"}`])
@@ -90,7 +135,8 @@ func TestEndCountsOnce(t *testing.T) {
 	assert.Equal(t, "0", got[`controller_reconcile_active{controller="c"}`])
 }
 
-// Whatever the interleaving, each attempt is counted once although each is ended twice.
+// In any interleaving, each attempt is counted once although each is ended
+// twice.
 func TestEndCountsOnceUnderLoad(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
 	c := m.Controller("c")
@@ -99,8 +145,8 @@ func TestEndCountsOnceUnderLoad(t *testing.T) {
 		wait.Go(func() {
 			for range 1000 {
 				a := c.Begin()
-				wait.Go(func() { a.End(t.Context(), new(metrics.Success)) })
-				a.End(t.Context(), new(metrics.Success))
+				wait.Go(func() { a.End(t.Context(), ptr.To(metrics.Success)) })
+				a.End(t.Context(), ptr.To(metrics.Success))
 			}
 		})
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// BenchmarkReconcile is one reconcile with the SDK and the Prometheus reader attached, the clock included.
+// BenchmarkReconcile is one reconcile with the SDK and the Prometheus reader
+// attached, including the clock.
 func BenchmarkReconcile(b *testing.B) {
 	cases := map[string]struct {
 		options prom.Options
@@ -46,7 +47,7 @@ func BenchmarkReconcile(b *testing.B) {
 	})
 }
 
-// reconcile is the door, as a user writes it.
+// reconcile records one attempt, as a user writes it.
 func reconcile(ctx context.Context, c *metrics.Controller) {
 	var result metrics.Result
 	defer c.Begin().End(ctx, &result)

@@ -5,32 +5,26 @@ package metrics
 
 import "github.com/proompteng/controllerkit/metrics/catalog"
 
-// bucketCounts are the Prometheus series of one attribute set of each histogram: bounds, +Inf, sum and count.
-type bucketCounts struct{ reconcile, wait, run, write, request, limiter int }
-
-func countBuckets(t catalog.Table) bucketCounts {
-	series := func(i catalog.Instrument) int { return len(i.Buckets) + 3 }
-	return bucketCounts{
-		reconcile: series(t.ReconcileDuration), wait: series(t.QueueWait), run: series(t.RunDuration),
-		write: series(t.StatusWriteDuration), request: series(t.ClientRequestDuration), limiter: series(t.ClientLimiterWait),
-	}
-}
-
-// MaxSeries is the most Prometheus series that this set can expose after n different controller names, whatever is
-// recorded: a bound for the sampleLimit of a ServiceMonitor, and for a test to hold a scrape against. The endpoint's own
-// series (target_info, promhttp) come on top. Below 0 n counts as 0. On a nil Metrics it is 0.
+// MaxSeries is the most Prometheus series that this set can expose after n
+// different controller names. It holds for every recorded value. Use it as the
+// sampleLimit of a ServiceMonitor, or in a test of a scrape. The endpoint's own
+// series (target_info, promhttp) come on top. Below 0 n counts as 0. On a nil
+// Metrics it is 0.
 func (m *Metrics) MaxSeries(n int) int {
 	if m == nil {
 		return 0
 	}
 	const (
-		counts = 2*resultCount + fateCount + writeCount + 3 // reconciles, runs, events, writes; running, active runs, missing
-		gauges = 4                                          // workers, Job TTL, run and log retention
-		queue  = 7
-		states = maxLeases + maxObjects + 1 + overflowCount
+		states = maxLeases + maxObjects + 1
 		class  = maxRequests + maxFolded + 1
+		runs   = resultCount + 2 + 3     // ended, active, missing; the retention settings
+		plain  = resultCount + 1 + 1 + 7 // ended, active, workers; the queue
 	)
-	b := m.buckets
-	controller := counts + gauges + queue + resultCount*(b.reconcile+b.run) + b.wait + b.write
-	return min(max(0, n), m.limit+1)*controller + states + class*b.request + b.limiter
+	words := func(known []string) int { return len(known) + 1 }
+	sets := func(i catalog.Instrument) int { return len(i.Buckets) + 3 } // bounds, +Inf, sum and count
+	t := &m.table
+	controller := plain + runs + words(eventWords()) + words(writeWords()) + sets(t.QueueWait) + sets(t.StatusWriteDuration) +
+		resultCount*(sets(t.ReconcileDuration)+sets(t.RunDuration))
+	return min(max(0, n), m.limit+1)*controller + states + len(boundedLabels()) + words(codeWords()) +
+		class*sets(t.ClientRequestDuration) + sets(t.ClientLimiterWait)
 }

@@ -64,7 +64,8 @@ func TestConditionsAreBounded(t *testing.T) {
 	assert.Equal(t, "500", got[`controller_objects{condition="other",kind="other",status="other"}`])
 }
 
-// Prometheus keeps what it saw once, so that the bound is one over all scrapes, and who came first keeps its series.
+// Prometheus keeps a series that it scraped once. So the bound holds over all
+// scrapes, and the first pairs keep their series.
 func TestConditionsAreBoundedOverTime(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
 	m.ObserveConditions("Few", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 7}))
@@ -86,7 +87,7 @@ func TestConditionsAreBoundedOverTime(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		`controller_objects{condition="Ready",kind="Few",status="True"}`:    "7",
 		`controller_objects{condition="other",kind="other",status="other"}`: "3",
-	}, with(scrape(t, ep), "controller_objects"), "a place that was taken is not given on")
+	}, with(scrape(t, ep), "controller_objects"), "a pair that disappears keeps its place")
 }
 
 func TestLeader(t *testing.T) {

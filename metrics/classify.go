@@ -10,15 +10,18 @@ import (
 	"time"
 )
 
-// Classify maps what a reconciler returned to a [Result].
+// Classify maps the outcome of a reconciler to a [Result].
 //
-// Without an error it is [RequeueAfter] when requeueAfter is positive and [Success] otherwise. Whether an error is a
-// [TerminalError] is said by the first error in its chain that has a method Terminal() bool, else by terminal. Of the
-// others, one that wraps [context.DeadlineExceeded] is [Timeout], one that wraps [context.Canceled] is [Canceled], and the
-// rest, a nil pointer in err among it, is [Error].
+// Without an error it is [RequeueAfter] when requeueAfter is positive and
+// [Success] otherwise. The first error in the chain of err that has a method
+// Terminal() bool decides whether it is a [TerminalError]. If none has the
+// method, terminal decides. Any other error that wraps
+// [context.DeadlineExceeded] is [Timeout], and any that wraps
+// [context.Canceled] is [Canceled]. The rest is [Error], also a nil pointer in
+// err.
 //
-// terminal may be nil. It is where API errors that no retry mends come in, since this package imports no Kubernetes code:
-// events.Terminal fits as it is.
+// terminal may be nil. It recognizes API errors that no retry can fix, because
+// this package imports no Kubernetes code. Pass events.IsTerminal.
 func Classify(err error, requeueAfter time.Duration, terminal func(error) bool) Result {
 	switch {
 	case err == nil && requeueAfter > 0:
@@ -38,17 +41,15 @@ func Classify(err error, requeueAfter time.Duration, terminal func(error) bool) 
 }
 
 func isTerminal(err error, terminal func(error) bool) bool {
-	own, ok := errors.AsType[interface {
-		error
-		Terminal() bool
-	}](err)
-	if ok && !absent(own) {
+	var own interface{ Terminal() bool }
+	if errors.As(err, &own) && !absent(own) {
 		return own.Terminal()
 	}
 	return terminal != nil && terminal(err)
 }
 
-// absent reports whether v is nil or holds a nil pointer, whose methods would panic.
+// absent reports whether v is nil or holds a nil pointer, whose methods would
+// panic.
 func absent(v any) bool {
 	r := reflect.ValueOf(v)
 	return !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil()

@@ -6,36 +6,47 @@ package metrics
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Request is the class of a request to the API server. It never holds the name of an object.
+// Request is the class of a request to the API server. It never holds the name
+// of an object.
 type Request struct {
 	// Verb is the verb of RBAC, such as "list" or "patch".
 	Verb string
-	// Group and Resource are those of the path, such as "batch" and "jobs/status"; the core group is "".
+	// Group and Resource are taken from the path, such as "batch" and
+	// "jobs/status"; the core group is "".
 	Group, Resource string
-	// Code is the class of the status code, such as "2xx", or a word for what has none.
+	// Code is the class of the status code, such as "2xx", or a word for a
+	// request without one.
 	Code string
 }
 
-// maxRequests bounds the classes that are told apart, maxFolded those that beyond it still tell verb and code.
+// maxRequests bounds the classes with their own series. maxFolded bounds the
+// classes beyond it, which keep only verb and code.
 const (
 	maxRequests = 256
 	maxFolded   = 64
 )
 
-// ClientRequest records one request to the API server, and the exemplar when ctx carries a sampled span. The Transport of
-// package metrics/kube calls it with verbs and codes from closed sets. After 256 different classes the group and the
-// resource of new ones are "other", after 64 more all four are; that, and values that are too long or not UTF-8, is
-// counted in controller.label_overflows.
+// ClientRequest records one request to the API server, and the exemplar when
+// ctx carries a sampled span. The Transport of package metrics/kube calls it
+// with verbs and codes from closed sets.
+//
+// The counter controller.client.requests has each of the codes "2xx", "3xx",
+// "4xx", "429", "5xx", "canceled" and "error" from zero on. Any other code is
+// "other" there. After 256 different classes, new ones have group and resource
+// "other". After 64 more, all four labels are "other". Both are counted in
+// controller.label_overflows, as are values that are too long or not UTF-8.
 func (m *Metrics) ClientRequest(ctx context.Context, r Request, took time.Duration) {
 	if m == nil {
 		return
 	}
+	m.codes.add(r.Code, 1)
 	options, ok := m.requestOptions()[r]
 	if !ok {
 		options = m.addRequest(r)
@@ -43,7 +54,8 @@ func (m *Metrics) ClientRequest(ctx context.Context, r Request, took time.Durati
 	record(ctx, m.inst.requestDuration, took, options)
 }
 
-// ClientWait records how long a request waited for the client's own rate limiter.
+// ClientWait records how long a request waited for the client's own rate
+// limiter.
 func (m *Metrics) ClientWait(ctx context.Context, took time.Duration) {
 	if m != nil {
 		record(ctx, m.inst.limiterWait, took, nil)
@@ -51,10 +63,7 @@ func (m *Metrics) ClientWait(ctx context.Context, took time.Duration) {
 }
 
 func (m *Metrics) requestOptions() map[Request][]metric.RecordOption {
-	if p := m.requests.Load(); p != nil {
-		return *p
-	}
-	return nil
+	return *m.requests.Load()
 }
 
 // addRequest makes the class of r known, folded as far as the bounds demand.
@@ -63,7 +72,7 @@ func (m *Metrics) addRequest(r Request) []metric.RecordOption {
 	defer m.mu.Unlock()
 	have := m.requestOptions()
 	if len(have) >= maxRequests || !r.usable() {
-		m.overflows[overflowResource].count.Add(1)
+		m.overflows.add(labelResource, 1)
 		r.Group, r.Resource = other, other
 		if _, ok := have[r]; !ok && (len(have) >= maxRequests+maxFolded || !r.usable()) {
 			r = Request{other, other, other, other}
@@ -80,12 +89,8 @@ func (m *Metrics) addRequest(r Request) []metric.RecordOption {
 	return next[r]
 }
 
-// usable allows empty values: the core group has no name, and a path that is no resource has neither.
+// usable allows empty values: the core group has no name, and a path without a
+// resource has neither group nor resource.
 func (r Request) usable() bool {
-	for _, v := range [...]string{r.Verb, r.Group, r.Resource, r.Code} {
-		if v != "" && !usable(v) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{r.Verb, r.Group, r.Resource, r.Code}, func(v string) bool { return v != "" && !usable(v) })
 }

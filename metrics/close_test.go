@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/proompteng/controllerkit/metrics"
 )
 
@@ -17,7 +19,7 @@ func TestCloseOfAControllerRemovesItsStates(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
 	kept := m.Controller("kept")
 	c := m.Controller("ended")
-	c.Begin().End(t.Context(), new(metrics.Success))
+	c.Begin().End(t.Context(), ptr.To(metrics.Success))
 	c.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{} })
 	c.SetWorkers(1)
 	c.Close()
@@ -29,8 +31,8 @@ func TestCloseOfAControllerRemovesItsStates(t *testing.T) {
 	}
 	assert.NotEmpty(t, with(scrape(t, ep), `"kept"`))
 
-	c.JobMissing() // is not lost
-	c.Begin().End(t.Context(), new(metrics.Success))
+	c.Runs().JobMissing() // is not lost
+	c.Begin().End(t.Context(), ptr.To(metrics.Success))
 	assert.Same(t, c, m.Controller("ended"), "and the name can come back")
 	after := scrape(t, ep)
 	assert.Equal(t, "2", after[`controller_reconciles_total{controller="ended",result="success"}`], "counters never fall")
@@ -43,7 +45,7 @@ func TestCloseKeepsTheSharedRecorder(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{MaxControllers: 1})
 	m.Controller("a")
 	m.Controller("b").Close()
-	assert.NotEmpty(t, with(scrape(t, ep), `"other"`), "others may use it still")
+	assert.NotEmpty(t, with(scrape(t, ep), `"other"`), "other controllers may still use it")
 }
 
 func TestCloseOfTheSetRemovesAllStates(t *testing.T) {
@@ -64,10 +66,11 @@ func TestStopEndsTheSeriesOfAQueue(t *testing.T) {
 	assert.Equal(t, "4", scrape(t, ep)[`controller_queue_depth{controller="c"}`])
 	stop()
 	stop()
-	assert.Empty(t, with(scrape(t, ep), "controller_queue_"), "no ghost of a queue that was shut down")
+	assert.Empty(t, with(scrape(t, ep), "controller_queue_"), "a queue that was shut down has no series")
 }
 
-// On one series a second observation adds to a counter and overwrites a gauge, so the sum is made before.
+// On one series a second observation adds to a counter and overwrites a gauge,
+// so the sum is computed before.
 func TestQueuesOfOneControllerAddUp(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
 	c := m.Controller("c")

@@ -20,27 +20,27 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-// All that a callback of the user can break is its own numbers.
+// A user's callback that fails breaks only its own numbers.
 func TestFailingCallbackCostsItsOwnNumbersOnly(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
 	m, err := metrics.New(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), metrics.Options{})
 	require.NoError(t, err)
 	c := m.Controller("c")
-	c.JobMissing()
+	c.Runs().JobMissing()
 	var nothing map[string]int64
 	c.ObserveQueue(func() metrics.QueueState { nothing["x"]++; return metrics.QueueState{} })
-	c.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{Adds: 9} })
+	m.Controller("well").ObserveQueue(func() metrics.QueueState { return metrics.QueueState{Adds: 9} })
 	m.ObserveConditions("Broken", func(context.Context) iter.Seq2[metrics.Condition, int64] {
 		panic(errors.New("password=hunter2"))
 	})
 	m.ObserveConditions("AgentRun", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 5}))
-	m.Controller("later").JobMissing()
+	m.Controller("later").Runs().JobMissing()
 
 	var got metricdata.ResourceMetrics
 	err = reader.Collect(t.Context(), &got)
 	require.Error(t, err)
-	assert.Contains(t, err.Error(), "the state of a queue: panic: assignment to entry in nil map")
-	assert.Contains(t, err.Error(), "the count of objects: panic with a *errors.errorString")
+	assert.Contains(t, err.Error(), `controller "c": the state of a queue panicked: assignment to entry in nil map`)
+	assert.Contains(t, err.Error(), `the count of objects of kind "Broken" panicked with a *errors.errorString`)
 	assert.NotContains(t, err.Error(), "hunter2", "the value of a panic may hold anything")
 	assert.Equal(t, int64(2), sum(t, got, "controller.missing_jobs"))
 	assert.Equal(t, int64(9), sum(t, got, "controller.queue.adds"))
@@ -52,8 +52,8 @@ func TestFailingCallbackCostsItsOwnNumbersOnly(t *testing.T) {
 	assert.Contains(t, names, "controller.label_overflows")
 }
 
-// Records, scrapes, controllers that come and go and the end of the set at once: for the race detector, and for locks that
-// wait for one another.
+// Concurrent records and scrapes, controllers that come and go, and the end of
+// the set. The race detector checks it, and a deadlock fails it.
 func TestScrapeWhileRecordingAndClosing(t *testing.T) {
 	const workers, rounds = 4, 125_000 // with two records each: a million
 	m, ep := newSet(t, metrics.Options{})
@@ -96,7 +96,7 @@ func TestScrapeWhileRecordingAndClosing(t *testing.T) {
 	assert.Equal(t, 8, total)
 	assert.Positive(t, scrapes)
 
-	for range 3 { // as many scrapes as the endpoint allows at once
+	for range 3 { // as many concurrent scrapes as the endpoint allows
 		wait.Go(func() { assert.NoError(t, m.Close()) })
 		wait.Go(func() { body(t, ep); c.Begin().End(t.Context(), nil) })
 	}

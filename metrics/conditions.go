@@ -5,14 +5,18 @@ package metrics
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/proompteng/controllerkit/internal/isolate"
 )
 
-// Condition is one label pair of [Metrics.ObserveConditions]: a condition's type and status, or any other pair with
-// few values, such as {"Phase", "Running"}.
+// Condition is one label pair of [Metrics.ObserveConditions]: a condition's
+// type and status, or any other pair with few values, such as {"Phase",
+// "Running"}.
 type Condition struct{ Type, Status string }
 
 // maxObjects bounds the series of controller.objects, all kinds together.
@@ -21,6 +25,13 @@ const maxObjects = 1000
 type objectSource struct {
 	kind  string
 	count func(context.Context) iter.Seq2[Condition, int64]
+	call  isolate.Call[[]counted]
+}
+
+// counted is the result of one call of a count.
+type counted struct {
+	Condition
+	n int64
 }
 
 // objectKey is the identity of one series of controller.objects.
@@ -29,13 +40,20 @@ type objectKey struct {
 	Condition
 }
 
-// ObserveConditions calls count at each collection and exports how many objects of kind are in which condition. Count
-// over the informer's cache; there are no series per object, by design. Pairs that are yielded twice add up. The first
-// 1000 pairs that the set ever sees, all kinds together, keep their series; the rest is added to the pair "other", "other"
-// of the kind "other" and counted in controller.label_overflows, as are values that are empty, too long or not UTF-8.
+// ObserveConditions calls count at each collection and exports how many objects
+// of kind are in each condition. Count over the informer's cache. By design
+// there are no series per object. Pairs that count yields twice add up.
 //
-// The series end with stop, which may be called more than once. count must be quick, must be safe for concurrent use
-// and must not create instruments; when it panics, what it yielded before is exported. A nil count observes nothing.
+// The first 1000 pairs that the set ever sees, over all kinds, keep their
+// series. The rest is added to the pair "other", "other" of the kind "other"
+// and counted in controller.label_overflows. So are values that are empty, too
+// long or not UTF-8.
+//
+// The series end with stop, which may be called more than once. count must be
+// safe for concurrent use and must not create instruments. When it panics, or
+// does not return within two seconds, its series are missing from that
+// collection and the provider gets an error. While a call has not returned,
+// count is not called again. A nil count observes nothing.
 func (m *Metrics) ObserveConditions(kind string, count func(context.Context) iter.Seq2[Condition, int64]) (stop func()) {
 	if m == nil || count == nil {
 		return func() {}
@@ -45,23 +63,35 @@ func (m *Metrics) ObserveConditions(kind string, count func(context.Context) ite
 	return func() { m.objects.remove(s) }
 }
 
-func (m *Metrics) observeObjects(ctx context.Context, o metric.Observer, fail func(error)) {
-	sources := m.objects.all()
-	if len(sources) == 0 {
-		return
-	}
-	sums := map[objectKey]int64{}
+// countObjects asks all sources for their counts.
+func (m *Metrics) countObjects(ctx context.Context) (sources []*objectSource, runs []*isolate.Run[[]counted]) {
+	sources = m.objects.all()
 	for _, s := range sources {
-		guard("the count of objects", fail, func() {
+		runs = append(runs, s.call.Start(func() (all []counted, err error) {
 			for condition, n := range s.count(ctx) {
-				key := objectKey{s.kind, condition}
-				if _, ok := sums[key]; !ok && (!key.usable() || !m.admit(key)) {
-					m.overflows[overflowCondition].count.Add(1)
-					key = objectKey{other, Condition{other, other}}
-				}
-				sums[key] += n
+				all = append(all, counted{condition, n})
 			}
-		})
+			return all, nil
+		}))
+	}
+	return sources, runs
+}
+
+func (m *Metrics) observeObjects(ctx context.Context, o metric.Observer, sources []*objectSource, runs []*isolate.Run[[]counted], fail func(error)) {
+	sums := map[objectKey]int64{}
+	for i, s := range sources {
+		all, err := runs[i].Wait(ctx)
+		if err != nil {
+			fail(fmt.Errorf("metrics: the count of objects of kind %q %w", s.kind, err))
+		}
+		for _, c := range all {
+			key := objectKey{s.kind, c.Condition}
+			if _, ok := sums[key]; !ok && (!key.usable() || !m.admit(key)) {
+				m.overflows.add(labelCondition, 1)
+				key = objectKey{other, Condition{other, other}}
+			}
+			sums[key] += c.n
+		}
 	}
 	for key, n := range sums {
 		o.ObserveInt64(m.inst.objects, n, observed(attribute.String("kind", key.kind),
@@ -69,8 +99,10 @@ func (m *Metrics) observeObjects(ctx context.Context, o metric.Observer, fail fu
 	}
 }
 
-// admit reports whether key is one of the first. It is kept for good: a bound for each collection alone would let the
-// series of Prometheus grow with every one, and let one kind take the places of another.
+// admit reports whether key is one of the first. The first keys are kept
+// forever. With a bound for each collection, the number of series in Prometheus
+// would grow with every collection, and one kind could take the places of
+// another.
 func (m *Metrics) admit(key objectKey) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,17 +1,17 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics records reconciles, queues, runs, events and status writes of a controller through OpenTelemetry.
+// Package metrics records reconciles, queues, runs, events and status writes of
+// a controller through OpenTelemetry.
 //
-// Metrics of controllers tend to live in a global registry that the first import takes, to cost more than they tell,
-// and to miss the first error because no series existed before it. Here a set of instruments belongs to the meter
-// provider it was made with, one reconcile costs one histogram record and no allocation, and every counter exists at
-// zero as soon as its controller, or its queue, does.
+// Each set of instruments belongs to the meter provider that you pass. One
+// reconcile costs one histogram record and no allocation. Every counter exists
+// at zero as soon as its controller does, so that rate() sees the first error.
 //
 //	endpoint, err := prom.New(prom.Options{}) // or any meter provider
 //	m, err := metrics.New(endpoint, metrics.Options{})
 //	r := &Reconciler{metrics: m.Controller("agentrun")}
-//	go func() { ended <- endpoint.Serve(ctx, listener) }() // or, on a mux of yours: mux.Handle("GET /metrics", endpoint)
+//	go func() { ended <- endpoint.Serve(ctx, listener) }() // or, on your mux: mux.Handle("GET /metrics", endpoint)
 //
 //	func (r *Reconciler) Reconcile(ctx context.Context, key string) (err error) {
 //		var result metrics.Result
@@ -21,16 +21,29 @@
 //		return err
 //	}
 //
-// A return before the assignment to result counts as a panic: nothing else tells that nobody came to assign it.
+// A reconcile that returns before the assignment to result counts as "unknown",
+// and a reconcile that panics as "panic".
 //
-// The package imports OpenTelemetry's API alone: metrics/prom is the scrape endpoint, metrics/kube adapts client-go,
-// metrics/tracelog puts trace IDs into logs, metrics/catalog is the table below as data. There is no global and no
-// goroutine. All methods are safe for concurrent use, and do nothing on a nil *Metrics or *Controller.
+// A controller has a few series: its reconciles and, with metrics/kube, its
+// queue. It asks for more:
+//
+//	runs := c.Runs()                                     // Jobs and workflows: runs.End, runs.Active, runs.JobMissing
+//	events.Options{OnResult: c.Events()}                 // Kubernetes events
+//	status.Writer{OnCommit: c.StatusWrites()}            // commits of a status
+//
+// The package imports only OpenTelemetry's API. metrics/prom is the scrape
+// endpoint, metrics/kube adapts client-go, metrics/tracelog adds trace IDs to
+// logs, and metrics/catalog is the table below as data. The package has no
+// globals. Only a collection starts goroutines: it calls each function that you
+// give to ObserveQueue or ObserveConditions in its own goroutine, so that a
+// function that hangs costs only its own series. All methods are safe for
+// concurrent use, and do nothing on a nil *Metrics, *Controller or *Runs.
 //
 // # Instruments
 //
-// Names are those of OpenTelemetry; Prometheus writes "_" for ".", adds _seconds for the unit s and _total to counters, leaves out
-// units in braces, and calls an updowncounter a gauge.
+// Names follow OpenTelemetry. Prometheus writes "_" for ".", adds _seconds for
+// the unit s and _total to counters, leaves out units in braces, and calls an
+// updowncounter a gauge.
 //
 //	controller.reconcile.duration            histogram      s            controller, result
 //	controller.reconciles                    counter        {reconcile}  controller, result
@@ -48,7 +61,7 @@
 //	controller.runs                          counter        {run}        controller, result
 //	controller.run.active                    updowncounter  {run}        controller
 //	controller.missing_jobs                  counter        {job}        controller
-//	controller.events                        counter        {event}      controller, fate
+//	controller.events                        counter        {event}      controller, result
 //	controller.status_writes                 counter        {write}      controller, result
 //	controller.status_write.duration         histogram      s            controller
 //	controller.job.ttl                       gauge          s            controller
@@ -56,12 +69,15 @@
 //	controller.log.retention                 gauge          s            controller
 //	controller.objects                       gauge          {object}     kind, condition, status
 //	controller.leader                        gauge                       lease
+//	controller.client.requests               counter        {request}    code
 //	controller.client.request.duration       histogram      s            verb, group, resource, code
 //	controller.client.limiter.wait.duration  histogram      s
 //	controller.label_overflows               counter        {value}      label
 //
-// No label holds the name of an object, and the number of values of each label is bounded: what goes beyond becomes
-// "other", a lease is left out, and either is counted in controller.label_overflows. [Metrics.MaxSeries] gives the bound.
+// No label holds the name of an object, and the number of values of each label
+// is bounded. Values beyond the bound become "other", and a lease is left out.
+// Both are counted in controller.label_overflows. [Metrics.MaxSeries] gives the
+// bound.
 //
 // # RBAC
 //
@@ -69,6 +85,7 @@
 //
 // # When not to use it
 //
-// For a series per object use kube-state-metrics. Below about 100 ns per reconcile only Prometheus' own client is
-// cheaper, and where nothing reads traces or OTLP it may be enough.
+// For a series per object use kube-state-metrics. Below about 100 ns per
+// reconcile only Prometheus' own client is cheaper, and where nothing reads
+// traces or OTLP it may be enough.
 package metrics

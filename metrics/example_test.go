@@ -14,11 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// set is a set of instruments on an endpoint of its own, as each program has one.
+// set is a set of instruments on a separate endpoint, as each program has one.
 func set() (*metrics.Metrics, *prom.Endpoint) {
 	ep, err := prom.New(prom.Options{})
 	if err != nil {
@@ -42,7 +44,7 @@ func show(h http.Handler, part string) {
 	}
 }
 
-// Two lines in a reconcile, and its count, its duration and what it ended with are known.
+// Two lines in a reconcile record its count, its duration and its result.
 func Example() {
 	m, endpoint := set() // prom.New and metrics.New
 	func(ctx context.Context) {
@@ -68,7 +70,7 @@ func ExampleNew() {
 
 func ExampleClassify() {
 	notFound := errors.New("secret not found")
-	terminal := func(err error) bool { return errors.Is(err, notFound) } // events.Terminal fits as it is
+	terminal := func(err error) bool { return errors.Is(err, notFound) } // events.IsTerminal fits
 	fmt.Println(metrics.Classify(nil, 0, terminal))
 	fmt.Println(metrics.Classify(nil, time.Minute, terminal))
 	fmt.Println(metrics.Classify(fmt.Errorf("create job: %w", notFound), 0, terminal))
@@ -95,42 +97,43 @@ func ExampleAttempt_End() {
 	m, endpoint := set()
 	attempt := m.Controller("agentrun").Begin()
 	show(endpoint, "controller_reconcile_active")
-	attempt.End(context.Background(), new(metrics.Success))
-	attempt.End(context.Background(), new(metrics.Error)) // does nothing
+	attempt.End(context.Background(), ptr.To(metrics.Success))
+	attempt.End(context.Background(), ptr.To(metrics.Error)) // does nothing
 	show(endpoint, "controller_reconciles_total")
 	// Output:
 	// controller_reconcile_active{controller="agentrun"} 1
 	// controller_reconciles_total{controller="agentrun",result="success"} 1
 }
 
-// Events and StatusWrite fit the hooks of packages events and status, which know nothing of this one.
+// Events and StatusWrites fit the hooks of packages events and status, which do
+// not import this package.
 func ExampleController_Events() {
 	m, endpoint := set()
-	options := struct{ Observe func(fate string, n int64) }{m.Controller("agentrun").Events} // events.Options
+	options := struct{ Observe func(result string, n int64) }{m.Controller("agentrun").Events()} // events.Options
 	options.Observe("emitted", 1)
 	options.Observe("aggregated", 41)
 	show(endpoint, "controller_events_total")
 	// Output:
-	// controller_events_total{controller="agentrun",fate="aggregated"} 41
-	// controller_events_total{controller="agentrun",fate="emitted"} 1
+	// controller_events_total{controller="agentrun",result="aggregated"} 41
+	// controller_events_total{controller="agentrun",result="emitted"} 1
 }
 
-func ExampleController_StatusWrite() {
+func ExampleController_StatusWrites() {
 	m, endpoint := set()
 	writer := struct {
 		OnCommit func(result string, took time.Duration)
-	}{m.Controller("agentrun").StatusWrite} // status.Writer
+	}{m.Controller("agentrun").StatusWrites()} // status.Writer
 	writer.OnCommit("merged", 12*time.Millisecond)
 	show(endpoint, "controller_status_writes_total")
 	// Output: controller_status_writes_total{controller="agentrun",result="merged"} 1
 }
 
-func ExampleController_Run() {
+func ExampleRuns() {
 	m, endpoint := set()
-	c := m.Controller("agentrun")
-	c.RunsActive(2) // two Jobs were created
-	c.RunsActive(-1)
-	c.Run(context.Background(), 7*time.Minute, metrics.Success)
+	runs := m.Controller("agentrun").Runs()
+	runs.Active(2) // two Jobs were created
+	runs.Active(-1)
+	runs.End(context.Background(), 7*time.Minute, metrics.Success)
 	show(endpoint, "controller_run_active")
 	show(endpoint, "controller_run_duration_seconds_sum")
 	// Output:
@@ -138,9 +141,9 @@ func ExampleController_Run() {
 	// controller_run_duration_seconds_sum{controller="agentrun",result="success"} 420
 }
 
-func ExampleController_Retention() {
+func ExampleRuns_Retention() {
 	m, endpoint := set()
-	m.Controller("agentrun").Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
+	m.Controller("agentrun").Runs().Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
 	show(endpoint, "controller_")
 	// Output:
 	// controller_job_ttl_seconds{controller="agentrun"} 600
@@ -148,7 +151,7 @@ func ExampleController_Retention() {
 	// controller_run_retention_seconds{controller="agentrun"} 2.592e+06
 }
 
-// kube.NewQueue does this for a queue of client-go's.
+// kube.NewQueue does this for a work queue of client-go.
 func ExampleController_ObserveQueue() {
 	m, endpoint := set()
 	waiting := []string{"a", "b", "c"}
@@ -166,7 +169,7 @@ func ExampleController_ObserveQueue() {
 func ExampleController_Close() {
 	m, endpoint := set()
 	c := m.Controller("agentrun")
-	c.JobMissing()
+	c.Runs().JobMissing()
 	c.Close() // its kind is no longer served, for example
 	show(endpoint, "agentrun")
 	m.Controller("agentrun")
@@ -178,7 +181,7 @@ func ExampleMetrics_Controller() {
 	ep, _ := prom.New(prom.Options{})
 	m, _ := metrics.New(ep, metrics.Options{MaxControllers: 1})
 	for _, name := range []string{"a", "b", "c"} {
-		m.Controller(name).JobMissing()
+		m.Controller(name).Runs().JobMissing()
 	}
 	show(ep, "controller_missing_jobs_total")
 	show(ep, "controller_label_overflows_total")

@@ -21,13 +21,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The real exposition of every instrument, so that an upgrade of OpenTelemetry that renames one is seen here first.
+// The real exposition of every instrument. If an upgrade of OpenTelemetry
+// renames an instrument, this test fails.
+//
+//req:shows O1
 func TestExpositionIsAsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // so that durations are exact
 		m, ep := newSet(t, metrics.Options{})
 		exercise(t, m)
 		golden := filepath.Join("testdata", "exposition.golden")
-		// What the endpoint adds of its own depends on the environment.
+		// The endpoint's own metrics depend on the environment.
 		got, _, _ := strings.Cut(body(t, ep), "# HELP promhttp_")
 		if *update {
 			require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
@@ -49,6 +52,7 @@ func missing(a, b string) (lines []string) {
 	return lines
 }
 
+//req:shows O2
 func TestCatalogueAndExpositionAgree(t *testing.T) {
 	for _, name := range []string{"OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"} { // what they say becomes labels of target_info
 		t.Setenv(name, "")

@@ -17,7 +17,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// Whatever text comes in as a name, the scrape is whole, without an error, and within its bound.
+// For any text as a name, the scrape is complete, without an error, and within
+// its bound.
 func FuzzNames(f *testing.F) {
 	for _, seed := range []string{"agentrun", "", "other", "\xff\xfe", "a\"b\\c\nd", "é", strings.Repeat("x", 300), "__name__", "{}", "\x00"} {
 		f.Add(seed)
@@ -30,8 +31,8 @@ func FuzzNames(f *testing.F) {
 		require.NoError(t, err)
 		c := m.Controller(name)
 		c.Begin().End(t.Context(), nil)
-		c.Events(name, 1)
-		c.StatusWrite(name, time.Second)
+		c.Events()(name, 1)
+		c.StatusWrites()(name, time.Second)
 		m.Leader(name, true)
 		m.ClientRequest(t.Context(), metrics.Request{Verb: name, Group: name, Resource: name, Code: name}, time.Second)
 		m.ObserveConditions(name, func(context.Context) iter.Seq2[metrics.Condition, int64] {

@@ -19,17 +19,18 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// newSet is a set of instruments on an endpoint of its own.
+// newSet is a set of instruments on a new endpoint.
 func newSet(tb testing.TB, o metrics.Options) (*metrics.Metrics, *prom.Endpoint) {
 	tb.Helper()
-	ep, err := prom.New(prom.Options{})
+	ep, err := prom.New(prom.Options{NoProcessMetrics: true, Timeout: time.Minute})
 	require.NoError(tb, err)
 	m, err := metrics.New(ep, o)
 	require.NoError(tb, err)
 	return m, ep
 }
 
-// scrape returns the series of a scrape in the text format, each as "name{labels}" with its value as text.
+// scrape returns the series of a scrape in the text format, each as
+// "name{labels}" with its value as text.
 func scrape(tb testing.TB, h http.Handler) map[string]string {
 	tb.Helper()
 	series := map[string]string{}
@@ -46,7 +47,7 @@ func scrape(tb testing.TB, h http.Handler) map[string]string {
 	return series
 }
 
-// body returns a scrape as it is.
+// body returns the text of a scrape.
 func body(tb testing.TB, h http.Handler) string {
 	tb.Helper()
 	w := httptest.NewRecorder()
@@ -98,13 +99,13 @@ func exercise(tb testing.TB, m *metrics.Metrics) {
 		}
 	})
 	c.QueueWait(20 * time.Millisecond)
-	c.Run(ctx, 7*time.Minute, metrics.Timeout)
-	c.RunsActive(2)
-	c.JobMissing()
-	c.Events("emitted", 6)
-	c.Events("lost", 1)
-	c.StatusWrite("merged", 30*time.Millisecond)
-	c.Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
+	c.Runs().End(ctx, 7*time.Minute, metrics.Timeout)
+	c.Runs().Active(2)
+	c.Runs().JobMissing()
+	c.Events()("emitted", 6)
+	c.Events()("lost", 1)
+	c.StatusWrites()("merged", 30*time.Millisecond)
+	c.Runs().Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
 	m.ObserveConditions("AgentRun", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 12}))
 	m.Leader("agents", true)
 	m.ClientRequest(ctx, metrics.Request{Verb: "patch", Group: "batch", Resource: "jobs/status", Code: "2xx"}, 12*time.Millisecond)

@@ -6,62 +6,110 @@ package metrics
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 )
 
-// What becomes of an event. The last entry stands for any other word.
-const (
-	fateOther = 3
-	fateCount = 4
-)
+// The values of the labels result and code. Any word that is not in a list
+// counts as "other".
+func eventWords() []string { return []string{"emitted", "aggregated", "dropped"} }
 
-func fates() [fateCount]string { return [...]string{"emitted", "aggregated", "dropped", other} }
+func writeWords() []string {
+	return []string{"unchanged", "written", "merged", "gone", "superseded", "replaced", "field_conflict", "conflict", "error"}
+}
 
-// Events counts n events by fate: "emitted", "aggregated" (into a series) or "dropped"; any other word counts as "other".
-// The method value fits the field Observe of events.Options. n below 1 counts nothing.
-func (c *Controller) Events(fate string, n int64) {
-	if c == nil || n < 1 {
+func codeWords() []string {
+	return []string{"2xx", "3xx", "4xx", "429", "5xx", "canceled", "error"}
+}
+
+// words counts by a label with a closed list of values.
+type words struct {
+	known   []string
+	counts  []atomic.Int64 // of the known ones, and of "other" last
+	options [][]metric.ObserveOption
+}
+
+// newWords makes the counters; kv are the other attributes.
+func newWords(label string, known []string, kv ...attribute.KeyValue) *words {
+	w := &words{known: known, counts: make([]atomic.Int64, len(known)+1)}
+	for _, word := range append(known, other) {
+		w.options = append(w.options, observed(append(kv, attribute.String(label, word))...))
+	}
+	return w
+}
+
+func (w *words) add(word string, n int64) {
+	i := slices.Index(w.known, word)
+	if i < 0 {
+		i = len(w.known)
+	}
+	w.counts[i].Add(n)
+}
+
+// observe exports all words except "other" from the start.
+func (w *words) observe(o metric.Observer, counter metric.Int64ObservableCounter) {
+	if w == nil {
 		return
 	}
-	words := fates()
-	i := slices.Index(words[:fateOther], fate)
-	if i < 0 {
-		i = fateOther
+	for i := range w.counts {
+		if n := w.counts[i].Load(); n > 0 || i < len(w.known) {
+			o.ObserveInt64(counter, n, w.options[i]...)
+		}
 	}
-	c.events[i].Add(n)
 }
 
-// What a status commit did. The last entry stands for any other word.
-const (
-	writeUnchanged = 0
-	writeOther     = 9
-	writeCount     = 10
-)
-
-func writes() [writeCount]string {
-	return [...]string{"unchanged", "written", "merged", "gone", "superseded", "replaced", "overlap", "conflict", "error", other}
+// asked returns the counters behind p, which exist from the first call on.
+func (c *Controller) asked(p *atomic.Pointer[words], known []string) *words {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if p.Load() == nil {
+		p.Store(newWords("result", known, c.id))
+	}
+	return p.Load()
 }
 
-// StatusWrite counts one commit of an object's status by result, in the words of package status: "unchanged", "written",
-// "merged" (after a conflict) and "gone"; "superseded", "replaced", "overlap", "conflict" and "error" for one that failed. Any
-// other word counts as "other". The method value fits the OnCommit field of status.Writer. The duration of unchanged
-// commits is not recorded, since they do not reach the API server; a negative one counts as zero.
-func (c *Controller) StatusWrite(result string, took time.Duration) {
+// Events returns the function that counts n events by result: "emitted",
+// "aggregated" (into a series) or "dropped". Any other word counts as "other",
+// and n below 1 counts nothing. It fits the field OnResult of events.Options.
+// From now on the counters exist at zero.
+func (c *Controller) Events() func(result string, n int64) {
 	if c == nil {
-		return
+		return func(string, int64) {}
 	}
-	words := writes()
-	i := slices.Index(words[:writeOther], result)
-	if i < 0 {
-		i = writeOther
-	}
-	c.writes[i].Add(1)
-	if i != writeUnchanged {
-		record(background(), c.m.inst.statusWriteDuration, took, c.options.record)
+	w := c.asked(&c.events, eventWords())
+	return func(result string, n int64) {
+		if n > 0 {
+			w.add(result, n)
+		}
 	}
 }
 
-// background is the context of measurements whose caller has none, because the hook they come from passes none.
+// StatusWrites returns the function that counts one commit of an object's
+// status by result. The results are the words of package status: "unchanged",
+// "written", "merged" (after a conflict) and "gone" for success; "superseded",
+// "replaced", "field_conflict", "conflict" and "error" for failure. Any other
+// word counts as "other". The function fits the field OnCommit of
+// status.Writer. The counters exist at zero as soon as StatusWrites returns.
+//
+// The duration of an unchanged commit is not recorded, because it does not
+// reach the API server. A negative duration counts as zero.
+func (c *Controller) StatusWrites() func(result string, took time.Duration) {
+	if c == nil {
+		return func(string, time.Duration) {}
+	}
+	w := c.asked(&c.writes, writeWords())
+	return func(result string, took time.Duration) {
+		w.add(result, 1)
+		if result != "unchanged" {
+			record(background(), c.m.inst.statusWriteDuration, took, c.options.record)
+		}
+	}
+}
+
+// background is the context of measurements from hooks that pass no context.
 func background() context.Context {
-	return context.Background() //nolint:forbidigo // there is no caller's context, and no call to bound by one
+	return context.Background() //nolint:forbidigo // the caller has no context, and no call needs one
 }

@@ -13,25 +13,29 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// instruments are the handles of the catalogue's rows. Durations are synchronous histograms; all else is observed by
-// one callback, which costs a reconcile an atomic addition instead of a measurement, and lets a series end.
+// instruments are the handles of the catalogue's rows. Durations are
+// synchronous histograms. One callback observes all other instruments. So they
+// cost a reconcile an atomic addition instead of a measurement, and a series
+// can end.
 type instruments struct {
 	reconcileDuration, queueWait, runDuration, statusWriteDuration, requestDuration, limiterWait metric.Float64Histogram
 
-	reconciles, queueAdds, queueRetries, runs, missingJobs, events, statusWrites, overflows metric.Int64ObservableCounter
-	reconcileActive, workerLimit, queueDepth, queueDelayed, runActive                       metric.Int64ObservableUpDownCounter
-	objects, leader                                                                         metric.Int64ObservableGauge
-	queueOldest, queueUnfinished, queueLongest, jobTTL, runRetention, logRetention          metric.Float64ObservableGauge
+	reconciles, queueAdds, queueRetries, runs, missingJobs, events, statusWrites, requests, overflows metric.Int64ObservableCounter
+	reconcileActive, workerLimit, queueDepth, queueDelayed, runActive                                 metric.Int64ObservableUpDownCounter
+	objects, leader                                                                                   metric.Int64ObservableGauge
+	queueOldest, queueUnfinished, queueLongest, jobTTL, runRetention, logRetention                    metric.Float64ObservableGauge
 }
 
-// record is one measurement of a duration, where somebody reads it: the SDK would sort out the attributes before it finds that nobody does.
+// record adds one measurement of a duration if the instrument is enabled.
+// Otherwise the SDK would sort the attributes before it drops the measurement.
 func record(ctx context.Context, h metric.Float64Histogram, d time.Duration, options []metric.RecordOption) {
 	if h.Enabled(ctx) {
 		h.Record(ctx, max(0, d).Seconds(), options...)
 	}
 }
 
-// builder creates instruments and remembers what went wrong and what the callback has to be registered for.
+// builder creates instruments. It collects the errors and the instruments that
+// the callback observes.
 type builder struct {
 	meter    metric.Meter
 	observed []metric.Observable
@@ -54,6 +58,7 @@ func (b *builder) build(t catalog.Table) instruments {
 		missingJobs:  b.counter(t.MissingJobs),
 		events:       b.counter(t.Events),
 		statusWrites: b.counter(t.StatusWrites),
+		requests:     b.counter(t.ClientRequests),
 		overflows:    b.counter(t.LabelOverflows),
 
 		reconcileActive: b.upDown(t.ReconcileActive),
@@ -84,30 +89,25 @@ func (b *builder) histogram(i catalog.Instrument) metric.Float64Histogram {
 }
 
 func (b *builder) counter(i catalog.Instrument) metric.Int64ObservableCounter {
-	c, err := b.meter.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description))
-	b.add(c, err)
-	return c
+	return kept[metric.Int64ObservableCounter](b)(b.meter.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description)))
 }
 
 func (b *builder) upDown(i catalog.Instrument) metric.Int64ObservableUpDownCounter {
-	c, err := b.meter.Int64ObservableUpDownCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description))
-	b.add(c, err)
-	return c
+	return kept[metric.Int64ObservableUpDownCounter](b)(b.meter.Int64ObservableUpDownCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description)))
 }
 
 func (b *builder) gauge(i catalog.Instrument) metric.Int64ObservableGauge {
-	g, err := b.meter.Int64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description))
-	b.add(g, err)
-	return g
+	return kept[metric.Int64ObservableGauge](b)(b.meter.Int64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description)))
 }
 
 func (b *builder) seconds(i catalog.Instrument) metric.Float64ObservableGauge {
-	g, err := b.meter.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description))
-	b.add(g, err)
-	return g
+	return kept[metric.Float64ObservableGauge](b)(b.meter.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Description)))
 }
 
-func (b *builder) add(o metric.Observable, err error) {
-	b.observed = append(b.observed, o)
-	b.errs = append(b.errs, err)
+// kept notes an instrument for the callback, and the error of its creation.
+func kept[O metric.Observable](b *builder) func(O, error) O {
+	return func(o O, err error) O {
+		b.observed, b.errs = append(b.observed, o), append(b.errs, err)
+		return o
+	}
 }

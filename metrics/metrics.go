@@ -10,17 +10,20 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
 // scope is the name of the meter.
 const scope = "github.com/proompteng/controllerkit"
 
-// Metrics is one set of instruments on one meter provider. Its methods are safe for concurrent use, and a nil *Metrics
-// records nothing. Use one set per provider: two sets on one provider share their series, where counts add up and
-// gauges overwrite each other.
+// Metrics is one set of instruments on one meter provider. Its methods are safe
+// for concurrent use, and a nil *Metrics records nothing. Use one set per
+// provider: two sets on one provider share their series, where counts add up
+// and gauges overwrite each other.
 type Metrics struct {
 	inst         instruments
-	buckets      bucketCounts
+	table        catalog.Table
 	slots        slots
 	epoch        time.Time
 	registration metric.Registration
@@ -35,13 +38,16 @@ type Metrics struct {
 	objects   set[*objectSource]
 	admitted  map[objectKey]struct{} // of controller.objects, for good
 	requests  atomic.Pointer[map[Request][]metric.RecordOption]
-	overflows [overflowCount]overflow
+	codes     *words // of requests
+	overflows *words // of labels
 }
 
-// New creates the instruments of the catalogue on mp and registers the one callback that observes them. It starts
-// nothing and touches no global. A nil mp, also a nil pointer in it, is [ErrNoProvider], and so is one that gives no
-// meter, such as a prom.Endpoint that was not made by prom.New; an option that cannot be used is an error that wraps
-// [ErrOption]; what the provider refuses is returned too.
+// New creates the instruments of the catalogue on mp and registers the one
+// callback that observes them. It starts nothing and touches no global. The
+// error is [ErrNoProvider] if mp is nil or a nil pointer, or if it gives no
+// meter, such as a prom.Endpoint that was not made by prom.New. The error wraps
+// [ErrOption] if an option cannot be used. New also returns the provider's
+// errors.
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if absent(mp) {
 		return nil, ErrNoProvider
@@ -56,13 +62,14 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	}
 	b := builder{meter: meter}
 	m := &Metrics{
-		inst: b.build(t), buckets: countBuckets(t), epoch: time.Now(),
+		inst: b.build(t), table: t, epoch: time.Now(),
 		limit: o.MaxControllers, named: map[string]*Controller{}, admitted: map[objectKey]struct{}{},
+		codes: newWords("code", codeWords()), overflows: newWords("label", boundedLabels()),
 	}
+	m.requests.Store(&map[Request][]metric.RecordOption{})
 	if m.limit == 0 {
 		m.limit = defaultControllers
 	}
-	m.labelOverflows()
 	if err := b.err(); err != nil {
 		return nil, fmt.Errorf("metrics: create instruments: %w", err)
 	}
@@ -72,8 +79,10 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	return m, nil
 }
 
-// Close unregisters the callback: counts and states disappear from the next scrape, histograms stay until the provider
-// shuts down, since OpenTelemetry cannot remove them yet. Recorders may still be used. A second Close does nothing.
+// Close unregisters the callback. Counts and states disappear from the next
+// scrape. Histograms stay until the provider shuts down, because OpenTelemetry
+// cannot remove them yet. Recorders may still be used. A second Close does
+// nothing.
 func (m *Metrics) Close() error {
 	if m == nil {
 		return nil

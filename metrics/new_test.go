@@ -37,19 +37,19 @@ func TestNewRefuses(t *testing.T) {
 		names    []string
 	}{
 		"NoProvider":      {"Nothing falls back to the global one.", nil, metrics.Options{}, metrics.ErrNoProvider, nil},
-		"NilPointer":      {"A nil pointer in the interface is no provider either.", dropped, metrics.Options{}, metrics.ErrNoProvider, nil},
-		"ZeroEndpoint":    {"One that prom.New did not make gives no meter.", &prom.Endpoint{}, metrics.Options{}, metrics.ErrNoProvider, []string{"*prom.Endpoint", "constructor"}},
-		"NegativeBound":   {"Unlimited is not offered.", ep, metrics.Options{MaxControllers: -1}, metrics.ErrOption, []string{"MaxControllers", "-1"}},
-		"UnknownName":     {"A typing error must not be silent.", ep, buckets("controller.run.durations", 1), metrics.ErrOption, []string{"controller.run.durations", run}},
+		"NilPointer":      {"A nil pointer in the interface counts as a nil provider.", dropped, metrics.Options{}, metrics.ErrNoProvider, nil},
+		"ZeroEndpoint":    {"An endpoint that prom.New did not make gives no meter.", &prom.Endpoint{}, metrics.Options{}, metrics.ErrNoProvider, []string{"*prom.Endpoint", "constructor"}},
+		"NegativeBound":   {"There is no unlimited setting.", ep, metrics.Options{MaxControllers: -1}, metrics.ErrOption, []string{"MaxControllers", "-1"}},
+		"UnknownName":     {"A misspelled name must be an error.", ep, buckets("controller.run.durations", 1), metrics.ErrOption, []string{"controller.run.durations", run}},
 		"PrometheusName":  {"Names are OpenTelemetry's.", ep, buckets("controller_run_duration_seconds", 1), metrics.ErrOption, []string{run}},
 		"NotAHistogram":   {"A counter has no buckets.", ep, buckets("controller.runs", 1), metrics.ErrOption, []string{run}},
 		"NoBound":         {"With +Inf alone every quantile is NaN.", ep, buckets(run), metrics.ErrOption, []string{run, "at least one"}},
 		"Infinite":        {"The SDK adds +Inf itself.", ep, buckets(run, 1, math.Inf(1)), metrics.ErrOption, []string{run, "finite"}},
-		"NaN":             {"NaN is no bound.", ep, buckets(run, math.NaN()), metrics.ErrOption, []string{run, "finite"}},
-		"DuplicateBounds": {"Two equal bounds are one too many.", ep, buckets(run, 1, 5, 5), metrics.ErrOption, []string{run, "increasing"}},
-		"Decreasing":      {"Bounds are sorted.", ep, buckets(run, 5, 1), metrics.ErrOption, []string{run, "increasing"}},
-		"Refused":         {"What the provider refuses is not swallowed.", refusing{}, metrics.Options{}, errRefused, []string{"create instruments"}},
-		"NoCallback":      {"Nor is a callback that cannot be registered.", refusing{callbacks: true}, metrics.Options{}, errRefused, []string{"register"}},
+		"NaN":             {"NaN cannot be a bound.", ep, buckets(run, math.NaN()), metrics.ErrOption, []string{run, "finite"}},
+		"DuplicateBounds": {"Two bounds must not be equal.", ep, buckets(run, 1, 5, 5), metrics.ErrOption, []string{run, "increasing"}},
+		"Decreasing":      {"Bounds must be sorted.", ep, buckets(run, 5, 1), metrics.ErrOption, []string{run, "increasing"}},
+		"Refused":         {"New returns the provider's error for an instrument.", refusing{}, metrics.Options{}, errRefused, []string{"create instruments"}},
+		"NoCallback":      {"New returns the provider's error for the callback.", refusing{callbacks: true}, metrics.Options{}, errRefused, []string{"register"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestBucketsAreApplied(t *testing.T) {
 	bounds := []float64{7, 11}
 	m, ep := newSet(t, metrics.Options{Buckets: map[string][]float64{"controller.run.duration": bounds}})
 	bounds[0] = 99 // the caller's slice is the caller's
-	m.Controller("c").Run(t.Context(), 10*time.Second, metrics.Success)
+	m.Controller("c").Runs().End(t.Context(), 10*time.Second, metrics.Success)
 	assert.Equal(t, map[string]string{
 		`controller_run_duration_seconds_bucket{controller="c",result="success",le="7"}`:    "0",
 		`controller_run_duration_seconds_bucket{controller="c",result="success",le="11"}`:   "1",
@@ -75,7 +75,8 @@ func TestBucketsAreApplied(t *testing.T) {
 	}, with(scrape(t, ep), "run_duration_seconds_bucket"))
 }
 
-// A provider that does nothing, one without a reader and one with two must all do.
+// New works with a provider that does nothing, with a provider without a
+// reader, and with two readers.
 func TestProviders(t *testing.T) {
 	manual, second := sdkmetric.NewManualReader(), sdkmetric.NewManualReader()
 	cases := map[string]metric.MeterProvider{
@@ -93,7 +94,7 @@ func TestProviders(t *testing.T) {
 	for _, r := range []*sdkmetric.ManualReader{manual, second, manual} {
 		var got metricdata.ResourceMetrics
 		require.NoError(t, r.Collect(t.Context(), &got))
-		assert.Equal(t, int64(40), sum(t, got, "controller.queue.adds"), "each reader sees the truth, each time")
+		assert.Equal(t, int64(40), sum(t, got, "controller.queue.adds"), "each reader gets the right sum, each time")
 	}
 }
 
@@ -111,8 +112,8 @@ func sum(t *testing.T, rm metricdata.ResourceMetrics, name string) (total int64)
 	return total
 }
 
-// TestTwoSetsOfOneProvider share their series, as the SDK has it for instruments of one name: counts add up, and of a histogram the bounds
-// of the first count.
+// TestTwoSetsOfOneProvider share their series, like all instruments of one name
+// in the SDK. Counts add up, and a histogram keeps the bounds of the first.
 func TestTwoSetsOfOneProvider(t *testing.T) {
 	first, ep := newSet(t, metrics.Options{Buckets: map[string][]float64{"controller.reconcile.duration": {1, 2}}})
 	second, err := metrics.New(ep, metrics.Options{Buckets: map[string][]float64{"controller.reconcile.duration": {5}}})
@@ -136,8 +137,8 @@ func TestTwoSetsOfOneProvider(t *testing.T) {
 func TestTwoSetsNeverMeet(t *testing.T) {
 	first, firstEnd := newSet(t, metrics.Options{})
 	second, secondEnd := newSet(t, metrics.Options{})
-	first.Controller("c").JobMissing()
-	second.Controller("c")
+	first.Controller("c").Runs().JobMissing()
+	second.Controller("c").Runs()
 	assert.Equal(t, "1", scrape(t, firstEnd)[`controller_missing_jobs_total{controller="c"}`])
 	assert.Equal(t, "0", scrape(t, secondEnd)[`controller_missing_jobs_total{controller="c"}`])
 	for range 100 {

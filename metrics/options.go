@@ -6,36 +6,45 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// Errors of [New]; the message says what is accepted.
+// Errors of [New]. The message states the accepted values.
 var (
-	// ErrNoProvider is returned for a nil meter provider, or one without a meter. Nothing falls back to OpenTelemetry's global one.
+	// ErrNoProvider is returned for a nil meter provider, or one without a
+	// meter. Nothing falls back to OpenTelemetry's global one.
 	ErrNoProvider = errors.New("metrics: the meter provider is nil")
-	// ErrOption is wrapped by the error that names the field of Options that cannot be used.
+	// ErrOption is wrapped by the error that names the field of Options that
+	// cannot be used.
 	ErrOption = errors.New("metrics: invalid option")
 )
 
 // Options of a set of instruments. The zero value is the recommended behaviour.
 type Options struct {
-	// Buckets replaces the upper bounds of histograms, in seconds, by the OpenTelemetry name of the instrument, for
-	// example "controller.run.duration". Bounds must be finite and strictly increasing, and there must be at least
-	// one. The alert ControllerReconcileSlow needs a bound above its threshold (manifest.Thresholds.Slow), for no quantile
-	// is above the last one. Zero means the bounds of the catalogue: 5 ms to 5 min for a reconcile (package catalog has each).
+	// Buckets replaces the upper bounds of histograms, in seconds, by the
+	// OpenTelemetry name of the instrument, for example
+	// "controller.run.duration". Bounds must be finite and strictly increasing,
+	// and there must be at least one. The alert ControllerReconcileSlow needs a
+	// bound above its threshold (manifest.Thresholds.Slow), because no quantile
+	// is above the last one. Zero means the bounds of the catalogue: 5 ms to 5
+	// min for a reconcile (package catalog has each).
 	Buckets map[string][]float64
-	// MaxControllers bounds the number of controller names; later ones share the name "other". Zero means 150, which
-	// keeps every instrument below the 2000 attribute sets at which OpenTelemetry's SDK drops all labels by default; for
-	// more than 190 raise that limit too (prom.Options.CardinalityLimit).
+	// MaxControllers bounds the number of controller names; later ones share
+	// the name "other". Zero means 150. This keeps every instrument below 2000
+	// attribute sets, the default limit at which OpenTelemetry's SDK drops all
+	// labels. For more than 190 raise that limit too
+	// (prom.Options.CardinalityLimit).
 	MaxControllers int
 
 	_ struct{} // keyed literals only, so that fields can be added
 }
 
-// defaultControllers times writeCount, the longest list of results, stays below the SDK's default limit of 2000.
+// defaultControllers times ten, the longest list of results, stays below the
+// SDK's default limit of 2000.
 const defaultControllers = 150
 
 // table is the catalogue with the options applied.
@@ -53,7 +62,7 @@ func (o Options) table() (catalog.Table, error) {
 	for name, bounds := range o.Buckets {
 		target, ok := histograms[name]
 		if !ok {
-			return t, fmt.Errorf("%w: Buckets[%q]: no such histogram, want one of %q", ErrOption, name, sorted(histograms))
+			return t, fmt.Errorf("%w: Buckets[%q]: no such histogram, want one of %q", ErrOption, name, slices.Sorted(maps.Keys(histograms)))
 		}
 		if err := checkBounds(bounds); err != nil {
 			return t, fmt.Errorf("%w: Buckets[%q]: %w", ErrOption, name, err)
@@ -63,7 +72,8 @@ func (o Options) table() (catalog.Table, error) {
 	return t, nil
 }
 
-// checkBounds accepts what every backend can draw a quantile from. Without a finite bound there is none.
+// checkBounds accepts the bounds from which every backend can compute a
+// quantile. Without a finite bound there is none.
 func checkBounds(bounds []float64) error {
 	if len(bounds) == 0 {
 		return errors.New("want at least one bound")
@@ -77,13 +87,4 @@ func checkBounds(bounds []float64) error {
 		}
 	}
 	return nil
-}
-
-func sorted[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -4,32 +4,43 @@
 package metrics
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
 )
 
-// QueueState is a snapshot of a queue. The zero value is an empty queue. A negative number or age is unknown and not
-// exported, for queues that cannot tell.
+// QueueState is a snapshot of a queue. The zero value is an empty queue. A
+// negative number or age is unknown and not exported, for queues that do not
+// count it.
 type QueueState struct {
-	// Depth is the number of items that are ready, Delayed of those that wait for their time (AddAfter or back-off)
-	// and Running of those that workers hold; the last has no instrument, as controller.reconcile.active tells it.
+	// Depth is the number of ready items, Delayed of items that wait for their
+	// time (AddAfter or back-off), and Running of items that workers hold.
+	// Running has no instrument because controller.reconcile.active shows it.
 	Depth, Delayed, Running int64
-	// Adds and Retries count since the queue was made and never fall: items that became ready, and items handed back
-	// after a failure.
+	// Adds and Retries count since the queue was made and never fall: items
+	// that became ready, and items handed back after a failure.
 	Adds, Retries int64
 	// Oldest is how long the first ready item has been ready.
 	Oldest time.Duration
-	// Unfinished is the sum of the ages of the running items and Longest the greatest of them.
+	// Unfinished is the sum of the ages of the running items and Longest the
+	// greatest of them.
 	Unfinished, Longest time.Duration
 }
 
-// ObserveQueue exports a queue by pull: state is called once per collection, and the queue's hot path pays nothing.
-// The series end with stop, which calls state once more and may be called more than once. With several queues their
-// counts add up and the greatest age is shown; what a stopped queue counted stays in the sum of those that come after it
-// or are still there, so that counters never fall. state must be quick, must be safe for concurrent use and must not
-// create instruments; when it panics, its queue is left out of that collection but for what it counted before, and all
-// else is exported. A nil state observes nothing.
+// ObserveQueue exports a queue by pull: state is called once per collection,
+// and the queue's hot path pays nothing. The series end with stop, which calls
+// state a last time and may be called more than once. With several queues their
+// counts add up and the greatest age is shown. The counts of a stopped queue
+// stay in the sum of the other queues, earlier and later, so that counters
+// never fall.
+//
+// state must be safe for concurrent use and must not create instruments. When
+// it panics, or does not return within two seconds, the controller's queue
+// series are missing from that collection and the provider gets an error. While
+// a call has not returned, state is not called again. A nil state observes
+// nothing.
 func (c *Controller) ObserveQueue(state func() QueueState) (stop func()) {
 	if c == nil || state == nil {
 		return func() {}
@@ -39,22 +50,29 @@ func (c *Controller) ObserveQueue(state func() QueueState) (stop func()) {
 	return func() { c.queues.end(s) }
 }
 
-// QueueWait records how long an item was ready before a worker took it. A negative d counts as zero.
+// QueueWait records how long an item was ready before a worker took it. A
+// negative d counts as zero.
 func (c *Controller) QueueWait(d time.Duration) {
 	if c != nil {
 		record(background(), c.m.inst.queueWait, d, c.options.record)
 	}
 }
 
-// observeQueues sums the controller's queues, because two observations of one series add up for a counter but
-// overwrite each other for a gauge.
-func (c *Controller) observeQueues(o metric.Observer, fail func(error)) {
-	live, sum := c.queues.all()
-	if len(live) == 0 {
-		return
+// observeQueues sums the controller's queues, because two observations of one
+// series add up for a counter but overwrite each other for a gauge. A sum that
+// lacks a queue would be wrong, so there is none.
+func (c *Controller) observeQueues(ctx context.Context, o metric.Observer, a asked, fail func(error)) {
+	sum, whole := a.ended, len(a.sources) > 0
+	for n, s := range a.sources {
+		state, err := c.queues.answer(ctx, s, a.runs[n])
+		if err != nil {
+			fail(fmt.Errorf("metrics: controller %q: %w", c.id.Value.AsString(), err))
+			whole = false
+		}
+		sum = sum.plus(state)
 	}
-	for _, s := range live {
-		sum = sum.plus(c.queues.read(s, fail))
+	if !whole {
+		return
 	}
 	i := &c.m.inst
 	number := func(what metric.Int64Observable, n int64) {

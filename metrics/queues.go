@@ -4,24 +4,38 @@
 package metrics
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/proompteng/controllerkit/internal/isolate"
 )
 
-// queues are the queues of one controller. The lock is not held while a queue is asked for its state, which may wait for
-// whoever stops it.
+// queues are the queues of one controller. The lock is not held during a call
+// of a queue's state function, which may wait for the caller that stops the
+// queue.
 type queues struct {
 	mu    sync.Mutex
 	live  []*queueSource
-	ended QueueState // what those that stopped counted; all else is unknown
+	ended QueueState // the counts of stopped queues; other fields are unknown
 }
 
 // queueSource is one queue.
 type queueSource struct {
 	state  func() QueueState
+	call   isolate.Call[QueueState]
 	ending bool
 	ended  bool
-	last   QueueState // the most that it counted; all else is unknown
+	last   QueueState // its highest counts; other fields are unknown
+}
+
+// asked are the queues whose states were read, and the counts of the queues
+// that had stopped by then.
+type asked struct {
+	sources []*queueSource
+	runs    []*isolate.Run[QueueState]
+	ended   QueueState
 }
 
 func unknownQueue() QueueState {
@@ -34,28 +48,37 @@ func (q *queues) add(s *queueSource) {
 	q.live = append(q.live, s)
 }
 
-// all returns the queues and what those before them counted.
-func (q *queues) all() ([]*queueSource, QueueState) {
+// ask reads the states of all queues.
+func (q *queues) ask() (a asked) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return slices.Clone(q.live), q.ended
+	a.sources, a.ended = slices.Clone(q.live), q.ended
+	q.mu.Unlock()
+	for _, s := range a.sources {
+		a.runs = append(a.runs, s.call.Start(s.ask))
+	}
+	return a
 }
 
-// read asks a queue for its state. What it counted never falls: not when state panics, and not for a collection that is
-// late and asks while the queue stops.
-func (q *queues) read(s *queueSource, fail func(error)) QueueState {
-	now := unknownQueue()
-	guard("the state of a queue", fail, func() { now = s.state() })
+func (s *queueSource) ask() (QueueState, error) { return s.state(), nil }
+
+// answer is the state of a queue. Its counts never fall, even for a late
+// collection that asks while the queue stops.
+func (q *queues) answer(ctx context.Context, s *queueSource, run *isolate.Run[QueueState]) (QueueState, error) {
+	now, err := run.Wait(ctx)
+	if err != nil {
+		return now, fmt.Errorf("the state of a queue %w", err)
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !s.ended {
 		s.last.Adds, s.last.Retries = max(s.last.Adds, now.Adds), max(s.last.Retries, now.Retries)
 	}
 	now.Adds, now.Retries = s.last.Adds, s.last.Retries
-	return now
+	return now, nil
 }
 
-// end takes a queue out in one step with adding what it counted. That its state panics is told by collections.
+// end removes a queue and adds its counts to the sum in one step. Collections
+// report an error of its state function.
 func (q *queues) end(s *queueSource) {
 	q.mu.Lock()
 	again := s.ending
@@ -64,12 +87,13 @@ func (q *queues) end(s *queueSource) {
 	if again { // perhaps by state itself
 		return
 	}
-	q.read(s, func(error) {})
+	ctx, cancel := context.WithTimeout(background(), patience)
+	defer cancel()
+	var last isolate.Call[QueueState] // not the collections' call, because state itself may have called
+	_, _ = q.answer(ctx, s, last.Start(s.ask))
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s.ended = true
 	q.ended = q.ended.plus(s.last)
-	if i := slices.Index(q.live, s); i >= 0 {
-		q.live = slices.Delete(q.live, i, i+1)
-	}
+	q.live = slices.DeleteFunc(q.live, func(have *queueSource) bool { return have == s })
 }

@@ -3,29 +3,36 @@
 
 package metrics
 
-// Result is how a reconcile or a run ended. The set is closed, so the label is bounded. The zero value is [Panic]:
-// a result that nobody set means that nobody came to set it. An undefined value counts as [Error].
+import "slices"
+
+// Result is how a reconcile or a run ended. The set is closed, so the label is
+// bounded. An undefined value counts as [Error].
 type Result uint8
 
-// The results. The names of success, requeue, requeue_after and error equal controller-runtime's labels.
+// The results. The names of success, requeue, requeue_after and error equal
+// controller-runtime's labels.
 const (
+	// Unknown is a reconcile that returned before it set a result. It is not a
+	// failure. Its series appears with the first one.
+	Unknown Result = iota
 	// Panic is a reconcile that did not return.
-	Panic Result = iota
+	Panic
 	// Success needs no further reconcile.
 	Success
-	// Requeue asks for another reconcile at the rate limiter's pace, without an error. [Classify] never returns it, as
-	// controller-runtime no longer advises it.
+	// Requeue asks for another reconcile at the rate limiter's pace, without an
+	// error. [Classify] never returns it, as controller-runtime no longer
+	// advises it.
 	Requeue
 	// RequeueAfter asks for another reconcile at a time of its choice.
 	RequeueAfter
 	// Error is retried.
 	Error
-	// TerminalError is an error that a retry of the same inputs meets again: only a change of the object, or of what it
-	// depends on, helps.
+	// TerminalError is an error that a retry of the same inputs returns again.
+	// Only a change of the object, or of something that it depends on, helps.
 	TerminalError
 	// Timeout is a reconcile whose deadline passed.
 	Timeout
-	// Canceled is a reconcile that was told to stop.
+	// Canceled is a reconcile whose context was canceled.
 	Canceled
 
 	resultCount = iota
@@ -33,38 +40,19 @@ const (
 
 // String returns the label value, for example "requeue_after".
 func (r Result) String() string {
-	switch r {
-	case Panic:
-		return "panic"
-	case Success:
-		return "success"
-	case Requeue:
-		return "requeue"
-	case RequeueAfter:
-		return "requeue_after"
-	case TerminalError:
-		return "terminal_error"
-	case Timeout:
-		return "timeout"
-	case Canceled:
-		return "canceled"
-	case Error:
-	}
-	return "error"
+	return [resultCount]string{
+		"unknown", "panic", "success", "requeue", "requeue_after", "error", "terminal_error", "timeout", "canceled",
+	}[r.index()]
 }
 
-// Failed reports whether r counts as an error for an error ratio: panic, error, terminal_error and timeout do, canceled
-// does not, since a rollout cancels what runs.
+// Failed reports whether r counts as an error for an error ratio: panic, error,
+// terminal_error and timeout do. canceled does not, because a rollout cancels
+// running reconciles. unknown does not either.
 func (r Result) Failed() bool {
-	switch r {
-	case Success, Requeue, RequeueAfter, Canceled:
-		return false
-	case Panic, Error, TerminalError, Timeout:
-	}
-	return true
+	return !slices.Contains([]Result{Unknown, Success, Requeue, RequeueAfter, Canceled}, r)
 }
 
-// index is r as an index of a per-result table, whatever its value.
+// index is r as an index of a per-result table, for any value.
 func (r Result) index() int {
 	if r >= resultCount {
 		return int(Error)

@@ -20,6 +20,7 @@ func TestResult(t *testing.T) {
 		result metrics.Result
 		failed bool
 	}{
+		"unknown":        {metrics.Unknown, false},
 		"panic":          {metrics.Panic, true},
 		"success":        {metrics.Success, false},
 		"requeue":        {metrics.Requeue, false},
@@ -36,12 +37,12 @@ func TestResult(t *testing.T) {
 		})
 	}
 	var zero metrics.Result
-	assert.Equal(t, metrics.Panic, zero, "a result that nobody set means that nobody came to set it")
+	assert.Equal(t, metrics.Unknown, zero, "a result that was not set")
 	assert.Equal(t, "error", metrics.Result(200).String(), "the label stays closed")
 	assert.True(t, metrics.Result(200).Failed())
 }
 
-// says is an error that says itself whether it is terminal.
+// says is an error with a method that decides whether it is terminal.
 type says bool
 
 func (s says) Error() string  { return fmt.Sprint("terminal: ", bool(s)) }
@@ -74,20 +75,20 @@ func TestClassify(t *testing.T) {
 		terminal func(error) bool
 		want     metrics.Result
 	}{
-		"Nothing":         {"No error and no wish is a success.", nil, 0, nil, metrics.Success},
-		"Later":           {"A time of its choice.", nil, time.Second, nil, metrics.RequeueAfter},
-		"NegativeDelay":   {"A delay that is none.", nil, -time.Second, nil, metrics.Success},
+		"Nothing":         {"No error and no delay is a success.", nil, 0, nil, metrics.Success},
+		"Later":           {"A positive delay is requeue_after.", nil, time.Second, nil, metrics.RequeueAfter},
+		"NegativeDelay":   {"A negative delay counts as none.", nil, -time.Second, nil, metrics.Success},
 		"Error":           {"Any error is retried.", errors.New("x"), 0, nil, metrics.Error},
 		"ErrorAndDelay":   {"The error counts, as in controller-runtime.", errors.New("x"), time.Second, nil, metrics.Error},
-		"Deadline":        {"Also when it is wrapped.", fmt.Errorf("get: %w", context.DeadlineExceeded), 0, nil, metrics.Timeout},
-		"Canceled":        {"A shutdown is no failure.", fmt.Errorf("get: %w", context.Canceled), 0, nil, metrics.Canceled},
-		"SaysSo":          {"The error knows.", fmt.Errorf("spec: %w", says(true)), 0, nil, metrics.TerminalError},
-		"SaysNo":          {"The error knows better than the function.", errors.Join(says(false), forbidden), 0, isForbidden, metrics.Error},
-		"Function":        {"What the error does not say the function may.", fmt.Errorf("create: %w", forbidden), 0, isForbidden, metrics.TerminalError},
-		"FunctionSaysNo":  {"And it may say no.", errors.New("x"), 0, isForbidden, metrics.Error},
-		"TerminalTimeout": {"As package events has it: a run whose own deadline passed is not retried.", errors.Join(context.DeadlineExceeded, says(true)), 0, nil, metrics.TerminalError},
+		"Deadline":        {"A wrapped deadline is a timeout.", fmt.Errorf("get: %w", context.DeadlineExceeded), 0, nil, metrics.Timeout},
+		"Canceled":        {"A shutdown is not a failure.", fmt.Errorf("get: %w", context.Canceled), 0, nil, metrics.Canceled},
+		"SaysSo":          {"The error's method decides.", fmt.Errorf("spec: %w", says(true)), 0, nil, metrics.TerminalError},
+		"SaysNo":          {"The error's method overrides the function.", errors.Join(says(false), forbidden), 0, isForbidden, metrics.Error},
+		"Function":        {"If the error does not decide, the function does.", fmt.Errorf("create: %w", forbidden), 0, isForbidden, metrics.TerminalError},
+		"FunctionSaysNo":  {"The function may return false.", errors.New("x"), 0, isForbidden, metrics.Error},
+		"TerminalTimeout": {"Like in package events, a run whose own deadline passed is not retried.", errors.Join(context.DeadlineExceeded, says(true)), 0, nil, metrics.TerminalError},
 		"NilPointer":      {"A nil pointer in an error must not panic.", nobody, 0, nil, metrics.Error},
-		"WrappedNil":      {"Nor must one that is wrapped.", fmt.Errorf("x: %w", error((*mute)(nil))), 0, isForbidden, metrics.Error},
+		"WrappedNil":      {"Neither must a wrapped nil pointer.", fmt.Errorf("x: %w", error((*mute)(nil))), 0, isForbidden, metrics.Error},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// set is what a collection goes through, in the order in which it came. The lock is held for a copy only: a collection
-// runs under the SDK's lock, and whoever waits for that one must not hold this one.
+// set holds the parts of a collection, in order of arrival. The lock is held
+// only for a copy: a collection runs under the SDK's lock, and a caller that
+// waits for the SDK's lock must not hold this one.
 type set[T comparable] struct {
 	mu    sync.Mutex
 	items []T
@@ -24,9 +25,7 @@ func (s *set[T]) add(v T) {
 func (s *set[T]) remove(v T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.items, v); i >= 0 {
-		s.items = slices.Delete(s.items, i, i+1)
-	}
+	s.items = slices.DeleteFunc(s.items, func(have T) bool { return have == v })
 }
 
 func (s *set[T]) all() []T {

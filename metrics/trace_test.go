@@ -18,12 +18,17 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
-// One trace ID in the span, the log line and the exemplar: the promise that makes a dashboard clickable.
+// The span, the log line and the exemplar have the same trace ID, so that a
+// dashboard links to the trace.
+//
+//req:shows O4
 func TestExemplarAndLogLineNameTheSameTrace(t *testing.T) {
 	ep, err := prom.New(prom.Options{Exemplars: true})
 	require.NoError(t, err)
@@ -65,8 +70,8 @@ func TestNoExemplarWithoutASampledSpan(t *testing.T) {
 	require.NoError(t, err)
 	ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())).Tracer("test").Start(t.Context(), "reconcile")
 	defer span.End()
-	m.Controller("agentrun").Begin().End(ctx, new(metrics.Success))
-	assert.NotContains(t, openMetrics(t, ep), "trace_id", "a link to a trace that nobody stored leads nowhere")
+	m.Controller("agentrun").Begin().End(ctx, ptr.To(metrics.Success))
+	assert.NotContains(t, openMetrics(t, ep), "trace_id", "a link to a trace that was not stored leads nowhere")
 }
 
 // openMetrics is a scrape in the format that carries exemplars.

@@ -20,8 +20,8 @@ func step(i int) *field.Path { return inCanary("steps").Index(i) }
 
 func (p *problems) canary(r *Rollout) {
 	c := r.Spec.Strategy.Canary
-	sound := p.fences(c)
-	p.routing(r)
+	sound := p.surgeBounds(c)
+	p.onlyRouted(c)
 	p.steps(r, sound)
 	if c.CanaryService != "" && c.CanaryService == c.StableService {
 		p.add(field.Invalid(inCanary("stableService"), c.StableService, "must be another Service than canaryService"))
@@ -33,9 +33,10 @@ func (p *problems) canary(r *Rollout) {
 	}
 }
 
-// fences reports whether maxSurge and maxUnavailable can be reckoned with. Upstream takes "1" for 1%, "abc" for 0 and
-// negative numbers as they come.
-func (p *problems) fences(c *Canary) bool {
+// surgeBounds reports whether maxSurge and maxUnavailable are numbers that can
+// be used. Upstream takes "1" for 1%, "abc" for 0 and negative numbers as they
+// come.
+func (p *problems) surgeBounds(c *Canary) bool {
 	surge, ok := p.fence(c.MaxSurge, "maxSurge")
 	unavailable, also := p.fence(c.MaxUnavailable, "maxUnavailable")
 	if ok && also && surge == 0 && unavailable == 0 {

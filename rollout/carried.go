@@ -4,43 +4,152 @@
 package rollout
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What this package carries for its user as JSON objects is checked by upstream's rules. The structs here have no more of
-// them than the rules need.
+// The rules for what this package carries as JSON objects, as far as they hold
+// for a canary without trafficRouting. The structs have the fields that the
+// rules need.
 
 // read fills a struct from a carried object. A wrong type is a problem.
 func (p *problems) read(m map[string]any, into any, path *field.Path) {
-	m, err := normal(m)
+	var tree map[string]any
+	data, err := json.Marshal(m)
 	if err == nil {
-		if wide(m) {
-			p.errs = append(p.errs, narrow(m, reflect.TypeOf(into), path)...)
+		err = json.Unmarshal(data, &tree)
+	}
+	if err == nil {
+		if wrong := mistyped(path, tree, reflect.TypeOf(into)); len(wrong) > 0 {
+			p.errs = append(p.errs, wrong...)
 		}
-		err = runtime.DefaultUnstructuredConverter.FromUnstructured(m, into)
+		if data, err = json.Marshal(tree); err == nil {
+			err = json.Unmarshal(data, into)
+		}
 	}
 	if err != nil {
 		p.add(field.TypeInvalid(path, field.OmitValueType{}, err.Error()))
 	}
 }
 
-type affinity struct {
-	Preferred *struct {
-		Weight int32 `json:"weight"`
-	} `json:"preferredDuringSchedulingIgnoredDuringExecution"`
-	Required *struct{} `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+// maxWeight is what the weights add up to.
+func (c *Canary) maxWeight() int32 {
+	var routing struct {
+		MaxTrafficWeight *int32 `json:"maxTrafficWeight"`
+	}
+	if c.TrafficRouting != nil {
+		new(problems).read(c.TrafficRouting, &routing, nil)
+	}
+	if routing.MaxTrafficWeight == nil {
+		return 100
+	}
+	return *routing.MaxTrafficWeight
+}
+
+// onlyRouted refuses what has no effect without trafficRouting.
+func (p *problems) onlyRouted(c *Canary) {
+	if c.TrafficRouting != nil {
+		return
+	}
+	for _, only := range [...]struct {
+		name string
+		set  bool
+	}{
+		{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds != nil},
+		{"scaleDownDelayRevisionLimit", c.ScaleDownDelayRevisionLimit != nil},
+		{"abortScaleDownDelaySeconds", c.AbortScaleDownDelaySeconds != nil},
+		{"dynamicStableScale", c.DynamicStableScale},
+		{"pingPong", c.PingPong != nil},
+		{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet != nil},
+	} {
+		if only.set {
+			p.add(field.Forbidden(inCanary(only.name), "has an effect with trafficRouting only"))
+		}
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		for _, only := range [...]struct {
+			name string
+			set  bool
+		}{{"setCanaryScale", s.SetCanaryScale != nil}, {"setHeaderRoute", s.SetHeaderRoute != nil}, {"setMirrorRoute", s.SetMirrorRoute != nil}} {
+			if only.set {
+				p.add(field.Forbidden(step(i).Child(only.name), "needs trafficRouting; without it setWeight sets the scale"))
+			}
+		}
+	}
+}
+
+// carriedStep refuses an action for which the controller would wait forever.
+func (p *problems) carriedStep(c *Canary, s *Step, i int) {
+	if s.Analysis != nil {
+		p.analysis(s.Analysis, step(i).Child("analysis"))
+	}
+	if s.Experiment != nil {
+		p.experiment(c, s.Experiment, step(i).Child("experiment"))
+	}
+	if name, _ := s.Plugin["name"].(string); s.Plugin != nil && name == "" {
+		p.add(field.Required(step(i).Child("plugin", "name"), "the name of a plugin in the controller's configuration"))
+	}
+}
+
+func (p *problems) analysis(m map[string]any, path *field.Path) {
+	var a struct {
+		Templates []struct {
+			Name string `json:"templateName"`
+		} `json:"templates"`
+	}
+	known := len(p.errs)
+	if p.read(m, &a, path); len(p.errs) > known {
+		return
+	}
+	if len(a.Templates) == 0 {
+		p.add(field.Required(path.Child("templates"), "an analysis runs at least one"))
+	}
+	for i, t := range a.Templates {
+		if t.Name == "" {
+			p.add(field.Required(path.Child("templates").Index(i).Child("templateName"), "an analysis template of the namespace"))
+		}
+	}
+}
+
+func (p *problems) experiment(c *Canary, m map[string]any, path *field.Path) {
+	var e struct {
+		Templates []struct {
+			Weight *int32 `json:"weight"`
+		} `json:"templates"`
+	}
+	known := len(p.errs)
+	if p.read(m, &e, path); len(p.errs) > known {
+		return
+	}
+	if len(e.Templates) == 0 {
+		p.add(field.Required(path.Child("templates"), "an experiment runs at least one"))
+	}
+	for i, t := range e.Templates {
+		if t.Weight != nil && c.TrafficRouting == nil {
+			p.add(field.Forbidden(path.Child("templates").Index(i).Child("weight"), "needs trafficRouting"))
+		}
+	}
 }
 
 func (p *problems) antiAffinity(m map[string]any, path *field.Path) {
 	if m == nil {
 		return
 	}
-	var a affinity
-	if p.read(m, &a, path); (a.Preferred == nil) == (a.Required == nil) {
+	var a struct {
+		Preferred *struct {
+			Weight int32 `json:"weight"`
+		} `json:"preferredDuringSchedulingIgnoredDuringExecution"`
+		Required *struct{} `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	}
+	known := len(p.errs)
+	if p.read(m, &a, path); len(p.errs) > known {
+		return
+	}
+	if (a.Preferred == nil) == (a.Required == nil) {
 		p.add(field.Forbidden(path, "exactly one of preferredDuringSchedulingIgnoredDuringExecution, requiredDuringSchedulingIgnoredDuringExecution"))
 	}
 	if a.Preferred != nil && (a.Preferred.Weight < 1 || a.Preferred.Weight > 100) {
@@ -48,8 +157,8 @@ func (p *problems) antiAffinity(m map[string]any, path *field.Path) {
 	}
 }
 
-// threshold: the controller goes on to the next step when so many pods of the new version are available, and waits for
-// ever for more than there will be.
+// threshold: the controller goes on to the next step when so many pods of the
+// new version are available. It waits forever for more than there will be.
 func (p *problems) threshold(r *Rollout) {
 	c := r.Spec.Strategy.Canary
 	if c.ReplicaProgressThreshold == nil {
@@ -60,7 +169,10 @@ func (p *problems) threshold(r *Rollout) {
 		Value int32  `json:"value"`
 	}
 	path := inCanary("replicaProgressThreshold")
-	p.read(c.ReplicaProgressThreshold, &t, path)
+	known := len(p.errs)
+	if p.read(c.ReplicaProgressThreshold, &t, path); len(p.errs) > known {
+		return
+	}
 	most := int32(100)
 	switch t.Type {
 	case "Percent":
@@ -78,30 +190,4 @@ func (p *problems) threshold(r *Rollout) {
 	if t.Value < 1 || t.Value > most {
 		p.add(field.Invalid(path.Child("value"), t.Value, fmt.Sprintf("must be from 1 to %d, or a step would never be done", most)))
 	}
-}
-
-// blueGreen checks the other strategy, which this package carries but does not make.
-func (p *problems) blueGreen(s *Spec) {
-	var b struct {
-		Active        string         `json:"activeService"`
-		Preview       string         `json:"previewService"`
-		RevisionLimit *int32         `json:"scaleDownDelayRevisionLimit"`
-		AntiAffinity  map[string]any `json:"antiAffinity"`
-	}
-	path := at("strategy", "blueGreen")
-	if p.read(s.Strategy.BlueGreen, &b, path); b.Active == "" {
-		p.add(field.Required(path.Child("activeService"), "the Service that users reach"))
-	}
-	if b.Active != "" && b.Active == b.Preview {
-		p.add(field.Invalid(path.Child("previewService"), b.Preview, "must be another Service than activeService"))
-	}
-	history := int32(10)
-	if s.RevisionHistoryLimit != nil {
-		history = *s.RevisionHistoryLimit
-	}
-	if b.RevisionLimit != nil && *b.RevisionLimit > history {
-		p.add(field.Invalid(path.Child("scaleDownDelayRevisionLimit"), *b.RevisionLimit,
-			fmt.Sprintf("must not be more than revisionHistoryLimit, which is %d", history)))
-	}
-	p.antiAffinity(b.AntiAffinity, path.Child("antiAffinity"))
 }

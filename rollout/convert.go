@@ -15,15 +15,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// instanceLabel is what controllers started with --instance-id look for (upstream: LabelKeyControllerInstanceID).
+// instanceLabel is what controllers started with --instance-id look for
+// (upstream: LabelKeyControllerInstanceID).
 const instanceLabel = "argo-rollouts.argoproj.io/controller-instance-id"
 
-// Render returns d itself, the same pointer and untouched, when enabled is false, and the Rollout of [Convert] when it is
-// true. The error joins all that is wrong; a nil Deployment is an error either way, and one with strategy Recreate when it is true,
-// as a Rollout has no such thing.
+// Render returns d itself, the same pointer and untouched, when enabled is
+// false, and the Rollout of [Convert] when it is true. The error joins all that
+// is wrong; a nil Deployment is an error either way, and one with strategy
+// Recreate when it is true, as a Rollout has no such thing.
 //
-// Options are not looked at when enabled is false: to find a bad step before it is switched on, call Convert in a unit test. For a
-// workload that runs already, do not just apply the result: package plan says in which order.
+// Options are not looked at when enabled is false: to find a bad step before it
+// is switched on, call Convert in a unit test. For a workload that runs
+// already, do not just apply the result: package plan says in which order.
 func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, error) {
 	if !enabled && d != nil {
 		return d, nil
@@ -35,14 +38,24 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 	return r, nil
 }
 
-// Convert makes the Rollout of a Deployment. d is not changed and shares no memory with the result, which is nil if
-// anything is wrong; all that is wrong is reported at once, with paths into the Rollout.
+// Convert makes the Rollout of a Deployment. It does not change d, and shares
+// no memory with it. If anything is wrong it returns nil and all the errors,
+// with paths into the Rollout. What [Rollout.Warnings] finds is an error here
+// too: Convert makes canaries.
 //
-// Name, namespace, labels, annotations, owners and finalizers stay, but for the annotations that tell of the Deployment
-// alone. Replicas, selector, template, minReadySeconds, revisionHistoryLimit, progressDeadlineSeconds and paused are taken over one
-// to one. The strategy is replaced, since a live Deployment always has the 25% of Kubernetes' defaults; Recreate is an
-// error, since a Rollout has nothing like it. What only a server sets (uid, resourceVersion, managed fields, status) is
-// left behind, and so is all of template.metadata but labels and annotations, as the CRD would do it.
+// Name, namespace, labels, annotations, owners, finalizers, replicas, selector,
+// template, minReadySeconds, revisionHistoryLimit, progressDeadlineSeconds and
+// paused are copied from d. Convert leaves out what only a server sets (uid,
+// resourceVersion, managed fields, status), the two annotations that describe
+// the Deployment itself, and all of template.metadata but labels and
+// annotations, as the CRD does.
+//
+// An explicit maxSurge or maxUnavailable of d stays, if it is not the 25% that
+// every live Deployment has by Kubernetes' defaults, unless o has another. The
+// strategy Recreate is an error, because a Rollout has nothing like it. If d
+// has maxSurge 0, and its pods use a PersistentVolumeClaim, a hostPort or
+// hostNetwork, then a maxSurge of o is an error: d says that one more pod
+// cannot work.
 func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	if d == nil {
 		return nil, field.ErrorList{field.Required(field.NewPath("deployment"), "there is none to convert")}
@@ -55,6 +68,10 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	if d.DeletionTimestamp != nil {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "deletionTimestamp"), "the Deployment is being deleted"))
 	}
+	if path := exclusive(&d.Spec.Template.Spec); path != nil && noSurge(d) && o.MaxSurge != nil && !isZero(o.MaxSurge) {
+		errs = append(errs, field.Invalid(inCanary("maxSurge"), o.MaxSurge.String(),
+			fmt.Sprintf("the Deployment has maxSurge 0, and its pods have %s, which two pods at the same time may not share; leave Options.MaxSurge unset", path)))
+	}
 	r := convert(d, &o)
 	var unread field.ErrorList
 	if o.Mutate != nil {
@@ -65,7 +82,8 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 		o.Mutate(u)
 		r, unread = parse(u.Object, true)
 	}
-	if errs = append(errs, follow(unread, r.validate(unread))...); len(errs) > 0 {
+	p := r.check(unread)
+	if errs = append(errs, follow(unread, append(p.errs, p.warnings...))...); len(errs) > 0 {
 		return nil, errs
 	}
 	return r, nil
@@ -82,8 +100,8 @@ func convert(d *appsv1.Deployment, o *Options) *Rollout {
 			RevisionHistoryLimit:    copied(d.Spec.RevisionHistoryLimit),
 			Paused:                  d.Spec.Paused,
 			ProgressDeadlineSeconds: copied(d.Spec.ProgressDeadlineSeconds),
-			ProgressDeadlineAbort:   o.AbortOnDeadline,
-			Strategy:                Strategy{Canary: convertStrategy(o)},
+			ProgressDeadlineAbort:   o.ProgressDeadlineAbort,
+			Strategy:                Strategy{Canary: convertStrategy(d, o)},
 		},
 	}
 	r.APIVersion, r.Kind = apiVersion, kind
@@ -104,7 +122,8 @@ func convertMeta(m *metav1.ObjectMeta, instanceID string) metav1.ObjectMeta {
 		Finalizers:      m.Finalizers,
 	}
 	out := *kept.DeepCopy()
-	// Both tell of the Deployment: its revision, and what kubectl would compare the next apply with.
+	// Both describe the Deployment: its revision, and what kubectl would
+	// compare the next apply with.
 	maps.DeleteFunc(out.Annotations, func(key, _ string) bool {
 		return key == "deployment.kubernetes.io/revision" || key == "kubectl.kubernetes.io/last-applied-configuration"
 	})
@@ -125,16 +144,62 @@ func convertTemplate(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	return out
 }
 
-func convertStrategy(o *Options) *Canary {
+func convertStrategy(d *appsv1.Deployment, o *Options) *Canary {
 	c := &Canary{MaxSurge: copied(o.MaxSurge), MaxUnavailable: copied(o.MaxUnavailable), Steps: copySteps(o.Steps)}
+	surge, unavailable := intstr.FromInt32(1), intstr.FromInt32(0)
+	if u := d.Spec.Strategy.RollingUpdate; u != nil && (explicit(u.MaxSurge) || explicit(u.MaxUnavailable)) {
+		surge, unavailable = or25(u.MaxSurge), or25(u.MaxUnavailable)
+	}
 	if c.MaxSurge == nil {
-		c.MaxSurge = new(intstr.FromInt32(1))
+		c.MaxSurge = &surge
 	}
 	if c.MaxUnavailable == nil {
-		c.MaxUnavailable = new(intstr.FromInt32(0))
+		c.MaxUnavailable = &unavailable
 	}
 	if len(c.Steps) == 0 {
-		c.Steps = []Step{Weight(20), PauseManual()}
+		c.Steps = []Step{SetWeight(20), PauseManual()}
 	}
 	return c
+}
+
+// explicit: a server sets 25% where a manifest has nothing.
+func explicit(v *intstr.IntOrString) bool { return v != nil && *v != intstr.FromString("25%") }
+
+func or25(v *intstr.IntOrString) intstr.IntOrString {
+	if v == nil {
+		return intstr.FromString("25%")
+	}
+	return *v
+}
+
+func isZero(v *intstr.IntOrString) bool {
+	n, ok := size(v)
+	return ok && n == 0
+}
+
+func noSurge(d *appsv1.Deployment) bool {
+	u := d.Spec.Strategy.RollingUpdate
+	return u != nil && u.MaxSurge != nil && isZero(u.MaxSurge)
+}
+
+// exclusive is the first field that two pods at the same time may not share, or
+// nil.
+func exclusive(s *corev1.PodSpec) *field.Path {
+	path := at("template", "spec")
+	if s.HostNetwork {
+		return path.Child("hostNetwork")
+	}
+	for i := range s.Volumes {
+		if s.Volumes[i].PersistentVolumeClaim != nil {
+			return path.Child("volumes").Index(i).Child("persistentVolumeClaim")
+		}
+	}
+	for i := range s.Containers {
+		for j := range s.Containers[i].Ports {
+			if s.Containers[i].Ports[j].HostPort != 0 {
+				return path.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort")
+			}
+		}
+	}
+	return nil
 }

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
@@ -29,7 +31,8 @@ var _ interface {
 	metav1.Object
 } = (*rollout.Rollout)(nil)
 
-func TestRenderOffIsTheSamePointerUntouched(t *testing.T) {
+//req:shows R1
+func TestRender_OffIsTheSamePointer(t *testing.T) {
 	d := agents()
 	d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType // would be refused when on
 	before := d.DeepCopy()
@@ -39,7 +42,8 @@ func TestRenderOffIsTheSamePointerUntouched(t *testing.T) {
 	assert.Equal(t, before, d)
 }
 
-func TestRenderOn(t *testing.T) {
+//req:shows R3
+func TestRender_On(t *testing.T) {
 	obj, err := rollout.Render(web(), true, rollout.Options{})
 	require.NoError(t, err)
 	r, ok := obj.(*rollout.Rollout)
@@ -47,7 +51,7 @@ func TestRenderOn(t *testing.T) {
 	assert.Equal(t, rollout.GVK(), r.GroupVersionKind())
 }
 
-func TestRenderJoinsAllProblems(t *testing.T) {
+func TestRender_JoinsAllErrors(t *testing.T) {
 	d := web()
 	d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
 	d.Spec.Template.Spec.Containers[0].Image = ""
@@ -62,13 +66,15 @@ func TestRenderJoinsAllProblems(t *testing.T) {
 
 	for _, enabled := range []bool{true, false} {
 		obj, err = rollout.Render(nil, enabled, rollout.Options{})
-		require.Error(t, err, "a nil in an interface would be no nil")
+		require.Error(t, err, "a nil pointer in an interface is not nil")
 		assert.Nil(t, obj)
 	}
 }
 
 // Switching it on changes apiVersion, kind and the strategy, and nothing else.
-func TestConvertChangesOnlyKindAndStrategy(t *testing.T) {
+//
+//req:shows R2
+func TestConvert_ChangesOnlyKindAndStrategy(t *testing.T) {
 	d := agents()
 	before := d.DeepCopy()
 	r, errs := rollout.Convert(d, rollout.Options{})
@@ -91,19 +97,21 @@ func TestConvertChangesOnlyKindAndStrategy(t *testing.T) {
 	assert.Equal(t, off, on)
 }
 
-// A field that a newer Kubernetes adds to Deployments must be thought about here.
-func TestEveryFieldOfADeploymentIsKnown(t *testing.T) {
+// A field that a newer Kubernetes adds to Deployments must be thought about
+// here.
+func TestConvert_KnowsEveryFieldOfADeployment(t *testing.T) {
 	known := []string{
 		"Replicas", "Selector", "Template", "Strategy", "MinReadySeconds", "RevisionHistoryLimit", "Paused", "ProgressDeadlineSeconds",
 	}
 	var got []string
-	for f := range reflect.TypeFor[appsv1.DeploymentSpec]().Fields() {
-		got = append(got, f.Name)
+	spec := reflect.TypeFor[appsv1.DeploymentSpec]()
+	for i := range spec.NumField() {
+		got = append(got, spec.Field(i).Name)
 	}
 	assert.ElementsMatch(t, known, got)
 }
 
-func TestConvertLeavesBehindWhatOnlyAServerSets(t *testing.T) {
+func TestConvert_DropsServerFields(t *testing.T) {
 	d := agents()
 	d.UID, d.ResourceVersion, d.Generation = "u", "42", 7
 	d.CreationTimestamp = metav1.Now()
@@ -126,14 +134,14 @@ func TestConvertLeavesBehindWhatOnlyAServerSets(t *testing.T) {
 	assert.ElementsMatch(t, []string{"labels", "annotations"}, slices.Collect(maps.Keys(template)))
 	assert.True(t, r.Spec.Paused, "taken over, though it holds at the current step there")
 	container := at(asMap(t, canary(t)), "spec", "template", "spec", "containers").([]any)[0]
-	assert.Contains(t, container, "resources", "or the controller adds it, and the generation is 2 at once")
+	assert.Contains(t, container, "resources", "or the controller adds it, and the generation becomes 2 immediately")
 }
 
-func TestConvertSharesNoMemory(t *testing.T) {
+func TestConvert_SharesNoMemory(t *testing.T) {
 	d := agents()
 	o := rollout.Options{
-		Steps:    []rollout.Step{rollout.Weight(30), {Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "t"}}}}},
-		MaxSurge: new(intOrString("2")), MaxUnavailable: new(intOrString("10%")),
+		Steps:    []rollout.Step{rollout.SetWeight(30), {Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "t"}}}}},
+		MaxSurge: ptr.To(intOrString("2")), MaxUnavailable: ptr.To(intOrString("10%")),
 	}
 	r, errs := rollout.Convert(d, o)
 	require.Empty(t, errs)
@@ -144,10 +152,10 @@ func TestConvertSharesNoMemory(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	steps := []rollout.Step{rollout.Weight(10), rollout.PauseFor(10 * time.Minute), rollout.Weight(50), rollout.PauseManual()}
+	steps := []rollout.Step{rollout.SetWeight(10), rollout.PauseFor(10 * time.Minute), rollout.SetWeight(50), rollout.PauseManual()}
 	r, errs := rollout.Convert(web(), rollout.Options{
-		Steps: steps, MaxSurge: new(intOrString("25%")), MaxUnavailable: new(intOrString("1")),
-		AbortOnDeadline: true, InstanceID: "blue", OmitReplicas: true,
+		Steps: steps, MaxSurge: ptr.To(intOrString("25%")), MaxUnavailable: ptr.To(intOrString("1")),
+		ProgressDeadlineAbort: true, InstanceID: "blue", OmitReplicas: true,
 		Mutate: func(u *unstructured.Unstructured) { u.SetAnnotations(map[string]string{"a": "b"}) },
 	})
 	require.Empty(t, errs)
@@ -160,20 +168,76 @@ func TestOptions(t *testing.T) {
 	assert.Equal(t, map[string]string{"a": "b"}, r.Annotations)
 }
 
-// A live Deployment always has a strategy, the 25% of the defaults, so it cannot be told from what somebody chose.
-func TestTheStrategyIsReplaced(t *testing.T) {
-	d := web()
-	d.Spec.Strategy = appsv1.DeploymentStrategy{
-		Type:          appsv1.RollingUpdateDeploymentStrategyType,
-		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intOrString("25%")), MaxUnavailable: new(intOrString("25%"))},
+// TestConvert_KeepsAnExplicitStrategy: a live Deployment always has the 25% of
+// the defaults, so a user may not have chosen them.
+func TestConvert_KeepsAnExplicitStrategy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason             string
+		surge, unavailable *intstr.IntOrString
+		want               [2]string
+	}{
+		"Default":         {"The server fills in 25%.", ptr.To(intOrString("25%")), ptr.To(intOrString("25%")), [2]string{"1", "0"}},
+		"None":            {"The server fills in 25%.", nil, nil, [2]string{"1", "0"}},
+		"NoSurge":         {"One more pod may not work.", ptr.To(intOrString("0")), ptr.To(intOrString("1")), [2]string{"0", "1"}},
+		"SurgeOnly":       {"The other is the default.", ptr.To(intOrString("3")), nil, [2]string{"3", "25%"}},
+		"UnavailableOnly": {"The other is the default.", nil, ptr.To(intOrString("0")), [2]string{"25%", "0"}},
+		"Percentages":     {"Other ones.", ptr.To(intOrString("50%")), ptr.To(intOrString("10%")), [2]string{"50%", "10%"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := web()
+			d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: tc.surge, MaxUnavailable: tc.unavailable}
+			r, errs := rollout.Convert(d, rollout.Options{})
+			require.Empty(t, errs)
+			c := r.Spec.Strategy.Canary
+			assert.Equal(t, tc.want, [2]string{c.MaxSurge.String(), c.MaxUnavailable.String()}, tc.reason)
+			r, errs = rollout.Convert(d, rollout.Options{MaxSurge: ptr.To(intOrString("2")), MaxUnavailable: ptr.To(intOrString("0"))})
+			require.Empty(t, errs)
+			assert.Equal(t, "2", r.Spec.Strategy.Canary.MaxSurge.String(), "the caller has the last word")
+		})
 	}
-	r, errs := rollout.Convert(d, rollout.Options{})
-	require.Empty(t, errs)
-	assert.Equal(t, "1", r.Spec.Strategy.Canary.MaxSurge.String())
-	assert.Equal(t, "0", r.Spec.Strategy.Canary.MaxUnavailable.String())
 }
 
-func TestConvertRefuses(t *testing.T) {
+// TestConvert_RefusesASecondPod: a Deployment with maxSurge 0 says that its
+// pods share something.
+func TestConvert_RefusesASecondPod(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(s *corev1.PodSpec)
+		want   string
+	}{
+		"Claim": {"It may be mounted on one node only.", func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+		}, "spec.template.spec.volumes[0].persistentVolumeClaim"},
+		"HostPort": {"Two pods on a node cannot have the same port.", func(s *corev1.PodSpec) {
+			s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 81, HostPort: 81}}
+		}, "spec.template.spec.containers[0].ports[1].hostPort"},
+		"HostNetwork": {"A node has each port once.", func(s *corev1.PodSpec) { s.HostNetwork = true }, "spec.template.spec.hostNetwork"},
+		"Neither":     {"Then it is a matter of resources.", func(*corev1.PodSpec) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := web()
+			tc.change(&d.Spec.Template.Spec)
+			d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intOrString("0")), MaxUnavailable: ptr.To(intOrString("1"))}
+			_, errs := rollout.Convert(d, rollout.Options{})
+			assert.Empty(t, errs, "with its own strategy it works")
+			_, errs = rollout.Convert(d, rollout.Options{MaxSurge: ptr.To(intOrString("1"))})
+			if tc.want == "" {
+				assert.Empty(t, errs, tc.reason)
+				return
+			}
+			require.Equal(t, []string{"spec.strategy.canary.maxSurge"}, paths(errs), tc.reason)
+			assert.Contains(t, errs[0].Detail, tc.want)
+		})
+	}
+	// Of one pod without a surge no canary can be made.
+	d := web()
+	d.Spec.Replicas = ptr.To[int32](1)
+	d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intOrString("0")), MaxUnavailable: ptr.To(intOrString("1"))}
+	_, errs := rollout.Convert(d, rollout.Options{})
+	assert.Equal(t, []string{"spec.strategy.canary.steps[1].pause"}, paths(errs))
+}
+
+func TestConvert_Refuses(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*appsv1.Deployment, *rollout.Options)
@@ -183,7 +247,7 @@ func TestConvertRefuses(t *testing.T) {
 			d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
 		}, []string{"spec.strategy.type"}},
 		"BeingDeleted": {"It would come back.", func(d *appsv1.Deployment, _ *rollout.Options) {
-			d.DeletionTimestamp = new(metav1.Now())
+			d.DeletionTimestamp = ptr.To(metav1.Now())
 		}, []string{"metadata.deletionTimestamp"}},
 		"EmptySelector": {"Of a Deployment too.", func(d *appsv1.Deployment, _ *rollout.Options) {
 			d.Spec.Selector = &metav1.LabelSelector{}
@@ -198,19 +262,19 @@ func TestConvertRefuses(t *testing.T) {
 			o.InstanceID = "a b"
 		}, []string{"metadata.labels[argo-rollouts.argoproj.io/controller-instance-id]"}},
 		"PauseOfNothing": {"Never rounded.", func(_ *appsv1.Deployment, o *rollout.Options) {
-			o.Steps = []rollout.Step{rollout.Weight(20), rollout.PauseFor(0)}
+			o.Steps = []rollout.Step{rollout.SetWeight(20), rollout.PauseFor(0)}
 		}, []string{"spec.strategy.canary.steps[1].pause.duration"}},
 		"PauseOfMilliseconds": {"Never rounded.", func(_ *appsv1.Deployment, o *rollout.Options) {
-			o.Steps = []rollout.Step{rollout.Weight(20), rollout.PauseFor(1500 * time.Millisecond)}
+			o.Steps = []rollout.Step{rollout.SetWeight(20), rollout.PauseFor(1500 * time.Millisecond)}
 		}, []string{"spec.strategy.canary.steps[1].pause.duration"}},
 		"PauseOfCenturies": {"More than the controller can count.", func(_ *appsv1.Deployment, o *rollout.Options) {
-			o.Steps = []rollout.Step{rollout.Weight(20), rollout.PauseFor(200 * 365 * 24 * time.Hour)}
+			o.Steps = []rollout.Step{rollout.SetWeight(20), rollout.PauseFor(200 * 365 * 24 * time.Hour)}
 		}, []string{"spec.strategy.canary.steps[1].pause.duration"}},
-		"AllAtOnce": {"Nobody wants to learn one by one.", func(d *appsv1.Deployment, o *rollout.Options) {
+		"AllAtOnce": {"One call reports every error.", func(d *appsv1.Deployment, o *rollout.Options) {
 			d.Name = ""
-			d.Spec.Replicas = new(int32(-1))
-			o.MaxSurge = new(intOrString("0"))
-			o.Steps = []rollout.Step{rollout.Weight(0), rollout.Weight(100)}
+			d.Spec.Replicas = ptr.To[int32](-1)
+			o.MaxSurge = ptr.To(intOrString("0"))
+			o.Steps = []rollout.Step{rollout.SetWeight(0), rollout.SetWeight(100)}
 		}, []string{
 			"metadata.name", "spec.replicas", "spec.strategy.canary.maxSurge", "spec.strategy.canary.steps",
 			"spec.strategy.canary.steps[0].setWeight", "spec.strategy.canary.steps[1].setWeight",
@@ -229,7 +293,7 @@ func TestConvertRefuses(t *testing.T) {
 	assert.Equal(t, []string{"deployment"}, paths(errs))
 }
 
-func TestMutateIsCheckedLikeAnythingElse(t *testing.T) {
+func TestConvert_ChecksTheResultOfMutate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		patch  string
@@ -266,7 +330,7 @@ func TestMutateIsCheckedLikeAnythingElse(t *testing.T) {
 	}
 }
 
-func TestMutateMayDoAnythingToTheObject(t *testing.T) {
+func TestConvert_MutateMayChangeAnything(t *testing.T) {
 	for name, f := range map[string]func(*unstructured.Unstructured){
 		"Nil":     func(u *unstructured.Unstructured) { u.Object = nil },
 		"Empty":   func(u *unstructured.Unstructured) { u.Object = map[string]any{} },
@@ -277,7 +341,7 @@ func TestMutateMayDoAnythingToTheObject(t *testing.T) {
 		assert.Nil(t, r, name)
 		assert.NotEmpty(t, errs, name)
 	}
-	// Go's own integers and lists are as good as those of JSON.
+	// Go's integers and lists are accepted like JSON's.
 	r, errs := rollout.Convert(web(), rollout.Options{Mutate: func(u *unstructured.Unstructured) {
 		spec := u.Object["spec"].(map[string]any)
 		spec["replicas"] = 7
@@ -288,13 +352,13 @@ func TestMutateMayDoAnythingToTheObject(t *testing.T) {
 	assert.Equal(t, int64(3), r.Spec.RollbackWindow["revisions"])
 }
 
-func TestAPauseSaysHowLong(t *testing.T) {
+func TestPauseFor(t *testing.T) {
 	data, err := json.Marshal([]rollout.Step{rollout.PauseManual(), rollout.PauseFor(90 * time.Minute)})
 	require.NoError(t, err)
 	assert.JSONEq(t, `[{"pause":{}},{"pause":{"duration":"1h30m0s"}}]`, string(data))
 }
 
-func TestBytesAreDeterministic(t *testing.T) {
+func TestRollout_MarshalsToEqualBytes(t *testing.T) {
 	want, err := json.Marshal(canary(t))
 	require.NoError(t, err)
 	for range 20 {
@@ -304,7 +368,7 @@ func TestBytesAreDeterministic(t *testing.T) {
 	}
 }
 
-func TestNothingOfAPodIsChecked(t *testing.T) { // of what a server knows better
+func TestValidate_LeavesThePodToTheServer(t *testing.T) { // of what a server knows better
 	d := web()
 	d.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: "a b", Operator: "Sometimes"}}
 	_, errs := rollout.Convert(d, rollout.Options{})

@@ -82,7 +82,8 @@ func copied[T any](p *T) *T {
 	if p == nil {
 		return nil
 	}
-	return new(*p)
+	out := *p
+	return &out
 }
 
 func copyMap(m map[string]any) map[string]any {
@@ -96,8 +97,9 @@ func copyMap(m map[string]any) map[string]any {
 	return out
 }
 
-// copyValue copies what JSON decodes to. Other types, which only Go code can put here, go through JSON; one that JSON
-// cannot hold stays as it is, and is refused where it is marshalled.
+// copyValue copies what JSON decodes to. Other types, which only Go code can
+// put here, go through JSON. A value that JSON cannot hold is kept, and refused
+// where it is marshalled.
 func copyValue(v any) any {
 	switch v := v.(type) {
 	case nil, string, bool, int, int32, int64, float64:

@@ -17,7 +17,7 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-func TestDeepCopyCopiesEveryField(t *testing.T) {
+func TestDeepCopy_CopiesEveryField(t *testing.T) {
 	r := new(rollout.Rollout)
 	fill(reflect.ValueOf(r).Elem(), 0)
 	got := r.DeepCopy()
@@ -30,7 +30,7 @@ func TestDeepCopyCopiesEveryField(t *testing.T) {
 	assert.Nil(t, (*rollout.Rollout)(nil).DeepCopyObject())
 }
 
-func TestEveryFieldSurvivesUnstructured(t *testing.T) {
+func TestUnstructured_KeepsEveryField(t *testing.T) {
 	r := new(rollout.Rollout)
 	fill(reflect.ValueOf(r).Elem(), 0)
 	u, err := r.Unstructured()
@@ -39,7 +39,7 @@ func TestEveryFieldSurvivesUnstructured(t *testing.T) {
 	assert.Equal(t, asMap(t, r), asMap(t, u.Object))
 }
 
-func TestUnstructuredFillsInTheKind(t *testing.T) {
+func TestUnstructured_FillsInTheKind(t *testing.T) {
 	u, err := new(rollout.Rollout).Unstructured()
 	require.NoError(t, err)
 	assert.Equal(t, rollout.GVK(), u.GroupVersionKind())
@@ -50,7 +50,7 @@ func TestUnstructuredFillsInTheKind(t *testing.T) {
 	require.Error(t, err, "JSON has no functions")
 }
 
-func TestCopyOfWhatIsNotJSON(t *testing.T) {
+func TestDeepCopy_OfOtherTypes(t *testing.T) {
 	r := new(rollout.Rollout)
 	r.Spec.Analysis = map[string]any{
 		"strings": []string{"a"}, "map": map[string]string{"a": "b"}, "nil": nil, "list": []any(nil), "chan": make(chan int),
@@ -100,8 +100,8 @@ func fill(v reflect.Value, depth int) {
 		key.SetString("key")
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
-		for _, f := range v.Fields() {
-			fill(f, depth+1)
+		for i := range v.NumField() {
+			fill(v.Field(i), depth+1)
 		}
 	default:
 	}
@@ -146,8 +146,8 @@ func walk(v reflect.Value, path string, visit func(uintptr, string)) {
 			walk(v.MapIndex(key), fmt.Sprintf("%s[%v]", path, key), visit)
 		}
 	case reflect.Struct:
-		for f, value := range v.Fields() {
-			walk(value, path+"."+f.Name, visit)
+		for i := range v.NumField() {
+			walk(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
 		}
 	default:
 	}

@@ -11,11 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Counts is how many pods of the new and of the old version the controller aims at for a weight, by its own arithmetic
-// (upstream: utils/replicaset/canary.go). The two may sum to one more than replicas where maxSurge allows it. Replicas
-// that are not set count as 1, as they do for the controller. A nil Rollout and one without a canary give 0, 0.
+// Counts is the number of pods of the new and of the old version that the
+// controller wants at a weight. It is upstream's arithmetic
+// (utils/replicaset/canary.go). The two may sum to one more than replicas where
+// maxSurge allows it. Replicas that are not set count as 1, as they do for the
+// controller. A nil Rollout and one without a canary give 0, 0.
 //
-// With trafficRouting the weight is one of traffic: the old version keeps all its pods, unless dynamicStableScale is set.
+// With trafficRouting the weight is one of traffic: the old version keeps all
+// its pods, unless dynamicStableScale is set.
 func (r *Rollout) Counts(weight int32) (canary, stable int32) {
 	if r == nil || r.Spec.Strategy.Canary == nil {
 		return 0, 0
@@ -34,11 +37,13 @@ func (r *Rollout) replicas() int32 {
 	return *r.Spec.Replicas
 }
 
-// closest is the split of the replicas that comes nearest to the weight, the first of equals. With two pods or more,
-// surge included, a weight that is neither 0 nor 100 gives the new version at least one.
+// closest is the split of the replicas that comes nearest to the weight, the
+// first of equals. With two pods or more, surge included, a weight that is
+// neither 0 nor 100 gives the new version at least one.
 //
-// Upstream tries one more split, rounded down among one pod more. It is never the nearest: that many of the replicas are
-// nearer, and where those are not tried, for a tie, one more of one pod more is.
+// Upstream tries one more split, rounded down among one pod more. It is never
+// the nearest: that many of the replicas are nearer, and where those are not
+// tried because of a tie, one more of one pod more is.
 func closest(replicas, weight int32, surge bool) (canary, stable int32) {
 	if replicas == 0 {
 		return 0, 0
@@ -66,7 +71,8 @@ func closest(replicas, weight int32, surge bool) (canary, stable int32) {
 	return int32(bestCanary), int32(bestTotal - bestCanary)
 }
 
-// tied: a weight exactly between two counts takes the greater. The order of the operations is upstream's, and matters.
+// tied: a weight exactly between two counts takes the greater. The order of the
+// operations is upstream's, and matters.
 func tied(total int64, weight int32) bool {
 	_, frac := math.Modf(float64(total) * (float64(weight) / 100))
 	return frac == 0.5
@@ -89,14 +95,16 @@ func (c *Canary) routedCounts(replicas, weight int32) (canary, stable int32) {
 	return share(weight), share(most - weight)
 }
 
-// surges reports whether maxSurge comes to a pod. Of two fences one of which cannot be read neither counts.
+// surges reports whether maxSurge is at least one pod. If either of the two
+// fields cannot be read, neither counts.
 func (c *Canary) surges() bool {
 	surge, ok := size(c.MaxSurge)
 	_, also := size(c.MaxUnavailable)
 	return ok && also && surge > 0
 }
 
-// size reads a fence as the controller does, pods or a percentage: 25 if unset, and a string with the sign or without.
+// size reads a fence as the controller does, pods or a percentage: 25 if unset,
+// and a string with the sign or without.
 func size(v *intstr.IntOrString) (int, bool) {
 	switch {
 	case v == nil:

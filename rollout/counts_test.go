@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
@@ -18,17 +19,20 @@ import (
 func sized(replicas int32, surge, unavailable string) *rollout.Rollout {
 	r := new(rollout.Rollout)
 	r.Spec.Replicas = &replicas
-	r.Spec.Strategy.Canary = &rollout.Canary{MaxSurge: new(intOrString(surge)), MaxUnavailable: new(intOrString(unavailable))}
+	r.Spec.Strategy.Canary = &rollout.Canary{MaxSurge: ptr.To(intOrString(surge)), MaxUnavailable: ptr.To(intOrString(unavailable))}
 	return r
 }
 
 func stringFences(replicas int32, surge, unavailable string) *rollout.Rollout {
 	r := sized(replicas, "0", "0")
-	r.Spec.Strategy.Canary.MaxSurge, r.Spec.Strategy.Canary.MaxUnavailable = new(intstr.FromString(surge)), new(intstr.FromString(unavailable))
+	r.Spec.Strategy.Canary.MaxSurge, r.Spec.Strategy.Canary.MaxUnavailable = ptr.To(intstr.FromString(surge)), ptr.To(intstr.FromString(unavailable))
 	return r
 }
 
-// The expected counts are upstream's, of CalculateReplicaCountsForBasicCanary in its fixed point.
+// The expected counts are upstream's, of CalculateReplicaCountsForBasicCanary
+// in its fixed point.
+//
+//req:shows R3
 func TestCounts(t *testing.T) {
 	cases := map[string]struct {
 		reason         string
@@ -50,11 +54,11 @@ func TestCounts(t *testing.T) {
 		"ScaledToZero":           {"No pods at all.", sized(0, "1", "0"), 50, 0, 0},
 		"SurgeAsPercentRoundsUp": {"1% of 3 is one pod.", sized(3, "1%", "0"), 25, 1, 3},
 		"NoSurgeInPercent":       {"0% of any number is none.", sized(3, "0%", "1"), 25, 1, 2},
-		"SurgeAsTextOfANumber":   {"It is a percentage without its sign, as upstream has it.", stringFences(3, "1", "0"), 25, 1, 3},
-		"SurgeThatCannotBeRead":  {"Counts as 0, as upstream has it.", sized(3, "abc", "1"), 25, 1, 2},
-		"OneFenceSpoilsBoth":     {"As upstream has it.", sized(3, "1", "abc"), 25, 1, 2},
+		"SurgeAsTextOfANumber":   {"Upstream reads it as a percentage without its sign.", stringFences(3, "1", "0"), 25, 1, 3},
+		"SurgeThatCannotBeRead":  {"Upstream counts it as 0.", sized(3, "abc", "1"), 25, 1, 2},
+		"OneFenceSpoilsBoth":     {"Upstream then counts both as 0.", sized(3, "1", "abc"), 25, 1, 2},
 		"UpstreamFindsNoCount":   {"Neither 1 (a tie) nor 2 (all) of 2 will do, so it is none.", sized(2, "0", "1"), 75, 0, 2},
-		"NoCanary":               {"Nothing to reckon.", new(rollout.Rollout), 20, 0, 0},
+		"NoCanary":               {"Without a canary there are no counts.", new(rollout.Rollout), 20, 0, 0},
 		"Nil":                    {"Nor here.", nil, 20, 0, 0},
 	}
 	for name, tc := range cases {
@@ -65,10 +69,12 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestCountsKeepWithinTheFences holds for every size and weight: there are as many pods as asked for, or one more where that is
-// allowed; and with two of them or more both versions run, unless the weight is 0 or 100, or upstream finds no count at all: without a
-// surge, for a weight that is half a pod short of all. Then it takes none, and a pause there is refused.
-func TestCountsKeepWithinTheFences(t *testing.T) {
+// TestCounts_StayWithinTheBounds holds for every size and weight: there are as
+// many pods as asked for, or one more where that is allowed; and with two of
+// them or more both versions run, unless the weight is 0 or 100, or upstream
+// finds no count at all: without a surge, for a weight that is half a pod short
+// of all. Then it takes none, and a pause there is refused.
+func TestCounts_StayWithinTheBounds(t *testing.T) {
 	for replicas := range int32(60) {
 		for weight := range int32(101) {
 			for _, surge := range []int32{0, 1} {
@@ -85,7 +91,7 @@ func TestCountsKeepWithinTheFences(t *testing.T) {
 	}
 }
 
-func TestCountsOfTrafficRouting(t *testing.T) {
+func TestCounts_WithTrafficRouting(t *testing.T) {
 	r := sized(10, "1", "0")
 	c := r.Spec.Strategy.Canary
 	c.TrafficRouting = map[string]any{"nginx": map[string]any{}}
@@ -97,7 +103,7 @@ func TestCountsOfTrafficRouting(t *testing.T) {
 	canary, stable = r.Counts(25)
 	assert.Equal(t, [2]int32{3, 8}, [2]int32{canary, stable}, "both round up")
 
-	c.MinPodsPerReplicaSet = new(int32(4))
+	c.MinPodsPerReplicaSet = ptr.To[int32](4)
 	canary, stable = r.Counts(25)
 	assert.Equal(t, [2]int32{4, 8}, [2]int32{canary, stable}, "at least so many")
 
@@ -111,8 +117,9 @@ func TestCountsOfTrafficRouting(t *testing.T) {
 	}
 }
 
-// What a person must never be asked: to judge a canary that has no pod, or has replaced everything.
-func TestAPauseWithNothingToLookAt(t *testing.T) {
+// What a person must never be asked: to judge a canary that has no pod, or has
+// replaced everything.
+func TestWarnings_PauseWithoutACanaryPod(t *testing.T) {
 	cases := map[string]struct {
 		reason      string
 		replicas    *int32
@@ -121,27 +128,27 @@ func TestAPauseWithNothingToLookAt(t *testing.T) {
 		weight      int32
 		want        []string
 	}{
-		"OneReplicaNoSurge":      {"0 new pods.", new(int32(1)), "0", "1", 20, []string{"spec.strategy.canary.steps[1].pause"}},
-		"OneReplicaNoSurgeHalf":  {"0 old pods.", new(int32(1)), "0", "1", 50, []string{"spec.strategy.canary.steps[1].pause"}},
-		"OneReplicaSurge":        {"1 of each.", new(int32(1)), "1", "0", 20, []string{}},
-		"TwoReplicasNoSurge":     {"1 of each.", new(int32(2)), "0", "1", 20, []string{}},
-		"UpstreamFindsNoCount":   {"0 new pods at weight 90.", new(int32(5)), "0", "1", 90, []string{"spec.strategy.canary.steps[1].pause"}},
-		"UnsetReplicasNoSurge":   {"The controller takes 1.", nil, "0", "1", 20, []string{"spec.strategy.canary.steps[1].pause"}},
-		"ScaledToZero":           {"There is nothing to judge anyway.", new(int32(0)), "1", "0", 20, []string{}},
-		"FenceThatCannotBeRead":  {"Told once, by its own path.", new(int32(1)), "x", "1", 20, []string{"spec.strategy.canary.maxSurge"}},
-		"WeightThatIsOutOfRange": {"Told once, by its own path.", new(int32(1)), "0", "1", 0, []string{"spec.strategy.canary.steps[0].setWeight"}},
+		"OneReplicaNoSurge":      {"0 new pods.", ptr.To[int32](1), "0", "1", 20, []string{"spec.strategy.canary.steps[1].pause"}},
+		"OneReplicaNoSurgeHalf":  {"0 old pods.", ptr.To[int32](1), "0", "1", 50, []string{"spec.strategy.canary.steps[1].pause"}},
+		"OneReplicaSurge":        {"1 of each.", ptr.To[int32](1), "1", "0", 20, []string{}},
+		"TwoReplicasNoSurge":     {"1 of each.", ptr.To[int32](2), "0", "1", 20, []string{}},
+		"UpstreamFindsNoCount":   {"0 new pods at weight 90.", ptr.To[int32](5), "0", "1", 90, []string{"spec.strategy.canary.steps[1].pause"}},
+		"UnsetReplicasNoSurge":   {"An autoscaler says how many.", nil, "0", "1", 20, []string{}},
+		"ScaledToZero":           {"There is nothing to judge anyway.", ptr.To[int32](0), "1", "0", 20, []string{}},
+		"FenceThatCannotBeRead":  {"It is one error, at its own path.", ptr.To[int32](1), "x", "1", 20, []string{"spec.strategy.canary.maxSurge"}},
+		"WeightThatIsOutOfRange": {"It is one error, at its own path.", ptr.To[int32](1), "0", "1", 0, []string{"spec.strategy.canary.steps[0].setWeight"}},
 	}
 	told := canary(t)
 	told.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.PauseManual()}
-	assert.Contains(t, rollout.Validate(told)[0].Detail, "setWeight", "the remedy")
+	assert.Contains(t, told.Warnings()[0].Detail, "setWeight", "the remedy")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := canary(t)
 			r.Spec.Replicas = tc.replicas
-			r.Spec.Strategy.Canary.MaxSurge = new(intOrString(tc.surge))
-			r.Spec.Strategy.Canary.MaxUnavailable = new(intOrString(tc.unavailable))
-			r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.Weight(tc.weight), rollout.PauseManual()}
-			assert.Equal(t, tc.want, append([]string{}, paths(rollout.Validate(r))...), tc.reason)
+			r.Spec.Strategy.Canary.MaxSurge = ptr.To(intOrString(tc.surge))
+			r.Spec.Strategy.Canary.MaxUnavailable = ptr.To(intOrString(tc.unavailable))
+			r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.SetWeight(tc.weight), rollout.PauseManual()}
+			assert.Equal(t, tc.want, append([]string{}, paths(append(rollout.Validate(r), r.Warnings()...))...), tc.reason)
 		})
 	}
 }

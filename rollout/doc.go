@@ -1,24 +1,34 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout renders a workload as the Deployment it is, or as a canary of Argo Rollouts that cannot hurt.
+// Package rollout renders a workload as its Deployment, or as a canary of Argo
+// Rollouts that is checked before it is applied.
 //
-// A canary is one value away in most charts, and so is a bad one: the CRD checks almost nothing, the controller refuses after
-// the fact and one mistake at a time, and some mistakes it carries out, such as a pause at which not one pod runs the new
-// version. Here all of that is refused while rendering, with paths, and off is off:
+// The CRD of Rollouts checks almost nothing. Its controller refuses a mistake
+// after the fact, one at a time, and carries some mistakes out, such as a pause
+// at which no pod runs the new version. This package refuses all of that while
+// rendering, with paths. Without the switch it returns the Deployment itself:
 //
 //	obj, err := rollout.Render(deployment, enabled, rollout.Options{})
 //
-// The zero [Options] is the safe canary: weight 20, a pause until a person promotes, one pod more than replicas and none less.
-// Name, selector and pod template stay, so Services, budgets and dashboards do too. [Validate] checks any Rollout,
-// [Rollout.Counts] tells how many pods a weight is, [Rollout.Lost] what a CRD would drop. Nothing here imports Argo Rollouts.
+// The zero [Options] is the safe canary: weight 20, a pause until a person
+// promotes, at most one pod more than replicas and none less. The name, the
+// selector and the pod template do not change, so Services, budgets and
+// dashboards keep working. [Validate] reports the errors of any Rollout and
+// [Rollout.Warnings] what makes a legal one useless as a canary.
+// [Rollout.Counts] says how many pods a weight is, [Rollout.PrunedFields] which
+// fields a CRD would drop. Nothing here imports Argo Rollouts.
 //
-//   - package plan switches what runs without losing a pod: applying the other kind does lose them all, for a moment;
-//   - package live asks a cluster whether it serves Rollouts, and reads, promotes and aborts one;
+//   - package plan switches a running workload without losing a pod: to apply
+//     the other kind deletes all of them before the new ones are ready;
+//   - package live asks a cluster whether it serves Rollouts and would take
+//     one, and reads, promotes and aborts a live Rollout;
 //   - package settings reads chart values and the environment.
 //
-// Everything is a pure function: no cluster, no goroutine, no state, safe for concurrent use. What is said of upstream is shown on
-// its v1.10.1 by internal/e2e/rollout: on the real controller, and beside the code of its validation and its arithmetic.
+// Everything is a pure function without a cluster, a goroutine or state, and
+// safe for concurrent use. internal/e2e/rollout shows the statements about
+// upstream on its v1.10.1: on the real controller, and against the code of its
+// validation and its arithmetic.
 //
 // # RBAC
 //
@@ -26,7 +36,9 @@
 //
 // # When not to use it
 //
-// For blue-green and traffic routing use upstream's own manifests: they can be carried through Options.Mutate and are checked by
-// upstream's rules, but not made here. And a weight is a share of pods, not of the work: in a controller that elects a leader
-// the canary mostly stands by. It proves that the new version starts and gets ready, no more.
+// Blue-green and traffic routing can be carried through Options.Mutate, but
+// this package neither makes nor checks them: use upstream's manifests. A
+// weight is a share of pods, not of the work. In a controller that elects a
+// leader the canary mostly waits, and proves only that the new version
+// starts and gets ready.
 package rollout

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
@@ -45,11 +46,11 @@ func ExampleConvert() {
 func ExampleOptions() {
 	r, errs := rollout.Convert(web(), rollout.Options{
 		Steps: []rollout.Step{
-			rollout.Weight(20), rollout.PauseManual(),
-			rollout.Weight(60), rollout.PauseFor(10 * time.Minute),
+			rollout.SetWeight(20), rollout.PauseManual(),
+			rollout.SetWeight(60), rollout.PauseFor(10 * time.Minute),
 		},
-		MaxSurge:        new(intstr.FromString("25%")),
-		AbortOnDeadline: true,
+		MaxSurge:              ptr.To(intstr.FromString("25%")),
+		ProgressDeadlineAbort: true,
 		Mutate: func(u *unstructured.Unstructured) {
 			_ = unstructured.SetNestedStringMap(u.Object, map[string]string{"role": "canary"}, "spec", "strategy", "canary", "canaryMetadata", "labels")
 		},
@@ -58,13 +59,13 @@ func ExampleOptions() {
 	// Output: 4 map[labels:map[role:canary]] []
 }
 
-// All that is wrong, at once, each with a path and what is accepted.
+// Every error in one call, with its path and the accepted values.
 func ExampleValidate() {
 	r, _ := rollout.Convert(web(), rollout.Options{})
-	r.Spec.Replicas = new(int32(1))
-	r.Spec.Strategy.Canary.MaxSurge = new(intstr.FromInt32(0))
-	r.Spec.Strategy.Canary.MaxUnavailable = new(intstr.FromString("1"))
-	r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.Weight(0), rollout.PauseFor(500 * time.Millisecond)}
+	r.Spec.Replicas = ptr.To[int32](1)
+	r.Spec.Strategy.Canary.MaxSurge = ptr.To(intstr.FromInt32(0))
+	r.Spec.Strategy.Canary.MaxUnavailable = ptr.To(intstr.FromString("1"))
+	r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.SetWeight(101), rollout.PauseFor(500 * time.Millisecond)}
 
 	for _, err := range rollout.Validate(r) {
 		fmt.Println(err.Field)
@@ -73,6 +74,15 @@ func ExampleValidate() {
 	// spec.strategy.canary.maxUnavailable
 	// spec.strategy.canary.steps[0].setWeight
 	// spec.strategy.canary.steps[1].pause.duration
+}
+
+// The controller carries this out, and all pods are replaced before the pause.
+func ExampleRollout_Warnings() {
+	r, _ := rollout.Convert(web(), rollout.Options{})
+	r.Spec.Strategy.Canary.Steps = []rollout.Step{rollout.SetWeight(100), rollout.PauseManual()}
+
+	fmt.Println(len(rollout.Validate(r)), r.Warnings()[0].Field)
+	// Output: 0 spec.strategy.canary.steps[0].setWeight
 }
 
 func ExampleRollout_Counts() {
@@ -89,13 +99,13 @@ func ExampleRollout_Counts() {
 }
 
 // The CRD of a cluster may be older than the pod it is given.
-func ExampleRollout_Lost() {
+func ExampleRollout_PrunedFields() {
 	r, _ := rollout.Convert(web(), rollout.Options{})
-	r.Spec.Template.Spec.HostnameOverride = new("web.example.com")
+	r.Spec.Template.Spec.HostnameOverride = ptr.To("web.example.com")
 
 	var crd map[string]any // as decoded from the cluster or a file
 	_ = json.Unmarshal([]byte(schema), &crd)
-	lost, err := r.Lost(crd)
+	lost, err := r.PrunedFields(crd)
 	fmt.Println(lost, err)
 	// Output: [spec.template.spec.hostnameOverride] <nil>
 }
@@ -107,8 +117,8 @@ func ExampleRollout_Unstructured() {
 	// Output: Rollout web <nil>
 }
 
-func ExampleWeight() {
-	step, _ := json.Marshal(rollout.Weight(20))
+func ExampleSetWeight() {
+	step, _ := json.Marshal(rollout.SetWeight(20))
 	fmt.Println(string(step))
 	// Output: {"setWeight":20}
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
@@ -28,7 +29,7 @@ func web() *appsv1.Deployment {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(5)),
+			Replicas: ptr.To[int32](5),
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -46,8 +47,8 @@ func agents() *appsv1.Deployment {
 	d.Labels = map[string]string{"app.kubernetes.io/name": "agents", "helm.sh/chart": "agents-1.2.3", "app.kubernetes.io/managed-by": "Helm"}
 	d.Annotations = map[string]string{"meta.helm.sh/release-name": "prod"}
 	d.Spec.MinReadySeconds = 5
-	d.Spec.RevisionHistoryLimit = new(int32(10))
-	d.Spec.ProgressDeadlineSeconds = new(int32(600))
+	d.Spec.RevisionHistoryLimit = ptr.To[int32](10)
+	d.Spec.ProgressDeadlineSeconds = ptr.To[int32](600)
 	d.Spec.Selector.MatchLabels = selected
 	d.Spec.Template.Labels = map[string]string{"app.kubernetes.io/name": "agents", "app.kubernetes.io/instance": "prod", "tier": "api"}
 	d.Spec.Template.Annotations = map[string]string{"checksum/config": "0123456789abcdef"}
@@ -90,7 +91,8 @@ func manifest(tb testing.TB, r *rollout.Rollout) *unstructured.Unstructured {
 	return u
 }
 
-// patched is a manifest after a JSON merge patch, in which null removes a field.
+// patched is a manifest after a JSON merge patch, in which null removes a
+// field.
 func patched(tb testing.TB, u *unstructured.Unstructured, patch string) *unstructured.Unstructured {
 	tb.Helper()
 	var p map[string]any

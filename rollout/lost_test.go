@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
@@ -28,7 +29,7 @@ const schema = `{"properties":{"spec":{"type":"object","properties":{
       "nodeSelector":{"additionalProperties":true},
       "containers":{"items":{"properties":{"name":{},"image":{},"resources":{"x-kubernetes-preserve-unknown-fields":true,"properties":{"limits":{"properties":{}}}}}}}}}}}}}}}`
 
-func TestLost(t *testing.T) {
+func TestPrunedFields(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*rollout.Rollout)
@@ -51,10 +52,10 @@ func TestLost(t *testing.T) {
 			r.Spec.Strategy.Canary.TrafficRouting = map[string]any{"plugins": map[string]any{"x": map[string]any{"y": 1}}}
 		}, nil},
 		"OfTheCanary": {"Of an older CRD.", func(r *rollout.Rollout) {
-			r.Spec.Strategy.Canary.MinPodsPerReplicaSet = new(int32(2))
+			r.Spec.Strategy.Canary.MinPodsPerReplicaSet = ptr.To[int32](2)
 			r.Spec.Strategy.Canary.Steps[0].Plugin = map[string]any{"name": "x"}
 		}, []string{"spec.strategy.canary.minPodsPerReplicaSet", "spec.strategy.canary.steps[0].plugin"}},
-		"MetadataIsKept": {"Whatever the schema says.", func(r *rollout.Rollout) { r.Annotations = map[string]string{"a": "b"} }, nil},
+		"MetadataIsKept": {"The server keeps metadata.", func(r *rollout.Rollout) { r.Annotations = map[string]string{"a": "b"} }, nil},
 	}
 	crd := `{"kind":"CustomResourceDefinition","spec":{"versions":[{"name":"v1","schema":{}},{"name":"v1alpha1","schema":{"openAPIV3Schema":` + schema + `}}]}}`
 	for name, tc := range cases {
@@ -62,7 +63,7 @@ func TestLost(t *testing.T) {
 			r := canary(t)
 			tc.change(r)
 			for _, s := range []string{schema, crd} {
-				got, err := r.Lost(decoded(t, s))
+				got, err := r.PrunedFields(decoded(t, s))
 				require.NoError(t, err, tc.reason)
 				assert.Equal(t, tc.want, got, tc.reason)
 			}
@@ -70,17 +71,17 @@ func TestLost(t *testing.T) {
 	}
 }
 
-func TestLostNeedsASchema(t *testing.T) {
+func TestPrunedFields_NeedsASchema(t *testing.T) {
 	for name, s := range map[string]string{
 		"Empty": `{}`, "OtherVersion": `{"kind":"CustomResourceDefinition","spec":{"versions":[{"name":"v1"}]}}`,
 		"NotACRD": `{"kind":"CustomResourceDefinition","spec":{"versions":3}}`, "NoSpec": `{"properties":{"status":{}}}`,
 	} {
-		_, err := canary(t).Lost(decoded(t, s))
+		_, err := canary(t).PrunedFields(decoded(t, s))
 		require.ErrorContains(t, err, "CustomResourceDefinition", name)
 	}
-	_, err := canary(t).Lost(nil)
+	_, err := canary(t).PrunedFields(nil)
 	require.Error(t, err)
-	_, err = (*rollout.Rollout)(nil).Lost(decoded(t, schema))
+	_, err = (*rollout.Rollout)(nil).PrunedFields(decoded(t, schema))
 	require.Error(t, err)
 }
 

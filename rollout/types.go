@@ -16,19 +16,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Rollout is a Rollout of argoproj.io/v1alpha1 without its status, which is the controller's. It is a runtime.Object
-// and, through its metadata, a metav1.Object.
+// Rollout is a Rollout of argoproj.io/v1alpha1 without its status, which is the
+// controller's. It is a runtime.Object and, through its metadata, a
+// metav1.Object.
 //
-// The types have every field of upstream's spec (v1.10.1), under upstream's JSON names. What this package fills in is
-// typed; what it only carries and checks is a JSON object. Marshalled bytes are equal for equal values.
+// The types have every field of upstream's spec (v1.10.1), under upstream's
+// JSON names. What this package fills in is typed; what it only carries and
+// checks is a JSON object. Marshalled bytes are equal for equal values.
 type Rollout struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              Spec `json:"spec"`
 }
 
-// Spec has pointers where unset is not zero: a Rollout with a WorkloadRef must not carry a Template, and one without
-// Replicas is given 1 by the controller.
+// Spec has pointers where unset is not zero: a Rollout with a WorkloadRef must
+// not carry a Template, and one without Replicas is given 1 by the controller.
 type Spec struct {
 	Replicas                *int32                  `json:"replicas,omitempty"`
 	Selector                *metav1.LabelSelector   `json:"selector,omitempty"`
@@ -45,13 +47,15 @@ type Spec struct {
 	Analysis                map[string]any          `json:"analysis,omitempty"`
 }
 
-// Strategy is a canary. A blue-green strategy can be carried instead, never both.
+// Strategy is a canary. A blue-green strategy can be carried instead, never
+// both.
 type Strategy struct {
 	Canary    *Canary        `json:"canary,omitempty"`
 	BlueGreen map[string]any `json:"blueGreen,omitempty"`
 }
 
-// Canary says how the new version takes over. MaxSurge and MaxUnavailable that are not set are 25% to the controller.
+// Canary says how the new version takes over. MaxSurge and MaxUnavailable that
+// are not set are 25% to the controller.
 type Canary struct {
 	MaxSurge       *intstr.IntOrString `json:"maxSurge,omitempty"`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
@@ -73,7 +77,8 @@ type Canary struct {
 	ReplicaProgressThreshold    map[string]any `json:"replicaProgressThreshold,omitempty"`
 }
 
-// Step is exactly one action. [Weight], [PauseManual] and [PauseFor] make the usual ones.
+// Step is exactly one action. [SetWeight], [PauseManual] and [PauseFor] make
+// the usual ones.
 type Step struct {
 	SetWeight      *int32         `json:"setWeight,omitempty"`
 	Pause          *Pause         `json:"pause,omitempty"`
@@ -85,13 +90,15 @@ type Step struct {
 	Plugin         map[string]any `json:"plugin,omitempty"`
 }
 
-// Pause waits for a person when Duration is nil, else so long: whole seconds, or a Go duration such as 10m.
+// Pause waits for a person if Duration is nil, and otherwise for that long:
+// whole seconds, or a Go duration such as 10m.
 type Pause struct {
 	Duration *intstr.IntOrString `json:"duration,omitempty"`
 }
 
-// WorkloadRef takes the pod template from a Deployment, ReplicaSet or PodTemplate. ScaleDown is never (the default),
-// onsuccess or progressively, and says what becomes of the Deployment's own pods.
+// WorkloadRef takes the pod template from a Deployment, ReplicaSet or
+// PodTemplate. ScaleDown says when the controller removes the Deployment's own
+// pods: never (the default), onsuccess or progressively.
 type WorkloadRef struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
@@ -107,8 +114,9 @@ const (
 // GVK is Rollout of argoproj.io/v1alpha1, the only version there is.
 func GVK() schema.GroupVersionKind { return schema.FromAPIVersionAndKind(apiVersion, kind) }
 
-// Unstructured is r as a dynamic client takes it, apiVersion and kind filled in. It shares no memory with r. To send
-// bytes, marshal r instead: that is several times faster. It fails on nil and on what JSON cannot hold.
+// Unstructured is r as a dynamic client takes it, apiVersion and kind filled
+// in. It shares no memory with r. To send bytes, marshal r instead: that is
+// several times faster. It fails on nil and on what JSON cannot hold.
 func (r *Rollout) Unstructured() (*unstructured.Unstructured, error) {
 	if r == nil {
 		return nil, errors.New("rollout: unstructured: the Rollout is nil")

@@ -12,26 +12,35 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate reports every problem of a Rollout at once, with real paths such as spec.strategy.canary.steps[0].setWeight
-// and what is accepted instead: all that the controller would refuse after the fact, one at a time (upstream:
-// validation.go of v1.10.1), and what it accepts but cannot carry out, such as a pause at which no pod of the new version, or
-// none of the old, would run. Nil means none.
+// Validate reports the errors of a Rollout: what the controller would refuse
+// after the fact, and one mistake at a time (upstream: validation.go of
+// v1.10.1), and what it accepts but cannot do, such as a pause of 500ms, which
+// it cuts to none. The errors name real paths, such as
+// spec.strategy.canary.steps[0].setWeight, and the accepted values. Nil
+// means none. A legal Rollout that is not much of a canary passes: see
+// [Rollout.Warnings].
 //
-// obj is a *Rollout or an *unstructured.Unstructured; in the latter an unknown field and a wrong type are problems too, and a
-// status is not looked at. Anything else, nil among it, is an error.
+// obj is a *Rollout or an *unstructured.Unstructured. In the latter an unknown
+// field and a wrong type are errors too, and a status is ignored. Anything
+// else, including nil, is an error.
 //
-// Not seen here: whether services, analysis templates, plugins and referenced workloads exist, as References of package live sees, and
-// the rarer fields of a pod. For those, let the server dry-run the Deployment.
+// Validate checks what this package builds: metadata, the selector, the
+// workload, the numbers and a canary without trafficRouting. Of a pod template
+// it checks the labels, the annotations, that there are containers with images,
+// and the restartPolicy. It does not check trafficRouting, experiments or
+// blue-green beyond their types. Package live asks the cluster for the rest:
+// Preflight has the server judge the pod template, References looks for what
+// the Rollout names.
 func Validate(obj runtime.Object) field.ErrorList {
 	switch o := obj.(type) {
 	case *Rollout:
 		if o != nil {
-			return o.validate(nil)
+			return o.check(nil).errs
 		}
 	case *unstructured.Unstructured:
 		if o != nil {
-			r, errs := parse(o.Object, false)
-			return follow(errs, r.validate(errs))
+			r, unread := parse(o.Object, false)
+			return follow(unread, r.check(unread).errs)
 		}
 	case nil:
 	default:
@@ -41,8 +50,20 @@ func Validate(obj runtime.Object) field.ErrorList {
 	return field.ErrorList{field.Required(field.NewPath("rollout"), "there is none to check")}
 }
 
-// validate knows of the fields that could not be read, so that nothing is said to be missing because of them.
-func (r *Rollout) validate(unread field.ErrorList) field.ErrorList {
+// Warnings reports the legal parts of r that defeat a canary: no steps, a pause
+// of no time or with no pod of the new version, a weight of 0 or 100, or no
+// step that waits. The controller carries such a Rollout out.
+// [Convert] refuses to make one. Of a nil r there are none.
+func (r *Rollout) Warnings() field.ErrorList {
+	if r == nil {
+		return nil
+	}
+	return r.check(nil).warnings
+}
+
+// check is given the fields that could not be read, so that it does not call
+// them missing.
+func (r *Rollout) check(unread field.ErrorList) problems {
 	p := problems{unread: unread}
 	p.identity(r)
 	p.numbers(&r.Spec)
@@ -52,23 +73,26 @@ func (r *Rollout) validate(unread field.ErrorList) field.ErrorList {
 		p.add(field.Forbidden(at("strategy", "blueGreen"), "a Rollout is either a canary or blue-green"))
 	case s.Canary != nil:
 		p.canary(r)
-	case s.BlueGreen != nil:
-		p.blueGreen(&r.Spec)
+	case s.BlueGreen != nil: // carried
 	default:
 		p.add(field.Required(at("strategy", "canary"), "the safe canary has the steps setWeight: 20 and pause: {}"))
 	}
-	return p.errs
+	return p
 }
 
-// problems collects what is wrong. Paths are built only for what is, since most Rollouts are right.
-type problems struct{ errs, unread field.ErrorList }
+// problems collects errors and warnings. Paths are built only for those, since
+// most Rollouts are right.
+type problems struct{ errs, warnings, unread field.ErrorList }
 
 func (p *problems) add(e *field.Error) { p.errs = append(p.errs, e) }
 
+func (p *problems) warn(e *field.Error) { p.warnings = append(p.warnings, e) }
+
 func at(names ...string) *field.Path { return field.NewPath("spec", names...) }
 
-// identity checks what every object has. A ReplicaSet is named after its Rollout with a hyphen and a hash of up to 10
-// characters, which leaves 242 for the name.
+// identity checks what every object has. A ReplicaSet is named after its
+// Rollout with a hyphen and a hash of up to 10 characters, which leaves 242 for
+// the name.
 func (p *problems) identity(r *Rollout) {
 	const longest = validation.DNS1123SubdomainMaxLength - 11
 	if r.APIVersion != "" || r.Kind != "" {

@@ -33,7 +33,7 @@ func (p *problems) workload(s *Spec) {
 		p.selector(s.Selector)
 	}
 	if s.Template == nil {
-		p.add(field.Required(at("template"), "pods are made of it"))
+		p.add(field.Required(at("template"), "the pods come from it"))
 		return
 	}
 	if p.template(s.Template); s.Selector != nil {
@@ -59,7 +59,8 @@ func (p *problems) reference(ref *WorkloadRef) {
 	}
 }
 
-// matches: a selector that misses the template would make a Rollout that never finds its own pods.
+// matches: a selector that misses the template would make a Rollout that never
+// finds its own pods.
 func (p *problems) matches(s *metav1.LabelSelector, labels map[string]string) {
 	path := func() *field.Path { return at("template", "metadata", "labels") }
 	for _, key := range wrong(s.MatchLabels, func(key, value string) bool {

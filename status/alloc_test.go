@@ -6,46 +6,54 @@
 package status_test
 
 import (
+	"math"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The gates of allocation. They are not measured under the race detector, which allocates by itself.
+// The gates of allocation. They are not measured under the race detector, which
+// allocates by itself.
 
-func TestCommitAllocations(t *testing.T) {
+func TestCommit_Allocations(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		after  *Run
-		limit  float64
+		stored *Run
+
+		limit, untyped float64
 	}{
-		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), 20},
-		"Condition":          {"One condition of five.", flipped(), 150},
-		"ConditionAndFields": {"And two fields.", stepped(), 150},
+		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), bigRun(), 12, 12},
+		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 500, 1200},
+		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 500, 1200},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			before, ctx := bigRun(), t.Context()
-			w, c := status.Writer[*Run]{}, echo[*Run]{stepped()}
-			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, c.Patch, before, tc.after, running) })
+			w := via(echo[*Run]{tc.stored}.Patch, status.Writer{}).At(noon.Add(time.Hour))
+			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, before, tc.after, running) })
 			assert.LessOrEqual(t, got, tc.limit, tc.reason)
 			t.Logf("typed: %v allocations", got)
 		})
 		t.Run(name+"/Unstructured", func(t *testing.T) {
 			before, after, ctx := asUnstructured(t, bigRun()), asUnstructured(t, tc.after), t.Context()
-			w, c := status.Writer[*unstructured.Unstructured]{}, echo[*unstructured.Unstructured]{asUnstructured(t, stepped())}
-			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, c.Patch, before, after, running) })
-			assert.LessOrEqual(t, got, tc.limit, tc.reason)
+			w := via(echo[*unstructured.Unstructured]{asUnstructured(t, tc.stored)}.Patch, status.Writer{}).At(noon.Add(time.Hour))
+			got := testing.AllocsPerRun(100, func() { _, _ = w.Commit(ctx, before, after, running) })
+			assert.LessOrEqual(t, got, tc.untyped, tc.reason)
 			t.Logf("unstructured: %v allocations", got)
 		})
 	}
 }
 
-func TestObserveAllocatesNothing(t *testing.T) {
+func TestObserve_AllocatesNothing(t *testing.T) {
 	s := status.Stamp{ObservedGeneration: 3, StartedAt: at(0), FinishedAt: at(0)}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		for _, f := range []status.Facts{{}, running, done} {
@@ -54,7 +62,7 @@ func TestObserveAllocatesNothing(t *testing.T) {
 	}))
 }
 
-func TestSetConditionAllocatesNothing(t *testing.T) {
+func TestSetCondition_AllocatesNothing(t *testing.T) {
 	conds := bigRun().Status.Conditions
 	same, other := conds[4], conds[4]
 	other.Message = "something else"
@@ -65,8 +73,42 @@ func TestSetConditionAllocatesNothing(t *testing.T) {
 	}), "changed")
 }
 
-func TestSetConditionsAllocatesNothing(t *testing.T) {
+func TestSetConditions_AllocatesNothing(t *testing.T) {
 	conds := bigRun().Status.Conditions
-	w, group := status.Writer[*Run]{Owned: []string{"Condition0", "Condition1"}}, bigRun().Status.Conditions[:2]
+	w, group := status.Writer{Owned: []string{"Condition0", "Condition1"}}, bigRun().Status.Conditions[:2]
 	assert.Zero(t, testing.AllocsPerRun(100, func() { w.SetConditions(&conds, noon, group...) }))
+}
+
+// TestPatch_IsLinearInConditions compares allocations and bytes, which do not
+// depend on the machine's speed.
+func TestPatch_IsLinearInConditions(t *testing.T) {
+	const few, factor = 250, 8
+	for kind, object := range map[string]func(r *Run) status.Object{
+		"Typed":        func(r *Run) status.Object { return r },
+		"Unstructured": func(r *Run) status.Object { return asUnstructured(t, r) },
+	} {
+		cost := func(n int) (allocs, bytes float64) {
+			changed := manyConditions(n)
+			for i := range changed.Status.Conditions {
+				changed.Status.Conditions[i].Message = "changed"
+			}
+			allocs, bytes = math.Inf(1), math.Inf(1)
+			for range 5 { // the least, because a collection empties the pools of encoding/json
+				before, after := object(manyConditions(n)), object(changed.DeepCopy())
+				var start, end runtime.MemStats
+				runtime.ReadMemStats(&start)
+				patch, err := status.Patch(before, after, running, noon)
+				runtime.ReadMemStats(&end)
+				require.NoError(t, err)
+				require.Equal(t, n, strings.Count(string(patch), `"changed"`))
+				allocs, bytes = min(allocs, float64(end.Mallocs-start.Mallocs)), min(bytes, float64(end.TotalAlloc-start.TotalAlloc))
+			}
+			return allocs, bytes
+		}
+		allocs, bytes := cost(few)
+		manyAllocs, manyBytes := cost(factor * few)
+		assert.Less(t, manyAllocs, 1.25*factor*allocs, "%s: allocations", kind)
+		assert.Less(t, manyBytes, 2*factor*bytes, "%s: bytes", kind)
+		t.Logf("%s: %d conditions cost %v allocations and %v bytes, %d times as many cost %v and %v", kind, few, allocs, bytes, factor, manyAllocs, manyBytes)
+	}
 }

@@ -6,7 +6,9 @@ package status_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,7 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// bigRun is a run in the middle of its work, with five steps and five conditions.
+// bigRun is a run in the middle of its work, with five steps and five
+// conditions.
 func bigRun() *Run {
 	r := &Run{ObjectMeta: metav1.ObjectMeta{Name: "run-1", Namespace: "ci", UID: "u", ResourceVersion: "4711", Generation: 3}}
 	r.Status = RunStatus{
@@ -51,6 +54,14 @@ func stepped() *Run {
 	return r
 }
 
+// committed returns after as a Commit from bigRun stores it.
+func committed(after *Run) *Run {
+	if _, err := status.Patch(bigRun(), after, running, noon.Add(time.Hour)); err != nil {
+		panic(err)
+	}
+	return after
+}
+
 func asUnstructured(tb testing.TB, o runtime.Object) *unstructured.Unstructured {
 	tb.Helper()
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -68,22 +79,23 @@ func (e echo[T]) Patch(context.Context, string, types.PatchType, []byte, metav1.
 }
 
 func BenchmarkCommit(b *testing.B) {
-	for name, after := range map[string]*Run{"Unchanged": bigRun(), "Condition": flipped(), "ConditionAndFields": stepped()} {
+	for name, change := range map[string]func() *Run{"Unchanged": bigRun, "Condition": flipped, "ConditionAndFields": stepped} {
+		after := change()
 		b.Run(name, func(b *testing.B) {
-			w, c, before := status.Writer[*Run]{}, echo[*Run]{stepped()}, bigRun()
+			w, c, before := status.Writer{}, echo[*Run]{committed(change())}, bigRun()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := w.Commit(b.Context(), c.Patch, before, after, running); err != nil {
+				if _, err := via(c.Patch, w).At(noon.Add(time.Hour)).Commit(b.Context(), before, after, running); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 		b.Run(name+"/Unstructured", func(b *testing.B) {
-			w, c := status.Writer[*unstructured.Unstructured]{}, echo[*unstructured.Unstructured]{asUnstructured(b, stepped())}
+			w, c := status.Writer{}, echo[*unstructured.Unstructured]{asUnstructured(b, committed(change()))}
 			before, after := asUnstructured(b, bigRun()), asUnstructured(b, after)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := w.Commit(b.Context(), c.Patch, before, after, running); err != nil {
+				if _, err := via(c.Patch, w).At(noon.Add(time.Hour)).Commit(b.Context(), before, after, running); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -120,13 +132,27 @@ func BenchmarkSetCondition(b *testing.B) {
 	})
 }
 
-func BenchmarkMergeConditions(b *testing.B) {
-	base, ours := bigRun().Status.Conditions, flipped().Status.Conditions
-	theirs := bigRun().Status.Conditions
-	theirs = append(theirs, metav1.Condition{Type: "Other", Status: metav1.ConditionTrue, Reason: "New"})
+// manyConditions returns a Run with n conditions.
+func manyConditions(n int) *Run {
+	r := bigRun()
+	r.Status.Conditions = nil
+	for i := range n {
+		r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{
+			Type: "Condition" + strconv.Itoa(i), Status: metav1.ConditionTrue, Reason: "Ok", ObservedGeneration: 3,
+			LastTransitionTime: metav1.NewTime(noon.Add(time.Duration(i) * time.Second)),
+		})
+	}
+	return r
+}
+
+func BenchmarkPatchOf1000Conditions(b *testing.B) {
+	before, after := manyConditions(1000), manyConditions(1000)
+	for i := range after.Status.Conditions {
+		after.Status.Conditions[i].Message = "changed"
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := status.MergeConditions(base, ours, theirs); err != nil {
+		if _, err := status.Patch(before, after.DeepCopy(), running, noon); err != nil {
 			b.Fatal(err)
 		}
 	}

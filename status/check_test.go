@@ -16,6 +16,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
+//req:shows S4
 func TestCheck(t *testing.T) {
 	type stamp = status.Stamp
 	full := stamp{ObservedGeneration: 2, UpdatedAt: at(0), StartedAt: at(0), FinishedAt: at(time.Minute)}
@@ -30,8 +31,8 @@ func TestCheck(t *testing.T) {
 		says          []string
 	}{
 		"Same":           {"Nothing happened.", full, full, nil},
-		"First":          {"Everything was set at once.", stamp{}, full, nil},
-		"Empty":          {"Nobody wrote yet.", stamp{}, stamp{}, nil},
+		"First":          {"One write set every field.", stamp{}, full, nil},
+		"Empty":          {"There was no write yet.", stamp{}, stamp{}, nil},
 		"ClockWentBack":  {"updatedAt may.", full, with(func(s *stamp) { s.UpdatedAt = at(-time.Hour) }), nil},
 		"Milliseconds":   {"Whole seconds count.", full, with(func(s *stamp) { s.StartedAt = at(time.Millisecond) }), nil},
 		"WentBack":       {"The generation may not.", full, with(func(s *stamp) { s.ObservedGeneration = 1 }), []string{"observedGeneration went back from 2 to 1"}},
@@ -42,7 +43,7 @@ func TestCheck(t *testing.T) {
 		"EndBeforeStart": {"No negative length.", stamp{}, with(func(s *stamp) { s.FinishedAt = at(-time.Minute) }), []string{"finishedAt 2025-06-01T11:59:00Z is before startedAt"}},
 		"NoUpdatedAt":    {"A write is stamped.", stamp{}, stamp{ObservedGeneration: 1}, []string{"updatedAt is not set"}},
 		"UpdatedCleared": {"And stays so.", full, with(func(s *stamp) { s.UpdatedAt = nil }), []string{"updatedAt is not set"}},
-		"AllAtOnce":      {"Every breach is told.", full, stamp{}, []string{"observedGeneration", "startedAt", "finishedAt", "updatedAt"}},
+		"AllAtOnce":      {"Check returns every breach.", full, stamp{}, []string{"observedGeneration", "startedAt", "finishedAt", "updatedAt"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -55,19 +56,19 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestNamesStamp(t *testing.T) {
+func TestFieldNames_Stamp(t *testing.T) {
 	want := status.Stamp{ObservedGeneration: 3, UpdatedAt: at(0), StartedAt: at(0)}
 	run := bigRun()
-	got, err := status.Names{}.Stamp(run)
+	got, err := status.FieldNames{}.Stamp(run)
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 	assert.NotSame(t, run.Status.StartedAt, got.StartedAt, "a copy")
 
-	got, err = status.Names{}.Stamp(asUnstructured(t, run))
+	got, err = status.FieldNames{}.Stamp(asUnstructured(t, run))
 	require.NoError(t, err)
 	assert.True(t, got.StartedAt.Equal(want.StartedAt))
 
-	got, err = status.Names{StartedAt: "startTime"}.Stamp(&unstructured.Unstructured{Object: map[string]any{
+	got, err = status.FieldNames{StartedAt: "startTime"}.Stamp(&unstructured.Unstructured{Object: map[string]any{
 		"status": map[string]any{"startTime": "2025-06-01T12:00:00Z", "observedGeneration": 2.0},
 	}})
 	require.NoError(t, err)
@@ -75,10 +76,10 @@ func TestNamesStamp(t *testing.T) {
 	assert.True(t, got.StartedAt.Equal(at(0)))
 
 	for name, o := range map[string]status.Object{"Nil": nil, "NilPointer": (*Run)(nil), "NoStatus": &metav1.PartialObjectMetadata{}, "Text": loose("x")} {
-		_, err := status.Names{}.Stamp(o)
+		_, err := status.FieldNames{}.Stamp(o)
 		require.Error(t, err, name)
 	}
-	got, err = status.Names{}.Stamp(&ptrStatus{})
+	got, err = status.FieldNames{}.Stamp(&ptrStatus{})
 	require.NoError(t, err)
 	assert.Zero(t, got, "no status yet")
 }

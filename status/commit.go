@@ -8,179 +8,220 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
-	notfound "github.com/proompteng/controllerkit/internal/absent"
+	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
-// ErrReplaced says that the object was deleted and another one created under its name. Nothing was written on that one.
-var ErrReplaced error = overtakenError("status: the object is another one of the same name")
+// ErrReplaced says that the object was deleted and recreated under the same
+// name. Nothing was written to the new object.
+var ErrReplaced error = overtakenError{"replaced", "status: the object was recreated under the same name"}
 
-// defaultRetries is how many conflicts in a row a Commit gets over.
+// defaultRetries is how many conflicts in a row Commit resolves.
 const defaultRetries = 4
 
-// Commit is [Patch], sent: see there for before, after and f. It sends one request, or none if there is nothing to write.
-// Only status is written: labels, finalizers and a spec that differ between before and after are ignored. Send other changes
-// with their own request, before, and commit on what it returned.
+// Commit sends the patch that [Patch] computes from before, after and f. It
+// sends one request, or none if there is nothing to write.
 //
-// If somebody else wrote since before was read, Commit merges and tries again, up to Retries times: conditions by
-// [MergeConditions], fields of the status that only one side changed, and the stored startedAt and finishedAt stay. It
-// never makes an old verdict a newer one, but returns, having written nothing,
+// If another client wrote since before was read, Commit merges and tries again,
+// up to Retries times. It takes each field of the status and each condition
+// from the side that changed it, and keeps the stored startedAt and finishedAt.
+// If both sides changed a condition in Owned, after's counts. Commit never
+// overwrites a newer status. It writes nothing and returns
 //
 //   - [ErrSuperseded] if the stored status is of a newer generation,
-//   - [ErrReplaced] if the object is another one of the same name,
-//   - [ErrOverlap] if both sides changed the same field or a condition that is not owned,
-//   - the API server's conflict if it is met once more than Retries.
+//   - [ErrReplaced] if the object was deleted and recreated,
+//   - [ErrFieldConflict] if both sides changed the same field or a condition
+//     that is not owned,
+//   - the API server's conflict after Retries.
 //
-// For each of these and for any other error of the API, which is wrapped, return the error, so that the key is tried again from what
-// is stored then. A spec that changed meanwhile is no error: the result is [Merged], observedGeneration is the one that was
-// read, and the watch brings the next reconcile.
+// Return these and any other error from Reconcile, so that the controller
+// reconciles the object again. Commit wraps errors of the API server. A spec
+// that changed since the read is not an error: the result is [Merged],
+// observedGeneration has the value that was read, and the watch triggers the
+// next reconcile.
 //
-// On success after has the resourceVersion and, if merged, the status that are stored; its spec and generation stay those
-// that were read. To commit again in the same reconcile, take a DeepCopy of after as the next before. After an error,
-// discard after. An object that no longer exists is [Gone], which is no error; only the API server's word about this object
-// makes it so, and no other 404, such as that of a proxy or of a version that is not served. A field of the contract that the API
-// server did not keep is one, beside the Result: the CRD's schema does not declare it.
+// On success after equals the stored object: metadata, spec and status. If the
+// spec changed since the read, only the status does. Spec, metadata and
+// resourceVersion do not change, so that a later Update conflicts. To
+// commit again in the same reconcile, take a DeepCopy of after as the next
+// before.
 //
-// A ctx that is done ends the requests and the retries. Commit may be called by many goroutines, for different copies.
-func (w Writer[T]) Commit(ctx context.Context, patch PatchFunc[T], before, after T, f Facts) (Result, error) {
+// An object that no longer exists is [Gone], which is not an error. Only an
+// answer of the API server about this object counts as that. A 404 of a proxy,
+// or of a version that is not served, is an error.
+//
+// If the API server stores another value than the one sent, because the CRD's
+// schema prunes the field or has a default, Commit returns [Written] and an
+// error that names the field. It reports this once. The Writer remembers the
+// field until the process ends, and a difference in such fields alone is not
+// written again.
+//
+// When ctx is done, Commit returns. Many goroutines may call it at the same
+// time for different copies.
+func (w Writer) Commit(ctx context.Context, before, after Object, f Facts) (Result, error) {
 	start := time.Now()
-	result, err := w.commit(ctx, patch, before, after, f, start)
+	result, err := w.commit(ctx, before, after, f)
 	if w.OnCommit != nil {
 		w.OnCommit(label(result, err), time.Since(start))
 	}
 	return result, err
 }
 
-func (w Writer[T]) commit(ctx context.Context, patch PatchFunc[T], before, after T, f Facts, now time.Time) (Result, error) {
-	if patch == nil {
-		return "", errors.New("status: the PatchFunc is nil")
+func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Result, error) {
+	if w.client == nil {
+		return "", errors.New("status: the Writer has no client; make it with ForClient or ForResource")
 	}
-	old, cur, err := open(before, after)
-	if err != nil {
+	c := change{
+		Facts: f, names: w.FieldNames, now: cmp.Or(w.now, time.Now()), heartbeat: w.Heartbeat,
+		redact: w.Redact, restored: w.AcceptRestored, unkept: &w.client.unkept,
+	}
+	if idle, err := c.open(before, after); err != nil {
 		return "", err
-	}
-	result := Written
-	ch := change{
-		Facts:      f,
-		now:        now,
-		version:    before.GetResourceVersion(),
-		generation: before.GetGeneration(),
-		heartbeat:  w.Heartbeat,
+	} else if idle {
+		return Unchanged, nil
 	}
 	for retries := cmp.Or(w.Retries, defaultRetries); ; retries-- {
-		data, err := w.Names.patch(old, cur, ch)
-		if err != nil {
-			return "", err
-		}
-		if data == nil {
-			after.SetResourceVersion(ch.version)
-			return Unchanged, nil
-		}
-		reply, err := w.send(ctx, patch, before, data, "status")
+		data, err := c.plan()
 		switch {
+		case err != nil:
+			return "", err
+		case data == nil:
+			return Unchanged, c.fill(c.before)
+		}
+		reply, err := w.send(ctx, before, data, "status")
+		switch {
+		case err == nil && c.merged:
+			return Merged, c.accept(reply)
 		case err == nil:
-			return result, w.accept(after, reply, cur)
+			return Written, c.accept(reply)
 		case apierrors.IsNotFound(err):
-			return w.gone(ctx, patch, before, err)
+			return w.gone(ctx, before, err)
 		case !apierrors.IsConflict(err) || retries <= 0 || ctx.Err() != nil:
 			return "", fmt.Errorf("status: patching %s: %w", before.GetName(), err)
 		}
-		// What follows is as if before had been read now: only the generation that this reconcile acted on stays.
-		live, err := w.send(ctx, patch, before, nothing(), "status")
-		if err != nil {
+		// The API server answers an empty patch with the stored object.
+		if reply, err = w.send(ctx, before, []byte("{}"), "status"); err != nil {
 			return isGone(before, "reading "+before.GetName()+" after a conflict", err)
 		}
-		theirs, err := sameObject(before, live)
-		if err != nil {
+		if err := c.rebase(reply, w.Owned); err != nil {
 			return "", err
 		}
-		if err := w.Names.merge(old, cur, theirs, ch.generation, w.Owned); err != nil {
-			return "", err
-		}
-		old, ch.version, result = theirs, live.GetResourceVersion(), Merged
 	}
 }
 
-func (w Writer[T]) send(ctx context.Context, patch PatchFunc[T], o Object, data []byte, subresources ...string) (T, error) {
-	return patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: w.FieldManager}, subresources...)
-}
-
-// nothing is the patch that changes nothing. The API server answers it with the stored object and does not write.
-func nothing() []byte { return []byte("{}") }
-
-// sameObject returns the status of live, if that is still the object that was read.
-func sameObject(before, live Object) (*document, error) {
-	if isNil(live) {
-		return nil, fmt.Errorf("status: reading %s after a conflict: the client returned nil", before.GetName())
-	}
-	if live.GetUID() != before.GetUID() {
-		return nil, fmt.Errorf("%w: %s now has uid %q, and was read with %q", ErrReplaced, before.GetName(), live.GetUID(), before.GetUID())
-	}
-	return read(live, "live")
-}
-
-// accept takes the new version over, and reports what the API server did not keep. A reply without a version is not one
-// of an API server, and is not looked at.
-func (w Writer[T]) accept(after, reply T, sent *document) error {
-	if isNil(reply) || reply.GetResourceVersion() == "" {
-		return nil
-	}
-	after.SetResourceVersion(reply.GetResourceVersion())
-	kept, err := read(reply, "reply")
+// rebase merges after with the live object, which takes the place of before.
+// The generation is still the one that this reconcile acted on.
+func (c *change) rebase(reply Object, owned []string) error {
+	before := c.before
+	live, err := open("the object after a conflict", reply)
 	if err != nil {
 		return err
 	}
-	return w.Names.dropped(sent, kept)
+	if uid := before.object.GetUID(); reply.GetUID() != uid {
+		return fmt.Errorf("%w: %s now has uid %q, and was read with %q", ErrReplaced, before.object.GetName(), reply.GetUID(), uid)
+	}
+	c.before, c.merged = live, true
+	if err := c.observe(); err != nil {
+		return err
+	}
+	if err := live.readTree(c.names.Conditions); err != nil {
+		return err
+	}
+	c.after.tree, err = c.merge(before.tree, c.after.tree, live.tree, owned)
+	return err
 }
 
-// gone tells an object that no longer exists from a kind that has no status subresource: the API server answers 404 to both,
-// for custom resources in the same words. If the object itself may not be patched, it counts as gone.
-func (w Writer[T]) gone(ctx context.Context, patch PatchFunc[T], before T, first error) (Result, error) {
+// send returns the object of the reply; nil for none. The reply is of the type
+// of o.
+func (w Writer) send(ctx context.Context, o Object, data []byte, subresources ...string) (Object, error) { //nolint:ireturn // of any kind
+	reply, err := w.client.send(ctx, o, data, w.FieldManager, subresources...)
+	switch {
+	case err != nil, isNil(reply):
+		return nil, err
+	case reflect.TypeOf(reply) != reflect.TypeOf(o):
+		return nil, fmt.Errorf("status: the client returned a %T; want a %T", reply, o)
+	}
+	return reply, nil
+}
+
+// accept makes after equal to the reply, and reports the fields that the API
+// server did not keep. A reply without a version is not one of an API server:
+// accept ignores it.
+func (c *change) accept(reply Object) error {
+	if reply == nil || reply.GetResourceVersion() == "" {
+		return c.after.set(c.after.tree)
+	}
+	stored, err := open("the reply", reply)
+	if err != nil {
+		return err
+	}
+	if err := stored.readTree(c.names.Conditions); err != nil {
+		return err
+	}
+	if err := c.fill(stored); err != nil {
+		return err
+	}
+	compare(c.after.tree, stored.tree)
+	return c.unkept.learn(reply, c.before.tree, c.after.tree, stored.tree)
+}
+
+// fill makes after equal to stored. If the spec may have changed since the
+// read, fill sets only the status: with the new version, an Update of after
+// would revert the spec.
+func (c *change) fill(stored *document) error {
+	generation := stored.object.GetGeneration()
+	moved := c.merged && (generation != c.generation || generation == 0)
+	if stored == c.before && !c.merged || moved {
+		return c.after.set(stored.tree)
+	}
+	c.after.setObject(stored)
+	return nil
+}
+
+// gone finds out whether the object no longer exists, or its kind has no status
+// subresource. The API server answers both with the same 404. If the object
+// itself may not be patched, it counts as gone.
+func (w Writer) gone(ctx context.Context, before Object, first error) (Result, error) {
 	if _, err := isGone(before, "patching "+before.GetName(), first); err != nil {
 		return "", err
 	}
-	live, err := w.send(ctx, patch, before, nothing())
+	live, err := w.send(ctx, before, []byte("{}"))
 	asking := "asking whether " + before.GetName() + " exists, after a 404"
 	switch {
-	case err == nil && (isNil(live) || live.GetUID() == "" || live.GetName() != before.GetName()):
+	case err == nil && (live == nil || live.GetUID() == "" || live.GetName() != before.GetName()):
 		return "", fmt.Errorf("status: %s: the client returned no object of that name with a uid", asking)
 	case err == nil && live.GetUID() == before.GetUID():
 		return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), first)
-	case err == nil: // the name is another object's
-		return Gone, nil
-	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+	case err == nil, // the name is another object's
+		apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return Gone, nil
 	}
 	return isGone(before, asking, err)
 }
 
-// isGone is Gone if err is the API server's word that the object does not exist, and else an error. Of which resource the object
-// is only the client knows.
+// isGone is Gone if err is the API server's word that the object does not
+// exist. Only the client knows the resource.
 func isGone(o Object, doing string, err error) (Result, error) {
-	gone, err := notfound.Is(err, schema.GroupResource{}, o.GetName())
-	if !gone {
+	if gone, err := notfound.Is(err, schema.GroupResource{}, o.GetName()); !gone {
 		return "", fmt.Errorf("status: %s: %w", doing, err)
 	}
 	return Gone, nil
 }
 
-// label is what OnCommit is told.
+// label is the result for OnCommit.
 func label(result Result, err error) string {
+	var overtaken overtakenError
 	switch {
 	case err == nil:
 		return string(result)
-	case errors.Is(err, ErrSuperseded):
-		return "superseded"
-	case errors.Is(err, ErrReplaced):
-		return "replaced"
-	case errors.Is(err, ErrOverlap):
-		return "overlap"
+	case errors.As(err, &overtaken):
+		return overtaken.result
 	case apierrors.IsConflict(err):
 		return "conflict"
 	}

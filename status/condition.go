@@ -4,51 +4,57 @@
 package status
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// SetCondition adds c to conds, or brings the stored condition of its type up to date, and reports whether that changed
-// anything. It differs from meta.SetStatusCondition of apimachinery in what a controller trips over:
+// SetCondition adds c to conds, or updates the stored condition of its type,
+// and reports whether conds changed. It differs from meta.SetStatusCondition of
+// apimachinery:
 //
-//   - lastTransitionTime moves only with Status, to c's if that is set and new, else to now.
-//     A new Reason or Message is a change all the same, and so a write: leave out what changes by itself, such as a countdown.
-//   - An observedGeneration older than the stored one loses: conds stays as it is. Zero means not stated: it never loses, the
-//     stored one becomes zero too, and [Patch] and [Writer.Commit] fill in the generation of the object that was read. So a
-//     verdict that is the same for a new spec says so, which kubectl wait asks for, and on the same generation nothing changes. A
-//     condition that a reconcile does not set keeps its generation: set all that you own each time.
-//   - Reason and Message are made to fit what the API server accepts, so that no text of an error can fail the whole write: the
-//     message is cut at 32768 bytes on a whole character, and what a reason must not hold becomes an underscore.
+//   - lastTransitionTime moves only with Status, to c's if it is set and new,
+//     otherwise to now. A new Reason or Message is a change, and so a write.
+//     Leave out text that changes by itself, such as a countdown.
+//   - An observedGeneration older than the stored one loses: conds does not
+//     change. Zero means not stated. It never loses, and the stored one becomes
+//     zero too. [Patch] and [Writer.Commit] then fill in the generation of the
+//     object that was read, so that the condition is current for a new spec, as
+//     kubectl wait expects. A condition that a reconcile does not set keeps its
+//     generation: set each condition that you own every time.
+//   - Reason and Message are fitted to the limits of the API server, so that no
+//     error text can fail the whole write. The message is cut at 32768 bytes on
+//     a whole character. An underscore replaces invalid characters of a reason.
 //
-// A nil conds is left alone, and nothing changed. SetCondition does not allocate unless it appends or has to fit a text.
-// To set all conditions that a controller owns at once, see [Writer.SetConditions].
+// A nil conds does not change. SetCondition does not allocate unless it appends
+// or has to fit a text. Do not call it for one list from two goroutines. To set
+// every condition that a controller owns, see [Writer.SetConditions].
 func SetCondition(conds *[]metav1.Condition, c metav1.Condition, now time.Time) (changed bool) {
 	if conds == nil {
 		return false
 	}
-	stored := find(*conds, c.Type)
-	c = settle(c, stored, now)
+	stored := findCondition(*conds, c.Type)
 	if stored == nil {
-		*conds = append(*conds, c)
+		*conds = append(*conds, settle(c, metav1.Condition{}, now))
 		return true
 	}
-	same := sameCondition(*stored, stated(c, *stored))
+	c = settle(c, *stored, now)
+	changed = !sameVerdict(*stored, c) || !sameSecond(&stored.LastTransitionTime, &c.LastTransitionTime)
 	*stored = c
-	return !same
+	return changed
 }
 
-// settle returns what c becomes where stored is, which is nil for a new type.
-func settle(c metav1.Condition, stored *metav1.Condition, now time.Time) metav1.Condition {
+// settle returns the condition to store for c in place of stored, which is zero
+// for a new type.
+func settle(c, stored metav1.Condition, now time.Time) metav1.Condition {
 	c.Reason, c.Message = fitReason(c.Reason), fitMessage(c.Message)
-	if stored == nil {
-		if c.LastTransitionTime.IsZero() {
-			c.LastTransitionTime = wholeSecond(now)
-		}
-		return c
-	}
 	if c.ObservedGeneration != 0 && c.ObservedGeneration < stored.ObservedGeneration {
-		return *stored
+		return stored
 	}
 	switch moved := c.Status != stored.Status; {
 	case !moved && !stored.LastTransitionTime.IsZero():
@@ -59,15 +65,7 @@ func settle(c metav1.Condition, stored *metav1.Condition, now time.Time) metav1.
 	return c
 }
 
-// stated returns c with the generation of stored where it states none.
-func stated(c metav1.Condition, stored metav1.Condition) metav1.Condition {
-	if c.ObservedGeneration == 0 {
-		c.ObservedGeneration = stored.ObservedGeneration
-	}
-	return c
-}
-
-func find(conds []metav1.Condition, typ string) *metav1.Condition {
+func findCondition(conds []metav1.Condition, typ string) *metav1.Condition {
 	for i := range conds {
 		if conds[i].Type == typ {
 			return &conds[i]
@@ -76,13 +74,59 @@ func find(conds []metav1.Condition, typ string) *metav1.Condition {
 	return nil
 }
 
-// sameCondition compares all fields, times as the API stores them.
-func sameCondition(a, b metav1.Condition) bool {
-	return sameVerdict(a, b) && sameSecond(&a.LastTransitionTime, &b.LastTransitionTime)
-}
-
 // sameVerdict compares all fields but the transition time.
 func sameVerdict(a, b metav1.Condition) bool {
 	return a.Type == b.Type && a.Status == b.Status && a.ObservedGeneration == b.ObservedGeneration &&
 		a.Reason == b.Reason && a.Message == b.Message
+}
+
+// The limits of the API server for a condition: the markers of metav1.Condition
+// in apimachinery's meta/v1/types.go.
+const (
+	maxType    = 316
+	maxReason  = 1024
+	maxMessage = 32768
+	noReason   = "Unknown"
+)
+
+// fitMessage cuts m on a whole character. It replaces bytes that are not UTF-8,
+// as encoding/json does.
+func fitMessage(m string) string {
+	m = strings.ToValidUTF8(m, string(utf8.RuneError))
+	return strings.ToValidUTF8(m[:min(len(m), maxMessage)], "")
+}
+
+// fitReason makes r match ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$ with at most
+// 1024 bytes. It returns a valid reason unchanged.
+func fitReason(r string) string {
+	r = strings.Map(func(c rune) rune {
+		if isLetter(c) || '0' <= c && c <= '9' || c == '_' || c == ',' || c == ':' {
+			return c
+		}
+		return ' '
+	}, r)
+	if strings.Contains(r, " ") {
+		r = strings.Join(strings.Fields(r), "_")
+	}
+	r = strings.TrimLeftFunc(r, func(c rune) bool { return !isLetter(c) })
+	return cmp.Or(strings.TrimRight(r[:min(len(r), maxReason)], ",:"), noReason)
+}
+
+func isLetter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// checkCondition returns an error for a value that has no obvious correction.
+// The error begins with the field.
+func checkCondition(c metav1.Condition) error {
+	if len(c.Type) > maxType || len(validation.IsQualifiedName(c.Type)) > 0 {
+		return fmt.Errorf(".type: %.40q is not accepted; want a name such as Ready or example.com/Ready, with at most %d characters", c.Type, maxType)
+	}
+	switch c.Status {
+	case metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown:
+	default:
+		return fmt.Errorf(".status: %q is not accepted; want True, False or Unknown", c.Status)
+	}
+	if c.ObservedGeneration < 0 {
+		return fmt.Errorf(".observedGeneration: %d is negative", c.ObservedGeneration)
+	}
+	return nil
 }

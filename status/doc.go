@@ -1,41 +1,60 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes the status of Kubernetes objects under one contract, whoever writes and whatever happens meanwhile.
+// Package status updates the status of Kubernetes objects safely under
+// concurrent writes, restarts and recreated objects.
 //
-// Every controller has observedGeneration and a few times in its status, and most get them slightly wrong: a spec that
-// changed mid-reconcile is claimed as seen, a retry overwrites a newer verdict, an idle object is written for ever. Here
-// they mean one thing:
+// Common bugs are to report a generation that was never reconciled, to
+// overwrite a newer status on retry, and to rewrite idle objects on every
+// resync. This package gives four fields one meaning:
 //
 //	observedGeneration  generation of the spec that the status was computed from; never goes back
 //	updatedAt           time of the last write; a reconcile that changes nothing writes nothing
 //	startedAt           first time the object was running; never moves
 //	finishedAt          first time the object was done; never moves
 //
-// [Patch] is the contract as a pure function, for any client:
+// Build a [Writer] once, from controller-runtime's client or a client of
+// client-go:
 //
-//	after := run.DeepCopy()
-//	after.Status.Phase = "Running"
-//	patch, err := status.Patch(run, after, status.Facts{Progress: status.Running}, time.Now())
+//	writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+//	writer := status.ForResource(clientset.ExampleV1().Runs)
 //
-// [Writer] sends it by a client's Patch method, which is passed as it is, in place of Get, UpdateStatus and a retry on conflict:
+// Commit replaces Get, UpdateStatus and a retry on conflict:
 //
-//	result, err := status.Writer[*Run]{}.Commit(ctx, clients.Runs(ns).Patch, run, after, status.Facts{Progress: status.Running})
+//	before := run.DeepCopy()
+//	run.Status.Phase = "Running"
+//	result, err := writer.Commit(ctx, before, run, status.Facts{Progress: status.Running})
 //
-// It merges what others wrote meanwhile, and refuses to write on an object that was recreated or has a newer status: return that
-// error, so that the key is tried again; nothing was written. A kind of your own embeds [Stamp] in its status. [Names] fits both
-// to kinds with field names of their own, typed or unstructured. [Rules] makes the API server hold every other writer to the
-// contract, and [Check] tests your own controller.
+// It merges changes of other writers. It refuses to write to an object that was
+// recreated or has a newer status. Return that error from Reconcile, so that
+// the controller tries again.
 //
-// Nothing here starts a goroutine, logs or keeps state. Every error names the field and what is accepted.
+// [Patch] is the contract as a pure function, for any client. A custom kind
+// embeds [Stamp] in its status. [FieldNames] adapts both to kinds with other
+// field names, typed or unstructured. [Rules] makes the API server hold every
+// writer to the contract, and [Check] tests a controller.
+//
+// The package starts no goroutine and does not log. A Writer remembers only
+// which fields the API server does not keep. Every error names the field and
+// what is accepted.
+//
+// # Two controllers of one object
+//
+// The controller that reconciles the spec owns observedGeneration and the
+// times. Every other controller sets FieldNames.ObservedGeneration to "-" and
+// passes the zero [Facts]. It reports by conditions, which carry the generation
+// that it read.
 //
 // # RBAC
 //
-// Patch on the status subresource: verb patch on "runs/status". Patch on "runs" itself is used only after a 404, to tell
-// an object that is gone from a CRD without that subresource; without it both count as gone.
+// Commit needs the verb patch on the status subresource, such as "runs/status".
+// It uses patch on "runs" only after a 404, to find out whether the object is
+// gone or its CRD has no status subresource. Without that right Commit takes
+// both for a deleted object.
 //
 // # When not to use it
 //
-// Not for many writers of one field, nor for lists that several programs own element by element: use server-side apply.
-// Not for a status that is one condition: apimachinery's meta.SetStatusCondition and an Update do.
+// Use server-side apply for fields that many programs write, and for lists with
+// elements of several owners. For a status with a single condition,
+// meta.SetStatusCondition of apimachinery and an Update are enough.
 package status

@@ -4,120 +4,271 @@
 package status
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"reflect"
+	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// entry is one condition of a list. In an unstructured list it keeps what it was read from: another program's condition
-// may hold fields that metav1.Condition does not know, or be none at all, and goes through as it is.
+// ErrFieldConflict says that another writer changed the same field or condition
+// differently. Nothing was written. Reconcile again from the stored object.
+var ErrFieldConflict error = overtakenError{"field_conflict", "status: another writer changed the same field"}
+
+// entry is one condition of a list.
 type entry struct {
 	metav1.Condition
-	raw any   // nil in a typed list
-	bad error // why raw is not a condition, from behind its path
+
+	key   string // the type, with a number for the second of the type
+	item  any    // decoded JSON, unless the list is a []metav1.Condition
+	bad   error  // why item is not a condition; the text continues its path
+	place int    // in the stored list
 }
 
-// parseEntry reads one element of an unstructured list.
-func parseEntry(raw any) entry {
-	e := entry{raw: raw}
-	m, ok := raw.(map[string]any)
-	if !ok {
-		e.bad = fmt.Errorf(": want an object, got %T", raw)
-		return e
-	}
-	text := func(key string) string {
-		s, ok := m[key].(string)
-		if !ok && m[key] != nil {
-			e.bad = fmt.Errorf(".%s: want text, got %T", key, m[key])
+// entries is a list of conditions.
+type entries []entry
+
+// entriesOf reads a list of conditions from a field of a status, or from its
+// encoded form if the field has another type.
+func entriesOf(field, encoded any) (list entries, err error) {
+	if conds, typed := field.(*[]metav1.Condition); typed {
+		for _, c := range *conds {
+			list = append(list, entry{Condition: c})
 		}
-		return s
+	} else if raw, stored := encoded.(json.RawMessage); stored {
+		items, ok := decode(raw).([]any)
+		if !ok {
+			return nil, errors.New("want a list")
+		}
+		var conds []metav1.Condition
+		failed := utiljson.Unmarshal(raw, &conds) // by one item, or more
+		for i, item := range items {
+			e := entry{item: item}
+			if _, ok := item.(map[string]any); !ok {
+				e.bad = errors.New(": want an object")
+			} else if failed == nil {
+				e.Condition = conds[i]
+			} else if err := utiljson.Unmarshal(encode(item), &e.Condition); err != nil {
+				e = entry{item: item, bad: fmt.Errorf(": %w", err)}
+			}
+			list = append(list, e)
+		}
 	}
-	e.Type, e.Status = text("type"), metav1.ConditionStatus(text("status"))
-	e.Reason, e.Message = text("reason"), text("message")
-	if t, err := parseTime(m["lastTransitionTime"]); err != nil {
-		e.bad = fmt.Errorf(".lastTransitionTime: %w", err)
-	} else if t != nil {
-		e.LastTransitionTime = *t
+	count := make(map[string]int, len(list))
+	for i := range list {
+		e := &list[i]
+		if e.key = e.Type; e.bad != nil {
+			e.key = "\x00" + string(encode(e.item))
+		}
+		if count[e.key]++; count[e.key] > 1 {
+			e.key += "\x00" + strconv.Itoa(count[e.key])
+		}
 	}
-	var err error
-	if e.ObservedGeneration, err = parseInt(m["observedGeneration"]); err != nil {
-		e.bad = fmt.Errorf(".observedGeneration: %w", err)
+	return list, nil
+}
+
+// MarshalJSON encodes the items that the entries were read from.
+func (list entries) MarshalJSON() ([]byte, error) {
+	items := make([]any, len(list))
+	for i := range list {
+		if items[i] = list[i].item; items[i] == nil && list[i].bad == nil {
+			items[i] = &list[i].Condition
+		}
 	}
+	return json.Marshal(items)
+}
+
+// with returns e with the fields of c. It keeps the fields that a Condition
+// does not have.
+func (e entry) with(c metav1.Condition) entry {
+	if fields, ok := e.item.(map[string]any); ok {
+		known, _ := decode(encode(c)).(map[string]any)
+		fields = maps.Clone(fields)
+		maps.Copy(fields, known)
+		e.item = fields
+	}
+	e.Condition = c
 	return e
 }
 
-// with returns e holding c. Its raw form keeps the fields that are not c's, and stored's own spelling of an equal time.
-func (e entry) with(c metav1.Condition, stored *entry) entry {
-	m, ok := e.raw.(map[string]any)
-	if !ok {
-		return entry{Condition: c}
-	}
-	m = maps.Clone(m)
-	m["type"], m["status"], m["reason"], m["message"] = c.Type, string(c.Status), c.Reason, c.Message
-	m["lastTransitionTime"] = c.LastTransitionTime.ToUnstructured()
-	if stored != nil && sameSecond(&c.LastTransitionTime, &stored.LastTransitionTime) {
-		if s, ok := stored.raw.(map[string]any); ok {
-			m["lastTransitionTime"] = s["lastTransitionTime"]
-		}
-	}
-	delete(m, "observedGeneration")
-	if c.ObservedGeneration != 0 {
-		m["observedGeneration"] = c.ObservedGeneration
-	}
-	return entry{Condition: c, raw: m}
-}
-
-// sameEntry compares what the API server would store. Entries that are no conditions are the same if they hold the same.
-func sameEntry(a, b entry) bool {
-	if a.bad != nil || b.bad != nil {
-		return reflect.DeepEqual(a.raw, b.raw)
-	}
-	return sameCondition(a.Condition, b.Condition) && sameExtras(a, b)
-}
-
-// sameExtras compares the fields that metav1.Condition does not know.
-func sameExtras(a, b entry) bool {
-	return reflect.DeepEqual(a.extras(), b.extras())
-}
-
+// extras are the fields that metav1.Condition does not have.
 func (e entry) extras() map[string]any {
-	m, _ := e.raw.(map[string]any)
-	var extras map[string]any
-	for k, v := range m {
-		switch k {
-		case "type", "status", "reason", "message", "lastTransitionTime", "observedGeneration":
-			continue
-		}
-		if v == nil {
-			continue
-		}
-		if extras == nil {
-			extras = map[string]any{}
-		}
-		extras[k] = v
+	fields, _ := e.item.(map[string]any)
+	fields = maps.Clone(fields)
+	for _, known := range [...]string{"type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"} {
+		delete(fields, known)
 	}
-	return extras
+	return fields
 }
 
-// bare returns the conditions alone; nil for none.
-func bare(list []entry) []metav1.Condition {
-	if len(list) == 0 {
-		return nil
+// alike reports whether two entries are equal except for the time of the
+// transition.
+func alike(a, b *entry) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	conds := make([]metav1.Condition, len(list))
-	for i, e := range list {
-		conds[i] = e.Condition
-	}
-	return conds
+	return a.key == b.key && sameVerdict(a.Condition, b.Condition) && sameTree(a.extras(), b.extras(), 0)
 }
 
-// raws returns an unstructured list as it was read.
-func raws(list []entry) []any {
-	items := make([]any, len(list))
-	for i, e := range list {
-		items[i] = e.raw
+// sameEntry compares two entries as the API server would store them.
+func sameEntry(a, b entry) bool {
+	return alike(&a, &b) && sameSecond(&a.LastTransitionTime, &b.LastTransitionTime)
+}
+
+// byKey returns the entries of list by their keys.
+func byKey(list entries) map[string]*entry {
+	entries := make(map[string]*entry, len(list))
+	for i := range list {
+		list[i].place = i
+		entries[list[i].key] = &list[i]
 	}
-	return items
+	return entries
+}
+
+// put makes list the conditions of tree. The API server stores no empty list.
+func put(tree map[string]any, name string, list entries) {
+	if name == absent {
+		return
+	}
+	if tree[name] = list; len(list) == 0 {
+		delete(tree, name)
+	}
+}
+
+// settleList replaces the conditions of after by those to store. It does not
+// check unchanged conditions, so that a mistake of another program blocks
+// nothing.
+func (c *change) settleList(before, after map[string]any) error {
+	name := c.names.Conditions
+	stored, _ := before[name].(entries)
+	list, _ := after[name].(entries)
+	var err error
+	known, settled := byKey(stored), make(entries, len(list))
+	for i, e := range list {
+		same := known[e.key]
+		if e.place = len(stored); same != nil {
+			e.place = same.place
+		}
+		if settled[i], err = c.settleEntry(e, same); err != nil {
+			return fmt.Errorf("status: status.%s[%d]%w", name, i, err)
+		}
+		if same == nil && e.bad == nil && e.key != e.Type {
+			return fmt.Errorf("status: status.%s[%d].type: %q is there already", name, i, e.Type)
+		}
+	}
+	// The stored order stays: building the list in another order is not a
+	// change.
+	slices.SortStableFunc(settled, func(a, b entry) int { return a.place - b.place })
+	put(after, name, settled)
+	return nil
+}
+
+// settleEntry returns the entry to store for e in place of stored, which is nil
+// for a new condition.
+func (c *change) settleEntry(e entry, stored *entry) (entry, error) {
+	if stored != nil && sameEntry(*stored, e) {
+		return *stored, nil
+	}
+	if e.bad != nil {
+		return e, e.bad
+	}
+	if err := checkCondition(e.Condition); err != nil {
+		return e, err
+	}
+	if c.redact != nil {
+		e.Message = c.redact(e.Message)
+	}
+	var known metav1.Condition
+	if stored != nil {
+		known = stored.Condition
+	}
+	if c.restored {
+		known.ObservedGeneration = min(known.ObservedGeneration, c.generation)
+	}
+	next := settle(e.Condition, known, c.now)
+	if next.ObservedGeneration == 0 {
+		next.ObservedGeneration = known.ObservedGeneration
+		if !sameVerdict(next, known) {
+			next.ObservedGeneration = c.generation
+		} else if known.ObservedGeneration != 0 { // the verdict holds for the new generation too
+			next.ObservedGeneration = max(c.generation, known.ObservedGeneration)
+		}
+	}
+	if e = e.with(next); stored != nil && sameEntry(e, *stored) {
+		return *stored, nil
+	}
+	return e, nil
+}
+
+// pick returns the side of a three-way merge that counts. It is a conflict if
+// both sides changed differently.
+func pick[T any](before, after, live T, same func(a, b T) bool) (side T, conflict bool) {
+	switch {
+	case same(before, after), same(after, live):
+		return live, false
+	case same(before, live):
+		return after, false
+	}
+	return after, true
+}
+
+// merge applies the changes from before to after to live, and returns a new
+// tree, with live's contract fields. A field of the status is one unit: a
+// jobRef with the name of one side and the uid of the other would refer to
+// nothing.
+func (c *change) merge(before, after, live map[string]any, owned []string) (map[string]any, error) {
+	for _, tree := range [...]map[string]any{before, after, live} {
+		for name, v := range tree {
+			tree[name] = decode(v)
+		}
+	}
+	merged, either := maps.Clone(live), maps.Clone(before)
+	maps.Copy(either, after)
+	for name := range either {
+		if c.names.has(name) {
+			continue
+		}
+		side, conflict := pick(before[name], after[name], live[name], func(a, b any) bool { return sameTree(a, b, 0) })
+		if conflict {
+			return nil, fmt.Errorf("%w: status.%s", ErrFieldConflict, name)
+		}
+		if merged[name] = side; side == nil {
+			delete(merged, name)
+		}
+	}
+	list, err := c.mergeLists([...]map[string]any{before, after, live}, owned)
+	put(merged, c.names.Conditions, list)
+	return merged, err
+}
+
+// mergeLists merges the conditions of three trees. The error names each
+// conflict.
+func (c *change) mergeLists(trees [3]map[string]any, owned []string) (merged entries, err error) {
+	var lists [3]entries
+	var sides [3]map[string]*entry
+	for i, tree := range trees {
+		lists[i], _ = tree[c.names.Conditions].(entries)
+		sides[i] = byKey(lists[i])
+	}
+	for i, e := range slices.Concat(lists[2], lists[1]) {
+		before, after, live := sides[0][e.key], sides[1][e.key], sides[2][e.key]
+		if i >= len(lists[2]) && live != nil {
+			continue // merged already
+		}
+		side, conflict := pick(before, after, live, alike)
+		if conflict && !slices.Contains(owned, e.Type) {
+			err = errors.Join(err, fmt.Errorf("%w: status.%s %s", ErrFieldConflict, c.names.Conditions, e.Type))
+		}
+		if conflict && after != nil && live != nil && after.ObservedGeneration != 0 && after.ObservedGeneration < live.ObservedGeneration {
+			side = live
+		}
+		if side != nil {
+			merged = append(merged, *side)
+		}
+	}
+	return merged, err
 }

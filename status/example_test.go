@@ -30,7 +30,8 @@ func Example() {
 	// {"metadata":{"resourceVersion":"41"},"status":{"observedGeneration":2,"phase":"Running","startedAt":"2025-06-01T12:00:00Z","updatedAt":"2025-06-01T12:00:00Z"}} <nil>
 }
 
-// A controller's decision is tested without a cluster: a status goes in, a patch comes out.
+// A controller's decision is tested without a cluster: a status goes in, a
+// patch comes out.
 func Example_unitTest() {
 	reconcile := func(run *Run, image string) (*Run, status.Facts) { // the code under test
 		after := run.DeepCopy()
@@ -53,7 +54,8 @@ func Example_unitTest() {
 	// finished: 2025-06-01 12:00:00 +0000 UTC started: <nil>
 }
 
-// Nothing changed, so nothing is written; the generation alone is a change, because a new spec was seen.
+// Nothing changed, so nothing is written; the generation alone is a change,
+// because a new spec was seen.
 func ExamplePatch() {
 	run := stored()
 	run.Status.Stamp = status.Stamp{ObservedGeneration: 1, UpdatedAt: at(0), StartedAt: at(0)}
@@ -71,24 +73,24 @@ func ExamplePatch() {
 }
 
 // A CRD that has had its own names for years keeps them, typed or unstructured.
-func ExampleNames_Patch() {
+func ExampleFieldNames_Patch() {
 	backup := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"name": "nightly", "resourceVersion": "7", "generation": int64(1)},
 	}}
 	after := backup.DeepCopy()
 	_ = unstructured.SetNestedField(after.Object, "Completed", "status", "phase")
 
-	names := status.Names{StartedAt: "startTime", FinishedAt: "completionTime", UpdatedAt: "-"}
+	names := status.FieldNames{StartedAt: "startTime", FinishedAt: "completionTime", UpdatedAt: "-"}
 	patch, err := names.Patch(backup, after, status.Facts{Progress: status.Done, StartedAt: noon.Add(-time.Hour)}, noon)
 	fmt.Println(string(patch), err)
 	// Output:
 	// {"metadata":{"resourceVersion":"7"},"status":{"completionTime":"2025-06-01T12:00:00Z","observedGeneration":1,"phase":"Completed","startTime":"2025-06-01T11:00:00Z"}} <nil>
 }
 
-func ExampleNames_Stamp() {
+func ExampleFieldNames_Stamp() {
 	run := stored()
 	run.Status.Stamp = status.Stamp{ObservedGeneration: 2, StartedAt: at(0)}
-	stamp, err := status.Names{}.Stamp(run)
+	stamp, err := status.FieldNames{}.Stamp(run)
 	fmt.Println(stamp.ObservedGeneration, stamp.StartedAt.UTC(), stamp.FinishedAt, err)
 	// Output: 2 2025-06-01 12:00:00 +0000 UTC <nil> <nil>
 }
@@ -123,7 +125,7 @@ func ExampleSetCondition() {
 
 // Recovery clears what had failed, without a list of what that may have been.
 func ExampleWriter_SetConditions() {
-	w := status.Writer[*Run]{Owned: []string{"Ready", "InvalidSpec", "Unreachable"}}
+	w := status.Writer{Owned: []string{"Ready", "InvalidSpec", "Unreachable"}}
 	var conds []metav1.Condition
 	w.SetConditions(&conds, noon,
 		metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "InvalidSpec"},
@@ -137,7 +139,7 @@ func ExampleWriter_SetConditions() {
 	// [Ready]
 }
 
-// runs stands for a typed client such as clientset.ExampleV1().Runs(namespace).
+// runs is a typed client such as clientset.ExampleV1().Runs(namespace).
 type runs func(patch string, subresources []string) (*Run, error)
 
 func (r runs) Patch(_ context.Context, _ string, _ types.PatchType, data []byte, _ metav1.PatchOptions, subresources ...string) (*Run, error) {
@@ -149,15 +151,16 @@ func ExampleWriter_Commit() {
 		fmt.Println(subresources, len(patch) > 0)
 		return &Run{}, nil
 	})
-	w := status.Writer[*Run]{FieldManager: "run-controller", Heartbeat: 10 * time.Minute}
+	w := status.ForResource(func(string) runs { return client })
+	w.FieldManager, w.Heartbeat = "run-controller", 10*time.Minute
 
 	before := stored()
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	result, err := w.Commit(context.Background(), client.Patch, before, after, status.Facts{Progress: status.Running})
+	result, err := w.Commit(context.Background(), before, after, status.Facts{Progress: status.Running})
 	fmt.Println(result, err)
 
-	result, err = w.Commit(context.Background(), client.Patch, after, after.DeepCopy(), status.Facts{Progress: status.Running})
+	result, err = w.Commit(context.Background(), after, after.DeepCopy(), status.Facts{Progress: status.Running})
 	fmt.Println(result, err)
 	// Output:
 	// [status] true
@@ -165,48 +168,24 @@ func ExampleWriter_Commit() {
 	// unchanged <nil>
 }
 
-// Two programs wrote different conditions since both read the object. A third one they both wrote in the same way.
-func ExampleMergeConditions() {
-	is := func(typ string, s metav1.ConditionStatus) metav1.Condition {
-		return metav1.Condition{Type: typ, Status: s, Reason: "Checked"}
-	}
-	base := []metav1.Condition{is("Ready", "False"), is("Scheduled", "False")}
-	ours := []metav1.Condition{is("Ready", "True"), is("Scheduled", "False")}
-	theirs := []metav1.Condition{is("Ready", "False"), is("Scheduled", "True"), is("Billed", "True")}
-
-	merged, err := status.MergeConditions(base, ours, theirs)
-	for _, c := range merged {
-		fmt.Println(c.Type, c.Status)
-	}
-	fmt.Println(err)
-
-	_, err = status.MergeConditions(base, ours, []metav1.Condition{is("Ready", "Unknown")})
-	fmt.Println(err)
-	// Output:
-	// Ready True
-	// Scheduled True
-	// Billed True
-	// <nil>
-	// status: another writer changed the same in another way: conditions Ready
-}
-
-// For an informer's filter or a predicate: what this package writes does not wake the controller again.
-func ExampleConcerns() {
+// For an informer's filter or a predicate: what this package writes does not
+// wake the controller again.
+func ExampleNeedsReconcile() {
 	before := stored()
 	wrote := before.DeepCopy()
 	wrote.ResourceVersion, wrote.Status.Phase = "42", "Running"
-	fmt.Println("status written:", status.Concerns(before, wrote))
+	fmt.Println("status written:", status.NeedsReconcile(before, wrote))
 
 	edited := wrote.DeepCopy()
 	edited.ResourceVersion, edited.Generation = "43", 3
-	fmt.Println("spec edited:", status.Concerns(wrote, edited))
+	fmt.Println("spec edited:", status.NeedsReconcile(wrote, edited))
 	// Output:
 	// status written: false
 	// spec edited: true
 }
 
 func ExampleRules() {
-	for _, r := range status.Rules(status.Names{StartedAt: "startTime", FinishedAt: "-"}) {
+	for _, r := range status.Rules(status.FieldNames{StartedAt: "startTime", FinishedAt: "-"}) {
 		fmt.Println(r.Message)
 	}
 	// Output:
@@ -224,4 +203,19 @@ func ExampleCheck() {
 	// Output:
 	// status: observedGeneration went back from 2 to 1
 	// status: startedAt moved from 2025-06-01T12:00:00Z to 2025-06-01T12:01:00Z
+}
+
+// A Writer for a typed client of client-go, or its fake, is built from the
+// method that returns the client of a namespace.
+func ExampleForResource() {
+	clientset := func(_ string) runs { // such as clientset.ExampleV1().Runs
+		return func(string, []string) (*Run, error) { return &Run{}, nil }
+	}
+	w := status.ForResource(clientset)
+	before := stored()
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	result, err := w.Commit(context.Background(), before, after, status.Facts{Progress: status.Running})
+	fmt.Println(result, err)
+	// Output: written <nil>
 }

@@ -6,7 +6,6 @@ package status_test
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,11 +16,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/status"
 )
 
-// FuzzObserve: whatever is stored and observed, no time that is set ever moves, and the same again changes nothing.
+// FuzzObserve: for any stored and observed times, no time that is set ever
+// moves, and the same again changes nothing.
 func FuzzObserve(f *testing.F) {
 	f.Add(int64(0), int64(0), int64(0), int64(1), int8(1), int64(0), int64(0), int64(1748779200))
 	f.Add(int64(3), int64(1748779200), int64(0), int64(3), int8(2), int64(0), int64(1), int64(1748779100))
@@ -35,10 +36,10 @@ func FuzzObserve(f *testing.F) {
 		}
 		before := status.Stamp{ObservedGeneration: stored}
 		if s := moment(start); !s.IsZero() {
-			before.StartedAt = new(metav1.NewTime(s))
+			before.StartedAt = ptr.To(metav1.NewTime(s))
 		}
 		if s := moment(finish); !s.IsZero() {
-			before.FinishedAt = new(metav1.NewTime(s))
+			before.FinishedAt = ptr.To(metav1.NewTime(s))
 		}
 		after := *before.DeepCopy()
 		facts := status.Facts{Progress: status.Progress(progress), StartedAt: moment(startedAt), FinishedAt: moment(finishedAt)}
@@ -59,59 +60,8 @@ func FuzzObserve(f *testing.F) {
 	})
 }
 
-// conditionsOf reads a list from text: a letter for the type, t, f or u for the status, and a digit for the generation, 0 for none.
-func conditionsOf(text string) []metav1.Condition {
-	var conds []metav1.Condition
-	for word := range strings.FieldsSeq(text) {
-		if len(word) < 3 || slices.ContainsFunc(conds, func(c metav1.Condition) bool { return c.Type == word[:1] }) {
-			continue
-		}
-		conds = append(conds, metav1.Condition{
-			Type: word[:1], Status: metav1.ConditionStatus(word[1:2]), ObservedGeneration: int64(word[2] - '0'), Message: word[3:],
-			LastTransitionTime: *at(time.Duration(len(word)) * time.Second),
-		})
-	}
-	return conds
-}
-
-// FuzzMergeConditions: merging is idempotent, loses no type, and where it succeeds without an owner is the same from both sides.
-func FuzzMergeConditions(f *testing.F) {
-	f.Add("At1 Bf1", "Af1 Bf1", "At1 Bf1 Ct1", "A")
-	f.Add("At1", "", "Af2", "")
-	f.Add("", "At1 Bt2", "Bt2x Af1", "AB")
-	f.Add("At1", "Af0", "Af1 Bt0", "")
-	f.Add("At1", "Af0", "Af1x", "A")
-	f.Fuzz(func(t *testing.T, b, o, s, owned string) {
-		base, ours, theirs := conditionsOf(b), conditionsOf(o), conditionsOf(s)
-		own := strings.Split(owned, "")
-		merged, err := status.MergeConditions(base, ours, theirs, own...)
-		if err != nil {
-			require.ErrorIs(t, err, status.ErrOverlap)
-			require.Nil(t, merged)
-			return
-		}
-		again, err := status.MergeConditions(theirs, merged, theirs, own...)
-		require.NoError(t, err)
-		require.Equal(t, merged, again, "idempotent")
-		alone, err := status.MergeConditions(base, base, theirs, own...)
-		require.NoError(t, err)
-		require.Equal(t, theirs, alone, "who changed nothing takes theirs")
-
-		in, of := typesOf(merged), func(list []metav1.Condition, typ string) bool { return slices.Contains(typesOf(list), typ) }
-		for _, typ := range typesOf(slices.Concat(base, ours, theirs)) {
-			removed := of(base, typ) && (!of(ours, typ) || !of(theirs, typ))
-			require.True(t, removed || slices.Contains(in, typ), "type %s is lost", typ)
-		}
-		unstated := func(c metav1.Condition) bool { return c.ObservedGeneration == 0 } // only ours may be the same, said again
-		if owned == "" && !slices.ContainsFunc(slices.Concat(ours, theirs), unstated) {
-			mirrored, err := status.MergeConditions(base, theirs, ours)
-			require.NoError(t, err)
-			require.ElementsMatch(t, in, typesOf(mirrored))
-		}
-	})
-}
-
-// FuzzSetCondition: whatever text comes in, what is stored is accepted by the API server, and the same again is no change.
+// FuzzSetCondition: for any text, the API server accepts the stored condition,
+// and setting the same condition again changes nothing.
 func FuzzSetCondition(f *testing.F) {
 	f.Add("AsExpected", "all is well")
 	f.Add("exit status 1: Ünïcode,", "a\xff\xf0b")
@@ -132,8 +82,9 @@ func FuzzSetCondition(f *testing.F) {
 	})
 }
 
-// FuzzUnstructuredStatus: a status of any shape never panics. Either an error names it, or the patch makes the one into the
-// other, and there is nothing to write a second time.
+// FuzzUnstructuredStatus: a status of any shape never panics. Either an error
+// names it, or the patch makes the one into the other, and there is nothing to
+// write a second time.
 func FuzzUnstructuredStatus(f *testing.F) {
 	f.Add(`{"phase":"Pending","conditions":[{"type":"Ready","status":"True"}]}`, `{"phase":null,"conditions":[{"type":"Ready","status":"False","x":[{}]}]}`, int8(1))
 	f.Add(`null`, `{"observedGeneration":1.0,"startedAt":"2025-06-01T12:00:00.123+02:00"}`, int8(2))
@@ -172,7 +123,8 @@ func FuzzUnstructuredStatus(f *testing.F) {
 	})
 }
 
-// withoutNulls is v as an API server keeps it: null and absent, empty and absent conditions, are the same.
+// withoutNulls is v as an API server keeps it: null and absent, empty and
+// absent conditions, are the same.
 func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -20,9 +20,11 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// TestOnlyTheAPIServerSaysThatAnObjectIsGone: Gone is no error, so a controller drops the key, and with it
-// the last status of a run.
-func TestOnlyTheAPIServerSaysThatAnObjectIsGone(t *testing.T) {
+// TestCommit_OnlyTheAPIServerSaysThatAnObjectIsGone: a controller drops the key
+// of an object that is gone, and with it the last status of a run.
+//
+//req:shows S4
+func TestCommit_OnlyTheAPIServerSaysThatAnObjectIsGone(t *testing.T) {
 	runs := schema.GroupResource{Group: "example.com", Resource: "runs"}
 	proxy := func(code int, text string) error {
 		return apierrors.NewGenericServerResponse(code, "patch", runs, "a", text, 0, true)
@@ -48,21 +50,21 @@ func TestOnlyTheAPIServerSaysThatAnObjectIsGone(t *testing.T) {
 		"BothSaySo":      {"The object is gone.", answers{gone, gone}, nil, ""},
 		"NoRightToLook":  {"The first answer is all there is.", answers{gone, forbidden}, nil, ""},
 		"Recreated":      {"Another object has the name.", answers{gone, &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "successor"}}}, nil, ""},
-		"AfterAConflict": {"It was deleted meanwhile.", answers{conflict, gone}, nil, ""},
+		"AfterAConflict": {"It was deleted after the conflict.", answers{conflict, gone}, nil, ""},
 
 		"NotServed":               {"No object of that version was looked for.", answers{notServed}, notServed, "status: patching a: a 404 that no API server wrote"},
 		"NotServedAfterAConflict": {"It was until now.", answers{conflict, notServed}, notServed, "status: reading a after a conflict: a 404 that no API server wrote"},
-		"LoadBalancer":            {"No server is behind it any more.", answers{gone, notServed}, notServed, "status: asking whether a exists, after a 404: a 404 that no API server wrote"},
+		"LoadBalancer":            {"Its server has gone away.", answers{gone, notServed}, notServed, "status: asking whether a exists, after a 404: a 404 that no API server wrote"},
 		"Firewall":                {"Who has which right is not for it to say.", answers{gone, firewall}, firewall, "asking whether a exists, after a 404: "},
 		"AnotherObject":           {"That one is gone, not this one.", answers{another}, another, `a 404 about runs.example.com "b", want "a"`},
-		"NoDetails":               {"What is not found?", answers{bare}, bare, "does not say what it is about"},
+		"NoDetails":               {"The answer does not name the missing object.", answers{bare}, bare, "does not say what it is about"},
 		"TooLate":                 {"Nothing was answered.", answers{gone, context.DeadlineExceeded}, context.DeadlineExceeded, "asking whether a exists, after a 404: "},
-		"Unavailable":             {"This is no answer.", answers{gone, unavailable}, unavailable, "starting"},
-		"Refused":                 {"Nobody is there.", answers{gone, syscall.ECONNREFUSED}, syscall.ECONNREFUSED, "asking whether a exists, after a 404: "},
+		"Unavailable":             {"The server could not answer.", answers{gone, unavailable}, unavailable, "starting"},
+		"Refused":                 {"No server listens.", answers{gone, syscall.ECONNREFUSED}, syscall.ECONNREFUSED, "asking whether a exists, after a 404: "},
 		"Nothing":                 {"A broken fake.", answers{gone, (*Run)(nil)}, nil, "asking whether a exists, after a 404: the client returned no object of that name with a uid"},
 		"NoUID":                   {"No object of an API server.", answers{gone, &Run{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}, nil, "no object of that name with a uid"},
-		"NotAskedFor":             {"It says nothing of this one.", answers{gone, &Run{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "b"}}}, nil, "no object of that name with a uid"},
-		"Unauthorized":            {"This is no missing right.", answers{gone, expired}, expired, "the token has expired"},
+		"NotAskedFor":             {"It is about another object.", answers{gone, &Run{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "b"}}}, nil, "no object of that name with a uid"},
+		"Unauthorized":            {"It does not say that a right is missing.", answers{gone, expired}, expired, "the token has expired"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -70,14 +72,14 @@ func TestOnlyTheAPIServerSaysThatAnObjectIsGone(t *testing.T) {
 			after := before.DeepCopy()
 			after.Status.Phase = "Running"
 			asked := 0
-			result, err := status.Writer[*Run]{}.Commit(t.Context(), patching(func([]byte, ...string) (*Run, error) {
+			result, err := via(patching(func([]byte, ...string) (*Run, error) {
 				asked++
 				require.LessOrEqual(t, asked, len(tc.answers), "no request more")
 				if err, ok := tc.answers[asked-1].(error); ok {
 					return nil, err
 				}
 				return tc.answers[asked-1].(*Run), nil
-			}), before, after, running)
+			}), status.Writer{}).Commit(t.Context(), before, after, running)
 			assert.Len(t, tc.answers, asked, "nor one less")
 			if tc.says == "" {
 				require.NoError(t, err, tc.reason)

@@ -18,7 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The hard cases: each is a way in which controllers have lost or falsified a status.
+// The hard cases: each is a way in which controllers have lost or falsified a
+// status.
 
 var (
 	running = status.Facts{Progress: status.Running}
@@ -38,20 +39,21 @@ func start(t *testing.T) (*server, *Run) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Pending"
 	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionFalse, "Pending"), noon)
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, status.Facts{})
+	_, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, status.Facts{})
 	require.NoError(t, err)
 	s.sent()
 	return s, get[Run](t, s, "a")
 }
 
-func TestSpecChangedMidReconcile(t *testing.T) {
+//req:shows S1
+func TestCommit_SpecChangedMidReconcile(t *testing.T) {
 	s, before := start(t)
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Running"), noon)
 	s.respec("a", "new")
 
-	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+	result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 
@@ -60,18 +62,18 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "the new spec was not reconciled")
 	assert.EqualValues(t, 1, stored.Status.Conditions[0].ObservedGeneration, "nor does a condition claim it")
 	assert.EqualValues(t, 1, after.Generation, "the generation that was read stays")
-	assert.Empty(t, after.Spec.Image, "and so does the spec")
-	assert.Equal(t, stored.ResourceVersion, after.ResourceVersion)
+	assert.Empty(t, after.Spec.Image, "the spec that was read stays too")
+	assert.Equal(t, before.ResourceVersion, after.ResourceVersion, "a later Update of the old spec conflicts")
 
 	// The reconcile of the new spec then claims it.
 	again := stored.DeepCopy()
-	result, err = status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, stored, again, running)
+	result, err = via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), stored, again, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 	assert.EqualValues(t, 2, get[Run](t, s, "a").Status.ObservedGeneration)
 }
 
-func TestObjectRecreatedMidReconcile(t *testing.T) {
+func TestCommit_ObjectRecreatedMidReconcile(t *testing.T) {
 	s, before := start(t)
 	after := before.DeepCopy()
 	after.Status.Phase = "Succeeded"
@@ -79,27 +81,27 @@ func TestObjectRecreatedMidReconcile(t *testing.T) {
 	s.create("a")
 	writes := s.writes
 
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, done)
+	_, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, done)
 	require.ErrorIs(t, err, status.ErrReplaced)
 	assert.Equal(t, writes, s.writes)
 	assert.Empty(t, get[Run](t, s, "a").Status, "the new object has nothing of the old one")
 }
 
-func TestStaleCacheReadThenWrite(t *testing.T) {
-	w := status.Writer[*Run]{}
+func TestCommit_StaleCacheReadThenWrite(t *testing.T) {
+	w := status.Writer{}
 	t.Run("OfAnOlderGeneration", func(t *testing.T) {
 		s, stale := start(t)
 		s.respec("a", "new")
 		fresh := get[Run](t, s, "a")
 		after := fresh.DeepCopy()
 		after.Status.Phase = "Running"
-		_, err := w.Commit(t.Context(), client[Run]{s}.Patch, fresh, after, running)
+		_, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), fresh, after, running)
 		require.NoError(t, err)
 		writes := s.writes
 
 		late := stale.DeepCopy()
 		late.Status.Phase = "Failed"
-		_, err = w.Commit(t.Context(), client[Run]{s}.Patch, stale, late, done)
+		_, err = via(client[Run]{s}.Patch, w).Commit(t.Context(), stale, late, done)
 		require.ErrorIs(t, err, status.ErrSuperseded)
 		assert.Equal(t, writes, s.writes)
 	})
@@ -110,8 +112,8 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 
 		late := stale.DeepCopy()
 		late.Status.Phase = "Running"
-		_, err := w.Commit(t.Context(), client[Run]{s}.Patch, stale, late, running)
-		require.ErrorIs(t, err, status.ErrOverlap, "a finished run must not run again by an old view")
+		_, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), stale, late, running)
+		require.ErrorIs(t, err, status.ErrFieldConflict, "a finished run must not run again by an old view")
 		require.ErrorContains(t, err, "status.phase")
 		assert.Equal(t, writes, s.writes)
 	})
@@ -120,7 +122,7 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 		for i, want := range []status.Result{status.Written, status.Unchanged} {
 			after := stale.DeepCopy()
 			after.Status.Phase = "Running"
-			result, err := w.Commit(t.Context(), client[Run]{s}.Patch, stale, after, running)
+			result, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), stale, after, running)
 			require.NoError(t, err)
 			assert.Equal(t, want, result, "write %d", i)
 			assert.Equal(t, get[Run](t, s, "a").ResourceVersion, after.ResourceVersion)
@@ -128,7 +130,7 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 	})
 }
 
-func TestTwoControllersOwnDifferentConditions(t *testing.T) {
+func TestCommit_TwoControllersOwnDifferentConditions(t *testing.T) {
 	s, before := start(t)
 	mine := before.DeepCopy()
 	status.SetCondition(&mine.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Running"), noon)
@@ -136,10 +138,10 @@ func TestTwoControllersOwnDifferentConditions(t *testing.T) {
 	theirs := before.DeepCopy()
 	theirs.Status.Runtime = map[string]string{"node": "n1"}
 	status.SetCondition(&theirs.Status.Conditions, cond("Scheduled", metav1.ConditionTrue, "Bound"), noon)
-	_, err := status.Writer[*Run]{Owned: []string{"Scheduled"}}.Commit(t.Context(), client[Run]{s}.Patch, before, theirs, status.Facts{})
+	_, err := via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Scheduled"}}).Commit(t.Context(), before, theirs, status.Facts{})
 	require.NoError(t, err)
 
-	result, err := status.Writer[*Run]{Owned: []string{"Ready"}}.Commit(t.Context(), client[Run]{s}.Patch, before, mine, running)
+	result, err := via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}}).Commit(t.Context(), before, mine, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 	stored := get[Run](t, s, "a")
@@ -149,19 +151,20 @@ func TestTwoControllersOwnDifferentConditions(t *testing.T) {
 	assert.Equal(t, stored.Status, mine.Status, "after holds what is stored, so that it can be the next before")
 }
 
-func TestStoredStatusOfANewerGeneration(t *testing.T) {
+//req:shows S1
+func TestCommit_StoredStatusOfANewerGeneration(t *testing.T) {
 	s, _ := start(t)
 	s.restatus("a", `{"observedGeneration":7}`)
 	before := get[Run](t, s, "a")
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+	_, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.ErrorIs(t, err, status.ErrSuperseded)
 	require.ErrorContains(t, err, "7 is stored")
 	assert.Zero(t, s.sent(), "not even asked")
 }
 
-func TestConflictStorm(t *testing.T) {
+func TestCommit_ConflictStorm(t *testing.T) {
 	s, before := start(t)
 	storm := func(conflicts int) {
 		s.before = func(name string, data []byte) {
@@ -174,7 +177,7 @@ func TestConflictStorm(t *testing.T) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	storm(3)
-	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+	result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 	assert.Equal(t, 7, s.sent(), "three times a conflict and a read, then the write")
@@ -197,7 +200,7 @@ func TestConflictStorm(t *testing.T) {
 			after.Status.Phase = "Stopping"
 			storm(100)
 			s.sent()
-			_, err := status.Writer[*Run]{Retries: tc.retries}.Commit(t.Context(), client[Run]{s}.Patch, stored, after, running)
+			_, err := via(client[Run]{s}.Patch, status.Writer{Retries: tc.retries}).Commit(t.Context(), stored, after, running)
 			require.Error(t, err)
 			assert.True(t, apierrors.IsConflict(err), "a caller can tell that it is a conflict")
 			assert.Equal(t, tc.requests, s.sent(), tc.reason)
@@ -205,17 +208,17 @@ func TestConflictStorm(t *testing.T) {
 	}
 }
 
-func TestAPIServerDownDuringCommit(t *testing.T) {
+func TestCommit_APIServerDown(t *testing.T) {
 	s, before := start(t)
 	down := errors.New("connection refused")
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	kept := before.DeepCopy()
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), patching(func([]byte, ...string) (*Run, error) { return nil, down }), before, after, running)
+	_, err := via(patching(func([]byte, ...string) (*Run, error) { return nil, down }), status.Writer{}).Commit(t.Context(), before, after, running)
 	require.ErrorIs(t, err, down)
-	assert.Equal(t, kept, before, "what was read is as it was")
+	assert.Equal(t, kept, before, "before did not change")
 
-	// Down when the conflict is to be resolved.
+	// Down while Commit resolves the conflict.
 	s.respec("a", "new")
 	ctx, cancel := context.WithCancel(t.Context())
 	s.before = func(_ string, data []byte) {
@@ -225,7 +228,7 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 	}
 	after = before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err = status.Writer[*Run]{}.Commit(ctx, client[Run]{s}.Patch, before, after, running)
+	_, err = via(client[Run]{s}.Patch, status.Writer{}).Commit(ctx, before, after, running)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, kept, before)
 	s.before = nil
@@ -234,28 +237,28 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 	before = get[Run](t, s, "a")
 	after = before.DeepCopy()
 	after.Status.Phase = "Running"
-	result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+	result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 }
 
-func TestStatusSubresourceAbsent(t *testing.T) {
+func TestCommit_StatusSubresourceAbsent(t *testing.T) {
 	s, before := start(t)
 	s.noStatus = true
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+	_, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.ErrorContains(t, err, "no status subresource")
 	assert.True(t, apierrors.IsNotFound(err))
 }
 
-func TestObjectBeingDeleted(t *testing.T) {
+func TestCommit_ObjectBeingDeleted(t *testing.T) {
 	t.Run("GoneAfterTheRead", func(t *testing.T) {
 		s, before := start(t)
 		s.delete("a")
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
 	})
@@ -269,7 +272,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 		}
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
 	})
@@ -283,7 +286,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 		}
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
 		assert.Empty(t, get[Run](t, s, "a").Status)
@@ -293,7 +296,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 		before.DeletionTimestamp = at(0)
 		after := before.DeepCopy()
 		after.Status.Phase = "Stopping"
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Written, result, "a finalizer's progress is written")
 	})

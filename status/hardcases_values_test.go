@@ -17,7 +17,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-func TestDoneBeforeRunning(t *testing.T) {
+func TestObserve_DoneBeforeRunning(t *testing.T) {
 	var s status.Stamp
 	changed, err := s.Observe(done, 1, noon)
 	require.NoError(t, err)
@@ -35,13 +35,14 @@ func TestDoneBeforeRunning(t *testing.T) {
 	assert.Nil(t, s.StartedAt, "a start after the end is none")
 }
 
-func TestRunningAgainAfterDone(t *testing.T) {
+//req:shows S3
+func TestCommit_RunningAgainAfterDone(t *testing.T) {
 	s, _ := start(t)
 	for i, f := range []status.Facts{running, done, running, done} {
 		before := get[Run](t, s, "a")
 		after := before.DeepCopy()
 		after.Status.Phase = []string{"Running", "Failed", "Running", "Succeeded"}[i]
-		_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, f)
+		_, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, f)
 		require.NoError(t, err)
 		stored := get[Run](t, s, "a")
 		assert.Empty(t, status.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
@@ -49,7 +50,7 @@ func TestRunningAgainAfterDone(t *testing.T) {
 	}
 }
 
-func TestClockGoingBack(t *testing.T) {
+func TestPatch_ClockGoingBack(t *testing.T) {
 	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}}
 	before.Status.Stamp = status.Stamp{ObservedGeneration: 1, UpdatedAt: at(time.Hour), StartedAt: at(time.Hour)}
 	after := before.DeepCopy()
@@ -62,13 +63,13 @@ func TestClockGoingBack(t *testing.T) {
 	assert.Empty(t, status.Check(before.Status.Stamp, after.Status.Stamp, 1))
 }
 
-func TestWrittenByATypeScriptClient(t *testing.T) {
+func TestCommit_StatusWrittenByATypeScriptClient(t *testing.T) {
 	s, _ := start(t)
 	s.restatus("a", `{"startedAt":"2025-06-01T11:59:00.123Z","updatedAt":"2025-06-01T11:59:00.999Z","cursor":{"page":9007199254740993},
 		"conditions":[
 		  {"type":"Ready","status":"True","reason":"Running","message":"","lastTransitionTime":"2025-06-01T11:59:00.123Z","severity":"Info"},
 		  {"type":"Other","status":"True","lastTransitionTime":"2025-06-01T11:59:00.123Z","link":"https://example.com/a?b=1&c=2"}]}`)
-	w := status.Writer[*unstructured.Unstructured]{}
+	w := status.Writer{}
 	before := get[unstructured.Unstructured](t, s, "a")
 
 	// The same again, in whole seconds: no change.
@@ -76,18 +77,18 @@ func TestWrittenByATypeScriptClient(t *testing.T) {
 	conds := after.Object["status"].(map[string]any)["conditions"].([]any)
 	conds[0].(map[string]any)["lastTransitionTime"] = "2025-06-01T11:59:00Z"
 	after.Object["status"].(map[string]any)["startedAt"] = "2025-06-01T11:59:00Z"
-	result, err := w.Commit(t.Context(), client[unstructured.Unstructured]{s}.Patch, before, after, running)
+	result, err := via(client[unstructured.Unstructured]{s}.Patch, w).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Zero(t, s.sent())
-	assert.Equal(t, before.Object, after.Object, "and after is what is stored")
+	assert.Equal(t, before.Object, after.Object, "after equals the stored object")
 
 	// A change of one condition keeps what it does not know.
 	after = before.DeepCopy()
 	conds = after.Object["status"].(map[string]any)["conditions"].([]any)
 	conds[0].(map[string]any)["status"] = "False"
 	conds[0].(map[string]any)["reason"] = "Lost"
-	result, err = w.Commit(t.Context(), client[unstructured.Unstructured]{s}.Patch, before, after, running)
+	result, err = via(client[unstructured.Unstructured]{s}.Patch, w).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 	stored := get[unstructured.Unstructured](t, s, "a").Object["status"].(map[string]any)
@@ -97,16 +98,16 @@ func TestWrittenByATypeScriptClient(t *testing.T) {
 	assert.Equal(t, "Info", ready["severity"])
 	assert.Equal(t, "Lost", ready["reason"])
 	assert.NotEqual(t, "2025-06-01T11:59:00.123Z", ready["lastTransitionTime"], "the transition is now")
-	assert.Equal(t, before.Object["status"].(map[string]any)["conditions"].([]any)[1], any(other), "what another program wrote goes through as it is")
+	assert.Equal(t, before.Object["status"].(map[string]any)["conditions"].([]any)[1], any(other), "the condition of another program did not change")
 
-	// What another program added meanwhile to its own condition is merged.
+	// Commit merges a field that another program adds to its own condition.
 	before = get[unstructured.Unstructured](t, s, "a")
 	after = before.DeepCopy()
 	after.Object["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)["severity"] = "Warning"
 	conds = before.DeepCopy().Object["status"].(map[string]any)["conditions"].([]any)
 	conds[1].(map[string]any)["link"] = "https://example.com/new"
 	s.restatus("a", `{"conditions":`+encode(t, conds)+`}`)
-	result, err = w.Commit(t.Context(), client[unstructured.Unstructured]{s}.Patch, before, after, running)
+	result, err = via(client[unstructured.Unstructured]{s}.Patch, w).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 	conds[0].(map[string]any)["severity"] = "Warning"
@@ -115,13 +116,13 @@ func TestWrittenByATypeScriptClient(t *testing.T) {
 	// A typed client reads it too, and sees no change.
 	typed := get[Run](t, s, "a")
 	s.sent()
-	result, err = status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, typed, typed.DeepCopy(), running)
+	result, err = via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), typed, typed.DeepCopy(), running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Zero(t, s.sent())
 }
 
-func TestZeroGeneration(t *testing.T) {
+func TestPatch_ZeroGeneration(t *testing.T) {
 	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}}
 	after := before.DeepCopy()
 	patch, err := status.Patch(before, after, status.Facts{}, noon)
@@ -136,7 +137,7 @@ func TestZeroGeneration(t *testing.T) {
 	assert.Contains(t, string(patch), "startedAt")
 }
 
-func TestConditionTypeOf316Characters(t *testing.T) {
+func TestPatch_ConditionTypeOf316Characters(t *testing.T) {
 	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Generation: 1}}
 	for n, ok := range map[int]bool{316: true, 317: false} {
 		after := before.DeepCopy()

@@ -9,11 +9,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/status"
 )
 
-// Run is a kind as a project has it: it embeds the Stamp and has phases of its own.
+// Run is a typical kind of a project: it embeds the Stamp and has custom
+// phases.
 type Run struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -62,7 +64,7 @@ func (s *RunStatus) DeepCopyInto(out *RunStatus) {
 	*out = *s
 	s.Stamp.DeepCopyInto(&out.Stamp)
 	if s.JobRef != nil {
-		out.JobRef = new(*s.JobRef)
+		out.JobRef = ptr.To(*s.JobRef)
 	}
 	if s.Runtime != nil {
 		out.Runtime = maps.Clone(s.Runtime)
@@ -84,4 +86,4 @@ func (s *RunStatus) DeepCopyInto(out *RunStatus) {
 
 var noon = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 
-func at(d time.Duration) *metav1.Time { return new(metav1.NewTime(noon.Add(d))) }
+func at(d time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(noon.Add(d))) }

@@ -4,98 +4,191 @@
 package status
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
-// Patch stamps after's status by the contract and returns the merge patch for the status subresource that makes before
-// into after, pinned to before's resourceVersion; nil when there is nothing to write, because at most updatedAt would
-// change. It is pure: send the patch with any client, as types.MergePatchType.
+// Patch applies the contract to after's status and returns the merge patch for
+// the status subresource that makes before into after, pinned to before's
+// resourceVersion. It returns nil if there is nothing to write, because at most
+// updatedAt would change. Patch sends nothing: pass the patch to any client, as
+// types.MergePatchType.
 //
-// before is what was read when the reconcile began, such as the informer's copy; it is never changed. after is a DeepCopy
-// of it, with a changed status. Generation and version come from before, so a spec that changes meanwhile is not claimed.
-// What after holds in the contract's four fields does not count: they follow from before's and from f by the rules of
-// [Stamp.Observe]. Conditions that changed are settled as [SetCondition] does, however they were changed, and their order
-// does not count. Differences outside of status, such as labels, finalizers or the spec, are ignored: only status is
-// written; send other changes with their own request, before.
+// before is the object that the reconcile read, such as the informer's copy.
+// Patch never changes it. after is a DeepCopy of before with a changed
+// status. Generation and version come from before, so that the status never
+// claims a spec that the reconcile did not see.
 //
-// All changes are in one patch. A field that was cleared is null in it, also within objects, so that it is really
-// cleared; lists are replaced whole, so fields that other programs add to a condition survive only in unstructured
-// objects: a typed list does not hold them. The contract's times count in whole seconds.
+// Patch ignores the four contract fields of after and computes them itself,
+// from before and f, by the rules of [Stamp.Observe]. Conditions that changed
+// are settled as by [SetCondition], and their order does not count. Differences
+// outside of the status, such as labels, finalizers or the spec, are not sent.
+// Send them with a separate request before.
 //
-// An error names the field and what is accepted, and leaves after as it was. [ErrSuperseded] says that before's status is
-// of a newer generation than its spec.
+// All changes are in one patch. A field that was cleared is null in it. Lists
+// are replaced whole, so that fields which other programs add to a condition
+// survive only in unstructured objects. The patch repeats fields that are zero,
+// because a schema may require them and a typed object cannot tell whether they
+// are stored. Two JSON forms of one value are not a change.
+//
+// Patch makes after's status the one that the API server stores after the
+// patch. An error names the field and the accepted value, and does not change
+// after. [ErrSuperseded] says that before's status is of a newer generation
+// than its spec.
 func Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
-	return Names{}.Patch(before, after, f, now)
+	return FieldNames{}.Patch(before, after, f, now)
 }
 
-// Patch is the function [Patch] for a kind that keeps the contract's fields where n says.
-func (n Names) Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
-	old, cur, err := open(before, after)
+// Patch is the function [Patch] for a kind that keeps the contract's fields
+// where n says. An error names a field that the kind does not have.
+func (n FieldNames) Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
+	c := change{Facts: f, names: n, now: now, unkept: new(unkept)}
+	if idle, err := c.open(before, after); idle || err != nil {
+		return nil, err
+	}
+	data, err := c.plan()
 	if err != nil {
 		return nil, err
 	}
-	return n.patch(old, cur, change{
-		Facts:      f,
-		now:        now,
-		version:    before.GetResourceVersion(),
-		generation: before.GetGeneration(),
-	})
+	return data, c.after.set(c.after.tree)
 }
 
-// change is what a patch is made of beside the two statuses.
+// change is one write of a status, with its retries.
 type change struct {
 	Facts
+
+	names      FieldNames // resolved by open
 	now        time.Time
-	version    string        // the resourceVersion that the patch is pinned to
 	generation int64         // as read when the reconcile began
 	heartbeat  time.Duration // 0 for none
+	redact     func(string) string
+	restored   bool // accept a status of a later generation than the object has
+	unkept     *unkept
+
+	before *document // after a conflict, the live object
+	after  *document // plan changes its tree to the status to store
+	merged bool      // there was a conflict
 }
 
-// patch is the one way by which every status is written. It changes cur only if it returns no error.
-func (n Names) patch(old, cur *document, c change) ([]byte, error) {
-	if c.version == "" {
-		return nil, errors.New("status: metadata.resourceVersion is empty; want an object that was read from the API server")
+// open reads the two statuses. It is idle if there is nothing to write.
+func (c *change) open(before, after Object) (idle bool, err error) {
+	if c.before, c.after, err = openPair(before, after); err != nil {
+		return false, err
 	}
-	n, err := n.resolve(cur)
-	if err != nil {
-		return nil, err
+	c.generation = before.GetGeneration()
+	if c.names, err = c.names.resolve(c.after); err != nil {
+		return false, err
 	}
-	was, err := n.read(old)
-	if err != nil {
-		return nil, err
+	if err := c.observe(); err != nil {
+		return false, err
 	}
-	is := was
-	if _, err := is.Observe(c.Facts, c.generation, c.now); err != nil {
-		return nil, err
+	if c.after.stamp == c.before.stamp && !c.beats() && c.before.same(c.after) {
+		return true, nil
 	}
-	n.mask(&is, was)
-	changed := is != was || n.UpdatedAt != absent && c.beat(was)
-	if !changed && cur.equal(old) {
-		return nil, nil
+	for _, d := range [...]*document{c.before, c.after} {
+		if err := d.readTree(c.names.Conditions); err != nil {
+			return false, err
+		}
 	}
-
-	is.UpdatedAt = new(wholeSecond(c.now))
-	d := diff{names: n, old: old, cur: cur, was: was, is: is, changed: changed}
-	if d.stored, d.list, d.settled, err = n.settleList(old, cur, c); err != nil {
-		return nil, err
-	}
-	body, err := d.body(c.version)
-	if err != nil {
-		return nil, err
-	}
-	if !d.changed {
-		body, d.is.UpdatedAt = nil, was.UpdatedAt
-	}
-	d.apply()
-	return body, nil
+	compare(c.before.tree, c.after.tree)
+	return false, nil
 }
 
-// beat reports whether the heartbeat is due: the stored updatedAt is that far from now, in either direction, lest a clock
-// that once was ahead silences it.
-func (c change) beat(was Stamp) bool {
-	if c.heartbeat <= 0 || c.Progress == Done {
+// observe reads the stamp of before and applies the contract.
+func (c *change) observe() (err error) {
+	if c.before.stamp, err = c.names.read(c.before); err != nil {
+		return err
+	}
+	before, after := &c.before.stamp, &c.after.stamp
+	*after = *before
+	if generation := c.before.object.GetGeneration(); before.ObservedGeneration > generation {
+		if !c.restored {
+			return fmt.Errorf("%w: %d is stored, and the object has generation %d, as after a restore from a backup: "+
+				"see Writer.AcceptRestored", ErrSuperseded, before.ObservedGeneration, generation)
+		}
+		after.ObservedGeneration = 0
+	}
+	if _, err := after.Observe(c.Facts, c.generation, c.now); err != nil {
+		return err
+	}
+	if c.names.ObservedGeneration == absent {
+		after.ObservedGeneration = before.ObservedGeneration
+	}
+	if c.names.StartedAt == absent {
+		after.StartedAt = before.StartedAt
+	}
+	if c.names.FinishedAt == absent {
+		after.FinishedAt = before.FinishedAt
+	}
+	return nil
+}
+
+// beats reports whether the heartbeat is due. The stored updatedAt may also be
+// ahead of now, after a clock that was wrong.
+func (c *change) beats() bool {
+	if c.heartbeat <= 0 || c.Progress == Done || c.names.UpdatedAt == absent {
 		return false
 	}
-	return was.UpdatedAt.IsZero() || c.now.Truncate(time.Second).Sub(was.UpdatedAt.Time).Abs() >= c.heartbeat
+	updated := c.before.stamp.UpdatedAt
+	return updated.IsZero() || c.now.Truncate(time.Second).Sub(updated.Time).Abs() >= c.heartbeat
+}
+
+// plan changes after's tree to the status to store. It returns the body of the
+// request, or nil if there is nothing to write.
+func (c *change) plan() ([]byte, error) {
+	before, after := c.before.tree, c.after.tree
+	if err := c.stamp(before, after); err != nil {
+		return nil, err
+	}
+	if err := c.settleList(before, after); err != nil {
+		return nil, err
+	}
+	name, now := c.names.UpdatedAt, wholeSecond(c.now).ToUnstructured()
+	if c.beats() {
+		after[name] = now
+	}
+	if !c.unkept.differ(c.after.object, diff(before, after, false), before) {
+		c.after.tree = before
+		return nil, nil
+	}
+	if name != absent {
+		after[name] = now
+	}
+	version := c.before.object.GetResourceVersion()
+	if version == "" {
+		return nil, errors.New("status: metadata.resourceVersion is empty; want an object that was read from the API server, or in a test one that has a version")
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": diff(before, after, true)})
+}
+
+// stamp sets the contract's fields in after. An unchanged field keeps its
+// stored form, such as milliseconds.
+func (c *change) stamp(before, after map[string]any) error {
+	b, a := c.before.stamp, c.after.stamp
+	for _, f := range [...]struct {
+		name    string
+		changed bool
+		value   any
+	}{
+		{c.names.ObservedGeneration, b.ObservedGeneration != a.ObservedGeneration, a.ObservedGeneration},
+		{c.names.UpdatedAt, false, nil},
+		{c.names.StartedAt, b.StartedAt != a.StartedAt, a.StartedAt},
+		{c.names.FinishedAt, b.FinishedAt != a.FinishedAt, a.FinishedAt},
+	} {
+		stored, ok := before[f.name]
+		switch {
+		case f.name == absent:
+		case f.changed && !c.after.has(f.name):
+			return noField(f.name)
+		case f.changed:
+			after[f.name] = encode(f.value)
+		case ok:
+			after[f.name] = stored
+		default:
+			delete(after, f.name)
+		}
+	}
+	return nil
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-func TestPatchWritesWhatChanged(t *testing.T) {
+//req:shows S2
+func TestPatch_WritesChanges(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*Run)
@@ -37,12 +38,12 @@ func TestPatchWritesWhatChanged(t *testing.T) {
 			want: `{"phase":"Stopping"}`,
 		},
 		"Cleared": {
-			reason: "A cleared field is null, or the old text would stay for ever.",
+			reason: "A cleared field is null, or the old text would stay forever.",
 			change: func(r *Run) { r.Status.Phase = "" }, facts: running,
 			want: `{"phase":null}`,
 		},
 		"NestedCleared": {
-			reason: "A merge patch merges objects: what is gone in one must be null.",
+			reason: "A merge patch merges objects: a field that is gone must be null.",
 			change: func(r *Run) { r.Status.JobRef = &JobRef{Name: "other"} }, facts: running,
 			want: `{"jobRef":{"name":"other","uid":null}}`,
 		},
@@ -75,7 +76,7 @@ func TestPatchWritesWhatChanged(t *testing.T) {
 			change: func(r *Run) { r.Status.Stamp = status.Stamp{ObservedGeneration: 99, FinishedAt: at(0)} }, facts: running,
 		},
 		"ConditionsBuiltAnew": {
-			reason: "The same verdicts with new times, in another order, are no change.",
+			reason: "The same verdicts with new times, in another order, do not count as a change.",
 			change: func(r *Run) {
 				conds := r.Status.Conditions
 				conds[0], conds[4] = conds[4], conds[0]
@@ -108,7 +109,7 @@ func TestPatchWritesWhatChanged(t *testing.T) {
 			assert.Equal(t, bigRun(), before, "before is never changed")
 			if tc.want == "" {
 				assert.Nil(t, patch, tc.reason)
-				assert.Equal(t, before.Status.Stamp, after.Status.Stamp)
+				assert.JSONEq(t, encode(t, before.Status.Stamp), encode(t, after.Status.Stamp))
 				return
 			}
 			var got struct {
@@ -116,20 +117,20 @@ func TestPatchWritesWhatChanged(t *testing.T) {
 				Status   map[string]any
 			}
 			require.NoError(t, json.Unmarshal(patch, &got))
-			assert.Equal(t, map[string]any{"resourceVersion": "4711"}, got.Metadata, "pinned to what was read")
+			assert.Equal(t, map[string]any{"resourceVersion": "4711"}, got.Metadata, "pinned to the version of before")
 			assert.Equal(t, "2025-06-01T13:00:00Z", got.Status["updatedAt"], "each write is stamped")
 			delete(got.Status, "updatedAt")
 			assert.JSONEq(t, tc.want, encode(t, got.Status), tc.reason)
-			assert.Equal(t, *at(time.Hour), *after.Status.UpdatedAt)
+			assert.True(t, at(time.Hour).Equal(after.Status.UpdatedAt))
 
 			again, err := status.Patch(after, after.DeepCopy(), tc.facts, noon.Add(2*time.Hour))
 			require.NoError(t, err)
-			assert.Nil(t, again, "after is what is stored then: nothing to write")
+			assert.Nil(t, again, "after equals the stored object: nothing to write")
 		})
 	}
 }
 
-func TestAnEmptyListOfConditionsForNoneIsNoChange(t *testing.T) {
+func TestPatch_EmptyListOfConditionsEqualsNone(t *testing.T) {
 	before := bigRun()
 	before.Status.Conditions = nil
 	after := before.DeepCopy()
@@ -146,7 +147,8 @@ func encode(t *testing.T, v any) string {
 	return string(raw)
 }
 
-func TestGenerationAloneIsOneWrite(t *testing.T) {
+//req:shows S1
+func TestPatch_GenerationAloneIsOneWrite(t *testing.T) {
 	before := bigRun()
 	before.Generation = 4
 	after := before.DeepCopy()
@@ -158,12 +160,12 @@ func TestGenerationAloneIsOneWrite(t *testing.T) {
 	assert.Nil(t, patch)
 }
 
-func TestRestoredTimesDoNotLeadIntoTheCache(t *testing.T) {
+func TestPatch_KeptTimesAreCopies(t *testing.T) {
 	before := bigRun()
 	after := before.DeepCopy()
 	after.Status.StartedAt, after.Status.Phase = nil, "Stopping"
 	_, err := status.Patch(before, after, running, noon)
 	require.NoError(t, err)
-	require.Equal(t, before.Status.StartedAt, after.Status.StartedAt)
+	require.True(t, before.Status.StartedAt.Equal(after.Status.StartedAt))
 	assert.NotSame(t, before.Status.StartedAt, after.Status.StartedAt)
 }

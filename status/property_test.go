@@ -17,13 +17,18 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/status"
 )
 
-// TestContractUnderEveryInterleaving lets eight writers, each with a condition of its own and a stale cache, loose on a few objects
-// whose specs change, and which are deleted and recreated. internal/e2e does the same on a real API server.
-func TestContractUnderEveryInterleaving(t *testing.T) {
+// TestCommit_KeepsTheContractUnderEveryInterleaving runs eight writers, each
+// with its condition and a stale cache, on a few objects whose specs change,
+// and which are deleted and recreated. internal/e2e does the same on a real API
+// server.
+//
+//req:shows S4
+func TestCommit_KeepsTheContractUnderEveryInterleaving(t *testing.T) {
 	const writers, objects, rounds = 8, 6, 150
 	s := newServer(t)
 	for i := range objects {
@@ -36,9 +41,9 @@ func TestContractUnderEveryInterleaving(t *testing.T) {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(id), 7))
 			own := fmt.Sprint("Writer", id)
-			w := status.Writer[*Run]{Owned: []string{own}}
+			w := status.Writer{Owned: []string{own}}
 			cache := map[string]*Run{}
-			said := map[string]string{} // by uid: what this writer said last and was told is stored
+			said := map[string]string{} // by uid: the last message that Commit reported as stored
 			for round := range rounds {
 				name := fmt.Sprint("run-", r.IntN(objects))
 				switch {
@@ -57,7 +62,7 @@ func TestContractUnderEveryInterleaving(t *testing.T) {
 				w.SetConditions(&after.Status.Conditions, noon, metav1.Condition{
 					Type: own, Status: metav1.ConditionTrue, Reason: "Ok", Message: message, ObservedGeneration: before.Generation,
 				})
-				result, err := w.Commit(t.Context(), client[Run]{s}.Patch, before, after, status.Facts{Progress: status.Progress(r.IntN(3))})
+				result, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), before, after, status.Facts{Progress: status.Progress(r.IntN(3))})
 				h.count(result, err)
 				switch {
 				case err == nil && result != status.Gone:
@@ -112,7 +117,7 @@ func (h *history) get(t *testing.T, s *server, name string) *Run {
 		assert.Empty(t, status.Check(status.Stamp{}, now.Status.Stamp, now.Generation))
 	}
 	for _, c := range now.Status.Conditions {
-		assert.LessOrEqual(t, c.ObservedGeneration, now.Generation, "a condition of an object that is no more")
+		assert.LessOrEqual(t, c.ObservedGeneration, now.Generation, "a condition of a deleted object")
 	}
 	h.last[name] = now.DeepCopy()
 	return now
@@ -133,7 +138,8 @@ func (h *history) count(result status.Result, err error) {
 	h.counts[label]++
 }
 
-func TestObserveKeepsTheContract(t *testing.T) {
+//req:shows S3
+func TestObserve_KeepsTheContract(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var s status.Stamp
@@ -144,7 +150,7 @@ func TestObserveKeepsTheContract(t *testing.T) {
 			before := *s.DeepCopy()
 			_, err := s.Observe(status.Facts{Progress: status.Progress(r.IntN(3))}, generation, now)
 			require.NoError(t, err)
-			s.UpdatedAt = new(metav1.NewTime(now))
+			s.UpdatedAt = ptr.To(metav1.NewTime(now))
 			require.Empty(t, status.Check(before, s, generation))
 		}
 	}

@@ -5,37 +5,50 @@ package status
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Rule is one CEL validation rule of a CRD: an element of x-kubernetes-validations.
+// Rule is one CEL validation rule of a CRD: an element of
+// x-kubernetes-validations.
 type Rule struct {
 	// Rule is the expression.
 	Rule string
-	// Message is what a writer that breaks it is told.
+	// Message is the API server's answer to a writer that breaks the rule.
 	Message string
 }
 
-// Rules returns the CEL rules by which the API server holds every writer to the contract: the status is never dropped,
-// observedGeneration never goes back, startedAt and finishedAt never move. A field that is called "-" gets no rule.
+// Rules returns CEL rules by which the API server holds every writer to the
+// contract: the status is never dropped, observedGeneration never goes back,
+// startedAt and finishedAt never move. A field with the name "-" gets no rule.
 //
-// They belong on the root of the schema: on the status itself, `status: null` would escape them. With controller-gen,
-// copy the markers of the zero [Names] above the type of the kind (markers within an embedded struct land on the status):
+// They belong on the root of the schema: on the status itself, `status: null`
+// would escape them. With controller-gen, copy the markers of the zero
+// [FieldNames] above the type of the kind (markers within an embedded struct
+// land on the status):
 //
 //	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || has(self.status)",message="status may not be dropped"
 //	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.observedGeneration) || has(self.status.observedGeneration) && self.status.observedGeneration >= oldSelf.status.observedGeneration",message="status.observedGeneration may not go back"
 //	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.startedAt) || has(self.status.startedAt) && int(self.status.startedAt) == int(oldSelf.status.startedAt)",message="status.startedAt may not change once set"
 //	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(self.status) || !has(oldSelf.status.finishedAt) || has(self.status.finishedAt) && int(self.status.finishedAt) == int(oldSelf.status.finishedAt)",message="status.finishedAt may not change once set"
 //
-// A kind without one of the fields must leave its marker out: the schema must declare each, the times with format
-// date-time. Times are compared in whole seconds, because a rewrite of .123Z as Z is no change. The rules look at the
-// stored object (oldSelf): they say nothing of a creation, and are never ratcheted, so restoring a backup over an
-// existing object can be refused. Delete, then restore. A rule cannot see metadata.generation, so that it is not exceeded
-// is for [Check] to say.
+// A kind without one of the fields must leave its marker out: the schema must
+// declare each, the times with format date-time. Times are compared in whole
+// seconds, because a rewrite of .123Z as Z is not a change. The rules look at
+// the stored object (oldSelf): they say nothing of a creation, and are never
+// ratcheted, so restoring a backup over an existing object can be refused.
+// Delete, then restore. A rule cannot see metadata.generation, so that it is
+// not exceeded is for [Check] to say.
 //
-// kstatus calls an object Current that nobody has reconciled yet. The marker +kubebuilder:default={"observedGeneration":-1} on
-// the status field makes it InProgress; this package takes -1 for what it is, a generation before the first.
-func Rules(n Names) []Rule {
+// kstatus calls an object Current that was not reconciled yet. The marker
+// +kubebuilder:default={"observedGeneration":-1} on the status field makes it
+// InProgress; this package takes -1 for what it is, a generation before the
+// first.
+func Rules(n FieldNames) []Rule {
 	rules := []Rule{{
 		Rule:    "!has(oldSelf.status) || has(self.status)",
 		Message: "status may not be dropped",
@@ -57,7 +70,8 @@ func Rules(n Names) []Rule {
 	return rules
 }
 
-// celName escapes the name of a property as the API server does (k8s.io/apiserver/pkg/cel, escaping.go).
+// celName escapes the name of a property as the API server does
+// (k8s.io/apiserver/pkg/cel, escaping.go).
 func celName(name string) string {
 	switch name {
 	case "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
@@ -65,4 +79,71 @@ func celName(name string) string {
 		return "__" + name + "__"
 	}
 	return strings.NewReplacer("__", "__underscores__", "-", "__dash__", "/", "__slash__").Replace(name)
+}
+
+// Check reports every way in which going from before to after breaks the
+// contract, given the generation that the object has when after is seen; nil if
+// it breaks none. It is for property tests of controllers: read the stamps of
+// two successive versions of an object with [FieldNames.Stamp]. Times are
+// compared in whole seconds. An updatedAt that goes back is allowed, because
+// the clock of the writer may.
+func Check(before, after Stamp, liveGeneration int64) []error {
+	var broken []error
+	breach := func(format string, args ...any) { broken = append(broken, fmt.Errorf("status: "+format, args...)) }
+
+	if after.ObservedGeneration < before.ObservedGeneration {
+		breach("observedGeneration went back from %d to %d", before.ObservedGeneration, after.ObservedGeneration)
+	}
+	if after.ObservedGeneration > liveGeneration {
+		breach("observedGeneration is %d, ahead of generation %d", after.ObservedGeneration, liveGeneration)
+	}
+	once := func(name string, was, is *metav1.Time) {
+		if !was.IsZero() && !sameSecond(was, is) {
+			breach("%s moved from %s to %s", name, show(was), show(is))
+		}
+	}
+	once("startedAt", before.StartedAt, after.StartedAt)
+	once("finishedAt", before.FinishedAt, after.FinishedAt)
+	if !after.StartedAt.IsZero() && !after.FinishedAt.IsZero() && after.FinishedAt.Unix() < after.StartedAt.Unix() {
+		breach("finishedAt %s is before startedAt %s", show(after.FinishedAt), show(after.StartedAt))
+	}
+	moved := after.ObservedGeneration != before.ObservedGeneration ||
+		!sameSecond(after.StartedAt, before.StartedAt) || !sameSecond(after.FinishedAt, before.FinishedAt)
+	if after.UpdatedAt.IsZero() && (moved || !before.UpdatedAt.IsZero()) {
+		breach("updatedAt is not set after a write")
+	}
+	return broken
+}
+
+func show(t *metav1.Time) string {
+	if t.IsZero() {
+		return "unset"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05Z")
+}
+
+// NeedsReconcile reports whether an update of an object can matter to the
+// controller that writes its status. It is true if the spec (by its
+// generation), deletion, finalizers, owners, labels or annotations changed, or
+// another object took the name, and false if only the status did. Use it in an
+// informer filter or a predicate to avoid reconciling on the controller's own
+// status updates.
+//
+// It is also true for an update with the same resourceVersion: that is a resync
+// of the informer, which asks to reconcile again. It is true for a nil before,
+// which is a creation, and for a nil after, which is a deletion. For a kind
+// without generations every update counts. A controller that waits for a status
+// of another controller needs a different filter.
+func NeedsReconcile(before, after metav1.Object) bool {
+	if isNil(before) || isNil(after) {
+		return true
+	}
+	return before.GetResourceVersion() == after.GetResourceVersion() ||
+		before.GetUID() != after.GetUID() ||
+		before.GetGeneration() != after.GetGeneration() || after.GetGeneration() == 0 ||
+		!before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
+		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) ||
+		!slices.EqualFunc(before.GetOwnerReferences(), after.GetOwnerReferences(), func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }) ||
+		!maps.Equal(before.GetLabels(), after.GetLabels()) ||
+		!maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }

@@ -25,8 +25,9 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// server answers patches as an API server does: versions, conflicts, uids, generations, a status subresource, and no
-// write where nothing changes. It keeps JSON, so that every client reads what really was stored.
+// server answers patches as an API server does: versions, conflicts, uids,
+// generations, a status subresource, and no write where nothing changes. It
+// keeps JSON, so that every client reads what really was stored.
 type server struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -37,6 +38,9 @@ type server struct {
 	before   func(name string, data []byte) // called without the lock, before each patch; nil for none
 	noStatus bool                           // the kind has no status subresource
 	prunes   []string                       // fields of the status that the schema does not declare
+	defaults map[string]any                 // fields of the status that the schema defaults
+	requires []string                       // fields that the schema requires in a status
+	writer   *status.Writer                 // of commit
 }
 
 func newServer(t *testing.T) *server { //nolint:thelper // it is kept, not used here
@@ -72,6 +76,15 @@ func (s *server) respec(name, image string) {
 	s.bump(o)
 }
 
+// relabel sets a label, as a user does.
+func (s *server) relabel(name, key, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[name]
+	o["metadata"].(map[string]any)["labels"] = map[string]any{key: value}
+	s.bump(o)
+}
+
 // restatus merges JSON into the status, as another writer does.
 func (s *server) restatus(name, patch string) {
 	s.mu.Lock()
@@ -99,6 +112,16 @@ func (s *server) apply(name string, data []byte, sub bool) error {
 	if m, ok := now.(map[string]any); ok {
 		for _, field := range s.prunes {
 			delete(m, field)
+		}
+		for field, value := range s.defaults {
+			if m[field] == nil {
+				m[field] = value
+			}
+		}
+		for _, field := range s.requires {
+			if m[field] == nil {
+				return fmt.Errorf("status.%s: Required value", field)
+			}
 		}
 	}
 	if patch["status"] != nil && !reflect.DeepEqual(was, now) {
@@ -206,11 +229,50 @@ func (c client[T]) Patch(ctx context.Context, name string, pt types.PatchType, d
 	return decode[T](raw)
 }
 
-// patching is the shortest fake: of what is sent, it is told the data and the subresource.
-func patching(f func(data []byte, sub ...string) (*Run, error)) status.PatchFunc[*Run] {
+// patching is the shortest fake: its function gets the data and the
+// subresource.
+func patching(f func(data []byte, sub ...string) (*Run, error)) patchFunc[*Run] {
 	return func(_ context.Context, _ string, _ types.PatchType, data []byte, _ metav1.PatchOptions, sub ...string) (*Run, error) {
 		return f(data, sub...)
 	}
 }
 
 var _ status.Object = &Run{}
+
+// patchFunc is the Patch method of a client, as a client.
+type patchFunc[T any] func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
+
+func (f patchFunc[T]) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, sub ...string) (T, error) {
+	return f(ctx, name, pt, data, opts, sub...)
+}
+
+// via returns a Writer with the settings of w that sends by patch.
+func via[T status.Object](patch patchFunc[T], w status.Writer) status.Writer {
+	out := status.ForResource(func(string) patchFunc[T] { return patch })
+	out.FieldNames, out.Owned, out.FieldManager, out.Heartbeat, out.Retries = w.FieldNames, w.Owned, w.FieldManager, w.Heartbeat, w.Retries
+	out.Redact, out.AcceptRestored, out.OnCommit = w.Redact, w.AcceptRestored, w.OnCommit
+	return out
+}
+
+// commit sends by a Writer that lives as long as the server.
+func commit[T any, P interface {
+	*T
+	status.Object
+}](t *testing.T, s *server, before, after P, f status.Facts) (status.Result, error) {
+	t.Helper()
+	if s.writer == nil {
+		w := status.ForResource(func(string) typedClient[T, P] { return typedClient[T, P]{s} })
+		s.writer = &w
+	}
+	return s.writer.Commit(t.Context(), before, after, f)
+}
+
+// typedClient is a client whose T is known to be an object.
+type typedClient[T any, P interface {
+	*T
+	status.Object
+}] struct{ *server }
+
+func (c typedClient[T, P]) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, sub ...string) (P, error) {
+	return client[T](c).Patch(ctx, name, pt, data, opts, sub...)
+}

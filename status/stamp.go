@@ -11,38 +11,51 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrSuperseded says that the stored status was computed from a newer generation than this reconcile acted on. Nothing
-// was written; the reconcile of the newer generation has already told more. It also stops a status restored from a
-// backup onto an object whose generation began again at 1: delete the object, then restore it without its status.
-var ErrSuperseded error = overtakenError("status: a newer generation is already recorded")
+// ErrSuperseded says that the stored status was computed from a newer
+// generation than this reconcile acted on. Nothing was written. The reconcile
+// of the newer generation has already reported. The error is also returned for
+// a status that was restored from a backup onto an object whose generation
+// began again at 1: see Writer.AcceptRestored.
+var ErrSuperseded error = overtakenError{"superseded", "status: a newer generation is already recorded"}
 
-// overtakenError is a sentinel of what no one did wrong: somebody else was first, and the next look at the object decides anew.
-type overtakenError string
+// overtakenError is an error of a race that another writer won. The next
+// reconcile decides again.
+type overtakenError struct{ result, text string }
 
-func (e overtakenError) Error() string { return string(e) }
+func (e overtakenError) Error() string { return e.text }
 
-// Reason is the one that package events reports an API server's conflict under, too.
+// Reason is the event reason that package events uses for a conflict.
 func (overtakenError) Reason() string { return "Conflict" }
 
 // Stamp is the contract's four fields, to embed inline in a status struct:
 //
 //	status.Stamp `json:",inline"`
 //
-// A status that has fields of these names and types, or others given by [Names], needs no embedding. The zero Stamp is
-// that of an object nobody has reconciled. A Stamp is a plain value: guard it yourself when goroutines share one.
+// A status that has fields of these names and types, or others given by
+// [FieldNames], needs no embedding. An object that was never reconciled has the
+// zero Stamp. A Stamp is a plain value: guard it yourself when goroutines share
+// one.
+//
+// A kind whose apply configurations are generated passes one flag to the
+// generator: see package status/applyconfiguration.
 type Stamp struct {
-	// ObservedGeneration is the metadata.generation of the spec that the status was computed from. It never goes back.
+	// ObservedGeneration is the metadata.generation of the spec that the status
+	// was computed from. It never goes back.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// UpdatedAt is the time of the last write, by the clock of the writer: it goes back where that clock does.
+	// UpdatedAt is the time of the last write, by the clock of the writer: it
+	// goes back where that clock does.
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
-	// StartedAt is the first time that the object was running. Once set it stays.
+	// StartedAt is the first time that the object was running. Once set it
+	// stays.
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// FinishedAt is the first time that the object was done. Once set it stays, and it is never before StartedAt.
+	// FinishedAt is the first time that the object was done. Once set it stays,
+	// and it is never before StartedAt.
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 }
 
-// DeepCopyInto writes a copy that shares nothing with s. Deepcopy code that is generated for a status embedding a Stamp
-// calls it. Both pointers must not be nil, as in all generated code.
+// DeepCopyInto writes a copy that shares nothing with s. Deepcopy code that is
+// generated for a status embedding a Stamp calls it. Both pointers must not be
+// nil, as in all generated code.
 func (s *Stamp) DeepCopyInto(out *Stamp) {
 	*out = *s
 	out.UpdatedAt = s.UpdatedAt.DeepCopy()
@@ -60,17 +73,22 @@ func (s *Stamp) DeepCopy() *Stamp {
 	return out
 }
 
-// Observe applies the contract to all fields but UpdatedAt, and reports whether it changed one:
+// Observe applies the contract to all fields but UpdatedAt, and reports whether
+// it changed one:
 //
-//   - ObservedGeneration becomes generation, the one that was read when the reconcile began, also on a finished object.
-//     If a newer one is stored, Observe changes nothing and returns [ErrSuperseded].
-//   - StartedAt is set once, when Running, to f.StartedAt or else to now. A run that is Done and was never seen Running
-//     gets it from f.StartedAt only: now would be an invented run of no length.
-//   - FinishedAt is set once, when Done, to f.FinishedAt or else to now, but never before StartedAt, however far the
-//     clocks are apart. A run that is Running again after Done keeps both times.
+//   - ObservedGeneration becomes generation, which the reconcile read when it
+//     began, also on a finished object. If a newer generation is stored,
+//     Observe changes nothing and returns [ErrSuperseded].
+//   - StartedAt is set once, when Running, to f.StartedAt or to now. A run
+//     that is Done and was never seen Running gets it from f.StartedAt only:
+//     now would be an invented run of no length.
+//   - FinishedAt is set once, when Done, to f.FinishedAt or to now, but
+//     never before StartedAt, even if two clocks differ. A run that is Running
+//     again after Done keeps both times.
 //
-// Times are cut to whole seconds, as the API stores them. A zero now, a negative generation, an unknown Progress and a
-// nil Stamp are errors, and change nothing. Observe allocates only for a time that it sets.
+// Times are cut to whole seconds, as the API stores them. A zero now, a
+// negative generation, an unknown Progress and a nil Stamp are errors, and
+// change nothing. Observe allocates only for a time that it sets.
 func (s *Stamp) Observe(f Facts, generation int64, now time.Time) (changed bool, err error) {
 	switch {
 	case s == nil:
@@ -82,25 +100,28 @@ func (s *Stamp) Observe(f Facts, generation int64, now time.Time) (changed bool,
 	case generation < 0:
 		return false, fmt.Errorf("status: generation %d is negative", generation)
 	case generation < s.ObservedGeneration:
-		return false, superseded(s.ObservedGeneration, generation)
+		return false, fmt.Errorf("%w: %d is stored, and this reconcile acted on %d", ErrSuperseded, s.ObservedGeneration, generation)
 	}
 	if generation > s.ObservedGeneration {
 		s.ObservedGeneration, changed = generation, true
 	}
-	if at := f.started(now); s.StartedAt.IsZero() && !at.IsZero() && (s.FinishedAt.IsZero() || !at.After(s.FinishedAt.Time)) {
-		s.StartedAt, changed = new(at), true
+	started, finished := wholeSecond(f.StartedAt), wholeSecond(f.FinishedAt)
+	if started.IsZero() && f.Progress == Running {
+		started = wholeSecond(now)
 	}
-	if at := f.finished(now); s.FinishedAt.IsZero() && !at.IsZero() {
-		if !s.StartedAt.IsZero() && at.Before(s.StartedAt) {
-			at = wholeSecond(s.StartedAt.Time)
+	if finished.IsZero() {
+		finished = wholeSecond(now)
+	}
+	if f.Progress != Waiting && s.StartedAt.IsZero() && !started.IsZero() && (s.FinishedAt.IsZero() || !started.After(s.FinishedAt.Time)) {
+		s.StartedAt, changed = started.DeepCopy(), true
+	}
+	if f.Progress == Done && s.FinishedAt.IsZero() {
+		if !s.StartedAt.IsZero() && finished.Before(s.StartedAt) {
+			finished = wholeSecond(s.StartedAt.Time)
 		}
-		s.FinishedAt, changed = new(at), true
+		s.FinishedAt, changed = finished.DeepCopy(), true
 	}
 	return changed, nil
-}
-
-func superseded(stored, generation int64) error {
-	return fmt.Errorf("%w: %d is stored, and this reconcile acted on %d", ErrSuperseded, stored, generation)
 }
 
 // wholeSecond cuts t as the API server does when it stores a metav1.Time.
@@ -108,10 +129,41 @@ func wholeSecond(t time.Time) metav1.Time {
 	return metav1.NewTime(t.Truncate(time.Second))
 }
 
-// sameSecond compares two times as the API stores them; a nil time and the zero time are the same.
+// sameSecond compares two times as the API stores them; a nil time and the zero
+// time are the same.
 func sameSecond(a, b *metav1.Time) bool {
-	if a.IsZero() || b.IsZero() {
-		return a.IsZero() == b.IsZero()
-	}
-	return a.Unix() == b.Unix()
+	return a.IsZero() == b.IsZero() && (a.IsZero() || a.Unix() == b.Unix())
+}
+
+// Progress is the kind of a phase. Every kind of object has its own phases. The
+// zero value is Waiting.
+type Progress int8
+
+// The three kinds of phase. A kind that never runs and never ends, such as a
+// template, is always Waiting.
+const (
+	// Waiting: nothing has run yet.
+	Waiting Progress = iota
+	// Running: work has begun and has not ended.
+	Running
+	// Done: the phase is terminal, whether it succeeded, failed or was
+	// cancelled.
+	Done
+)
+
+// Facts is one observation of an object. The zero Facts says that it is
+// Waiting.
+type Facts struct {
+	// Progress is the kind of phase that the object is in.
+	Progress Progress
+	// StartedAt is when the work began, if something else knows it, such as a
+	// Job's status.startTime. Zero means when it was first seen Running. It is
+	// not used while Waiting, nor once a startedAt is stored.
+	StartedAt time.Time
+	// FinishedAt is when the work ended, if something else knows it, such as a
+	// Job's status.completionTime. Zero means when it was first seen Done. It
+	// is not used before Done, nor once a finishedAt is stored.
+	FinishedAt time.Time
+
+	_ struct{}
 }

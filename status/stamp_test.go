@@ -41,7 +41,7 @@ func TestObserve(t *testing.T) {
 			want: stamp{ObservedGeneration: 1, StartedAt: at(-time.Hour)},
 		},
 		"StartedForGood": {
-			reason: "startedAt never moves, whatever is passed later.",
+			reason: "startedAt never moves, also if later facts differ.",
 			stored: stamp{ObservedGeneration: 1, StartedAt: at(-time.Minute)},
 			facts:  status.Facts{Progress: status.Running, StartedAt: noon.Add(-time.Hour)}, generation: 1,
 			want: stamp{ObservedGeneration: 1, StartedAt: at(-time.Minute)}, unchanged: true,
@@ -77,7 +77,7 @@ func TestObserve(t *testing.T) {
 			want: stamp{ObservedGeneration: 1, StartedAt: at(-time.Minute), FinishedAt: at(0)},
 		},
 		"TimesOfTheFuturePhase": {
-			reason: "What has not begun has no times, whatever is passed.",
+			reason: "A waiting object has no times, also if the facts have some.",
 			stored: stamp{ObservedGeneration: 1},
 			facts:  status.Facts{StartedAt: noon, FinishedAt: noon}, generation: 1,
 			want: stamp{ObservedGeneration: 1}, unchanged: true,
@@ -115,12 +115,12 @@ func TestObserve(t *testing.T) {
 
 			again, err := got.Observe(tc.facts, tc.generation, noon.Add(time.Hour))
 			require.NoError(t, err)
-			assert.False(t, again, "the same again is no change")
+			assert.False(t, again, "the same facts again change nothing")
 		})
 	}
 }
 
-func TestObserveRefuses(t *testing.T) {
+func TestObserve_Refuses(t *testing.T) {
 	cases := map[string]struct {
 		facts      status.Facts
 		generation int64
@@ -146,7 +146,7 @@ func TestObserveRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "nil Stamp")
 }
 
-func TestStampDeepCopy(t *testing.T) {
+func TestStamp_DeepCopy(t *testing.T) {
 	s := &status.Stamp{ObservedGeneration: 1, UpdatedAt: at(0), StartedAt: at(0), FinishedAt: at(0)}
 	c := s.DeepCopy()
 	assert.Equal(t, s, c)
@@ -157,7 +157,7 @@ func TestStampDeepCopy(t *testing.T) {
 	assert.Equal(t, &status.Stamp{}, new(status.Stamp).DeepCopy())
 }
 
-func TestStampIsInlinedInJSON(t *testing.T) {
+func TestStamp_IsInlinedInJSON(t *testing.T) {
 	raw, err := json.Marshal(RunStatus{Stamp: status.Stamp{ObservedGeneration: 2, StartedAt: at(0)}, Phase: "Running"})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"observedGeneration":2,"startedAt":"2025-06-01T12:00:00Z","phase":"Running"}`, string(raw))

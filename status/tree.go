@@ -4,19 +4,128 @@
 package status
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/json"
-	"reflect"
+	"fmt"
+	"math"
 	"slices"
-	"strconv"
+	"strings"
+	"sync"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// This file compares and encodes the trees of maps, slices and values that unstructured objects consist of. encoding/json
-// and reflect do the same and make an allocation for each value; what is not of such a tree is left to them.
+// A tree is a status as maps, lists and plain values. A field directly under
+// status can also be a json.RawMessage, and the conditions are entries. Two
+// trees that the API server stores as the same are equal.
 
-// maxDepth is a depth that only a cycle reaches: encoding/json then says so.
+// encode encodes a part of a tree. It does not fail, because the part was
+// decoded from JSON.
+func encode(v any) json.RawMessage {
+	raw, _ := json.Marshal(v)
+	return raw
+}
+
+// decode returns v. If v is encoded, it returns the canonical form.
+func decode(v any) any {
+	raw, ok := v.(json.RawMessage)
+	if !ok {
+		return v
+	}
+	v = nil
+	_ = utiljson.Unmarshal(raw, &v) // cannot fail, because encoding/json wrote it
+	return canonical(v)
+}
+
+// canonical changes v, which is decoded JSON, to the form in which a client
+// reads it from the API server: no null fields, and whole numbers as int64.
+func canonical(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, field := range v {
+			if v[k] = canonical(field); v[k] == nil {
+				delete(v, k)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = canonical(v[i])
+		}
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+			return int64(v)
+		}
+	}
+	return v
+}
+
+// compare decodes the fields that differ in before and after, so that two forms
+// of one value become equal.
+func compare(before, after map[string]any) {
+	for name, v := range before {
+		if w, ok := after[name]; ok && !sameTree(v, w, 0) {
+			before[name], after[name] = decode(v), decode(w)
+		}
+	}
+}
+
+// diff returns the JSON merge patch (RFC 7386) that makes before into after. A
+// merge patch merges objects, so it has null for a field that is gone.
+//
+// If zeros is true, the patch repeats equal fields that are zero. A schema may
+// require them, and a typed object does not show whether they are stored.
+func diff(before, after map[string]any, zeros bool) map[string]any {
+	patch := map[string]any{}
+	for name, v := range after {
+		same := sameTree(before[name], v, 0)
+		if same && !zeros {
+			continue
+		}
+		from, wasObject := asObject(before[name])
+		to, isObject := asObject(v)
+		if wasObject && isObject {
+			if inner := diff(from, to, zeros); len(inner) > 0 || len(to) == 0 {
+				patch[name] = inner
+			}
+		} else if !same || isZero(v) {
+			patch[name] = v
+		}
+	}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			patch[name] = nil
+		}
+	}
+	return patch
+}
+
+// asObject returns the fields of an object, which may be encoded.
+func asObject(v any) (fields map[string]any, ok bool) {
+	if raw, encoded := v.(json.RawMessage); encoded && raw[0] == '{' {
+		v = decode(raw)
+	}
+	fields, ok = v.(map[string]any)
+	return fields, ok
+}
+
+// isZero reports whether v, which is not an object, is the zero of its type.
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) == 0
+	case json.RawMessage:
+		return slices.Contains([]string{"0", `""`, "false", "[]"}, string(v))
+	}
+	return v == int64(0) || v == "" || v == false
+}
+
+// maxDepth is a depth that only a cycle reaches. encoding/json returns an error
+// for a cycle.
 const maxDepth = 1000
 
-// sameTree is reflect.DeepEqual. False means: not certainly the same.
+// sameTree is reflect.DeepEqual without an allocation for each value. False
+// means: not certainly the same.
 func sameTree(a, b any, depth int) bool {
 	if depth > maxDepth {
 		return false
@@ -24,7 +133,7 @@ func sameTree(a, b any, depth int) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) || (a == nil) != (b == nil) {
+		if !ok || len(a) != len(b) {
 			return false
 		}
 		for k, v := range a {
@@ -36,121 +145,85 @@ func sameTree(a, b any, depth int) bool {
 	case []any:
 		b, ok := b.([]any)
 		return ok && (a == nil) == (b == nil) && slices.EqualFunc(a, b, func(v, w any) bool { return sameTree(v, w, depth+1) })
-	case nil, bool, string, int64, float64:
+	case entries:
+		b, ok := b.(entries)
+		return ok && slices.EqualFunc(a, b, sameEntry)
+	case json.RawMessage:
+		b, ok := b.(json.RawMessage)
+		return ok && bytes.Equal(a, b)
+	case nil, bool, string, int64, float64, json.Number:
 		return a == b
-	default:
-		return reflect.DeepEqual(a, b)
+	}
+	return false
+}
+
+// leaves calls f with the path of each value in patch, and with the value there
+// in stored, which is nil for none. A list is one value.
+func leaves(path string, patch, stored map[string]any, f func(path string, sent, stored any)) {
+	for k, v := range patch {
+		inner, isMap := v.(map[string]any)
+		fields, areMaps := stored[k].(map[string]any)
+		if isMap && areMaps {
+			leaves(path+"."+k, inner, fields, f)
+		} else {
+			f(path+"."+k, v, stored[k])
+		}
 	}
 }
 
-// treeJSON is json.Marshal made canonical; nil for nil.
-func treeJSON(v any) ([]byte, error) {
-	if v == nil {
-		return nil, nil
-	}
-	raw, err := appendTree(make([]byte, 0, 64), v, 0)
-	if string(raw) == "null" {
-		raw = nil
-	}
-	return raw, err
+// unkept remembers the fields that a CRD's schema prunes or defaults. To send
+// them again would change only updatedAt, in each reconcile.
+type unkept struct {
+	mu   sync.Mutex
+	seen map[[sha256.Size]byte]bool
 }
 
-func appendTree(dst []byte, v any, depth int) ([]byte, error) {
-	if depth > maxDepth {
-		return appendOther(dst, v)
+// maxUnkept bounds the memory. A forgotten field costs one more write.
+const maxUnkept = 4096
+
+// keyOf identifies a difference: sent is the value at path, and the API server
+// stores the other one instead.
+func keyOf(o Object, path string, sent, stored any) [sha256.Size]byte {
+	if stored == nil {
+		sent = nil // the API server prunes the field with every value
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		return appendMap(dst, v, depth)
-	case []any:
-		return appendSlice(dst, v, depth)
-	case nil:
-		return append(dst, "null"...), nil
-	case string:
-		return appendText(dst, v), nil
-	case int64:
-		return strconv.AppendInt(dst, v, 10), nil
-	case bool:
-		return strconv.AppendBool(dst, v), nil
-	}
-	return appendOther(dst, v)
+	kind := fmt.Sprintf("%T %s", o, o.GetObjectKind().GroupVersionKind())
+	return sha256.Sum256(encode([]any{kind, path, sent, stored}))
 }
 
-func appendMap(dst []byte, m map[string]any, depth int) ([]byte, error) {
-	if m == nil {
-		return append(dst, "null"...), nil
-	}
-	var buf [16]string
-	keys := buf[:0]
-	for k := range m { // maps.Keys would move buf to the heap
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	dst = append(dst, '{')
-	first := len(dst)
-	var err error
-	for _, k := range keys {
-		if !isPlain(k) {
-			return appendOther(dst[:first-1], m) // whose escaped keys are in another order
-		}
-		mark := len(dst)
-		if mark > first {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(dst, '"'), k...), '"', ':')
-		value := len(dst)
-		if dst, err = appendTree(dst, m[k], depth+1); err != nil {
-			return nil, err
-		}
-		if string(dst[value:]) == "null" {
-			dst = dst[:mark]
-		}
-	}
-	return append(dst, '}'), nil
+// differ reports whether patch changes a field that the API server may keep.
+func (u *unkept) differ(o Object, patch, stored map[string]any) (differ bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	leaves("", patch, stored, func(path string, sent, stored any) {
+		differ = differ || len(u.seen) == 0 || !u.seen[keyOf(o, path, sent, stored)]
+	})
+	return differ
 }
 
-func appendSlice(dst []byte, list []any, depth int) ([]byte, error) {
-	if list == nil {
-		return append(dst, "null"...), nil
-	}
-	dst = append(dst, '[')
-	var err error
-	for i, v := range list {
-		if i > 0 {
-			dst = append(dst, ',')
+// learn compares the sent status with the stored one. It returns an error that
+// names the fields that Commit set or cleared without effect, each of them
+// once. A default of a field that was not sent is not an error.
+func (u *unkept) learn(o Object, before, sent, stored map[string]any) error {
+	var paths []string
+	cleared := map[string]bool{}
+	leaves("", diff(before, sent, false), before, func(path string, v, _ any) { cleared[path] = v == nil })
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	leaves("", diff(stored, sent, false), stored, func(path string, v, w any) {
+		if len(u.seen) == 0 || len(u.seen) >= maxUnkept {
+			u.seen = map[[sha256.Size]byte]bool{}
 		}
-		if dst, err = appendTree(dst, v, depth+1); err != nil {
-			return nil, err
+		key := keyOf(o, path, v, w)
+		if !u.seen[key] && (v != nil || cleared[path]) {
+			paths = append(paths, "status"+path)
 		}
+		u.seen[key] = true
+	})
+	if len(paths) == 0 {
+		return nil
 	}
-	return append(dst, ']'), nil
-}
-
-// appendOther appends any value as canonical JSON, null included.
-func appendOther(dst []byte, v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return appendCanonical(slices.Grow(dst, len(raw)), raw), nil
-}
-
-// appendText appends s as encoding/json does.
-func appendText(dst []byte, s string) []byte {
-	if isPlain(s) {
-		return append(append(append(dst, '"'), s...), '"')
-	}
-	quoted, _ := json.Marshal(s) // of a string: never fails
-	return append(dst, quoted...)
-}
-
-// isPlain reports whether encoding/json writes s as it is.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
-			return false
-		}
-	}
-	return true
+	slices.Sort(paths)
+	return fmt.Errorf("status: the API server did not keep %s as sent; declare it in the CRD's schema without a default, "+
+		"stop setting it, or for a field of the contract set its name, or \"-\" for none, in FieldNames", strings.Join(paths, ", "))
 }

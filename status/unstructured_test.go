@@ -25,7 +25,7 @@ func conditionsAt(u *unstructured.Unstructured) (*unstructured.Unstructured, []m
 	return u, list
 }
 
-func TestUnstructuredConditions(t *testing.T) {
+func TestPatch_UnstructuredConditions(t *testing.T) {
 	before := loose(map[string]any{
 		"observedGeneration": int64(1), "updatedAt": "2025-06-01T11:00:00.5Z",
 		"conditions": []any{
@@ -55,8 +55,8 @@ func TestUnstructuredConditions(t *testing.T) {
 		conds[0]["message"], conds[0]["lastTransitionTime"] = "new", "2025-06-01T12:00:00Z"
 		assert.Equal(t, map[string]any{
 			"type": "Ready", "status": "True", "reason": "Ok", "message": "new", "observedGeneration": 1.0,
-			"lastTransitionTime": "2025-06-01T11:00:00.123Z", "severity": "Info",
-		}, patched(t, after)[0], "as another program spelled it")
+			"lastTransitionTime": "2025-06-01T11:00:00Z", "severity": "Info",
+		}, patched(t, after)[0], "to the second")
 	})
 	t.Run("AFieldOfTheirOwn", func(t *testing.T) {
 		after, conds := conditionsAt(before)
@@ -76,7 +76,7 @@ func TestUnstructuredConditions(t *testing.T) {
 	})
 }
 
-func TestMergeOfWhatAnotherProgramWroteWrongly(t *testing.T) {
+func TestCommit_MergeNamesAnInvalidStoredField(t *testing.T) {
 	for theirs, says := range map[string]string{
 		`{"startedAt":"yesterday"}`:     "status.startedAt: want a time",
 		`{"observedGeneration":"one"}`:  "status.observedGeneration: want a whole number",
@@ -88,25 +88,25 @@ func TestMergeOfWhatAnotherProgramWroteWrongly(t *testing.T) {
 		after.Object["status"].(map[string]any)["phase"] = "Running"
 		s.restatus("a", theirs)
 		writes := s.writes
-		_, err := status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), client[unstructured.Unstructured]{s}.Patch, before, after, running)
+		_, err := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 		require.ErrorContains(t, err, says)
 		assert.Equal(t, writes, s.writes)
 	}
 }
 
-func TestWholeNumbersOfEveryDecoder(t *testing.T) {
+func TestFieldNames_StampReadsWholeNumbersOfEveryDecoder(t *testing.T) {
 	for _, n := range []any{int64(2), int32(2), 2, 2.0, json.Number("2")} {
-		s, err := status.Names{}.Stamp(loose(map[string]any{"observedGeneration": n}))
+		s, err := status.FieldNames{}.Stamp(loose(map[string]any{"observedGeneration": n}))
 		require.NoError(t, err)
 		assert.EqualValues(t, 2, s.ObservedGeneration)
 	}
 	for _, n := range []any{1e300, json.Number("2.5"), true} {
-		_, err := status.Names{}.Stamp(loose(map[string]any{"observedGeneration": n}))
+		_, err := status.FieldNames{}.Stamp(loose(map[string]any{"observedGeneration": n}))
 		require.ErrorContains(t, err, "status.observedGeneration")
 	}
 }
 
-func TestWhatAnotherProgramWroteWronglyCanBePutRight(t *testing.T) {
+func TestPatch_CorrectsAnInvalidStoredCondition(t *testing.T) {
 	before := loose(map[string]any{
 		"observedGeneration": int64(1), "updatedAt": "2025-06-01T11:00:00Z",
 		"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Ok", "lastTransitionTime": "yesterday"}},
@@ -118,7 +118,7 @@ func TestWhatAnotherProgramWroteWronglyCanBePutRight(t *testing.T) {
 	assert.Contains(t, string(patch), `"lastTransitionTime":"2025-06-01T12:00:00Z"`)
 }
 
-func TestWhatAnotherProgramWroteWronglyBlocksNothing(t *testing.T) {
+func TestPatch_InvalidStoredConditionsBlockNothing(t *testing.T) {
 	stored := map[string]any{
 		"phase": "Pending",
 		"conditions": []any{

@@ -5,29 +5,20 @@ package status
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PatchFunc is the Patch method of a client for one kind, in one namespace. Those of client-go's typed and dynamic clients are
-// one as they are: clients.Runs("ci").Patch. Of controller-runtime's client c this closure is one:
-//
-//	func(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*Run, error) {
-//		run := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-//		return run, c.Status().Patch(ctx, run, client.RawPatch(pt, data))
-//	}
-//
-// [Writer.Commit] calls it for the status subresource; after a conflict with the empty patch, which writes nothing and returns
-// the object as it is stored; and after a 404 with the empty patch for the object itself, to tell an object that is gone from a
-// kind without that subresource: a closure for the status alone, as above, calls both gone. It must return an object of its own
-// each time, not one that it filled before.
-type PatchFunc[T any] func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
-
-// Result is what Commit did. The set is closed, so that it can serve as a metric's label. Beside an error it is empty, unless a
-// write succeeded that the API server did not keep whole.
+// Result says what Commit did. The set is closed, so that it can be a metric
+// label. With an error it is empty, except for the error of a write that
+// succeeded and lost a field.
 type Result string
 
 // The results of a Commit.
@@ -36,61 +27,170 @@ const (
 	Unchanged Result = "unchanged"
 	// Written: one request wrote everything.
 	Written Result = "written"
-	// Merged: somebody else had written meanwhile, and what both wrote is now stored.
+	// Merged: another client had written, and the changes of both are stored.
 	Merged Result = "merged"
 	// Gone: the object no longer exists, and nothing was written.
 	Gone Result = "gone"
 )
 
-// Writer writes the status of one kind. The zero Writer is ready to use. It holds settings and no state, so it may be
-// copied, and shared by goroutines.
-type Writer[T Object] struct {
-	// Names says what the kind calls the contract's fields. Zero means the names of [Stamp].
-	Names Names
-	// Owned lists the condition types that only this controller writes: its own count after a conflict, see
-	// [MergeConditions], and [Writer.SetConditions] sets them all. Empty means none.
+// Writer writes the status of objects. Make one with [ForClient] or
+// [ForResource], set its fields, and share it by all goroutines. A copy shares
+// the client of the original.
+//
+// In a reconciler that embeds client.Client, call the field Writer. A field
+// called Status would hide the method r.Status.
+type Writer struct {
+	// FieldNames says what the kind calls the contract's fields. Zero means the
+	// names of [Stamp].
+	FieldNames FieldNames
+	// Owned lists the condition types that only this controller writes. If both
+	// sides of a conflict changed such a condition, Commit keeps this
+	// controller's, unless the stored one is of a newer generation.
+	// [Writer.SetConditions] sets them all. Empty means none.
 	Owned []string
-	// FieldManager is the name to leave in managedFields. Empty means that the API server makes one of the user agent.
+	// FieldManager is the name to leave in managedFields. Empty means that the
+	// API server derives one from the user agent. It is for [ForResource] only.
 	FieldManager string
-	// Heartbeat refreshes updatedAt of an object that is not [Done], once it is that old and there is nothing else to
-	// write, so that a silent updatedAt means a stuck controller. It takes a reconcile to notice, and counts whole
-	// seconds. Zero means never: an idle object causes no writes.
+	// Heartbeat refreshes updatedAt of an object that is not [Done], once it is
+	// that old and there is nothing else to write. An updatedAt that does not
+	// move then means a stuck controller. Only a reconcile can refresh it, and
+	// whole seconds count. Zero means never: an idle object causes no writes.
 	Heartbeat time.Duration
-	// Retries is how often a write that met a conflict is merged and tried again. Zero means 4, negative means never: the
-	// conflict is returned, for the caller to reconcile again.
+	// Retries is how often Commit merges and tries again after a conflict. Zero
+	// means 4. Negative means never: Commit returns the conflict, and the
+	// caller reconciles again.
 	Retries int
-	// OnCommit is told of every Commit how long it took and its [Result]; of one that failed superseded, replaced, overlap,
-	// conflict or error. It is called by the goroutine that commits. Nil means that nobody is told.
+	// Redact, if set, is applied to the message of each condition that changes,
+	// before it is compared and sent. Use it to mask secrets in error texts.
+	Redact func(message string) string
+	// AcceptRestored accepts a status whose observedGeneration is greater than
+	// the generation of the object that it was read with, as after a restore
+	// from a backup. observedGeneration then starts over. By default Commit
+	// returns [ErrSuperseded]. If the CRD has [Rules], the API server refuses
+	// the write: delete the object and restore it without its status.
+	AcceptRestored bool
+	// OnCommit, if set, is called after every Commit with its duration and
+	// [Result]. For a Commit that failed the result is superseded, replaced,
+	// field_conflict, conflict or error. It is called by the goroutine that
+	// commits.
 	OnCommit func(result string, took time.Duration)
 
-	_ struct{}
+	client *client
+	now    time.Time // zero for the real one
 }
 
-// SetConditions makes group the conditions of all types that the Writer owns, at once, and reports whether that changed
-// anything. Each is set as [SetCondition] does, and an owned type that is not in group is removed. So recovery needs no
-// list of what may have failed before:
+// At returns a copy of w for unit tests: its Commit takes now as the time. By
+// default Commit reads the clock.
+func (w Writer) At(now time.Time) Writer {
+	w.now = now
+	return w
+}
+
+// SetConditions makes group the conditions of all types that the Writer owns,
+// and reports whether conds changed. It sets each one as [SetCondition] does,
+// and removes owned types that are not in group. Recovery needs no list of the
+// conditions that may have failed before:
 //
-//	w.SetConditions(&run.Status.Conditions, now, ready) // InvalidSpec, Unreachable and the like are gone
+//	w.SetConditions(&run.Status.Conditions, now, ready) // removes InvalidSpec, Unreachable and the like
 //
-// A removed condition says that it is not so, as kstatus has it for Reconciling and Stalled; to keep it as False, put it
-// into group. A condition of a newer generation than the newest that group states stays, and so do those of types that are not
-// owned. Of a type that is twice in group the last one counts. A nil conds is left alone.
-func (w Writer[T]) SetConditions(conds *[]metav1.Condition, now time.Time, group ...metav1.Condition) (changed bool) {
+// A removed condition means that it is not so, as kstatus defines for
+// Reconciling and Stalled. To keep it as False, put it into group. Conditions
+// of a newer generation than the newest in group stay, as do types that are not
+// owned. If a type is twice in group, the last one counts. A nil conds does not
+// change. Do not call it for one list from two goroutines.
+func (w Writer) SetConditions(conds *[]metav1.Condition, now time.Time, group ...metav1.Condition) (changed bool) {
 	if conds == nil {
 		return false
 	}
 	var newest int64
 	for i, c := range group {
 		newest = max(newest, c.ObservedGeneration)
-		if find(group[i+1:], c.Type) == nil && SetCondition(conds, c, now) {
+		if findCondition(group[i+1:], c.Type) == nil && SetCondition(conds, c, now) {
 			changed = true
 		}
 	}
 	kept := slices.DeleteFunc(*conds, func(c metav1.Condition) bool {
 		outdated := newest == 0 || c.ObservedGeneration <= newest
-		return outdated && slices.Contains(w.Owned, c.Type) && find(group, c.Type) == nil
+		return outdated && slices.Contains(w.Owned, c.Type) && findCondition(group, c.Type) == nil
 	})
 	changed = changed || len(kept) < len(*conds)
 	*conds = kept
 	return changed
+}
+
+// client sends merge patches. A Writer and its copies share it.
+type client struct {
+	send   func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error)
+	unkept unkept
+}
+
+// ForClient returns a Writer for controller-runtime's client. It serves every
+// kind that the client knows:
+//
+//	status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+//
+// Go infers the type parameters. The Writer calls patch only after a 404, to
+// find out whether the object is gone or its kind has no status subresource.
+// Set the field owner with client.WithFieldOwner. If an argument is nil, Commit
+// returns an error.
+//
+// It fits the clients of controller-runtime v0.22 to v0.25: a manager's, a
+// direct and a fake one. Register a fake client's kinds with
+// WithStatusSubresource.
+func ForClient[O, P, Q, S any](
+	patch func(context.Context, O, P, ...Q) error,
+	patchStatus func(context.Context, O, P, ...S) error,
+	rawPatch func(types.PatchType, []byte) P,
+) Writer {
+	if patch == nil || patchStatus == nil || rawPatch == nil {
+		return Writer{}
+	}
+	send := func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error) {
+		if manager != "" {
+			return nil, errors.New("status: Writer.FieldManager has no effect with ForClient; use client.WithFieldOwner")
+		}
+		blank, _ := reflect.TypeAssert[Object](reflect.New(reflect.TypeOf(o).Elem()))
+		target, fits := any(blank).(O)
+		if !fits {
+			return nil, fmt.Errorf("status: the client does not accept a %T", o)
+		}
+		if _, untyped := blank.(*unstructured.Unstructured); untyped {
+			blank.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+		}
+		blank.SetNamespace(o.GetNamespace())
+		blank.SetName(o.GetName())
+		var err error
+		if len(subresources) == 0 {
+			err = patch(ctx, target, rawPatch(types.MergePatchType, data))
+		} else {
+			err = patchStatus(ctx, target, rawPatch(types.MergePatchType, data))
+		}
+		return blank, err
+	}
+	return Writer{client: &client{send: send}}
+}
+
+// ForResource returns a Writer for a typed or a dynamic client of client-go, or
+// its fake. resource returns the client of one namespace:
+//
+//	status.ForResource(clientset.ExampleV1().Runs)
+//	status.ForResource(dynamicClient.Resource(runs).Namespace)
+//
+// Go infers the type parameters. If resource is nil, Commit returns an error. A
+// cluster-scoped kind of a typed client takes a function:
+//
+//	status.ForResource(func(string) examplev1.RunInterface { return clientset.ExampleV1().Runs() })
+//
+// The fake of client-go's dynamic client accepts a patch with an outdated
+// resourceVersion: a test with it cannot show a conflict.
+func ForResource[C interface {
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
+}, T Object](resource func(namespace string) C) Writer {
+	if resource == nil {
+		return Writer{}
+	}
+	send := func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error) {
+		return resource(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager}, subresources...)
+	}
+	return Writer{client: &client{send: send}}
 }

@@ -15,17 +15,18 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/status"
 )
 
-func TestCommitSendsOneRequest(t *testing.T) {
+func TestCommit_SendsOneRequest(t *testing.T) {
 	s, before := start(t)
 	var opts []metav1.PatchOptions
 	c := spy{client[Run]{s}, &opts}
-	w := status.Writer[*Run]{FieldManager: "runs"}
+	w := status.Writer{FieldManager: "runs"}
 
-	result, err := w.Commit(t.Context(), c.Patch, before, before.DeepCopy(), status.Facts{})
+	result, err := via(c.Patch, w).Commit(t.Context(), before, before.DeepCopy(), status.Facts{})
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Zero(t, s.sent(), "nothing to write: no request")
@@ -33,18 +34,18 @@ func TestCommitSendsOneRequest(t *testing.T) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Running"), noon)
-	result, err = w.Commit(t.Context(), c.Patch, before, after, running)
+	result, err = via(c.Patch, w).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 	assert.Equal(t, 1, s.sent(), "fields and conditions in one")
 	assert.Equal(t, []metav1.PatchOptions{{FieldManager: "runs"}}, opts)
 	assert.Equal(t, get[Run](t, s, "a").ResourceVersion, after.ResourceVersion)
-	assert.EqualValues(t, 1, after.Status.Conditions[0].ObservedGeneration, "filled in from what was read")
+	assert.EqualValues(t, 1, after.Status.Conditions[0].ObservedGeneration, "filled in from before")
 
 	// A second Commit of the same reconcile.
 	next := after.DeepCopy()
 	next.Status.Message = "pulling"
-	result, err = w.Commit(t.Context(), c.Patch, after, next, running)
+	result, err = via(c.Patch, w).Commit(t.Context(), after, next, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 }
@@ -59,13 +60,14 @@ func (s spy) Patch(ctx context.Context, name string, pt types.PatchType, data []
 	return s.client.Patch(ctx, name, pt, data, opts, sub...)
 }
 
+//req:shows S2
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, before := start(t)
-		w := status.Writer[*Run]{Heartbeat: 10 * time.Minute}
+		w := status.Writer{Heartbeat: 10 * time.Minute}
 		reconcile := func(f status.Facts) status.Result {
 			before = get[Run](t, s, "a")
-			result, err := w.Commit(t.Context(), client[Run]{s}.Patch, before, before.DeepCopy(), f)
+			result, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), before, before.DeepCopy(), f)
 			require.NoError(t, err)
 			return result
 		}
@@ -76,7 +78,7 @@ func TestHeartbeat(t *testing.T) {
 			reconcile(running)
 		}
 		assert.Equal(t, 6, s.writes-writes, "a write every ten minutes")
-		assert.True(t, get[Run](t, s, "a").Status.UpdatedAt.Equal(new(metav1.Now().Rfc3339Copy())))
+		assert.True(t, get[Run](t, s, "a").Status.UpdatedAt.Equal(ptr.To(metav1.Now().Rfc3339Copy())))
 
 		reconcile(done)
 		writes = s.writes
@@ -100,11 +102,11 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-func TestHeartbeatWithoutUpdatedAt(t *testing.T) {
+func TestHeartbeat_WithoutUpdatedAt(t *testing.T) {
 	s, _ := start(t)
-	w := status.Writer[*Run]{Heartbeat: time.Second, Names: status.Names{UpdatedAt: "-"}}
+	w := status.Writer{Heartbeat: time.Second, FieldNames: status.FieldNames{UpdatedAt: "-"}}
 	before := get[Run](t, s, "a")
-	result, err := w.Commit(t.Context(), client[Run]{s}.Patch, before, before.DeepCopy(), status.Facts{})
+	result, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), before, before.DeepCopy(), status.Facts{})
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 }
@@ -112,7 +114,7 @@ func TestHeartbeatWithoutUpdatedAt(t *testing.T) {
 func TestOnCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		w := status.Writer[*Run]{Retries: 1, OnCommit: func(result string, took time.Duration) {
+		w := status.Writer{Retries: 1, OnCommit: func(result string, took time.Duration) {
 			told = append(told, result)
 			assert.Equal(t, time.Second, took)
 		}}
@@ -131,7 +133,7 @@ func TestOnCommit(t *testing.T) {
 				s.before = hook
 				return client[Run]{s}.Patch(t.Context(), "a", types.MergePatchType, data, metav1.PatchOptions{}, sub...)
 			})
-			_, _ = w.Commit(t.Context(), c, before, after, running)
+			_, _ = via(c, w).Commit(t.Context(), before, after, running)
 		}
 		commit(func(*server, *Run) {})
 		commit(func(s *server, _ *Run) { s.respec("a", "x") })
@@ -141,26 +143,26 @@ func TestOnCommit(t *testing.T) {
 		commit(func(s *server, _ *Run) { s.restatus("a", `{"phase":"Failed"}`) })
 		commit(func(s *server, _ *Run) { s.before = func(string, []byte) { s.respec("a", "x") } })
 		commit(func(s *server, _ *Run) { s.prunes = []string{"startedAt"} })
-		assert.Equal(t, []string{"written", "merged", "gone", "replaced", "superseded", "overlap", "conflict", "error"}, told)
+		assert.Equal(t, []string{"written", "merged", "gone", "replaced", "superseded", "field_conflict", "conflict", "error"}, told)
 
 		told = nil
 		w.OnCommit = func(result string, _ time.Duration) { told = append(told, result) }
 		before := bigRun()
-		_, err := w.Commit(t.Context(), echo[*Run]{}.Patch, before, before.DeepCopy(), running)
+		_, err := via(echo[*Run]{}.Patch, w).Commit(t.Context(), before, before.DeepCopy(), running)
 		require.NoError(t, err)
-		_, err = w.Commit(t.Context(), nil, before, before.DeepCopy(), running)
-		require.ErrorContains(t, err, "PatchFunc is nil")
+		_, err = status.Writer{OnCommit: w.OnCommit}.Commit(t.Context(), before, before.DeepCopy(), running)
+		require.ErrorContains(t, err, "the Writer has no client")
 		assert.Equal(t, []string{"unchanged", "error"}, told)
 	})
 }
 
-func TestFieldsMerge(t *testing.T) {
+func TestCommit_MergesFields(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		ours   func(*Run)
 		theirs string
 		want   func(*testing.T, *Run)
-		field  string // of ErrOverlap
+		field  string // of ErrFieldConflict
 	}{
 		"Different": {
 			reason: "Fields that one side changed are that side's.",
@@ -210,7 +212,7 @@ func TestFieldsMerge(t *testing.T) {
 			},
 		},
 		"Disputed": {
-			reason: "Half a reference of each side would be nobody's: a field is one unit.",
+			reason: "A reference with a half of each side would refer to nothing: a field is one unit.",
 			ours:   func(r *Run) { r.Status.JobRef = &JobRef{Name: "mine", UID: "1"} },
 			theirs: `{"jobRef":{"name":"theirs","uid":"2"}}`,
 			field:  "status.jobRef",
@@ -223,9 +225,9 @@ func TestFieldsMerge(t *testing.T) {
 			tc.ours(after)
 			s.restatus("a", tc.theirs)
 			writes := s.writes
-			_, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+			_, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 			if tc.field != "" {
-				require.ErrorIs(t, err, status.ErrOverlap, tc.reason)
+				require.ErrorIs(t, err, status.ErrFieldConflict, tc.reason)
 				require.ErrorContains(t, err, tc.field)
 				assert.Equal(t, writes, s.writes)
 				return
@@ -238,26 +240,25 @@ func TestFieldsMerge(t *testing.T) {
 	}
 }
 
-func TestUndeclaredFieldIsReported(t *testing.T) {
+func TestCommit_ReportsAnUndeclaredField(t *testing.T) {
 	for _, field := range []string{"observedGeneration", "updatedAt", "startedAt", "finishedAt"} {
 		s := newServer(t)
 		s.create("a")
 		s.prunes = []string{field}
 		before := get[Run](t, s, "a")
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, before.DeepCopy(),
-			status.Facts{Progress: status.Done, StartedAt: noon})
+		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, before.DeepCopy(), status.Facts{Progress: status.Done, StartedAt: noon})
 		require.ErrorContains(t, err, "status."+field, "or each reconcile would write it again")
 		assert.Equal(t, status.Written, result)
 	}
 }
 
-func TestRepliesThatAreNone(t *testing.T) {
+func TestCommit_RepliesWithoutAnObject(t *testing.T) {
 	before := bigRun()
 	for name, reply := range map[string]*Run{"Nil": nil, "Empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			after := before.DeepCopy()
 			after.Status.Phase = "Stopping"
-			result, err := status.Writer[*Run]{}.Commit(t.Context(), echo[*Run]{reply}.Patch, before, after, running)
+			result, err := via(echo[*Run]{reply}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 			require.NoError(t, err)
 			assert.Equal(t, status.Written, result)
 			assert.Equal(t, before.ResourceVersion, after.ResourceVersion)
@@ -268,35 +269,35 @@ func TestRepliesThatAreNone(t *testing.T) {
 		s.respec("a", "x")
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		_, err := status.Writer[*Run]{}.Commit(t.Context(), patching(func(data []byte, sub ...string) (*Run, error) {
+		_, err := via(patching(func(data []byte, sub ...string) (*Run, error) {
 			if string(data) == "{}" {
 				return nil, nil //nolint:nilnil // what a broken fake does
 			}
 			return client[Run]{s}.Patch(t.Context(), "a", types.MergePatchType, data, metav1.PatchOptions{}, sub...)
-		}), before, after, running)
-		require.ErrorContains(t, err, "returned nil")
+		}), status.Writer{}).Commit(t.Context(), before, after, running)
+		require.ErrorContains(t, err, "the object after a conflict is nil")
 	})
 }
 
-func TestCancelledContextEndsTheRetries(t *testing.T) {
+func TestCommit_CancelledContextEndsTheRetries(t *testing.T) {
 	s, before := start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.respec("a", "x")
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	requests := 0
-	_, err := status.Writer[*Run]{}.Commit(ctx, patching(func(data []byte, sub ...string) (*Run, error) {
+	_, err := via(patching(func(data []byte, sub ...string) (*Run, error) {
 		requests++
 		defer cancel()
 		return client[Run]{s}.Patch(context.WithoutCancel(ctx), "a", types.MergePatchType, data, metav1.PatchOptions{}, sub...)
-	}), before, after, running)
+	}), status.Writer{}).Commit(ctx, before, after, running)
 	require.Error(t, err)
 	assert.Equal(t, 1, requests)
 }
 
-func TestOneWriterManyGoroutines(t *testing.T) {
+func TestWriter_ManyGoroutines(t *testing.T) {
 	s := newServer(t)
-	w := status.Writer[*Run]{Owned: []string{"Ready"}}
+	w := status.Writer{Owned: []string{"Ready"}}
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d"} {
 		s.create(name)
@@ -305,7 +306,7 @@ func TestOneWriterManyGoroutines(t *testing.T) {
 			after := before.DeepCopy()
 			after.Status.Phase = name
 			w.SetConditions(&after.Status.Conditions, noon, cond("Ready", "True", "Ok"))
-			_, err := w.Commit(t.Context(), client[Run]{s}.Patch, before, after, running)
+			_, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), before, after, running)
 			assert.NoError(t, err)
 		})
 	}
@@ -315,14 +316,15 @@ func TestOneWriterManyGoroutines(t *testing.T) {
 	}
 }
 
-func TestIdleControllerWritesNothing(t *testing.T) {
+//req:shows S2
+func TestCommit_IdleControllerWritesNothing(t *testing.T) {
 	s, _ := start(t)
 	s.sent()
 	for range 100 { // each write would be an event that causes the next
 		before := get[Run](t, s, "a")
 		after := before.DeepCopy()
 		status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionFalse, "Pending"), time.Now())
-		result, err := status.Writer[*Run]{}.Commit(t.Context(), client[Run]{s}.Patch, before, after, status.Facts{})
+		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, status.Facts{})
 		require.NoError(t, err)
 		require.Equal(t, status.Unchanged, result)
 	}

@@ -53,7 +53,15 @@ func ExampleRecorder_Wait() {
 
 func ExampleRecorder_Legacy() {
 	rec := &eventstest.Recorder{}
-	rec.Legacy().Event(object("run-1"), "Normal", "Started", "100% as it is")
+	rec.Legacy().Event(object("run-1"), "Normal", "Started", "100% done")
 	fmt.Println(rec.Entries()[0].Note)
-	// Output: 100% as it is
+	// Output: 100% done
+}
+
+func ExampleRecorder_Reset() {
+	rec := &eventstest.Recorder{}
+	reconcile(rec, object("run-1"))
+	rec.Reset()
+	fmt.Println(len(rec.Entries()))
+	// Output: 0
 }

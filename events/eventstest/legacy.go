@@ -5,27 +5,35 @@ package eventstest
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// A LegacyRecorder records to a [Recorder] with the methods of k8s.io/client-go/tools/record EventRecorder.
+// A LegacyRecorder records to a [Recorder] with the methods of
+// k8s.io/client-go/tools/record EventRecorder.
 type LegacyRecorder struct {
 	r *Recorder
 }
 
-// Legacy returns r with the methods of tools/record; the reason is the action as well.
+// Legacy returns r with the methods of tools/record; the reason is the action
+// as well.
 func (r *Recorder) Legacy() *LegacyRecorder { return &LegacyRecorder{r} }
 
-// Event adds an entry with message as it is.
+// Event adds an entry with message unchanged.
 func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message string) {
-	l.r.add(Entry{Regarding: object, Type: eventtype, Reason: reason, Note: message})
+	if l != nil {
+		l.r.add(Entry{Regarding: object, Type: eventtype, Reason: reason, Note: message})
+	}
 }
 
 // Eventf adds an entry with a formatted message.
 func (l *LegacyRecorder) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
-	l.r.Eventf(object, nil, eventtype, reason, "", messageFmt, args...)
+	if l != nil {
+		l.r.Eventf(object, nil, eventtype, reason, "", messageFmt, args...)
+	}
 }
 
 // AnnotatedEventf is Eventf with annotations.
 func (l *LegacyRecorder) AnnotatedEventf(
 	object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any,
 ) {
-	l.r.AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
+	if l != nil {
+		l.r.AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
+	}
 }

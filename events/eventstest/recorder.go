@@ -1,10 +1,11 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package eventstest records events in memory, for the unit tests of controllers.
+// Package eventstest records events in memory for unit tests of controllers.
 //
-// The fakes of client-go put formatted strings into a channel and block when it is full, so a test that reads too few
-// hangs and a test that reads text breaks with each wording. A [Recorder] keeps typed entries and never blocks.
+// The fakes of client-go put formatted strings into a channel and block when it
+// is full, so a test that reads too few hangs and a test that reads text breaks
+// with each wording. A [Recorder] keeps typed entries and never blocks.
 //
 //	rec := &eventstest.Recorder{}
 //	reconciler := Reconciler{Events: rec}
@@ -13,16 +14,22 @@
 //
 // # Rules
 //
-// A Recorder has the recording methods of events.Recorder and of k8s.io/client-go/tools/events EventRecorder, and [Recorder.Legacy]
-// those of tools/record; code under test declares an interface with the methods it uses. Every call is an entry: there are no series and
-// no caps. Notes and annotations are formatted, redacted and cut as in a cluster. The zero value is ready to use; all methods are safe
-// for concurrent use.
+// A Recorder has the recording methods of events.Recorder and of
+// k8s.io/client-go/tools/events EventRecorder. [Recorder.Legacy] has the
+// methods of tools/record. Code under test declares an interface with the
+// methods it uses. Every call is an entry, without series and caps. Notes and
+// annotations are formatted, redacted and cut as in a cluster. An entry that a
+// cluster would not get has its cause in Lost: an object from an informer
+// carries no kind, so a Recorder without the controller's Scheme marks it as
+// events.LostNoReference. The zero value is ready to use. All methods are safe
+// for concurrent use, and do nothing on a nil *Recorder.
 //
 // # When not to use it
 //
-// For what reaches the API server (series, caps, retries) run an events.Recorder on a fake client under testing/synctest. A Recorder
-// knows no Scheme: an object without a kind is recorded here and lost in a cluster. Have one test with events.New, the Options that
-// the controller has and the clients of a fake clientset, where Flush must return nil.
+// For what reaches the API server (series, caps, retries) run an
+// events.Recorder on a fake client under testing/synctest. Have one test with
+// events.New, the Options that the controller has and the clients of a fake
+// clientset, where Flush must return nil.
 package eventstest
 
 import (
@@ -37,30 +44,38 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/internal/cancel"
+	"github.com/proompteng/controllerkit/internal/conflict"
 )
 
 // An Entry is one call that recorded.
 type Entry struct {
-	Regarding   runtime.Object // as it was passed, not a copy
+	Regarding   runtime.Object // the passed object, not a copy
 	Related     runtime.Object // nil when there is none
 	Type        string
 	Reason      string
 	Action      string            // the reason, when the caller gave none
 	Note        string            // formatted, redacted and cut to 1024 bytes
 	Annotations map[string]string // their values as Note
-	Err         error             // what Failure reported; nil for all else
-	Terminal    bool              // whether no retry mends Err
-	Lost        string            // the cause by which events.Recorder would lose it, such as events.LostRejected; empty otherwise
+	Err         error             // the error passed to Failure; nil for other calls
+	Terminal    bool              // whether a retry of the same inputs fails the same way
+	Lost        string            // why events.Recorder would lose it, such as events.LostRejected; empty if it would not
 }
 
-// A Recorder keeps what is recorded. The zero value is ready to use; it must not be copied.
+// A Recorder keeps what is recorded. The zero value is ready to use; it must
+// not be copied.
 type Recorder struct {
 	// Redact is what events.Options.Redact is. Nil means redact.Text.
 	Redact func(string) string
+	// Scheme is what events.Options.Scheme is: it finds the kinds of objects
+	// that carry none.
+	Scheme interface {
+		ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error)
+	}
 
 	mu      sync.Mutex
 	entries []Entry
@@ -70,29 +85,37 @@ type Recorder struct {
 
 // Eventf adds an entry, as events.Recorder.Eventf would record it.
 func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any) {
-	r.add(Entry{Regarding: regarding, Related: related, Type: eventtype, Reason: reason, Action: action, Note: format(note, args)})
+	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
 // AnnotatedEventf is Eventf with annotations.
 func (r *Recorder) AnnotatedEventf(
 	regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any,
 ) {
+	text := strings.ReplaceAll(note, "%%", "%")
+	if len(args) > 0 {
+		text = fmt.Sprintf(note, args...)
+	}
 	r.add(Entry{
-		Regarding: regarding, Related: related, Annotations: annotations,
-		Type: eventtype, Reason: reason, Action: action, Note: format(note, args),
+		Regarding: regarding, Related: related, Annotations: annotations, Type: eventtype, Reason: reason, Action: action, Note: text,
 	})
 }
 
-// Failure adds a Warning for err, with the reason of events.Classify. A nil err adds a Recovered entry when a failure of obj
-// is open, and nothing otherwise; neither does context.Canceled.
+// Failure adds a Warning for err, with the reason of events.Classify. A nil err
+// adds a Recovered entry when a failure of obj is open, and nothing otherwise.
+// context.Canceled and conflicts add nothing: in a cluster a conflict is a
+// failure only when it goes on for minutes.
 func (r *Recorder) Failure(obj runtime.Object, err error) {
+	if err != nil && conflict.Only(err) {
+		return
+	}
 	reason, _ := events.Classify(err)
 	r.FailureReason(obj, reason, err)
 }
 
 // FailureReason is Failure with the caller's reason.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
-	if cancel.Only(err) {
+	if r == nil || cancel.Only(err) {
 		return
 	}
 	id := identity(obj)
@@ -110,7 +133,7 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	case err != nil:
 		r.add(Entry{
 			Regarding: obj, Type: corev1.EventTypeWarning, Reason: reason, Action: "Reconcile", Note: fmt.Sprint(err),
-			Err: err, Terminal: events.Terminal(err),
+			Err: err, Terminal: events.IsTerminal(err),
 		})
 	case from != "":
 		r.add(Entry{
@@ -119,15 +142,22 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	}
 }
 
-// Forget closes the failure of obj that is open, as events.Recorder does: a nil error that comes thereafter adds nothing.
+// Forget closes the failure of obj that is open, as events.Recorder does: a nil
+// error that comes thereafter adds nothing.
 func (r *Recorder) Forget(obj runtime.Object) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.open, identity(obj))
 }
 
-// Entries returns a copy of what was recorded, in order; empty when nothing was.
+// Entries returns a copy of the recorded entries, in order.
 func (r *Recorder) Entries() []Entry {
+	if r == nil {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.entries)
@@ -143,8 +173,28 @@ func (r *Recorder) Reasons() []string {
 	return out
 }
 
-// Wait returns the entries as soon as there are n, or what there is and an error when ctx ends before.
+// Reset forgets all entries and open failures.
+func (r *Recorder) Reset() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entries, r.open = nil, nil
+}
+
+// RunWith calls run with ctx and returns its error, as events.Recorder.RunWith
+// does when nothing is lost.
+func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
+	return run(ctx)
+}
+
+// Wait returns the entries as soon as there are n, or what there is and an
+// error when ctx ends before.
 func (r *Recorder) Wait(ctx context.Context, n int) ([]Entry, error) {
+	if r == nil {
+		r = &Recorder{}
+	}
 	for {
 		r.mu.Lock()
 		entries := slices.Clone(r.entries)
@@ -165,6 +215,9 @@ func (r *Recorder) Wait(ctx context.Context, n int) ([]Entry, error) {
 }
 
 func (r *Recorder) add(e Entry) {
+	if r == nil {
+		return
+	}
 	if e.Action == "" {
 		e.Action = e.Reason
 	}
@@ -179,7 +232,7 @@ func (r *Recorder) add(e Entry) {
 			e.Annotations[k] = redact.Note(v, clean)
 		}
 	}
-	e.Lost = lost(e)
+	e.Lost = r.lost(e)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entries = append(r.entries, e)
@@ -189,9 +242,9 @@ func (r *Recorder) add(e Entry) {
 	}
 }
 
-func lost(e Entry) string {
+func (r *Recorder) lost(e Entry) string {
 	switch {
-	case isNil(e.Regarding):
+	case isNil(e.Regarding), !r.hasKind(e.Regarding):
 		return events.LostNoReference
 	case e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning,
 		e.Reason == "", len(e.Reason) > 128, len(e.Action) > 128:
@@ -200,11 +253,22 @@ func lost(e Entry) string {
 	return ""
 }
 
-func format(note string, args []any) string {
-	if len(args) == 0 {
-		return strings.ReplaceAll(note, "%%", "%")
+// hasKind reports whether an Event can refer to obj.
+func (r *Recorder) hasKind(obj runtime.Object) bool {
+	if ref, ok := obj.(*corev1.ObjectReference); ok {
+		return ref.Kind != ""
 	}
-	return fmt.Sprintf(note, args...)
+	if _, err := apimeta.Accessor(obj); err != nil {
+		return false
+	}
+	if obj.GetObjectKind().GroupVersionKind().Kind != "" {
+		return true
+	}
+	if v := reflect.ValueOf(r.Scheme); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return false
+	}
+	kinds, _, err := r.Scheme.ObjectKinds(obj)
+	return err == nil && len(kinds) > 0
 }
 
 func isNil(obj runtime.Object) bool {
@@ -212,7 +276,7 @@ func isNil(obj runtime.Object) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// identity is the uid of obj, or whatever else tells it apart.
+// identity returns the uid of obj, or its type, namespace and name.
 func identity(obj runtime.Object) string {
 	if isNil(obj) {
 		return ""

@@ -37,15 +37,25 @@ type recorder interface {
 	Forget(obj runtime.Object)
 }
 
+// runner is the sixth.
+type runner interface {
+	RunWith(ctx context.Context, run func(ctx context.Context) error) error
+}
+
 var (
 	_ recorder                   = (*events.Recorder)(nil)
 	_ recorder                   = (*eventstest.Recorder)(nil)
+	_ runner                     = (*events.Recorder)(nil)
+	_ runner                     = (*eventstest.Recorder)(nil)
 	_ clientevents.EventRecorder = (*eventstest.Recorder)(nil)
 	_ record.EventRecorder       = (*eventstest.LegacyRecorder)(nil)
 )
 
 func object(name string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "runs", Name: name}}
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "runs", Name: name},
+	}
 }
 
 func TestEntriesAreTyped(t *testing.T) {
@@ -53,7 +63,7 @@ func TestEntriesAreTyped(t *testing.T) {
 	run := object("a")
 	rec.Eventf(run, object("b"), "Normal", "Started", "", "started with %d steps", 3)
 	rec.AnnotatedEventf(run, nil, map[string]string{"k": "v"}, "Warning", "Slow", "Wait", "100%% used")
-	rec.Legacy().Event(run, "Normal", "Plain", "100% as it is")
+	rec.Legacy().Event(run, "Normal", "Plain", "100% done")
 	rec.Legacy().AnnotatedEventf(run, map[string]string{"k": "v"}, "Normal", "Old", "%s", "way")
 	rec.Legacy().Eventf(run, "Normal", "Old", "password=%s", "hunter2")
 	got := rec.Entries()
@@ -64,7 +74,7 @@ func TestEntriesAreTyped(t *testing.T) {
 	assert.Equal(t, "100% used", got[1].Note)
 	assert.Equal(t, "Wait", got[1].Action)
 	assert.Equal(t, map[string]string{"k": "v"}, got[1].Annotations)
-	assert.Equal(t, "100% as it is", got[2].Note)
+	assert.Equal(t, "100% done", got[2].Note)
 	assert.Equal(t, "way", got[3].Note)
 	assert.Equal(t, "password=[redacted]", got[4].Note, "notes are redacted as in a cluster")
 	assert.Equal(t, []string{"Started", "Slow", "Plain", "Old", "Old"}, rec.Reasons())
@@ -99,7 +109,7 @@ func TestForgetClosesTheFailure(t *testing.T) {
 	rec.Failure(object("a"), nil)
 	assert.Equal(t, []string{"Own", "Own"}, rec.Reasons(), "as in a cluster (TestForget of package events)")
 	rec.Failure(object("b"), nil)
-	assert.Equal(t, []string{"Own", "Own", events.Recovered}, rec.Reasons(), "that of another object stays open")
+	assert.Equal(t, []string{"Own", "Own", events.Recovered}, rec.Reasons(), "the failure of the other object stays open")
 }
 
 func TestWhatAClusterWouldRefuseIsMarked(t *testing.T) {
@@ -149,7 +159,8 @@ func TestRedactIsThatOfTheOptions(t *testing.T) {
 	assert.Equal(t, "refused with [redacted], sorry", rec.Entries()[0].Note)
 }
 
-// TestAnnotationsAreWhatAClusterGets: cleaned, on one line, cut; the caller's own are not touched.
+// TestAnnotationsAreWhatAClusterGets: cleaned, on one line, cut; the caller's
+// own are not touched.
 func TestAnnotationsAreWhatAClusterGets(t *testing.T) {
 	rec := &eventstest.Recorder{}
 	given := map[string]string{"dsn": "postgres://u:hunter2@db\nx", "long": strings.Repeat("x", 2000)}
@@ -158,4 +169,83 @@ func TestAnnotationsAreWhatAClusterGets(t *testing.T) {
 	assert.Equal(t, "postgres://u:[redacted]@db x", got["dsn"])
 	assert.Len(t, got["long"], 1024)
 	assert.Contains(t, given["dsn"], "hunter2")
+}
+
+// TestRecorder_MarksWhatHasNoKind, as a cluster loses it.
+func TestRecorder_MarksWhatHasNoKind(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, corev1.AddToScheme(scheme))
+	bare := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	for name, tc := range map[string]struct {
+		reason string
+		rec    *eventstest.Recorder
+		object runtime.Object
+		lost   string
+	}{
+		"NoScheme":   {"Informers and typed clients return it so.", &eventstest.Recorder{}, bare, events.LostNoReference},
+		"NilScheme":  {"A typed nil is none.", &eventstest.Recorder{Scheme: (*runtime.Scheme)(nil)}, bare, events.LostNoReference},
+		"Scheme":     {"It finds the kind.", &eventstest.Recorder{Scheme: scheme}, bare, ""},
+		"Unknown":    {"The scheme lacks the group.", &eventstest.Recorder{Scheme: runtime.NewScheme()}, bare, events.LostNoReference},
+		"TypeMeta":   {"The object says it.", &eventstest.Recorder{}, object("a"), ""},
+		"Reference":  {"A reference has a kind too.", &eventstest.Recorder{}, &corev1.ObjectReference{Kind: "Pod"}, ""},
+		"NoKind":     {"Unless it is empty.", &eventstest.Recorder{}, &corev1.ObjectReference{}, events.LostNoReference},
+		"NoMetadata": {"A list has no name.", &eventstest.Recorder{}, &metav1.Status{}, events.LostNoReference},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.rec.Failure(tc.object, errors.New("x"))
+			assert.Equal(t, tc.lost, tc.rec.Entries()[0].Lost, tc.reason)
+		})
+	}
+}
+
+func TestReset(t *testing.T) {
+	var rec eventstest.Recorder
+	rec.Failure(object("a"), errors.New("x"))
+	rec.Reset()
+	rec.Failure(object("a"), nil)
+	assert.Empty(t, rec.Entries(), "no failure is open")
+}
+
+func TestRunWith(t *testing.T) {
+	var rec eventstest.Recorder
+	broken := errors.New("broken")
+	require.ErrorIs(t, rec.RunWith(t.Context(), func(context.Context) error {
+		rec.Failure(object("a"), errors.New("x"))
+		return broken
+	}), broken)
+	assert.Len(t, rec.Entries(), 1)
+}
+
+// TestFailure_PassesOverConflicts, as events.Recorder does for two minutes.
+func TestFailure_PassesOverConflicts(t *testing.T) {
+	var rec eventstest.Recorder
+	conflict := apierrors.NewConflict(corev1.Resource("pods"), "p", errors.New("x"))
+	rec.Failure(object("a"), conflict)
+	rec.Failure(object("a"), nil)
+	assert.Empty(t, rec.Entries())
+	rec.Failure(object("a"), errors.Join(conflict, errors.New("x")))
+	rec.FailureReason(object("a"), "Own", conflict)
+	assert.Equal(t, []string{events.Conflict, "Own"}, rec.Reasons())
+}
+
+// TestANilRecorder_DoesNothing, as a nil *events.Recorder.
+func TestANilRecorder_DoesNothing(t *testing.T) {
+	var rec *eventstest.Recorder
+	rec.Eventf(object("a"), nil, "Normal", "A", "", "")
+	rec.AnnotatedEventf(object("a"), nil, nil, "Normal", "A", "", "")
+	rec.Failure(object("a"), errors.New("x"))
+	rec.FailureReason(object("a"), "A", errors.New("x"))
+	rec.Forget(object("a"))
+	rec.Reset()
+	rec.Legacy().Event(object("a"), "Normal", "A", "")
+	rec.Legacy().Eventf(object("a"), "Normal", "A", "")
+	(*eventstest.LegacyRecorder)(nil).Event(object("a"), "Normal", "A", "")
+	(*eventstest.LegacyRecorder)(nil).Eventf(object("a"), "Normal", "A", "")
+	(*eventstest.LegacyRecorder)(nil).AnnotatedEventf(object("a"), nil, "Normal", "A", "")
+	assert.Empty(t, rec.Entries())
+	assert.Empty(t, rec.Reasons())
+	entries, err := rec.Wait(t.Context(), 0)
+	require.NoError(t, err)
+	assert.Empty(t, entries)
+	require.NoError(t, rec.RunWith(t.Context(), func(context.Context) error { return nil }))
 }

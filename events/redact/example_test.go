@@ -48,6 +48,6 @@ func ExampleSecretValues_Add() {
 func ExampleSecretValues_Redact() {
 	var secrets redact.SecretValues
 	secrets.Add([]byte("open sesame"))
-	fmt.Println(secrets.Redact("data: b3BlbiBzZXNhbWU= is not what the door expects"))
-	// Output: data: [redacted]= is not what the door expects
+	fmt.Println(secrets.Redact("data: b3BlbiBzZXNhbWU= has a wrong value"))
+	// Output: data: [redacted]= has a wrong value
 }

@@ -3,47 +3,37 @@
 
 package redact
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
-// An index finds any of many texts, each of eight bytes or more, in one pass. The first eight bytes of a text are its head. A
-// filter with a bit for each head tells most places of a text apart from all heads, at the cost of a multiplication. The zero
-// index is empty.
+// An index finds any of many texts, each of eight bytes or more, in one pass.
+// The head of a text is its first eight bytes. A filter with a bit for each
+// head rules out most places at the cost of a multiplication. The zero index is
+// empty.
 type index struct {
-	heads  map[uint64][]form // the forms of one head, the longest first
+	heads  map[uint64][]string // the texts of one head, the longest first
 	filter [1 << 16 / 64]uint64
-	gone   int // forms removed since the filter was made
+	gone   int // texts removed since the filter was made
 }
 
-// A form belongs to as many values as have it.
-type form struct {
-	text   string
-	values int
-}
-
+// add adds text, once for each value that has this form.
 func (x *index) add(text string) {
-	h := headOf(text)
-	for i := range x.heads[h] {
-		if f := &x.heads[h][i]; f.text == text {
-			f.values++
-			return
-		}
-	}
 	if x.heads == nil {
-		x.heads = make(map[uint64][]form)
+		x.heads = make(map[uint64][]string)
 	}
-	x.heads[h] = append(x.heads[h], form{text, 1})
-	slices.SortFunc(x.heads[h], func(a, b form) int { return len(b.text) - len(a.text) })
+	h := headOf(text)
+	x.heads[h] = append(x.heads[h], text)
+	slices.SortFunc(x.heads[h], func(a, b string) int { return len(b) - len(a) })
 	x.mark(h)
 }
 
+// remove undoes one add of text.
 func (x *index) remove(text string) {
 	h := headOf(text)
-	i := slices.IndexFunc(x.heads[h], func(f form) bool { return f.text == text })
+	i := slices.Index(x.heads[h], text)
 	if i < 0 {
-		return
-	}
-	if f := &x.heads[h][i]; f.values > 1 {
-		f.values--
 		return
 	}
 	if x.heads[h] = slices.Delete(x.heads[h], i, i+1); len(x.heads[h]) == 0 {
@@ -58,25 +48,23 @@ func (x *index) remove(text string) {
 	}
 }
 
-// mask returns s with every form masked, from left to right and the longest first, and whether there was any.
+// mask returns s with every text of the index masked, from left to right and
+// the longest first, and whether there was any.
 func (x *index) mask(s string) (masked string, found bool) {
 	var out []byte
-	var h uint64
 	copied := 0
-	filled := 0 // bytes of h
-	for i := 0; i < len(s); i++ {
-		h = h>>8 | uint64(s[i])<<56
-		if filled++; filled < minValue || !x.marked(h) {
+	for i := 0; i+minValue <= len(s); i++ {
+		h := headOf(s[i:])
+		if !x.marked(h) {
 			continue
 		}
-		from := i + 1 - minValue
-		n := x.longest(h, s[from:])
+		n := x.longest(h, s[i:])
 		if n == 0 {
 			continue
 		}
-		out = append(append(out, s[copied:from]...), Mask...)
-		copied = from + n
-		i, filled = copied-1, 0
+		out = append(append(out, s[copied:i]...), Mask...)
+		copied = i + n
+		i = copied - 1
 	}
 	if out == nil {
 		return s, false
@@ -84,30 +72,29 @@ func (x *index) mask(s string) (masked string, found bool) {
 	return string(append(out, s[copied:]...)), true
 }
 
-// longest is the length of the longest form that s begins with; 0 when it begins with none.
+// longest returns the length of the longest text that s begins with, or 0.
 func (x *index) longest(h uint64, s string) int {
-	for _, f := range x.heads[h] {
-		if len(s) >= len(f.text) && s[:len(f.text)] == f.text {
-			return len(f.text)
+	for _, text := range x.heads[h] {
+		if strings.HasPrefix(s, text) {
+			return len(text)
 		}
 	}
 	return 0
 }
 
-func headOf(text string) uint64 {
-	var h uint64
-	for i := range minValue {
-		h = h>>8 | uint64(text[i])<<56
-	}
-	return h
+func headOf(s string) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-func (x *index) mark(h uint64) {
-	bit := h * 0x9e3779b97f4a7c15 >> 48
+func bitOf(head uint64) uint64 { return head * 0x9e3779b97f4a7c15 >> 48 }
+
+func (x *index) mark(head uint64) {
+	bit := bitOf(head)
 	x.filter[bit/64] |= 1 << (bit % 64)
 }
 
-func (x *index) marked(h uint64) bool {
-	bit := h * 0x9e3779b97f4a7c15 >> 48
+func (x *index) marked(head uint64) bool {
+	bit := bitOf(head)
 	return x.filter[bit/64]&(1<<(bit%64)) != 0
 }

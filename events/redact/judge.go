@@ -3,31 +3,74 @@
 
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// spares reports whether a value that is set off by quotes or delimiters is none to mask.
-func (c *scanner) spares(k kind, how strength, v string) bool {
+// isKept reports whether v, which has quotes or delimiters around it, is not a
+// credential.
+func (c *scanner) isKept(k kind, how strength, v string) bool {
 	switch {
-	case v == Mask || all(v, func(b byte) bool { return b == '*' }): // "" is
+	case v == Mask || strings.Trim(v, "*:,.;") == "":
 		return true
 	case k == harmless:
 		return false
 	case strings.HasPrefix(v, "${") || strings.HasPrefix(v, "$(") || v[0] == '<' || v[0] == '%' && len(v) <= 3:
 		return true
-	case saysNothing(v):
+	case saysNothing(v), isErrorCode(v), isPath(v), isDigest(v):
 		return true
 	case k == reference:
 		return isName(v)
 	}
-	return isName(v) && (how == loose && strings.ContainsAny(v, "-./") && !isID(v) ||
+	return isName(v) && (how == loose && k != password && strings.ContainsAny(v, "-./") && !isID(v) ||
 		how == argument && (strings.HasSuffix(v, ".key") || strings.HasSuffix(v, ".pem")))
 }
 
-// longestWord is more than any word of a message has.
+// isErrorCode reports whether v, perhaps with a colon, is the code of an error.
+// Microsoft, Oracle and gRPC write AADSTS700016, ORA-01017 and
+// PERMISSION_DENIED. AWS writes names such as SignatureDoesNotMatch.
+func isErrorCode(v string) bool {
+	v = strings.TrimRight(v, ":,.;")
+	rest := strings.TrimLeft(v, upper)
+	letters := len(v) - len(rest)
+	number := strings.TrimPrefix(rest, "-")
+	if letters >= 2 && letters <= 8 && len(number) >= 3 && len(number) <= 8 && all(number, isDigit) {
+		return true
+	}
+	if letters >= 2 && rest != "" && strings.Trim(rest, upper+"_") == "" {
+		return true
+	}
+	return letters == 1 && all(v, isLetter) && slices.ContainsFunc([]string{
+		"Error", "Exception", "Invalid", "Expired", "Denied", "DoesNot", "NotFound", "NotMatch", "Fail", "Unauthorized", "Missing", "Unknown",
+		"Mismatch", "Malformed", "Rejected", "Revoked", "Required", "Unsupported", "Incorrect", "Unrecognized", "Throttl", "Disabled", "NotValid",
+	}, func(part string) bool { return strings.Contains(v, part) && len(v) > len(part) })
+}
+
+// isPath reports whether v, perhaps with a colon, is the path of a file. A path
+// has two parts or more in lower case, because base64 may begin with a slash as
+// well.
+func isPath(v string) bool {
+	v = strings.TrimRight(v, ":,.;")
+	parts := strings.Count(v, "/")
+	return (parts >= 2 || parts == 1 && v[0] != '/') && strings.IndexByte("/.~", v[0]) >= 0 &&
+		all(v, func(b byte) bool { return (isToken(b) || b == '@') && b != '+' && b != '=' && (b < 'A' || b > 'Z') })
+}
+
+// isDigest reports whether v is a digest with its algorithm, such as
+// sha256:e3b0c442.
+func isDigest(v string) bool {
+	kind, sum, ok := strings.Cut(v, ":")
+	return ok && strings.HasPrefix(kind, "sha") && len(sum) >= 8 && all(sum, isHex)
+}
+
+const upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// longestWord is the most bytes that a word of a message has.
 const longestWord = 24
 
-// isProse reports whether v, which ends at end, is a word of a message: the next link of a chain of errors, a number, or one
-// word of several.
+// isProse reports whether v, which ends at end, is a word of a message: the
+// next link of a chain of errors, a number, or one word of several.
 func (c *scanner) isProse(v string, end int) bool {
 	if len(v) > longestWord {
 		return false
@@ -47,18 +90,12 @@ func (c *scanner) isProse(v string, end int) bool {
 	}
 	// Another word follows, or a quoted one.
 	from := end + 1
-	if c.quote(from) > 0 {
-		return true
-	}
-	to := from
-	for to < len(c.s) && to-from < longestWord && (isLetter(c.s[to]) || c.s[to] == '\'') {
-		to++
-	}
-	c.looked += to - from
-	return c.has(from, Mask) || to > from && (to == len(c.s) || !isWord(c.s[to]))
+	to := c.run(from, longestWord, func(b byte) bool { return isLetter(b) || b == '\'' })
+	return c.quote(from) > 0 || c.has(from, Mask) || to > from && (to == len(c.s) || !isWord(c.s[to]))
 }
 
-// isLink reports whether v is the beginning of the next error of a chain, such as "oauth2:".
+// isLink reports whether v is the beginning of the next error of a chain, such
+// as "oauth2:".
 func isLink(v string) bool {
 	w, ok := strings.CutSuffix(v, ":")
 	w = strings.TrimRight(w, "0123456789")
@@ -67,28 +104,19 @@ func isLink(v string) bool {
 
 func isLetter(b byte) bool { return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' }
 
-// isName reports whether v looks like the name of a Kubernetes object, or a namespace and a name: lower case, and more than
-// one run of letters and digits together.
+// isName reports whether v looks like the name of a Kubernetes object, or a
+// namespace and a name: lower case, and more than one run of letters and digits
+// together.
 func isName(v string) bool {
-	if len(v) > 253 {
+	if len(v) > 253 || strings.Trim(v, "-./") != v ||
+		!all(v, func(b byte) bool { return 'a' <= b && b <= 'z' || isDigit(b) || b == '-' || b == '.' || b == '/' }) {
 		return false
 	}
-	parts, digits := 1, false
-	for i := range len(v) {
-		switch b := v[i]; {
-		case 'a' <= b && b <= 'z':
-		case isDigit(b):
-			digits = true
-		case (b == '-' || b == '.' || b == '/') && i > 0 && i < len(v)-1:
-			parts++
-		default:
-			return false
-		}
-	}
-	return parts > 1 || !digits || len(v) < 8
+	return strings.ContainsAny(v, "-./") || !strings.ContainsAny(v, digits) || len(v) < 8
 }
 
-// isID reports whether v is a UUID or a bootstrap token of Kubernetes: names by their letters, but no names that people give.
+// isID reports whether v is a UUID or a bootstrap token of Kubernetes. Both
+// have the letters of a name, but people do not give such names.
 func isID(v string) bool {
 	if len(v) == 23 && v[6] == '.' {
 		return strings.IndexByte(v[7:], '-') < 0
@@ -97,7 +125,8 @@ func isID(v string) bool {
 		all(v, func(b byte) bool { return b == '-' || isHex(b) })
 }
 
-// isURL reports whether v begins with a scheme, so that its credentials are found by their place in it.
+// isURL reports whether v begins with a scheme. The scanner then finds its
+// credentials by their place in the URL.
 func isURL(v string) bool {
 	scheme, _, ok := strings.Cut(v[:min(len(v), longestWord)], "://")
 	return ok && all(scheme, func(b byte) bool { return isWord(b) || b == '+' })
@@ -109,10 +138,6 @@ func isBase64(v string) bool {
 }
 
 func isScheme(v string) bool {
-	for _, s := range [...]string{"bearer", "basic", "token", "digest", "negotiate", "apikey", "aws4-hmac-sha256"} {
-		if strings.EqualFold(v, s) {
-			return true
-		}
-	}
-	return false
+	schemes := []string{"bearer", "basic", "token", "digest", "negotiate", "apikey", "aws4-hmac-sha256"}
+	return slices.ContainsFunc(schemes, func(s string) bool { return strings.EqualFold(v, s) })
 }

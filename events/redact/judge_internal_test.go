@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The first that is, and the last that is not, where an edge is long.
+// The rows are next to the edge of each rule, on either side.
 func TestTheEdgesOfWhatIsJudged(t *testing.T) {
 	digits := func(n int) string { return base64.StdEncoding.EncodeToString([]byte("a:" + strings.Repeat("1", n))) }
 	cases := map[string]struct {
@@ -21,21 +21,21 @@ func TestTheEdgesOfWhatIsJudged(t *testing.T) {
 		no     []string
 	}{
 		"Name": {
-			"DNS subdomains have 253 characters at the most.", isName,
+			"A DNS subdomain has at most 253 characters.", isName,
 			[]string{"a", "z", "a-z", "a/b", "a.b", "0", "abc1234", "a-1234567", strings.Repeat("a", 253)},
 			[]string{"-a", "a-", ".a", "/a", "aB", "a_b", "a{b", "abc12345", strings.Repeat("a", 254)},
 		},
 		"Letter": {
-			"ASCII alone.", func(s string) bool { return all(s, isLetter) },
+			"Only ASCII letters.", func(s string) bool { return all(s, isLetter) },
 			[]string{"azAZ"},
 			[]string{"@", "[", "`", "{", "1"},
 		},
 		"Hex":   {"Both cases.", func(s string) bool { return all(s, isHex) }, []string{"09afAF"}, []string{"g", "G", "/", ":", "@", "`"}},
-		"Word":  {"Runs of these.", func(s string) bool { return all(s, isWord) }, []string{"azAZ09-_"}, []string{"@", "[", "`", "{", "/", ":", "."}},
-		"Token": {"And these.", func(s string) bool { return all(s, isToken) }, []string{"azAZ09-_.~+/="}, []string{":", " ", "%"}},
-		"Blank": {"What C calls space.", func(s string) bool { return all(s, isBlank) }, []string{" \t\n\v\f\r"}, []string{"\x08", "\x0e", "a"}},
-		"Upper": {"AWS.", func(s string) bool { return all(s, isUpperAlnum) }, []string{"AZ09"}, []string{"a", "@", "["}},
-		"Mixed": {"All three.", mixed, []string{"aA0", "zZ9"}, []string{"aA", "a0", "A0", "[{:", "a0@", "A0`", "aA/"}},
+		"Word":  {"Letters, digits, hyphens and underscores.", func(s string) bool { return all(s, isWord) }, []string{"azAZ09-_"}, []string{"@", "[", "`", "{", "/", ":", "."}},
+		"Token": {"Both alphabets of base64, and dots.", func(s string) bool { return all(s, isToken) }, []string{"azAZ09-_.~+/="}, []string{":", " ", "%"}},
+		"Blank": {"The white space of C.", func(s string) bool { return all(s, isBlank) }, []string{" \t\n\v\f\r"}, []string{"\x08", "\x0e", "a"}},
+		"Upper": {"The alphabet of AWS key ids.", func(s string) bool { return all(s, isUpperAlnum) }, []string{"AZ09"}, []string{"a", "@", "["}},
+		"Mixed": {"A digit, an upper and a lower case letter.", mixed, []string{"aA0", "zZ9"}, []string{"aA", "a0", "A0", "[{:", "a0@", "A0`", "aA/"}},
 		"Link": {
 			"A few digits may end its word.", isLink,
 			[]string{"oauth2:", "x509:", "dial:", "a123456:"},
@@ -52,7 +52,7 @@ func TestTheEdgesOfWhatIsJudged(t *testing.T) {
 			[]string{"https:/x", "a.b://x", strings.Repeat("a", 22) + "://"},
 		},
 		"UserPassword": {
-			"What the Basic scheme sends, printable.", isUserPassword,
+			"The Basic scheme encodes printable text with a colon.", isUserPassword,
 			[]string{"YTpi", "YTp+", "IDog", digits(764)},
 			[]string{"Og", "YWJj", "YTp/", "YR86", digits(768), "a:b!"},
 		},
@@ -74,7 +74,7 @@ func TestTheEdgesOfWhatIsJudged(t *testing.T) {
 	}
 }
 
-// Two values may share a form, and the filter must not fill up with what is gone.
+// Two values may share a form. Removed forms must not stay in the filter.
 func TestAFormStaysAsLongAsAValueHasIt(t *testing.T) {
 	var x index
 	x.add("abcdefgh-1")

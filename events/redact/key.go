@@ -5,109 +5,97 @@ package redact
 
 import "strings"
 
-// A kind is what the value of a key is.
+// A kind says what the value of a key is.
 type kind uint8
 
 const (
-	harmless   kind = iota
-	credential      // a password, a token, a key
-	reference       // a credential, or the name of a Secret that holds it
-	cookie          // pairs of names and values
+	harmless      kind = iota
+	credential         // a token, a key
+	password           // people make it up, also from words
+	authorization      // a scheme and a credential
+	reference          // a credential, or the name of its Secret
+	cookie             // pairs of names and values
 )
 
 // endings are the last letters of all sensitive keys.
 const endings = "tdeynlsghp"
 
-// kindOf judges a key by its end, whatever its case and whether its words are joined by hyphens, underscores or nothing, and
-// whether or not a number follows.
+// kindOf decides by the end of a key, in any case. Hyphens or underscores may
+// join its words, and a number may follow.
 func kindOf(key string) kind {
-	// The longest ending is "connectionstring": a few separators more are enough to see all of it.
+	// The longest ending is "connectionstring". A few separators more are enough
+	// to see all of it.
 	const longest = 24
 	key, numbered := cutNumber(key)
 	if key == "" || strings.IndexByte(endings, key[len(key)-1]|0x20) < 0 {
 		return harmless
 	}
 	var buf [longest]byte
-	n := longest
-	short := "" // the last word, when something sets it off
+	n, last := longest, 0 // buf[n:] is the end of the key, buf[last:] its last word
 	for i := len(key) - 1; i >= 0 && n > 0; i-- {
 		b := key[i]
-		if b == '-' || b == '_' {
-			if short == "" {
-				short = key[i+1:]
-			}
-			continue
+		separator := b == '-' || b == '_'
+		if !separator {
+			n--
+			buf[n] = b | 0x20 // lower case
 		}
-		if 'A' <= b && b <= 'Z' {
-			if short == "" && i > 0 && 'a' <= key[i-1] && key[i-1] <= 'z' {
-				short = key[i:]
-			}
-			b |= 0x20
+		camel := isUpperAlnum(b) && !isDigit(b) && i > 0 && 'a' <= key[i-1] && key[i-1] <= 'z'
+		if last == 0 && (separator || camel) {
+			last = n
 		}
-		n--
-		buf[n] = b
-	}
-	if short == "" {
-		short = key
 	}
 	end := string(buf[n:]) // does not leave the function, so it stays on the stack
+	word := end[max(0, last-n):]
 	switch {
-	case strings.HasSuffix(end, "secret"):
-		return kindOfSecret(strings.TrimSuffix(end, "secret"))
 	case strings.HasSuffix(end, "cookie"):
 		return cookie
-	case strings.HasSuffix(end, "password"), strings.HasSuffix(end, "passwd"), strings.HasSuffix(end, "passphrase"),
-		strings.HasSuffix(end, "passcode"), strings.HasSuffix(end, "requirepass"), strings.HasSuffix(end, "token"), strings.HasSuffix(end, "apikey"),
-		strings.HasSuffix(end, "accesskey"), strings.HasSuffix(end, "privatekey"), strings.HasSuffix(end, "secretkey"),
-		strings.HasSuffix(end, "signingkey"), strings.HasSuffix(end, "encryptionkey"), strings.HasSuffix(end, "masterkey"),
-		strings.HasSuffix(end, "accountkey"), strings.HasSuffix(end, "sharedkey"), strings.HasSuffix(end, "authkey"),
-		strings.HasSuffix(end, "credential"), strings.HasSuffix(end, "credentials"), strings.HasSuffix(end, "signature"),
-		strings.HasSuffix(end, "authorization"), strings.HasSuffix(end, "connectionstring"), strings.HasSuffix(end, "secretstring"), strings.HasSuffix(end, "dockerconfigjson"):
+	case strings.HasSuffix(end, "authorization"):
+		return authorization
+	case word == "pwd", word == "pass", hasAnySuffix(end, "password", "passwd", "passphrase", "passcode", "requirepass"):
+		return password
+	case word == "sig", word == "otp", word == "jwt", word == "auth" && !numbered, hasAnySuffix(end,
+		"token", "apikey", "accesskey", "privatekey", "secretkey", "secretkeybase", "signingkey", "encryptionkey", "masterkey",
+		"accountkey", "sharedkey", "authkey", "subscriptionkey", "credential", "credentials", "signature", "connectionstring", "secretstring",
+		"dockerconfigjson",
+		// The secrets of protocols are values, those of Kubernetes are names.
+		"clientsecret", "sharedsecret", "appsecret", "consumersecret", "apisecret", "jwtsecret", "hmacsecret", "sessionsecret",
+		"webhooksecret", "signingsecret", "oauthsecret", "tokensecret"):
 		return credential
-	}
-	switch {
-	case strings.EqualFold(short, "pwd"), strings.EqualFold(short, "pass"), strings.EqualFold(short, "sig"),
-		strings.EqualFold(short, "otp"), strings.EqualFold(short, "jwt"), strings.EqualFold(short, "auth") && !numbered:
-		return credential
+	case strings.HasSuffix(end, "secret"):
+		return reference
 	}
 	return harmless
 }
 
-// cutNumber is key without the number of up to three digits that tells it from others, as in DB_PASSWORD_1. After a hyphen it is
-// the number of a pod.
-func cutNumber(key string) (cut string, numbered bool) {
-	n := len(key)
-	for n > 0 && n > len(key)-3 && isDigit(key[n-1]) {
-		n--
-	}
-	if n > 0 && n < len(key) && key[n-1] == '-' {
-		return key, false
-	}
-	numbered = n < len(key)
-	for n > 0 && (key[n-1] == '_' || key[n-1] == '-') {
-		n--
-	}
-	return key[:n], numbered
-}
-
-// kindOfSecret tells the secrets of protocols, which are values, from those of Kubernetes, which are names.
-func kindOfSecret(owner string) kind {
-	for _, o := range [...]string{"client", "shared", "app", "consumer", "api", "jwt", "hmac", "session", "webhook", "signing", "oauth", "token"} {
-		if strings.HasSuffix(owner, o) {
-			return credential
+func hasAnySuffix(s string, suffixes ...string) bool {
+	for _, suffix := range suffixes {
+		if strings.HasSuffix(s, suffix) {
+			return true
 		}
 	}
-	return reference
+	return false
 }
 
-// saysNothing reports whether w, the value of a sensitive key, is a word of a message rather than a credential.
+// cutNumber returns key without a number of up to three digits, such as 1 in
+// DB_PASSWORD_1. After a hyphen it is the number of a pod, and part of the key.
+func cutNumber(key string) (cut string, numbered bool) {
+	cut = strings.TrimRight(key, digits)
+	n := len(key) - len(cut)
+	if n > 3 || n > 0 && strings.HasSuffix(cut, "-") {
+		return key, false
+	}
+	return strings.TrimRight(cut, "_-"), n > 0
+}
+
+// saysNothing reports whether w, the value of a sensitive key, is a word of a
+// message instead of a credential.
 func saysNothing(w string) bool {
 	var buf [longestWord]byte
 	if len(w) > len(buf) {
 		return false
 	}
 	for i := range len(w) {
-		buf[i] = w[i] | 0x20 // lower case; what is no letter then is part of no word here
+		buf[i] = w[i] | 0x20 // lower case; the words below have only letters and hyphens
 	}
 	switch string(buf[:len(w)]) { // compared in place, not copied
 	case "true", "false", "yes", "no", "on", "off", "null", "nil", "none", "empty", "unset", "undefined", "unknown", "optional", "string",

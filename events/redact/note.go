@@ -10,15 +10,19 @@ import (
 )
 
 const (
-	noteInput = 4096 // of a note, the most that is looked at
-	noteLimit = 1024 // bytes that the API server takes: k8s.io/kubernetes pkg/apis/core/validation/events.go
+	noteInput = 4096 // number of bytes of a note that Note reads
+	noteLimit = 1024 // bytes that the API server accepts: k8s.io/kubernetes pkg/apis/core/validation/events.go
 )
 
-// Note makes a note of s that the API server accepts and that holds no credential redact finds; nil stands for [Text].
+// Note turns s into a note that the API server accepts, without the credentials
+// that redact finds. A nil redact means [Text].
 //
-// Of more than 4 KiB it takes the first 4 KiB without the word that the cut fell into, which may be half a credential.
-// Control bytes become spaces or go, invalid UTF-8 becomes U+FFFD, then redact cleans the text, and only then is it cut to
-// 1024 bytes at the start of a rune. A clean, short s is returned as it is.
+// If s is longer than 4 KiB, Note takes the first 4 KiB. It drops the word at
+// the cut, because that may be half a credential. A word ends at a blank, a
+// quote, a comma, a semicolon or a bracket. Control bytes become spaces or are
+// dropped, invalid UTF-8 becomes U+FFFD, and redact cleans the text. Note then
+// cuts the result to 1024 bytes at the start of a rune. It returns a clean,
+// short s unchanged.
 func Note(s string, redact func(string) string) string {
 	if redact == nil {
 		redact = Text
@@ -35,61 +39,39 @@ func Note(s string, redact func(string) string) string {
 	return s[:end]
 }
 
-// limit is the first 4 KiB of s, without the word that the cut fell into.
+// limit returns the first 4 KiB of s, without the word at the cut.
 func limit(s string) string {
 	if len(s) <= noteInput {
 		return s
 	}
 	s = s[:noteInput]
-	end := strings.LastIndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	end := strings.LastIndexFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"'`,;{}[]", r)
+	})
 	if end <= 0 {
 		return "[cut]"
 	}
 	return s[:end]
 }
 
-// clean makes one line of valid UTF-8 that cannot steer a terminal or turn the direction of the text.
+// clean returns one line of valid UTF-8. It drops characters that control a
+// terminal or change the direction of text.
 func clean(s string) string {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f {
-			return cleanFrom(s, i)
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return strings.Map(cleanRune, s) // an invalid byte reads as U+FFFD
 		}
 	}
 	return s
 }
 
-func cleanFrom(s string, dirty int) string {
-	if isClean(s[dirty:]) {
-		return s
+// cleanRune returns the rune to show for r, or -1 for none.
+func cleanRune(r rune) rune {
+	switch {
+	case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+		return ' '
+	case unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
+		return -1
 	}
-	var b strings.Builder
-	b.Grow(len(s) + utf8.UTFMax)
-	b.WriteString(s[:dirty])
-	for _, r := range s[dirty:] { // an invalid byte reads as U+FFFD
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029' || r == '\u0085':
-			b.WriteByte(' ')
-		case steers(r):
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func isClean(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if steers(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// steers reports whether r is a control character, breaks the line or overrides the direction of text.
-func steers(r rune) bool {
-	return r < ' ' || r >= 0x7f && r < 0xa0 || r >= '\u2028' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	return r
 }

@@ -15,26 +15,26 @@ import (
 
 func TestNote(t *testing.T) {
 	cases := map[string]struct{ reason, in, want string }{
-		"Clean":           {"A clean note stays as it is.", "step build failed", "step build failed"},
+		"Clean":           {"A clean note does not change.", "step build failed", "step build failed"},
 		"Empty":           {"The API server takes an empty note.", "", ""},
 		"Lines":           {"kubectl prints one line for an event.", "a\nb\r\nc\td", "a b  c d"},
-		"Control":         {"A terminal must not be steered.", "a\x1b[31mred\x00\x7f\u009bb", "a[31mredb"},
-		"Bidi":            {"Nor the direction of text.", "a\u202eb\u2066c", "abc"},
-		"Separators":      {"Unicode has line breaks of its own.", "a\u2028b\u0085c", "a b c"},
-		"InvalidUTF8":     {"protobuf takes valid UTF-8 alone.", "a\xffb\xc3", "a\ufffdb\ufffd"},
+		"Control":         {"A note must not control a terminal.", "a\x1b[31mred\x00\x7f\u009bb", "a[31mredb"},
+		"Bidi":            {"A note must not change the direction of text.", "a\u202eb\u2066c", "abc"},
+		"Separators":      {"Unicode has two more line breaks.", "a\u2028b\u0085c", "a b c"},
+		"InvalidUTF8":     {"protobuf accepts only valid UTF-8.", "a\xffb\xc3", "a\ufffdb\ufffd"},
 		"OtherScripts":    {"Text is not only ASCII.", "größe überschritten 日本 🙂", "größe überschritten 日本 🙂"},
 		"TwoByteRunes":    {"The limit counts bytes: 513 of these are too many.", strings.Repeat("é", 600), strings.Repeat("é", 512)},
 		"ExactlyTheLimit": {"1024 bytes are taken.", strings.Repeat("x", 1024), strings.Repeat("x", 1024)},
-		"EdgesOfControl":  {"The first that are none.", "a~\u00a0\u2027\u202f\u2065\u206ab", "a~\u00a0\u2027\u202f\u2065\u206ab"},
+		"EdgesOfControl":  {"The neighbors of the dropped characters stay.", "a~\u00a0\u2027\u202f\u2065\u206ab", "a~\u00a0\u2027\u202f\u2065\u206ab"},
 		"EveryBidi":       {"Embeddings, overrides and isolates.", "a\u202a\u202e\u2066\u2069\u0080\u009fb", "ab"},
-		"LineSeparator":   {"Even where nothing else is to be cleaned.", "a\u2028b", "a b"},
-		"BlankThenAWord":  {"Nothing is left but the word that was cut.", " " + strings.Repeat("x", 5000), "[cut]"},
+		"LineSeparator":   {"The line separator alone is enough.", "a\u2028b", "a b"},
+		"BlankThenAWord":  {"Only the cut word is in the note.", " " + strings.Repeat("x", 5000), "[cut]"},
 		"FourKiBOfAWord":  {"Nothing was cut yet.", strings.Repeat("x", 4096), strings.Repeat("x", 1024)},
 		"ThreeByte":       {"No rune is cut in half.", strings.Repeat("日", 600), strings.Repeat("日", 341)},
-		"TenMegabytes":    {"No more than 4 KiB are looked at.", strings.Repeat("spam ", 2<<20), strings.Repeat("spam ", 205)[:1024]},
-		"OneHugeWord":     {"What the cut fell into may be half a secret.", strings.Repeat("x", 10<<20), "[cut]"},
+		"TenMegabytes":    {"Note reads at most 4 KiB.", strings.Repeat("spam ", 2<<20), strings.Repeat("spam ", 205)[:1024]},
+		"OneHugeWord":     {"The word at the cut may be half a secret.", strings.Repeat("x", 10<<20), "[cut]"},
 		"SecretAtCut": {
-			"A secret that straddles the cut must not be half shown.",
+			"A secret at the cut must not be half visible.",
 			"a " + strings.Repeat("b", 4000) + " ghp" + "_" + strings.Repeat("A1b2", 90), "a " + strings.Repeat("b", 1022),
 		},
 		"MaskBeforeCut": {
@@ -68,4 +68,17 @@ func TestARedactorIsNeverGivenMoreThanItsLimit(t *testing.T) {
 			return s
 		})
 	}
+}
+
+// TestNote_KeepsALongTextWithoutBlanks, such as JSON: it drops only the word at
+// the cut.
+func TestNote_KeepsALongTextWithoutBlanks(t *testing.T) {
+	json := `{"error":"denied","items":[` + strings.Repeat(`"run-1",`, 1000) + `]}`
+	got := redact.Note(json, nil)
+	assert.True(t, strings.HasPrefix(got, `{"error":"denied","items":["run-1","run-1",`), got)
+	assert.Len(t, got, 1024)
+	assert.Equal(t, "[cut]", redact.Note(strings.Repeat("a1", 4096), nil), "one word may be half a credential")
+	secret := "s3cr3t" + "pass"
+	edge := strings.Repeat(`"a",`, 1022) + `"url":"postgres://u:` + secret + `@db"`
+	assert.NotContains(t, redact.Note(edge, nil), secret[:4])
 }

@@ -3,29 +3,36 @@
 
 package redact
 
-// Text returns s with every credential it finds replaced by [Mask], and s itself when it finds none. Text that was redacted
-// is left as it is. It takes time linear in len(s), whatever s holds.
+import "strings"
+
+// Text replaces every credential it finds in s by [Mask]. When it finds none,
+// it returns s itself. It leaves each Mask alone, so a text may be redacted
+// again. Its time is linear in len(s).
 func Text(s string) string {
-	c := scanner{s: s, colon: -1}
+	c := scanner{s: s}
 	c.scan()
 	return c.result()
 }
 
-// A scanner goes over s once. It steps from word to word, and looks at the separators between them: what follows a key and a
-// separator is a value. No step looks further than the value it then consumes, or else than a constant distance; that is
-// what makes it linear.
+// A scanner goes over s once. It steps from word to word and checks each
+// separator between them: a value follows a key and a separator. A step looks
+// ahead to the end of the value that it masks, or by a constant distance. This
+// keeps the scan linear.
 type scanner struct {
 	s      string
 	out    []byte
 	copied int // s[:copied] is in out, masked
-	looked int // bytes that were looked at, for the test of linear time
+	looked int // number of bytes read, for the test of linear time
 
 	key     span // the last word
-	stretch int  // the end of the text without blanks and quotes that was last measured
-	end     int  // the end of the value that was last measured
-	at      int  // the next '@', once looked for; len(s) when there is none
+	stretch int  // end of the last measured text without blanks and quotes
+	at      int  // the last '@' in that text
+	end     int  // end of the last measured value
 	colon   int  // the first ':' since the last blank; -1 when there is none
 	block   block
+
+	manifest bool // the text has the manifest of a Secret as YAML
+	login    bool // a command took a user: -p may be a password
 }
 
 type span struct{ from, to int }
@@ -36,7 +43,7 @@ type block uint8
 const (
 	_          block = iota
 	data             // base64 values are masked
-	stringData       // all values are
+	stringData       // all values are masked
 )
 
 func (c *scanner) mask(from, to int) {
@@ -56,12 +63,15 @@ func (c *scanner) result() string {
 }
 
 func (c *scanner) scan() {
+	c.colon = -1
+	c.manifest = strings.Contains(c.s, "kind: Secret")
 	for i := 0; i < len(c.s); {
 		i = c.step(i)
 	}
 }
 
-// step deals with what stands at i and returns where to go on, which is after i.
+// step handles the byte at i and returns the next place to look at, which is
+// after i.
 func (c *scanner) step(i int) int {
 	c.looked++
 	switch b := c.s[i]; {
@@ -73,21 +83,19 @@ func (c *scanner) step(i int) int {
 		return c.separator(i)
 	case b == '\\':
 		return i + c.escape(i)
-	case b == '%' && i+2 < len(c.s) && isHex(c.s[i+1]) && isHex(c.s[i+2]):
+	case b == '%' && c.isEscape(i):
 		return i + 3
 	case b == '@':
 		c.dataSource(i)
 	case b == '>':
 		return c.element(i)
-	case b == '~':
-		return c.azureSecret(i)
 	case b == '}':
 		c.block = 0
 	}
 	return i + 1
 }
 
-// word deals with the run of word bytes at i.
+// word handles the word at i.
 func (c *scanner) word(i int) int {
 	j := c.wordEnd(i)
 	c.key = span{i, j}
@@ -112,6 +120,8 @@ func (c *scanner) word(i int) int {
 	return j
 }
 
+// wordEnd is run for words. It makes no call for a byte, because most of a text
+// is words.
 func (c *scanner) wordEnd(i int) int {
 	j := i
 	for j < len(c.s) && isWord(c.s[j]) {
@@ -121,13 +131,43 @@ func (c *scanner) wordEnd(i int) int {
 	return j
 }
 
-// stretchEnd is the end of the text from i on that holds no blank and no quote.
+// run returns the end of the bytes from i on for which is reports true. It
+// reads limit bytes at most.
+func (c *scanner) run(i, limit int, is func(byte) bool) int {
+	j := i
+	for j < len(c.s) && j-i < limit && is(c.s[j]) {
+		j++
+	}
+	c.looked += j - i
+	return j
+}
+
+// gap returns the place after the bytes at i that are in set.
+func (c *scanner) gap(i int, set string) int {
+	return c.run(i, len(c.s), func(b byte) bool { return strings.IndexByte(set, b) >= 0 })
+}
+
+// until returns the place of the next b from i on, or the end of the text.
+func (c *scanner) until(i int, b byte) int {
+	n := strings.IndexByte(c.s[i:], b)
+	if n < 0 {
+		n = len(c.s) - i
+	}
+	c.looked += n
+	return i + n
+}
+
+// stretchEnd returns the end of the text from i on that has no blank and no
+// quote.
 func (c *scanner) stretchEnd(i int) int {
 	if i <= c.stretch {
 		return c.stretch
 	}
 	j := i
 	for j < len(c.s) && !isBlank(c.s[j]) && c.s[j] != '"' && c.s[j] != '\'' && c.s[j] != '`' {
+		if c.s[j] == '@' {
+			c.at = j
+		}
 		j++
 	}
 	c.looked += j - i
@@ -135,17 +175,30 @@ func (c *scanner) stretchEnd(i int) int {
 	return j
 }
 
-// escape is the length of the escape sequence at i, where a backslash stands: no part of the word that follows.
+// escape returns the length of the escape sequence at i, which begins with a
+// backslash. The sequence is not part of the word after it.
 func (c *scanner) escape(i int) int {
-	if i+1 < len(c.s) && c.s[i+1] == 'u' {
+	if c.has(i, `\u`) {
 		return min(6, len(c.s)-i)
 	}
 	return min(2, len(c.s)-i)
 }
 
+// isEscape reports whether the byte at p and the next two are the escape of a
+// byte in a URL.
+func (c *scanner) isEscape(p int) bool {
+	return p+2 < len(c.s) && isHex(c.s[p+1]) && isHex(c.s[p+2])
+}
+
 func (c *scanner) has(i int, prefix string) bool {
 	return len(c.s)-i >= len(prefix) && c.s[i:i+len(prefix)] == prefix
 }
+
+func (c *scanner) hasFold(i int, prefix string) bool {
+	return len(c.s)-i >= len(prefix) && strings.EqualFold(c.s[i:i+len(prefix)], prefix)
+}
+
+const digits = "0123456789"
 
 func isWord(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '-' || b == '_'
@@ -157,7 +210,11 @@ func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 func isBlank(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
 
-// isToken is true of the bytes that tokens are made of: base64, of either alphabet, and dots.
+// isToken reports whether b may be part of a token: base64 in either alphabet,
+// or a dot.
 func isToken(b byte) bool {
 	return isWord(b) || b == '.' || b == '~' || b == '+' || b == '/' || b == '='
 }
+
+// isKey reports whether b may be part of a key with dots.
+func isKey(b byte) bool { return isWord(b) || b == '.' }

@@ -5,26 +5,26 @@ package redact
 
 import "strings"
 
-// authority masks the credentials of a URL whose authority begins at p.
+// authority masks the credentials of a URL. Its authority begins at p.
 func (c *scanner) authority(p int) int {
-	scheme := c.s[c.key.from:min(c.key.to, p)]
+	web := strings.HasPrefix(c.s[c.key.from:min(c.key.to, p)], "http")
 	c.key = span{}
 	end := c.stretchEnd(p)
-	if c.nextAt(p) >= end {
+	if c.at < p {
 		return c.path(p)
 	}
-	at := c.lastAt(p, p, end)
-	if at < 0 {
-		// A password may hold what ends an authority. A port does not.
-		user := c.hostEnd(p, end)
-		colon := strings.IndexByte(c.s[p:user], ':')
-		if colon < 0 || c.s[p] == '[' || colon+1 < user-p && all(c.s[p+colon+1:user], isDigit) {
+	host := c.hostEnd(p, end)
+	at := p + strings.LastIndexByte(c.s[p:host], '@')
+	if at < p {
+		// A password may have a slash, a question mark or a hash. A port does not.
+		_, port, found := strings.Cut(c.s[p:host], ":")
+		if !found || c.s[p] == '[' || port != "" && all(port, isDigit) {
 			return c.path(p)
 		}
-		at = c.lastAt(p, c.nextAt(p), end)
+		first := c.until(p, '@')
+		at = first + strings.LastIndexByte(c.s[first:c.hostEnd(first, end)], '@')
 	}
 	user, password, found := strings.Cut(c.s[p:at], ":")
-	web := strings.HasPrefix(scheme, "http")
 	if isBareToken(user, web, found) {
 		c.mask(p, p+len(user))
 	}
@@ -32,43 +32,35 @@ func (c *scanner) authority(p int) int {
 	return c.path(at + 1)
 }
 
-// hostEnd is the end of the authority that goes on at i.
+// hostEnd returns the end of the authority that continues at i.
 func (c *scanner) hostEnd(i, end int) int {
-	j := i
-	for j < end && c.s[j] != '/' && c.s[j] != '?' && c.s[j] != '#' {
-		j++
-	}
-	c.looked += j - i
-	return j
+	return c.run(i, end-i, func(b byte) bool { return b != '/' && b != '?' && b != '#' })
 }
 
-// lastAt is the place of the last '@' of the authority that begins at p and goes on at i; negative when it has none.
-func (c *scanner) lastAt(p, i, end int) int {
-	n := strings.LastIndexByte(c.s[p:c.hostEnd(i, end)], '@')
-	if n < 0 {
-		return n
-	}
-	return p + n
-}
-
-// isBareToken reports whether the user of a URL is a credential: so long that no person has it or, on the web and without a
-// password, anything but a plain name.
+// isBareToken reports whether the user of a URL is a credential. It is if it is
+// longer than the name of a person. On the web and without a password, a
+// shorter user with a digit is a credential too.
 func isBareToken(user string, web, password bool) bool {
-	switch {
-	case len(user) >= 16:
-		return web || strings.ContainsAny(user, "0123456789")
-	case password || !web:
-		return false
-	}
-	return strings.ContainsAny(user, "0123456789") && len(user) >= 8
+	digit := strings.ContainsAny(user, digits)
+	return len(user) >= 16 && (web || digit) || len(user) >= 8 && digit && web && !password
 }
 
-// path masks the part of a web hook's URL that is its credential. p is where the host begins.
+// path masks the credential in the URL of a webhook, which is its path. The
+// host begins at p.
 func (c *scanner) path(p int) int {
-	for _, hook := range [...]string{"hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"} {
-		if c.has(p, hook) {
-			from := p + len(hook)
-			to := c.tokenEnd(from)
+	team := c.wordEnd(p)
+	for _, hook := range [...]string{
+		"hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/",
+		"discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "outlook.office.com/webhook/",
+		".webhook.office.com/", // after the team's name
+	} {
+		from := p
+		if hook[0] == '.' {
+			from = team
+		}
+		if c.has(from, hook) {
+			from += len(hook)
+			to := c.run(from, len(c.s), func(b byte) bool { return isToken(b) || b == '@' || b == '%' })
 			c.mask(from, to)
 			return to
 		}
@@ -76,49 +68,17 @@ func (c *scanner) path(p int) int {
 	return p
 }
 
-// nextAt is the place of the first '@' from i on, or len(s). It is looked for once.
-func (c *scanner) nextAt(i int) int {
-	if c.at >= i {
-		return c.at
-	}
-	n := strings.IndexByte(c.s[i:], '@')
-	if n < 0 {
-		n = len(c.s) - i
-	}
-	c.looked += n
-	c.at = i + n
-	return c.at
-}
-
-// dataSource masks the password of user:password@tcp(host), as Go's MySQL driver takes it, with the network and the host or
-// without. i is where the '@' stands.
+// dataSource masks the password of user:password@tcp(host), the form of Go's
+// MySQL driver, with or without the network and the host. The '@' is at i.
 func (c *scanner) dataSource(i int) {
 	network := c.has(i, "@tcp(") || c.has(i, "@unix(")
 	if c.colon < 0 || !network && !c.has(i, "@(") && !c.has(i, "@/") {
-		return // a password may hold an '@'
+		return // a password may have an '@'
 	}
-	if network || c.isPassword(c.colon+1, i) {
-		c.mask(c.colon+1, i)
+	// Without a network, text with a slash or a blank is a path or a stack trace.
+	from := c.colon + 1
+	if network || c.run(from, i-from, func(b byte) bool { return b != '/' && !isBlank(b) }) == i {
+		c.mask(from, i)
 	}
 	c.colon = -1
-}
-
-// isPassword reports whether from..to, before an '@' that may be anything's, is no part of a path nor of several lines.
-func (c *scanner) isPassword(from, to int) bool {
-	c.looked += to - from
-	return all(c.s[from:to], func(b byte) bool { return b != '/' && !isBlank(b) })
-}
-
-// telegram masks the token of a bot, digits and a colon and 35 bytes from AA on. It returns 0 when there is none at p.
-func (c *scanner) telegram(key string, p int) int {
-	key = strings.TrimPrefix(key, "bot")
-	if len(key) < 8 || len(key) > 10 || !all(key, isDigit) || !c.has(p, "AA") {
-		return 0
-	}
-	end := c.wordEnd(p)
-	if end-p != 35 {
-		return 0
-	}
-	c.mask(p, end)
-	return end
 }

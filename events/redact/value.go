@@ -5,19 +5,19 @@ package redact
 
 import "strings"
 
-// A separator tells how sure it is that a value follows.
+// A strength is how sure a separator makes it that a value follows.
 type strength uint8
 
 const (
-	loose    strength = iota // a colon and a blank: prose, or the name of an object, as well
-	argument                 // a flag: prose as well
+	loose    strength = iota // a colon and a blank: prose or the name of an object may follow
+	argument                 // a flag: prose may follow
 	tight                    // an equals sign, or a colon without a blank
 )
 
-// separator deals with the ':' or '=' at i.
+// separator handles the ':' or '=' at i.
 func (c *scanner) separator(i int) int {
 	if c.s[i] == ':' && c.has(i, "://") {
-		c.colon = -1 // not one between a user and a password without a scheme
+		c.colon = -1 // it is not between a user and a password
 		return c.authority(i + len("://"))
 	}
 	if c.s[i] == ':' && c.colon < 0 {
@@ -40,13 +40,13 @@ func (c *scanner) separator(i int) int {
 		return end
 	}
 	k := kindOf(key)
-	if k == reference && start > 0 && c.s[start-1] == ':' && c.s[i] == ':' {
-		return i + 1 // part of a name, as in an ARN
+	if k == reference && start > 0 && c.s[start-1] == ':' && c.s[i] == ':' || strings.HasSuffix(c.s[:start], "checksum/") {
+		return i + 1 // part of a name, as in an ARN; or an annotation that charts set
+	}
+	if k == harmless && c.s[i] == ':' {
+		c.enter(key, p)
 	}
 	if k == harmless && c.block == 0 {
-		if c.s[i] == ':' {
-			c.enter(key, p)
-		}
 		if strings.EqualFold(key, "name") || strings.EqualFold(key, "key") {
 			if end := c.named(p); end > 0 {
 				return end
@@ -60,65 +60,52 @@ func (c *scanner) separator(i int) int {
 	return c.value(k, how, p)
 }
 
-// isCount reports whether the number of what failed follows the one at p.
-func (c *scanner) isCount(p int) bool {
-	const longest = 8
-	from := c.gap(p, " ")
-	to := from
-	for to < len(c.s) && to-from < longest && isDigit(c.s[to]) {
-		to++
-	}
-	c.looked += to - from
-	next := c.gap(to, " ,;")
-	return to > from && next > to && next+4 <= len(c.s) && strings.EqualFold(c.s[next:next+4], "fail")
-}
-
-// keyBefore is the word before the separator at i, with nothing but quotes, blanks and a bracket between.
+// keyBefore returns the word before the separator at i. Only quotes, blanks and
+// a bracket may be between them.
 func (c *scanner) keyBefore(i int) (string, bool) {
-	if c.key.from == c.key.to || i-c.key.to > 4 {
+	const farthest = 64
+	if c.key.from == c.key.to || i-c.key.to > farthest {
 		return "", false
 	}
-	for _, b := range []byte(c.s[c.key.to:i]) {
-		if b != '"' && b != '\'' && b != '\\' && b != ' ' && (b != ']' || c.key.from > 0 && c.has(c.key.from-1, Mask)) {
-			return "", false
-		}
+	between := strings.Trim(c.s[c.key.to:i], `"'\ `)
+	if between != "" && (between != "]" || c.key.from > 0 && c.has(c.key.from-1, Mask)) {
+		return "", false
 	}
 	return c.s[c.key.from:c.key.to], true
 }
 
-// enter notes that the data of a Secret begins at p, as the API server echoes it when it cannot decode a manifest.
+// enter notes that the data of a Secret begins at p. The API server quotes a
+// manifest that it cannot decode.
 func (c *scanner) enter(key string, p int) {
-	for p < len(c.s) && c.s[p] == ' ' {
-		p++
-	}
-	c.looked++
-	if p == len(c.s) || c.s[p] != '{' {
-		return
-	}
 	switch key {
-	case "stringData":
-		c.block = stringData
-	case "data":
+	case "kind", "metadata", "type":
+		c.block = 0
+	case "data", "stringData":
+		if !c.manifest && !c.has(c.gap(p, " "), "{") {
+			return
+		}
 		c.block = data
+		if key == "stringData" {
+			c.block = stringData
+		}
 	}
 }
 
-// value deals with what follows a sensitive key and its separator, from p on, and returns where to go on.
+// value handles the text after a sensitive key and its separator, from p on,
+// and returns the next place to look at.
 func (c *scanner) value(k kind, how strength, p int) int {
-	for p < len(c.s) && c.s[p] == ' ' {
-		p++
-	}
+	p = c.gap(p, " ")
 	if p, how = c.rejected(k, how, p); p == len(c.s) || c.has(p, Mask) {
 		return p
 	}
 	if k == harmless && c.quote(p) == 0 {
-		return p // in a Secret's data, values are strings
+		return c.encoded(p)
 	}
 	switch b := c.s[p]; {
 	case c.quote(p) > 0:
 		return c.quoted(k, how, p)
-	case c.has(p, "[]uint8{"), c.has(p, "[]byte{"):
-		return c.bracketed(p+strings.IndexByte(c.s[p:], '{'), '}')
+	case c.has(p, "[]uint8{"), c.has(p, "[]byte{"), c.has(p, "[]string{"):
+		return c.bracketed(c.until(p, '{'), '}')
 	case b == '[':
 		return c.bracketed(p, ']')
 	case b == '{' || b == '(' || b == '<' || b == '*', c.has(p, "${"), c.has(p, "$("), b == '%' && !c.isEscape(p):
@@ -130,11 +117,24 @@ func (c *scanner) value(k kind, how strength, p int) int {
 	return c.bare(k, how, p)
 }
 
-func (c *scanner) isEscape(p int) bool {
-	return p+2 < len(c.s) && isHex(c.s[p+1]) && isHex(c.s[p+2])
+// encoded masks a value of YAML in the data of a Secret. The value begins after
+// the blanks at p. A value of data must be base64, a value of stringData need
+// not.
+func (c *scanner) encoded(p int) int {
+	p = c.run(p, len(c.s), isBlank)
+	if !c.manifest {
+		return p
+	}
+	to := c.bareEnd(p)
+	v := c.s[p:to]
+	if strings.HasSuffix(v, ":") || v == "|" || v == ">" || c.block == data && (len(v)%4 != 0 || !isBase64(v)) {
+		return p
+	}
+	c.mask(p, to)
+	return to
 }
 
-// quote is the length of the quote at p, which may be escaped; 0 when there is none.
+// quote returns the length of the quote at p, which may be escaped, or 0.
 func (c *scanner) quote(p int) int {
 	switch {
 	case p < 0 || p >= len(c.s):
@@ -147,17 +147,17 @@ func (c *scanner) quote(p int) int {
 	return 0
 }
 
-// quoted masks what stands between the quote at p and the next of its kind.
+// quoted masks the text between the quote at p and the next one like it.
 func (c *scanner) quoted(k kind, how strength, p int) int {
 	n := c.quote(p)
 	q := c.s[p : p+n]
 	from := p + n
 	to := len(c.s)
 	for i := from; i < len(c.s); i++ {
-		if c.s[i] == '\\' && (n == 1 || i+1 < len(c.s) && c.s[i+1] == '\\') {
+		if c.s[i] == '\\' && (n == 1 || c.has(i+1, `\`)) {
 			i++
 			if n == 2 && c.has(i+1, `\`) {
-				i += 2 // what it escapes is escaped itself
+				i += 2 // the escaped byte has an escape too
 			}
 			continue
 		}
@@ -168,37 +168,42 @@ func (c *scanner) quoted(k kind, how strength, p int) int {
 	}
 	c.looked += to - from
 	v := c.s[from:to]
-	if c.spares(k, how, v) || len(v) <= 1 || k == harmless && c.block == data && !isBase64(v) {
+	if c.isKept(k, how, v) || len(v) <= 1 || k == harmless && c.block == data && !isBase64(v) {
 		return from
 	}
 	c.mask(from, to)
 	return min(to+n, len(c.s))
 }
 
-// bracketed masks what stands between the bracket at p and closing.
+// bracketed masks the text between the bracket at p and closing.
 func (c *scanner) bracketed(p int, closing byte) int {
 	from := p + 1
-	to := len(c.s)
-	if n := strings.IndexByte(c.s[from:], closing); n >= 0 {
-		to = from + n
-	}
-	c.looked += to - from
 	if c.has(from, Mask) {
 		return from
 	}
+	to := c.until(from, closing)
 	c.mask(from, to)
 	return to
 }
 
-// bare masks the value at p, which nothing sets off but where it ends.
+// bare masks the value at p, which has no quotes or brackets around it.
 func (c *scanner) bare(k kind, how strength, p int) int {
 	to := c.bareEnd(p)
 	v := c.s[p:to]
 	if isScheme(v) && to < len(c.s) && c.s[to] == ' ' {
 		return c.value(credential, tight, to)
 	}
+	if k == authorization && to < len(c.s) && c.s[to] == ' ' && all(v, func(b byte) bool { return isLetter(b) || b == '-' }) && !saysNothing(v) {
+		if c.has(to+1, Mask) {
+			return to + 1
+		}
+		if end := c.tokenEnd(to + 1); end-to > 8 && strings.ContainsAny(c.s[to:end], "0123456789") {
+			c.mask(to+1, c.bareEnd(to+1)) // of an unknown scheme
+			return c.end
+		}
+	}
 	switch {
-	case c.spares(k, how, v) || isURL(v) || strings.HasPrefix(v, "-----"):
+	case c.isKept(k, how, v) || isURL(v) || strings.HasPrefix(v, "-----"):
 		return p
 	case how != tight && c.isProse(v, to):
 		return p
@@ -209,7 +214,8 @@ func (c *scanner) bare(k kind, how strength, p int) int {
 	return to
 }
 
-// bareEnd is the end of the value at p: a blank, or a delimiter that is followed by what follows a value.
+// bareEnd returns the end of the value at p: a blank, or a delimiter that the
+// text after it confirms.
 func (c *scanner) bareEnd(p int) int {
 	if p > c.end {
 		c.end = p
@@ -224,7 +230,8 @@ func (c *scanner) bareEnd(p int) int {
 	return c.end
 }
 
-// delimits reports whether the byte at i ends a value. A credential may hold any of them, so what follows decides.
+// delimits reports whether the byte at i ends a value. A credential may have
+// any delimiter in it, so the text after it decides.
 func (c *scanner) delimits(i int) bool {
 	switch c.s[i] {
 	case ',', ';', '&':
@@ -237,16 +244,13 @@ func (c *scanner) delimits(i int) bool {
 	return false
 }
 
-// endsAt reports whether another key, or nothing, stands at i.
+// endsAt reports whether another key, or the end of the text, is at i.
 func (c *scanner) endsAt(i int) bool {
 	if i == len(c.s) || isBlank(c.s[i]) || c.quote(i) > 0 {
 		return true
 	}
-	j := i
-	for j < len(c.s) && j-i < 40 && (isWord(c.s[j]) || c.s[j] == '.') {
-		j++
-	}
-	c.looked += j - i
+	const longest = 40
+	j := c.run(i, longest, isKey)
 	return j > i && j < len(c.s) && (c.s[j] == '=' || c.s[j] == ':')
 }
 
@@ -258,10 +262,7 @@ func (c *scanner) cookies(p int) int {
 		return p
 	}
 	for to < len(c.s) && c.s[to] == ';' {
-		next := to + 1
-		for next < len(c.s) && c.s[next] == ' ' {
-			next++
-		}
+		next := c.gap(to+1, " ")
 		if next == len(c.s) || !c.endsAt(next) {
 			break
 		}

@@ -19,9 +19,11 @@ const (
 	minValue  = 8
 )
 
-// SecretValues masks exact values: what a controller itself read from Secrets. No output of [SecretValues.Redact] holds a
-// registered value, in plain, base64 or URL-escaped form, or quoted as Go or its JSON quotes it; in base64 also when it is part
-// of a longer text, but for the bytes at its edges. The zero value is ready to use, is safe for concurrent use, and must not be
+// SecretValues masks exact values, such as those a controller reads from
+// Secrets. No output of [SecretValues.Redact] has a registered value, in plain,
+// base64 or URL-escaped form, or quoted as Go or its JSON quotes it. In the
+// base64 of a longer text it masks the value except for the bytes at its edges.
+// The zero value is ready to use, is safe for concurrent use, and must not be
 // copied. It keeps the values in memory.
 type SecretValues struct {
 	mu    sync.RWMutex
@@ -30,10 +32,12 @@ type SecretValues struct {
 	forms index
 }
 
-// Add registers values; it keeps no reference to them. White space around a value is not part of it. Values shorter than 8
-// bytes are refused, since they would mask ordinary words, and so are parts of [Mask]; Add returns how many it took. At most
-// 1024 are kept, the least recently added leave first. Adding a value again costs little, so a reconcile may add what it
-// reads each time. A nil *SecretValues takes nothing.
+// Add registers values and returns how many it accepted. It keeps no reference
+// to them. White space around a value is not part of it. Add refuses values
+// shorter than 8 bytes, since they would mask ordinary words, and parts of
+// [Mask]. It keeps at most 1024 values and drops the least recently added ones
+// first. A reconcile may add its values each time, because adding a known value
+// costs little. A nil *SecretValues accepts nothing.
 func (v *SecretValues) Add(values ...[]byte) int {
 	if v == nil {
 		return 0
@@ -78,8 +82,9 @@ func (v *SecretValues) makeRoom() {
 	}
 }
 
-// Redact masks the registered values in s, and then what [Text] finds; it returns s itself when there is nothing to mask. It
-// fits the Redact option of a Recorder. On a nil *SecretValues it is Text.
+// Redact masks the registered values in s and then calls [Text]. It returns s
+// itself when there is nothing to mask. Use it as the Redact option of a
+// Recorder. A nil *SecretValues only calls Text.
 func (v *SecretValues) Redact(s string) string {
 	if v == nil {
 		return Text(s)
@@ -88,7 +93,7 @@ func (v *SecretValues) Redact(s string) string {
 	defer v.mu.RUnlock()
 	s, _ = v.forms.mask(s)
 	s = Text(s)
-	// What was masked may have brought the parts of another value together.
+	// A mask may have joined the parts of another value.
 	for range 4 {
 		masked, found := v.forms.mask(s)
 		if !found {
@@ -99,13 +104,13 @@ func (v *SecretValues) Redact(s string) string {
 	return Mask
 }
 
-// formsOf are the ways in which value may appear in a text.
+// formsOf returns the forms of value in a text.
 func formsOf(value string) []string {
 	inJSON, _ := json.Marshal(value) // a string has no errors
 	forms := []string{
 		value,
 		clean(value), // as a note shows it
-		// Each part of a URL has escapes of its own.
+		// Each part of a URL has different escapes.
 		url.QueryEscape(value),
 		url.PathEscape(value),
 		url.User(value).String(),
@@ -115,7 +120,8 @@ func formsOf(value string) []string {
 	}
 	for _, enc := range [...]*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		forms = append(forms, enc.EncodeToString([]byte(value)), enc.EncodeToString([]byte(value+"\n")))
-		// Within a longer text the same bytes are encoded in one of three ways, but for the edges.
+		// A longer text encodes the same bytes in one of three ways. Only the
+		// bytes at the edges depend on their neighbors.
 		for skip := range 3 {
 			whole := (skip + len(value)) / 3 * 4
 			edge := [3]int{0, 2, 3}[skip]

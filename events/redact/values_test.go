@@ -19,24 +19,25 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 )
 
+//req:shows E5
 func TestSecretValuesInEveryForm(t *testing.T) {
 	const value = "tulip & rose/42"
 	std := base64.StdEncoding.EncodeToString
 	cases := map[string]struct{ reason, text string }{
-		"Plain":          {"The value as it was read.", value},
+		"Plain":          {"The value in plain text.", value},
 		"Within":         {"No word boundary is needed.", "x" + value + "y"},
 		"Base64":         {"As the data of a Secret shows it.", std([]byte(value))},
-		"Base64Newline":  {"Most files end with a newline, and so do the values made from them.", std([]byte(value + "\n"))},
+		"Base64Newline":  {"Values that are made from files often end with a newline.", std([]byte(value + "\n"))},
 		"Base64URL":      {"The other alphabet.", base64.URLEncoding.EncodeToString([]byte(value))},
-		"Base64After1":   {"As part of a longer text, which shifts the bits.", std([]byte("u" + value + "&z"))},
-		"Base64After2":   {"Both ways.", std([]byte("u:" + value))},
-		"Base64After3":   {"And not at all.", std([]byte("me:" + value + "!"))},
+		"Base64After1":   {"One byte before it shifts the bits.", std([]byte("u" + value + "&z"))},
+		"Base64After2":   {"Two bytes shift them further.", std([]byte("u:" + value))},
+		"Base64After3":   {"Three bytes do not shift them.", std([]byte("me:" + value + "!"))},
 		"QueryEscaped":   {"In the query of a URL.", "https://h/?q=" + url.QueryEscape(value)},
 		"PathEscaped":    {"In the path of a URL.", "https://h/" + url.PathEscape(value)},
 		"Quoted":         {"%q of a value with a quote is not the value.", fmt.Sprintf("%q", value)},
 		"Twice":          {"Every occurrence.", value + " " + value},
 		"AcrossTheCut":   {"Redaction comes before truncation.", strings.Repeat("a", 1015) + " " + value},
-		"InAKnownShape":  {"Whatever else it looks like.", "password=" + value},
+		"InAKnownShape":  {"A registered value after a sensitive key.", "password=" + value},
 		"SplitByControl": {"Control bytes go first, or they would hide it.", "tulip &\x00 rose/42"},
 	}
 	var secrets redact.SecretValues
@@ -52,7 +53,7 @@ func TestSecretValuesInEveryForm(t *testing.T) {
 	}
 }
 
-// Each part of a URL, and JSON, has escapes of its own.
+// JSON and each part of a URL have different escapes.
 func TestSecretValuesAreMaskedHoweverTheyAreEscaped(t *testing.T) {
 	escapes := map[string]func(string) string{
 		"User":     func(v string) string { return url.User(v).String() },
@@ -95,8 +96,8 @@ func TestSecretValuesRefuse(t *testing.T) {
 		"Nil":     {"Nothing to mask.", nil},
 		"Empty":   {"Nothing to mask.", []byte{}},
 		"Short":   {"Seven bytes would mask ordinary words.", []byte("seven77")},
-		"Blank":   {"White space is no part of a value.", []byte("          ")},
-		"Padded":  {"Nor does it make a value long.", []byte("   abc    ")},
+		"Blank":   {"White space is not part of a value.", []byte("          ")},
+		"Padded":  {"White space does not make a value long.", []byte("   abc    ")},
 		"TheMask": {"It would mask what was masked.", []byte("redacted")},
 	}
 	for name, tc := range cases {
@@ -112,7 +113,7 @@ func TestSecretValuesRefuse(t *testing.T) {
 	assert.Equal(t, "pwd=[redacted]", none.Redact("pwd="+"hunter2"))
 }
 
-// What was read before the head of a value is complete is no part of it.
+// A text that is shorter than the head of a value does not match it.
 func TestSecretValuesWithZeroBytes(t *testing.T) {
 	var secrets redact.SecretValues
 	secrets.Add([]byte("\x00\x00\x00\x00\x00abc"))
@@ -141,13 +142,14 @@ func TestSecretValuesAreBounded(t *testing.T) {
 	}
 	secrets.Add([]byte(value(0))) // used again
 	secrets.Add([]byte(value(1024)))
-	assert.Equal(t, redact.Mask, secrets.Redact(value(0)), "what is used again stays")
+	assert.Equal(t, redact.Mask, secrets.Redact(value(0)), "a value that was added again stays")
 	assert.Equal(t, value(1), secrets.Redact(value(1)), "the oldest left")
 	assert.Equal(t, redact.Mask, secrets.Redact(value(2)))
 	assert.Equal(t, redact.Mask, secrets.Redact(value(1024)))
 }
 
-// Of overlapping values none may be left whole, and the longer of two that begin together is masked whole.
+// Redact leaves none of several overlapping values whole. If two begin at the
+// same place, it masks the longer one whole.
 func TestOverlappingSecretValues(t *testing.T) {
 	var secrets redact.SecretValues
 	secrets.Add([]byte("abcdefgh"), []byte("abcdefghij"), []byte("efghijkl"), []byte("]suffix-of-mask"))

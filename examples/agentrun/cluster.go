@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// config finds the cluster as kubectl does, or the one that this pod runs in, and the namespace that is meant there. It does not connect.
+// config finds the cluster and the namespace as kubectl does, or the cluster of
+// this pod. It does not connect.
 func (o *options) config() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
@@ -29,7 +30,7 @@ func (o *options) config() (*rest.Config, string, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, "", fmt.Errorf("--kubeconfig: %s does not exist", from)
 	case err != nil:
-		return nil, "", fmt.Errorf("%s is not a kubeconfig file", from) // the cause may quote it, and it may hold credentials
+		return nil, "", fmt.Errorf("%s is not a kubeconfig file", from) // the cause may quote its credentials
 	case o.context != "" && raw.Contexts[o.context] == nil:
 		return nil, "", fmt.Errorf("--context: %q is not in %s; there are: %s", o.context, from, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 )
 
-// releaseHolds is all that the program does with --release-holds.
+// releaseHolds runs the program with --release-holds.
 func releaseHolds(ctx context.Context, o options, stdout io.Writer) error {
 	config, _, err := o.config()
 	if err != nil {
@@ -26,7 +26,8 @@ func releaseHolds(ctx context.Context, o options, stdout io.Writer) error {
 	return err
 }
 
-// observeHolds makes the gauges of what --hold-jobs holds. A hold that is older than any run should take is one to look after.
+// observeHolds creates gauges of the Jobs that --hold-jobs holds. Look at a
+// hold that is older than the longest run.
 func observeHolds(ctx context.Context, provider metric.MeterProvider) (func(namespace string, held int, oldest time.Duration), error) {
 	meter := provider.Meter("github.com/proompteng/controllerkit/examples/agentrun")
 	jobs, err := meter.Int64Gauge("agentrun.jobs.held", metric.WithUnit("{job}"), metric.WithDescription("Jobs that carry the finalizer of --hold-jobs."))

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// listen opens the endpoint's port, with TLS if there is a certificate. The files are read again for each connection, so that a
-// certificate that is rotated is taken up; at the start they must be there.
+// listen opens the endpoint's port, with TLS if there is a certificate. It
+// reads the files again for each connection, so a rotated certificate is used.
+// At the start the files must exist.
 func (o *options) listen(ctx context.Context) (net.Listener, error) {
 	load := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(o.certFile, o.keyFile) }
 	if o.certFile != "" {
@@ -39,7 +40,8 @@ func (o *options) listen(ctx context.Context) (net.Listener, error) {
 	}), nil
 }
 
-// serveHTTP answers /metrics, /healthz (the process is alive) and /readyz (the caches are filled) until ctx ends.
+// serveHTTP answers /metrics, /healthz (the process is alive) and /readyz (the
+// caches are filled) until ctx ends.
 func serveHTTP(ctx context.Context, l net.Listener, metrics http.Handler, synced <-chan struct{}) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
@@ -52,7 +54,7 @@ func serveHTTP(ctx context.Context, l net.Listener, metrics http.Handler, synced
 			http.Error(w, "the caches are not filled yet", http.StatusServiceUnavailable)
 		}
 	})
-	server := &http.Server{ // no client keeps a connection for ever
+	server := &http.Server{ // no client keeps a connection forever
 		Handler:           mux,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       10 * time.Second,
@@ -65,7 +67,7 @@ func serveHTTP(ctx context.Context, l net.Listener, metrics http.Handler, synced
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		if server.Shutdown(bounded) != nil {
-			_ = server.Close() // a client that does not hang up must not keep the process
+			_ = server.Close() // a client that keeps its connection must not keep the process
 		}
 	})
 	err := server.Serve(l)

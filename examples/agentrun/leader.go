@@ -25,14 +25,15 @@ import (
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
-// election is how the replicas settle which of them reconciles. Others keep their caches filled and are ready.
+// election decides which replica reconciles. The others keep their caches
+// filled and are ready.
 type election struct {
 	lock     *resourcelock.LeaseLock
 	duration time.Duration
 	metrics  *metrics.Metrics
 }
 
-// newElection makes an election; it makes no request.
+// newElection returns an election. It sends no request.
 func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = renewTimeout(o.leaseDuration)
@@ -41,7 +42,7 @@ func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election,
 	if instance == "" {
 		instance, _ = os.Hostname() // the identity is unique without it
 	}
-	cluster, err := kubernetes.NewForConfig(config) // its own rate limiter: reconciles must not keep the lease from being renewed
+	cluster, err := kubernetes.NewForConfig(config) // a separate rate limiter: reconciles must not delay the renewal
 	if err != nil {
 		return nil, err
 	}
@@ -56,21 +57,26 @@ func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election,
 	}, nil
 }
 
-// The proportions are those of kube-controller-manager's defaults: 15, 10 and 2 seconds. A leader stops before the lease is free for another:
-// at worst the last renewal was made at once and answered after the timeout, the next was tried a retry period later, and given up
-// at the deadline. The three together are 29/30 of the lease.
+// The proportions follow kube-controller-manager's defaults: 15, 10 and 2
+// seconds. A leader stops before another can take the lease. In the worst case
+// the last renewal was stored immediately and answered after the timeout, and
+// the next one began a retry period later and ended at the deadline. The three
+// together are 29/30 of the lease.
 func renewDeadline(lease time.Duration) time.Duration { return lease * 2 / 3 }
 func retryPeriod(lease time.Duration) time.Duration   { return lease * 2 / 15 }
 func renewTimeout(lease time.Duration) time.Duration  { return lease / 6 }
 
-// releasing is how long a server that does not answer may keep a process that ends.
+// releasing limits how long a server that does not answer can delay the end of
+// the process.
 const releasing = 2 * time.Second
 
-// lead waits for the lease and runs reconcile while it is held. The lease is released only after reconcile returned, so that the next
-// leader meets nothing that still runs. A lease that is lost ends reconcile and is an error: the process starts afresh.
+// lead waits for the lease and runs reconcile while it holds the lease. It
+// releases the lease only after reconcile has returned, so that two leaders
+// never run at the same time. A lost lease ends reconcile and is an error: the
+// process restarts.
 func (e *election) lead(ctx context.Context, reconcile func(context.Context)) error {
 	log := logr.FromContextOrDiscard(ctx).WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())
-	electing, stop := context.WithCancel(context.WithoutCancel(ctx)) // the lease is renewed until reconcile returned
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx)) // the lease is renewed until reconcile has returned
 	defer stop()
 	elected := make(chan context.Context, 1)
 	started, stopped := kube.Callbacks(e.metrics, e.lock.LeaseMeta.Name,
@@ -82,7 +88,8 @@ func (e *election) lead(ctx context.Context, reconcile func(context.Context)) er
 		RetryPeriod:   retryPeriod(e.duration),
 		Name:          e.lock.LeaseMeta.Name,
 		Callbacks:     leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
-		// Not ReleaseOnCancel: client-go tells of a lost lease only after it tried to release it, when another may hold it already.
+		// Not ReleaseOnCancel: client-go reports a lost lease only after an
+		// attempt to release it, when another replica may already hold it.
 	})
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
@@ -115,7 +122,8 @@ func (e *election) lead(ctx context.Context, reconcile func(context.Context)) er
 	return nil
 }
 
-// release makes the lease free at once, if it is still this replica's. Where it fails, the next leader waits for its end.
+// release frees the lease immediately if this replica still holds it. If that
+// fails, the next leader waits until the lease expires.
 func (e *election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasing)
 	defer cancel()
@@ -131,7 +139,7 @@ func (e *election) release(ctx context.Context) {
 			})
 		}
 		if apierrors.IsConflict(err) {
-			continue // a renewal that was cut short was written all the same
+			continue // an interrupted renewal was stored nevertheless
 		}
 		if err != nil {
 			logr.FromContextOrDiscard(ctx).Error(err, "the lease is not released, and ends by itself", "lease", e.lock.Describe())

@@ -66,7 +66,8 @@ func (s *leases) answer(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-// connection is one replica's. After it is cut, one more write arrives, and is answered as late as it can be; nothing else is.
+// connection is one replica's. After it is cut, one more write arrives, and is
+// answered as late as it can be; nothing else is.
 type connection struct {
 	to  *leases
 	cut bool
@@ -109,7 +110,8 @@ func newReplica(t *testing.T, c *connection, lease time.Duration) *election {
 	return e
 }
 
-// TestALeaderStopsBeforeTheNextBegins: whatever the moment at which it is cut off.
+// TestALeaderStopsBeforeTheNextBegins: whatever the moment at which it is cut
+// off.
 func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 	const lease = 15 * time.Second
 	for after := 10 * time.Second; after < 12*time.Second; after += 250 * time.Millisecond {
@@ -146,7 +148,8 @@ func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 	}
 }
 
-// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: and not before, and the next leader need not wait for its end.
+// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: and not before, and the next
+// leader need not wait for its end.
 func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := new(leases)

@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command agentrun is a controller composed of the packages of controllerkit. It runs AgentRuns as Jobs.
+// Command agentrun is a controller composed of the packages of controllerkit.
+// It runs AgentRuns as Jobs.
 package main
 
 import (
@@ -34,10 +35,11 @@ func main() {
 	os.Exit(code)
 }
 
-// usageError is what the person who started the program must change; it ends with exit code 2.
+// usageError is a mistake in the flags or the environment. The exit code is 2.
 type usageError struct{ error }
 
-// run is main with everything it touches passed in, and returns the exit code.
+// run is main with its inputs and outputs as parameters. It returns the exit
+// code.
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
 	o, err := parse(args, lookup, stdout)
 	switch {
@@ -91,7 +93,7 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	ready, work := idle()
 	if o.reconcile {
-		if ready, work, err = reconciling(o, m); err != nil {
+		if ready, work, err = reconciling(o, m); err != nil { //nolint:contextcheck // a queue has no context
 			return usageError{err}
 		}
 	}
@@ -101,7 +103,8 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	log.Info("listening", "address", listener.Addr().String(), "paths", "/metrics /healthz /readyz")
 
-	// The endpoint outlives the controller, so that what happens while it stops can be scraped.
+	// The endpoint ends after the controller, so that Prometheus can still
+	// scrape it while the controller stops.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	var served error
@@ -109,11 +112,12 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	err = work(ctx)
 	stop()
 	wg.Wait()
-	return errors.Join(err, served) // m stays open: what it counts at the end is sent by shutdown
+	return errors.Join(err, served) // m stays open: shutdown sends its last counts
 }
 
-// reconciling makes the controller, and the election that decides when it works. Ready is closed once its caches are filled: a replica
-// that waits for the lease is ready too, or no rolling update would go on.
+// reconciling creates the controller, and the election that decides when it
+// works. It closes ready when the caches are filled. A replica that waits for
+// the lease is ready too; otherwise no rolling update would finish.
 func reconciling(o options, m *metrics.Metrics) (ready <-chan struct{}, work func(context.Context) error, err error) {
 	config, namespace, err := o.config()
 	if err != nil {
@@ -134,7 +138,7 @@ func reconciling(o options, m *metrics.Metrics) (ready <-chan struct{}, work fun
 	return c.Synced(), c.Start, nil
 }
 
-// idle is what is left of the program without its controller: it is ready at once.
+// idle replaces the controller with --reconcile=false. It is ready immediately.
 func idle() (ready <-chan struct{}, work func(context.Context) error) {
 	closed := make(chan struct{})
 	close(closed)
@@ -152,7 +156,8 @@ func (o *options) handler(w io.Writer) slog.Handler {
 	return tracelog.Handler(slog.NewTextHandler(w, nil))
 }
 
-// version is the module's, as the Go tool recorded it in the program.
+// version is the version of the module that the Go tool recorded in the
+// program.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return strings.Trim(info.Main.Version, "()")

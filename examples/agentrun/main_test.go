@@ -28,6 +28,7 @@ func environ(pairs ...string) func(string) (string, bool) {
 	}
 }
 
+//req:shows E4
 func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -41,38 +42,35 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 	}{
 		"UnknownFlag":   {"A typing error must not be ignored.", []string{"--worker=3"}, nil, []string{"-worker"}},
 		"BadNumber":     {"The value and the flag are named.", []string{"--workers=many"}, nil, []string{"workers", "many"}},
-		"NoWorkers":     {"Zero workers would do nothing for ever.", []string{"--workers=0"}, nil, []string{"--workers", "at least 1"}},
+		"NoWorkers":     {"Zero workers would do nothing.", []string{"--workers=0"}, nil, []string{"--workers", "at least 1"}},
 		"LogFormat":     {"The accepted values are named.", []string{"--log-format=xml"}, nil, []string{"xml", "json or text"}},
-		"Argument":      {"There are no arguments.", []string{"run"}, nil, []string{`"run"`, "--help"}},
+		"Argument":      {"Every setting is a flag.", []string{"run"}, nil, []string{`"run"`, "--help"}},
 		"Boolean":       {"A malformed variable is named.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe"}, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED", "maybe"}},
-		"Rate":          {"A rate of none is not a rate.", nil, []string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN=0"}, []string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN"}},
+		"Rate":          {"Zero would write no Event.", nil, []string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN=0"}, []string{"JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN"}},
 		"Duration":      {"30d must not become 30 seconds.", nil, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS", "30d", "10m"}},
 		"NoKubeconfig":  {"The file is named.", []string{"--kubeconfig=does/not/exist"}, nil, []string{"does/not/exist"}},
 		"AddressInUse":  {"The flag is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=256.0.0.1:1"}, nil, []string{"--metrics-bind-address"}},
-		"PortInUse":     {"So is the address.", []string{"--reconcile=false", "--metrics-bind-address=" + busy}, nil, []string{"--metrics-bind-address", busy, "in use"}},
+		"PortInUse":     {"The address is named.", []string{"--reconcile=false", "--metrics-bind-address=" + busy}, nil, []string{"--metrics-bind-address", busy, "in use"}},
 		"NoCertificate": {"The flag and the file are named.", []string{"--reconcile=false", "--metrics-tls-cert-file=none.pem", "--metrics-tls-key-file=none.pem"}, nil, []string{"--metrics-tls-cert-file", "none.pem"}},
-		"NotPEM":        {"A file that is something else.", []string{"--reconcile=false", "--metrics-tls-cert-file=main.go", "--metrics-tls-key-file=main.go"}, nil, []string{"--metrics-tls-cert-file", "PEM"}},
-		"NoKey":         {"One is no use without the other.", []string{"--metrics-tls-cert-file=none.pem"}, nil, []string{"--metrics-tls-key-file", "both"}},
-		"NoPort":        {"A port alone is the commonest slip.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=8080"}, nil, []string{"--metrics-bind-address", `"8080"`, ":8080"}},
-		"NotANamespace": {"It would watch nothing for ever.", []string{"--namespaces=ok,A_B"}, nil, []string{"--namespaces", `"A_B"`}},
+		"NotPEM":        {"The file has no certificate.", []string{"--reconcile=false", "--metrics-tls-cert-file=main.go", "--metrics-tls-key-file=main.go"}, nil, []string{"--metrics-tls-cert-file", "PEM"}},
+		"NoKey":         {"A certificate needs its key.", []string{"--metrics-tls-cert-file=none.pem"}, nil, []string{"--metrics-tls-key-file", "both"}},
+		"NoPort":        {"A port without a colon is a common mistake.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=8080"}, nil, []string{"--metrics-bind-address", `"8080"`, ":8080"}},
+		"NotANamespace": {"A namespace that cannot exist would never have runs.", []string{"--namespaces=ok,A_B"}, nil, []string{"--namespaces", `"A_B"`}},
 		"Twice":         {"It would be counted twice.", []string{"--namespaces=a, b,a"}, nil, []string{"--namespaces", `"a"`, "twice"}},
-		"TwoVariables":  {"All that is wrong is said at once.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"maybe", "30d"}},
-		"NoKubeconfigs": {"There is no cluster to talk to.", []string{"--kubeconfig=testdata/empty.yaml"}, nil, []string{"testdata/empty.yaml", "KUBECONFIG"}},
-		"NotAConfig":    {"The file is named, and nothing of what it holds.", []string{"--kubeconfig=main_test.go"}, nil, []string{"main_test.go", "not a kubeconfig"}},
-		"NobodyToElect": {"A lease that nothing depends on is a mistake.", []string{"--reconcile=false", "--leader-elect"}, nil, []string{"--leader-elect", "--reconcile=false"}},
-		"LeaseName":     {"The API server would refuse it at every try.", []string{"--leader-elect", "--leader-elect-lease-name=A_B"}, nil, []string{"--leader-elect-lease-name", `"A_B"`}},
-		"LeaseIn":       {"So would it here.", []string{"--leader-elect", "--leader-elect-lease-namespace=a.b"}, nil, []string{"--leader-elect-lease-namespace", `"a.b"`}},
+		"TwoVariables":  {"One line names all mistakes.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"maybe", "30d"}},
+		"NoKubeconfigs": {"A file without a cluster is named.", []string{"--kubeconfig=testdata/empty.yaml"}, nil, []string{"testdata/empty.yaml", "KUBECONFIG"}},
+		"NotAConfig":    {"The error names the file and quotes none of its contents.", []string{"--kubeconfig=main_test.go"}, nil, []string{"main_test.go", "not a kubeconfig"}},
+		"NobodyToElect": {"A lease without a reconciler is a mistake.", []string{"--reconcile=false", "--leader-elect"}, nil, []string{"--leader-elect", "--reconcile=false"}},
+		"LeaseName":     {"The API server would refuse it.", []string{"--leader-elect", "--leader-elect-lease-name=A_B"}, nil, []string{"--leader-elect-lease-name", `"A_B"`}},
+		"LeaseIn":       {"The API server would refuse it.", []string{"--leader-elect", "--leader-elect-lease-namespace=a.b"}, nil, []string{"--leader-elect-lease-namespace", `"a.b"`}},
 		"PodNamespace":  {"The variable is named, not the flag.", []string{"--leader-elect"}, []string{"POD_NAMESPACE=A B"}, []string{"POD_NAMESPACE", `"A B"`}},
 		"LeaseSeconds":  {"A Lease has whole seconds.", []string{"--leader-elect-lease-duration=1500ms"}, nil, []string{"--leader-elect-lease-duration", "1.5s", "whole seconds"}},
 		"LeaseTooShort": {"It would be lost at the first slow request.", []string{"--leader-elect-lease-duration=1s"}, nil, []string{"1s", "3s to 1h"}},
-		"TracesTo":      {"The value and what is accepted are named.", nil, []string{"OTEL_TRACES_EXPORTER=jaeger"}, []string{"OTEL_TRACES_EXPORTER", "jaeger", "otlp"}},
-		"MetricsTo":     {"So are they here.", nil, []string{"OTEL_METRICS_EXPORTER=statsd"}, []string{"OTEL_METRICS_EXPORTER", "statsd", "otlp"}},
-		"Protocol":      {"The library's own words are kept.", nil, []string{"OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=carrier-pigeon"}, []string{"OTEL_TRACES_EXPORTER", "grpc"}},
 		"NoSuchContext": {"The context is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--context=moon"}, nil, []string{"moon", "nowhere"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			for _, pair := range tc.env { // OpenTelemetry's library reads the process's own
+			for _, pair := range tc.env { // OpenTelemetry's library reads the process's environment
 				name, value, _ := strings.Cut(pair, "=")
 				t.Setenv(name, value)
 			}
@@ -87,6 +85,7 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 	}
 }
 
+//req:shows A3 J1
 func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	assert.Zero(t, run(t.Context(), []string{"--help"}, environ(), &stdout, &stderr))
@@ -101,9 +100,9 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 
 	read := map[string]bool{}
 	note := func(name string) (string, bool) { read[name] = true; return "", false }
-	_, err := events.FromEnv(note, events.Names{})
+	_, err := events.FromEnv(note, events.JangarNames())
 	require.NoError(t, err)
-	_, err = jobgc.FromEnv(note, jobgc.Names{})
+	_, err = jobgc.FromEnv(note, jobgc.JangarNames())
 	require.NoError(t, err)
 	shown := map[string]bool{}
 	for _, name := range regexp.MustCompile(`(?m)^  ([A-Z_]+)$`).FindAllString(stdout.String(), -1) {
@@ -111,9 +110,9 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	}
 	for _, name := range []string{"KUBECONFIG", "POD_NAMESPACE", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		assert.Contains(t, shown, name)
-		delete(shown, name) // they are read by others
+		delete(shown, name) // other packages read them
 	}
-	assert.Equal(t, read, shown, "the variables that are read are those that --help shows")
+	assert.Equal(t, read, shown, "--help shows the variables that are read")
 }
 
 func TestVersion(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// options are the program's settings: flags, and what the packages read from the environment.
+// options are the program's settings: its flags, and the packages' settings
+// from the environment.
 type options struct {
 	kubeconfig, context string
 	metricsAddress      string
@@ -45,7 +46,8 @@ Usage: agentrun [flags]
 Flags:
 `
 
-// environment is shown by --help; a test holds the names against what the packages read.
+// environment is the part of --help about variables. A test compares its names
+// with the variables that the packages read.
 const environment = `
 Environment:
   JANGAR_CONTROLLER_EVENTS_ENABLED
@@ -53,42 +55,44 @@ Environment:
   JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN
         most events written about one object in any minute (default 5)
   JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS
-        how long a Job stays after its result is recorded: 600 or 10m, 30s to 7 days, 0 keeps it (default 600)
+        how long a Job stays after its result is recorded: 600 or 10m, 30s to 168h, 0 keeps it (default 600)
   JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS
-        how long a finished AgentRun stays, 0 keeps it (default 2592000, 30 days)
+        how long a finished AgentRun stays, a minute or more, 0 keeps it (default 2592000, 30 days)
   JANGAR_AGENT_RUNNER_LOG_RETENTION_SECONDS
-        how long the agent's logs are meant to be kept, shown on the Job (default 604800, 7 days)
+        how long a collector shall keep the agent's logs, an annotation on the Job (default 604800, 7 days)
   POD_NAME
         names this replica in its events and in the lease (default the hostname)
   POD_NAMESPACE
-        the namespace of the lease, where --leader-elect-lease-namespace is not given
+        the namespace of the lease, if --leader-elect-lease-namespace is not set
   OTEL_TRACES_EXPORTER
-        otlp or console: send a span for each reconcile; metrics then carry exemplars, and log lines trace_id and span_id (default none)
+        otlp or console: export a span for each reconcile; metrics then have exemplars, and log lines trace_id and span_id (default none;
+        needs a program that is built with -tags=otlp, as the two below)
   OTEL_METRICS_EXPORTER
-        otlp or console: send the metrics, beside serving them (default none)
+        otlp or console: export the metrics in addition to the endpoint (default none)
   OTEL_EXPORTER_OTLP_ENDPOINT
-        where otlp goes to (default http://localhost:4318); the other standard variables of OpenTelemetry hold as well
+        the address for otlp (default http://localhost:4318); the other standard variables of OpenTelemetry work too
   KUBECONFIG
-        kubeconfig files, as for kubectl, where --kubeconfig is not given
+        kubeconfig files, as for kubectl, if --kubeconfig is not set
 `
 
-// parse reads the command line and the environment. What is wrong with them is a usageError of one line.
+// parse reads the command line and the environment. A mistake is a usageError
+// of one line.
 func parse(args []string, lookup func(string) (string, bool), help io.Writer) (options, error) {
 	var o options
 	var namespaces string
 	flags := flag.NewFlagSet("agentrun", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are returned; help is printed below
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; empty means KUBECONFIG, then the default, then the pod's own account")
+	flags.SetOutput(io.Discard) // errors are returned, and help is printed below
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; empty means KUBECONFIG, then the default, then the service account of the pod")
 	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig context; empty means the current one")
 	flags.StringVar(&namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
-	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of runs that are reconciled at once")
-	flags.BoolVar(&o.reconcile, "reconcile", true, "false serves the endpoint alone: the cluster is not asked for anything")
-	flags.BoolVar(&o.controller.Hold, "hold-jobs", false, "keep a Job that somebody deletes until its result is recorded, by a finalizer; --release-holds is then the step before the controller is removed (default false)")
-	flags.BoolVar(&o.releaseHolds, "release-holds", false, "take the finalizer of --hold-jobs off every Job in --namespaces and exit; stop the controller before")
+	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of concurrent reconciles")
+	flags.BoolVar(&o.reconcile, "reconcile", true, "false only serves the endpoint and sends no request to the cluster")
+	flags.BoolVar(&o.controller.Hold, "hold-jobs", false, "keep each Job until its result is recorded, by a finalizer; run --release-holds before you remove the controller (default false)")
+	flags.BoolVar(&o.releaseHolds, "release-holds", false, "remove the finalizer of --hold-jobs from every Job in --namespaces and exit; stop the controller first")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "reconcile only while holding the lease, so that several replicas can run (default false)")
 	flags.StringVar(&o.leaseName, "leader-elect-lease-name", "agentrun", "`name` of the lease")
-	flags.StringVar(&o.leaseNamespace, "leader-elect-lease-namespace", "", "`namespace` of the lease; empty means POD_NAMESPACE, then that of the kubeconfig context or of the pod's account")
-	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts that is not renewed, in whole seconds: a replica that died is replaced after it")
+	flags.StringVar(&o.leaseNamespace, "leader-elect-lease-namespace", "", "`namespace` of the lease; empty means POD_NAMESPACE, then the namespace of the kubeconfig context or of the pod")
+	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts without a renewal, in whole seconds; after it another replica replaces a dead leader")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "127.0.0.1:8080", "`address` that serves /metrics, /healthz and /readyz; port 0 picks a free one")
 	flags.StringVar(&o.certFile, "metrics-tls-cert-file", "", "`file` with the endpoint's certificate, in PEM; empty means plain HTTP")
 	flags.StringVar(&o.keyFile, "metrics-tls-key-file", "", "`file` with the certificate's key")
@@ -138,15 +142,16 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	}
 	o.sending = fromEnv(lookup)
 	var ofEvents, ofJobs error
-	o.controller.Events, ofEvents = events.FromEnv(lookup, events.Names{})
-	o.controller.Retention, ofJobs = jobgc.FromEnv(lookup, jobgc.Names{})
+	o.controller.Events, ofEvents = events.FromEnv(lookup, events.JangarNames())
+	o.controller.Retention, ofJobs = jobgc.FromEnv(lookup, jobgc.JangarNames())
 	if err := errors.Join(ofEvents, ofJobs); err != nil {
 		return o, usageError{errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
 	return o, nil
 }
 
-// checkLease refuses what client-go or the API server would refuse later.
+// checkLease refuses values that client-go or the API server would refuse
+// later.
 func (o *options) checkLease() error {
 	switch {
 	case o.leaderElect && !o.reconcile:

@@ -10,8 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWithoutReconcilingNoClusterIsNeeded: --reconcile=false serves the endpoint, and never looks for a cluster.
+// TestWithoutReconcilingNoClusterIsNeeded: --reconcile=false serves the
+// endpoint, and never looks for a cluster.
 func TestWithoutReconcilingNoClusterIsNeeded(t *testing.T) {
 	p := start(t, environ(), "--reconcile=false", "--kubeconfig=does/not/exist")
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
@@ -30,27 +29,6 @@ func TestWithoutReconcilingNoClusterIsNeeded(t *testing.T) {
 		assert.NotContains(t, body, "controller_reconciles_total", "there is no controller to count for")
 	}
 	assert.Zero(t, p.stop(), p.log.String())
-}
-
-// TestTheLastCountsAreSent: what is counted after the last interval is sent when the program ends.
-func TestTheLastCountsAreSent(t *testing.T) {
-	var sent lines
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(&sent, r.Body)
-	}))
-	defer collector.Close()
-	environment := []string{
-		"OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL,
-		"OTEL_METRIC_EXPORT_INTERVAL=3600000",
-	}
-	for _, pair := range environment { // OpenTelemetry's library reads the process's own
-		name, value, _ := strings.Cut(pair, "=")
-		t.Setenv(name, value)
-	}
-	p := start(t, environ(environment...), "--kubeconfig=testdata/kubeconfig.yaml")
-	assert.Empty(t, sent.String())
-	assert.Zero(t, p.stop(), p.log.String())
-	assert.Contains(t, sent.String(), "controller.events")
 }
 
 // TestNoClientKeepsAConnection that it does not use.
@@ -102,7 +80,8 @@ type inProcess struct {
 	stop func() (code int)
 }
 
-// start runs the program until the test ends; it returns once the endpoint is there.
+// start runs the program until the test ends; it returns once the endpoint is
+// there.
 func start(t *testing.T, lookup func(string) (string, bool), args ...string) *inProcess {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -21,8 +20,9 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// telemetry is what the process sends by itself, beside what is scraped: spans and metrics, as OpenTelemetry's standard variables say.
-// Nothing is made, and nothing costs, unless they ask for it.
+// telemetry exports spans and metrics, in addition to the scrape endpoint.
+// OpenTelemetry's standard variables configure it. Without them it creates
+// nothing and costs nothing.
 type telemetry struct {
 	spans    *sdktrace.TracerProvider // nil: none
 	readers  []sdkmetric.Reader
@@ -30,10 +30,11 @@ type telemetry struct {
 	failures *failures
 }
 
-// sending are the values of OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER that ask for something.
+// sending has the values of OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER that
+// enable an exporter.
 type sending struct{ traces, metrics string }
 
-// fromEnv reads what is to be sent.
+// fromEnv reads which exporters are enabled.
 func fromEnv(lookup func(string) (string, bool)) (s sending) {
 	if off, _ := lookup("OTEL_SDK_DISABLED"); off == "true" {
 		return s
@@ -41,33 +42,34 @@ func fromEnv(lookup func(string) (string, bool)) (s sending) {
 	if s.traces, _ = lookup("OTEL_TRACES_EXPORTER"); s.traces == "none" {
 		s.traces = ""
 	}
-	if s.metrics, _ = lookup("OTEL_METRICS_EXPORTER"); s.metrics == "none" || s.metrics == "prometheus" { // scraping is always there
+	if s.metrics, _ = lookup("OTEL_METRICS_EXPORTER"); s.metrics == "none" || s.metrics == "prometheus" { // the scrape endpoint always exists
 		s.metrics = ""
 	}
 	return s
 }
 
-// newTelemetry makes the exporters; none connects before there is something to send. The autoexport library reads the process's environment.
+// newTelemetry creates the exporters, if the program was built with -tags=otlp.
+// An exporter connects when it first has something to send.
 func newTelemetry(ctx context.Context, s sending) (*telemetry, error) {
 	t := &telemetry{
 		resource: resource.NewSchemaless(attribute.String("service.name", "agentrun"), attribute.String("service.version", version())),
 		failures: &failures{log: logr.FromContextOrDiscard(ctx)},
 	}
-	// What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say wins.
+	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
 	if merged, err := resource.Merge(t.resource, resource.Environment()); err == nil {
 		t.resource = merged
 	}
 	if s.traces != "" {
-		exporter, err := autoexport.NewSpanExporter(ctx)
+		exporter, err := newSpanExporter(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER=%s: %w; want otlp, console or none", s.traces, err)
+			return nil, fmt.Errorf("OTEL_TRACES_EXPORTER=%s: %w", s.traces, err)
 		}
 		t.spans = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(t.resource))
 	}
 	if s.metrics != "" {
-		reader, err := autoexport.NewMetricReader(ctx)
+		reader, err := newReader(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("OTEL_METRICS_EXPORTER=%s: %w; want otlp, console, prometheus or none", s.metrics, err)
+			return nil, fmt.Errorf("OTEL_METRICS_EXPORTER=%s: %w", s.metrics, err)
 		}
 		t.readers = []sdkmetric.Reader{reader}
 	}
@@ -77,7 +79,7 @@ func newTelemetry(ctx context.Context, s sending) (*telemetry, error) {
 	return t, nil
 }
 
-// tracer is nil where no spans are wanted.
+// tracer returns nil if spans are not enabled.
 func (t *telemetry) tracer() trace.Tracer { //nolint:ireturn // what OpenTelemetry has
 	if t.spans == nil {
 		return nil
@@ -85,8 +87,8 @@ func (t *telemetry) tracer() trace.Tracer { //nolint:ireturn // what OpenTelemet
 	return t.spans.Tracer("github.com/proompteng/controllerkit/examples/agentrun")
 }
 
-// endpoint serves the metrics to be scraped, and hands them to what sends them. An exemplar names the trace of a span, so that there are
-// exemplars where there are spans.
+// endpoint serves the metrics and passes them to the exporters. There are
+// exemplars only if there are spans, because an exemplar names a trace.
 func (t *telemetry) endpoint() (*prom.Endpoint, error) {
 	o := prom.Options{Exemplars: t.spans != nil, Readers: t.readers, Resource: map[string]string{}, OnError: t.failures.Handle}
 	for _, a := range t.resource.Attributes() {
@@ -95,7 +97,8 @@ func (t *telemetry) endpoint() (*prom.Endpoint, error) {
 	return prom.New(o)
 }
 
-// shutdown sends what is left, for three seconds at most: a collector that hangs must not keep the process from ending.
+// shutdown sends the remaining spans and metrics for at most three seconds. A
+// collector that hangs must not delay the end of the process.
 func (t *telemetry) shutdown(ctx context.Context, endpoint *prom.Endpoint) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
@@ -107,8 +110,7 @@ func (t *telemetry) shutdown(ctx context.Context, endpoint *prom.Endpoint) {
 	wg.Wait()
 }
 
-// failures logs that something could not be sent or scraped. One line is enough for a collector that is gone: another follows after ten
-// minutes at the earliest.
+// failures logs failed exports and scrapes, at most one line in ten minutes.
 type failures struct {
 	log  logr.Logger
 	mu   sync.Mutex

@@ -18,7 +18,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// run is a resource as users have them.
+// run is a custom resource.
 type run struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -47,7 +47,7 @@ func (r *run) DeepCopy() *run {
 // DeepCopyObject makes run a runtime.Object.
 func (r *run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
 
-// fakeJobs stands in for clientset.BatchV1().Jobs(namespace).
+// fakeJobs replaces clientset.BatchV1().Jobs(namespace).
 type fakeJobs map[string]*batchv1.Job
 
 func (f fakeJobs) Get(_ context.Context, name string, _ metav1.GetOptions) (*batchv1.Job, error) {
@@ -57,7 +57,8 @@ func (f fakeJobs) Get(_ context.Context, name string, _ metav1.GetOptions) (*bat
 	return nil, apierrors.NewNotFound(batchv1.Resource("jobs"), name)
 }
 
-// fakeEvents stands in for clientset.CoreV1().Events(namespace), and keeps the last Event.
+// fakeEvents replaces clientset.CoreV1().Events(namespace) and keeps the last
+// Event.
 type fakeEvents struct {
 	writes int
 	last   *corev1.Event

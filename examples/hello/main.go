@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command hello shows each package of controllerkit in a few lines, on hand-written fakes: no cluster, no set-up.
+// Command hello shows each package of controllerkit in a few lines, on
+// hand-written fakes: no cluster, no set-up.
 package main
 
 import (
@@ -32,7 +33,8 @@ func main() {
 	}
 }
 
-// One patch for all of status, pinned to the version that was read; and none when nothing changed.
+// helloStatus makes one patch for the whole status, pinned to the version that
+// was read. It makes none if nothing changed.
 func helloStatus(_ context.Context, out io.Writer) error {
 	before, now := newRun(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	run := before.DeepCopy()
@@ -47,7 +49,8 @@ func helloStatus(_ context.Context, out io.Writer) error {
 	return err
 }
 
-// A failure that comes a thousand times is one Event with a count, and carries no password.
+// helloEvents records the same failure a thousand times: one Event with a count
+// and without the password.
 func helloEvents(ctx context.Context, out io.Writer) error {
 	fake := new(fakeEvents)
 	sink := events.NewCoreSink(func(string) *fakeEvents { return fake }) // events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
@@ -67,23 +70,24 @@ func helloEvents(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// A Job is missing only when that is proven, and its result is never lost to its TTL.
+// helloJobGC inspects a finished Job and a missing one. A Job is missing only
+// with proof.
 func helloJobGC(ctx context.Context, out io.Writer) error {
 	jobs := fakeJobs{"agent-1": {
 		ObjectMeta: metav1.ObjectMeta{Name: "agent-1", UID: "1"},
 		Status:     batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: "True"}}},
 	}}
 	for _, name := range []string{"agent-1", "agent-2"} {
-		f, err := jobgc.Look(ctx, jobs, jobgc.Ref{Name: name, UID: "1"})
+		f, err := jobgc.Inspect(ctx, jobs, jobgc.Ref{Name: name, UID: "1"})
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "jobgc     Job %-12s %s %s (proof: %s)\n", name, f.State, f.Outcome, f.Proof)
+		fmt.Fprintf(out, "jobgc     Job %-12s %s %s (source: %s)\n", name, f.State, f.Outcome, f.Source)
 	}
 	return nil
 }
 
-// One line measures a reconcile, whatever way it ends.
+// helloMetrics measures reconciles that succeed and fail with one line.
 func helloMetrics(ctx context.Context, out io.Writer) error {
 	provider := new(fakeMeters) // metrics/prom has the one for Prometheus
 	m, err := metrics.New(provider, metrics.Options{})
@@ -94,7 +98,7 @@ func helloMetrics(ctx context.Context, out io.Writer) error {
 	reconcile := func(err error) {
 		var result metrics.Result
 		defer c.Begin().End(ctx, &result)
-		result = metrics.Classify(err, 0, events.Terminal)
+		result = metrics.Classify(err, 0, events.IsTerminal)
 	}
 	reconcile(nil)
 	reconcile(nil)
@@ -104,7 +108,8 @@ func helloMetrics(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// A canary is refused where it could not do what it says; off is the Deployment itself.
+// helloRollout renders the Deployment itself, a canary, and a canary that is
+// refused because its pause would do nothing.
 func helloRollout(_ context.Context, out io.Writer) error {
 	deployment := newDeployment(5)
 	off, err := rollout.Render(deployment, false, rollout.Options{})

@@ -13,7 +13,8 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 )
 
-// fakeMeters stands in for OpenTelemetry's SDK, or metrics/prom: it is a meter provider that knows counters only.
+// fakeMeters replaces OpenTelemetry's SDK or metrics/prom. This meter provider
+// has only counters.
 type fakeMeters struct {
 	noop.MeterProvider
 	meter fakeMeter

@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// document is a part of a stream with the separator before it. The raw parts of a stream, one after the other, are the stream.
+// document is a part of a stream with the separator before it. The raw parts of
+// a stream, one after the other, are the stream.
 type document struct {
 	raw  []byte
 	from string // file and number, for errors
@@ -24,7 +25,8 @@ type document struct {
 
 func (d *document) String() string { return strings.TrimSpace(d.from + ": " + d.kind + " " + d.name) }
 
-// head reads what tells a document from another. Whatever else it holds is not this program's business.
+// head reads the kind and the name of a document. The program does not look at
+// its other fields.
 func (d *document) head() error {
 	var v any
 	if err := yaml.Unmarshal(d.raw, &v); err != nil && !blank(d.raw) {
@@ -44,7 +46,8 @@ func text(v any, path ...string) string {
 	return s
 }
 
-// read splits all files into documents. Those without a kind, such as empty ones, are documents too.
+// read splits all files into documents. Those without a kind, such as empty
+// ones, are documents too.
 func read(files []string, stdin io.Reader) (docs []*document, problems []string) {
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -93,7 +96,8 @@ func split(data []byte) [][]byte {
 	return parts
 }
 
-// separates: three hyphens that begin a document, or three dots that end one, with or without something behind them.
+// separates: three hyphens that begin a document, or three dots that end one,
+// with or without something behind them.
 func separates(line []byte) bool {
 	for _, mark := range []string{"---", "..."} {
 		if rest, ok := bytes.CutPrefix(line, []byte(mark)); ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n")) {

@@ -1,16 +1,17 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command rollout turns the Deployments of a stream of manifests into canaries of Argo Rollouts, or prints the plan that
-// switches a running one.
+// Command rollout converts the Deployments in a stream of manifests to canaries
+// of Argo Rollouts, or prints the plan that switches a live Deployment.
 //
 //	helm template web ./chart | go run ./examples/rollout -values values.yaml > web.yaml
-//	kubectl get deployment,hpa web -o yaml | go run ./examples/rollout -plan Adopt
-//	kubectl get rollout,hpa web -o yaml | go run ./examples/rollout -plan Adopt -rollback - deployment.yaml
+//	kubectl get deployment,hpa web -o yaml --show-managed-fields | go run ./examples/rollout -plan Adopt
+//	kubectl get rollout,hpa web -o yaml --show-managed-fields | go run ./examples/rollout -plan Adopt -rollback - deployment.yaml
 //
-// It reads files, or standard input where there is none or "-". Every other document is passed through byte for byte. It writes
-// nothing unless everything is right. Exit codes: 0; 1 when a manifest is refused, with all that is wrong with all of them; 2 when it
-// was called wrongly.
+// It reads the files, or standard input if no file or "-" is given. It passes
+// every other document through byte for byte. It writes nothing if anything is
+// wrong. Exit codes: 0; 1 if a manifest is refused, with every error of every
+// manifest; 2 if the arguments are wrong.
 package main
 
 import (
@@ -23,6 +24,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"sigs.k8s.io/yaml"
 
@@ -37,7 +39,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 type call struct {
 	enabled  bool
 	options  rollout.Options
-	method   plan.Method // "" to render
+	plan     plan.Options // without a method to render
 	rollback bool
 	values   string // file, "" for none
 	crdFile  string // file, "" for none
@@ -45,7 +47,8 @@ type call struct {
 	files    []string
 }
 
-// result is what is written where: nothing to standard output if there are problems.
+// result is the output of the command. With problems it writes nothing to
+// standard output.
 type result struct {
 	out                string
 	problems, warnings []string
@@ -83,7 +86,7 @@ func (c *call) do(stdin io.Reader) result {
 	if problems = append(problems, more...); len(problems) > 0 {
 		return result{problems: problems}
 	}
-	if c.method == "" {
+	if c.plan.Method == "" {
 		return render(c, docs)
 	}
 	return plans(c, docs)
@@ -94,7 +97,7 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 	f := flag.NewFlagSet("rollout", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.Usage = func() {
-		fmt.Fprintln(stderr, "usage: rollout [flags] [file ...]   standard input where there is no file, or for -")
+		fmt.Fprintln(stderr, "usage: rollout [flags] [file ...]   standard input without a file, or for -")
 		f.PrintDefaults()
 	}
 	var steps, surge, unavailable, method string
@@ -102,23 +105,26 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 	f.StringVar(&steps, "steps", "", `canary steps as JSON (default [{"setWeight":20},{"pause":{}}])`)
 	f.StringVar(&surge, "max-surge", "", "pods more than replicas, a number or percentage (default 1)")
 	f.StringVar(&unavailable, "max-unavailable", "", "pods less than replicas, a number or percentage (default 0)")
-	f.BoolVar(&c.options.AbortOnDeadline, "abort-on-deadline", false, "go back when the new version is not ready in time")
+	f.BoolVar(&c.options.ProgressDeadlineAbort, "abort-on-deadline", false, "go back when the new version is not ready in time")
 	f.StringVar(&c.options.InstanceID, "instance-id", "", "instance ID of the controller")
 	f.BoolVar(&c.options.OmitReplicas, "omit-replicas", false, "leave replicas to a HorizontalPodAutoscaler")
 	f.StringVar(&c.crdFile, "crd", "", "file with the CustomResourceDefinition; what it would drop is refused")
 	f.StringVar(&method, "plan", "", "print the plan instead: SideBySide, Adopt or Reference")
-	f.BoolVar(&c.rollback, "rollback", false, "with -plan, the way back")
+	f.BoolVar(&c.rollback, "rollback", false, "with -plan, from a Rollout to its Deployment")
+	f.BoolVar(&c.plan.AllowTemplateChange, "allow-template-change", false, "with -rollback, take a Deployment of other images or containers")
+	f.StringVar(&c.plan.FieldManager, "field-manager", "", "with -plan, who applies the new workload (default kubectl's own)")
+	f.StringVar(&c.plan.Context, "context", "", "with -plan, the kubectl context of the cluster (default the current one)")
 	if err := f.Parse(args); err != nil {
 		return c, err
 	}
-	c.files, c.method = f.Args(), plan.Method(method)
+	c.files, c.plan.Method = f.Args(), plan.Method(method)
 	c.options.MaxSurge, c.options.MaxUnavailable = fence(surge), fence(unavailable)
-	switch c.method {
+	switch c.plan.Method {
 	case "", plan.SideBySide, plan.Adopt, plan.Reference:
 	default:
 		return c, fmt.Errorf("-plan: %q is none of SideBySide, Adopt, Reference", method)
 	}
-	if c.rollback && c.method == "" {
+	if c.rollback && c.plan.Method == "" {
 		return c, errors.New("-rollback needs -plan")
 	}
 	if c.values != "" && steps != "" {
@@ -179,5 +185,5 @@ func fence(s string) *intstr.IntOrString {
 	if s == "" {
 		return nil
 	}
-	return new(intstr.Parse(s))
+	return ptr.To(intstr.Parse(s))
 }

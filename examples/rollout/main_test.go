@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	service = "# a comment\napiVersion: v1\nkind:   Service\nmetadata: {name: web} # kept as it is\n"
+	service = "# a comment\napiVersion: v1\nkind:   Service\nmetadata: {name: web} # kept\n"
 	web     = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 		args   []string
 		want   []string
 	}{
-		"AllOfAllDocuments": {"At once.", strings.Replace(web, "replicas: 5", "replicas: -1\n  strategy: {type: Recreate}", 1) + "---\n" + service + "---\n" + strings.Replace(web, `"web:1"`, `""`, 1), nil, []string{
+		"AllOfAllDocuments": {"One run reports the errors of every document.", strings.Replace(web, "replicas: 5", "replicas: -1\n  strategy: {type: Recreate}", 1) + "---\n" + service + "---\n" + strings.Replace(web, `"web:1"`, `""`, 1), nil, []string{
 			"standard input: document 1: Deployment web: spec.replicas", "document 1: Deployment web: spec.strategy.type", "document 3: Deployment web: spec.template.spec.containers[0].image",
 		}},
 		"UnknownField":      {"It would be lost.", strings.Replace(web, "replicas: 5", "replicaz: 5", 1), nil, []string{"document 1: Deployment web", "replicaz"}},
@@ -142,7 +142,7 @@ func TestRefused(t *testing.T) {
 		"NoSuchValues":      {"It says which.", "", []string{"-values", "missing.yaml"}, []string{"missing.yaml"}},
 		"NoSuchCRD":         {"It says which.", "", []string{"-crd", "missing.yaml"}, []string{"missing.yaml"}},
 		"BadFence":          {"With its path.", web, []string{"-max-surge", "few"}, []string{"spec.strategy.canary.maxSurge"}},
-		"NothingToPlan":     {"It says so.", service, []string{"-plan", "Adopt"}, []string{"no live Deployment"}},
+		"NothingToPlan":     {"A plan needs a live workload.", service, []string{"-plan", "Adopt"}, []string{"no live Deployment"}},
 		"PlanRefused":       {"With its path.", web + strings.Replace(settled, "updatedReplicas: 5", "updatedReplicas: 2", 1), []string{"-plan", "Adopt"}, []string{"Deployment web: live.status"}},
 		"NoWayBack":         {"A Deployment is needed.", webRollout, []string{"-plan", "Adopt", "-rollback"}, []string{"Rollout web: live"}},
 		"OldAutoscaler":     {"One version.", web + "---\n" + strings.Replace(scaler, "v2", "v1", 1), []string{"-plan", "Adopt"}, []string{"autoscaling/v2"}},
@@ -175,7 +175,7 @@ func TestWrongUsage(t *testing.T) {
 	assert.Contains(t, errs, "usage: rollout")
 }
 
-func TestAnAutoscalerIsLeftAloneWithAWarning(t *testing.T) {
+func TestRender_WarnsOfAnAutoscaler(t *testing.T) {
 	code, out, errs := command(t, web+"---\n"+scaler)
 	assert.Zero(t, code)
 	assert.Equal(t, webRollout+"---\n"+scaler, out)
@@ -189,8 +189,9 @@ func TestFiles(t *testing.T) {
 	assert.Equal(t, webRollout+"---\n"+service+"---\n"+webRollout, out)
 }
 
-// Two files are two documents, whether or not they were written to follow another.
-func TestFilesAreNeverOneDocument(t *testing.T) {
+// Two files are two documents, whether or not they were written to follow
+// another.
+func TestFiles_StaySeparateDocuments(t *testing.T) {
 	const one, two = "kind: ConfigMap\nmetadata: {name: one}\n", "kind: ConfigMap\nmetadata: {name: two}\n"
 	cases := map[string]struct {
 		reason, a, b, want string
@@ -202,8 +203,8 @@ func TestFilesAreNeverOneDocument(t *testing.T) {
 		"SeparatorAtEnd":   {"An empty document does no harm.", one + "---\n", two, one + "---\n---\n" + two},
 		"EmptyFile":        {"Nothing to part.", one, "", one},
 		"EmptyFileFirst":   {"Nothing to part.", "", two, two},
-		"CommentInFront":   {"It belongs to what follows.", one, "# two\n" + two, one + "---\n# two\n" + two},
-		"Deployments":      {"They are written anew.", web, web, webRollout + "---\n" + webRollout},
+		"CommentInFront":   {"A comment belongs to the document after it.", one, "# two\n" + two, one + "---\n# two\n" + two},
+		"Deployments":      {"A converted document is written again.", web, web, webRollout + "---\n" + webRollout},
 		"DeploymentSecond": {"After a file without an end.", "kind: Service", web, "kind: Service\n---\n" + webRollout},
 	}
 	for name, tc := range cases {
@@ -215,7 +216,7 @@ func TestFilesAreNeverOneDocument(t *testing.T) {
 	}
 }
 
-func TestWhatACRDWouldDrop(t *testing.T) {
+func TestRender_RefusesFieldsThatACRDDrops(t *testing.T) {
 	crd := write(t, "crd.yaml", `kind: CustomResourceDefinition
 spec: {versions: [{name: v1alpha1, schema: {openAPIV3Schema: {properties: {spec: {properties: {replicas: {}, selector: {x-kubernetes-preserve-unknown-fields: true}, template: {x-kubernetes-preserve-unknown-fields: true}}}}}}}]}
 `)
@@ -235,14 +236,30 @@ func TestPlans(t *testing.T) {
 	for _, in := range []string{live + "---\n" + scaler, list} {
 		code, out, errs := command(t, in, "-plan", "Adopt")
 		require.Zero(t, code, errs)
-		assert.True(t, strings.HasPrefix(out, "set -eu\n"))
+		assert.True(t, strings.HasPrefix(out, "#!/bin/sh\n# Workload: Deployment shop/web"), out)
+		assert.Contains(t, out, "# Read at: ")
 		assert.Contains(t, out, "--cascade=orphan")
 		assert.Contains(t, out, "patch hpa web")
 	}
 
-	code, out, errs := command(t, webRollout, "-plan", "SideBySide", "-rollback", "-", write(t, "web.yaml", web))
+	// As kubectl get --show-managed-fields prints them.
+	managed := strings.Replace(live, "generation: 1}", "generation: 1, managedFields: [{manager: argocd-controller, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {'f:spec': {}}}]}", 1)
+	code, out, errs := command(t, managed, "-plan", "SideBySide")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "# WARNING: Argo CD applies this workload")
+	assert.Contains(t, errs, "warning: Deployment web: Argo CD applies this workload")
+
+	code, out, errs = command(t, webRollout, "-plan", "SideBySide", "-rollback", "-", write(t, "web.yaml", web))
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "kubectl -n shop delete rollout web")
+
+	older := write(t, "older.yaml", strings.Replace(web, "web:1", "web:0", 1))
+	code, _, errs = command(t, webRollout, "-plan", "SideBySide", "-rollback", "-", older)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "spec.template.spec.containers[0].image")
+	code, out, errs = command(t, webRollout, "-plan", "SideBySide", "-rollback", "-allow-template-change", "-context", "prod", "-field-manager", "ci", "-", older)
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "kubectl --context='prod' -n shop apply --server-side --validate=strict --field-manager='ci'")
 
 	referring := "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: canary, namespace: shop}\nspec: {replicas: 5, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
 	code, out, errs = command(t, referring+"---\n"+web, "-plan", "Reference", "-rollback")
@@ -250,7 +267,7 @@ func TestPlans(t *testing.T) {
 	assert.Contains(t, out, "scale deployment web --replicas=5")
 }
 
-func TestOutputThatCannotBeWritten(t *testing.T) {
+func TestRun_FailsIfItCannotWrite(t *testing.T) {
 	var stderr bytes.Buffer
 	code := run(nil, strings.NewReader(web), full{}, &stderr)
 	assert.Equal(t, 1, code)
@@ -261,8 +278,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// FuzzStream: a stream without Deployments is passed through byte for byte, or refused whole; what is written is taken again, and is
-// written the same.
+// FuzzStream: a stream without Deployments is passed through byte for byte, or
+// refused whole; output that is read again gives the same output.
 func FuzzStream(f *testing.F) {
 	for _, s := range []string{service, "---\n" + service + "...\n# x\n---", "%YAML 1.2\n---\na: |\n ---\n b\n", "--- x\n---\r\n", "a: 1\n---a\n", web + "---\n" + web, webRollout, "a: &x [*x]\n", "\xff\x00"} {
 		f.Add(s)

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -18,7 +19,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// objects are a document, or the items of it if it is the List that kubectl writes.
+// objects are a document, or the items of it if it is the List that kubectl
+// writes.
 func objects(d *document) ([]*document, []string) {
 	if d.kind != "List" {
 		return []*document{d}, nil
@@ -44,7 +46,7 @@ func objects(d *document) ([]*document, []string) {
 	return out, nil
 }
 
-// cluster is what of the documents a plan is made of.
+// cluster holds the documents that a plan needs.
 type cluster struct {
 	deployments []appsv1.Deployment
 	rollouts    []unstructured.Unstructured
@@ -88,16 +90,22 @@ func plans(c *call, docs []*document) result {
 		return result{problems: problems}
 	}
 	var out strings.Builder
+	var warnings []string // the script has them too, as comments
 	write := func(name string, p plan.Plan, errs field.ErrorList) {
+		for _, w := range p.Warnings {
+			warnings = append(warnings, name+": "+w)
+		}
 		for _, e := range errs {
 			problems = append(problems, name+": "+e.Error())
 		}
 		out.WriteString(p.String())
 	}
+	o := c.plan
+	o.Time = time.Now()
 	if c.rollback {
 		for i := range in.rollouts {
 			live := &in.rollouts[i]
-			p, errs := plan.Rollback(live, in.deployment(live), in.hpas, c.method)
+			p, errs := plan.Rollback(live, in.deployment(live), in.hpas, o)
 			write("Rollout "+live.GetName(), p, errs)
 		}
 	} else {
@@ -106,7 +114,7 @@ func plans(c *call, docs []*document) result {
 			to, errs := rollout.Convert(live, c.options)
 			var p plan.Plan
 			if len(errs) == 0 {
-				p, errs = plan.Migration(live, to, in.hpas, c.method)
+				p, errs = plan.Migration(live, to, in.hpas, o)
 			}
 			write("Deployment "+live.Name, p, errs)
 		}
@@ -114,10 +122,11 @@ func plans(c *call, docs []*document) result {
 	if out.Len() == 0 && len(problems) == 0 {
 		problems = []string{"rollout: -plan: the input has no live Deployment, or for -rollback no live Rollout"}
 	}
-	return result{out: out.String(), problems: problems}
+	return result{out: out.String(), problems: problems, warnings: warnings}
 }
 
-// deployment is what a Rollout goes back to: the one it refers to, or that of its own name.
+// deployment is the Deployment that a Rollout goes back to: the one in its
+// workloadRef, or the one with its name.
 func (c *cluster) deployment(live *unstructured.Unstructured) *appsv1.Deployment {
 	name, _, _ := unstructured.NestedString(live.Object, "spec", "workloadRef", "name")
 	if name == "" {

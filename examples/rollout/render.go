@@ -36,7 +36,8 @@ func render(c *call, docs []*document) result {
 	return r
 }
 
-// follow adds a document to a stream. Within a file a separator is there already; between two files there may be none.
+// follow adds a document to a stream. Within a file a separator is there
+// already; between two files there may be none.
 func follow(out, doc []byte) []byte {
 	if len(out) > 0 && len(doc) > 0 {
 		if out[len(out)-1] != '\n' {
@@ -49,7 +50,7 @@ func follow(out, doc []byte) []byte {
 	return append(out, doc...)
 }
 
-// hidden: to leave a List alone would be to leave the Deployments in it alone, without a word.
+// hidden refuses a List with Deployments, which would pass unconverted.
 func hidden(d *document) []string {
 	objs, errs := objects(d)
 	if d.kind == "List" && slices.ContainsFunc(objs, func(o *document) bool { return o.kind == "Deployment" }) {
@@ -71,7 +72,7 @@ func convert(c *call, d *document) (string, []string) {
 		return "", errs
 	}
 	if c.crd != nil {
-		lost, err := r.Lost(c.crd)
+		lost, err := r.PrunedFields(c.crd)
 		if err != nil {
 			errs = append(errs, fmt.Sprintf("%s: %v", d, err))
 		}
@@ -86,7 +87,8 @@ func convert(c *call, d *document) (string, []string) {
 	return string(text), errs
 }
 
-// stillTargets: an autoscaler of a Deployment that becomes a Rollout would scale nothing.
+// stillTargets: an autoscaler of a Deployment that becomes a Rollout would
+// scale nothing.
 func stillTargets(docs []*document, d *document) []string {
 	if d.targetKind == "Deployment" && slices.ContainsFunc(docs, func(o *document) bool {
 		return o.kind == d.targetKind && o.name == d.targetName

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listening are the sockets of this process that take connections, as the kernel tells it.
+// listening are the sockets of this process that take connections, as the
+// kernel tells it.
 func listening(t *testing.T) (sockets []string) {
 	t.Helper()
 	const listen = "0A" // TCP_LISTEN in the kernel's include/net/tcp_states.h

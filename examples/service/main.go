@@ -1,9 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command service is a service that existed before it took up controllerkit: its mux, its meter provider, its logger and its way to
-// stop are its own. See newReporter for what it gives away, and Start for what it gets: nothing listens, registers or exits
-// but the service itself.
+// Command service is an existing service that adopts controllerkit and keeps
+// its own mux, meter provider, logger and shutdown. It passes them to
+// newReporter and runs Start. The packages do not listen, register or exit.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	err := run(ctx, log)
 	stop()
 	if err != nil {
-		log.Error("the service ended", "error", err)
+		log.Error("Service ended", "error", err)
 		os.Exit(1)
 	}
 }
@@ -59,7 +59,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	return serve(ctx, cs, l, log)
 }
 
-// serve is the service. The lines about the reporter are what it added.
+// serve is the service. Only the lines about the reporter are new.
 func serve(ctx context.Context, cs kubernetes.Interface, l net.Listener, log *slog.Logger) error {
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprom.New(otelprom.WithRegisterer(registry))
@@ -78,7 +78,7 @@ func serve(ctx context.Context, cs kubernetes.Interface, l net.Listener, log *sl
 		IdleTimeout:       5 * time.Minute,
 	}
 
-	reporter, err := newReporter(cs, meters, traces)
+	reporter, err := newReporter(cs, meters, traces) //nolint:contextcheck // a queue has no context
 	if err != nil {
 		return err
 	}

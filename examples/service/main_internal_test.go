@@ -43,7 +43,8 @@ func failedJob(name string, at time.Time) *batchv1.Job {
 	}
 }
 
-// TestNothingRunsBeforeStart: the bubble would not end while a goroutine of newReporter is left.
+// TestNothingRunsBeforeStart: the synctest bubble ends only if newReporter
+// started no goroutine.
 func TestNothingRunsBeforeStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := newReporter(fake.NewClientset(), sdkmetric.NewMeterProvider(), sdktrace.NewTracerProvider())
@@ -51,8 +52,10 @@ func TestNothingRunsBeforeStart(t *testing.T) {
 	})
 }
 
-// TestTheServiceStaysItsOwn: what it adds tells of a failed Job, on the service's page, in its log and by an Event, and leaves the
-// process as it was.
+// TestTheServiceStaysItsOwn: the reporter reports a failed Job in the service's
+// metrics and log and by an Event. It changes nothing else in the process.
+//
+//req:shows A2
 func TestTheServiceStaysItsOwn(t *testing.T) {
 	names := registered(t)
 	meters, tracers, propagator := otel.GetMeterProvider(), otel.GetTracerProvider(), otel.GetTextMapPropagator()
@@ -75,7 +78,7 @@ func TestTheServiceStaysItsOwn(t *testing.T) {
 		assert.Contains(c, get(ctx, c, l, "/metrics"), `controller="reporter",otel_scope_name=`)
 	}, time.Minute, 10*time.Millisecond)
 	assert.Equal(t, "hello\n", get(ctx, t, l, "/"))
-	assert.Contains(t, lines.String(), `"msg":"a Job failed"`)
+	assert.Contains(t, lines.String(), `"msg":"Job failed"`)
 	assert.Contains(t, lines.String(), `"trace_id":"`)
 	assert.NotContains(t, lines.String(), `"job":"default/old"`, "the process before this one told of it")
 

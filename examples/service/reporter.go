@@ -28,20 +28,23 @@ import (
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
-// reporter is the part of the service that uses controllerkit: it tells of Jobs that failed, by an Event, a log line and a count.
+// reporter is the part of the service that uses controllerkit. It reports
+// failed Jobs with an Event, a log line and a count.
 type reporter struct {
 	jobs    cache.SharedIndexInformer
 	queue   *kube.Queue[string]
 	events  *events.Recorder
 	metrics *metrics.Controller
 	tracer  trace.Tracer
-	since   time.Time // what failed before was told by the process before this one
+	since   time.Time // the previous process has reported earlier failures
 }
 
-// overlap is what a restart may take: a failure of that time is told twice rather than never.
+// overlap is the longest restart. Failures in this time may be reported twice,
+// but never lost.
 const overlap = 2 * time.Minute
 
-// newReporter takes what the service has. It starts nothing, listens nowhere and touches no global.
+// newReporter uses the service's clients and providers. It starts nothing,
+// opens no port and changes no global.
 func newReporter(cs kubernetes.Interface, meters metric.MeterProvider, traces trace.TracerProvider) (*reporter, error) {
 	m, err := metrics.New(meters, metrics.Options{})
 	if err != nil {
@@ -50,7 +53,7 @@ func newReporter(cs kubernetes.Interface, meters metric.MeterProvider, traces tr
 	r := &reporter{metrics: m.Controller("reporter"), tracer: traces.Tracer("reporter")}
 	r.queue = kube.NewQueue(r.metrics, workqueue.DefaultTypedControllerRateLimiter[string]())
 	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
-	if r.events, err = events.New(sink, "service.example.com/reporter", events.Options{Scheme: scheme.Scheme, Observe: r.metrics.Events}); err != nil {
+	if r.events, err = events.New(sink, "service.example.com/reporter", events.Options{Scheme: scheme.Scheme, OnResult: r.metrics.Events()}); err != nil {
 		return nil, err
 	}
 	r.jobs = batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
@@ -65,7 +68,7 @@ func newReporter(cs kubernetes.Interface, meters metric.MeterProvider, traces tr
 	return r, nil
 }
 
-// forget drops what the recorder keeps of a Job that is gone.
+// forget drops the recorder's state of a deleted Job.
 func (r *reporter) forget(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
@@ -75,21 +78,21 @@ func (r *reporter) forget(obj any) {
 	}
 }
 
-// Start works until ctx ends, and returns when all it started has ended and what was to be told is told. It logs to the logger
-// in ctx.
+// Start works until ctx ends. It returns when everything it started has ended
+// and the last Events are written. It logs to the logger in ctx.
 func (r *reporter) Start(ctx context.Context) error {
 	r.since = time.Now().Add(-overlap)
 	var recording, working sync.WaitGroup
 	var lost error
-	telling, told := context.WithCancel(context.WithoutCancel(ctx)) // Events of the last Jobs are still written
-	defer told()
-	recording.Go(func() { lost = r.events.Start(telling) })
+	recordingCtx, stopRecording := context.WithCancel(context.WithoutCancel(ctx)) // Events of the last Jobs are still written
+	defer stopRecording()
+	recording.Go(func() { lost = r.events.Start(recordingCtx) })
 	working.Go(func() { r.jobs.RunWithContext(ctx) })
 	working.Go(func() { r.work(ctx) })
 	<-ctx.Done()
 	r.queue.ShutDown()
 	working.Wait()
-	told()
+	stopRecording()
 	recording.Wait()
 	return lost
 }
@@ -115,18 +118,18 @@ func (r *reporter) reconcile(ctx context.Context, key string) (err error) {
 	ctx = tracelog.Bind(ctx)
 	var result metrics.Result
 	defer r.metrics.Begin().End(ctx, &result)
-	defer func() { result = metrics.Classify(err, 0, events.Terminal) }()
+	defer func() { result = metrics.Classify(err, 0, events.IsTerminal) }()
 
 	item, found, err := r.jobs.GetStore().GetByKey(key)
 	job, ok := item.(*batchv1.Job)
 	if err != nil || !found || !ok {
 		return err
 	}
-	f := jobgc.Judge(job)
+	f := jobgc.StateOf(job)
 	if f.Outcome != jobgc.Failed || f.FinishedAt.Before(r.since) {
 		return nil
 	}
-	logr.FromContextOrDiscard(ctx).Info("a Job failed", "job", key, "reason", f.Reason)
+	logr.FromContextOrDiscard(ctx).Info("Job failed", "job", key, "reason", f.Reason)
 	r.events.FailureReason(job, "JobFailed", fmt.Errorf("%s: %s", f.Reason, f.Message))
 	return nil
 }

@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command unstructured is a controller of somebody else's CRD, on client-go's dynamic client: no Go types, no generated code, and the
-// field names that the CRD has had for years.
+// Command unstructured is a controller of a foreign CRD on client-go's dynamic
+// client. It has no Go types and no generated code, and uses the CRD's field
+// names.
 package main
 
 import (
@@ -57,7 +58,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := backup.New(dyn, cs, m)
+	c, err := backup.New(dyn, cs, m) //nolint:contextcheck // a queue has no context
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// cpuTime is what the process has used so far, in user and in system mode.
+// cpuTime returns the CPU time of the process so far, in user and system mode.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// limit is a gate's limit as parsed.
+// limit is the parsed limit of a gate.
 type limit struct {
-	equal bool // else at most
-	ratio bool // of ours/peer, else of ours
+	equal bool // otherwise at most
+	ratio bool // of the ratio, otherwise of the library's number
 	bound float64
 }
 
@@ -30,7 +30,8 @@ func parseLimit(s string) (limit, error) {
 	return limit{equal: op == "=", ratio: ratio, bound: bound}, nil
 }
 
-// holds reports whether ours is within the limit. A ratio is compared as a product, so that a peer's 0 is met by 0.
+// holds reports whether ours is within the limit. A ratio is compared as a
+// product, so that 0 passes if the peer's number is 0.
 func (l limit) holds(ours, peer float64) bool {
 	bound := l.bound
 	if l.ratio {

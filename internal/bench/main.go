@@ -15,17 +15,18 @@ import (
 	"time"
 )
 
-// Report is what the program of a group prints.
+// Report is the output of a group's program.
 type Report struct {
 	Package string
-	Note    string // how it was measured, where not by medians of rounds in turns
+	Note    string // how it was measured, if not by medians of rounds
 	Rounds  int
 	Took    time.Duration
 	Peers   []string // "controller-runtime v0.25.2 (sigs.k8s.io/controller-runtime)"
 	Rows    []Row
 }
 
-// Main is the main function of a group: it measures, with its progress on stderr, and prints the Report as JSON.
+// Main is the main function of a group. It measures, logs its progress to
+// stderr, and prints the Report as JSON.
 func Main(g Group) {
 	rounds := flag.Int("rounds", 15, "turns of each subject, at least 8")
 	only := flag.String("only", "", "do the measures whose names contain this")
@@ -67,7 +68,7 @@ func (g Group) run(rounds int, only string) (Report, error) {
 	return report, nil
 }
 
-// verdict says whether the gates among rows hold.
+// verdict reports whether the gates of rows pass.
 func verdict(rows []Row) string {
 	passed, failed := 0, 0
 	for _, r := range rows {
@@ -87,7 +88,7 @@ func verdict(rows []Row) string {
 	return ""
 }
 
-// String is the row in a line of text.
+// String returns the row as a line of text.
 func (r Row) String() string {
 	if r.Peer == None {
 		return fmt.Sprintf("%s %s: %s is %s; wanted %s", r.Pass, r.Measure, r.Unit, r.Ours, r.Gate)
@@ -95,7 +96,7 @@ func (r Row) String() string {
 	return fmt.Sprintf("%s %s: %s is %s, of %s %s: %sx; wanted %s", r.Pass, r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate)
 }
 
-// versions are those of the peers as they were linked.
+// versions returns the linked versions of the peers.
 func (g Group) versions() []string {
 	linked := map[string]string{"std": runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {

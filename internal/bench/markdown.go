@@ -23,7 +23,8 @@ change its pace between two rounds. The command fails if a gate does. How each p
 // heading begins the section of a package.
 const heading = "\n## "
 
-// Section is the part of RESULTS.md about one package; about says on what machine and with which peers it was measured.
+// Section returns the part of RESULTS.md about one package. The parameter about
+// names the machine and the peers.
 func Section(about []string, rows []Row) string {
 	var b strings.Builder
 	for _, line := range about {
@@ -49,7 +50,8 @@ func Section(about []string, rows []Row) string {
 	return b.String()
 }
 
-// MergeSections replaces the section of pkg in page, the text of RESULTS.md, or adds it.
+// MergeSections replaces or adds the section of pkg in page, the text of
+// RESULTS.md.
 func MergeSections(page, pkg, section string) string {
 	sections := map[string]string{}
 	for i, s := range strings.Split(page, heading) {

@@ -3,7 +3,7 @@
 
 package bench
 
-// The units of a measure that is timed.
+// The units of a timed measure.
 const (
 	Nanos    = "ns"
 	Allocs   = "allocs"
@@ -11,66 +11,71 @@ const (
 	Requests = "requests"
 )
 
-// Group is what one program measures.
+// Group has the measures of one program.
 type Group struct {
 	// Package is the package of the library, the first column of the table.
 	Package string
-	// Peers are the modules measured against, by the names that subjects have in the table.
+	// Peers are the modules of the peers, by their names in the table.
 	Peers []Peer
-	// Measures are done in this order.
+	// Measures run in this order.
 	Measures []Measure
-	// Note says how it is measured where that is not by medians of rounds in turns. Empty means that it is.
+	// Note says how it is measured. Empty means by medians of rounds.
 	Note string
-	// End is called when all is measured, or something has failed; nil if there is nothing to end.
+	// End, if set, is called after the measures, also after a failure.
 	End func() error
 }
 
-// Peer names a module that we are measured against; std is Go's library.
+// Peer is the path of a peer's module; std is Go's standard library.
 type Peer struct{ Name, Module string }
 
-// Measure is one job done by ours and the peers.
+// Measure is one job that the library and its peers do.
 type Measure struct {
-	// Name says what is done, in a few words.
+	// Name describes the job in a few words.
 	Name string
-	// Unit is that of Subject.Count, and empty for a job that is timed.
+	// Unit is the unit of Subject.Count. It is empty for a timed job.
 	Unit string
-	// Rounds is how often each subject has its turn. Zero means as often as the command line says if the job is timed,
-	// and once if it is counted.
+	// Rounds is how often each subject runs. Zero means the number on the
+	// command line for a timed job, and once for a counted one.
 	Rounds int
-	// Ours and the Peers do the same job. Without peers there is only our own number.
+	// Ours and the Peers do the same job. Ours is the library.
 	Ours  Subject
 	Peers []Subject
-	// Gates are the limits. Of rows without one only the numbers are reported.
+	// Gates are the limits. A row without one only reports its numbers.
 	Gates []Gate
 }
 
-// Subject is one way to do a job.
+// Subject does a job in one way.
 type Subject struct {
-	// Name of a peer, one of Group.Peers. The name of ours is not used.
+	// Name of a peer, one of Group.Peers. The library needs none.
 	Name string
-	// Do does the job n times. It is timed, and its allocations are counted.
+	// Do does the job n times. Its time and its allocations are measured.
 	Do func(n int) error
-	// Least is how often Do is asked to do the job at the least, where each call costs something of its own. Zero means once.
+	// Least is the lowest n for Do, if each call has a fixed cost. Zero means
+	// 1.
 	Least int
-	// Less is a part of the job that is not to count, such as reading a clock: it is timed in the same turn, and subtracted.
+	// Less is a part of the job that does not count, such as reading a clock.
+	// It is measured in the same round and subtracted.
 	Less func(n int) error
-	// Requests is how many requests to the API server were made so far; nil if the job makes none.
+	// Requests returns the number of requests to the API server so far. It is
+	// nil if the job sends none.
 	Requests func() int64
-	// Count does the job once and returns a number in Measure.Unit, instead of Do.
+	// Count replaces Do: it does the job once and returns a number in
+	// Measure.Unit.
 	Count func() (float64, error)
 }
 
-// Gate is a limit of one row of the table, such as "<= 20" for our number or "<= 0.2x" for the ratio ours/peer.
+// Gate is a limit of one row of the table, such as "<= 20" for the library's
+// number or "<= 0.2x" for its ratio to a peer.
 type Gate struct {
 	// Unit of the row.
 	Unit string
-	// Peer of the row; empty if the limit is on our number alone.
+	// Peer of the row. Empty means a limit on the library's number.
 	Peer string
-	// Limit is "<=" or "=", a number, and "x" if it is one of the ratio.
+	// Limit is "<=" or "=", a number, and "x" for a ratio.
 	Limit string
 }
 
-// Each is a Do that calls f n times, until it fails.
+// Each returns a Do that calls f n times, or until it fails.
 func Each(f func() error) func(n int) error {
 	return func(n int) error {
 		for range n {

@@ -9,7 +9,8 @@ import (
 	"strconv"
 )
 
-// number writes v as a person reads it: whole from 100 on, else with three digits.
+// number formats v for people: a whole number from 100 on, otherwise three
+// digits.
 func number(v float64) string {
 	if math.Abs(v) >= 100 || v == math.Trunc(v) {
 		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)
@@ -18,7 +19,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// median of the values, which must not be empty; the mean of the two in the middle if their number is even.
+// median returns the median of the values, which must not be empty. Of an even
+// number of values it is the mean of the two in the middle.
 func median(values []float64) float64 {
 	s := slices.Sorted(slices.Values(values))
 	if n := len(s); n%2 == 0 {

@@ -14,7 +14,8 @@ import (
 	"strconv"
 )
 
-// TestGroup runs the tests of the group in a folder. What they say goes to stderr.
+// TestGroup runs the tests of the group in a folder. Their output goes to
+// stderr.
 func TestGroup(ctx context.Context, folder string) error {
 	test := exec.CommandContext(ctx, "go", "test", "-count=1", "./...")
 	test.Dir, test.Stdout, test.Stderr = folder, os.Stderr, os.Stderr
@@ -25,8 +26,9 @@ func TestGroup(ctx context.Context, folder string) error {
 	return nil
 }
 
-// RunGroup builds the program of the group in a folder and runs it, with the measures whose names contain only. What the program says on
-// stderr goes to ours; env is added to the environment.
+// RunGroup builds the program of the group in a folder and runs the measures
+// whose names contain only. The program's stderr goes to this process's stderr,
+// and env is added to its environment.
 func RunGroup(ctx context.Context, folder string, rounds int, only string, env ...string) (r Report, err error) {
 	tmp, err := os.MkdirTemp("", "bench-")
 	if err != nil {

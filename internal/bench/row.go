@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// None stands for what a row has not: a peer, a ratio, a gate or a verdict.
+// None is the cell for a missing peer, ratio, gate or verdict.
 const None = "-"
 
 // The verdicts of a row with a gate.
@@ -17,12 +17,13 @@ const (
 	Fail = "FAIL"
 )
 
-// Row is one line of the table: our number beside that of one peer, or alone.
+// Row is one line of the table: the library's number, alone or with the number
+// of one peer.
 type Row struct {
 	Package, Measure, Unit, Ours, Peer, PeerValue, Ratio, Gate, Pass string
 }
 
-// cells are the fields in the order of the columns.
+// cells returns the fields in the order of the columns.
 func (r Row) cells() []string {
 	return []string{r.Package, r.Measure, r.Unit, r.Ours, r.Peer, r.PeerValue, r.Ratio, r.Gate, r.Pass}
 }
@@ -30,17 +31,19 @@ func (r Row) cells() []string {
 // columns are the names of the fields in results.tsv.
 const columns = "package\tmeasure\tunit\tours\tpeer\tpeer_value\tratio\tgate\tpass"
 
-// Sample is what was measured of one Measure: by unit our number and those of the peers, in their order.
+// Sample has the numbers of one Measure and unit: the library's, and the peers'
+// in their order.
 type Sample struct {
 	Unit  string
 	Ours  float64
 	Peers []float64
-	// Ratios are those of a job that is timed: the median of ours/peer of each round, since the machine is now faster and now slower, and
-	// the two medians may come from different hours of it. Nil means Ours/Peers.
+	// Ratios are the medians of the ratios of each round of a timed job. They
+	// are better than the ratio of the two medians, because the speed of the
+	// machine changes between rounds. Nil means Ours/Peers.
 	Ratios []float64
 }
 
-// ratio is that of ours and a peer, 0 if there is none.
+// ratio returns the ratio to a peer, or 0 if there is none.
 func (s Sample) ratio(peer int) float64 {
 	switch {
 	case s.Ratios != nil:
@@ -51,8 +54,9 @@ func (s Sample) ratio(peer int) float64 {
 	return 0
 }
 
-// Rows makes the lines of one measure: one for each unit and peer, and one of our own number where there is no peer or
-// a gate on it alone. A gate that fits no row is an error.
+// Rows returns the rows of one measure: one for each unit and peer, and one for
+// the library's number if there is no peer or a gate on that number. A gate
+// without a row is an error.
 func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 	limits := map[[2]string]string{}
 	for _, g := range m.Gates {

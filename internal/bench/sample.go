@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// How long a turn of a subject lasts, and how often at most the job is done in it.
+// How long a subject runs in a round, and the highest number of jobs in it.
 const (
 	turn = 10 * time.Millisecond
 	most = 1 << 20
 )
 
-// passes is how often allocations are counted; the least counts, since a runtime goroutine may add a few.
+// passes is how often allocations are counted. The lowest number counts,
+// because a goroutine of the runtime may add some.
 const passes = 3
 
-// run does the measure and returns a sample for each unit.
+// run runs the measure and returns a sample for each unit.
 func (m Measure) run(rounds int) ([]Sample, error) {
 	subjects := append([]Subject{m.Ours}, m.Peers...)
 	if m.Unit != "" {
@@ -50,7 +51,8 @@ func (m Measure) run(rounds int) ([]Sample, error) {
 	return m.exact(subjects, times, nanos)
 }
 
-// exact adds what is counted, allocations and requests, to the medians of the times and of their ratios.
+// exact adds the counts, allocations and requests, to the medians of the times
+// and of their ratios.
 func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sample, error) {
 	out := []Sample{{Unit: Nanos}, {Unit: Allocs}, {Unit: Bytes}}
 	if m.Ours.Requests != nil {
@@ -79,7 +81,7 @@ func (m Measure) exact(subjects []Subject, times []int, nanos [][]float64) ([]Sa
 	return out, nil
 }
 
-// counted does a measure that is not timed.
+// counted runs a measure that is not timed.
 func (m Measure) counted(subjects []Subject) ([]Sample, error) {
 	values := make([][]float64, len(subjects))
 	for range max(m.Rounds, 1) {
@@ -99,7 +101,8 @@ func (m Measure) counted(subjects []Subject) ([]Sample, error) {
 	return []Sample{out}, nil
 }
 
-// calibrate warms the subject up and finds how often it does the job in one turn.
+// calibrate warms up the subject and finds how often it does the job in one
+// round.
 func calibrate(s Subject) (int, error) {
 	least := max(s.Least, 1)
 	if err := s.Do(least); err != nil {
@@ -116,8 +119,9 @@ func calibrate(s Subject) (int, error) {
 	}
 }
 
-// timed is the CPU time of one job out of n, in nanoseconds. No garbage is collected meanwhile: a collection costs as much as half a turn,
-// and whether one falls into a turn is chance. What it would cost is told by the bytes.
+// timed returns the CPU time of one of n jobs, in nanoseconds. Garbage
+// collection is off: a collection costs up to half of a round, and would hit
+// rounds at random. The bytes show what it would cost.
 func timed(s Subject, n int) (float64, error) {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -132,7 +136,7 @@ func timed(s Subject, n int) (float64, error) {
 	return float64(took) / float64(n), err
 }
 
-// counts are what one job costs, exactly.
+// counts returns the exact counts of one job.
 type counts struct{ allocs, bytes, requests float64 }
 
 func count(s Subject, n int) (counts, error) {
@@ -149,7 +153,8 @@ func count(s Subject, n int) (counts, error) {
 			return least, err
 		}
 		runtime.ReadMemStats(&after)
-		// Whole numbers, as testing.AllocsPerRun has them: a stray allocation in a thousand runs is none of the job.
+		// Whole numbers, like testing.AllocsPerRun: one allocation in a
+		// thousand runs does not belong to the job.
 		c := counts{
 			allocs: float64((after.Mallocs - before.Mallocs) / uint64(n)),
 			bytes:  float64((after.TotalAlloc - before.TotalAlloc) / uint64(n)),

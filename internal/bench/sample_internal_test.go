@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sink keeps the compiler from leaving allocations out.
+// sink keeps the compiler from removing allocations.
 var sink []byte
 
 func TestRunCountsExactly(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// EncodeTSV writes rows as results.tsv has them, under a line with the names of the columns.
+// EncodeTSV returns rows in the format of results.tsv, with the names of the
+// columns in the first line.
 func EncodeTSV(rows []Row) string {
 	var b strings.Builder
 	b.WriteString(columns + "\n")
@@ -25,7 +26,7 @@ func EncodeTSV(rows []Row) string {
 	return b.String()
 }
 
-// DecodeTSV reads what EncodeTSV wrote; an empty text has no rows.
+// DecodeTSV reads the format of EncodeTSV. An empty text has no rows.
 func DecodeTSV(text string) ([]Row, error) {
 	if text == "" {
 		return nil, nil
@@ -47,7 +48,8 @@ func DecodeTSV(text string) ([]Row, error) {
 	return rows, nil
 }
 
-// Merge replaces the rows of pkg among old by fresh, and keeps the packages in alphabetical order.
+// Merge replaces the rows of pkg in old with fresh, and keeps the packages in
+// alphabetical order.
 func Merge(old []Row, pkg string, fresh []Row) []Row {
 	out := slices.DeleteFunc(slices.Clone(old), func(r Row) bool { return r.Package == pkg })
 	out = append(out, fresh...)

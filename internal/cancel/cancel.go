@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cancel tells an error that says nothing but that its context was cancelled from one that hides a failure.
+// Package cancel finds errors that only say that their context was cancelled,
+// and hide no other failure.
 package cancel
 
 import (
@@ -9,9 +10,10 @@ import (
 	"errors"
 )
 
-// Only reports whether err is context.Canceled, wrapped or not, and, where several errors are joined, whether each of them is.
+// Only reports whether err is context.Canceled, wrapped or not. Of joined
+// errors, each must be context.Canceled.
 func Only(err error) bool {
-	switch e := err.(type) { //nolint:errorlint // it looks at each error of the tree
+	switch e := err.(type) { //nolint:errorlint // each error of the tree counts
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {
 			if one != nil && !Only(one) {

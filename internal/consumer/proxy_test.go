@@ -22,17 +22,19 @@ import (
 
 const modulePath = "github.com/proompteng/controllerkit"
 
-// release is the commit at hand as a module proxy would serve it, in a folder that go reads as one.
+// release is the commit at hand as a module proxy would serve it, in a folder
+// that go reads as one.
 type release struct {
 	version string
 	url     string   // for GOPROXY
 	files   []string // of the zip, relative to the module
 	bytes   int
-	nested  []string // folders of the repository that are modules of their own
+	nested  []string // folders of the nested modules
 }
 
-// publish packs HEAD. The version names the commit, so that what the module cache keeps of it never goes stale; it is taken out
-// again at the end all the same.
+// publish packs HEAD. The version names the commit, so that what the module
+// cache keeps of it never goes stale; it is taken out again at the end all the
+// same.
 func publish(t *testing.T) release {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -46,7 +48,7 @@ func publish(t *testing.T) release {
 	version := module.PseudoVersion("", "", at, hash[:12])
 
 	var packed bytes.Buffer
-	tree := t.TempDir() // what is committed, whatever else lies in the working tree
+	tree := t.TempDir() // only committed files
 	archive := filepath.Join(t.TempDir(), "head.tar")
 	git(t, root, "archive", "--output", archive, "HEAD")
 	run(t, tree, nil, "tar", "-xf", archive)
@@ -81,7 +83,8 @@ func publish(t *testing.T) release {
 	return release{version: version, url: "file://" + filepath.ToSlash(dir), files: files, bytes: packed.Len(), nested: nested}
 }
 
-// forget takes the version out of the module cache, whose folders are read-only.
+// forget takes the version out of the module cache, whose folders are
+// read-only.
 func forget(t *testing.T, version string) {
 	t.Helper()
 	cache := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOMODCACHE")))
@@ -100,8 +103,9 @@ func forget(t *testing.T, version string) {
 	}
 }
 
-// env is a user's: our folder before the machine's own proxies, and no workspace. The checksum database knows nothing of a commit
-// that was never published.
+// env is a user's: our folder before the machine's own proxies, and no
+// workspace. The checksum database knows nothing of a commit that was never
+// published.
 func (r release) env(t *testing.T) []string {
 	t.Helper()
 	proxies := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOPROXY")))
@@ -113,7 +117,8 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(run(t, dir, nil, "git", args...)))
 }
 
-// run returns what the command printed to its standard output, and fails with all that it said.
+// run returns what the command printed to its standard output, and fails with
+// all that it said.
 func run(t *testing.T, dir string, env []string, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

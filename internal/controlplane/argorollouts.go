@@ -12,18 +12,19 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
-// The names that upstream's own installation has.
+// The names in upstream's installation.
 const (
 	argoNamespace = "argo-rollouts"
 	argoRole      = "argo-rollouts"
 )
 
-// argoHealth is upstream's default; in a network namespace of our own nobody else has the port.
+// argoHealth is upstream's default. In a separate network namespace the port is
+// always free.
 const argoHealth = "http://" + loopback + ":8080/healthz"
 
-var errNotAlone = errors.New("controlplane: the controller of Argo Rollouts listens on every address; start it in a network namespace of its own, as package netns makes one")
+var errNotAlone = errors.New("controlplane: the controller of Argo Rollouts listens on every address; start it in a separate network namespace, see package netns")
 
-// prepareArgoRollouts describes the controller, which has an identity without any right of its own.
+// prepareArgoRollouts describes the controller. Its user has no rights yet.
 func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
 	config, err := cp.User("system:serviceaccount:" + argoNamespace + ":argo-rollouts")
 	if err != nil {
@@ -40,8 +41,9 @@ func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
 	return nil
 }
 
-// InstallArgoRollouts installs upstream's CRDs, and upstream's ClusterRole for the identity of the controller, which has no other
-// rights. It does not start the controller: ArgoRollouts.Start does.
+// InstallArgoRollouts installs upstream's CRDs, and upstream's ClusterRole for
+// the identity of the controller, which has no other rights. It does not start
+// the controller: ArgoRollouts.Start does.
 func (cp *ControlPlane) InstallArgoRollouts(ctx context.Context) error {
 	source, err := build.ArgoRolloutsSource(ctx)
 	if err != nil {

@@ -25,8 +25,10 @@ const (
 
 const loopback = "127.0.0.1"
 
-// etcdArgs makes an etcd that only the owner of dir can reach: it serves on a socket there. What it advertises is for
-// other members, and there are none. Its data need not survive the machine, only the process: no fsync.
+// etcdArgs are for an etcd that serves on a socket in dir, so that only the
+// owner of dir can reach it. The advertised address is for other members, which
+// do not exist. No fsync: the data has to survive the process, but not the
+// machine.
 func etcdArgs(dir string) []string {
 	return []string{
 		"--data-dir=" + filepath.Join(dir, etcdData),
@@ -54,14 +56,16 @@ func apiServerArgs(dir string, port int) []string {
 		"--service-account-key-file=" + file(serviceKey),
 		"--service-account-signing-key-file=" + file(serviceKey),
 		"--service-cluster-ip-range=10.0.0.0/24",
-		"--endpoint-reconciler-type=none", // nobody looks for the API server through its own Service
-		// ServiceAccount would put tokens into pods that nothing mounts; the taint would keep the only node unready.
+		"--endpoint-reconciler-type=none", // no client uses the Service of the API server
+		// ServiceAccount would add token volumes to pods, which nothing mounts.
+		// The taint would keep the only node unready.
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 		"--allow-privileged=true",
 	}
 }
 
-// auditArgs has the API server note requests by the policy, in one file however many there are: it would begin another at 100 MB.
+// auditArgs has the API server note requests by the policy, in one file however
+// many there are: it would begin another at 100 MB.
 func auditArgs(dir string) []string {
 	return []string{
 		"--audit-policy-file=" + filepath.Join(dir, auditPolicyFile),
@@ -70,7 +74,8 @@ func auditArgs(dir string) []string {
 	}
 }
 
-// controllerManagerArgs gives the controllers the administrator's rights and no rate limit that a test would notice.
+// controllerManagerArgs gives the controllers the administrator's rights and no
+// rate limit that a test would notice.
 func controllerManagerArgs(dir string, port int, more []string) []string {
 	file := func(name string) string { return filepath.Join(dir, name) }
 	controllers := append([]string{

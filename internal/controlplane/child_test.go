@@ -22,7 +22,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// childVariable makes the test binary a process that starts a control plane and waits for its own death.
+// childVariable makes the test binary a process that starts a control plane and
+// waits for its own death.
 const childVariable = "CONTROLPLANE_TEST_CHILD"
 
 // report is what the child says of itself, on standard output.
@@ -96,7 +97,8 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 	}
 }
 
-// runs reports whether the process exists and is more than an exit code that nobody has asked for.
+// runs reports whether the process exists and is more than an exit code that
+// nobody has asked for.
 func runs(t *testing.T, pid int) bool {
 	t.Helper()
 	out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output() // fails if there is none

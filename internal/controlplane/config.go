@@ -17,15 +17,18 @@ import (
 // masters is the group that RBAC does not bind.
 const masters = "system:masters"
 
-// Config returns a configuration with all rights and no client-side rate limit. Each call returns a fresh copy.
+// Config returns a configuration with all rights and no client-side rate limit.
+// Each call returns a fresh copy.
 func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.admin) }
 
-// Kubeconfig returns the path of a kubeconfig file with all rights, for kubectl and other programs.
+// Kubeconfig returns the path of a kubeconfig file with all rights, for kubectl
+// and other programs.
 func (cp *ControlPlane) Kubeconfig() string { return filepath.Join(cp.dir, kubeconfigFile) }
 
-// User returns a configuration of another identity, with no client-side rate limit. It proves itself by a client
-// certificate, and has the rights that RBAC grants to the name and to the groups; system:authenticated is always
-// among them. An empty name is an error.
+// User returns a configuration of another identity, with no client-side rate
+// limit. It proves itself by a client certificate, and has the rights that RBAC
+// grants to the name and to the groups; system:authenticated is always among
+// them. An empty name is an error.
 func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error) {
 	if name == "" {
 		return nil, fmt.Errorf("controlplane: a user needs a name")
@@ -46,8 +49,9 @@ func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error
 	}, nil
 }
 
-// WriteKubeconfig writes config, as [ControlPlane.User] returns it, to a kubeconfig file that only its owner may read,
-// for a program that runs under that identity. It replaces a file at path.
+// WriteKubeconfig writes config, as [ControlPlane.User] returns it, to a
+// kubeconfig file that only its owner may read, for a program that runs under
+// that identity. It replaces a file at path.
 func WriteKubeconfig(path string, config *rest.Config) error {
 	const name = "controlplane"
 	file := clientcmdapi.NewConfig()
@@ -90,7 +94,8 @@ func (cp *ControlPlane) writeFiles() error {
 	return WriteKubeconfig(cp.Kubeconfig(), cp.admin)
 }
 
-// writeIdentity writes the kubeconfig file of one of Kubernetes' own programs, which has all rights.
+// writeIdentity writes the kubeconfig file of one of Kubernetes' own programs,
+// which has all rights.
 func (cp *ControlPlane) writeIdentity(program string) error {
 	config, err := cp.User("system:"+program, masters)
 	if err != nil {

@@ -20,58 +20,69 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/netns"
 )
 
-// patience is how long a process may take to become ready where the caller's context sets no deadline. A warm start
-// takes about three seconds; a loaded machine may need many times that.
+// patience is how long a process may take to become ready if the caller's
+// context has no deadline. A warm start takes about three seconds. A loaded
+// machine may need many times that.
 const patience = 2 * time.Minute
 
-// maxSocketPath is how long the path of a socket may be on every system; Linux allows four bytes more.
+// maxSocketPath is the longest path of a socket that every system allows. Linux
+// allows four bytes more.
 const maxSocketPath = 103
 
 // Options adds to a control plane. The zero value starts the recommended one.
 type Options struct {
-	// Log receives the progress of build and start, whole lines of text. Nil means that none is written.
+	// Log receives the progress of build and start, whole lines of text. Nil
+	// means that none is written.
 	Log io.Writer
 
-	// APIServerArgs come after the flags that Start chooses, such as --runtime-config=batch/v2alpha1=true; of a flag
-	// that is given twice the later one counts. Empty means no more.
+	// APIServerArgs come after the flags that Start chooses, such as
+	// --runtime-config=batch/v2alpha1=true. If a flag is given twice, the later
+	// one counts. Empty means no other flags.
 	APIServerArgs []string
 
-	// AuditPolicy, an audit.k8s.io/v1 Policy as YAML or JSON, has the API server note requests in [ControlPlane.AuditLog]. Empty means
-	// that it notes none.
+	// AuditPolicy is an audit.k8s.io/v1 Policy as YAML or JSON. The API server
+	// then logs requests to [ControlPlane.AuditLog]. Empty means no audit log.
 	AuditPolicy string
 
-	// Controllers run beside the default ones, such as deployment-controller. Empty means no more.
+	// Controllers run in addition to the default ones, such as
+	// deployment-controller. Empty means only the default ones.
 	Controllers []string
 
-	// ControllerManagerArgs come after the flags that Start chooses, as APIServerArgs do. Empty means no more.
+	// ControllerManagerArgs come after the flags that Start chooses, like
+	// APIServerArgs. Empty means no other flags.
 	ControllerManagerArgs []string
 
-	// Nodes is how many nodes kwok plays, with kube-scheduler in front of them. Zero means that the stand-in of package
-	// kubelet binds and runs the pods instead, on one node.
+	// Nodes is the number of nodes that kwok simulates, with kube-scheduler.
+	// Zero means one node on which package kubelet binds and runs the pods.
 	Nodes int
 
-	// ArgoRollouts prepares the controller of Argo Rollouts; see [ControlPlane.InstallArgoRollouts]. It listens on every address, so
-	// this needs a network namespace of its own (package netns), or Start is an error. False means that there is none.
+	// ArgoRollouts prepares the controller of Argo Rollouts; see
+	// [ControlPlane.InstallArgoRollouts]. It listens on every address, so Start
+	// returns an error outside a separate network namespace (package netns).
 	ArgoRollouts bool
 
-	// Keep leaves the directory, with the data and all logs, in place after Stop; a Start a day later removes it. False
-	// means that it stays only if something failed.
+	// Keep keeps the directory, with the data and all logs, after Stop. A Start
+	// a day later removes it. False means that it stays only if something
+	// failed.
 	Keep bool
 
 	_ struct{}
 }
 
-// ControlPlane is one that runs. Make one with [Start]. Its methods may be called concurrently.
+// ControlPlane is a running control plane. [Start] returns one. Its methods may
+// be called concurrently.
 type ControlPlane struct {
-	// Etcd, APIServer and ControllerManager can be stopped, killed, frozen and started again, to make faults.
+	// Etcd, APIServer and ControllerManager can be stopped, killed, frozen and
+	// started again, to cause faults.
 	Etcd, APIServer, ControllerManager *Process
 
-	// Scheduler and Kwok are nil without Options.Nodes, ArgoRollouts without that of Options. ArgoRollouts is not started by Start.
+	// Scheduler and Kwok are nil without Options.Nodes, and ArgoRollouts is nil
+	// without Options.ArgoRollouts. Start does not start ArgoRollouts.
 	Scheduler, Kwok, ArgoRollouts *Process
 
 	log      io.Writer
 	dir      string
-	owner    *os.File // locked while the directory is ours
+	owner    *os.File // locked while this process uses the directory
 	keep     atomic.Bool
 	kubectl  string
 	pki      *authority
@@ -79,15 +90,16 @@ type ControlPlane struct {
 	guard    *guard
 	ports    []*port
 	kubelet  sync.WaitGroup
-	cancel   context.CancelFunc // ends what runs in this process
+	cancel   context.CancelFunc // ends the goroutines of this process
 	stopOnce sync.Once
 	stopErr  error
 }
 
-// Start builds what is not yet built, starts everything in a temporary directory, and returns once the API server, its
-// default namespace and the controller manager are ready. When ctx ends, then or later, everything is stopped as by
-// [ControlPlane.Stop]. On an error nothing keeps running; the error names the process, its log and the log's last
-// lines.
+// Start builds missing programs, starts everything in a temporary directory,
+// and returns when the API server, its default namespace and the controller
+// manager are ready. When ctx ends, everything stops as by [ControlPlane.Stop].
+// After an error nothing runs. The error names the process, its log and the
+// log's last lines.
 func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	if opts.ArgoRollouts && !netns.Alone() {
 		return nil, errNotAlone
@@ -106,7 +118,7 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		if !errors.Is(err, context.Canceled) {
 			cp.Keep()
 		}
-		_ = cp.Stop() // would say the same again
+		_ = cp.Stop() // would return the same error
 		return nil, err
 	}
 	context.AfterFunc(ctx, func() { _ = cp.Stop() })
@@ -114,7 +126,7 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// open makes the directory and the control plane that lives in it, ready to start.
+// open creates the directory and the control plane in it, ready to start.
 func open(programs build.Binaries, opts Options) (*ControlPlane, error) {
 	dir, owner, err := newDir(os.TempDir())
 	if err != nil {
@@ -134,7 +146,8 @@ func open(programs build.Binaries, opts Options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// prepare decides everything that stays the same for the life of the control plane: keys, ports, flags.
+// prepare sets the keys, ports and flags, which stay the same for the life of
+// the control plane.
 func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
 	if path := filepath.Join(cp.dir, etcdSocket); len(path) > maxSocketPath {
 		return fmt.Errorf("controlplane: %s is too long for a socket; set TMPDIR to a shorter directory", path)
@@ -179,12 +192,12 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
 	return nil
 }
 
-// process describes a program that lives in the control plane's directory.
+// process describes a program with its files in the control plane's directory.
 func (cp *ControlPlane) process(path string, args []string, ready probe) *Process {
 	return &Process{path: path, args: args, dir: cp.dir, guard: cp.guard, ready: ready}
 }
 
-// start brings the processes up in the order of their needs.
+// start starts the processes in the order of their dependencies.
 func (cp *ControlPlane) start(ctx context.Context) error {
 	for _, p := range cp.processes() {
 		if err := p.Start(ctx); err != nil {
@@ -197,7 +210,8 @@ func (cp *ControlPlane) start(ctx context.Context) error {
 	return cp.startKubelet(ctx)
 }
 
-// processes are those that Start starts, in the order of their needs.
+// processes are the processes that Start starts, in the order of their
+// dependencies.
 func (cp *ControlPlane) processes() []*Process {
 	list := []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
 	if cp.Kwok != nil {
@@ -206,8 +220,9 @@ func (cp *ControlPlane) processes() []*Process {
 	return list
 }
 
-// Ready returns once all processes answer that they are ready, for use after a fault. It waits for two minutes where
-// ctx sets no deadline; its error names the process that is not ready.
+// Ready returns when all processes are ready, for use after a fault. It waits
+// for two minutes if ctx has no deadline. Its error names the process that is
+// not ready.
 func (cp *ControlPlane) Ready(ctx context.Context) error {
 	for _, p := range cp.processes() {
 		if err := p.Ready(ctx); err != nil {
@@ -217,23 +232,26 @@ func (cp *ControlPlane) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Dir returns the directory of the logs, the keys, the kubeconfig file and etcd's data. It is a fine place for further
-// files that should go with the control plane.
+// Dir returns the directory of the logs, the keys, the kubeconfig file and
+// etcd's data. Put files there that shall be removed with the control plane.
 func (cp *ControlPlane) Dir() string { return cp.dir }
 
-// AuditLog returns the path of the API server's audit log, with one event of audit.k8s.io/v1 a line. A server that is killed may leave
-// a line half written. The file is there only with Options.AuditPolicy.
+// AuditLog returns the path of the API server's audit log, with one event of
+// audit.k8s.io/v1 a line. A server that is killed may leave a line half
+// written. The file exists only with Options.AuditPolicy.
 func (cp *ControlPlane) AuditLog() string { return filepath.Join(cp.dir, auditFile) }
 
 // Kubectl returns the path of a kubectl of the API server's version.
 func (cp *ControlPlane) Kubectl() string { return cp.kubectl }
 
-// Keep leaves the directory in place after Stop, for a day. Call it when a test failed, so that the logs can be read.
+// Keep keeps the directory after Stop, for a day. Call it when a test failed,
+// so that you can read the logs.
 func (cp *ControlPlane) Keep() { cp.keep.Store(true) }
 
-// Stop kills all processes and removes the directory, unless it is to be kept or a process had ended by itself. It
-// returns once all of them are gone. It reports processes that had ended by themselves, each with the end of its log.
-// Further calls do nothing and return the same.
+// Stop kills all processes and returns when they are gone. It removes the
+// directory, except after [ControlPlane.Keep] or if a process had already
+// ended. It reports each process that had already ended, with the end of its
+// log. Later calls do nothing and return the same error.
 func (cp *ControlPlane) Stop() error {
 	cp.stopOnce.Do(func() { cp.stopErr = cp.stop() })
 	return cp.stopErr

@@ -26,7 +26,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
-// shared is the control plane of all tests that do not break it. Each uses a namespace of its own.
+// shared is the control plane of all tests that do not break it. Each uses a
+// namespace of its own.
 var shared struct {
 	once sync.Once
 	cp   *controlplane.ControlPlane

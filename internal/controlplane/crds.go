@@ -12,9 +12,11 @@ import (
 	"time"
 )
 
-// InstallCRDs applies the CustomResourceDefinitions of files or directories and returns once objects of their kinds
-// can be created and are garbage-collected. It may be called again with changed ones. It restarts the controller
-// manager, which would otherwise take up to 40 seconds to follow the owner references of a new kind.
+// InstallCRDs applies the CustomResourceDefinitions of files or directories and
+// returns once objects of their kinds can be created and are garbage-collected.
+// It may be called again with changed ones. It restarts the controller manager,
+// which would otherwise take up to 40 seconds to follow the owner references of
+// a new kind.
 func (cp *ControlPlane) InstallCRDs(ctx context.Context, paths ...string) error {
 	for _, path := range paths {
 		if err := cp.runKubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", path); err != nil {
@@ -32,8 +34,8 @@ func (cp *ControlPlane) InstallCRDs(ctx context.Context, paths ...string) error 
 	return cp.ControllerManager.Start(ctx)
 }
 
-// established waits until the API server serves the kinds. kubectl wait fails at once for an object that has no
-// conditions yet, so it is asked again.
+// established waits until the API server serves the kinds. kubectl wait fails
+// at once for an object that has no conditions yet, so it is asked again.
 func (cp *ControlPlane) established(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -50,7 +52,8 @@ func (cp *ControlPlane) established(ctx context.Context, path string) error {
 	}
 }
 
-// runKubectl runs kubectl against this control plane; what it prints is in the error if it fails.
+// runKubectl runs kubectl against this control plane; what it prints is in the
+// error if it fails.
 func (cp *ControlPlane) runKubectl(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, cp.kubectl, append([]string{"--kubeconfig", cp.Kubeconfig()}, args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + cp.dir}

@@ -17,7 +17,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// The faults share the control plane of the other tests, which do not run at the same time: each leaves it ready.
+// The faults share the control plane of the other tests, which do not run at
+// the same time: each leaves it ready.
 
 func TestStoppedProcessesComeBackWithTheirData(t *testing.T) {
 	cp, client := start(t)

@@ -12,11 +12,12 @@ import (
 	"syscall"
 )
 
-// guardScript reads which processes run, until its input ends. That happens when this process is gone, even by
-// SIGKILL: then it kills those that still run and removes the data that nobody can use any more. Logs stay.
+// guardScript reads which processes run, until its input ends. That happens
+// when this process is gone, even by SIGKILL. Then the script kills the
+// processes and removes the data, which is useless now. Logs stay.
 //
-// Linux could do half of this with a parent-death signal, but that one is tied to a thread, not to the process
-// (golang/go#27505), and other systems have none.
+// Linux has a parent-death signal, but it is tied to a thread and not to the
+// process (golang/go#27505). Other systems have none.
 const guardScript = `
 pids=
 while read -r op pid; do
@@ -34,7 +35,8 @@ kill -9 $pids
 rm -rf -- "$1"
 `
 
-// guard is a shell that outlives this process for just long enough to end what it started.
+// guard is a shell that outlives this process until it has killed the processes
+// that this process started.
 type guard struct {
 	mu    sync.Mutex
 	cmd   *exec.Cmd
@@ -43,11 +45,11 @@ type guard struct {
 
 // startGuard starts a guard that also removes the directory data.
 func startGuard(data string) (*guard, error) {
-	//nolint:noctx // it outlives every context, and this process
+	//nolint:noctx // it runs longer than every context and this process
 	cmd := exec.Command("/bin/sh", "-c", guardScript, "controlplane-guard", data)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	// Ctrl-C goes to a whole group of processes: the guard must not be in ours.
+	// Ctrl-C goes to a whole process group, so the guard needs another one.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	input, err := cmd.StdinPipe()
 	if err != nil {
@@ -59,7 +61,8 @@ func startGuard(data string) (*guard, error) {
 	return &guard{cmd: cmd, input: input}, nil
 }
 
-// start starts cmd and tells the guard. A command that the guard cannot hear of is not left running.
+// start starts cmd and registers it with the guard. If that fails, it kills
+// cmd.
 func (g *guard) start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,14 +77,16 @@ func (g *guard) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// ended tells the guard that the pid is no longer ours and must not be killed.
+// ended tells the guard not to kill the pid, which may now belong to another
+// process.
 func (g *guard) ended(cmd *exec.Cmd) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, _ = fmt.Fprintf(g.input, "- %d\n", cmd.Process.Pid)
 }
 
-// stop ends the guard; it has nothing to do if everything else was stopped first.
+// stop ends the guard. Stop the other processes first, so that the guard kills
+// none.
 func (g *guard) stop() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

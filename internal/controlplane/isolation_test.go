@@ -23,7 +23,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// elsewhere sets up every way by which programs find a cluster, all leading to a server that must not be asked.
+// elsewhere sets up every way by which programs find a cluster, all leading to
+// a server that must not be asked.
 func elsewhere(t *testing.T) (asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)

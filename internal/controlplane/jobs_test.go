@@ -21,7 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 )
 
-// The tests of this file run together, after those that break the control plane and mend it.
+// The tests of this file run together, after those that break the control plane
+// and mend it.
 
 // job is one that tries once.
 func job(name string, annotations map[string]string) *batchv1.Job {
@@ -48,7 +49,8 @@ func createJob(t *testing.T, client kubernetes.Interface, ns string, j *batchv1.
 	return created
 }
 
-// condition returns the first condition of a Job that is true and of one of the types.
+// condition returns the first condition of a Job that is true and of one of the
+// types.
 func condition(j *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.JobCondition {
 	for _, c := range j.Status.Conditions {
 		for _, t := range types {
@@ -138,7 +140,8 @@ func TestPodRunsForItsDelayAndNeverMeansNever(t *testing.T) {
 	t.Parallel()
 	_, client := start(t)
 	ns := namespace(t, client)
-	// The Job may be too late to see the delayed pod ready: its controller counts pods once a second at most.
+	// The Job may be too late to see the delayed pod ready: its controller
+	// counts pods once a second at most.
 	delayed, err := client.CoreV1().Pods(ns).Watch(t.Context(), metav1.ListOptions{LabelSelector: "job-name=delayed"})
 	require.NoError(t, err)
 	defer delayed.Stop()

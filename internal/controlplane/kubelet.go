@@ -18,7 +18,7 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 )
 
-// startKubelet starts the stand-in for the kubelet under an identity of its own, once its node exists.
+// startKubelet creates the node and starts the fake kubelet as a separate user.
 func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 	config, err := cp.User("system:node:"+kubelet.NodeName, masters)
 	if err != nil {

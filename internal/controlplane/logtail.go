@@ -28,7 +28,7 @@ func tail(path string) string {
 	}
 	from := max(info.Size()-tailBytes, 0)
 	end := make([]byte, info.Size()-from)
-	n, _ := file.ReadAt(end, from) // what could be read is what is shown
+	n, _ := file.ReadAt(end, from) // show what was read, even after an error
 	lines := strings.Split(strings.TrimSpace(string(end[:n])), "\n")
 	lines = lines[max(len(lines)-tailLines, 0):]
 	return fmt.Sprintf("the last lines of %s:\n\t%s", path, strings.Join(lines, "\n\t"))

@@ -22,9 +22,11 @@ import (
 
 // Annotations of a pod on a node that kwok plays.
 const (
-	// NeverReadyAnnotation keeps it from getting ready; its value does not matter.
+	// NeverReadyAnnotation keeps it from getting ready; its value does not
+	// matter.
 	NeverReadyAnnotation = "controlplane.controllerkit.dev/never-ready"
-	// ReadyAfterAnnotation is how long it takes to get ready, such as 4s. Without it that is 0.2 to 0.8 seconds.
+	// ReadyAfterAnnotation is how long it takes to get ready, such as 4s.
+	// Without it that is 0.2 to 0.8 seconds.
 	ReadyAfterAnnotation = "controlplane.controllerkit.dev/ready-after"
 )
 
@@ -33,7 +35,8 @@ const (
 //go:embed stages.yaml
 var stages []byte
 
-// Programs are what Start needs beyond the control plane itself, for build.Options.More.
+// Programs are what Start needs beyond the control plane itself, for
+// build.Options.More.
 func (o Options) Programs() []string {
 	var more []string
 	if o.Nodes > 0 {
@@ -64,7 +67,8 @@ func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
 	return nil
 }
 
-// smallHeap is for programs that do little beside the API server: what they save in memory costs next to no CPU.
+// smallHeap is for programs that do little beside the API server: what they
+// save in memory costs next to no CPU.
 const smallHeap = "GOGC=50"
 
 func schedulerArgs(dir string, port int) []string {
@@ -82,7 +86,8 @@ func schedulerArgs(dir string, port int) []string {
 	}
 }
 
-// kwokArgs makes a kwok that listens nowhere: without a server address it serves neither logs nor health.
+// kwokArgs makes a kwok that listens nowhere: without a server address it
+// serves neither logs nor health.
 func kwokArgs(dir, config string) []string {
 	return []string{
 		"--kubeconfig=" + filepath.Join(dir, build.Kwok+".kubeconfig"),
@@ -94,7 +99,8 @@ func kwokArgs(dir, config string) []string {
 	}
 }
 
-// nodesReady creates the nodes where they are missing, and asks whether kwok has made all of them ready.
+// nodesReady creates the nodes where they are missing, and asks whether kwok
+// has made all of them ready.
 func nodesReady(admin *rest.Config, nodes int) probe {
 	return func(ctx context.Context) error {
 		client, err := kubernetes.NewForConfig(admin)

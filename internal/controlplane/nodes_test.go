@@ -17,7 +17,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// TestNodesRunDeployments: the scheduler spreads the pods over kwok's nodes, and kwok makes them ready, but for those that are never to be.
+// TestNodesRunDeployments: the scheduler spreads the pods over kwok's nodes,
+// and kwok makes them ready, but for those that are never to be.
 func TestNodesRunDeployments(t *testing.T) {
 	cp, err := controlplane.Start(t.Context(), controlplane.Options{
 		Log: os.Stderr, Nodes: 2, Controllers: []string{"deployment-controller", "replicaset-controller"},
@@ -75,7 +76,8 @@ func TestNodesRunDeployments(t *testing.T) {
 	require.NoError(t, cp.Stop())
 }
 
-// TestArgoRolloutsNeedsANamespaceOfItsOwn, since it listens on every address. Nothing is built or started.
+// TestArgoRolloutsNeedsANamespaceOfItsOwn, since it listens on every address.
+// Nothing is built or started.
 func TestArgoRolloutsNeedsANamespaceOfItsOwn(t *testing.T) {
 	_, err := controlplane.Start(t.Context(), controlplane.Options{ArgoRollouts: true})
 	require.ErrorContains(t, err, "every address")

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// authority signs the certificates of one control plane. It dies with it: nothing outside ever trusts it.
+// authority signs the certificates of one control plane. It dies with it:
+// nothing outside ever trusts it.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -50,14 +51,16 @@ func (a *authority) server() (keyPair, error) {
 	return a.issue(template)
 }
 
-// client issues a certificate whose holder is name, a member of groups, to the API server.
+// client issues a certificate whose holder is name, a member of groups, to the
+// API server.
 func (a *authority) client(name string, groups []string) (keyPair, error) {
 	template := certificate(pkix.Name{CommonName: name, Organization: groups})
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	return a.issue(template)
 }
 
-// certificate is what all of them share. The past hour allows for a clock that is set back while tests run.
+// certificate is what all of them share. The past hour allows for a clock that
+// is set back while tests run.
 func certificate(subject pkix.Name) *x509.Certificate {
 	return &x509.Certificate{
 		Subject:   subject,
@@ -67,7 +70,8 @@ func certificate(subject pkix.Name) *x509.Certificate {
 	}
 }
 
-// issue signs template with a new key; the authority's own certificate signs itself.
+// issue signs template with a new key; the authority's own certificate signs
+// itself.
 func (a *authority) issue(template *x509.Certificate) (keyPair, error) {
 	key, keyPEM, err := newKey()
 	if err != nil {
@@ -86,7 +90,8 @@ func (a *authority) issue(template *x509.Certificate) (keyPair, error) {
 	return keyPair{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), keyPEM}, nil
 }
 
-// newKey makes a private key. It also serves to sign the tokens of service accounts.
+// newKey makes a private key. It also serves to sign the tokens of service
+// accounts.
 func newKey() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -11,18 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a loopback port that nobody else gets until it is released.
+// port is a loopback port that no other process gets until it is released.
 //
-// A socket is bound to it but never listens, so it takes no connection; SO_REUSEPORT lets the servers that we start
-// (--permit-port-sharing) listen on the same port, and only processes of the same user. So there is no gap between
-// choosing a port and using it, nor while a server is down for a test: without the socket, a client that tries to
-// reconnect could be given that very port as its own.
+// A socket is bound to the port but never listens, so it accepts no connection.
+// With SO_REUSEPORT our servers (--permit-port-sharing) can listen on the same
+// port, and so can other processes of the same user. The port therefore stays
+// reserved between its choice and its use, and while a test keeps a server
+// down. Without the socket, a client that reconnects could get this port as its
+// own.
 type port struct {
 	number int
 	socket int
 }
 
-// reservePort takes a port that is free on 127.0.0.1.
+// reservePort reserves a free port on 127.0.0.1.
 func reservePort() (*port, error) {
 	syscall.ForkLock.RLock() // no child may inherit the socket
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

@@ -15,36 +15,37 @@ import (
 	"time"
 )
 
-// grace is how long a process that was asked to end may take.
+// grace is how long a process may take to end after SIGTERM.
 const grace = 3 * time.Second
 
-// Process is one program of the control plane. It keeps its flags, ports and data over any number of ends and starts.
-// Its methods may be called concurrently.
+// Process is one program of the control plane. It keeps its flags, ports and
+// data over restarts. Its methods may be called concurrently.
 type Process struct {
 	path  string
 	args  []string
-	env   []string // beyond what every process has
+	env   []string // in addition to the variables of every process
 	dir   string
 	guard *guard
 	ready probe
 
 	mu      sync.Mutex
 	current *run
-	deaths  []error // runs that ended by themselves
+	deaths  []error // runs that ended unexpectedly
 }
 
-// run is one life of a process.
+// run is one run of a process.
 type run struct {
 	cmd    *exec.Cmd
 	done   chan struct{} // closed when the process is gone
 	err    error         // how it ended; read after done
-	wanted bool          // somebody here ended it; guarded by Process.mu
+	wanted bool          // this package ended it; guarded by Process.mu
 }
 
 // Name returns the program's name, such as kube-apiserver.
 func (p *Process) Name() string { return filepath.Base(p.path) }
 
-// Log returns the path of the file that holds all that the process has written, over all its lives.
+// Log returns the path of the file with the output of the process, over all its
+// runs.
 func (p *Process) Log() string { return filepath.Join(p.dir, p.Name()+".log") }
 
 // Pid returns the process id, or 0 while the process does not run.
@@ -57,8 +58,10 @@ func (p *Process) Pid() int {
 	return p.current.cmd.Process.Pid
 }
 
-// Start starts the process and returns once it is ready, as [Process.Ready] does. It is an error if it runs already.
-// A process that does not become ready is left running, for its log and for Ready to be asked again.
+// Start starts the process and returns when it is ready, like [Process.Ready].
+// It returns an error if the process already runs. A process that does not
+// become ready continues to run, so that you can read its log and call Ready
+// again.
 func (p *Process) Start(ctx context.Context) error {
 	if err := p.launch(); err != nil {
 		return err
@@ -78,12 +81,14 @@ func (p *Process) launch() error {
 		return fmt.Errorf("controlplane: %w", err)
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(p.path, p.args...) //nolint:noctx // it outlives the context of the call that starts it
+	cmd := exec.Command(p.path, p.args...) //nolint:noctx // it runs longer than the context of this call
 	cmd.Dir = p.dir
-	// etcd takes settings from ETCD_*, client-go from KUBE*: no variable of the caller gets through.
+	// etcd reads ETCD_*, client-go KUBE*: the process gets no variable of the
+	// caller.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.dir}, p.env...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// A group of its own: Ctrl-C at the terminal reaches us, and we end the processes in order.
+	// A separate group: Ctrl-C at the terminal reaches only this process, which
+	// then ends the others in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.guard.start(cmd); err != nil {
 		return fmt.Errorf("controlplane: start %s: %w", p.Name(), err)
@@ -108,9 +113,10 @@ func (p *Process) reap(r *run) {
 	close(r.done)
 }
 
-// Ready returns nil as soon as the process says that it is ready to serve. It waits for two minutes where ctx sets no
-// deadline, and gives up at once when the process has ended. Its error names the log and shows its last lines.
-// Clients, controllers and the stand-in for the kubelet notice a server's return by themselves, some seconds later:
+// Ready returns nil as soon as the process is ready to serve. It waits for two
+// minutes if ctx has no deadline, and returns immediately if the process has
+// ended. Its error names the log and has its last lines. Clients, controllers
+// and the fake kubelet notice a server's return some seconds later, because
 // client-go waits longer with each attempt.
 func (p *Process) Ready(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
@@ -139,8 +145,9 @@ func (p *Process) Ready(ctx context.Context) error {
 	}
 }
 
-// Stop asks the process to end (SIGTERM), kills it if it has not after three seconds, and returns once it is gone. It
-// thaws a frozen one first. It does nothing to a process that does not run.
+// Stop sends SIGTERM, kills the process after three seconds, and returns when
+// it is gone. It thaws a frozen process first. It does nothing if the process
+// does not run.
 func (p *Process) Stop() error {
 	if err := p.Thaw(); err != nil {
 		return err
@@ -157,8 +164,8 @@ func (p *Process) Stop() error {
 	}
 }
 
-// Kill ends the process at once (SIGKILL), frozen or not, and returns once it is gone. It does nothing to a process
-// that does not run.
+// Kill sends SIGKILL, which also ends a frozen process, and returns when the
+// process is gone. It does nothing if the process does not run.
 func (p *Process) Kill() error {
 	done, err := p.end(syscall.SIGKILL)
 	if err != nil {
@@ -168,7 +175,8 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// end sends a signal that ends the current run, and returns what is closed when nothing runs.
+// end sends a signal that ends the current run. It returns a channel that is
+// closed when the process is gone.
 func (p *Process) end(signal syscall.Signal) (<-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,8 +189,8 @@ func (p *Process) end(signal syscall.Signal) (<-chan struct{}, error) {
 	return p.current.done, p.current.signal(signal)
 }
 
-// Freeze stops the process where it is (SIGSTOP): connections stay open, nothing answers, until [Process.Thaw]. It does
-// nothing to a process that does not run.
+// Freeze pauses the process (SIGSTOP) until [Process.Thaw]. Its connections
+// stay open without an answer. It does nothing if the process does not run.
 func (p *Process) Freeze() error {
 	if err := p.send(syscall.SIGSTOP); err != nil {
 		return err
@@ -190,7 +198,8 @@ func (p *Process) Freeze() error {
 	return awaitStopped(p.Pid(), patience)
 }
 
-// Thaw lets a frozen process go on (SIGCONT). It does nothing to one that is not frozen or does not run.
+// Thaw continues a frozen process (SIGCONT). It does nothing if the process is
+// not frozen or does not run.
 func (p *Process) Thaw() error { return p.send(syscall.SIGCONT) }
 
 func (p *Process) send(signal syscall.Signal) error {
@@ -202,14 +211,14 @@ func (p *Process) send(signal syscall.Signal) error {
 	return p.current.signal(signal)
 }
 
-// died reports the runs that ended by themselves.
+// died reports the runs that ended unexpectedly.
 func (p *Process) died() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(p.deaths...)
 }
 
-// alive reports whether the run has not been seen to end. A nil run is not alive.
+// alive reports whether the run has not ended yet. A nil run is not alive.
 func (r *run) alive() bool {
 	if r == nil {
 		return false
@@ -222,7 +231,7 @@ func (r *run) alive() bool {
 	}
 }
 
-// signal sends a signal to the process. One that is gone has nothing left to end, freeze or thaw.
+// signal sends a signal to the process. It ignores that the process is gone.
 func (r *run) signal(signal syscall.Signal) error {
 	err := r.cmd.Process.Signal(signal)
 	if errors.Is(err, os.ErrProcessDone) {

@@ -28,7 +28,8 @@ func etcdReady(dir string) probe {
 	return func(ctx context.Context) error { return get(ctx, client, "http://etcd/health") }
 }
 
-// apiServerReady also waits for the default namespace, which comes shortly after the server says that it is ready.
+// apiServerReady also waits for the default namespace, which comes shortly
+// after the server says that it is ready.
 func apiServerReady(admin *rest.Config) probe {
 	return func(ctx context.Context) error {
 		client, err := newClient(admin)
@@ -42,7 +43,8 @@ func apiServerReady(admin *rest.Config) probe {
 	}
 }
 
-// healthy asks for the health of the controller manager or the scheduler, which they show to anybody.
+// healthy asks for the health of the controller manager or the scheduler, which
+// they show to anybody.
 func healthy(pki *authority, port int) probe {
 	config := &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: pki.pem}}
 	url := "https://" + loopback + ":" + strconv.Itoa(port) + "/healthz"
@@ -55,7 +57,8 @@ func healthy(pki *authority, port int) probe {
 	}
 }
 
-// newClient makes a client that shares no connection with an earlier one: those may lead to a server that is gone.
+// newClient makes a client that shares no connection with an earlier one: those
+// may lead to a server that is gone.
 func newClient(config *rest.Config) (*http.Client, error) {
 	tls, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -64,7 +67,8 @@ func newClient(config *rest.Config) (*http.Client, error) {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: tls, DisableKeepAlives: true}}, nil
 }
 
-// get succeeds if the answer is 200 within two seconds; a frozen process answers never.
+// get succeeds if the answer is 200 within two seconds; a frozen process
+// answers never.
 func get(ctx context.Context, client *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

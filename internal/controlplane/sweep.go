@@ -18,21 +18,24 @@ import (
 // dirPrefix begins the names of the directories of control planes.
 const dirPrefix = "controlplane-"
 
-// ownerFile is locked for as long as the process lives that owns the directory: no pid says that, for pids are used again. keptFile says
-// that the owner stopped and left the directory on purpose.
+// ownerFile is locked while the owner of the directory lives. A pid would not
+// be enough, because pids are reused. keptFile exists if the owner stopped and
+// kept the directory on purpose.
 const (
 	ownerFile = "owner.lock"
 	keptFile  = "kept"
 )
 
-// How long after the last change in it a directory stays whose owner is gone: the logs may explain a death, or a test that failed.
+// How long a directory without an owner stays after its last change. Its logs
+// may explain why a process or a test failed.
 const (
 	keepKilled = time.Hour
 	keepKept   = 24 * time.Hour
 )
 
-// newDir makes a directory in parent that is ours until the file it returns is closed, or this process is gone. The file is not inherited
-// by what is started.
+// newDir creates a directory in parent. This process owns it until the returned
+// file is closed or the process is gone. Child processes do not inherit the
+// file.
 func newDir(parent string) (dir string, owner *os.File, err error) {
 	if dir, err = os.MkdirTemp(parent, dirPrefix); err != nil {
 		return "", nil, fmt.Errorf("controlplane: %w", err)
@@ -40,7 +43,7 @@ func newDir(parent string) (dir string, owner *os.File, err error) {
 	if owner, err = os.OpenFile(filepath.Join(dir, ownerFile), os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
 		return "", nil, fmt.Errorf("controlplane: %w", errors.Join(err, os.RemoveAll(dir)))
 	}
-	err = unix.Flock(int(owner.Fd()), unix.LOCK_EX) // waits for one who looks, who leaves an empty file alone
+	err = unix.Flock(int(owner.Fd()), unix.LOCK_EX) // waits for a sweep, which ignores an empty file
 	if err == nil {
 		_, err = fmt.Fprintln(owner, os.Getpid()) // for a person
 	}
@@ -50,8 +53,8 @@ func newDir(parent string) (dir string, owner *os.File, err error) {
 	return dir, owner, nil
 }
 
-// sweep removes the directories in parent that processes left which are gone, if they have been left for long enough. One that is not
-// this user's, or of which it is not sure that nobody owns it, stays.
+// sweep removes directories in parent whose process is gone for long enough. It
+// keeps directories of other users, and those that may still have an owner.
 func sweep(parent string, now time.Time) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -62,7 +65,7 @@ func sweep(parent string, now time.Time) error {
 		if ok, _ := filepath.Match(dirPrefix+"*", e.Name()); !ok || !e.IsDir() {
 			continue
 		}
-		if err := sweepOne(filepath.Join(parent, e.Name()), now); err != nil && !errors.Is(err, fs.ErrNotExist) { // another may sweep, too
+		if err := sweepOne(filepath.Join(parent, e.Name()), now); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may sweep too
 			errs = append(errs, fmt.Errorf("controlplane: %w", err))
 		}
 	}
@@ -86,7 +89,7 @@ func sweepOne(dir string, now time.Time) error {
 	}
 	owner, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_RDONLY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return err // of an older version, which locks nothing
+		return err // an older version, which has no lock
 	}
 	defer func() { _ = owner.Close() }()
 	if err := unix.Flock(int(owner.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {

@@ -100,7 +100,8 @@ func TestSweepLeavesWhatIsNoControlPlanes(t *testing.T) {
 	assert.ErrorIs(t, sweep(filepath.Join(parent, "none"), time.Now()), os.ErrNotExist)
 }
 
-// TestWhatIsKeptSaysSo: Stop leaves what a later sweep needs to tell it from what was killed.
+// TestWhatIsKeptSaysSo: Stop leaves what a later sweep needs to tell it from
+// what was killed.
 func TestWhatIsKeptSaysSo(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for keep, want := range map[bool]func(assert.TestingT, string, ...any) bool{true: assert.FileExists, false: assert.NoFileExists} {

@@ -4,11 +4,13 @@
 package e2e_test
 
 import (
+	"bufio"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -20,7 +22,10 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// TestDemo runs the demo as a newcomer does, while KUBECONFIG names a cluster that is none of its business.
+// TestDemo runs the demo with KEEP=1 and ends it with Ctrl-C. KUBECONFIG names
+// a cluster that the demo must not use.
+//
+//req:shows A1 E7 O1
 func TestDemo(t *testing.T) {
 	demo := buildDemo(t)
 	var asked atomic.Int64
@@ -29,22 +34,42 @@ func TestDemo(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, &rest.Config{Host: foreign.URL}))
 
-	out := runDemo(t, demo, "KUBECONFIG="+kubeconfig)
-	assert.Contains(t, out, "Every sample became what its file promises.")
-	assert.Contains(t, out, "fifty           50 Succeeded")
-	assert.Contains(t, out, "$ kubectl events --for=agentrun/job-deleted")
-	assert.Contains(t, out, `controller_missing_jobs_total{controller="agentrun"} 1`)
-	assert.Zero(t, asked.Load(), "a cluster that is not the demo's was asked")
+	cmd := demoCommand(t, demo, "KUBECONFIG="+kubeconfig, "--keep")
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }() // it has ended, unless the test failed
+	var out strings.Builder
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		out.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "Everything stays up") {
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		}
+	}
+	require.NoError(t, cmd.Wait(), out.String())
+
+	assert.Contains(t, out.String(), "Every sample ended as its file promises.")
+	assert.Contains(t, out.String(), "fifty           50 Succeeded", "the last line is printed")
+	assert.Regexp(t, `(?m)^invalid-spec +Failed +InvalidSpec +ok, expected to fail$`, out.String())
+	assert.Contains(t, out.String(), "$ kubectl events --for=agentrun/job-deleted")
+	assert.Regexp(t, `(?m)^controller +killed once, with [1-4][0-9]? runs in flight; the next process was ready after`, out.String())
+	assert.Regexp(t, `(?m)^Jobs +55 for 56 runs; runs with two Jobs: 0$`, out.String(), "a run with an invalid spec has no Job")
+	assert.Regexp(t, `(?m)^missing Jobs +1$`, out.String())
+	_, ending, _ := strings.Cut(out.String(), "== How they ended ==")
+	assert.LessOrEqual(t, strings.Count(ending, "\n"), 40, "the ending fits a screen")
+	assert.Zero(t, asked.Load(), "the demo used another cluster")
 }
 
-// TestDemoOnANamedCluster: with --context it plays on that cluster, and takes away what it brought but the CRD.
+// TestDemoOnANamedCluster: with --context the demo plays on that cluster, and
+// removes everything except the CRD.
 func TestDemoOnANamedCluster(t *testing.T) {
 	demo := buildDemo(t)
 	path := "PATH=" + filepath.Dir(plane.Kubectl()) + string(os.PathListSeparator) + os.Getenv("PATH")
 	name, err := kubectl.Run(t.Context(), nil, "config", "current-context")
 	require.NoError(t, err)
 	out := runDemo(t, demo, path, "KUBECONFIG="+plane.Kubeconfig(), "--context="+name[:len(name)-1])
-	assert.Contains(t, out, "Every sample became what its file promises.")
+	assert.Contains(t, out, "Every sample ended as its file promises.")
 	namespaces, err := kubectl.Run(t.Context(), nil, "get", "namespace", "controllerkit-demo", "--ignore-not-found", "-o", "jsonpath={.status.phase}")
 	require.NoError(t, err)
 	assert.Contains(t, []string{"", "Terminating"}, namespaces)
@@ -53,13 +78,21 @@ func TestDemoOnANamedCluster(t *testing.T) {
 func buildDemo(t *testing.T) string {
 	t.Helper()
 	demo := filepath.Join(t.TempDir(), "demo")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-race", "-o", demo, "github.com/proompteng/controllerkit/examples/agentrun/cmd/demo").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-race", "-o", demo, "github.com/proompteng/controllerkit/internal/demo").CombinedOutput()
 	require.NoError(t, err, string(out))
 	return demo
 }
 
-// runDemo runs the demo with what looks like NAME=value in its environment and the rest as its arguments.
 func runDemo(t *testing.T, demo string, settings ...string) string {
+	t.Helper()
+	out, err := demoCommand(t, demo, settings...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return string(out)
+}
+
+// demoCommand runs the demo. Settings of the form NAME=value are added to its
+// environment, the others are its arguments.
+func demoCommand(t *testing.T, demo string, settings ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), demo)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-race") // the controller that it builds shares what the tests compile
@@ -70,7 +103,5 @@ func runDemo(t *testing.T, demo string, settings ...string) string {
 			cmd.Env = append(cmd.Env, s)
 		}
 	}
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-	return string(out)
+	return cmd
 }

@@ -21,11 +21,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// TestSpec: what each field of a run's spec does, beyond the samples.
+// TestSpec: the fields of a run's spec that the samples do not show.
+//
+//req:shows J1
 func TestSpec(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
@@ -45,7 +47,7 @@ func TestSpec(t *testing.T) {
 		})
 		events, err := stage.Events(t.Context(), run.Name)
 		require.NoError(t, err)
-		assert.Empty(t, events, "a cancelled run is no failure")
+		assert.Empty(t, events, "A cancelled run is not a failure.")
 	})
 	t.Run("CancelBeforeTheStartMakesNoJob", func(t *testing.T) {
 		t.Parallel()
@@ -115,7 +117,7 @@ func TestSpec(t *testing.T) {
 			return len(said) > 0
 		})
 		assert.Len(t, said, 1)
-		assert.Equal(t, retention{Succeeded: "5m0s", Failed: "5m0s", Backstop: "168h0m0s", Runs: "720h0m0s", Logs: "168h0m0s"}, said[0].retention)
+		assert.Equal(t, retention{Succeeded: "5m0s", Failed: "5m0s", Unrecorded: "168h0m0s", Runs: "720h0m0s", Logs: "168h0m0s"}, said[0].retention)
 		for gauge, seconds := range map[string]float64{
 			"controller_job_ttl_seconds": 300, "controller_run_retention_seconds": 2592000, "controller_log_retention_seconds": 604800,
 		} {
@@ -140,8 +142,10 @@ func TestSpec(t *testing.T) {
 	})
 }
 
-// TestEventsOffStillTellsByConditionAndLog: what hinders a run is told by its condition, and at each attempt by a line of the log, whether
-// or not there are Events.
+// TestEventsOffStillTellsByConditionAndLog: without Events, the condition of a
+// hindered run has the reason, and so has a log line for each attempt.
+//
+//req:shows E2 E4
 func TestEventsOffStillTellsByConditionAndLog(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
@@ -161,22 +165,22 @@ func TestEventsOffStillTellsByConditionAndLog(t *testing.T) {
 	for _, l := range lines {
 		assert.Equal(t, [2]string{run.Name, says}, [2]string{l.Name, l.Err})
 	}
-	require.NoError(t, p.Stop()) // after it has written what was waiting
+	require.NoError(t, p.Stop()) // after it has written the queue
 	events, err := stage.Events(t.Context(), run.Name)
 	require.NoError(t, err)
 	assert.Empty(t, events)
 }
 
-// line is one line of the controller's log.
+// line is a line of the controller's log.
 type line struct {
 	Msg, Err, Name string
 	retention
 }
 
-// retention is what a line says of how long things stay.
-type retention struct{ Succeeded, Failed, Backstop, Runs, Logs string }
+// retention is the retention in a log line.
+type retention struct{ Succeeded, Failed, Unrecorded, Runs, Logs string }
 
-// logged are the lines of the controller's log with a message.
+// logged returns the lines of the controller's log with a message.
 func logged(t *testing.T, p *rig.Process, msg string) (found []line) {
 	t.Helper()
 	f, err := os.Open(p.Log)
@@ -191,7 +195,10 @@ func logged(t *testing.T, p *rig.Process, msg string) (found []line) {
 	return found
 }
 
-// TestTheServerHoldsEveryWriterToTheContract: the CRD's rules refuse what would break it, whoever writes.
+// TestTheServerHoldsEveryWriterToTheContract: the CRD's rules refuse every
+// write that breaks the contract.
+//
+//req:shows S3
 func TestTheServerHoldsEveryWriterToTheContract(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
@@ -211,7 +218,7 @@ func TestTheServerHoldsEveryWriterToTheContract(t *testing.T) {
 	}
 }
 
-func create(t *testing.T, stage *samples.Stage, name string, set func(*v1alpha1.AgentRunSpec)) *v1alpha1.AgentRun {
+func create(t *testing.T, stage *play.Stage, name string, set func(*v1alpha1.AgentRunSpec)) *v1alpha1.AgentRun {
 	t.Helper()
 	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
 	if set != nil {
@@ -222,7 +229,7 @@ func create(t *testing.T, stage *samples.Stage, name string, set func(*v1alpha1.
 	return run
 }
 
-func patch(t *testing.T, stage *samples.Stage, run *v1alpha1.AgentRun, spec map[string]any) {
+func patch(t *testing.T, stage *play.Stage, run *v1alpha1.AgentRun, spec map[string]any) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"spec": spec})
 	require.NoError(t, err)
@@ -230,8 +237,8 @@ func patch(t *testing.T, stage *samples.Stage, run *v1alpha1.AgentRun, spec map[
 	require.NoError(t, err)
 }
 
-// reached waits for the run to be in a phase and returns it.
-func reached(t *testing.T, stage *samples.Stage, run *v1alpha1.AgentRun, phase v1alpha1.Phase) (now *v1alpha1.AgentRun) {
+// reached waits until the run is in a phase and returns the run.
+func reached(t *testing.T, stage *play.Stage, run *v1alpha1.AgentRun, phase v1alpha1.Phase) (now *v1alpha1.AgentRun) {
 	t.Helper()
 	eventually(t, run.Name+" is "+string(phase), func(ctx context.Context) bool {
 		var err error
@@ -241,7 +248,8 @@ func reached(t *testing.T, stage *samples.Stage, run *v1alpha1.AgentRun, phase v
 	return now
 }
 
-// eventually waits for what is to become true, two minutes at most: the machine may be loaded.
+// eventually waits until what becomes true, for at most two minutes because the
+// machine may be loaded.
 func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

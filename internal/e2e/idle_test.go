@@ -28,13 +28,16 @@ import (
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// TestIdleClusterSeesNoWrites: finished, waiting and running runs that nothing happens to are left alone. (The heartbeat of those that are
-// not terminal comes every ten minutes.)
+// TestIdleClusterSeesNoWrites: the controller does not write finished, waiting
+// and running runs that do not change. (The heartbeat of runs that are not
+// terminal is ten minutes.)
+//
+//req:shows S2
 func TestIdleClusterSeesNoWrites(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
@@ -63,8 +66,12 @@ func TestIdleClusterSeesNoWrites(t *testing.T) {
 	assert.Equal(t, requests, writes(t, p), "the controller sent a status write")
 }
 
-// TestAnErrorThatNeverReadsTheSame: what hinders a run has another text at each attempt, as a quota's that says when to come back. A run is
-// written once for each attempt, of which there are ever fewer, and not because it was written; since when it is hindered stays.
+// TestAnErrorThatNeverReadsTheSame: the error of a hindered run has another
+// text at each attempt, like a quota with a time to retry. Each attempt writes
+// the run once, the pauses grow, and a write causes no attempt. The transition
+// time of the condition stays.
+//
+//req:shows E2
 func TestAnErrorThatNeverReadsTheSame(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
@@ -109,10 +116,10 @@ func TestAnErrorThatNeverReadsTheSame(t *testing.T) {
 		last = hindered(ctx)
 		return last.Message != first.Message
 	})
-	written, n := writes.Load(), attempts.Load() // in this order: an attempt comes before its write
+	written, n := writes.Load(), attempts.Load() // in this order, because an attempt comes before its write
 	t.Logf("%d attempts, %d writes of the status", n, written)
 	assert.LessOrEqual(t, n, int64(10), "the pause doubles from 200 ms on: 7 in 12 seconds")
-	assert.LessOrEqual(t, written, n+1, "one each, and one for the name of the Job")
+	assert.LessOrEqual(t, written, n+1, "one for each attempt, and one for the name of the Job")
 	assert.Contains(t, last.Message, "come back in")
 	assert.Equal(t, first.LastTransitionTime, last.LastTransitionTime)
 }
@@ -121,7 +128,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// forbid answers a creation of a Job as an admission plugin does.
+// forbid answers the creation of a Job like an admission plugin.
 func forbid(r *http.Request, why error) (*http.Response, error) {
 	status := apierrors.NewForbidden(batchv1.Resource("jobs"), "", why).ErrStatus
 	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
@@ -132,7 +139,8 @@ func forbid(r *http.Request, why error) (*http.Response, error) {
 	}, err
 }
 
-// versions are the resource versions of everything the controller writes.
+// versions returns the resource versions of everything that the controller
+// writes.
 func versions(t *testing.T, namespace string) []string {
 	t.Helper()
 	text, err := kubectl.Run(t.Context(), nil, "--namespace="+namespace, "get", "aruns,jobs,events", "-o",
@@ -141,7 +149,7 @@ func versions(t *testing.T, namespace string) []string {
 	return strings.Split(strings.TrimSpace(text), "\n")
 }
 
-// writes is how many status writes and events the controller has sent.
+// writes returns the number of status writes and Events of the controller.
 func writes(t *testing.T, p *rig.Process) (n int) {
 	t.Helper()
 	families, err := p.Metrics(t.Context())

@@ -17,10 +17,10 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
-// jobWatch is every Job that there ever was for a run.
+// jobWatch has every Job of each run, also deleted ones.
 type jobWatch struct {
 	mu   sync.Mutex
 	jobs map[string]map[types.UID]bool
@@ -32,13 +32,13 @@ func (w *jobWatch) byRun() map[string]map[types.UID]bool {
 	defer w.mu.Unlock()
 	jobs := map[string]map[types.UID]bool{}
 	for run, uids := range w.jobs {
-		jobs[run] = maps.Clone(uids) // the watch goes on
+		jobs[run] = maps.Clone(uids) // the watch continues
 	}
 	return jobs
 }
 
-// watchJobs notes the Jobs of the stage's runs until the test ends.
-func watchJobs(t *testing.T, stage *samples.Stage) *jobWatch {
+// watchJobs records the Jobs of the stage's runs until the test ends.
+func watchJobs(t *testing.T, stage *play.Stage) *jobWatch {
 	t.Helper()
 	w := &jobWatch{jobs: map[string]map[types.UID]bool{}}
 	factory := informers.NewSharedInformerFactoryWithOptions(stage.Kube, 0, informers.WithNamespace(stage.Namespace))

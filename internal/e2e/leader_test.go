@@ -21,12 +21,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// TestTheLeaderIsKilled: of two replicas one works and the other is ready; when the first dies without warning, the other takes over, and
-// each run is run once. A leader that is asked to stop gives its lease back.
+// TestTheLeaderIsKilled: of two replicas one works and the other is ready. When
+// the first is killed, the other takes over, and each run runs once. A leader
+// that stops normally releases its lease.
 func TestTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	const runs = 24
@@ -37,7 +38,7 @@ func TestTheLeaderIsKilled(t *testing.T) {
 
 	first := startReplica(t, stage, "first")
 	eventually(t, "the first replica leads", leads(first))
-	second := startReplica(t, stage, "second") // it returns once the replica is ready: a rolling update goes on with one that waits
+	second := startReplica(t, stage, "second") // it returns when the replica is ready, although it waits for the lease
 	_, err := stage.Runs.Create(ctx, story(0), metav1.CreateOptions{})
 	require.NoError(t, err)
 	var creating sync.WaitGroup
@@ -52,8 +53,8 @@ func TestTheLeaderIsKilled(t *testing.T) {
 	})
 	ended(ctx, t, stage, story(0))
 	assert.False(t, leads(second)(ctx))
-	assert.Zero(t, value(ctx, t, second, "controller_queue_adds_total"), "a replica that waits has no queue that fills")
-	assert.Zero(t, value(ctx, t, second, "controller_run_active"), "nor does it count what the leader counts")
+	assert.Zero(t, value(ctx, t, second, "controller_queue_adds_total"), "The queue of a waiting replica stays empty.")
+	assert.Zero(t, value(ctx, t, second, "controller_run_active"), "A waiting replica does not count active runs.")
 	require.NoError(t, first.Kill())
 
 	eventually(t, "the second replica leads", leads(second))
@@ -70,11 +71,12 @@ func TestTheLeaderIsKilled(t *testing.T) {
 	third := startReplica(t, stage, "third")
 	holder := holds(ctx, t, stage)
 	require.NoError(t, second.Stop())
-	assert.NotEqual(t, holder, holds(ctx, t, stage), "the lease was given back before the process ended")
+	assert.NotEqual(t, holder, holds(ctx, t, stage), "the lease was released before the process ended")
 	eventually(t, "the third replica leads", leads(third))
 }
 
-// TestALostLeaseEndsTheProcess: a leader whose lease somebody else holds stops working and ends, so that it starts afresh.
+// TestALostLeaseEndsTheProcess: a leader that loses its lease to another holder
+// stops and exits, so that it restarts.
 func TestALostLeaseEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	stage := newElectionStage(t)
@@ -92,14 +94,15 @@ func TestALostLeaseEndsTheProcess(t *testing.T) {
 	log, err := os.ReadFile(p.Log)
 	require.NoError(t, err)
 	assert.Contains(t, string(log), "agentrun: leader election: the lease "+stage.Namespace+"/agentrun was not renewed in time")
-	assert.Equal(t, "somebody-else", holds(t.Context(), t, stage), "nobody's lease is taken")
+	assert.Equal(t, "somebody-else", holds(t.Context(), t, stage), "The other holder keeps its lease.")
 	now, err := stage.Runs.Get(t.Context(), run.Name, metav1.GetOptions{})
 	require.NoError(t, err)
 	holdsTogether(t, now)
 }
 
-// newElectionStage lets the controller elect a leader in the stage's namespace, and no more.
-func newElectionStage(t *testing.T) *samples.Stage {
+// newElectionStage grants only what the controller needs to elect a leader in
+// the stage's namespace.
+func newElectionStage(t *testing.T) *play.Stage {
 	t.Helper()
 	stage := newStage(t)
 	_, err := kubectl.Run(t.Context(), rbac.LeaderYAML(), "--namespace="+stage.Namespace, "apply", "--server-side", "-f", "-")
@@ -107,8 +110,9 @@ func newElectionStage(t *testing.T) *samples.Stage {
 	return stage
 }
 
-// startReplica starts one of several controllers of the stage. POD_NAMESPACE says where the lease is, as the downward API does.
-func startReplica(t *testing.T, stage *samples.Stage, name string) *rig.Process {
+// startReplica starts one of several controllers of the stage. POD_NAMESPACE is
+// the namespace of the lease, as with the downward API.
+func startReplica(t *testing.T, stage *play.Stage, name string) *rig.Process {
 	t.Helper()
 	dir := filepath.Join(logDir(t), name)
 	require.NoError(t, os.MkdirAll(dir, 0o700))
@@ -119,7 +123,7 @@ func startReplica(t *testing.T, stage *samples.Stage, name string) *rig.Process 
 	return p
 }
 
-// leads says whether a replica shows that it leads.
+// leads reports whether a replica's metrics show that it leads.
 func leads(p *rig.Process) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		families, err := p.Metrics(ctx)
@@ -133,7 +137,7 @@ func leads(p *rig.Process) func(context.Context) bool {
 	}
 }
 
-// value is the sum of a family's series.
+// value returns the sum of a family's series.
 func value(ctx context.Context, t *testing.T, p *rig.Process, family string) (sum float64) {
 	t.Helper()
 	families, err := p.Metrics(ctx)
@@ -145,8 +149,8 @@ func value(ctx context.Context, t *testing.T, p *rig.Process, family string) (su
 	return sum
 }
 
-// holds is who holds the stage's lease.
-func holds(ctx context.Context, t *testing.T, stage *samples.Stage) string {
+// holds returns the holder of the stage's lease.
+func holds(ctx context.Context, t *testing.T, stage *play.Stage) string {
 	t.Helper()
 	lease, err := stage.Kube.CoordinationV1().Leases(stage.Namespace).Get(ctx, "agentrun", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -157,6 +161,6 @@ func holderOf(lease *coordinationv1.Lease) string {
 	if lease.Spec.HolderIdentity == nil {
 		return ""
 	}
-	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_") // what follows tells apart two processes of one pod
+	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_") // the rest distinguishes two processes of one pod
 	return name
 }

@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e_test proves the packages and the example on a real API server, with the real Job, TTL and garbage collector controllers.
-// Nothing here is faked but the kubelet.
+// Package e2e_test tests the packages and the example on a real API server,
+// with the real Job, TTL and garbage collector controllers. Only the kubelet is
+// fake.
 package e2e_test
 
 import (
@@ -18,17 +19,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// The control plane, the installed example and its program, shared by all tests.
+// The control plane, the installed example and its program, shared by all
+// tests.
 var (
 	plane      *controlplane.ControlPlane
 	program    string
-	kubeconfig string // of the controller's own identity
+	kubeconfig string // of the controller's user
 	kubectl    rig.Kubectl
 )
 
@@ -44,18 +46,19 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// newStage makes a namespace for the test, named after it.
-func newStage(t *testing.T) *samples.Stage {
+// newStage creates a namespace named after the test.
+func newStage(t *testing.T) *play.Stage {
 	t.Helper()
-	stage, err := samples.NewStage(plane.Config(), strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())))
+	stage, err := play.NewStage(plane.Config(), strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())))
 	require.NoError(t, err)
 	_, err = stage.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: stage.Namespace}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	return stage
 }
 
-// startController runs the example's controller for the stage's namespace alone, until the test ends.
-func startController(t *testing.T, stage *samples.Stage, env ...string) *rig.Process {
+// startController runs the example's controller until the test ends. It works
+// only in the stage's namespace.
+func startController(t *testing.T, stage *play.Stage, env ...string) *rig.Process {
 	t.Helper()
 	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, env, "--namespaces="+stage.Namespace)
 	require.NoError(t, err)
@@ -67,7 +70,8 @@ func startController(t *testing.T, stage *samples.Stage, env ...string) *rig.Pro
 	return p
 }
 
-// logDir is where the logs of the test's controllers go; they stay with the control plane's when a test fails.
+// logDir is the directory of the controllers' logs. They stay with the control
+// plane's logs if a test fails.
 func logDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))

@@ -18,9 +18,12 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// TestPrometheusOperatorTakesTheManifests applies what metrics/manifest renders to an API server with the CustomResourceDefinitions
-// of Prometheus Operator itself: every field is known, and what is stored is what was meant. Durations that nobody can read are
-// refused by the same schemas, so the ones that are written could have been.
+// TestPrometheusOperatorTakesTheManifests applies the manifests of
+// metrics/manifest to an API server with the CRDs of Prometheus Operator. Every
+// field is known, and the API server stores it unchanged. The same schemas
+// refuse invalid durations, so the test would notice them.
+//
+//req:shows O3
 func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -92,7 +95,7 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 		"a negative wait":        {rule, `for: "5m"`, `for: "-5m"`, "should match", "no time"},
 		"an interval in words":   {monitor, `interval: "30s"`, `interval: "often"`, "should match", "the target would not be scraped"},
 		"a timeout with a space": {monitor, `scrapeTimeout: "10s"`, `scrapeTimeout: "10 s"`, "should match", "the same"},
-		"a misspelt field":       {monitor, "honorLabels", "honourLabels", "honourLabels", "strictly validated, so that the test above says something"},
+		"a misspelt field":       {monitor, "honorLabels", "honourLabels", "honourLabels", "strict validation makes the test above meaningful"},
 		"no endpoints":           {monitor, "endpoints:", "endpoint:", "endpoint", "the operator would do nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +106,8 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 	}
 }
 
-// installOperatorCRDs takes them from the operator's own module, which operatorcrds pins.
+// installOperatorCRDs installs the CRDs from the operator's module, which
+// operatorcrds pins.
 func installOperatorCRDs(ctx context.Context, t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator")
@@ -116,7 +120,7 @@ func installOperatorCRDs(ctx context.Context, t *testing.T) {
 		file := filepath.Join(module.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
 		_, err := kubectl.Run(ctx, nil, "apply", "--server-side", "-f", file)
 		require.NoError(t, err)
-		require.EventuallyWithT(t, func(c *assert.CollectT) { // kubectl wait fails at once where there is no condition yet
+		require.EventuallyWithT(t, func(c *assert.CollectT) { // kubectl wait fails immediately if the condition does not exist yet
 			_, err := kubectl.Run(ctx, nil, "wait", "--for=condition=Established", "--timeout=10s", "-f", file)
 			require.NoError(c, err)
 		}, time.Minute, 200*time.Millisecond)

@@ -15,12 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// TestSIGTERMFinishesWhatRuns: a controller that is asked to stop ends with 0, with every event written.
+// TestSIGTERMFinishesWhatRuns: after SIGTERM the controller writes every Event
+// and exits with 0.
 func TestSIGTERMFinishesWhatRuns(t *testing.T) {
 	t.Parallel()
 	const refused = 30
@@ -39,7 +40,7 @@ func TestSIGTERMFinishesWhatRuns(t *testing.T) {
 	assert.Len(t, list.Items, refused)
 }
 
-// story is the i-th run of a mixed load.
+// story returns the i-th run of a mixed load.
 func story(i int) *v1alpha1.AgentRun {
 	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("run-%03d", i)}}
 	run.Spec.Image = "busybox:1.37"
@@ -53,8 +54,8 @@ func story(i int) *v1alpha1.AgentRun {
 	return run
 }
 
-// ended waits for a run of story to be terminal and checks that its end is the true one.
-func ended(ctx context.Context, t *testing.T, stage *samples.Stage, want *v1alpha1.AgentRun) {
+// ended waits until a run of story is terminal and checks its outcome.
+func ended(ctx context.Context, t *testing.T, stage *play.Stage, want *v1alpha1.AgentRun) {
 	t.Helper()
 	for {
 		run, err := stage.Runs.Get(ctx, want.Name, metav1.GetOptions{})

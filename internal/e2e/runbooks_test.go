@@ -17,9 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheCommandsOfTheRunbooks runs every command that the runbooks tell a person to run, as they stand there, on a real API server with
-// an installation of the example: a Deployment, its pod, its lease, a run. Left out are those that need a container, of which no kubelet
-// runs any here.
+// TestTheCommandsOfTheRunbooks runs every command of the runbooks unchanged on
+// a real API server with an installation of the example: a Deployment, its pod,
+// its lease, a run. It skips commands that need a container, because the
+// kubelet is fake.
+//
+//req:shows O4
 func TestTheCommandsOfTheRunbooks(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -31,7 +34,8 @@ func TestTheCommandsOfTheRunbooks(t *testing.T) {
 	}
 	_, err := kubectl.Run(ctx, []byte(os.Expand(installation, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
 	require.NoError(t, err)
-	// Two revisions, as the Deployment controller keeps them, so that there is one to go back to.
+	// Two revisions, as the Deployment controller keeps them, so that a
+	// rollback is possible.
 	uid, err := kubectl.Run(ctx, nil, "--namespace="+stage.Namespace, "get", "deployment", "agentrun", "-o", "jsonpath={.metadata.uid}")
 	require.NoError(t, err)
 	env["UID"] = uid
@@ -40,7 +44,7 @@ func TestTheCommandsOfTheRunbooks(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	var last []string // what deletes comes last
+	var last []string // commands that delete come last
 	for _, c := range runbookCommands(t) {
 		if strings.Contains(c, " delete ") {
 			last = append(last, c)
@@ -54,8 +58,8 @@ func TestTheCommandsOfTheRunbooks(t *testing.T) {
 	}
 }
 
-// runCommand runs one line in a shell whose kubectl is that of the control plane. auth can-i answers no with exit code 1, which is an
-// answer.
+// runCommand runs one line in a shell with the control plane's kubectl. For
+// auth can-i, "no" with exit code 1 is a valid answer.
 func runCommand(ctx context.Context, t *testing.T, line string, env map[string]string) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, "sh", "-euc", `kubectl() { "$KUBECTL" --kubeconfig="$KC" --cache-dir="$CACHE" "$@"; }; `+line)
@@ -70,7 +74,8 @@ func runCommand(ctx context.Context, t *testing.T, line string, env map[string]s
 	assert.NoError(t, err, "%s\n%s", line, out)
 }
 
-// runbookCommands are the lines of the shell blocks, and the commands within the text, each once.
+// runbookCommands returns the lines of the shell blocks and the commands in the
+// text, each once.
 func runbookCommands(t *testing.T) (commands []string) {
 	t.Helper()
 	root := filepath.Join("..", "docs", "runbooks")
@@ -115,7 +120,7 @@ spec:
       containers: [{name: agentrun, image: "example.com/agentrun:$REVISION"}]
 `
 
-// installation is one of the example as far as the API server sees it.
+// installation has the objects of an installed example.
 const installation = `
 apiVersion: v1
 kind: ServiceAccount

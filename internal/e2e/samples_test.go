@@ -17,17 +17,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// TestSamples plays every sample of the demo and holds what the API server has against the sample's promise.
+// TestSamples plays every sample of the demo and compares the stored objects
+// with the sample's promise.
+//
+//req:shows A1 E1 E5 E7 J3
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
 	seen := watchJobs(t, stage)
 	p := startController(t, stage)
-	all, err := samples.Load()
+	all, err := play.Load()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(all), 7)
 	t.Run("stories", func(t *testing.T) {
@@ -65,7 +68,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// holdsTogether checks what is true of every terminal run, whatever became of it.
+// holdsTogether checks what holds for every terminal run.
 func holdsTogether(t *testing.T, run *v1alpha1.AgentRun) {
 	t.Helper()
 	st := run.Status
@@ -87,8 +90,9 @@ func holdsTogether(t *testing.T, run *v1alpha1.AgentRun) {
 	}
 }
 
-// assertNowhere searches everything that people read for a secret's value.
-func assertNowhere(t *testing.T, stage *samples.Stage, p *rig.Process, secret string) {
+// assertNowhere searches the log, the objects and the Events for a secret's
+// value.
+func assertNowhere(t *testing.T, stage *play.Stage, p *rig.Process, secret string) {
 	t.Helper()
 	log, err := os.ReadFile(p.Log)
 	require.NoError(t, err)

@@ -20,14 +20,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// TestSIGTERMDuringABurstOfFailures: runs fail faster than their Events may be written, and go on failing while the controller is told to
-// end. It ends in time and with 0, and each run that it recorded as failed has its Event. It is alone, for that time is a pod's.
+// TestSIGTERMDuringABurstOfFailures: runs fail faster than their Events can be
+// written, and continue to fail while the controller stops. It ends in time and
+// with 0, and each run that it recorded as failed has its Event. It does not
+// run in parallel, because it has only the time of a pod.
 func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
-	const enough = 180 // the recorder writes 100 at once, then 20 a second
+	const enough = 180 // the recorder writes 100 immediately, then 20 a second
 	stage := newStage(t)
 	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace, "--workers=16")
 	require.NoError(t, err)
@@ -45,12 +47,13 @@ func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 	for _, run := range runs {
 		assert.Len(t, byRun[run], 1, "run %s", run)
 	}
-	assert.Len(t, byRun, len(runs), "and there is none of a run that is not recorded as failed")
+	assert.Len(t, byRun, len(runs), "A run that is not recorded as failed has no Event.")
 	assert.Empty(t, lost(t, p), "nothing was lost")
 }
 
-// TestSIGTERMWhileTheAPIServerHangs: what cannot be written is counted, and named when the controller ends, which it does in time. It is
-// alone, for all others need that server.
+// TestSIGTERMWhileTheAPIServerHangs: the controller counts the Events that it
+// cannot write, names them when it ends, and ends in time. It does not run in
+// parallel, because the other tests need that server.
 func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
 	stage := newStage(t)
 	startBurst(t, stage).Wait()
@@ -61,7 +64,7 @@ func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
 	stopped := p.Stop()
 	require.NoError(t, plane.APIServer.Thaw())
 	require.NoError(t, plane.Ready(t.Context()))
-	require.ErrorContains(t, stopped, "exit status 1", "it ends by itself, within the 30 seconds of a pod")
+	require.ErrorContains(t, stopped, "exit status 1", "it ends without a kill, within the 30 seconds of a pod")
 
 	runs, byRun := failed(t.Context(), t, stage), eventsByRun(t, stage)
 	missing := 0
@@ -72,13 +75,15 @@ func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
 	}
 	t.Logf("%d of %d failed runs have no Event; the log tells of %v", missing, len(runs), lost(t, p))
 	assert.NotZero(t, missing, "the server did hang")
-	// The workers' own writes hung as well: a status that was stored, and whose answer was lost, is told by the next controller.
+	// The workers' writes hung too. The next controller reports a status that
+	// was stored without an answer.
 	const workers = 16
-	assert.GreaterOrEqual(t, lost(t, p)["Shutdown"]+workers, missing, "each is counted; one whose answer was lost may be stored all the same")
+	assert.GreaterOrEqual(t, lost(t, p)["Shutdown"]+workers, missing, "each is counted, although an Event whose answer was lost may be stored")
 }
 
-// startBurst makes 300 runs that are refused. What it returns is done when the last is made.
-func startBurst(t *testing.T, stage *samples.Stage) *sync.WaitGroup {
+// startBurst creates 300 runs that are refused. The returned group is done when
+// the last one is created.
+func startBurst(t *testing.T, stage *play.Stage) *sync.WaitGroup {
 	t.Helper()
 	ctx := t.Context()
 	creating := new(sync.WaitGroup)
@@ -98,8 +103,8 @@ func startBurst(t *testing.T, stage *samples.Stage) *sync.WaitGroup {
 	return creating
 }
 
-// failed are the names of the runs that are recorded as failed.
-func failed(ctx context.Context, t *testing.T, stage *samples.Stage) (names []string) {
+// failed returns the names of the runs that are recorded as failed.
+func failed(ctx context.Context, t *testing.T, stage *play.Stage) (names []string) {
 	t.Helper()
 	list, err := stage.Runs.List(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
@@ -111,8 +116,8 @@ func failed(ctx context.Context, t *testing.T, stage *samples.Stage) (names []st
 	return names
 }
 
-// eventsByRun are the Events of the refusals.
-func eventsByRun(t *testing.T, stage *samples.Stage) map[string][]corev1.Event {
+// eventsByRun returns the Events of the refusals.
+func eventsByRun(t *testing.T, stage *play.Stage) map[string][]corev1.Event {
 	t.Helper()
 	list, err := stage.Kube.CoreV1().Events(stage.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=InvalidSpec"})
 	require.NoError(t, err)
@@ -123,7 +128,7 @@ func eventsByRun(t *testing.T, stage *samples.Stage) map[string][]corev1.Event {
 	return byRun
 }
 
-// lost is what the controller's log says was lost, by cause.
+// lost returns the lost Events in the controller's log, by cause.
 func lost(t *testing.T, p *rig.Process) map[string]int {
 	t.Helper()
 	f, err := os.Open(p.Log)
@@ -135,7 +140,7 @@ func lost(t *testing.T, p *rig.Process) map[string]int {
 			Msg, Cause string
 			Count      int
 		}
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "events were lost" {
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "Dropped events" {
 			by[line.Cause] += line.Count
 		}
 	}

@@ -31,8 +31,12 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// TestSomebodyElsesCRD runs the controller of examples/unstructured under its role, on a CRD whose fields have names of their own. At
-// first it may not patch the status: the Backup's Events say so, and once it may, one Job runs and its times are in those fields.
+// TestSomebodyElsesCRD runs the controller of examples/unstructured with its
+// role, on a CRD with other field names. At first it may not patch the status,
+// and the Backup's Events say so. Then it may: one Job runs, and its times are
+// in those fields.
+//
+//req:shows S5
 func TestSomebodyElsesCRD(t *testing.T) {
 	const user = "backup-controller"
 	t.Parallel()
@@ -80,7 +84,7 @@ func TestSomebodyElsesCRD(t *testing.T) {
 		require.NotEmpty(c, list.Items)
 		assert.Equal(c, "Forbidden", list.Items[0].Reason)
 		assert.Contains(c, list.Items[0].Note, "backups/status")
-	}, time.Minute, 100*time.Millisecond, "the failure is told")
+	}, time.Minute, 100*time.Millisecond, "an Event reports the failure")
 
 	_, err = stage.Kube.RbacV1().ClusterRoles().Update(t.Context(), &full, metav1.UpdateOptions{})
 	require.NoError(t, err)
@@ -96,7 +100,8 @@ func TestSomebodyElsesCRD(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, jobs.Items, 1, "one Job, however often the status was refused")
 	job := jobs.Items[0]
-	// The Job controller takes the time anew for its condition, which may be a second after status.completionTime (enactJobFinished).
+	// The Job controller reads the clock again for its condition, which may be
+	// a second after status.completionTime (enactJobFinished).
 	complete := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobComplete })
 	require.GreaterOrEqual(t, complete, 0)
 	assert.Equal(t, map[string]any{
@@ -108,7 +113,7 @@ func TestSomebodyElsesCRD(t *testing.T) {
 		job, err := stage.Kube.BatchV1().Jobs(stage.Namespace).Get(t.Context(), job.Name, metav1.GetOptions{})
 		require.NoError(c, err)
 		require.NotNil(c, job.Spec.TTLSecondsAfterFinished)
-		assert.GreaterOrEqual(c, *job.Spec.TTLSecondsAfterFinished, int32(600), "released for ten minutes from now, since its result is recorded")
+		assert.GreaterOrEqual(c, *job.Spec.TTLSecondsAfterFinished, int32(600), "released, with a TTL of ten minutes from now")
 	}, time.Minute, 100*time.Millisecond)
 
 	require.NoError(t, stop(), "no Event was lost")

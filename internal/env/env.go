@@ -1,10 +1,13 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package env reads settings from environment variables, by one set of rules for every package of this module.
+// Package env reads settings from environment variables, by one set of rules
+// for every package of this module.
 //
-// A variable that is unset, empty or blank yields the default. Any other value is either accepted whole or is an
-// error that names the variable and the accepted forms: `10m` never becomes 10, and `30d` never becomes 30.
+// A variable that is unset, empty or blank yields the default. An empty name
+// yields the default too, without a lookup. Any other value is accepted whole
+// or is an error that names the variable and the accepted forms: `10m` never
+// becomes 10, and `30d` never becomes 30.
 package env
 
 import (
@@ -15,7 +18,8 @@ import (
 	"time"
 )
 
-// Lookup reports the value of a variable and whether it is set, as os.LookupEnv does.
+// Lookup reports the value of a variable and whether it is set, as os.LookupEnv
+// does.
 type Lookup func(name string) (value string, set bool)
 
 // Error is a variable whose value was refused.
@@ -58,7 +62,8 @@ func Int(lookup Lookup, name string, def, lowest, highest int) (int, error) {
 	return n, nil
 }
 
-// Duration reads a duration that is not negative: a Go duration such as 10m or 1h30m, or whole seconds such as 600.
+// Duration reads a duration that is not negative: a Go duration such as 10m or
+// 1h30m, or whole seconds such as 600.
 func Duration(lookup Lookup, name string, def time.Duration) (time.Duration, error) {
 	v, ok := get(lookup, name)
 	if !ok {
@@ -71,6 +76,11 @@ func Duration(lookup Lookup, name string, def time.Duration) (time.Duration, err
 		}
 		return time.Duration(s) * time.Second, nil
 	}
+	if days, ok := strings.CutSuffix(v, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
+			refused.Accepted += fmt.Sprintf("; %s is %dh", v, 24*n)
+		}
+	}
 	d, err := time.ParseDuration(v)
 	if err != nil || d < 0 {
 		return def, refused
@@ -78,7 +88,18 @@ func Duration(lookup Lookup, name string, def time.Duration) (time.Duration, err
 	return d, nil
 }
 
+// String reads a text without the blanks around it. The default is empty.
+func String(lookup Lookup, name string) string {
+	if v, ok := get(lookup, name); ok {
+		return v
+	}
+	return ""
+}
+
 func get(lookup Lookup, name string) (string, bool) {
+	if name == "" {
+		return "", false
+	}
 	v, ok := lookup(name)
 	v = strings.TrimSpace(v)
 	return v, ok && v != ""

@@ -94,3 +94,22 @@ func TestInt(t *testing.T) {
 		assert.Equal(t, 5, got, v)
 	}
 }
+
+func TestString(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, name, want string }{
+		"Set":    {"Blanks around a value are not part of it.", "X", "a b"},
+		"Unset":  {"The default is empty.", "Y", ""},
+		"NoName": {"A setting without a variable is not looked up.", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lookup := func(name string) (string, bool) {
+				assert.NotEmpty(t, name, tc.reason)
+				if name == "X" {
+					return " a b\n", true
+				}
+				return "not set", false
+			}
+			assert.Equal(t, tc.want, env.String(lookup, tc.name), tc.reason)
+		})
+	}
+}

@@ -3,18 +3,23 @@
 
 // Package expire deletes finished runs whose retention is over.
 //
-// A run is the object that owns a Job, of any kind. jobgc decides when its time is over (Retention.Expired: the run's own
-// ttlSecondsAfterFinished before the controller's setting, 0 keeps, the retain annotation keeps); a [Sweeper] carries it out,
-// from the informer's store and without a request while there is nothing to delete:
+// A run is the object that owns a Job, of any kind. Retention.Expired of jobgc
+// decides when its time is over. The run's own ttlSecondsAfterFinished counts
+// before the controller's setting, 0 keeps the run, and the retain annotation
+// keeps it. A [Sweeper] deletes the expired runs. It reads the informer's store
+// and makes no request while there is nothing to delete:
 //
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
 //
 // # Guarantees
 //
-// Every deletion carries the run's uid and resourceVersion as preconditions: a run that was edited, retained or created anew
-// since it was read is spared, and looked at again. One sweep makes no more than Options.Limit deletions, the most overdue
-// first, and a run that cannot be deleted does not keep others from it. What a run owns goes with it, in the background.
+// Every deletion carries the run's uid and resourceVersion as preconditions. A
+// run that was edited, retained or recreated since it was read therefore stays,
+// and the next sweep decides again. One sweep makes at most Options.MaxPerSweep
+// deletions, the most overdue first. A run that cannot be deleted does not
+// block the others. The garbage collector deletes what a run owns, in the
+// background.
 //
 // # RBAC
 //
@@ -22,8 +27,9 @@
 //
 // # When not to use it
 //
-// Where something else keeps the history, such as a database that the runs are copied to; and never on runs that another
-// controller has still to read.
+// Do not use it where something else keeps the history, such as a database that
+// the runs are copied to. Never use it on runs that another controller has yet
+// to read.
 package expire
 
 import (
@@ -39,42 +45,47 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
-	"github.com/proompteng/controllerkit/internal/turns"
+	"github.com/proompteng/controllerkit/internal/fairness"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// Runs deletes runs of one namespace. A typed client of client-go is one as it is, and so is a dynamic one but for its
-// subresources.
+// Runs deletes runs of one namespace. A typed client of client-go satisfies it.
+// A dynamic client needs a wrapper, because its Delete also takes subresources.
 type Runs interface {
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
 // Options of a Sweeper. The zero value is what most controllers want.
 type Options struct {
-	// Every is how long Start waits between two sweeps. Zero means a minute.
-	Every time.Duration
+	// Interval is how long Start waits between two sweeps. Zero means a minute.
+	Interval time.Duration
 
-	// Limit is how many deletions one sweep makes at most. Zero means 100.
-	Limit int
+	// MaxPerSweep is how many deletions one sweep makes at most. Zero
+	// means 100.
+	MaxPerSweep int
 
 	_ struct{}
 }
 
-// Sweeper deletes runs of type R. Make it with New. Its methods must not be called concurrently; several replicas may each
-// have one.
+// Sweeper deletes runs of type R. Make it with New. Its methods must not be
+// called concurrently; several replicas may each have one.
 type Sweeper[R metav1.Object, C Runs] struct {
 	client   func(namespace string) C
 	list     func() []any
 	finished func(run R) (at time.Time, own *int32)
 	keep     jobgc.Retention
 	opts     Options
-	turns    turns.Turns
+	turns    fairness.Turns
 }
 
-// New returns a Sweeper and makes no request. The client gives that of a namespace; list is a store's (informer.GetStore().List),
-// of which what is no R is ignored; finished says when a run has finished, zero if it has not, and its own
-// ttlSecondsAfterFinished, nil if it has none. A nil function and negative options are errors.
+// New returns a Sweeper and makes no request. The function client returns the
+// client of a namespace. The function list is a store's List, such as
+// informer.GetStore().List; items that are not an R are ignored. The function
+// finished returns when a run finished, or zero if it has not, and the run's
+// own ttlSecondsAfterFinished, or nil if it has none. A nil function and
+// negative options are errors.
 func New[R metav1.Object, C Runs](
 	client func(namespace string) C, list func() []any, finished func(run R) (at time.Time, own *int32), keep jobgc.Retention, opts Options,
 ) (*Sweeper[R, C], error) {
@@ -85,22 +96,23 @@ func New[R metav1.Object, C Runs](
 		return nil, errors.New("expire: new: list is nil")
 	case finished == nil:
 		return nil, errors.New("expire: new: finished is nil")
-	case opts.Every < 0:
-		return nil, fmt.Errorf("expire: new: options.every: %s is not accepted; want a positive duration, or 0 for a minute", opts.Every)
-	case opts.Limit < 0:
-		return nil, fmt.Errorf("expire: new: options.limit: %d is not accepted; want a positive number, or 0 for 100", opts.Limit)
+	case opts.Interval < 0:
+		return nil, fmt.Errorf("expire: new: options.interval: %s is not accepted; want a positive duration, or 0 for a minute", opts.Interval)
+	case opts.MaxPerSweep < 0:
+		return nil, fmt.Errorf("expire: new: options.maxPerSweep: %d is not accepted; want a positive number, or 0 for 100", opts.MaxPerSweep)
 	}
-	if opts.Every == 0 {
-		opts.Every = time.Minute
+	if opts.Interval == 0 {
+		opts.Interval = time.Minute
 	}
-	if opts.Limit == 0 {
-		opts.Limit = 100
+	if opts.MaxPerSweep == 0 {
+		opts.MaxPerSweep = 100
 	}
 	return &Sweeper[R, C]{client: client, list: list, finished: finished, keep: keep, opts: opts}, nil
 }
 
-// Start sweeps at once and then every Options.Every, until ctx ends; then it returns nil. Call it when the store is filled. What
-// it deletes and what fails is logged to the context's logger.
+// Start sweeps immediately and then every Options.Interval. When ctx ends it
+// returns nil. Call it when the store is filled. Deletions and failures go to
+// the context's logger.
 func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx).WithName("expire")
 	for {
@@ -114,14 +126,15 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(s.opts.Every):
+		case <-time.After(s.opts.Interval):
 		}
 	}
 }
 
-// Sweep deletes the runs that have expired by now, the most overdue first; a run whose turn has come before and that is still there
-// gives way to the others. A run that has changed or gone meanwhile is no error. The error names the first few that could not be
-// deleted.
+// Sweep deletes the runs that have expired by now, the most overdue first. A
+// run that an earlier sweep failed to delete goes behind the others. A run that
+// has changed or is gone since it was read is not an error. The error names the
+// first few runs that could not be deleted.
 func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
 	var due []overdue[R]
 	for _, item := range s.list() {
@@ -131,7 +144,7 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 		}
 		at, own := s.finished(run)
 		if expired, _ := s.keep.Expired(run, at, own, now); expired {
-			lived := s.keep.Runs
+			lived := s.keep.RunTTL
 			if own != nil {
 				lived = time.Duration(*own) * time.Second
 			}
@@ -141,7 +154,7 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 	slices.SortStableFunc(due, func(a, b overdue[R]) int { return cmp.Compare(b.by, a.by) })
 	more := 0
 	var errs []error
-	for _, d := range turns.Next(&s.turns, due, s.opts.Limit) {
+	for _, d := range fairness.Next(&s.turns, due, s.opts.MaxPerSweep) {
 		if ctx.Err() != nil {
 			break
 		}
@@ -171,18 +184,20 @@ type overdue[R metav1.Object] struct {
 
 func (o overdue[R]) GetUID() types.UID { return o.run.GetUID() }
 
-// isAbout reports whether an API server wrote err about the object of that name; of which kind is not known here. What a proxy
-// says, a webhook, or a server that does not serve the kind, has a cause or no name, and is to be heard of.
+// isAbout reports whether an API server wrote err about the object of that
+// name. The kind is not known here. An answer of a proxy, of a webhook, or of a
+// server that does not serve the kind has a cause or no name, and Sweep must
+// report it.
 func isAbout(err error, name string) bool {
 	s := apierrors.APIStatus(nil)
 	return !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
 		errors.As(err, &s) && s.Status().Details != nil && s.Status().Details.Name == name
 }
 
-// remove deletes the run as it was read, and nothing else.
+// remove deletes the run only if it has not changed since it was read.
 func (s *Sweeper[R, C]) remove(ctx context.Context, run R) error {
 	return s.client(run.GetNamespace()).Delete(ctx, run.GetName(), metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: new(run.GetUID()), ResourceVersion: new(run.GetResourceVersion())},
-		PropagationPolicy: new(metav1.DeletePropagationBackground),
+		Preconditions:     &metav1.Preconditions{UID: ptr.To(run.GetUID()), ResourceVersion: ptr.To(run.GetResourceVersion())},
+		PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 	})
 }

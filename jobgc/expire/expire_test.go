@@ -24,12 +24,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/expire"
 )
 
-// The types of client-go fit as they are.
+// The types of client-go satisfy the interfaces.
 var _ = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer, finished func(*batchv1.Job) (time.Time, *int32)) (*expire.Sweeper[*batchv1.Job, batchv1client.JobInterface], error) {
 	return expire.New(c.Jobs, i.GetStore().List, finished, jobgc.Retention{}, expire.Options{})
 }
@@ -49,7 +50,8 @@ var (
 	resource = schema.GroupResource{Group: "agents.example.com", Resource: "agentruns"}
 )
 
-// cluster holds runs and answers as the real API server does. The store is what was read of them last.
+// cluster holds runs and answers as the real API server does. The store is what
+// was read of them last.
 type cluster struct {
 	live   map[string]*run
 	store  []any
@@ -105,7 +107,7 @@ func (c *cluster) Delete(_ context.Context, name string, opts metav1.DeleteOptio
 
 func newSweeper(t *testing.T, c *cluster, opts expire.Options) *expire.Sweeper[*run, *cluster] {
 	t.Helper()
-	s, err := expire.New(c.runs, c.list, finished, jobgc.Retention{Runs: time.Hour}, opts)
+	s, err := expire.New(c.runs, c.list, finished, jobgc.Retention{RunTTL: time.Hour}, opts)
 	require.NoError(t, err)
 	return s
 }
@@ -118,13 +120,13 @@ func TestSweep(t *testing.T) {
 		stays     bool
 		asked     bool
 	}{
-		"Over":       {"Its time is over.", ran("a", 2*time.Hour), nil, false, true},
-		"NotYet":     {"Its time is not over.", ran("a", 59*time.Minute), nil, true, false},
-		"Running":    {"It has not finished.", ran("a", 0), nil, true, false},
-		"OwnShorter": {"Its own value counts.", ran("a", time.Minute, func(r *run) { r.ttl = new(int32(30)) }), nil, false, true},
-		"OwnKeeps":   {"0 keeps.", ran("a", 1000*time.Hour, func(r *run) { r.ttl = new(int32(0)) }), nil, true, false},
+		"Over":       {"The retention of the run is over.", ran("a", 2*time.Hour), nil, false, true},
+		"NotYet":     {"The retention of the run is not over.", ran("a", 59*time.Minute), nil, true, false},
+		"Running":    {"The run has not finished.", ran("a", 0), nil, true, false},
+		"OwnShorter": {"The run's own value counts.", ran("a", time.Minute, func(r *run) { r.ttl = ptr.To[int32](30) }), nil, false, true},
+		"OwnKeeps":   {"0 keeps.", ran("a", 1000*time.Hour, func(r *run) { r.ttl = ptr.To[int32](0) }), nil, true, false},
 		"Retained": {
-			"Somebody wants it.", ran("a", 2*time.Hour, func(r *run) { r.Annotations = map[string]string{"agents.proompteng.ai/retain": "true"} }),
+			"The annotation keeps the run.", ran("a", 2*time.Hour, func(r *run) { r.Annotations = map[string]string{"agents.proompteng.ai/retain": "true"} }),
 			nil, true, false,
 		},
 		"RetainedMeanwhile": {
@@ -135,7 +137,7 @@ func TestSweep(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(tc.run)
-			c.store = append(c.store, "what is no run is ignored", &batchv1.Job{})
+			c.store = append(c.store, "an item of another type is ignored", &batchv1.Job{})
 			if tc.meanwhile != nil {
 				tc.meanwhile(c.live["a"])
 			}
@@ -156,7 +158,8 @@ func TestSweepOfWhatIsGone(t *testing.T) {
 	assert.Zero(t, deleted)
 }
 
-// Runs that pile up because something else answers for the API server must not do so in silence.
+// Runs that pile up because something other than the API server answers must be
+// reported as an error.
 func TestSweepIsNotFooled(t *testing.T) {
 	for name, answer := range map[string]error{
 		"Proxy":     apierrors.NewGenericServerResponse(http.StatusNotFound, "delete", resource, "a", "404 page not found", 0, true),
@@ -175,9 +178,10 @@ func TestSweepIsNotFooled(t *testing.T) {
 	}
 }
 
+//req:shows J1
 func TestSweepIsCapped(t *testing.T) {
-	c := newCluster(ran("b", 3*time.Hour), ran("a", 2*time.Hour), ran("own", 5*time.Hour, func(r *run) { r.ttl = new(int32(4*3600 + 1)) }), ran("c", 4*time.Hour))
-	s := newSweeper(t, c, expire.Options{Limit: 3})
+	c := newCluster(ran("b", 3*time.Hour), ran("a", 2*time.Hour), ran("own", 5*time.Hour, func(r *run) { r.ttl = ptr.To[int32](4*3600 + 1) }), ran("c", 4*time.Hour))
+	s := newSweeper(t, c, expire.Options{MaxPerSweep: 3})
 	deleted, err := s.Sweep(t.Context(), start)
 	require.NoError(t, err)
 	assert.Equal(t, 3, deleted)
@@ -188,7 +192,7 @@ func TestSweepIsCapped(t *testing.T) {
 	assert.Equal(t, 1, deleted)
 }
 
-// Runs that cannot be deleted must not use up the cap for ever.
+// Runs that cannot be deleted must not use up the cap forever.
 func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
 	refused := errors.New("a webhook says no")
 	var runs []*run
@@ -202,7 +206,7 @@ func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
 		}
 		return refused
 	}
-	s := newSweeper(t, c, expire.Options{Limit: 7})
+	s := newSweeper(t, c, expire.Options{MaxPerSweep: 7})
 	deleted, err := s.Sweep(t.Context(), start)
 	require.ErrorIs(t, err, refused)
 	require.ErrorContains(t, err, "expire: ns/stuck-6: ")
@@ -211,10 +215,11 @@ func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
 	deleted, err = s.Sweep(t.Context(), start)
 	require.ErrorIs(t, err, refused)
 	assert.Equal(t, 1, deleted)
-	assert.Len(t, c.asked, 14, "and the cap holds")
+	assert.Len(t, c.asked, 14, "the cap is kept")
 }
 
-// However many they are: of a store that is stuck none is left, and the API server says so of each.
+// More runs than the cap cannot be deleted. In the case Gone the store is
+// stale: none of them exists, and the API server answers NotFound for each.
 func TestSweepGoesRoundWhatItCannotSettle(t *testing.T) {
 	for name, answer := range map[string]error{
 		"Refused": errors.New("a webhook says no"),
@@ -232,7 +237,7 @@ func TestSweepGoesRoundWhatItCannotSettle(t *testing.T) {
 				}
 				return answer
 			}
-			s := newSweeper(t, c, expire.Options{Limit: 3})
+			s := newSweeper(t, c, expire.Options{MaxPerSweep: 3})
 			for range 3 {
 				_, _ = s.Sweep(t.Context(), start)
 			}
@@ -247,16 +252,17 @@ func TestStart(t *testing.T) {
 		c := newCluster(ran("a", 2*time.Hour), ran("b", 59*time.Minute))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		s := newSweeper(t, c, expire.Options{}) // a stays in the store: there is no informer to take it out
+		s := newSweeper(t, c, expire.Options{}) // a stays in the store: no informer removes it
 		go func() { ended <- s.Start(ctx) }()
 		time.Sleep(90 * time.Second)
 		cancel()
 		require.NoError(t, <-ended)
-		assert.Equal(t, []string{"a", "b", "a"}, c.asked, "at once, and every minute; who was asked for gives way")
+		assert.Equal(t, []string{"a", "b", "a"}, c.asked, "immediately, then every minute; a run that was tried goes last")
 	})
 }
 
-// What is deleted and what fails is logged, and nothing else: no sweep that found nothing, and no failure that the end of ctx is.
+// Start logs deletions and failures, and nothing else: not a sweep that found
+// nothing, and not the error of a ctx that has ended.
 func TestStartLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(start))
@@ -291,16 +297,16 @@ func TestNewBadInput(t *testing.T) {
 	require.ErrorContains(t, err, "expire: new: list is nil")
 	_, err = expire.New[*run](c.runs, c.list, nil, jobgc.Retention{}, expire.Options{})
 	require.ErrorContains(t, err, "expire: new: finished is nil")
-	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{Every: -1})
-	require.ErrorContains(t, err, "options.every: -1ns")
-	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{Limit: -1})
-	require.ErrorContains(t, err, "options.limit: -1")
+	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{Interval: -1})
+	require.ErrorContains(t, err, "options.interval: -1ns")
+	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{MaxPerSweep: -1})
+	require.ErrorContains(t, err, "options.maxPerSweep: -1")
 }
 
 // Two runs have finished; the retention is one hour.
 func ExampleSweeper_Sweep() {
 	cluster := newCluster(ran("two-hours-ago", 2*time.Hour), ran("just-now", time.Second)) // clientset and informer
-	keep := jobgc.Retention{Runs: time.Hour}                                               // jobgc.FromEnv(os.LookupEnv, jobgc.Names{})
+	keep := jobgc.Retention{RunTTL: time.Hour}                                             // jobgc.FromEnv(os.LookupEnv, jobgc.JangarNames())
 	sweeper, err := expire.New(cluster.runs, cluster.list, finished, keep, expire.Options{})
 	if err != nil {
 		fmt.Println(err)

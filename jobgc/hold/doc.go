@@ -1,37 +1,49 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hold releases the Jobs that jobgc.Options.Hold has left behind, and shows what is held.
+// Package hold releases Jobs whose jobgc.Options.Finalizer was never removed,
+// and reports which Jobs are held.
 //
-// A held Job outlives every deletion until its result is recorded. If nobody is left to record it, the Job stays for ever,
-// and its namespace can never be deleted. A [Sweeper] lists the held Jobs at start and every hour, and releases those
-// whose owner is gone:
+// A held Job outlives every deletion until its result is recorded. If no
+// controller is left to record it, the Job stays forever, and its namespace can
+// never be deleted. A [Sweeper] lists the held Jobs at start and every hour,
+// and releases the Jobs whose owner is gone:
 //
 //	jobs := metadataClient.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace
 //	runs := metadataClient.Resource(agentRuns).Namespace
 //	sweeper, err := hold.New(jobs, runs, "agents.example.com/result", hold.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
 //
-// There is no timed release: it would lose the results of whatever is slower than it.
+// No Job is released by a timeout: a timeout would lose the result of any run
+// that takes longer.
 //
 // # What a controller with a hold has to do
 //
-//   - Call jobgc's Guard.Release once the outcome, or the loss of a Job that is Deleting, is persisted.
-//   - Call [Drop] when it finds a held Job that is being deleted and whose owner is gone, or leave that to the sweep.
+//   - Call jobgc's Guard.Release once the outcome, or the loss of a Job that is
+//     Deleting, is persisted.
+//   - Call [RemoveFinalizer] when it finds a held Job that is being deleted and
+//     whose owner is gone, or leave that to the sweep.
 //   - Run a Sweeper.
-//   - Offer an uninstall step that calls [Sweeper.ReleaseAll] after the controller has stopped and before its CRD goes;
-//     it is also the step after Options.Hold was changed or taken away.
-//   - Alert on the age of the oldest hold: Options.Observe.
+//   - Offer an uninstall step that calls [Sweeper.ReleaseAll] after the
+//     controller has stopped and before its CRD is deleted. Run the same step
+//     after you change or remove Options.Finalizer.
+//   - Alert on the age of the oldest hold: Options.OnSweep.
 //
-// When the controller is gone already, kubectl does it: internal/docs/release-holds.md has the commands, which a test runs.
-// They work also in a namespace that is Terminating.
+// If the controller is already gone, use kubectl:
+// internal/docs/release-holds.md has the commands, which a test runs. They also
+// work in a namespace that is Terminating.
 //
 // # RBAC
 //
-// Beside that of jobgc: Jobs (batch): list, patch; list of the owners' kind; namespaces: get, if Options.Namespaces is set.
+// In addition to the permissions of jobgc: Jobs (batch): list, patch; the
+// owners' kind: list; namespaces: get, if Options.Namespaces is set.
 //
 // # When not to use it
 //
-// A hold keeps the Job object, and with it its outcome. Its pods, their logs and termination messages go when the deletion
-// begins. A controller that is the only one to delete its Jobs needs no hold: the backstop TTL of jobgc keeps both.
+// A hold keeps the Job object, and with it the outcome of a Job that has
+// finished. It does not keep the outcome of a Job that still runs. When the
+// deletion begins, its pods, their logs and their termination messages are
+// deleted, and the Job controller no longer adds a condition. If only your
+// controller deletes its Jobs, you do not need a hold: the backstop TTL of
+// jobgc keeps both.
 package hold

@@ -15,14 +15,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/internal/absent"
+	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
-// Drop takes the finalizer off one Job, whose uid and finalizers are as they were read; jobs is any client of its namespace,
-// typed or of metadata. A Job without the finalizer, and one that is gone, are successes; a 404 that is not about this Job is an
-// error. The patch tests the uid and the element that it removes: if either has changed since, the API server refuses it, and
-// the error says so. Read the Job again then.
-func Drop[T any](ctx context.Context, jobs interface {
+// RemoveFinalizer removes the finalizer from one Job. The uid and the
+// finalizers of job must be those that were read. The client jobs is any client
+// of the Job's namespace, typed or of metadata. It returns nil if the Job does
+// not have the finalizer or is gone. A 404 that is not about this Job is an
+// error. The patch tests the uid and the element that it removes. If either has
+// changed since, the API server refuses the patch, and RemoveFinalizer returns
+// that error. Then read the Job again.
+func RemoveFinalizer[T any](ctx context.Context, jobs interface {
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
 }, job metav1.Object, finalizer string,
 ) error {
@@ -43,7 +46,7 @@ func Drop[T any](ctx context.Context, jobs interface {
 		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	_, err = jobs.Patch(ctx, job.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
-	if _, err = absent.Is(err, schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName()); err != nil {
+	if _, err = notfound.Is(err, schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName()); err != nil {
 		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	return nil

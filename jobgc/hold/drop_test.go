@@ -20,7 +20,7 @@ import (
 
 func runUID(name string) types.UID { return types.UID("run-" + name) }
 
-func TestDrop(t *testing.T) {
+func TestRemoveFinalizer(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		meanwhile  func(*cluster) // after the Job was read
@@ -28,11 +28,11 @@ func TestDrop(t *testing.T) {
 		finalizers []string
 		patches    int
 	}{
-		"Usual":    {"Gone is the hold, and nothing else.", func(*cluster) {}, false, []string{"example.com/theirs"}, 1},
-		"Gone":     {"That is all that was wanted.", func(c *cluster) { c.jobs = nil }, false, nil, 1},
-		"Replaced": {"A successor is not touched.", func(c *cluster) { c.jobs[0].UID = "successor" }, true, []string{"example.com/theirs", finalizer}, 1},
+		"Usual":    {"Only the finalizer is removed.", func(*cluster) {}, false, []string{"example.com/theirs"}, 1},
+		"Gone":     {"A deleted Job needs no release.", func(c *cluster) { c.jobs = nil }, false, nil, 1},
+		"Replaced": {"A successor is not changed.", func(c *cluster) { c.jobs[0].UID = "successor" }, true, []string{"example.com/theirs", finalizer}, 1},
 		"Moved": {
-			"Another finalizer stands there now.", func(c *cluster) { c.jobs[0].Finalizers = []string{finalizer, "example.com/theirs"} },
+			"Another finalizer has that index now.", func(c *cluster) { c.jobs[0].Finalizers = []string{finalizer, "example.com/theirs"} },
 			true,
 			[]string{finalizer, "example.com/theirs"},
 			1,
@@ -44,7 +44,7 @@ func TestDrop(t *testing.T) {
 			c.job("a", "run", func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"example.com/theirs", finalizer} })
 			read := c.jobs[0].DeepCopy()
 			tc.meanwhile(c)
-			err := hold.Drop(t.Context(), c.jobsIn("ns"), read, finalizer)
+			err := hold.RemoveFinalizer(t.Context(), c.jobsIn("ns"), read, finalizer)
 			if tc.refused {
 				require.True(t, apierrors.IsInvalid(err), tc.reason)
 				require.ErrorContains(t, err, "hold: drop: ns/a: ")
@@ -59,15 +59,15 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-func TestDropOfWhatIsNotHeld(t *testing.T) {
+func TestRemoveFinalizerOfWhatIsNotHeld(t *testing.T) {
 	c := &cluster{}
-	require.NoError(t, hold.Drop(t.Context(), c.jobsIn("ns"), &metav1.ObjectMeta{Name: "a", Finalizers: []string{"example.com/theirs"}}, finalizer))
+	require.NoError(t, hold.RemoveFinalizer(t.Context(), c.jobsIn("ns"), &metav1.ObjectMeta{Name: "a", Finalizers: []string{"example.com/theirs"}}, finalizer))
 	assert.Zero(t, c.patches)
-	require.ErrorContains(t, hold.Drop(t.Context(), c.jobsIn("ns"), nil, finalizer), "nil")
+	require.ErrorContains(t, hold.RemoveFinalizer(t.Context(), c.jobsIn("ns"), nil, finalizer), "nil")
 }
 
-// A hold that was not taken off must not count as released.
-func TestDropIsNotFooledBy404(t *testing.T) {
+// A finalizer that was not removed must not count as released.
+func TestRemoveFinalizerIsNotFooledBy404(t *testing.T) {
 	c := &cluster{refuse: func(string) error { return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns") }}
 	c.job("a", "gone")
 	report, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
@@ -76,7 +76,8 @@ func TestDropIsNotFooledBy404(t *testing.T) {
 	assert.Zero(t, report.Released)
 }
 
-// A namespace that something else does not know is not one that is gone.
+// A 404 that is not from the API server does not mean that the namespace is
+// gone.
 func TestSweepIsNotFooledBy404(t *testing.T) {
 	c := &cluster{}
 	c.owner("run")

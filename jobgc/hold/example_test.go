@@ -13,27 +13,28 @@ import (
 	"github.com/proompteng/controllerkit/jobgc/hold"
 )
 
-// A Job whose run is gone is released; one whose run is there is not.
+// The sweep releases a Job whose run is gone, and no other.
 func ExampleSweeper_Sweep() {
 	ctx, cluster := context.Background(), &cluster{} // metadata.NewForConfig(config)
 	cluster.owner("run-1")
 	cluster.job("job-1", "run-1")
 	cluster.job("job-2", "run-2")
 	sweeper, err := hold.New(cluster.jobsIn, cluster.ownersIn, "agents.example.com/result", hold.Options{
-		Observe: func(held int, oldest time.Duration) { fmt.Println("held:", held, "alert:", oldest > 24*time.Hour) },
+		OnSweep: func(held int, oldest time.Duration) { fmt.Println("held:", held, "alert:", oldest > 24*time.Hour) },
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	report, err := sweeper.Sweep(ctx) // Start does it at once, and then every hour
+	report, err := sweeper.Sweep(ctx) // Start sweeps immediately, then every hour
 	fmt.Println("released:", report.Released, err)
 	// Output:
 	// held: 1 alert: true
 	// released: 1 <nil>
 }
 
-// The uninstall step leaves nothing behind that could keep a namespace.
+// The uninstall step leaves no finalizer that could block the deletion of a
+// namespace.
 func ExampleSweeper_ReleaseAll() {
 	ctx, cluster := context.Background(), &cluster{}
 	cluster.owner("run-1")
@@ -44,12 +45,13 @@ func ExampleSweeper_ReleaseAll() {
 	// Output: 1 0 <nil>
 }
 
-// A controller that sees that the run of a held Job is gone need not wait for the sweep.
-func ExampleDrop() {
+// A controller that finds a held Job without its run does not have to wait for
+// the sweep.
+func ExampleRemoveFinalizer() {
 	ctx, cluster := context.Background(), &cluster{}
 	cluster.job("job-1", "run-1")
 	job := &metav1.ObjectMeta{Namespace: "ns", Name: "job-1", UID: "uid-job-1", Finalizers: []string{"agents.example.com/result"}} // from the informer
-	err := hold.Drop(ctx, cluster.jobsIn("ns"), job, "agents.example.com/result")                                                  // clientset.BatchV1().Jobs("ns")
+	err := hold.RemoveFinalizer(ctx, cluster.jobsIn("ns"), job, "agents.example.com/result")                                       // clientset.BatchV1().Jobs("ns")
 	fmt.Println(cluster.stillHeld(), err)
 	// Output: [] <nil>
 }

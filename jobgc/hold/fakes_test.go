@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc/hold"
 )
@@ -127,14 +128,15 @@ func (c *cluster) namespace(_ context.Context, name string, _ metav1.GetOptions,
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, name)
 }
 
-// job is held, an hour younger than the one before, and controlled by the owner of that uid; by none if it is empty.
+// job is held, an hour younger than the one before, and controlled by the owner
+// of that uid; by none if it is empty.
 func (c *cluster) job(name string, owner types.UID, edit ...func(*metav1.PartialObjectMetadata)) {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Finalizers: []string{finalizer},
 		CreationTimestamp: metav1.NewTime(start.Add(time.Duration(len(c.jobs)) * time.Hour)),
 	}}
 	if owner != "" {
-		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Name: "run", UID: owner, Controller: new(true)}}
+		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Name: "run", UID: owner, Controller: ptr.To(true)}}
 	}
 	for _, e := range edit {
 		e(&o)
@@ -160,7 +162,7 @@ func (c *cluster) stillHeld() (names []string) {
 	return names
 }
 
-func deleting(o *metav1.PartialObjectMetadata) { o.DeletionTimestamp = new(metav1.NewTime(start)) }
+func deleting(o *metav1.PartialObjectMetadata) { o.DeletionTimestamp = ptr.To(metav1.NewTime(start)) }
 
 func newSweeper(t *testing.T, c *cluster, opts hold.Options) *hold.Sweeper[client, client] {
 	t.Helper()

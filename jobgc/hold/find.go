@@ -14,10 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/internal/absent"
+	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
-// held lists the Jobs that carry the finalizer, the oldest first. There is no selector for finalizers.
+// held lists the Jobs that carry the finalizer, the oldest first. There is no
+// selector for finalizers.
 func (s *Sweeper[J, O]) held(ctx context.Context) ([]*metav1.PartialObjectMetadata, error) {
 	var held []*metav1.PartialObjectMetadata
 	err := list(ctx, s.jobs(s.opts.Namespace), s.opts.Selector, func(job *metav1.PartialObjectMetadata) {
@@ -34,7 +35,7 @@ func (s *Sweeper[J, O]) held(ctx context.Context) ([]*metav1.PartialObjectMetada
 	return held, nil
 }
 
-// abandoned are those of the held Jobs that nobody will release.
+// abandoned returns the held Jobs that no controller will release.
 func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
 	if len(held) == 0 {
 		return nil, nil
@@ -67,7 +68,7 @@ func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObj
 // terminating reports whether a namespace is being deleted, or is gone by now.
 func (s *Sweeper[J, O]) terminating(ctx context.Context, namespace string) (bool, error) {
 	ns, err := s.opts.Namespaces(ctx, namespace, metav1.GetOptions{})
-	gone, err := absent.Is(err, schema.GroupResource{Resource: "namespaces"}, namespace)
+	gone, err := notfound.Is(err, schema.GroupResource{Resource: "namespaces"}, namespace)
 	if gone {
 		return true, nil
 	}
@@ -80,11 +81,12 @@ func (s *Sweeper[J, O]) terminating(ctx context.Context, namespace string) (bool
 	return ns.DeletionTimestamp != nil, nil
 }
 
-// page is how many objects are listed at once.
+// page is how many objects one request lists.
 const page = 500
 
-// list calls each for every object. All pages are of one moment; if the API server has forgotten it before the last page
-// (410 Gone), the list begins anew, with reset, and the third time as one page.
+// list calls each for every object. All pages show the same moment. If the API
+// server has dropped that moment before the last page (410 Gone), list calls
+// reset and starts again. The third attempt reads everything as one page.
 func list(ctx context.Context, from Owners, selector string, each func(*metav1.PartialObjectMetadata), reset func()) error {
 	opts := metav1.ListOptions{LabelSelector: selector, Limit: page}
 	for expired := 0; ; {

@@ -14,7 +14,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc/hold"
 )
 
-// The types of client-go fit as they are.
+// The types of client-go satisfy the interfaces.
 var (
 	_ hold.Jobs   = metadata.ResourceInterface(nil)
 	_ hold.Owners = metadata.ResourceInterface(nil)
@@ -27,6 +27,6 @@ var (
 		)
 	}
 	_ = func(ctx context.Context, jobs batchv1client.JobInterface, job *batchv1.Job) error {
-		return hold.Drop(ctx, jobs, job, finalizer)
+		return hold.RemoveFinalizer(ctx, jobs, job, finalizer)
 	}
 )

@@ -17,16 +17,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/proompteng/controllerkit/internal/turns"
+	"github.com/proompteng/controllerkit/internal/fairness"
 )
 
-// Owners lists the metadata of the Jobs' owners in one namespace, or in all. A metadata.ResourceInterface of client-go is one
-// as it is. Reads must be live: a cache that lags behind has owners missing.
+// Owners lists the metadata of the Jobs' owners in one namespace, or in all. A
+// metadata.ResourceInterface of client-go satisfies it. Reads must be live: a
+// cache that lags behind lacks new owners.
 type Owners interface {
 	List(ctx context.Context, opts metav1.ListOptions) (*metav1.PartialObjectMetadataList, error)
 }
 
-// Jobs lists and patches the metadata of Jobs. A metadata.ResourceInterface of client-go is one as it is.
+// Jobs lists and patches the metadata of Jobs. A metadata.ResourceInterface of
+// client-go satisfies it.
 type Jobs interface {
 	Owners
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*metav1.PartialObjectMetadata, error)
@@ -37,23 +39,29 @@ type Options struct {
 	// Namespace to sweep. Zero means all.
 	Namespace string
 
-	// Selector is a label selector that all held Jobs match; it makes the list shorter. Zero means all Jobs.
+	// Selector is a label selector that all held Jobs match; it makes the list
+	// shorter. Zero means all Jobs.
 	Selector string
 
-	// Every is how long Start waits between two sweeps; after one that failed, or reached the limit, a minute at most. Zero
-	// means an hour.
-	Every time.Duration
+	// Interval is how long Start waits between two sweeps. After a sweep that
+	// failed or reached the limit, it waits at most a minute. Zero means an
+	// hour.
+	Interval time.Duration
 
-	// Limit is how many Jobs are released in one sweep at most. Zero means 500.
-	Limit int
+	// MaxPerSweep is how many Jobs are released in one sweep at most. Zero
+	// means 500.
+	MaxPerSweep int
 
-	// Namespaces reads namespaces, such as metadataClient.Resource(namespaces).Get. With it, a Job that is being deleted in
-	// a namespace that is being deleted is released although its owner still exists. Zero means that only owners count.
+	// Namespaces reads namespaces, such as
+	// metadataClient.Resource(namespaces).Get. With it, a Job that is being
+	// deleted in a namespace that is being deleted is released although its
+	// owner still exists. Zero means that only owners count.
 	Namespaces func(ctx context.Context, name string, opts metav1.GetOptions, subresources ...string) (*metav1.PartialObjectMetadata, error)
 
-	// Observe is told after each sweep that could list how many Jobs are held, and how long ago the oldest of them was created.
-	// Zero means nobody is told.
-	Observe func(held int, oldest time.Duration)
+	// OnSweep, if set, is called after each sweep that could list the Jobs. It
+	// receives how many Jobs are held and how long ago the oldest of them was
+	// created.
+	OnSweep func(held int, oldest time.Duration)
 
 	_ struct{}
 }
@@ -65,19 +73,22 @@ type Report struct {
 	Released int
 }
 
-// Sweeper finds held Jobs that nobody will release. Make it with New. Its methods may be called concurrently, and by several
-// replicas: a hold is taken off once, whoever comes first.
+// Sweeper finds held Jobs that no controller will release. Make it with New.
+// Its methods may be called concurrently and by several replicas: only one of
+// them removes each finalizer.
 type Sweeper[J Jobs, O Owners] struct {
 	jobs   func(namespace string) J
 	owners func(namespace string) O
 	hold   string
 	opts   Options
-	turns  turns.Turns
+	turns  fairness.Turns
 }
 
-// New returns a Sweeper and makes no request. Jobs and owners give the clients of a namespace, and with "" those of all
-// namespaces; owners are the kind that controls the Jobs, and the only one. The finalizer is jobgc.Options.Hold. A nil
-// function, a finalizer without domain or name, and negative options are errors.
+// New returns a Sweeper and makes no request. The functions jobs and owners
+// return the clients of a namespace, or of all namespaces for "". Only the kind
+// of the owners may control the Jobs. The finalizer is jobgc.Options.Finalizer.
+// A nil function, a finalizer without domain or name, and negative options are
+// errors.
 func New[J Jobs, O Owners](jobs func(namespace string) J, owners func(namespace string) O, finalizer string, opts Options) (*Sweeper[J, O], error) {
 	switch {
 	case jobs == nil:
@@ -85,27 +96,27 @@ func New[J Jobs, O Owners](jobs func(namespace string) J, owners func(namespace 
 	case owners == nil:
 		return nil, errors.New("hold: new: owners is nil")
 	case len(validation.IsQualifiedName(finalizer)) > 0 || !strings.Contains(finalizer, "/"):
-		return nil, fmt.Errorf("hold: new: finalizer %q is not accepted; want that of jobgc.Options.Hold, such as agents.example.com/result", finalizer)
-	case opts.Every < 0:
-		return nil, fmt.Errorf("hold: new: options.every: %s is not accepted; want a positive duration, or 0 for an hour", opts.Every)
-	case opts.Limit < 0:
-		return nil, fmt.Errorf("hold: new: options.limit: %d is not accepted; want a positive number, or 0 for 500", opts.Limit)
+		return nil, fmt.Errorf("hold: new: finalizer %q is not accepted; want that of jobgc.Options.Finalizer, such as agents.example.com/result", finalizer)
+	case opts.Interval < 0:
+		return nil, fmt.Errorf("hold: new: options.interval: %s is not accepted; want a positive duration, or 0 for an hour", opts.Interval)
+	case opts.MaxPerSweep < 0:
+		return nil, fmt.Errorf("hold: new: options.maxPerSweep: %d is not accepted; want a positive number, or 0 for 500", opts.MaxPerSweep)
 	}
-	if opts.Every == 0 {
-		opts.Every = time.Hour
+	if opts.Interval == 0 {
+		opts.Interval = time.Hour
 	}
-	if opts.Limit == 0 {
-		opts.Limit = 500
+	if opts.MaxPerSweep == 0 {
+		opts.MaxPerSweep = 500
 	}
 	return &Sweeper[J, O]{jobs: jobs, owners: owners, hold: finalizer, opts: opts}, nil
 }
 
-// Start sweeps at once and then every Options.Every, until ctx ends; then it returns nil. What it releases and what fails is
-// logged to the context's logger.
+// Start sweeps immediately and then every Options.Interval. When ctx ends it
+// returns nil. Releases and failures go to the context's logger.
 func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 	log := logr.FromContextOrDiscard(ctx).WithName("hold")
 	for {
-		wait := s.opts.Every
+		wait := s.opts.Interval
 		report, err := s.Sweep(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -113,7 +124,7 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 			wait = min(wait, time.Minute)
 		case report.Released > 0:
 			log.Info("released Jobs whose owner is gone", "released", report.Released, "held", report.Held)
-			if report.Released == s.opts.Limit {
+			if report.Released == s.opts.MaxPerSweep {
 				wait = min(wait, time.Minute) // there may be more
 			}
 		}
@@ -125,24 +136,30 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 	}
 }
 
-// Sweep lists the held Jobs and releases those that nobody will release: whose owner is gone, that have no owner any more, or that are
-// being deleted together with their namespace (see Options.Namespaces). The owners are listed after the Jobs, so that one that is not
-// found had existed and is gone. Jobs that cannot be released do not keep others from it. An error may come with a Report of what was
-// done before it. If listing fails nothing is released.
+// Sweep lists the held Jobs and releases the Jobs that no controller will
+// release. The owner of such a Job is gone, or the Job has no owner, or the Job
+// is being deleted together with its namespace (see Options.Namespaces). Sweep
+// lists the owners after the Jobs, so that a missing owner has been deleted and
+// is not merely new. A Job that cannot be released does not block the others.
+// With an error, the Report has what was done before it. If listing fails,
+// nothing is released.
 func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
-	return s.release(ctx, s.opts.Limit, s.abandoned)
+	return s.release(ctx, s.opts.MaxPerSweep, s.abandoned)
 }
 
-// ReleaseAll releases every held Job, whatever became of its owner: the uninstall step. Stop the controller before, or it
-// creates new ones. It goes on when a release fails, and the error says which did; call it until there is none.
+// ReleaseAll releases every held Job, even if its owner exists. It is the
+// uninstall step. Stop the controller first, or it creates new held Jobs.
+// ReleaseAll goes on when a release fails, and the error names the failed ones.
+// Call it until it returns nil.
 func (s *Sweeper[J, O]) ReleaseAll(ctx context.Context) (Report, error) {
 	return s.release(ctx, math.MaxInt, func(_ context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
 		return held, nil
 	})
 }
 
-// release releases those of the held Jobs that choose returns, the oldest first and not more than limit; one whose turn has come
-// before and that is still held gives way to the others.
+// release releases the held Jobs that choose returns, the oldest first and at
+// most limit. A Job that an earlier sweep failed to release goes behind the
+// others.
 func (s *Sweeper[J, O]) release(
 	ctx context.Context, limit int,
 	choose func(context.Context, []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error),
@@ -157,12 +174,12 @@ func (s *Sweeper[J, O]) release(
 	}
 	done := map[types.UID]bool{}
 	var failed failures
-	for _, job := range turns.Next(&s.turns, chosen, limit) {
+	for _, job := range fairness.Next(&s.turns, chosen, limit) {
 		if ctx.Err() != nil {
 			failed.add(ctx.Err())
 			break
 		}
-		if err := Drop(ctx, s.jobs(job.Namespace), job, s.hold); err != nil {
+		if err := RemoveFinalizer(ctx, s.jobs(job.Namespace), job, s.hold); err != nil {
 			failed.add(err)
 			continue
 		}
@@ -175,8 +192,8 @@ func (s *Sweeper[J, O]) release(
 			break // they are sorted
 		}
 	}
-	if s.opts.Observe != nil {
-		s.opts.Observe(report.Held, report.Oldest)
+	if s.opts.OnSweep != nil {
+		s.opts.OnSweep(report.Held, report.Oldest)
 	}
 	return report, failed.err()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc/hold"
 )
@@ -29,23 +30,23 @@ func TestSweep(t *testing.T) {
 		held   []string
 	}{
 		"Nothing":   {"No Job is held.", func(*cluster) {}, nil, nil},
-		"OwnerGone": {"Nobody will record it.", func(c *cluster) { c.job("a", "gone") }, nil, nil},
+		"OwnerGone": {"No controller will record its result.", func(c *cluster) { c.job("a", "gone") }, nil, nil},
 		"OwnerThere": {
-			"It is still to be recorded, also while it is being deleted.",
+			"The owner must still record the result, also while the Job is being deleted.",
 			func(c *cluster) { c.owner("run"); c.job("a", "run"); c.job("b", "run", deleting) }, nil,
 			[]string{"a", "b"},
 		},
 		"OwnerCreatedAnew": {"The uid counts, not the name.", func(c *cluster) { c.owner("new"); c.job("a", "old") }, nil, nil},
 		"NoOwner":          {"The owner was deleted and left its Jobs behind.", func(c *cluster) { c.job("a", "") }, nil, nil},
-		"NotHeld": {"Other Jobs are not touched.", func(c *cluster) {
+		"NotHeld": {"Jobs without the finalizer are not changed.", func(c *cluster) {
 			c.job("a", "gone", func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"example.com/theirs"} })
 		}, nil, nil},
-		"OthersHoldIt": {"Only ours goes.", func(c *cluster) {
+		"OthersHoldIt": {"Only the finalizer of this controller is removed.", func(c *cluster) {
 			c.job("a", "gone", func(o *metav1.PartialObjectMetadata) {
 				o.Finalizers = []string{"foregroundDeletion", finalizer, "example.com/theirs"}
 			})
 		}, nil, nil},
-		"ManyPages": {"All pages of both lists count.", func(c *cluster) {
+		"ManyPages": {"All pages of both lists are read.", func(c *cluster) {
 			c.owner("run-1", "run-2", "run-3", "run-4", "run-5")
 			for _, j := range []string{"1", "2", "3", "4", "5"} {
 				c.job("keep-"+j, runUID(j))
@@ -53,12 +54,12 @@ func TestSweep(t *testing.T) {
 			}
 		}, nil, []string{"keep-1", "keep-2", "keep-3", "keep-4", "keep-5"}},
 		"OneNamespace": {
-			"No more than was asked for.", func(c *cluster) { c.job("a", "gone", elsewhere); c.job("b", "gone") },
+			"Only the given namespace is swept.", func(c *cluster) { c.job("a", "gone", elsewhere); c.job("b", "gone") },
 			func(*cluster) hold.Options { return hold.Options{Namespace: "ns"} },
 			[]string{"a"},
 		},
 		"Selector": {
-			"No more than was asked for.", func(c *cluster) {
+			"Only Jobs that match the selector are released.", func(c *cluster) {
 				c.job("a", "gone")
 				c.job("b", "gone", func(o *metav1.PartialObjectMetadata) { o.Labels = map[string]string{"selected": "yes"} })
 			},
@@ -66,17 +67,17 @@ func TestSweep(t *testing.T) {
 			[]string{"a"},
 		},
 		"NamespaceTerminating": {
-			"Its owner goes too, whatever holds it; what is not being deleted is still running.", func(c *cluster) {
+			"Its owner is deleted too, even if a finalizer holds the owner; a Job that is not being deleted still runs.", func(c *cluster) {
 				c.owner("run")
 				c.job("a", "run", deleting)
 				c.job("b", "run")
-				c.namespaces = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: new(metav1.Now())}}}
+				c.namespaces = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "ns", DeletionTimestamp: ptr.To(metav1.Now())}}}
 			},
 			func(c *cluster) hold.Options { return hold.Options{Namespaces: c.namespace} },
 			[]string{"b"},
 		},
 		"NamespaceStays": {
-			"A Job that somebody deleted while it ran is to be recorded as lost first.", func(c *cluster) {
+			"A Job that a user deleted while it ran must be recorded as lost first.", func(c *cluster) {
 				c.owner("run")
 				c.job("a", "run", deleting)
 				c.namespaces = []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}}
@@ -84,7 +85,7 @@ func TestSweep(t *testing.T) {
 			func(c *cluster) hold.Options { return hold.Options{Namespaces: c.namespace} },
 			[]string{"a"},
 		},
-		"ListExpires": {"The list begins anew.", func(c *cluster) {
+		"ListExpires": {"The list starts again.", func(c *cluster) {
 			c.owner("run-1", "run-2", "run-3")
 			for _, j := range []string{"x", "1", "2", "3"} {
 				c.job(j, runUID(j))
@@ -114,7 +115,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A list that takes longer than the API server keeps its pages for would never end: the third time it is one page.
+// A list that takes longer than the API server keeps its pages would never end.
+// The third attempt therefore reads one page.
 func TestSweepListsTheThirdTimeAsOnePage(t *testing.T) {
 	for expire, pages := range []int{3, 2 + 3, 2 + 2 + 1} {
 		c := &cluster{expire: expire}
@@ -126,7 +128,8 @@ func TestSweepListsTheThirdTimeAsOnePage(t *testing.T) {
 	}
 }
 
-// A run and its Job that are created between the two lists must not look like a Job without a run.
+// A run and its Job that are created between the two lists must not look like a
+// Job without a run.
 func TestSweepListsOwnersAfterJobs(t *testing.T) {
 	c := &cluster{}
 	c.job("a", "run-a")
@@ -141,7 +144,7 @@ func TestSweepListsOwnersAfterJobs(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, c.stillHeld())
 }
 
-// What cannot be listed is not gone.
+// A failed list does not mean that the objects are gone.
 func TestSweepFails(t *testing.T) {
 	c := &cluster{fail: errDown}
 	c.job("a", "gone")
@@ -167,7 +170,7 @@ func TestSweepIsBounded(t *testing.T) {
 		time.Sleep(time.Until(start.Add(10 * time.Hour)))
 		var held int
 		var oldest time.Duration
-		s := newSweeper(t, c, hold.Options{Limit: 3, Observe: func(h int, o time.Duration) { held, oldest = h, o }})
+		s := newSweeper(t, c, hold.Options{MaxPerSweep: 3, OnSweep: func(h int, o time.Duration) { held, oldest = h, o }})
 		report, err := s.Sweep(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, hold.Report{Held: 4, Oldest: 7 * time.Hour, Released: 3}, report)
@@ -177,7 +180,8 @@ func TestSweepIsBounded(t *testing.T) {
 	})
 }
 
-// One Job that cannot be released does not keep the others, and not every refusal is named.
+// One Job that cannot be released does not keep the others, and not every
+// refusal is named.
 func TestSweepGoesOn(t *testing.T) {
 	refused := errors.New("a webhook says no")
 	c := &cluster{refuse: func(name string) error {
@@ -195,7 +199,8 @@ func TestSweepGoesOn(t *testing.T) {
 	assert.Equal(t, 8, report.Held)
 }
 
-// Jobs that cannot be released must not use up the limit for ever, however many they are.
+// Jobs that cannot be released must not use up the limit forever, even if there
+// are many.
 func TestSweepGoesRoundWhatCannotBeReleased(t *testing.T) {
 	refused := errors.New("a webhook says no")
 	c := &cluster{refuse: func(name string) error {
@@ -205,21 +210,21 @@ func TestSweepGoesRoundWhatCannotBeReleased(t *testing.T) {
 		return refused
 	}}
 	many(c, 10, "gone") // job-9 is the youngest
-	s := newSweeper(t, c, hold.Options{Limit: 3})
+	s := newSweeper(t, c, hold.Options{MaxPerSweep: 3})
 	for _, released := range []int{0, 0, 1, 1, 0} {
 		report, err := s.Sweep(t.Context())
 		require.ErrorIs(t, err, refused)
 		assert.Equal(t, released, report.Released)
 	}
 	assert.Len(t, c.stillHeld(), 8)
-	assert.Equal(t, 15, c.patches, "and the limit holds")
+	assert.Equal(t, 15, c.patches, "the limit is kept")
 }
 
 func TestReleaseAll(t *testing.T) {
 	c := &cluster{}
 	c.owner("run")
 	many(c, 5, "run")
-	s := newSweeper(t, c, hold.Options{Limit: 1})
+	s := newSweeper(t, c, hold.Options{MaxPerSweep: 1})
 	report, err := s.ReleaseAll(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, hold.Report{Released: 5}, report, "no limit")
@@ -235,10 +240,10 @@ func TestStart(t *testing.T) {
 		c.job("a", "gone")
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		s := newSweeper(t, c, hold.Options{Limit: 2})
+		s := newSweeper(t, c, hold.Options{MaxPerSweep: 2})
 		go func() { ended <- s.Start(ctx) }()
 		synctest.Wait()
-		assert.Empty(t, c.stillHeld(), "at once")
+		assert.Empty(t, c.stillHeld(), "released immediately")
 		c.meanwhile(func() { c.job("b", "gone") })
 		time.Sleep(59*time.Minute + 30*time.Second)
 		synctest.Wait()
@@ -256,13 +261,13 @@ func TestStart(t *testing.T) {
 		assert.Len(t, c.stillHeld(), 2, "after a failure it tries again soon")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Empty(t, c.stillHeld(), "and so it does when there was more than the limit")
+		assert.Empty(t, c.stillHeld(), "the same after a sweep that reached the limit")
 		cancel()
 		require.NoError(t, <-ended)
 	})
 }
 
-// What is released and what fails is logged, and nothing else.
+// Start logs releases and failures, and nothing else.
 func TestStartLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines []string
@@ -271,7 +276,7 @@ func TestStartLogs(t *testing.T) {
 		c := &cluster{}
 		c.job("a", "gone")
 		sweeps := 0
-		s := newSweeper(t, c, hold.Options{Observe: func(int, time.Duration) {
+		s := newSweeper(t, c, hold.Options{OnSweep: func(int, time.Duration) {
 			switch sweeps++; sweeps {
 			case 2: // which found nothing
 				c.fail = errDown
@@ -300,10 +305,10 @@ func TestNewBadInput(t *testing.T) {
 	require.ErrorContains(t, err, "hold: new: owners is nil")
 	for _, name := range []string{"", "result", "foregroundDeletion", "a/b/c"} {
 		_, err = hold.New(c.jobsIn, c.ownersIn, name, hold.Options{})
-		require.ErrorContains(t, err, "want that of jobgc.Options.Hold")
+		require.ErrorContains(t, err, "want that of jobgc.Options.Finalizer")
 	}
-	_, err = hold.New(c.jobsIn, c.ownersIn, finalizer, hold.Options{Every: -1})
-	require.ErrorContains(t, err, "options.every: -1ns")
-	_, err = hold.New(c.jobsIn, c.ownersIn, finalizer, hold.Options{Limit: -1})
-	require.ErrorContains(t, err, "options.limit: -1")
+	_, err = hold.New(c.jobsIn, c.ownersIn, finalizer, hold.Options{Interval: -1})
+	require.ErrorContains(t, err, "options.interval: -1ns")
+	_, err = hold.New(c.jobsIn, c.ownersIn, finalizer, hold.Options{MaxPerSweep: -1})
+	require.ErrorContains(t, err, "options.maxPerSweep: -1")
 }

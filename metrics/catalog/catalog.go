@@ -3,18 +3,21 @@
 
 // Package catalog is the table of instruments that package metrics creates.
 //
-// Dashboards, alerts and documents break in silence when a metric is renamed. Here every instrument is one row, and
-// whoever needs a name takes it from the row: a query built from a field of [Table] stops compiling when the
-// instrument goes, and a label that the row does not list can be refused before anything is rendered.
+// A renamed metric breaks dashboards, alerts and documents without an error.
+// Here every instrument is one row, and code takes the name from the row. A
+// query built from a field of [Table] stops compiling when the instrument is
+// removed. A renderer can refuse a label that the row does not list.
 //
 //	t := catalog.Instruments()
 //	query := "sum(rate(" + t.Reconciles.PrometheusName() + "[5m])) by (controller)"
 //
-// The package imports the standard library only. A row is a copy: changing it changes nothing elsewhere.
+// The package imports the standard library only. A row is a copy: changing it
+// changes nothing elsewhere.
 //
 // # When not to use it
 //
-// To add instruments of your own, use the meter provider directly; this table is closed.
+// To add your own instruments, use the meter provider directly; this table is
+// closed.
 package catalog
 
 // Instrument is one row: everything that fixes the identity of a metric.
@@ -25,11 +28,13 @@ type Instrument struct {
 	Unit string
 	// Kind is the type of the instrument.
 	Kind Kind
-	// Attributes are the only labels a query may use besides the target's own (job, instance, namespace, pod).
+	// Attributes are the only labels a query may use besides the target's own
+	// (job, instance, namespace, pod).
 	Attributes []string
 	// Description is the help text, the same in every exporter.
 	Description string
-	// Buckets are the upper bounds of a histogram, in seconds; empty for other kinds.
+	// Buckets are the upper bounds of a histogram, in seconds; empty for other
+	// kinds.
 	Buckets []float64
 }
 
@@ -40,7 +45,8 @@ type Kind uint8
 const (
 	// Counter only grows, so rate() is its function.
 	Counter Kind = iota
-	// UpDownCounter is a number of things that exist now; sums over processes make sense.
+	// UpDownCounter is a number of things that exist now; sums over processes
+	// make sense.
 	UpDownCounter
 	// Gauge is a value that cannot be summed over processes without thought.
 	Gauge
@@ -48,7 +54,8 @@ const (
 	Histogram
 )
 
-// String returns the name of the kind in the words of OpenTelemetry, "unknown" for a value that is none.
+// String returns OpenTelemetry's name of the kind, or "unknown" for an
+// undefined value.
 func (k Kind) String() string {
 	switch k {
 	case Counter:

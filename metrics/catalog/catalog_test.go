@@ -24,7 +24,8 @@ func TestAllListsEveryField(t *testing.T) {
 	}
 }
 
-// The rules of OpenTelemetry's semantic conventions for names, and ours.
+// The rules of OpenTelemetry's semantic conventions for names, and the
+// package's rules.
 func TestRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, i := range catalog.Instruments().All() {

@@ -40,7 +40,7 @@ func ExampleTable_All() {
 	// controller.run.duration 14400
 	// controller.status_write.duration 60
 	// controller.client.request.duration 60
-	// controller.client.limiter.wait.duration 60
+	// controller.client.limiter.wait.duration 300
 }
 
 func ExampleInstruments() {

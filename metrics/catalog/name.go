@@ -5,9 +5,11 @@ package catalog
 
 import "strings"
 
-// PrometheusName is the family name that OpenTelemetry's Prometheus exporter gives the instrument under the strategy
-// UnderscoreEscapingWithSuffixes, for example "controller_reconciles_total". Histograms add _bucket, _sum and _count.
-// It knows the units of this table: seconds, annotations in braces and none.
+// PrometheusName is the family name that OpenTelemetry's Prometheus exporter
+// gives the instrument under the strategy UnderscoreEscapingWithSuffixes, for
+// example "controller_reconciles_total". Histograms add _bucket, _sum and
+// _count. It knows the units of this table: seconds, annotations in braces and
+// none.
 func (i Instrument) PrometheusName() string {
 	name := strings.ReplaceAll(i.Name, ".", "_")
 	if i.Unit == "s" {

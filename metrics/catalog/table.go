@@ -3,7 +3,8 @@
 
 package catalog
 
-// Table has one field per instrument, so that a use of an instrument that no longer exists does not compile.
+// Table has one field per instrument, so that a use of an instrument that no
+// longer exists does not compile.
 type Table struct {
 	ReconcileDuration     Instrument
 	Reconciles            Instrument
@@ -29,6 +30,7 @@ type Table struct {
 	LogRetention          Instrument
 	Objects               Instrument
 	Leader                Instrument
+	ClientRequests        Instrument
 	ClientRequestDuration Instrument
 	ClientLimiterWait     Instrument
 	LabelOverflows        Instrument
@@ -82,7 +84,7 @@ func Instruments() Table {
 			Name: "controller.queue.wait.duration", Unit: "s", Kind: Histogram,
 			Attributes:  []string{"controller"},
 			Description: "Time an item was ready before a worker took it.",
-			Buckets:     reconcileSeconds(),
+			Buckets:     waitSeconds(),
 		},
 		QueueOldest: Instrument{
 			Name: "controller.queue.oldest", Unit: "s", Kind: Gauge,
@@ -122,7 +124,7 @@ func Instruments() Table {
 		},
 		Events: Instrument{
 			Name: "controller.events", Unit: "{event}", Kind: Counter,
-			Attributes:  []string{"controller", "fate"},
+			Attributes:  []string{"controller", "result"},
 			Description: "Kubernetes events by what became of them.",
 		},
 		StatusWrites: Instrument{
@@ -161,6 +163,11 @@ func Instruments() Table {
 			Attributes:  []string{"lease"},
 			Description: "1 while this process holds the lease, 0 while it does not.",
 		},
+		ClientRequests: Instrument{
+			Name: "controller.client.requests", Unit: "{request}", Kind: Counter,
+			Attributes:  []string{"code"},
+			Description: "Requests to the API server that have ended, by class of status code.",
+		},
 		ClientRequestDuration: Instrument{
 			Name: "controller.client.request.duration", Unit: "s", Kind: Histogram,
 			Attributes:  []string{"verb", "group", "resource", "code"},
@@ -170,7 +177,7 @@ func Instruments() Table {
 		ClientLimiterWait: Instrument{
 			Name: "controller.client.limiter.wait.duration", Unit: "s", Kind: Histogram,
 			Description: "Time a request waited for the client's own rate limiter.",
-			Buckets:     requestSeconds(),
+			Buckets:     waitSeconds(),
 		},
 		LabelOverflows: Instrument{
 			Name: "controller.label_overflows", Unit: "{value}", Kind: Counter,
@@ -187,16 +194,24 @@ func (t Table) All() []Instrument {
 		t.QueueDepth, t.QueueDelayed, t.QueueAdds, t.QueueRetries, t.QueueWait, t.QueueOldest, t.QueueUnfinished, t.QueueLongest,
 		t.RunDuration, t.Runs, t.RunActive, t.MissingJobs,
 		t.Events, t.StatusWrites, t.StatusWriteDuration, t.JobTTL, t.RunRetention, t.LogRetention,
-		t.Objects, t.Leader, t.ClientRequestDuration, t.ClientLimiterWait, t.LabelOverflows,
+		t.Objects, t.Leader, t.ClientRequests, t.ClientRequestDuration, t.ClientLimiterWait, t.LabelOverflows,
 	}
 }
 
-// reconcileSeconds runs from a cache hit to a reconcile that should have been a Job.
+// reconcileSeconds runs from a reconcile that finds nothing to do in the cache
+// to a reconcile that should have been a Job.
 func reconcileSeconds() []float64 {
-	return []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+	return []float64{.0001, .0005, .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 }
 
-// requestSeconds ends at 60 s, the API server's default limit for a request that is not a watch.
+// waitSeconds begins at ten microseconds, because an item of an idle controller
+// waits for less than a hundred.
+func waitSeconds() []float64 {
+	return []float64{.00001, .000025, .00005, .0001, .00025, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 300}
+}
+
+// requestSeconds ends at 60 s, the API server's default limit for a request
+// that is not a watch.
 func requestSeconds() []float64 {
-	return []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 }

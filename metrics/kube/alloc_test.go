@@ -25,7 +25,7 @@ func TestQueueDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// One allocation, for the name of a subresource; none without.
+// The name of a subresource costs one allocation. Without one there is none.
 func TestTransportHardlyAllocates(t *testing.T) {
 	m, _ := newSet(t)
 	next := roundTripper(func(*http.Request) (*http.Response, error) { return nil, http.ErrServerClosed })

@@ -14,15 +14,17 @@ type delay struct {
 	timer *time.Timer
 }
 
-// AddAfter makes item ready after d, at once when d is not positive. An item that already waits becomes ready at the
-// earlier of the two times. After ShutDown it does nothing.
+// AddAfter makes item ready after d, or immediately when d is not positive. An
+// item that already waits becomes ready at the earlier of the two times. After
+// ShutDown it does nothing.
 func (q *Queue[T]) AddAfter(item T, d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.addAfter(item, d)
 }
 
-// AddRateLimited makes item ready when the rate limiter says so, and counts a retry.
+// AddRateLimited makes item ready after the rate limiter's delay, and counts a
+// retry.
 func (q *Queue[T]) AddRateLimited(item T) {
 	d := q.limiter.When(item) // code of others, so without mu
 	q.mu.Lock()
@@ -57,7 +59,8 @@ func (q *Queue[T]) addAfter(item T, d time.Duration) {
 	q.delayed[item] = w
 }
 
-// fire makes item ready, unless its time was brought forward or the queue was shut down in the meantime.
+// fire makes item ready, unless its time was brought forward or the queue was
+// shut down in the meantime.
 func (q *Queue[T]) fire(item T, w *delay) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

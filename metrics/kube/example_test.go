@@ -44,7 +44,7 @@ func show(h http.Handler, part string) {
 	}
 }
 
-// The queue that a controller has anyway, with everything in it counted.
+// A work queue of a controller, with everything in it counted.
 func Example() {
 	m, endpoint := set() // prom.New and metrics.New
 	queue := kube.NewQueue(m.Controller("agentrun"), workqueue.DefaultTypedControllerRateLimiter[string]())
@@ -131,6 +131,16 @@ func ExampleCallbacks() {
 	// Output:
 	// leading
 	// controller_leader{lease="agents"} 1
+}
+
+// In the main function of a kubebuilder project: mgr.Add does the rest.
+func ExampleNewLeaderRunnable() {
+	m, endpoint := set()
+	m.Leader("agents", true)
+	runnable := kube.NewLeaderRunnable(m, "agents") // mgr.Add(runnable)
+	fmt.Println(runnable.NeedLeaderElection())
+	show(endpoint, "controller_leader") // 0 until the manager starts it
+	// Output: true
 }
 
 func ExampleLimiter() {

@@ -21,8 +21,10 @@ import (
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
-// TestTheHooksOfTheProcessStayFree: client-go has one set of hooks for a process, of which some take the first who comes. All of this
-// package was used, and they are as they were; who wants them, such as controller-runtime, still gets them.
+// TestTheHooksOfTheProcessStayFree: client-go has one set of hooks for a
+// process, and some accept only the first caller. The test uses all of this
+// package, and the hooks stay unchanged. Another caller, such as
+// controller-runtime, can still set them.
 func TestTheHooksOfTheProcessStayFree(t *testing.T) {
 	hooks := func() []any {
 		return []any{
@@ -57,13 +59,13 @@ func TestTheHooksOfTheProcessStayFree(t *testing.T) {
 	workqueue.SetProvider(&theirs)
 	last := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Name: "of-somebody-else"})
 	defer last.ShutDown()
-	assert.Equal(t, queues+1, theirs.queues.Load(), "the first who sets the provider of the process is not one of ours")
+	assert.Equal(t, queues+1, theirs.queues.Load(), "this package did not set the provider of the process")
 }
 
 // theirs stays the process's provider, also when the test is run again.
 var theirs provider
 
-// provider is a workqueue.MetricsProvider of somebody else.
+// provider is the workqueue.MetricsProvider of another package.
 type provider struct {
 	workqueue.MetricsProvider
 	queues atomic.Int64

@@ -24,7 +24,8 @@ func newSet(tb testing.TB) (*metrics.Metrics, *prom.Endpoint) {
 	return m, ep
 }
 
-// scrape returns the series whose name contains part, with their values as text.
+// scrape returns the series whose name contains part, with their values as
+// text.
 func scrape(tb testing.TB, h http.Handler, part string) map[string]string {
 	tb.Helper()
 	w := httptest.NewRecorder()

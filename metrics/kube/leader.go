@@ -10,14 +10,17 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-// Callbacks wraps the callbacks of an election so that controller.leader follows it: 0 from now on, 1 while this process
-// leads, 0 before stopped is called. They are those of client-go's LeaderCallbacks, which is not named here because its
-// package brings every typed client along:
+// Callbacks wraps the callbacks of an election so that controller.leader
+// follows it. The value is 0 from now on, 1 while this process leads, and 0
+// before stopped is called. The callbacks are the fields of client-go's
+// LeaderCallbacks. The type is not named here because its package imports every
+// typed client:
 //
 //	cb.OnStartedLeading, cb.OnStoppedLeading = kube.Callbacks(m, lease, cb.OnStartedLeading, cb.OnStoppedLeading)
 //
-// client-go calls OnStartedLeading in a goroutine that may run after OnStoppedLeading; the lease is not shown as held
-// then. A nil callback stays nil, so that client-go refuses it.
+// client-go calls OnStartedLeading in a goroutine that may run after
+// OnStoppedLeading; the lease is not shown as held then. A nil callback stays
+// nil, so that client-go refuses it.
 func Callbacks(m *metrics.Metrics, lease string, started func(context.Context), stopped func()) (func(context.Context), func()) {
 	m.Leader(lease, false)
 	var mu sync.Mutex // started looks at ctx and then sets; stopped must not come between

@@ -54,18 +54,18 @@ func TestCallbacksFollowTheElection(t *testing.T) {
 		started, stopped := make(chan struct{}), make(chan struct{})
 		callbacks := leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
-				assert.Equal(t, "1", scrape(t, ep, "leader")[leader], "before the work begins")
+				assert.Equal(t, "1", scrape(t, ep, "leader")[leader], "the lease is shown as held before the work begins")
 				close(started)
 				<-ctx.Done()
 			},
 			OnStoppedLeading: func() {
-				assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "before the process may exit")
+				assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "the lease is shown as released before the process may exit")
 				close(stopped)
 			},
 		}
 		callbacks.OnStartedLeading, callbacks.OnStoppedLeading = kube.Callbacks(m, "agents",
 			callbacks.OnStartedLeading, callbacks.OnStoppedLeading)
-		assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a process that never leads is seen")
+		assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a process that never leads has a series")
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 			Lock: &lock{}, Callbacks: callbacks, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 		})
@@ -78,7 +78,8 @@ func TestCallbacksFollowTheElection(t *testing.T) {
 	})
 }
 
-// client-go starts OnStartedLeading in a goroutine, which may come to run when all is over.
+// client-go starts OnStartedLeading in a goroutine, which may run after
+// OnStoppedLeading.
 func TestLateStartIsNotShownAsLeading(t *testing.T) {
 	m, ep := newSet(t)
 	start, stop := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
@@ -93,4 +94,25 @@ func TestCallbacksStayNil(t *testing.T) {
 	start, stop := kube.Callbacks(nil, "agents", nil, nil)
 	assert.Nil(t, start, "client-go refuses it, as it should")
 	assert.Nil(t, stop)
+}
+
+// The manager starts it when it leads, and ends its ctx when it no longer does.
+func TestLeaderRunnable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ep := newSet(t)
+		var runnable interface { // manager.Runnable and manager.LeaderElectionRunnable
+			Start(ctx context.Context) error
+			NeedLeaderElection() bool
+		} = kube.NewLeaderRunnable(m, "agents")
+		assert.True(t, runnable.NeedLeaderElection())
+		assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a standby has a series")
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- runnable.Start(ctx) }()
+		synctest.Wait()
+		assert.Equal(t, "1", scrape(t, ep, "leader")[leader])
+		cancel()
+		require.NoError(t, <-ended)
+		assert.Equal(t, "0", scrape(t, ep, "leader")[leader])
+	})
 }

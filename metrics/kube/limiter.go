@@ -12,12 +12,14 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-// Limiter wraps the rate limiter of a rest.Config so that the time which requests wait for it is recorded:
+// Limiter wraps the rate limiter of a rest.Config so that the time which
+// requests wait for it is recorded:
 //
 //	config.RateLimiter = kube.Limiter(m, flowcontrol.NewTokenBucketRateLimiter(20, 40))
 //
-// A limiter in the config is shared by all clients made from it, where client-go makes one for each client otherwise. A
-// nil limiter stays nil, and so does client-go's choice.
+// All clients made from a config share its limiter. Without one, client-go
+// makes a limiter for each client. A nil limiter stays nil, so client-go still
+// makes its own.
 func Limiter(m *metrics.Metrics, next flowcontrol.RateLimiter) flowcontrol.RateLimiter {
 	if next == nil || m == nil {
 		return next

@@ -10,9 +10,12 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-// classify tells verb, group and resource of a request from its method and path, by the rules of the API server
-// (apiserver/pkg/endpoints/request/requestinfo.go). A path may have a prefix, as behind a proxy for many clusters. What
-// is no resource, such as discovery, has neither group nor resource. No part of the answer holds a name or a namespace.
+// classify returns verb, group and resource of a request from its method and
+// path, by the rules of the API server
+// (apiserver/pkg/endpoints/request/requestinfo.go). A path may have a prefix,
+// as behind a proxy for many clusters. A path without a resource, such as
+// discovery, has neither group nor resource. The answer never holds a name or a
+// namespace.
 func classify(req *http.Request) metrics.Request {
 	if req.URL == nil {
 		return metrics.Request{Verb: verb(req, false)}
@@ -36,7 +39,8 @@ func classify(req *http.Request) metrics.Request {
 	return r
 }
 
-// afterVersion finds /api/v1/… or /apis/group/version/… in a path and returns the group and what follows.
+// afterVersion finds /api/v1/… or /apis/group/version/… in a path and returns
+// the group and the path after the version.
 func afterVersion(path string) (group, rest string, ok bool) {
 	for path != "" {
 		var part string
@@ -55,8 +59,8 @@ func afterVersion(path string) (group, rest string, ok bool) {
 	return "", "", false
 }
 
-// split reads resource/name/subresource behind an optional namespaces/name. The namespaces themselves are a resource
-// with two subresources of their own.
+// split reads resource/name/subresource behind an optional namespaces/name. The
+// resource namespaces has two subresources.
 func split(rest string) (resource, name, sub string) {
 	resource, tail := cut(rest)
 	name, tail = cut(tail)
@@ -94,7 +98,8 @@ func verb(req *http.Request, named bool) string {
 	return "other"
 }
 
-// watches reads the query as text, because parsing it allocates and is needed for one word.
+// watches reads the query as text, because parsing it allocates and is needed
+// for one word.
 func watches(req *http.Request) bool {
 	if req.URL == nil {
 		return false

@@ -23,27 +23,27 @@ func TestClassify(t *testing.T) {
 		reason, method, url string
 		want                metrics.Request
 	}{
-		"List":              {"A collection.", "GET", "/api/v1/namespaces/ci/pods?limit=500", req("list", "", "pods")},
-		"ListAll":           {"Of all namespaces.", "GET", "/apis/batch/v1/jobs", req("list", "batch", "jobs")},
-		"Get":               {"By name.", "GET", "/apis/batch/v1/namespaces/ci/jobs/run-1", req("get", "batch", "jobs")},
-		"Watch":             {"Said by the query.", "GET", "/api/v1/pods?allowWatchBookmarks=true&watch=true&timeout=7m3s", req("watch", "", "pods")},
-		"Watch1":            {"In the short form.", "GET", "/api/v1/pods?watch=1", req("watch", "", "pods")},
-		"NoWatch":           {"Or denied by it.", "GET", "/api/v1/pods?watch=false", req("list", "", "pods")},
+		"List":              {"GET of a collection is list.", "GET", "/api/v1/namespaces/ci/pods?limit=500", req("list", "", "pods")},
+		"ListAll":           {"So is GET of a collection in all namespaces.", "GET", "/apis/batch/v1/jobs", req("list", "batch", "jobs")},
+		"Get":               {"GET by name is get.", "GET", "/apis/batch/v1/namespaces/ci/jobs/run-1", req("get", "batch", "jobs")},
+		"Watch":             {"The query makes it a watch.", "GET", "/api/v1/pods?allowWatchBookmarks=true&watch=true&timeout=7m3s", req("watch", "", "pods")},
+		"Watch1":            {"The short form of the query is accepted.", "GET", "/api/v1/pods?watch=1", req("watch", "", "pods")},
+		"NoWatch":           {"watch=false is a list.", "GET", "/api/v1/pods?watch=false", req("list", "", "pods")},
 		"WatchPath":         {"The old form of a watch.", "GET", "/api/v1/watch/namespaces/ci/pods", req("watch", "", "pods")},
-		"Create":            {"A collection that is posted to.", "POST", "/apis/batch/v1/namespaces/ci/jobs?fieldManager=x", req("create", "batch", "jobs")},
-		"Update":            {"PUT.", "PUT", "/api/v1/namespaces/ci/configmaps/a", req("update", "", "configmaps")},
-		"PatchStatus":       {"A subresource.", "PATCH", "/apis/agents.example.com/v1/namespaces/ci/agentruns/a/status", req("patch", "agents.example.com", "agentruns/status")},
-		"Delete":            {"By name.", "DELETE", "/api/v1/namespaces/ci/pods/a", req("delete", "", "pods")},
-		"DeleteCollection":  {"Without one.", "DELETE", "/api/v1/namespaces/ci/pods", req("deletecollection", "", "pods")},
-		"Evict":             {"A subresource that is posted to.", "POST", "/api/v1/namespaces/ci/pods/a/eviction", req("create", "", "pods/eviction")},
-		"ServiceProxy":      {"What follows the subresource is not ours.", "GET", "/api/v1/namespaces/ci/services/web/proxy/secret/path", req("get", "", "services/proxy")},
-		"Namespace":         {"A namespace itself.", "GET", "/api/v1/namespaces/ci", req("get", "", "namespaces")},
-		"Namespaces":        {"All of them.", "GET", "/api/v1/namespaces", req("list", "", "namespaces")},
-		"NamespaceStatus":   {"Its own subresource, not a resource in it.", "PUT", "/api/v1/namespaces/ci/status", req("update", "", "namespaces/status")},
-		"NamespaceFinalize": {"And the other.", "PUT", "/api/v1/namespaces/ci/finalize", req("update", "", "namespaces/finalize")},
-		"NodeStatus":        {"Not in a namespace.", "PATCH", "/api/v1/nodes/n1/status", req("patch", "", "nodes/status")},
-		"Prefix":            {"Behind a proxy for many clusters.", "GET", "/k8s/clusters/c-1/apis/apps/v1/deployments", req("list", "apps", "deployments")},
-		"Workspace":         {"The same in kcp.", "GET", "/clusters/root:org/api/v1/pods", req("list", "", "pods")},
+		"Create":            {"POST to a collection is create.", "POST", "/apis/batch/v1/namespaces/ci/jobs?fieldManager=x", req("create", "batch", "jobs")},
+		"Update":            {"PUT is update.", "PUT", "/api/v1/namespaces/ci/configmaps/a", req("update", "", "configmaps")},
+		"PatchStatus":       {"The subresource is a part of the resource.", "PATCH", "/apis/agents.example.com/v1/namespaces/ci/agentruns/a/status", req("patch", "agents.example.com", "agentruns/status")},
+		"Delete":            {"DELETE by name is delete.", "DELETE", "/api/v1/namespaces/ci/pods/a", req("delete", "", "pods")},
+		"DeleteCollection":  {"DELETE without a name is deletecollection.", "DELETE", "/api/v1/namespaces/ci/pods", req("deletecollection", "", "pods")},
+		"Evict":             {"POST to a subresource is create.", "POST", "/api/v1/namespaces/ci/pods/a/eviction", req("create", "", "pods/eviction")},
+		"ServiceProxy":      {"The path after the subresource is not a part of the request's class.", "GET", "/api/v1/namespaces/ci/services/web/proxy/secret/path", req("get", "", "services/proxy")},
+		"Namespace":         {"A path that ends at a namespace names the namespace itself.", "GET", "/api/v1/namespaces/ci", req("get", "", "namespaces")},
+		"Namespaces":        {"Namespaces can be listed.", "GET", "/api/v1/namespaces", req("list", "", "namespaces")},
+		"NamespaceStatus":   {"status is a subresource of a namespace, not a resource in it.", "PUT", "/api/v1/namespaces/ci/status", req("update", "", "namespaces/status")},
+		"NamespaceFinalize": {"finalize is the other subresource.", "PUT", "/api/v1/namespaces/ci/finalize", req("update", "", "namespaces/finalize")},
+		"NodeStatus":        {"A cluster-scoped resource has subresources too.", "PATCH", "/api/v1/nodes/n1/status", req("patch", "", "nodes/status")},
+		"Prefix":            {"A prefix of a proxy for many clusters is skipped.", "GET", "/k8s/clusters/c-1/apis/apps/v1/deployments", req("list", "apps", "deployments")},
+		"Workspace":         {"A prefix of kcp is skipped.", "GET", "/clusters/root:org/api/v1/pods", req("list", "", "pods")},
 		"NamedApis":         {"An object may be called apis.", "GET", "/api/v1/namespaces/apis/pods/api", req("get", "", "pods")},
 		"Discovery":         {"No resource.", "GET", "/apis/batch/v1", req("get", "", "")},
 		"Groups":            {"No resource.", "GET", "/apis", req("get", "", "")},
@@ -52,9 +52,9 @@ func TestClassify(t *testing.T) {
 		"OpenAPI":           {"No resource.", "GET", "/openapi/v3/apis/apps/v1", req("get", "", "")},
 		"Slashes":           {"Empty parts do not count.", "GET", "//api//v1//pods//", req("list", "", "pods")},
 		"Head":              {"HEAD is GET.", "HEAD", "/api/v1/pods", req("list", "", "pods")},
-		"NoMethod":          {"So is no method, for net/http.", "", "/api/v1/pods", req("list", "", "pods")},
+		"NoMethod":          {"For net/http an empty method is GET.", "", "/api/v1/pods", req("list", "", "pods")},
 		"OtherMethod":       {"Methods are a closed set.", "OPTIONS", "/api/v1/pods", req("other", "", "pods")},
-		"Empty":             {"Nothing at all.", "GET", "", req("get", "", "")},
+		"Empty":             {"An empty path has no resource.", "GET", "", req("get", "", "")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestClassify(t *testing.T) {
 	assert.Equal(t, "list", classify(&http.Request{Method: http.MethodGet}).Verb, "a request without a URL")
 }
 
-// Names of objects and namespaces never become labels, whatever they are called.
+// No name of an object or a namespace ever becomes a label.
 func FuzzClassify(f *testing.F) {
 	f.Add("GET", "pods", "ci", "api", "status")
 	f.Add("DELETE", "jobs", "namespaces", "apis", "")

@@ -13,14 +13,20 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-// QueueProvider is for the MetricsProvider of client-go's queue configs and of controller-runtime's priority queue, where
-// a [Queue] cannot be used. The name of a queue is its controller. What client-go does not tell is not exported: items
-// that wait for their time and the age of the oldest ready one. Its other numbers are as it counts them: AddAfter is a
-// retry, and the ages of running items lag by up to half a second. With a nil m nothing is recorded.
+// QueueProvider is for the MetricsProvider of client-go's queue configs and of
+// controller-runtime's priority queue, where a [Queue] cannot be used. The name
+// of a queue is its controller. With a nil m nothing is recorded.
 //
-// Make one provider for m and give it to all queues. client-go does not tell when a queue is shut down, so a queue is
-// shown until the same provider is asked for a second one of the name, which takes over what the first counted. Queues of
-// one name from two providers add up, also what is left in one that was shut down.
+// client-go does not report the items that wait for their time or the age of
+// the oldest ready item, so these are not exported. The other numbers have
+// client-go's meaning: AddAfter is a retry, and the ages of running items lag
+// by up to half a second.
+//
+// Make one provider for m and give it to all queues. client-go does not report
+// when a queue is shut down. So a queue stays exported until the same provider
+// is asked for a second queue of the name, which continues the counts of the
+// first. Queues of one name from two providers add up, including items left in
+// a queue that was shut down.
 func QueueProvider(m *metrics.Metrics) workqueue.MetricsProvider {
 	return &provider{m: m, queues: map[*metrics.Controller]*pushed{}}
 }
@@ -51,8 +57,10 @@ const (
 	kinds
 )
 
-// queue returns the state that a metric of that kind belongs to. A kind that was asked for already is the first of a new
-// queue: the old one has been shut down, and client-go leaves the numbers of a queue that was shut down as they were.
+// queue returns the state that a metric of that kind belongs to. If the kind
+// was asked for before, it is the first of a new queue and the old one has been
+// shut down. client-go does not reset the numbers of a queue that was shut
+// down.
 func (p *provider) queue(name string, kind int) *pushed {
 	c := p.m.Controller(name)
 	p.mu.Lock()
@@ -102,7 +110,8 @@ func (p *provider) NewLatencyMetric(name string) workqueue.HistogramMetric {
 	return wait{p.queue(name, latency).record}
 }
 
-// NewWorkDurationMetric records nothing: how long a worker holds an item is controller.reconcile.duration.
+// NewWorkDurationMetric records nothing: how long a worker holds an item is
+// controller.reconcile.duration.
 func (p *provider) NewWorkDurationMetric(string) workqueue.HistogramMetric { return wait{} }
 
 type number struct{ n *atomic.Int64 }
@@ -110,7 +119,7 @@ type number struct{ n *atomic.Int64 }
 func (v number) Inc() { v.n.Add(1) }
 func (v number) Dec() { v.n.Add(-1) }
 
-// seconds keeps an age as a duration, since client-go speaks float seconds.
+// seconds keeps an age as a duration, because client-go uses float seconds.
 type seconds struct{ d *atomic.Int64 }
 
 func (v seconds) Set(s float64) { v.d.Store(int64(duration(s))) }

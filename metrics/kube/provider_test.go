@@ -22,7 +22,16 @@ func named(provider workqueue.MetricsProvider, name string) workqueue.TypedRateL
 		workqueue.TypedRateLimitingQueueConfig[string]{Name: name, MetricsProvider: provider})
 }
 
-// client-go's own queue through the provider, as controller-runtime's priority queue uses it.
+// end shuts q down and lets time pass until its goroutine has ended. In
+// client-go v0.34 that goroutine looks only at the next tick of its clock,
+// every 500 ms.
+func end(q workqueue.TypedRateLimitingInterface[string]) {
+	q.ShutDown()
+	<-time.After(time.Second)
+}
+
+// client-go's own queue through the provider, as controller-runtime's priority
+// queue uses it.
 func TestQueueProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, ep := newSet(t)
@@ -41,20 +50,20 @@ func TestQueueProvider(t *testing.T) {
 			`controller_queue_retries_total{controller="c"}`:           "1",
 			`controller_queue_unfinished_work_seconds{controller="c"}`: "3",
 			`controller_queue_longest_running_seconds{controller="c"}`: "3",
-		}, without(scrape(t, ep, "controller_queue_"), "wait"), "what client-go does not tell is not shown")
+		}, without(scrape(t, ep, "controller_queue_"), "wait"), "numbers that client-go does not report are not exported")
 		assert.Equal(t, "2", scrape(t, ep, "wait")[`controller_queue_wait_duration_seconds_sum{controller="c"}`])
 
-		q.ShutDown() // and its numbers stay as they were
+		end(q) // and its numbers do not change
 		again := named(provider, "c")
-		defer again.ShutDown()
+		defer end(again)
 		again.Add("x")
 		got := scrape(t, ep, "controller_queue_")
-		assert.Equal(t, "1", got[`controller_queue_depth{controller="c"}`], "a second queue of the name takes the place of the first")
-		assert.Equal(t, "3", got[`controller_queue_adds_total{controller="c"}`], "but for what it counted: a counter never falls")
+		assert.Equal(t, "1", got[`controller_queue_depth{controller="c"}`], "a second queue of the name replaces the first")
+		assert.Equal(t, "3", got[`controller_queue_adds_total{controller="c"}`], "the new queue continues the counts: a counter never falls")
 		assert.Equal(t, "0", got[`controller_queue_unfinished_work_seconds{controller="c"}`])
 
 		second := named(provider, "d")
-		defer second.ShutDown()
+		defer end(second)
 		assert.Equal(t, "0", scrape(t, ep, "depth")[`controller_queue_depth{controller="d"}`])
 		assert.Equal(t, "1", scrape(t, ep, "depth")[`controller_queue_depth{controller="c"}`])
 	})
@@ -66,11 +75,11 @@ func TestQueueProviderWithoutMetrics(t *testing.T) {
 		q.Add("a")
 		take(t, q)
 		q.Done("a")
-		q.ShutDown()
+		end(q)
 	})
 }
 
-// However many queues there are, what is kept of them is bounded.
+// A QueueProvider keeps bounded state for any number of queues.
 func TestQueueProviderIsBounded(t *testing.T) {
 	m, ep := newSet(t)
 	provider := kube.QueueProvider(m)

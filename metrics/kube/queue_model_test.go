@@ -17,7 +17,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
 
-// Whatever is done to it, the queue hands out what client-go's own queue does, in the same order, and counts it right.
+// After any operations, the queue hands out the same items as client-go's
+// queue, in the same order, and counts them right.
 func TestQueueBehavesAsClientGos(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) { compare(t, rand.New(rand.NewPCG(seed, 0)), 500) })
@@ -33,8 +34,9 @@ func FuzzQueue(f *testing.F) {
 	})
 }
 
-// compare does the same to both queues, in steps of a microsecond with delays of whole milliseconds: no two items become
-// ready in the same instant, where the order is nobody's promise.
+// compare applies the same operations to both queues, in steps of a microsecond
+// with delays of whole milliseconds. So no two items become ready in the same
+// instant, where neither queue promises an order.
 func compare(t *testing.T, random *rand.Rand, steps int) {
 	t.Helper()
 	ours := kube.NewQueue(nil, backOff(1037*time.Millisecond))
@@ -93,7 +95,7 @@ func compare(t *testing.T, random *rand.Rand, steps int) {
 	}
 	<-time.After(2 * time.Hour)
 	synctest.Wait()
-	assert.Zero(t, ours.State().Delayed, "every time comes")
+	assert.Zero(t, ours.State().Delayed, "every delayed item becomes ready")
 	assert.Equal(t, theirs.Len(), ours.Len())
 	ours.ShutDown()
 }

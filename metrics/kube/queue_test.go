@@ -37,7 +37,9 @@ func backOff(d time.Duration) workqueue.TypedRateLimiter[string] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[string](d, time.Hour)
 }
 
-// The life of items, and what is seen of it at each moment.
+// The state and the metrics of a queue at each step of its items.
+//
+//req:shows O2
 func TestQueueState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, ep := newSet(t)
@@ -69,7 +71,7 @@ func TestQueueState(t *testing.T) {
 		q.AddRateLimited("b") // failed
 		q.Done("b")
 		q.AddAfter("c", time.Hour)
-		assert.Equal(t, metrics.QueueState{Delayed: 2, Adds: 3, Retries: 1}, q.State(), "what waits for its time is seen; a delay alone is no retry")
+		assert.Equal(t, metrics.QueueState{Delayed: 2, Adds: 3, Retries: 1}, q.State(), "items that wait for their time are counted; a delay alone is not a retry")
 		assert.Equal(t, map[string]string{
 			`controller_queue_depth{controller="c"}`:                   "0",
 			`controller_queue_delayed{controller="c"}`:                 "2",
@@ -105,7 +107,7 @@ func TestQueueWait(t *testing.T) {
 		synctest.Wait()
 		take(t, q)
 		got := scrape(t, ep, "queue_wait_duration_seconds")
-		assert.Equal(t, "3", got[`controller_queue_wait_duration_seconds_sum{controller="c"}`], "ready for three seconds; the delay was wished for")
+		assert.Equal(t, "3", got[`controller_queue_wait_duration_seconds_sum{controller="c"}`], "the wait counts three seconds as ready, without the delay")
 		assert.Equal(t, "1", got[`controller_queue_wait_duration_seconds_count{controller="c"}`])
 	})
 }
@@ -123,11 +125,11 @@ func TestQueueKeepsTheEarlierTime(t *testing.T) {
 		take(t, q)
 		q.Done("a")
 		<-time.After(time.Hour)
-		assert.Zero(t, q.Len(), "the times that were given up do not come")
+		assert.Zero(t, q.Len(), "a replaced time does not make the item ready again")
 	})
 }
 
-// Never is a time too.
+// The longest duration is a valid delay.
 func TestQueueDelayWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := kube.NewQueue[string](nil, backOff(time.Second))
@@ -155,7 +157,7 @@ func TestQueueShutDown(t *testing.T) {
 		end    func(*kube.Queue[string])
 		waits  bool
 	}{
-		"ShutDown":          {"What is ready is still handed out.", (*kube.Queue[string]).ShutDown, false},
+		"ShutDown":          {"Ready items are still handed out.", (*kube.Queue[string]).ShutDown, false},
 		"ShutDownWithDrain": {"The same, but it waits for the workers.", (*kube.Queue[string]).ShutDownWithDrain, true},
 	}
 	for name, tc := range cases {
@@ -174,7 +176,7 @@ func TestQueueShutDown(t *testing.T) {
 				}()
 				synctest.Wait()
 				assert.True(t, q.ShuttingDown())
-				assert.Zero(t, q.State().Delayed, "what waits is dropped")
+				assert.Zero(t, q.State().Delayed, "waiting items are dropped")
 				select {
 				case <-ended:
 					assert.False(t, tc.waits)
@@ -189,16 +191,17 @@ func TestQueueShutDown(t *testing.T) {
 				q.Done("ready")
 				q.Done("held")
 				_, shutdown := q.Get()
-				assert.True(t, shutdown, "nothing else comes")
+				assert.True(t, shutdown, "no further item is handed out")
 				<-ended
 				assert.Equal(t, metrics.QueueState{Adds: 2}, q.State())
-				assert.Empty(t, without(scrape(t, ep, "controller_queue_"), "wait"), "no ghost of the queue stays")
+				assert.Empty(t, without(scrape(t, ep, "controller_queue_"), "wait"), "the series of the queue end")
 			})
 		})
 	}
 }
 
-// A queue that is not shut down leaves nothing running: synctest fails the test otherwise.
+// A queue that is not shut down leaves nothing running: synctest fails the test
+// otherwise.
 func TestNewQueueStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := kube.NewQueue[string](nil, nil)

@@ -15,54 +15,81 @@ func (q *Queue[T]) State() metrics.QueueState {
 	defer q.mu.Unlock()
 	now := q.now()
 	s := metrics.QueueState{
-		Depth: int64(q.ready.len()), Delayed: int64(len(q.delayed)), Running: int64(len(q.held)),
+		Depth: int64(q.ready.n), Delayed: int64(len(q.delayed)), Running: int64(q.held.n),
 		Adds: q.adds, Retries: q.retries,
 	}
-	if q.ready.len() > 0 {
-		s.Oldest = now - q.ready.first().since
+	if q.ready.first != nil {
+		s.Oldest = now - q.ready.first.since
 	}
-	for _, e := range q.held {
-		s.Unfinished += now - e.since
+	for i := q.held.first; i != nil; i = i.next {
+		s.Unfinished += now - i.since
 	}
-	if len(q.held) > 0 {
-		s.Longest = now - q.held[0].since
+	if q.held.first != nil {
+		s.Longest = now - q.held.first.since
 	}
 	return s
 }
 
-// entry is an item and the time since which it is where it is.
-type entry[T any] struct {
-	item  T
-	since time.Duration
+// item is an item that is ready or that a worker holds. It is in one list at a
+// time.
+type item[T any] struct {
+	key        T
+	since      time.Duration // when it became ready, or when a worker took it
+	held       bool
+	again      bool // it was added while a worker holds it
+	prev, next *item[T]
 }
 
-// fifo is a first-in first-out buffer.
-type fifo[T any] struct {
-	entries []entry[T]
-	head    int // entries before it are gone
+// list is a doubly linked list, so that removing an item costs the same at any
+// position.
+type list[T any] struct {
+	first, last *item[T]
+	n           int
 }
 
-func (f *fifo[T]) len() int { return len(f.entries) - f.head }
-
-func (f *fifo[T]) first() entry[T] { return f.entries[f.head] }
-
-func (f *fifo[T]) push(e entry[T]) { f.entries = append(f.entries, e) }
-
-// pop is called only when there is an entry. It keeps at most half of the buffer dead, and nothing alive that is gone.
-func (f *fifo[T]) pop() entry[T] {
-	e := f.first()
-	f.entries[f.head] = entry[T]{}
-	f.head++
-	if 2*f.head >= len(f.entries) {
-		n := copy(f.entries, f.entries[f.head:])
-		clear(f.entries[n:])
-		f.entries, f.head = f.entries[:n], 0
+func (l *list[T]) push(i *item[T]) {
+	i.prev, i.next = l.last, nil
+	if l.last == nil {
+		l.first = i
+	} else {
+		l.last.next = i
 	}
-	if len(f.entries) == 0 && cap(f.entries) > keep {
-		f.entries = nil
-	}
-	return e
+	l.last = i
+	l.n++
 }
 
-// keep is the size of a buffer that an empty queue holds on to.
+func (l *list[T]) remove(i *item[T]) {
+	if i.prev == nil {
+		l.first = i.next
+	} else {
+		i.prev.next = i.next
+	}
+	if i.next == nil {
+		l.last = i.prev
+	} else {
+		i.next.prev = i.prev
+	}
+	i.prev, i.next = nil, nil
+	l.n--
+}
+
+// keep is how many unused items the queue keeps, so that it allocates nothing
+// for an item in its normal state.
 const keep = 1024
+
+func (q *Queue[T]) unused() *item[T] {
+	i := q.spare.last
+	if i == nil {
+		return new(item[T])
+	}
+	q.spare.remove(i)
+	return i
+}
+
+// reuse keeps i for another item. Nothing of the old one stays alive.
+func (q *Queue[T]) reuse(i *item[T]) {
+	if q.spare.n < keep {
+		*i = item[T]{}
+		q.spare.push(i)
+	}
+}

@@ -5,16 +5,19 @@ package kube
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-// A timer that was stopped may be about to fire all the same.
+// A stopped timer may still fire.
 func TestTimerThatComesTooLate(t *testing.T) {
 	q := NewQueue[string](nil, nil)
 	q.AddAfter("a", time.Hour)
@@ -28,35 +31,49 @@ func TestTimerThatComesTooLate(t *testing.T) {
 	assert.Equal(t, metrics.QueueState{}, q.State())
 }
 
-func TestFifoKeepsTheOrderAndLittleMemory(t *testing.T) {
+// After any removal a list keeps the order of the rest.
+func TestListKeepsTheOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	var f fifo[*int]
-	var want []int
-	for i := range 100_000 {
-		if len(want) == 0 || len(want) < 50 && random.IntN(2) == 0 {
-			f.push(entry[*int]{new(i), time.Duration(i)})
+	var l list[int]
+	var want []*item[int]
+	for n := range 10_000 {
+		if len(want) == 0 || random.IntN(2) == 0 && len(want) < 50 {
+			i := &item[int]{key: n}
+			l.push(i)
 			want = append(want, i)
-			continue
+		} else {
+			at := random.IntN(len(want))
+			l.remove(want[at])
+			want = slices.Delete(want, at, at+1)
 		}
-		require.Equal(t, time.Duration(want[0]), f.first().since)
-		require.Equal(t, want[0], *f.pop().item)
-		want = want[1:]
-		require.Equal(t, len(want), f.len())
-	}
-	assert.LessOrEqual(t, cap(f.entries), 256, "a queue that never runs empty does not grow")
-	live := 0
-	for _, e := range f.entries[:cap(f.entries)] {
-		if e.item != nil {
-			live++
+		var forward, backward []*item[int]
+		for i := l.first; i != nil; i = i.next {
+			forward = append(forward, i)
 		}
+		for i := l.last; i != nil; i = i.prev {
+			backward = append(backward, i)
+		}
+		slices.Reverse(backward)
+		require.Equal(t, len(want), l.n)
+		require.True(t, slices.Equal(want, forward))
+		require.True(t, slices.Equal(want, backward))
 	}
-	assert.Equal(t, f.len(), live, "nothing that is gone is kept alive")
+}
 
+// A queue keeps little memory after a burst, and no reference to a removed
+// item.
+func TestQueueGivesMemoryBack(t *testing.T) {
+	q := NewQueue[*int](nil, nil)
 	for i := range 10 * keep {
-		f.push(entry[*int]{new(i), 0})
+		q.Add(ptr.To(i))
 	}
-	for f.len() > 0 {
-		f.pop()
+	for q.Len() > 0 {
+		i, _ := q.Get()
+		q.Done(i)
 	}
-	assert.Nil(t, f.entries, "a burst is given back")
+	assert.Equal(t, keep, q.spare.n)
+	assert.Empty(t, q.items)
+	for i := q.spare.first; i != nil; i = i.next {
+		require.Nil(t, i.key)
+	}
 }

@@ -12,11 +12,14 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-// Transport is for the Wrap method of rest.Config: each request is recorded with its duration until the response
-// headers (for a watch: until it is established), verb, group, resource and class of status code, which no pair of
-// client-go's hooks can say together. A request that client-go retries is recorded each time. Status codes become "1xx" to
-// "5xx" but for "429"; a request without a response is "canceled" when its context was and "error" otherwise. With a
-// nil m the transport is used as it is; a nil transport is [http.DefaultTransport].
+// Transport is for the Wrap method of rest.Config. It records each request with
+// verb, group, resource, class of status code, and the duration until the
+// response headers (for a watch: until it is established). No pair of
+// client-go's hooks reports these together. A request that client-go retries is
+// recorded each time. Status codes become "1xx" to "5xx", except "429". A
+// request without a response is "canceled" when its context was and "error"
+// otherwise. With a nil m the transport is used unchanged; a nil transport is
+// [http.DefaultTransport].
 func Transport(m *metrics.Metrics) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		if next == nil {
@@ -34,7 +37,8 @@ type transport struct {
 	next http.RoundTripper
 }
 
-// WrappedRoundTripper lets apimachinery's helpers find the TLS configuration and the dialer below.
+// WrappedRoundTripper lets apimachinery's helpers find the TLS configuration
+// and the dialer below.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip sends the request and records it.
@@ -48,8 +52,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err //nolint:wrapcheck // a transport is transparent
 }
 
-// code is the class of an answer. 429 stands for itself: it is the API server's own throttling. The context is asked too,
-// because net/http returns its cause, which may be any error.
+// code is the class of an answer. 429 is its own class because it is the API
+// server's throttling. The context is checked too, because net/http returns its
+// cause, which may be any error.
 func code(ctx context.Context, resp *http.Response, err error) string {
 	if err != nil || resp == nil {
 		if errors.Is(err, context.Canceled) || errors.Is(ctx.Err(), context.Canceled) {

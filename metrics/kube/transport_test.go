@@ -34,16 +34,16 @@ func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"Success":     {"A class, not a code.", 201, nil, "2xx"},
-		"Continue":    {"Switching protocols.", 101, nil, "1xx"},
-		"NotModified": {"Rare.", 304, nil, "3xx"},
-		"Conflict":    {"The client's fault.", 409, nil, "4xx"},
-		"Throttled":   {"The API server's own throttling stands for itself; 4.. matches both.", 429, nil, "429"},
-		"Broken":      {"The server's fault.", 503, nil, "5xx"},
-		"Strange":     {"The label is closed.", 999, nil, "error"},
-		"Failed":      {"No answer.", 0, errors.New("connection refused"), "error"},
-		"Canceled":    {"Nobody waited for the answer: no failure.", 0, context.Canceled, "canceled"},
-		"Deadline":    {"Somebody did.", 0, context.DeadlineExceeded, "error"},
+		"Success":     {"The label is a class, not a code.", 201, nil, "2xx"},
+		"Continue":    {"Switching protocols is 1xx.", 101, nil, "1xx"},
+		"NotModified": {"A redirect or an unchanged answer is 3xx.", 304, nil, "3xx"},
+		"Conflict":    {"An error of the client is 4xx.", 409, nil, "4xx"},
+		"Throttled":   {"The API server's throttling has its own class; 4.. matches both.", 429, nil, "429"},
+		"Broken":      {"An error of the server is 5xx.", 503, nil, "5xx"},
+		"Strange":     {"A code outside of 100 to 599 is an error.", 999, nil, "error"},
+		"Failed":      {"A request without an answer is an error.", 0, errors.New("connection refused"), "error"},
+		"Canceled":    {"The caller gave up: not a failure.", 0, context.Canceled, "canceled"},
+		"Deadline":    {"The caller waited until the deadline: a failure.", 0, context.DeadlineExceeded, "error"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
 				if resp != nil {
 					require.NoError(t, resp.Body.Close())
 				}
-				assert.Equal(t, tc.err, err, "and so is the error, as it is")
+				assert.Equal(t, tc.err, err, "the error is passed on unchanged")
 				assert.Equal(t, "2", scrape(t, ep, "request_duration")[`controller_client_request_duration_seconds_sum{code="`+tc.want+
 					`",group="batch",resource="jobs/status",verb="patch"}`], tc.reason)
 			})
@@ -71,7 +71,8 @@ func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
 	}
 }
 
-// net/http fails with the cause of the cancellation, which says nothing of one.
+// net/http fails with the cause of the cancellation, which may not wrap
+// context.Canceled.
 func TestTransportOfARequestThatWasGivenUp(t *testing.T) {
 	m, ep := newSet(t)
 	moved := errors.New("the leadership went to another")
@@ -137,13 +138,13 @@ func TestLimiter(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.ErrorIs(t, l.Wait(ctx), context.Canceled)
-		assert.InDelta(t, 0.5, l.QPS(), 0.01, "all else is the limiter's")
+		assert.InDelta(t, 0.5, l.QPS(), 0.01, "the rate is the limiter's")
 		got := scrape(t, ep, "limiter_wait")
 		assert.Equal(t, "4", got["controller_client_limiter_wait_duration_seconds_sum"])
-		assert.Equal(t, "4", got["controller_client_limiter_wait_duration_seconds_count"], "a wait that was given up was a wait")
+		assert.Equal(t, "4", got["controller_client_limiter_wait_duration_seconds_count"], "a canceled wait counts")
 	})
 	m, _ := newSet(t)
-	assert.Nil(t, kube.Limiter(m, nil), "client-go's own choice")
+	assert.Nil(t, kube.Limiter(m, nil), "client-go chooses its default")
 	own := flowcontrol.NewFakeAlwaysRateLimiter()
 	assert.Same(t, own, kube.Limiter(nil, own))
 }

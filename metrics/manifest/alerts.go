@@ -5,21 +5,34 @@ package manifest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// The windows of the rules. A rate over five minutes bridges a missed scrape; what happens once is told for a quarter of an hour,
-// so that it is seen. Counters that were not scraped for less than an hour are not new.
+// The windows of the rules. A rate over five minutes bridges a missed scrape. A
+// single occurrence fires for a quarter of an hour, so that a person sees it.
+// Counters that were not scraped for less than an hour are not new.
 const (
 	ruleWindow       = "5m"
 	occurrenceWindow = "15m"
 	knownWindow      = "1h"
 )
 
-// Severities, by what is asked of the person: critical wakes, warning is for working hours.
+// An object that fails again and again is retried after at most 1,000 s, by the
+// default of client-go and of controller-runtime. So retryWindow always
+// includes one failure. A few restarts are normal.
+const (
+	retryWindow   = "20m"
+	retryFor      = time.Hour
+	restartWindow = "1h"
+	restarts      = 2
+)
+
+// Severities, by the expected reaction: critical wakes a person, warning is for
+// working hours.
 const (
 	critical = "critical"
 	warning  = "warning"
@@ -27,28 +40,29 @@ const (
 
 // Alert is one alert of the rules.
 type Alert struct {
-	// Name is that of the alert and of its runbook.
+	// Name is the name of the alert and of its runbook.
 	Name string
 	// Severity is "critical" (nothing is reconciled, or twice) or "warning".
 	Severity string
 	// Summary and Description are Go templates of Prometheus.
 	Summary, Description string
-	// RunbookURL leads to what to do.
+	// RunbookURL is the link to the runbook of the alert.
 	RunbookURL string
-	// Expr has a value for each thing that is wrong, and none while all is well.
+	// Expr has a value for each failing thing, and none while there is no
+	// problem.
 	Expr string
 	// For is how long Expr must have a value before the alert fires.
 	For time.Duration
 }
 
-// alert is one as it is built: value compared with a threshold.
+// alert is an alert before rendering: value compared with a threshold.
 type alert struct {
 	name, severity       string
 	summary, description string
 	value                expr
 	is                   string // the comparison
 	wait                 time.Duration
-	labels               mapping // beside the severity and those of the value
+	labels               mapping // in addition to the severity and the value's labels
 }
 
 func (a alert) expr() string {
@@ -60,7 +74,7 @@ func (a alert) expr() string {
 }
 
 // Alerts lists the alerts of the rules, in a fixed order.
-func (p *Pack) Alerts() []Alert {
+func (p *Bundle) Alerts() []Alert {
 	var out []Alert
 	for _, a := range p.alerts {
 		out = append(out, Alert{
@@ -87,12 +101,30 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			description: "No target of the job " + t.Job + " is up. Nothing may be reconciled, and no other alert of this group can fire.",
 		},
 		{
+			name: "ControllerMetricsMissing", severity: warning, wait: th.For, is: "< 1",
+			value:       q.seriesOfTargets(i.ReconcileActive),
+			summary:     "A process of {{ $labels.job }} has no metrics of a controller.",
+			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace }} answers Prometheus, but without a series of a controller. None of the other alerts can see it.",
+		},
+		{
+			name: "ControllerRestarts", severity: warning, is: "> " + strconv.Itoa(restarts),
+			value:       q.restarts(restartWindow, of(varInstance)),
+			summary:     "A process of {{ $labels.job }} begins again and again.",
+			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace }} began again {{ $value }} times in an hour.",
+		},
+		{
 			name: "ControllerReconcileErrors", severity: warning, wait: th.For, is: "> " + number(th.ErrorRatio),
 			value: q.ratio(
 				q.rate(i.Reconciles, ruleWindow, of(varController), failed),
 				q.rate(i.Reconciles, ruleWindow, of(varController))),
 			summary:     "Reconciles of {{ $labels.controller }} fail.",
 			description: "{{ $value | humanizePercentage }} of the reconciles of {{ $labels.controller }} in {{ $labels.namespace }} ended with an error, a timeout or a panic.",
+		},
+		{
+			name: "ControllerObjectFailing", severity: warning, wait: retryFor, is: "> 0",
+			value:       q.rate(i.Reconciles, retryWindow, of(varController), failed),
+			summary:     "An object of {{ $labels.controller }} fails again and again.",
+			description: "For an hour, no 20 minutes have passed without a failed reconcile of {{ $labels.controller }} in {{ $labels.namespace }}. The share of failures may be too small for ControllerReconcileErrors.",
 		},
 		{
 			name: "ControllerReconcileSlow", severity: warning, wait: th.For, is: limit(th.Slow),
@@ -125,8 +157,14 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			description: "{{ $value }} processes of {{ $labels.job }} in {{ $labels.namespace }} believe they lead by the lease {{ $labels.lease }}: they reconcile the same objects.",
 		},
 		{
+			name: "ControllerAPIErrors", severity: warning, is: "> 0",
+			value:       q.increase(i.ClientRequests, occurrenceWindow, knownWindow, of("code"), where{"code", []string{"429", "5xx", "error"}}),
+			summary:     "API requests of {{ $labels.job }} fail.",
+			description: "About {{ $value | humanize }} API requests of {{ $labels.job }} in {{ $labels.namespace }} ended with {{ $labels.code }} in a quarter of an hour. 429 is throttling by the API server.",
+		},
+		{
 			name: "ControllerEventsDropped", severity: warning, is: "> 0",
-			value:       q.increase(i.Events, occurrenceWindow, knownWindow, of(varController), where{"fate", []string{fateDropped}}),
+			value:       q.increase(i.Events, occurrenceWindow, knownWindow, of(varController), where{"result", []string{resultDropped}}),
 			summary:     "Events of {{ $labels.controller }} are lost.",
 			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped, about {{ $value | humanize }} in a quarter of an hour: kubectl describe does not tell all.",
 		},
@@ -152,7 +190,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 	return alerts, q.err()
 }
 
-// absentLabels stand in for the labels of the value where it has none.
+// absentLabels replaces the labels of the value where it has none.
 func absentLabels(t Target) mapping {
 	labels := mapping{{varJob, t.Job}}
 	if t.Namespace != "" {
@@ -161,10 +199,11 @@ func absentLabels(t Target) mapping {
 	return labels
 }
 
-// failedResults are the values of the label result that count as errors: those of metrics.Result that have Failed.
+// failedResults are the values of the label result that count as errors: the
+// metrics.Result values for which Failed is true.
 func failedResults() []string { return []string{"panic", "error", "terminal_error", "timeout"} }
 
-// fateDropped is the value of the label fate for an event that was lost.
-const fateDropped = "dropped"
+// resultDropped is the value of the label result for an event that was lost.
+const resultDropped = "dropped"
 
 func number(f float64) string { return fmt.Sprintf("%v", f) }

@@ -18,7 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// What Kubernetes accepts: k8s.io/apimachinery/pkg/util/validation. The regular expressions are anchored by matches.
+// What Kubernetes accepts: k8s.io/apimachinery/pkg/util/validation. The regular
+// expressions are anchored by matches.
 const (
 	dnsLabel   = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
 	dnsName    = dnsLabel + `(\.` + dnsLabel + `)*`
@@ -27,12 +28,13 @@ const (
 	jobName    = `[A-Za-z0-9][A-Za-z0-9_./:-]*`
 )
 
-// longestInterval leaves two scrapes in any ruleWindow; with fewer a rate has no value and its alert never fires.
+// longestInterval leaves two scrapes in any ruleWindow; with fewer a rate has
+// no value and its alert never fires.
 const longestInterval = 2 * time.Minute
 
 func matches(pattern, s string) bool { return regexp.MustCompile(`\A` + pattern + `\z`).MatchString(s) }
 
-// check returns all that is wrong with a target whose defaults are filled in.
+// check returns every error of a target whose defaults are filled in.
 func (t Target) check() error {
 	c := &checks{}
 	c.want(matches(dnsLabel, t.Name) && len(t.Name) <= 63, "Name", t.Name, "a DNS label of at most 63 characters, such as agentrun")
@@ -75,7 +77,7 @@ func (th Thresholds) check(c *checks) {
 	c.duration("Thresholds.For", th.For)
 }
 
-// checks collects what is wrong.
+// checks collects errors.
 type checks struct{ errs []error }
 
 func (c *checks) want(ok bool, field string, value any, accepted string, args ...any) {
@@ -88,7 +90,8 @@ func (c *checks) want(ok bool, field string, value any, accepted string, args ..
 	c.errs = append(c.errs, fmt.Errorf("%w: %s is %v, want %s", ErrTarget, field, value, fmt.Sprintf(accepted, args...)))
 }
 
-// duration accepts what Prometheus can read and a person can mean.
+// duration accepts a duration that Prometheus can read and that is not a
+// mistake.
 func (c *checks) duration(field string, d time.Duration) {
 	const longest = 30 * 24 * time.Hour
 	c.want(d > 0 && d <= longest && d%time.Millisecond == 0, field, d, "whole milliseconds, above 0 and at most %v", longest)
@@ -113,7 +116,8 @@ func (c *checks) labels(field string, labels map[string]string) {
 	}
 }
 
-// runbook accepts a link that a person can follow. The value is not repeated: it may hold a password.
+// runbook accepts a link that a person can follow. The value is not repeated:
+// it may hold a password.
 func (c *checks) runbook(address string) {
 	u, err := url.Parse(strings.ReplaceAll(address, alertPlace, "Alert"))
 	ok := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&

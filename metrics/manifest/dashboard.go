@@ -12,10 +12,11 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// schemaVersion is that of Grafana 11; later ones convert it, as they do any older one.
+// schemaVersion is the version of Grafana 11. Later releases convert it, like
+// any older version.
 const schemaVersion = 39
 
-// A dashboard is 24 columns wide. Numbers stand six to a line, pictures two.
+// A dashboard is 24 columns wide: six numbers or two graphs in a line.
 const (
 	columns    = 24
 	statWidth  = 4
@@ -24,15 +25,17 @@ const (
 	lineHeight = 8
 )
 
-// UID is the dashboard's identity in Grafana, the same for the same Target.Name: at most 40 characters, which is Grafana's bound.
-func (p *Pack) UID() string {
+// UID is the dashboard's identity in Grafana, the same for the same
+// Target.Name: at most 40 characters, which is Grafana's bound.
+func (p *Bundle) UID() string {
 	sum := sha256.Sum256([]byte(p.target.Name))
 	return "controllerkit-" + hex.EncodeToString(sum[:8])
 }
 
-// Dashboard returns the dashboard as JSON for Grafana's import, its provisioning or its sidecar. The data source, namespace, job,
-// instance and controller are variables. The text can stand in a Helm template as it is.
-func (p *Pack) Dashboard() []byte {
+// Dashboard returns the dashboard as JSON for Grafana's import, its
+// provisioning or its sidecar. The data source, namespace, job, instance and
+// controller are variables. The text fits into a Helm template unchanged.
+func (p *Bundle) Dashboard() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -41,9 +44,10 @@ func (p *Pack) Dashboard() []byte {
 	return templateSafe(b.Bytes())
 }
 
-// DashboardConfigMap returns a ConfigMap with the dashboard, in YAML, for the sidecar of Grafana's chart, which finds it by
-// Target.DashboardLabels. It can stand in a Helm template as it is.
-func (p *Pack) DashboardConfigMap() []byte {
+// DashboardConfigMap returns a ConfigMap with the dashboard, in YAML. The
+// sidecar of Grafana's chart finds it by Target.DashboardLabels. The text fits
+// into a Helm template unchanged.
+func (p *Bundle) DashboardConfigMap() []byte {
 	annotations := map[string]string{}
 	if p.target.Folder != "" {
 		annotations["grafana_folder"] = p.target.Folder
@@ -56,7 +60,7 @@ func (p *Pack) DashboardConfigMap() []byte {
 	})
 }
 
-func (p *Pack) dashboard() dashboard {
+func (p *Bundle) dashboard() dashboard {
 	d := dashboard{
 		UID: p.UID(), Title: p.target.Name + ": controller", Tags: []string{"controllerkit"},
 		Description: "Reconciles, queue, runs, events and API requests of controllers that record with controllerkit.",
@@ -81,10 +85,13 @@ func (p *Pack) dashboard() dashboard {
 		d.add(panelJSON{Type: "row", Title: r.title, GridPos: gridPos{1, columns, 0, y}, Collapsed: new(bool), Panels: []struct{}{}})
 		y++
 		x, height := 0, 0
-		for _, pan := range r.panels {
+		for n, pan := range r.panels {
 			j := pan.json()
 			if x+j.GridPos.W > columns {
 				x, y = 0, y+height
+			}
+			if n == len(r.panels)-1 { // the last one gets the rest of its line
+				j.GridPos.W = columns - x
 			}
 			j.GridPos.X, j.GridPos.Y = x, y
 			x, height = x+j.GridPos.W, j.GridPos.H
@@ -104,7 +111,8 @@ func (d *dashboard) add(p panelJSON) {
 // templateQuery is a variable that is filled from the label of the same name.
 type templateQuery struct{ name, label, query, all string }
 
-// variables lists those that select targets and controllers. All of a label that may be absent also matches its absence.
+// variables lists the variables that select targets and controllers. If a label
+// may be absent, All also matches its absence.
 func variables() []templateQuery {
 	metric := catalog.Instruments().Reconciles.PrometheusName()
 	values := func(name, selector string) string { return "label_values(" + metric + selector + ", " + name + ")" }
@@ -156,7 +164,8 @@ func (p panel) json() panelJSON {
 	return j
 }
 
-// thresholds colour a number. The first step has no value: it is where everything begins.
+// thresholds colour a number. The first step has no value: it is the base
+// colour.
 func (p panel) thresholds() *thresholds {
 	good, bad := "green", "red"
 	if p.redBelow {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// promDuration writes d as Prometheus and Prometheus Operator do, for example "1h30m" or "500ms". Both know milliseconds and
-// nothing below: d is a whole number of them.
+// promDuration writes d as Prometheus and Prometheus Operator do, for example
+// "1h30m" or "500ms". Their smallest unit is the millisecond, so d is a whole
+// number of them.
 func promDuration(d time.Duration) string {
 	if d == 0 {
 		return "0s"

@@ -12,7 +12,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// The scrape configuration of a controller whose Prometheus selects by the label release.
+// The scrape configuration of a controller whose Prometheus selects by the
+// label release.
 func Example() {
 	pack, err := manifest.New(manifest.Target{Name: "agentrun", Labels: map[string]string{"release": "prometheus"}})
 	if err != nil {
@@ -43,7 +44,7 @@ func Example() {
 	//           replacement: agentrun
 }
 
-// Every field that cannot be used is named, with what is accepted.
+// The error names every field that cannot be used, and the accepted values.
 func ExampleNew() {
 	_, err := manifest.New(manifest.Target{Name: "Agent Run", Interval: time.Second, Timeout: 2 * time.Second})
 	fmt.Println(err)
@@ -54,8 +55,8 @@ func ExampleNew() {
 	// manifest: invalid target: Timeout is 2s, want at most Interval, which is 1s
 }
 
-// pack is one that the examples below share.
-func pack(t manifest.Target) *manifest.Pack {
+// pack is the bundle that the examples below share.
+func pack(t manifest.Target) *manifest.Bundle {
 	t.Name = "agentrun"
 	p, err := manifest.New(t)
 	if err != nil {
@@ -64,7 +65,7 @@ func pack(t manifest.Target) *manifest.Pack {
 	return p
 }
 
-func ExamplePack_ServiceMonitor() {
+func ExampleBundle_ServiceMonitor() {
 	monitor := pack(manifest.Target{Access: manifest.Access{
 		TLS: true, ServerName: "agentrun.agents.svc",
 		CA:    manifest.SecretKey{Name: "agentrun-tls", Key: "ca.crt"},
@@ -88,8 +89,9 @@ func ExamplePack_ServiceMonitor() {
 	//           key: token
 }
 
-// The text is safe in a Helm template: what Prometheus fills in is written as escapes.
-func ExamplePack_PrometheusRule() {
+// The text is safe in a Helm template: templates for Prometheus are written as
+// escapes.
+func ExampleBundle_PrometheusRule() {
 	rule := pack(manifest.Target{Namespace: "agents"}).PrometheusRule()
 	_, alert, _ := strings.Cut(string(rule), "- alert: ControllerNoLeader\n")
 	alert, _, _ = strings.Cut(alert, "- alert:")
@@ -107,23 +109,23 @@ func ExamplePack_PrometheusRule() {
 }
 
 // For promtool check rules, and for a Prometheus without the operator.
-func ExamplePack_Rules() {
+func ExampleBundle_Rules() {
 	fmt.Println(strings.Count(string(pack(manifest.Target{}).Rules()), "- alert:"), "alerts")
-	// Output: 11 alerts
+	// Output: 15 alerts
 }
 
-func ExamplePack_Alerts() {
+func ExampleBundle_Alerts() {
 	p := pack(manifest.Target{RunbookURL: "https://runbooks.example.com/controllers/{alert}/"})
 	for _, a := range p.Alerts()[:3] {
 		fmt.Println(a.Severity, a.Name, a.For, a.RunbookURL)
 	}
 	// Output:
 	// critical ControllerTargetAbsent 5m0s https://runbooks.example.com/controllers/ControllerTargetAbsent/
-	// warning ControllerReconcileErrors 5m0s https://runbooks.example.com/controllers/ControllerReconcileErrors/
-	// warning ControllerReconcileSlow 5m0s https://runbooks.example.com/controllers/ControllerReconcileSlow/
+	// warning ControllerMetricsMissing 5m0s https://runbooks.example.com/controllers/ControllerMetricsMissing/
+	// warning ControllerRestarts 0s https://runbooks.example.com/controllers/ControllerRestarts/
 }
 
-func ExamplePack_Queries() {
+func ExampleBundle_Queries() {
 	queries := pack(manifest.Target{}).Queries()
 	fmt.Println(queries[3].Source)
 	fmt.Println(queries[3].Expr)
@@ -134,7 +136,7 @@ func ExamplePack_Queries() {
 	// alert ControllerSeriesOverflow
 }
 
-// What a test asks a real Prometheus.
+// The queries that a test sends to a real Prometheus.
 func ExampleQuery_Instant() {
 	for _, q := range pack(manifest.Target{}).Queries() {
 		if q.Source == "panel Reconciles by result" {
@@ -144,7 +146,7 @@ func ExampleQuery_Instant() {
 	// Output: sum by (result) (rate(controller_reconciles_total{namespace=~".*",job=~".+",instance=~".+",controller=~".+"}[10s]))
 }
 
-func ExamplePack_Dashboard() {
+func ExampleBundle_Dashboard() {
 	var dashboard struct {
 		Title  string
 		Panels []struct{ Type, Title string }
@@ -168,15 +170,16 @@ func ExamplePack_Dashboard() {
 	// - Events and status
 	// - API server
 	// - State
+	// - Process
 }
 
-func ExamplePack_UID() {
+func ExampleBundle_UID() {
 	fmt.Println(len(pack(manifest.Target{}).UID()), "characters, the same on every machine")
 	// Output: 30 characters, the same on every machine
 }
 
 // The sidecar of Grafana's chart finds the ConfigMap by its label.
-func ExamplePack_DashboardConfigMap() {
+func ExampleBundle_DashboardConfigMap() {
 	configMap := pack(manifest.Target{Folder: "Controllers"}).DashboardConfigMap()
 	for line := range strings.Lines(string(configMap)) {
 		fmt.Print(line)

@@ -44,15 +44,15 @@ var (
 	legendLabel  = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`)
 	variableName = regexp.MustCompile(`\$\{?(\w+)`)
 	selector     = regexp.MustCompile(`(\w*)\((\w+)?\{([^}]*)\}(?:\[([^\]]*)\])?|(label_values)\((\w+)(?:\{([^}]*)\})?`)
-	metricName   = regexp.MustCompile(`controller_\w+`)
+	metricName   = regexp.MustCompile(`\b(?:controller|process|go)_\w+`)
 	matcherLabel = regexp.MustCompile(`(\w+)(?:=~|=|!=|!~)"`)
 	byClause     = regexp.MustCompile(`by \(([^)]*)\)`)
 	setOperand   = regexp.MustCompile(` (?:and|unless) on \([^)]*\) \((\w+\{[^}]*\}|\w+ by \([^)]*\) \(\w+\{[^}]*\}\) == 0)\)`)
 	newSeries    = regexp.MustCompile(`\(max_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\]\) unless last_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\] offset ([^)]+)\)\) > 0 or increase\((controller_\w+\{[^}]*\})\[([^\]]+)\]\)`)
 )
 
-// faults is what is wrong with a dashboard, told from its JSON alone: it knows the catalogue and nothing of how the dashboard was
-// built.
+// faults returns the errors of a dashboard, found in its JSON alone. It knows
+// the catalogue and not how the dashboard was built.
 func faults(body []byte) (wrong []string) {
 	var d shown
 	if err := json.Unmarshal(body, &d); err != nil {
@@ -155,8 +155,9 @@ func variableFaults(d shown, body string) (wrong []string) {
 	return wrong
 }
 
-// queryFaults compares the metrics, labels and functions of an expression with the catalogue. Of windows, those of five minutes or
-// more are the rules' own; a dashboard's are variables.
+// queryFaults compares the metrics, labels and functions of an expression with
+// the catalogue. Windows of five minutes or more belong to the rules; a
+// dashboard uses variables.
 func queryFaults(expr string, windows ...string) (wrong []string) {
 	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	for _, m := range setOperand.FindAllStringSubmatch(expr, -1) {
@@ -252,13 +253,19 @@ func lookup(name string) (i catalog.Instrument, suffix string, ok bool) {
 
 var byName = func() map[string]catalog.Instrument {
 	m := map[string]catalog.Instrument{}
-	for _, i := range catalog.Instruments().All() {
+	for _, i := range append(catalog.Instruments().All(), // and the metrics of Prometheus' own client
+		catalog.Instrument{Name: "process.cpu", Unit: "s", Kind: catalog.Counter},
+		catalog.Instrument{Name: "process.start_time", Unit: "s", Kind: catalog.Gauge},
+		catalog.Instrument{Name: "process.resident_memory_bytes", Kind: catalog.Gauge},
+		catalog.Instrument{Name: "go.goroutines", Kind: catalog.Gauge},
+	) {
 		m[i.PrometheusName()] = i
 	}
 	return m
 }()
 
-// grouping returns the labels of all by clauses, but for those of sets that only say which values count.
+// grouping returns the labels of all by clauses, except the clauses of sets
+// that only select values.
 func grouping(expr string) (labels []string) {
 	for _, m := range byClause.FindAllStringSubmatch(setOperand.ReplaceAllString(expr, ""), -1) {
 		for l := range strings.SplitSeq(m[1], ",") {
@@ -268,13 +275,18 @@ func grouping(expr string) (labels []string) {
 	return labels
 }
 
-// unitOf is the unit of an expression's values in Grafana's words, read off the expression and the instrument's own unit.
+// unitOf is the unit of an expression's values in Grafana's words, read off the
+// expression and the instrument's own unit.
 func unitOf(expr string) string {
 	switch {
 	case strings.Contains(expr, "\n/\n"):
 		return "percentunit"
 	case strings.Contains(expr, "histogram_quantile"):
 		return "s"
+	case strings.Contains(expr, "process_cpu_seconds_total"), strings.Contains(expr, "changes("):
+		return "short" // cores, and a number of times
+	case strings.Contains(expr, "_bytes"):
+		return "bytes"
 	case strings.Contains(expr, "rate("):
 		return "ops"
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-func newPack(t *testing.T, target manifest.Target) *manifest.Pack {
+func newPack(t *testing.T, target manifest.Target) *manifest.Bundle {
 	t.Helper()
 	if target.Name == "" {
 		target.Name = "agentrun"
@@ -27,36 +27,40 @@ func newPack(t *testing.T, target manifest.Target) *manifest.Pack {
 	return p
 }
 
+//req:shows O3
 func TestTheDashboardHasNoFaults(t *testing.T) {
 	assert.Empty(t, faults(newPack(t, manifest.Target{}).Dashboard()))
 }
 
-// A check that nothing fails would be no check: each fault is put into the real dashboard and must be told.
+// The check must fail on a fault: each fault is put into the real dashboard and
+// must be reported.
+//
+//req:shows O3
 func TestSeededFaultsAreFound(t *testing.T) {
 	good := string(newPack(t, manifest.Target{}).Dashboard())
 	for name, tc := range map[string]struct{ old, with, want, reason string }{
 		"a metric is renamed":     {"controller_reconciles_total", "controller_reconcile_total", "no metric of the catalogue", "renamed in code, not in the dashboard"},
-		"a label is dropped":      {"sum by (fate)", "sum by (reason)", `grouped by "reason"`, "the instrument has no such label"},
-		"a matcher is wrong":      {`fate=\"dropped\"`, `outcome=\"dropped\"`, `no label "outcome"`, "selects nothing"},
+		"a label is dropped":      {"sum by (result)", "sum by (reason)", `grouped by "reason"`, "the instrument has no such label"},
+		"a matcher is wrong":      {`result=\"dropped\"`, `outcome=\"dropped\"`, `no label "outcome"`, "selects nothing"},
 		"seconds shown as ms":     {`"unit": "s"`, `"unit": "ms"`, `unit "ms" of values in "s"`, "a thousand times too fast"},
 		"a count shown as time":   {`"unit": "ops"`, `"unit": "s"`, `of values in "ops"`, "another unit"},
 		"a rate of a gauge":       {"max (controller_queue_oldest_seconds", "max (rate(controller_queue_oldest_seconds", "rate of controller_queue_oldest_seconds", "means nothing"},
-		"a counter without rate":  {"sum by (fate) (rate(", "sum by (fate) ((", "of controller_events_total", "only grows"},
+		"a counter without rate":  {"sum by (result) (rate(", "sum by (result) ((", "of controller_reconciles_total", "only grows"},
 		"an increase alone":       {" unless last_over_time(", " unless (", "counted before the first scrape", "increase knows nothing of it"},
 		"a set without label":     {"on (namespace, job, instance) (max by (namespace, job, instance)", "on (namespace, job, instance) (max by (namespace, job, result)", `grouped by "result"`, "a lease has none"},
 		"a set of nothing":        {"on (namespace, job) (controller_reconciles_total", "on (namespace, job) (controller_reconcile_total", "no metric of the catalogue", "no process counts"},
-		"other new series":        {`fate=\"dropped\"}[$__range]) unless`, `fate=\"emitted\"}[$__range]) unless`, "new series of one kind", "events that were not lost"},
+		"other new series":        {`result=\"dropped\"}[$__range]) unless`, `result=\"emitted\"}[$__range]) unless`, "new series of one kind", "events that were not lost"},
 		"an unguarded ratio":      {"> 0)", ")", "can be 0/0", "NaN while idle"},
 		"an unguarded quantile":   {"))) >= 0", ")))", "a quantile that is NaN", "no value says more than NaN"},
 		"+Inf alone":              {", le)", ")", "has no buckets", "a quantile of nothing is NaN"},
 		"the sum for the buckets": {"_bucket{", "_sum{", "has no buckets", "no quantile"},
 		"an unknown variable":     {`job=~\"$job\"`, `job=~\"$service\"`, "variable service is not defined", "the panel is empty"},
 		"an unused variable":      {`instance=~\"$instance\"`, `instance=~\".+\"`, "variable instance is never used", "a choice without effect"},
-		"a fixed data source":     {`"uid": "${datasource}"`, `"uid": "prometheus"`, "from the chosen data source", "not that of the user"},
+		"a fixed data source":     {`"uid": "${datasource}"`, `"uid": "prometheus"`, "from the chosen data source", "a fixed data source ignores the user's choice"},
 		"an id twice":             {`"id": 7,`, `"id": 6,`, "id 6", "Grafana renumbers, links break"},
 		"overlapping panels":      {`"x": 4,`, `"x": 2,`, "overlaps", "one hides the other"},
 		"out of the grid":         {`"x": 20,`, `"x": 21,`, "outside of the grid", "24 columns"},
-		"no title":                {`"title": "Workers"`, `"title": ""`, `title ""`, "what is it?"},
+		"no title":                {`"title": "Workers"`, `"title": ""`, `title ""`, "a reader must know the subject of a panel"},
 		"a title twice":           {`"title": "Workers"`, `"title": "Ages"`, `title "Ages"`, "which one?"},
 		"no description":          {`"description": "Reconciles that run now, and the most that can."`, `"description": ""`, "no description", "what does it mean?"},
 		"a legend without label":  {`"legendFormat": "\u007b\u007bcontroller}} p50"`, `"legendFormat": "\u007b\u007bpod}} p50"`, `names "pod"`, "an empty name"},
@@ -78,7 +82,7 @@ func TestSeededFaultsAreFound(t *testing.T) {
 
 func TestEveryQueryOfTheAlertsFitsTheCatalogue(t *testing.T) {
 	for _, a := range newPack(t, manifest.Target{Namespace: "agents"}).Alerts() {
-		assert.Empty(t, queryFaults(a.Expr, "5m", "15m", "1h"), a.Name)
+		assert.Empty(t, queryFaults(a.Expr, "5m", "15m", "20m", "1h"), a.Name)
 		for l := range strings.SplitSeq(a.Summary+a.Description, "$labels.") {
 			label, _, found := strings.Cut(l, " ")
 			if found && strings.HasPrefix(l[len(label):], " }}") {
@@ -88,14 +92,16 @@ func TestEveryQueryOfTheAlertsFitsTheCatalogue(t *testing.T) {
 	}
 }
 
+//req:shows O3
 func TestEveryInstrumentIsShown(t *testing.T) {
 	dashboard := string(newPack(t, manifest.Target{}).Dashboard())
 	for _, i := range catalog.Instruments().All() {
-		assert.Contains(t, dashboard, i.PrometheusName(), "%s is recorded and nobody sees it", i.Name)
+		assert.Contains(t, dashboard, i.PrometheusName(), "%s is recorded and no panel shows it", i.Name)
 	}
 }
 
-// The labels' values are named here and recorded there.
+// The catalogue does not list the labels' values: the queries name them and the
+// recorders set them.
 func TestTheValuesOfLabelsAreThoseThatAreRecorded(t *testing.T) {
 	var failed []string
 	for r := range metrics.Result(255) {
@@ -136,7 +142,7 @@ func TestEqualTargetsGiveEqualBytes(t *testing.T) {
 		Labels:   map[string]string{"release": "prometheus", "team": "agents", "app": "a", "z": "1", "b": "2"},
 		Selector: map[string]string{"app.kubernetes.io/name": "agentrun", "app.kubernetes.io/component": "controller"},
 	}
-	render := func(p *manifest.Pack) []byte {
+	render := func(p *manifest.Bundle) []byte {
 		return bytes.Join([][]byte{p.Dashboard(), p.DashboardConfigMap(), p.ServiceMonitor(), p.PrometheusRule(), p.Rules()}, nil)
 	}
 	want := render(newPack(t, target))
@@ -153,7 +159,8 @@ func TestEqualTargetsGiveEqualBytes(t *testing.T) {
 	assert.Equal(t, want, render(shared), "the caller's maps are the caller's")
 }
 
-// kubectl apply keeps the whole object in an annotation, which may be 256 KiB long.
+// kubectl apply keeps the whole object in an annotation, which may be 256 KiB
+// long.
 func TestTheConfigMapCanBeApplied(t *testing.T) {
 	assert.Less(t, len(newPack(t, manifest.Target{}).DashboardConfigMap()), 200<<10)
 }

@@ -11,22 +11,23 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// Pack is all manifests of one target. It is made by [New], holds nothing that changes, and is safe for concurrent use. Equal
-// targets give equal bytes.
-type Pack struct {
+// Bundle is all manifests of one target. It is made by [New], holds nothing
+// that changes, and is safe for concurrent use. Equal targets give equal bytes.
+type Bundle struct {
 	target Target
 	rows   []row
 	alerts []alert
+	old    []recording
 }
 
-// New builds the manifests. The error names every field of the target that cannot be used and what is accepted; it wraps
-// [ErrTarget].
-func New(t Target) (*Pack, error) {
+// New builds the manifests. The error names every field of the target that
+// cannot be used and the accepted values; it wraps [ErrTarget].
+func New(t Target) (*Bundle, error) {
 	t = t.withDefaults()
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	p, table := &Pack{target: t}, catalog.Instruments()
+	p, table := &Bundle{target: t}, catalog.Instruments()
 	var err error
 	if p.rows, err = rows(table); err != nil {
 		return nil, fmt.Errorf("manifest: the dashboard does not fit the catalogue: %w", err)
@@ -34,12 +35,17 @@ func New(t Target) (*Pack, error) {
 	if p.alerts, err = rules(t, table); err != nil {
 		return nil, fmt.Errorf("manifest: the rules do not fit the catalogue: %w", err)
 	}
+	if p.old, err = oldNames(t, table); err != nil {
+		return nil, fmt.Errorf("manifest: the recording rules do not fit the catalogue: %w", err)
+	}
 	return p, nil
 }
 
-// ServiceMonitor returns the object that makes Prometheus Operator scrape the target (monitoring.coreos.com/v1), in YAML. It sets
-// the label job to Target.Job, by which the alerts select, whatever the Service is called.
-func (p *Pack) ServiceMonitor() []byte {
+// ServiceMonitor returns the object that makes Prometheus Operator scrape the
+// target (monitoring.coreos.com/v1), in YAML. It sets the label job to
+// Target.Job, independent of the Service's name. The alerts select by this
+// label.
+func (p *Bundle) ServiceMonitor() []byte {
 	t := p.target
 	endpoint := mapping{
 		{"port", t.Port},

@@ -11,7 +11,7 @@ type row struct {
 	panels []panel
 }
 
-// panel is one picture: all its targets have the same unit.
+// panel is one panel of the dashboard: all its targets have the same unit.
 type panel struct {
 	title, description string
 	stat               bool    // one number instead of lines
@@ -26,7 +26,8 @@ type target struct {
 	legend string
 }
 
-// lines shows the values of one query, each named by its labels or, without any, by name.
+// lines shows the values of one query, each named by its labels or, without
+// any, by name.
 func lines(e expr, name ...string) target {
 	legend := ""
 	for _, label := range e.by {
@@ -44,8 +45,9 @@ func lines(e expr, name ...string) target {
 	return target{e, legend}
 }
 
-// rows is what the dashboard shows: what is wrong now, then traffic and errors, latency, saturation, and the states behind them.
-// Every instrument of the catalogue is shown somewhere.
+// rows is the content of the dashboard: current problems, then traffic and
+// errors, latency, saturation, and the states behind them. Every instrument of
+// the catalogue is shown somewhere.
 func rows(i catalog.Table) ([]row, error) {
 	q := onDashboard(i)
 	of := func(labels ...string) []string { return labels }
@@ -87,6 +89,7 @@ func rows(i catalog.Table) ([]row, error) {
 		{"Events and status", eventsAndStatus(q, i)},
 		{"API server", api(q, i)},
 		{"State", state(q, i)},
+		{"Process", processes(q, i)},
 	}
 	return all, q.err()
 }
@@ -117,7 +120,7 @@ func now(q *queries, i catalog.Table, failed where) []panel {
 		},
 		{
 			title: "Events lost", description: "Kubernetes events that nobody will see, in the time shown.", stat: true, red: 1,
-			targets: []target{lines(q.increase(i.Events, wholeRange, wholeRange, nil, where{"fate", []string{fateDropped}}), "dropped")},
+			targets: []target{lines(q.increase(i.Events, wholeRange, wholeRange, nil, where{"result", []string{resultDropped}}), "dropped")},
 		},
 	}
 }
@@ -178,8 +181,8 @@ func runs(q *queries, i catalog.Table) []panel {
 func eventsAndStatus(q *queries, i catalog.Table) []panel {
 	return []panel{
 		{
-			title: "Events by fate", description: "Emitted ones were written, aggregated ones are told by another's series, dropped ones are lost.", stacked: true,
-			targets: []target{lines(q.rate(i.Events, rateInterval, []string{"fate"}))},
+			title: "Events by result", description: "Emitted ones were written, aggregated ones are told by another's series, dropped ones are lost.", stacked: true,
+			targets: []target{lines(q.rate(i.Events, rateInterval, []string{"result"}))},
 		},
 		{
 			title: "Status commits by result", description: "Unchanged ones wrote nothing; conflicts, merges and errors show who else writes.", stacked: true,
@@ -199,7 +202,7 @@ func api(q *queries, i catalog.Table) []panel {
 	return []panel{
 		{
 			title: "API requests by code", description: "Classes of status codes; 429 is the API server's own throttling.", stacked: true,
-			targets: []target{lines(q.rate(i.ClientRequestDuration, rateInterval, []string{"code"}))},
+			targets: []target{lines(q.rate(i.ClientRequests, rateInterval, []string{"code"}))},
 		},
 		{
 			title: "API requests by resource", description: "Who is asked for most.", stacked: true,
@@ -239,3 +242,35 @@ func state(q *queries, i catalog.Table) []panel {
 		},
 	}
 }
+
+func processes(q *queries, i catalog.Table) []panel {
+	p, by := ofProcess(), []string{varInstance}
+	cpu := q.rate(p.cpu, rateInterval, targetOf(by))
+	cpu.unit = unitCount
+	panels := []panel{
+		{
+			title: "CPU", description: "Cores in use, by process.",
+			targets: []target{lines(cpu)},
+		},
+		{
+			title: "Memory", description: "Resident memory, by process. Compare it with the limit of the container.",
+			targets: []target{lines(q.sum(p.memory, targetOf(by)))},
+		},
+		{
+			title: "Goroutines", description: "A number that only grows is a leak.",
+			targets: []target{lines(q.sum(p.goroutines, targetOf(by)))},
+		},
+		{
+			title: "Restarts", description: "How often a process began again under its address, in the time shown.",
+			targets: []target{lines(q.restarts(wholeRange, targetOf(by)))},
+		},
+	}
+	for n := range panels {
+		t := &panels[n].targets[0]
+		t.expr, t.legend = q.ofControllers(t.expr, i), "{{"+varInstance+"}}"
+	}
+	return panels
+}
+
+// targetOf are the labels that distinguish processes, and by.
+func targetOf(by []string) []string { return append([]string{varNamespace, varJob}, by...) }

@@ -8,17 +8,22 @@ import (
 	"time"
 )
 
-// Query is one PromQL expression that is shipped, so that all can be asked of a real Prometheus.
+// Query is one PromQL expression of the dashboard or the rules. A test can send
+// each one to a real Prometheus.
 type Query struct {
-	// Source is where it is shown: "panel Reconciles by result" or "alert ControllerNoLeader".
+	// Source is where it is shown: "panel Reconciles by result" or "alert
+	// ControllerNoLeader".
 	Source string
-	// Expr is the expression as it is written there. Of an alert it is the value that is compared, without the comparison: while
-	// the controller uses what it asks for (see the package comment), every Expr has values, and all of them are finite.
+	// Expr is the expression exactly as rendered. For an alert it is the
+	// compared value, without the comparison. While the controller uses the
+	// part that it needs (see the package comment), every Expr has values, and
+	// all of them are finite.
 	Expr string
 }
 
-// Instant is Expr as an instant query: the variables of the dashboard select everything, and its rates look back over the
-// window, which is made whole milliseconds. The windows of alerts are their own.
+// Instant is Expr as an instant query. The variables of the dashboard select
+// everything, and its rates look back over the window, truncated to whole
+// milliseconds. Alerts keep their windows.
 func (q Query) Instant(window time.Duration) string {
 	w := promDuration(max(time.Millisecond, window.Truncate(time.Millisecond)))
 	pairs := []string{rateInterval, w, wholeRange, w}
@@ -28,8 +33,9 @@ func (q Query) Instant(window time.Duration) string {
 	return strings.NewReplacer(pairs...).Replace(q.Expr)
 }
 
-// Queries lists every expression of the dashboard and of the rules, in a fixed order.
-func (p *Pack) Queries() []Query {
+// Queries lists every expression of the dashboard and of the rules, in a fixed
+// order.
+func (p *Bundle) Queries() []Query {
 	var out []Query
 	for _, row := range p.rows {
 		for _, panel := range row.panels {

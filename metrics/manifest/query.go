@@ -13,7 +13,7 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// The variables of the dashboard, and those that Grafana sets itself.
+// The variables of the dashboard, and the variables that Grafana defines.
 const (
 	varDatasource = "datasource"
 	varNamespace  = "namespace"
@@ -31,9 +31,11 @@ const (
 	unitPerSecond = "ops"
 	unitRatio     = "percentunit"
 	unitCount     = "short"
+	unitBytes     = "bytes"
 )
 
-// expr is a PromQL expression, and what a panel or an alert must know of its values.
+// expr is a PromQL expression, and what a panel or an alert must know of its
+// values.
 type expr struct {
 	text     string
 	unit     string
@@ -54,8 +56,9 @@ func (w where) String() string {
 	return w.label + "=~" + strconv.Quote(strings.Join(w.values, "|"))
 }
 
-// queries builds expressions from rows of the catalogue only. A row that is gone does not compile, a label that the row does
-// not have and a function that does not fit its kind are kept in errs, which [New] returns.
+// queries builds expressions from rows of the catalogue only. A removed row
+// does not compile. A label that the row does not have and a function that does
+// not fit its kind are kept in errs, which [New] returns.
 type queries struct {
 	target     []string // matchers of the target's own labels
 	controller string   // matcher of the controller
@@ -63,12 +66,16 @@ type queries struct {
 	errs       []error
 }
 
-// onDashboard selects what the variables of the dashboard say.
+// onDashboard selects by the variables of the dashboard.
 func onDashboard(i catalog.Table) *queries {
+	wide := []string{i.Objects.Name, i.Leader.Name, i.ClientRequests.Name, i.ClientRequestDuration.Name, i.ClientLimiterWait.Name, i.LabelOverflows.Name}
+	for _, p := range ofProcess().all() {
+		wide = append(wide, p.Name)
+	}
 	return &queries{
 		target:     []string{variable(varNamespace), variable(varJob), variable(varInstance)},
 		controller: variable(varController),
-		wide:       []string{i.Objects.Name, i.Leader.Name, i.ClientRequestDuration.Name, i.ClientLimiterWait.Name, i.LabelOverflows.Name},
+		wide:       wide,
 	}
 }
 
@@ -91,13 +98,15 @@ func (q *queries) sum(i catalog.Instrument, by []string, only ...where) expr {
 	return q.state("sum", i, by, only)
 }
 
-// highest is the greatest of the processes' states: the one for ages and settings.
+// highest is the greatest of the processes' states: the one for ages and
+// settings.
 func (q *queries) highest(i catalog.Instrument, by []string) expr {
 	return q.state("max", i, by, nil)
 }
 
-// waiting is the age of the oldest ready item. A process that leads by no lease does not count: its queue may be kept warm, which
-// nobody works off until it leads. One that knows of no lease does.
+// waiting is the age of the oldest ready item. A process that does not lead by
+// any of its leases does not count, because it may keep its queue warm until it
+// leads. A process without a lease counts.
 func (q *queries) waiting(i catalog.Table, by []string) expr {
 	e := q.highest(i.QueueOldest, by)
 	process := []string{varNamespace, varJob, varInstance}
@@ -109,13 +118,17 @@ func (q *queries) waiting(i catalog.Table, by []string) expr {
 func (q *queries) state(function string, i catalog.Instrument, by []string, only []where) expr {
 	q.check(i, by, only, catalog.UpDownCounter, catalog.Gauge)
 	unit := unitCount
-	if i.Unit == "s" {
+	switch {
+	case i.Unit == "s":
 		unit = unitSeconds
+	case strings.HasSuffix(i.Name, "_bytes"):
+		unit = unitBytes
 	}
 	return expr{text: fmt.Sprintf("%s%s (%s)", function, group(by), q.series(i, "", only)), unit: unit, by: by}
 }
 
-// rate is the number of occurrences per second, of a histogram those it recorded.
+// rate is the number of occurrences per second. For a histogram it is the
+// number of recorded values per second.
 func (q *queries) rate(i catalog.Instrument, window string, by []string, only ...where) expr {
 	q.check(i, by, only, catalog.Counter, catalog.Histogram)
 	suffix := ""
@@ -125,8 +138,10 @@ func (q *queries) rate(i catalog.Instrument, window string, by []string, only ..
 	return expr{text: fmt.Sprintf("sum%s (rate(%s[%s]))", group(by), q.series(i, suffix, only), window), unit: unitPerSecond, by: by}
 }
 
-// increase is the number of occurrences in the window. A series that was not there before it counts whole, at its highest, for
-// increase() knows nothing of what was counted before the first scrape. One that was missing for less than known is no new one.
+// increase is the number of occurrences in the window. A series that did not
+// exist before the window counts whole, at its highest, because increase() does
+// not see counts before the first scrape. A series that was missing for less
+// than known is not new.
 func (q *queries) increase(i catalog.Instrument, window, known string, by []string, only ...where) expr {
 	q.check(i, by, only, catalog.Counter)
 	s := q.series(i, "", only)
@@ -135,21 +150,24 @@ func (q *queries) increase(i catalog.Instrument, window, known string, by []stri
 	return expr{text: text, unit: unitCount, by: by}
 }
 
-// total is what a counter has reached, for one that tells a state which lasts until the process ends.
+// total is the value of a counter that shows a state which lasts until the
+// process ends.
 func (q *queries) total(i catalog.Instrument, by []string) expr {
 	q.check(i, by, nil, catalog.Counter)
 	return expr{text: fmt.Sprintf("sum%s (%s)", group(by), q.series(i, "", nil)), unit: unitCount, by: by}
 }
 
-// quantile is one of a histogram. Nothing recorded in the window is NaN, which the comparison leaves out: no value rather than
-// one that no alert and no panel can use.
+// quantile is a quantile of a histogram. If nothing was recorded in the window,
+// the value is NaN. The comparison leaves it out, because no alert or panel can
+// use it.
 func (q *queries) quantile(phi float64, i catalog.Instrument, window string, by []string) expr {
 	q.check(i, by, nil, catalog.Histogram)
 	text := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s]))) >= 0", phi, group(append(slices.Clone(by), "le")), q.series(i, "_bucket", nil), window)
 	return expr{text: text, unit: unitSeconds, by: by, exemplar: true}
 }
 
-// ratio is a share; where there is nothing to have a share of there is no value, for 0/0 is NaN.
+// ratio is a share. It has no value when the denominator is zero, because 0/0
+// is NaN.
 func (q *queries) ratio(part, all expr) expr {
 	if !slices.Equal(part.by, all.by) || part.unit != all.unit {
 		q.errs = append(q.errs, fmt.Errorf("a ratio of %s by %q and %s by %q", part.unit, part.by, all.unit, all.by))
@@ -162,12 +180,14 @@ func (q *queries) busiest(of expr) expr {
 	return expr{text: "max (\n" + of.text + "\n)", unit: of.unit}
 }
 
-// up counts the processes of the job that Prometheus can scrape; it is 0, not nothing, where none is known.
+// up counts the processes of the job that Prometheus can scrape. It is 0, not
+// empty, if there are none.
 func (q *queries) up() expr {
 	return expr{text: fmt.Sprintf("sum (up{%s}) or vector(0)", strings.Join(q.target, ",")), unit: unitCount}
 }
 
-// upOf counts those of the jobs that have series of i, for a dashboard's jobs may be all that Prometheus has.
+// upOf counts the jobs that have series of i, because a dashboard may select
+// every job in Prometheus.
 func (q *queries) upOf(i catalog.Instrument) expr {
 	q.check(i, nil, nil, catalog.Counter)
 	return expr{
@@ -176,7 +196,20 @@ func (q *queries) upOf(i catalog.Instrument) expr {
 	}
 }
 
-// overflow counts the series that have lost their labels to the SDK's own bound; 0 where all is well.
+// seriesOfTargets counts the series of i in each process that Prometheus can
+// scrape. It is 0, not empty, for a process without one.
+func (q *queries) seriesOfTargets(i catalog.Instrument) expr {
+	q.check(i, nil, nil, catalog.UpDownCounter)
+	process := []string{varNamespace, varJob, varInstance}
+	up := fmt.Sprintf("sum%s (up{%s} == 1)", group(process), strings.Join(q.target, ","))
+	return expr{
+		text: fmt.Sprintf("(count%s (%s) or 0 * %s) >= 0", group(process), q.series(i, "", nil), up),
+		unit: unitCount, by: process,
+	}
+}
+
+// overflow counts the series that have lost their labels to the SDK's limit. It
+// is normally 0.
 func (q *queries) overflow() expr {
 	return expr{
 		text: fmt.Sprintf(`count ({__name__=~"controller_.+",%s,otel_metric_overflow="true"}) or vector(0)`, strings.Join(q.target, ",")),
@@ -195,7 +228,8 @@ func (q *queries) series(i catalog.Instrument, suffix string, only []where) stri
 	return fmt.Sprintf("%s%s{%s}", i.PrometheusName(), suffix, strings.Join(matchers, ","))
 }
 
-// perController reports whether the variable of the controller selects the instrument.
+// perController reports whether the variable of the controller selects the
+// instrument.
 func (q *queries) perController(i catalog.Instrument) bool {
 	return q.controller != "" && !slices.Contains(q.wide, i.Name)
 }
@@ -207,7 +241,7 @@ func group(by []string) string {
 	return " by (" + strings.Join(by, ", ") + ")"
 }
 
-// check notes what is wrong with a query of i.
+// check notes the errors of a query of i.
 func (q *queries) check(i catalog.Instrument, by []string, only []where, kinds ...catalog.Kind) {
 	wrong := func(format string, args ...any) {
 		q.errs = append(q.errs, fmt.Errorf("%s: %w", i.Name, fmt.Errorf(format, args...)))
@@ -233,5 +267,5 @@ func (q *queries) check(i catalog.Instrument, by []string, only []where, kinds .
 	}
 }
 
-// err is what is wrong with all that was built.
+// err joins the errors of all queries that were built.
 func (q *queries) err() error { return errors.Join(q.errs...) }

@@ -3,8 +3,10 @@
 
 package manifest
 
-// PrometheusRule returns the alerts as an object of Prometheus Operator (monitoring.coreos.com/v1), in YAML.
-func (p *Pack) PrometheusRule() []byte {
+// PrometheusRule returns the alerts, and with Target.OldNames the recording
+// rules, as an object of Prometheus Operator (monitoring.coreos.com/v1), in
+// YAML.
+func (p *Bundle) PrometheusRule() []byte {
 	return document(mapping{
 		{"apiVersion", "monitoring.coreos.com/v1"},
 		{"kind", "PrometheusRule"},
@@ -13,10 +15,11 @@ func (p *Pack) PrometheusRule() []byte {
 	})
 }
 
-// Rules returns the same alerts as a rule file of Prometheus, for promtool and for a Prometheus without the operator.
-func (p *Pack) Rules() []byte { return document(p.groups()) }
+// Rules returns the same groups as a rule file of Prometheus, for promtool and
+// for a Prometheus without the operator.
+func (p *Bundle) Rules() []byte { return document(p.groups()) }
 
-func (p *Pack) groups() mapping {
+func (p *Bundle) groups() mapping {
 	var all list
 	for _, a := range p.alerts {
 		all = append(all, mapping{
@@ -31,5 +34,17 @@ func (p *Pack) groups() mapping {
 			}},
 		})
 	}
-	return mapping{{"groups", list{mapping{{"name", p.target.Name}, {"rules", all}}}}}
+	groups := list{mapping{{"name", p.target.Name}, {"rules", all}}}
+	if p.target.OldNames {
+		var old list
+		for _, r := range p.old {
+			rule := mapping{{"record", r.name}, {"expr", text(r.expr)}}
+			if len(r.labels) > 0 {
+				rule = append(rule, field{"labels", r.labels})
+			}
+			old = append(old, rule)
+		}
+		groups = append(groups, mapping{{"name", p.target.Name + "-old-names"}, {"rules", old}})
+	}
+	return mapping{{"groups", groups}}
 }

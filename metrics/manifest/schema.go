@@ -3,8 +3,9 @@
 
 package manifest
 
-// The part of Grafana's dashboard that is written here, with its names in JSON. internal/tools/dashboards holds the result against
-// Grafana's own types.
+// The part of Grafana's dashboard schema that this package writes, with its
+// names in JSON. internal/tools/dashboards compares the result with Grafana's
+// own types.
 
 type dashboard struct {
 	UID           string      `json:"uid"`
@@ -87,7 +88,7 @@ type panelJSON struct {
 	Options     any          `json:"options,omitempty"` // statOptions or lineOptions
 	Targets     []targetJSON `json:"targets,omitempty"`
 	Collapsed   *bool        `json:"collapsed,omitempty"` // of a row
-	Panels      []struct{}   `json:"panels,omitzero"`     // of a row: those that it hides
+	Panels      []struct{}   `json:"panels,omitzero"`     // of a row: its hidden panels
 }
 
 type targetJSON struct {

@@ -10,7 +10,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// Table returns the catalogue as a table of Markdown: every instrument under its name in OpenTelemetry and in Prometheus.
+// Table returns the catalogue as a table of Markdown: every instrument under
+// its name in OpenTelemetry and in Prometheus.
 func Table() []byte {
 	var b strings.Builder
 	b.WriteString("| instrument | in Prometheus | unit | kind | labels | meaning |\n|---|---|---|---|---|---|\n")

@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated part of the documents")
 
-// TestTheDocumentHasTheTable compares internal/docs/metrics.md with the catalogue.
+// TestTheDocumentHasTheTable compares internal/docs/metrics.md with the
+// catalogue.
 func TestTheDocumentHasTheTable(t *testing.T) {
 	path := filepath.Join("..", "..", "internal", "docs", "metrics.md")
 	page, err := os.ReadFile(path)

@@ -10,81 +10,115 @@ import (
 	"time"
 )
 
-// ErrTarget is wrapped by the error that names each field of Target that cannot be used.
+// ErrTarget is wrapped by the error that names each field of Target that cannot
+// be used.
 var ErrTarget = errors.New("manifest: invalid target")
 
-// Target says what the manifests select and how they are found. Only Name is required; the zero value of every other field is the
+// Target says which processes the manifests select and how the objects are
+// found. Only Name is required. The zero value of every other field is the
 // recommended one.
 type Target struct {
-	// Name is that of the objects and, unless Job says otherwise, of the job that Prometheus scrapes: a DNS label. The objects are
-	// Name (ServiceMonitor and PrometheusRule) and Name-dashboard (ConfigMap).
+	// Name is the name of the objects and, unless Job is set, of the job that
+	// Prometheus scrapes: a DNS label. The objects are Name (ServiceMonitor and
+	// PrometheusRule) and Name-dashboard (ConfigMap).
 	Name string
-	// Namespace is that of the objects and of the processes that the alerts look at. Zero leaves it to whoever applies them, and the
-	// alerts look at every namespace.
+	// Namespace is the namespace of the objects and of the processes that the
+	// alerts select. Zero leaves the namespace to the client that applies the
+	// objects, and the alerts select every namespace.
 	Namespace string
-	// Labels are set on every object, for example release: prometheus where Prometheus Operator selects by it.
+	// Labels are set on every object, for example release: prometheus where
+	// Prometheus Operator selects by it.
 	Labels map[string]string
 
-	// Job is the value of the label job: the ServiceMonitor sets it, the alerts select by it. Zero means Name.
+	// Job is the value of the label job: the ServiceMonitor sets it, the alerts
+	// select by it. Zero means Name.
 	Job string
-	// Selector is the labels of the metrics Service. Zero means app.kubernetes.io/name: Name.
+	// Selector is the labels of the metrics Service. Zero means
+	// app.kubernetes.io/name: Name.
 	Selector map[string]string
-	// Port is the name of the Service's port, and Path where it serves metrics. Zero means metrics and /metrics.
+	// Port is the name of the Service's port, and Path where it serves metrics.
+	// Zero means metrics and /metrics.
 	Port, Path string
-	// Interval is the time between scrapes, at most 2 min, for the alerts' rates look back 5 min. Timeout is the longest scrape, at most
-	// Interval. Whole milliseconds. Zero means 30 s and 10 s, or Interval where that is less.
+	// Interval is the time between scrapes. It is at most 2 min, because the
+	// alerts' rates look back 5 min. Timeout is the longest scrape, at most
+	// Interval. Whole milliseconds. Zero means 30 s and 10 s, or Interval where
+	// that is less.
 	Interval, Timeout time.Duration
-	// SampleLimit is the most samples of a scrape; beyond it Prometheus drops the whole scrape. metrics.Metrics.MaxSeries, with the
-	// endpoint's own and those of a second registry on top, is one that is never met. Zero means none.
+	// SampleLimit is the most samples of a scrape; beyond it Prometheus drops
+	// the whole scrape. A limit that is never met is metrics.Metrics.MaxSeries
+	// plus the endpoint's own series and the series of a second registry. Zero
+	// means none.
 	SampleLimit int
-	// Access is needed where the endpoint is not plain and open.
+	// Access is needed if the endpoint uses TLS or a token.
 	Access Access
 
-	// DashboardLabels are set on the ConfigMap, so that Grafana's sidecar finds it. Zero means grafana_dashboard: "1".
+	// DashboardLabels are set on the ConfigMap, so that Grafana's sidecar finds
+	// it. Zero means grafana_dashboard: "1".
 	DashboardLabels map[string]string
-	// Folder is Grafana's folder for the dashboard, as the annotation grafana_folder. Zero means that the sidecar decides.
+	// Folder is Grafana's folder for the dashboard, as the annotation
+	// grafana_folder. Zero means that the sidecar decides.
 	Folder string
 
-	// RunbookURL is where the runbooks are: http or https, without credentials. {alert} in it stands for the alert's name; without it
-	// the name is appended as the last element of the path. Zero means the pages of this library.
+	// RunbookURL is where the runbooks are: http or https, without credentials.
+	// {alert} in it is replaced by the alert's name. Without it the name is
+	// appended as the last element of the path. Zero means the pages of this
+	// library.
 	RunbookURL string
-	// Thresholds are those of the alerts.
+	// Thresholds are the thresholds of the alerts.
 	Thresholds Thresholds
+
+	// OldNames adds recording rules with the names that dashboards and alerts
+	// of controller-runtime use: controller_runtime_*, workqueue_*,
+	// rest_client_requests_total and leader_election_master_status. A queue's
+	// name is the name of its controller, and the label code of requests is a
+	// class such as 2xx. Do not set it where controller-runtime's own registry
+	// is scraped too: both would count. Zero means none.
+	OldNames bool
 
 	_ struct{} // keyed literals only, so that fields can be added
 }
 
-// Access says how Prometheus gets through to the endpoint. The zero value is plain HTTP, open to whoever reaches it.
+// Access says how Prometheus connects to the endpoint. The zero value is plain
+// HTTP, open to every client that reaches it.
 type Access struct {
 	// TLS scrapes by HTTPS. The certificate is always verified.
 	TLS bool
-	// ServerName is the name in the certificate. Zero means the address that is scraped, which is a pod's.
+	// ServerName is the name in the certificate. Zero means the address that is
+	// scraped, which is a pod's.
 	ServerName string
-	// CA is the Secret's key with the authorities that signed it, in PEM. Zero means those of Prometheus' own system.
+	// CA is the Secret's key with the authorities that signed it, in PEM. Zero
+	// means the authorities of Prometheus' system.
 	CA SecretKey
-	// Token is the Secret's key with the bearer token that the endpoint wants. Zero means none. It needs TLS: a token in the clear is
-	// known to everyone.
+	// Token is the Secret's key with the bearer token that the endpoint
+	// requires. Zero means none. It needs TLS, because plain HTTP would expose
+	// the token.
 	Token SecretKey
 
 	_ struct{} // keyed literals only
 }
 
-// SecretKey is a key of a Secret in the namespace of the ServiceMonitor. It names a secret and never holds one.
+// SecretKey is a key of a Secret in the namespace of the ServiceMonitor. It
+// holds the names, never the secret value.
 type SecretKey struct{ Name, Key string }
 
-// Thresholds of the alerts. Zero means what is said with each.
+// Thresholds of the alerts. Zero means the default stated at each field.
 type Thresholds struct {
-	// ErrorRatio is the share of reconciles that may fail, above 0 and below 1. Zero means 0.1.
+	// ErrorRatio is the share of reconciles that may fail, above 0 and below 1.
+	// Zero means 0.1.
 	ErrorRatio float64
-	// Slow is the longest that 99 of 100 reconciles may take. It is below the last bound of the histogram, 300 s, for no quantile is
-	// ever above that. Where metrics.Options.Buckets sets other bounds, keep it below the last of those: New does not know them, and
-	// ControllerReconcileSlow would never fire. Zero means 30 s.
+	// Slow is the longest that 99 of 100 reconciles may take. It is below the
+	// last bound of the histogram, 300 s, because no quantile is above that.
+	// Where metrics.Options.Buckets sets other bounds, keep it below the last
+	// of those: New does not know them, and ControllerReconcileSlow would never
+	// fire. Zero means 30 s.
 	Slow time.Duration
-	// Waiting is the longest that an item may be ready without being taken. Zero means 5 min.
+	// Waiting is the longest that an item may be ready without being taken.
+	// Zero means 5 min.
 	Waiting time.Duration
 	// Stuck is the longest that a worker may hold an item. Zero means 15 min.
 	Stuck time.Duration
-	// For is how long one of these, or a wrong number of leaders or targets, must last. Whole milliseconds. Zero means 5 min.
+	// For is how long one of these, or a wrong number of leaders or targets,
+	// must last. Whole milliseconds. Zero means 5 min.
 	For time.Duration
 
 	_ struct{} // keyed literals only
@@ -93,10 +127,10 @@ type Thresholds struct {
 // pages are the runbooks of this library.
 const pages = "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/" + alertPlace + ".md"
 
-// alertPlace stands for the name of an alert.
+// alertPlace is the placeholder for the name of an alert.
 const alertPlace = "{alert}"
 
-// withDefaults fills in what is zero, and keeps nothing of the caller's maps.
+// withDefaults fills in zero fields, and copies the caller's maps.
 func (t Target) withDefaults() Target {
 	or(&t.Job, t.Name)
 	or(&t.Port, "metrics")

@@ -28,7 +28,7 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 		"no name":             {func(t *manifest.Target) { t.Name = "" }, `Name is ""`, "objects have one"},
 		"a name in capitals":  {func(t *manifest.Target) { t.Name = "AgentRun" }, `Name is "AgentRun"`, "no name of an object"},
 		"a long name":         {func(t *manifest.Target) { t.Name = strings.Repeat("a", 64) }, "at most 63", "also the value of a label"},
-		"a name with a break": {func(t *manifest.Target) { t.Name = "agentrun\n" }, `Name is "agentrun\n"`, "the end of a line is no end of a name"},
+		"a name with a break": {func(t *manifest.Target) { t.Name = "agentrun\n" }, `Name is "agentrun\n"`, "a name must not contain a line break"},
 		"a namespace":         {func(t *manifest.Target) { t.Namespace = "agents.prod" }, `Namespace is "agents.prod"`, "a namespace is a label"},
 		"a label's key":       {func(t *manifest.Target) { t.Labels = map[string]string{"a b": "c"} }, `Labels is "a b"`, "refused by the API server"},
 		"a label's prefix":    {func(t *manifest.Target) { t.Labels = map[string]string{"Team!/a": "c"} }, `Labels is "Team!/a"`, "refused by the API server"},
@@ -45,7 +45,7 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 		"a negative interval": {func(t *manifest.Target) { t.Interval = -1 }, "Interval is -1ns", "no time"},
 		"nanoseconds":         {func(t *manifest.Target) { t.Interval = time.Minute + 1 }, "whole milliseconds", "Prometheus knows none"},
 		"a long interval":     {func(t *manifest.Target) { t.Interval = 2*time.Minute + time.Millisecond }, "at most 2m0s, for the alerts' rates look back 5m", "a rate of one scrape has no value"},
-		"a long wait":         {func(t *manifest.Target) { t.Thresholds.For = 31 * 24 * time.Hour }, "at most 720h0m0s", "nobody means it"},
+		"a long wait":         {func(t *manifest.Target) { t.Thresholds.For = 31 * 24 * time.Hour }, "at most 720h0m0s", "an alert that waits so long is a mistake"},
 		"the timeout":         {func(t *manifest.Target) { t.Timeout = time.Minute }, "at most Interval, which is 30s", "Prometheus refuses the whole configuration"},
 		"a sample limit":      {func(t *manifest.Target) { t.SampleLimit = -1 }, "SampleLimit is -1", "no number of samples"},
 		"a folder":            {func(t *manifest.Target) { t.Folder = "a\nb" }, `Folder is "a\nb"`, "one line"},
@@ -116,7 +116,7 @@ func TestThresholdsAreThoseOfTheTarget(t *testing.T) {
 	assert.Contains(t, string(p.ServiceMonitor()), "replacement: runs")
 }
 
-// object is what a manifest says when it is read.
+// object is a parsed manifest.
 type object struct {
 	Metadata struct {
 		Name, Namespace     string
@@ -141,7 +141,8 @@ func read(t *testing.T, body []byte) (o object) {
 	return o
 }
 
-// Whatever is accepted is read again as it was meant, is accepted by the API server's own rules, and opens no action of a template.
+// Every accepted target is read again with the same meaning, passes the API
+// server's own rules, and opens no action of a template.
 func FuzzTarget(f *testing.F) {
 	f.Add("agentrun", "agents", "release", "prometheus", "metrics", "/metrics", "agents/agentrun", "Folder: \"a\" #1", "https://example.com/{alert}", int64(30_000), int64(500))
 	f.Add("on", "null", "example.com/true", "1e3", "http-metrics", "/", "0x1f", "{{ .Values.x }}", "http://a/?b={alert}", int64(1), int64(1))
@@ -189,7 +190,8 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// parse reads what Prometheus reads; Go's durations of these units are written alike.
+// parse reads a duration of Prometheus. Go writes durations of these units the
+// same way.
 func parse(t *testing.T, s string) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(s)

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// The few shapes of YAML that are written here. Mappings keep their order, so equal packs are equal bytes.
+// The few shapes of YAML that this package writes. Mappings keep their order,
+// so that equal bundles are equal bytes.
 type (
 	mapping []field
 	field   struct {
@@ -22,7 +23,8 @@ type (
 	text string
 )
 
-// document writes one YAML document that is at the same time safe text of a Go template: nothing in it opens an action.
+// document writes one YAML document that is at the same time safe text of a Go
+// template: nothing in it opens an action.
 func document(m mapping) []byte {
 	var b bytes.Buffer
 	writeMapping(&b, m, 0)
@@ -73,7 +75,8 @@ func writeValue(b *bytes.Buffer, value any, depth int) {
 	}
 }
 
-// writeText keeps queries and JSON readable. There are no escapes: the text holds no "{{" and does not begin with a space.
+// writeText keeps queries and JSON readable. It escapes nothing: the text
+// contains no "{{" and does not begin with a space.
 func writeText(b *bytes.Buffer, t text, depth int) {
 	b.WriteString(" |-\n")
 	for line := range strings.Lines(strings.TrimSuffix(string(t), "\n")) {
@@ -83,10 +86,12 @@ func writeText(b *bytes.Buffer, t text, depth int) {
 	b.WriteByte('\n')
 }
 
-// A list's dash stands where two spaces of its item's indentation would, so that one step is two spaces everywhere.
+// A list's dash replaces two spaces of its item's indentation, so that one step
+// is two spaces everywhere.
 func indent(b *bytes.Buffer, depth int) { b.WriteString(strings.Repeat("  ", depth)) }
 
-// scalar writes a string plain where every reader of YAML takes it for one, and quoted as JSON elsewhere.
+// scalar writes a string plain where every reader of YAML takes it for one, and
+// quoted as JSON elsewhere.
 func scalar(s string) string {
 	if plain(s) {
 		return s
@@ -94,7 +99,8 @@ func scalar(s string) string {
 	return string(templateSafe(quoted(s)))
 }
 
-// plain reports whether s is a string without quotes too: a word that begins with a letter and is none of YAML's own.
+// plain reports whether s is a string without quotes too: a word that begins
+// with a letter and is not a reserved word of YAML.
 func plain(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if s == "" || strings.IndexByte(letters+"/", s[0]) < 0 || strings.Trim(s, letters+"0123456789_./-") != "" {
@@ -115,8 +121,10 @@ func quoted(s string) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// templateSafe writes what opens an action of a Go template, and so of Helm, as escapes of JSON, which YAML's double quotes know
-// too: the reader of the JSON or YAML sees the same text, the template engine sees none of it. Braces meet in strings only.
+// templateSafe escapes the opening of an action of a Go template, and so of
+// Helm. It uses escapes of JSON, which YAML's double quotes accept too. A
+// reader of the JSON or YAML gets the same text, and the template engine finds
+// no action. Two braces in a row occur in strings only.
 func templateSafe(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`\u007b\u007b`))
 }

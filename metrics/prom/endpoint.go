@@ -4,50 +4,80 @@
 package prom
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/attribute"
-	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// Endpoint is a meter provider and the [http.Handler] that serves what is recorded on it. It is safe for concurrent use.
-// Make it with [New]. A nil or zero Endpoint cannot be used: it gives no meter, which metrics.New refuses, answers scrapes
-// with 503, and has nothing to shut down.
+// Endpoint is a meter provider and the [http.Handler] that serves its metrics.
+// It is safe for concurrent use. Make it with [New]. A nil or zero Endpoint
+// cannot be used. It gives no meter, which metrics.New refuses. It answers
+// scrapes with 503, and has nothing to shut down.
 type Endpoint struct {
-	// MeterProvider is where instruments are created: metrics.New(ep, metrics.Options{}).
+	// MeterProvider is where instruments are created: metrics.New(ep,
+	// metrics.Options{}).
 	metric.MeterProvider
 
-	sdk     *sdkmetric.MeterProvider
-	handler http.Handler
+	sdk       *sdkmetric.MeterProvider
+	collector *collector
+	gatherers []*gatherer
+	process   *prometheus.Registry // nil: without metrics of the process
+	errors    *errorLog
+	timeout   time.Duration
+	handler   http.Handler
 }
 
-// New makes an endpoint on a registry of its own; it never touches prometheus.DefaultRegisterer or a global of
-// OpenTelemetry, and it starts nothing. An option that cannot be used is an error that wraps [ErrOption].
+// New makes an endpoint with a separate registry. It never touches
+// prometheus.DefaultRegisterer or a global of OpenTelemetry, and it starts
+// nothing. An option that cannot be used is an error that wraps [ErrOption].
 func New(o Options) (*Endpoint, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	registry := prometheus.NewRegistry()
-	exporter, err := otelprom.New(o.exporter(registry)...)
-	if err != nil {
-		return nil, fmt.Errorf("prom: make the exporter: %w", err)
+	c := newCollector(o)
+	sdk := sdkmetric.NewMeterProvider(o.provider(c.reader)...)
+	e := &Endpoint{
+		MeterProvider: provider{sdk}, sdk: sdk, collector: c,
+		errors: &errorLog{onError: o.OnError}, timeout: cmp.Or(o.Timeout, defaultTimeout),
 	}
-	sdk := sdkmetric.NewMeterProvider(o.provider(exporter)...)
-	return &Endpoint{MeterProvider: sdk, sdk: sdk, handler: o.handler(registry)}, nil
+	for _, g := range o.Gatherers {
+		e.gatherers = append(e.gatherers, &gatherer{Gatherer: g})
+	}
+	if !o.NoProcessMetrics {
+		e.process = prometheus.NewRegistry()
+		for _, c := range []prometheus.Collector{
+			collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		} {
+			if err := e.process.Register(c); err != nil {
+				return nil, fmt.Errorf("prom: metrics of the process: %w", err)
+			}
+		}
+	}
+	e.handler = promhttp.HandlerFor(prometheus.GathererFunc(e.gather), promhttp.HandlerOpts{
+		ErrorLog:            e.errors,
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: cmp.Or(o.MaxInFlight, defaultInFlight),
+		EnableOpenMetrics:   o.Exemplars,
+	})
+	return e, nil
 }
 
 func (e *Endpoint) made() bool { return e != nil && e.sdk != nil }
 
-// Meter returns the meter of a library, by its name; nil from an Endpoint that [New] did not make.
+// Meter returns the meter of a library, by its name; nil from an Endpoint that
+// [New] did not make.
 func (e *Endpoint) Meter(name string, opts ...metric.MeterOption) metric.Meter {
 	if !e.made() {
 		return nil
@@ -55,18 +85,22 @@ func (e *Endpoint) Meter(name string, opts ...metric.MeterOption) metric.Meter {
 	return e.MeterProvider.Meter(name, opts...)
 }
 
-// ServeHTTP serves one scrape at any path. A collector that fails costs its own metrics, never the scrape.
+// ServeHTTP serves one scrape at any path. A gatherer that fails costs its own
+// metrics. If a callback of the provider panics or does not return, no metrics
+// can be collected: the answer is 503 within Options.Timeout.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !e.made() {
 		http.Error(w, "prom: the endpoint was not made by New", http.StatusServiceUnavailable)
 		return
 	}
-	e.handler.ServeHTTP(w, r)
+	e.handler.ServeHTTP(unavailable{w}, r)
 }
 
-// Shutdown ends the provider: what is recorded later is lost, scrapes show the metrics of Options.Also alone, and the
-// Options.Readers send what they have, until ctx ends: the error is of those that could not. A second Shutdown does nothing, and a
-// reader that was shut down before is no error.
+// Shutdown ends the provider. Later measurements are lost, and scrapes show
+// only the metrics of Options.Gatherers. The Options.Readers send their pending
+// data until ctx ends. The error joins the errors of the readers that could
+// not. A second Shutdown does nothing, and a reader that was already shut down
+// causes no error.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if !e.made() {
 		return nil
@@ -77,8 +111,9 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// unended leaves out that a reader was shut down before. The SDK joins the errors of its readers, and that one has nothing
-// left to send must not hide that another could not.
+// unended drops the errors of readers that were shut down before. The SDK joins
+// the errors of its readers. A reader with nothing left to send must not hide
+// that another one could not send.
 func unended(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var rest []error
@@ -93,20 +128,9 @@ func unended(err error) error {
 	return err
 }
 
-func (o Options) exporter(r prometheus.Registerer) []otelprom.Option {
-	opts := []otelprom.Option{
-		otelprom.WithRegisterer(r),
-		// Pinned, because the default has changed between releases and dashboards depend on the names.
-		otelprom.WithTranslationStrategy("UnderscoreEscapingWithSuffixes"),
-	}
-	if !o.ScopeLabels {
-		opts = append(opts, otelprom.WithoutScopeInfo())
-	}
-	return append(opts, otelprom.WithAggregationSelector(o.aggregation))
-}
-
-// aggregation is OpenTelemetry's own choice, but histograms do without the minimum and the maximum, which each record would
-// have to keep up to date: Prometheus has no place for them.
+// aggregation is OpenTelemetry's default, but histograms have no minimum and
+// maximum. Each record would have to update them, and Prometheus cannot store
+// them.
 func (o Options) aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation { //nolint:ireturn // what the exporter takes
 	a := sdkmetric.DefaultAggregationSelector(k)
 	if explicit, ok := a.(sdkmetric.AggregationExplicitBucketHistogram); ok {
@@ -114,7 +138,7 @@ func (o Options) aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 			return sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20, NoMinMax: true}
 		}
 		explicit.NoMinMax = true
-		return explicit // the bounds are those of an instrument that has none of its own
+		return explicit // the bounds for an instrument that sets none
 	}
 	return a
 }
@@ -152,22 +176,4 @@ func (o Options) limit() int {
 		return 0
 	}
 	return o.CardinalityLimit
-}
-
-func (o Options) handler(r *prometheus.Registry) http.Handler {
-	inFlight := o.MaxInFlight
-	if inFlight == 0 {
-		inFlight = defaultInFlight
-	}
-	gatherers := prometheus.Gatherers{r}
-	for _, g := range o.Also {
-		gatherers = append(gatherers, prometheus.GathererFunc(guarded(g.Gather)))
-	}
-	return promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{
-		ErrorLog:            errorLog(o.OnError),
-		ErrorHandling:       promhttp.ContinueOnError,
-		Registry:            r,
-		MaxRequestsInFlight: inFlight,
-		EnableOpenMetrics:   o.Exemplars,
-	})
 }

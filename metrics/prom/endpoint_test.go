@@ -25,7 +25,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// scrape returns a scrape in the format that accept asks for; "" is what a browser gets.
+// scrape returns a scrape in the format that accept asks for; "" is what a
+// browser gets.
 func scrape(tb testing.TB, h http.Handler, accept string) *httptest.ResponseRecorder {
 	tb.Helper()
 	r := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/metrics", http.NoBody)
@@ -43,7 +44,8 @@ func text(tb testing.TB, h http.Handler) string {
 	return w.Body.String()
 }
 
-// endpoint is an endpoint with one histogram, one counter of that many attribute sets, and one record of each.
+// endpoint is an endpoint with one histogram, one counter of that many
+// attribute sets, and one record of each.
 func endpoint(tb testing.TB, o prom.Options, sets int) *prom.Endpoint {
 	tb.Helper()
 	ep, err := prom.New(o)
@@ -67,10 +69,10 @@ func TestNewRefuses(t *testing.T) {
 		options prom.Options
 		field   string
 	}{
-		"MaxInFlight": {"No limit is not offered.", prom.Options{MaxInFlight: -1}, "MaxInFlight"},
-		"Nil":         {"A gatherer that is not there.", prom.Options{Also: []prometheus.Gatherer{prometheus.NewRegistry(), nil}}, "Also[1]"},
-		"NilPointer":  {"Nor is this one.", prom.Options{Also: []prometheus.Gatherer{none}}, "Also[0]"},
-		"NoName":      {"An attribute has a name.", prom.Options{Resource: map[string]string{"": "x"}}, `Resource[""]`},
+		"MaxInFlight": {"There is no unlimited setting.", prom.Options{MaxInFlight: -1}, "MaxInFlight"},
+		"Nil":         {"A nil gatherer is an error.", prom.Options{Gatherers: []prometheus.Gatherer{prometheus.NewRegistry(), nil}}, "Gatherers[1]"},
+		"NilPointer":  {"A nil pointer in the interface is an error too.", prom.Options{Gatherers: []prometheus.Gatherer{none}}, "Gatherers[0]"},
+		"NoName":      {"An attribute must have a name.", prom.Options{Resource: map[string]string{"": "x"}}, `Resource[""]`},
 		"NotUTF8":     {"Prometheus would drop target_info.", prom.Options{Resource: map[string]string{"a": "\xff"}}, `Resource["a"]`},
 	}
 	for name, tc := range cases {
@@ -120,9 +122,9 @@ func TestOptions(t *testing.T) {
 			[]string{`a_thing_total{otel_metric_overflow="true"} 2491`},
 			nil,
 		},
-		"NoCardinalityLimit": {"And none.", prom.Options{CardinalityLimit: -1}, "", []string{`a_thing_total{i="2499"} 1`}, []string{"overflow"}},
-		"ScopeLabels":        {"Where names are not unique.", prom.Options{ScopeLabels: true}, "", []string{`otel_scope_name="test"`}, nil},
-		"Exemplars":          {"They need OpenMetrics.", prom.Options{Exemplars: true}, openMetrics, []string{"# EOF"}, nil},
+		"NoCardinalityLimit": {"Below zero there is no limit.", prom.Options{CardinalityLimit: -1}, "", []string{`a_thing_total{i="2499"} 1`}, []string{"overflow"}},
+		"ScopeLabels":        {"The scope labels keep equal names apart.", prom.Options{ScopeLabels: true}, "", []string{`otel_scope_name="test"`}, nil},
+		"Exemplars":          {"Exemplars need OpenMetrics.", prom.Options{Exemplars: true}, openMetrics, []string{"# EOF"}, nil},
 		"NativeHistograms": {
 			"The text format has nothing but their sum and count.",
 			prom.Options{NativeHistograms: true},
@@ -151,7 +153,8 @@ func TestNativeHistogramsAreServedInProtobuf(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "a_duration_seconds")
 }
 
-// Exemplars that are not asked for are not kept: they cost the memory of three histograms.
+// Without Options.Exemplars none are kept: they cost the memory of three
+// histograms.
 func TestExemplarsAreKeptOnDemandOnly(t *testing.T) {
 	span := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled,
@@ -182,15 +185,16 @@ func TestNothingGlobalIsTouched(t *testing.T) {
 func TestShutdownEndsTheSeries(t *testing.T) {
 	also := prometheus.NewRegistry()
 	also.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "theirs", Help: "h"}))
-	ep := endpoint(t, prom.Options{Also: []prometheus.Gatherer{also}}, 1)
+	ep := endpoint(t, prom.Options{Gatherers: []prometheus.Gatherer{also}}, 1)
 	require.NoError(t, ep.Shutdown(t.Context()))
-	require.NoError(t, ep.Shutdown(t.Context()), "once is enough")
+	require.NoError(t, ep.Shutdown(t.Context()), "a second Shutdown does nothing")
 	got := text(t, ep)
 	assert.NotContains(t, got, "a_thing_total")
 	assert.Contains(t, got, "theirs 0")
 }
 
-// The SDK tells of a reader that was shut down before and of one that failed in one error.
+// The SDK reports a reader that was already shut down and a reader that failed
+// in one error.
 func TestShutdownTellsWhatCouldNotBeSent(t *testing.T) {
 	unreachable := errors.New("collector unreachable")
 	over := func() sdkmetric.Reader {
@@ -206,11 +210,11 @@ func TestShutdownTellsWhatCouldNotBeSent(t *testing.T) {
 		readers []sdkmetric.Reader
 		want    error
 	}{
-		"Over":           {"It has nothing left to send.", []sdkmetric.Reader{over()}, nil},
-		"AllOver":        {"Nor has any of them.", []sdkmetric.Reader{over(), over(), over()}, nil},
-		"Failing":        {"What was recorded is lost.", []sdkmetric.Reader{failing()}, unreachable},
-		"OverAndFailing": {"One does not hide the other.", []sdkmetric.Reader{over(), failing()}, unreachable},
-		"FailingAndOver": {"In any order.", []sdkmetric.Reader{failing(), over(), over()}, unreachable},
+		"Over":           {"A reader that was shut down has nothing left to send.", []sdkmetric.Reader{over()}, nil},
+		"AllOver":        {"Several readers that were shut down cause no error.", []sdkmetric.Reader{over(), over(), over()}, nil},
+		"Failing":        {"Measurements that a reader could not send are lost.", []sdkmetric.Reader{failing()}, unreachable},
+		"OverAndFailing": {"A reader that was shut down does not hide the failing one.", []sdkmetric.Reader{over(), failing()}, unreachable},
+		"FailingAndOver": {"The order of the readers does not matter.", []sdkmetric.Reader{failing(), over(), over()}, unreachable},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +222,7 @@ func TestShutdownTellsWhatCouldNotBeSent(t *testing.T) {
 			err := ep.Shutdown(t.Context())
 			require.ErrorIs(t, err, tc.want, tc.reason)
 			require.NotErrorIs(t, err, sdkmetric.ErrReaderShutdown)
-			require.NoError(t, ep.Shutdown(t.Context()), "once is enough")
+			require.NoError(t, ep.Shutdown(t.Context()), "a second Shutdown does nothing")
 		})
 	}
 }
@@ -239,7 +243,7 @@ func (unsent) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 func (u unsent) Export(context.Context, *metricdata.ResourceMetrics) error { return u.err }
 func (unsent) Shutdown(context.Context) error                              { return nil }
 
-// What remains when the error of New was not looked at must not take the process down.
+// An endpoint that is used although New returned an error must not panic.
 func TestAnEndpointThatWasNotMade(t *testing.T) {
 	for name, ep := range map[string]*prom.Endpoint{"Nil": nil, "Zero": {}} {
 		t.Run(name, func(t *testing.T) {

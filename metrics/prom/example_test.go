@@ -57,7 +57,7 @@ func ExampleOptions() {
 	if err := theirs.Register(up); err != nil {
 		return
 	}
-	ep, err := prom.New(prom.Options{Also: []prometheus.Gatherer{theirs}})
+	ep, err := prom.New(prom.Options{Gatherers: []prometheus.Gatherer{theirs}})
 	if err != nil {
 		return
 	}
@@ -124,7 +124,7 @@ func ExampleEndpoint_Shutdown() {
 	// Output: <nil>
 }
 
-// Other libraries that take a meter provider can be given the endpoint as well.
+// The endpoint is a meter provider for other libraries too.
 func ExampleEndpoint_Meter() {
 	ep, _ := prom.New(prom.Options{})
 	visits, _ := ep.Meter("github.com/example/door").Int64Counter("door.visits")

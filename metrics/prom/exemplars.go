@@ -15,9 +15,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// newestPerBucket is the view that gives each histogram a reservoir of our own: one exemplar per bucket, as OpenTelemetry's
-// specification has it for buckets that are fixed, and the newest to within a second, which it allows. The SDK's own makes room
-// for an exemplar in every bucket of every series before there is one, which is most of the memory of a histogram, and draws lots.
+// newestPerBucket is the view that gives each histogram a custom reservoir. It
+// holds one exemplar per bucket, as OpenTelemetry's specification requires for
+// fixed buckets. It keeps the newest to within a second, which the
+// specification allows. The SDK's reservoir allocates an exemplar for every
+// bucket of every series in advance, which is most of the memory of a
+// histogram, and samples at random.
 func newestPerBucket(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	if i.Kind != sdkmetric.InstrumentKindHistogram {
 		return sdkmetric.Stream{}, false
@@ -35,7 +38,8 @@ func newestPerBucket(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	}, true
 }
 
-// reservoir keeps the exemplars of one series. The SDK locks around its methods.
+// reservoir keeps the exemplars of one series. The SDK locks around its
+// methods.
 type reservoir struct {
 	bounds []float64
 	kept   []kept // of the buckets that have one, in no order
@@ -50,11 +54,13 @@ type kept struct {
 	value  exemplar.Value
 }
 
-// stays is how long an exemplar is not replaced: no scrape would show the difference, and each reconcile is spared the work.
+// stays is how long an exemplar is not replaced. No scrape would show the
+// difference, and each reconcile saves the work.
 const stays = int64(time.Second)
 
-// Offer keeps the measurement in place of one in its bucket that is a second old, or of a time to come, if the clock was set back.
-// There are no dropped attributes: no view here drops any.
+// Offer keeps the measurement unless its bucket has an exemplar of the last
+// second. An exemplar in the future, because the clock was set back, is
+// replaced too. No view here drops attributes, so none are passed.
 func (r *reservoir) Offer(ctx context.Context, t time.Time, v exemplar.Value, _ []attribute.KeyValue) {
 	n := v.Float64()
 	if v.Type() == exemplar.Int64ValueType {

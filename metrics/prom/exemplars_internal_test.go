@@ -18,10 +18,10 @@ func TestWhenAnExemplarIsReplaced(t *testing.T) {
 		later  time.Duration
 		want   int64
 	}{
-		"AtOnce":  {"Scrapes are seconds apart, so that nobody would see it.", 0, 1},
-		"Before":  {"Of one second the first is as good as the last.", time.Second - 1, 1},
-		"After":   {"An exemplar is to lead to a trace that is still there.", time.Second, 2},
-		"SetBack": {"A clock that was wrong must not keep an exemplar for as long as it was.", -time.Hour, 2},
+		"AtOnce":  {"Scrapes are seconds apart, so no scrape would show it.", 0, 1},
+		"Before":  {"Within one second the first exemplar is kept.", time.Second - 1, 1},
+		"After":   {"After a second a newer exemplar replaces it, because old traces expire.", time.Second, 2},
+		"SetBack": {"After a clock was set back, an exemplar from the future is replaced.", -time.Hour, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

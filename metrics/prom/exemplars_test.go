@@ -19,8 +19,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// Of each bucket the newest exemplar to within a second is served, of integers too, in what is scraped and in what a reader of
-// Options.Readers gets.
+// Each bucket serves its newest exemplar to within a second, also of integers.
+// Scrapes and the readers of Options.Readers both get it.
 func TestTheNewestExemplarOfEachBucket(t *testing.T) { synctest.Test(t, theNewestExemplarOfEachBucket) }
 
 func theNewestExemplarOfEachBucket(t *testing.T) {
@@ -84,7 +84,7 @@ func exemplars[N int64 | float64](t *testing.T, of metricdata.ResourceMetrics, n
 	return found
 }
 
-// What is recorded reaches the readers, and Shutdown lets them send the last of it.
+// Measurements reach the readers, and Shutdown lets them send the last ones.
 func TestReadersGetWhatIsScraped(t *testing.T) {
 	sent := &exporter{}
 	ep := endpoint(t, prom.Options{Readers: []sdkmetric.Reader{sdkmetric.NewPeriodicReader(sent)}}, 3)

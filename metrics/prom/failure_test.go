@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
@@ -40,7 +41,8 @@ func (f failing) Collect(ch chan<- prometheus.Metric) {
 
 var errBroken = errors.New("broken")
 
-// A scrape is never lost to one that fails: what can be served is served.
+// A failing collector never costs the whole scrape: the other metrics are
+// served.
 func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 	registry := func(c prometheus.Collector) *prometheus.Registry {
 		r := prometheus.NewRegistry()
@@ -58,20 +60,20 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 		want   []string
 		quiet  bool
 	}{
-		"Healthy":         {"No failure, no error.", counter(t, "theirs_total", 7), []string{"theirs_total 7"}, true},
-		"OtherHelp":       {"The endpoint's own comes first.", counter(t, "a_thing_total", 99), nil, false},
-		"OtherType":       {"A histogram here and a counter there.", counter(t, "a_duration_seconds", 1), []string{"a_duration_seconds_count 1"}, false},
-		"CollectorFails":  {"An error of one collector.", broken(failing{}), []string{"next_to_it 1"}, false},
-		"CollectorPanics": {"A panic of one collector.", broken(failing{panics: true}), []string{"next_to_it 1"}, false},
-		"GathererFails":   {"A gatherer that has nothing.", registry(failing{}), nil, false},
-		"GathererPanics":  {"A gatherer that panics.", struct{ prometheus.Gatherer }{}, nil, false},
+		"Healthy":         {"Without a failure there is no error.", counter(t, "theirs_total", 7), []string{"theirs_total 7"}, true},
+		"OtherHelp":       {"Of two equal names the endpoint's metric is served.", counter(t, "a_thing_total", 99), nil, false},
+		"OtherType":       {"A counter under the name of the endpoint's histogram is dropped.", counter(t, "a_duration_seconds", 1), []string{"a_duration_seconds_count 1"}, false},
+		"CollectorFails":  {"An error of one collector keeps the others.", broken(failing{}), []string{"next_to_it 1"}, false},
+		"CollectorPanics": {"A panic of one collector keeps the others.", broken(failing{panics: true}), []string{"next_to_it 1"}, false},
+		"GathererFails":   {"A gatherer that returns only an error costs its own metrics.", registry(failing{}), nil, false},
+		"GathererPanics":  {"A gatherer that panics costs its own metrics.", struct{ prometheus.Gatherer }{}, nil, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var told []error
 			ep := endpoint(t, prom.Options{
-				Also:    []prometheus.Gatherer{tc.also, counter(t, "last_total", 3)},
-				OnError: func(err error) { told = append(told, err) },
+				Gatherers: []prometheus.Gatherer{tc.also, counter(t, "last_total", 3)},
+				OnError:   func(err error) { told = append(told, err) },
 			}, 1)
 			got := text(t, ep)
 			for _, want := range append(tc.want, `a_thing_total{i="0"} 1`, "last_total 3", "target_info") {
@@ -81,18 +83,19 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 				assert.Empty(t, told)
 				return
 			}
-			assert.NotEmpty(t, told, "what is missing is told")
+			assert.NotEmpty(t, told, "OnError reports the missing metrics")
 			assert.Contains(t, text(t, ep), `promhttp_metric_handler_errors_total{cause="gathering"} 1`, "and counted")
 		})
 	}
 }
 
-// Of two equal series of other libraries the earlier one is served and the other is told.
+// Of two equal series of other libraries the endpoint serves the earlier one
+// and reports the other.
 func TestEqualSeriesOfOthers(t *testing.T) {
 	var told []error
 	ep := endpoint(t, prom.Options{
-		Also:    []prometheus.Gatherer{counter(t, "theirs_total", 7), counter(t, "theirs_total", 8)},
-		OnError: func(err error) { told = append(told, err) },
+		Gatherers: []prometheus.Gatherer{counter(t, "theirs_total", 7), counter(t, "theirs_total", 8)},
+		OnError:   func(err error) { told = append(told, err) },
 	}, 1)
 	got := text(t, ep)
 	assert.Contains(t, got, "theirs_total 7")
@@ -100,7 +103,7 @@ func TestEqualSeriesOfOthers(t *testing.T) {
 	assert.NotEmpty(t, told)
 }
 
-// Two libraries that use one name for different things on this endpoint.
+// Two libraries use one name for different things on this endpoint.
 func TestConflictOfTwoScopes(t *testing.T) {
 	ep := endpoint(t, prom.Options{}, 1)
 	g, err := ep.Meter("other").Float64Gauge("a.duration.seconds") // becomes the name of the histogram
@@ -111,27 +114,24 @@ func TestConflictOfTwoScopes(t *testing.T) {
 
 func TestScrapesInFlightAreBounded(t *testing.T) {
 	for _, limit := range []int{0, 1} {
-		entered, release := make(chan struct{}), make(chan struct{})
-		slow := prometheus.NewRegistry()
-		require.NoError(t, slow.Register(slowly(func() {
-			entered <- struct{}{}
-			<-release
-		})))
-		ep := endpoint(t, prom.Options{MaxInFlight: limit, Also: []prometheus.Gatherer{slow}}, 1)
-		n := limit
-		if n == 0 {
-			n = 3
-		}
-		var wait sync.WaitGroup
-		for range n {
-			wait.Go(func() { assert.Equal(t, http.StatusOK, scrape(t, ep, "").Code) })
-		}
-		for range n {
-			<-entered
-		}
-		assert.Equal(t, http.StatusServiceUnavailable, scrape(t, ep, "").Code)
-		close(release)
-		wait.Wait()
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			slow := prometheus.NewRegistry()
+			require.NoError(t, slow.Register(slowly(func() { <-release })))
+			ep := endpoint(t, prom.Options{MaxInFlight: limit, Gatherers: []prometheus.Gatherer{slow}}, 1)
+			n := limit
+			if n == 0 {
+				n = 3
+			}
+			var wait sync.WaitGroup
+			for range n {
+				wait.Go(func() { assert.Equal(t, http.StatusOK, scrape(t, ep, "").Code) })
+			}
+			synctest.Wait()
+			assert.Equal(t, http.StatusServiceUnavailable, scrape(t, ep, "").Code)
+			close(release)
+			wait.Wait()
+		})
 	}
 }
 

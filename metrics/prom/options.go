@@ -7,59 +7,90 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
-// ErrOption is wrapped by the error that names the field of Options that cannot be used.
+// ErrOption is wrapped by the error that names the field of Options that cannot
+// be used.
 var ErrOption = errors.New("prom: invalid option")
 
 // Options of an endpoint. The zero value is the recommended behaviour.
 type Options struct {
-	// Resource describes the process: service.name, k8s.namespace.name and the like, exposed as target_info together
-	// with OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME, over which it wins. Zero means the environment alone.
+	// Resource describes the process: service.name, k8s.namespace.name and the
+	// like. It is exposed as target_info together with OTEL_RESOURCE_ATTRIBUTES
+	// and OTEL_SERVICE_NAME, and overrides them. Zero means only the
+	// environment.
 	Resource map[string]string
-	// CardinalityLimit bounds the attribute sets of each instrument; beyond it OpenTelemetry's SDK folds all into one
-	// series that has lost its labels. Zero means 2000, below zero means no limit.
+	// CardinalityLimit bounds the attribute sets of each instrument. Beyond it
+	// OpenTelemetry's SDK folds further sets into one series without their
+	// labels. Zero means 2000, below zero means no limit.
 	CardinalityLimit int
-	// Exemplars links histogram buckets to the trace of a sampled span, the newest of each bucket to within a second, and serves
-	// OpenMetrics, which alone carries them. Each bucket that has one costs 64 bytes. Zero means none.
+	// Exemplars links histogram buckets to the trace of a sampled span, the
+	// newest of each bucket to within a second. It also serves OpenMetrics, the
+	// only text format that carries exemplars. Each bucket with an exemplar
+	// costs 64 bytes. Zero means none.
 	Exemplars bool
-	// NativeHistograms serves exponential histograms instead of fixed buckets. They need a Prometheus that scrapes
-	// protobuf (scrape_native_histograms); the text format shows only their sum and count. The dashboard and alerts of
-	// package manifest ask for fixed buckets: without them the panels of durations are empty and ControllerReconcileSlow
-	// never fires. Zero means fixed buckets.
+	// NativeHistograms serves exponential histograms instead of fixed buckets.
+	// They need a Prometheus that scrapes protobuf (scrape_native_histograms);
+	// the text format shows only their sum and count. The dashboard and alerts
+	// of package manifest ask for fixed buckets: without them the panels of
+	// durations are empty and ControllerReconcileSlow never fires. Zero means
+	// fixed buckets.
 	NativeHistograms bool
-	// ScopeLabels adds the otel_scope_ labels to each series, which doubles the bytes of a scrape. Zero means that
-	// names must be unique in the process.
+	// ScopeLabels adds the otel_scope_ labels to each series, which doubles the
+	// bytes of a scrape. Zero means that names must be unique in the process.
 	ScopeLabels bool
-	// Also is served as well, for example controller-runtime's metrics.Registry. Of two equal series the earlier
-	// one is served. Zero means nothing else.
-	Also []prometheus.Gatherer
-	// Readers get the same metrics as scrapes do, for example a periodic reader that sends them by OTLP. Each makes a
-	// record dearer by its own sums; Shutdown flushes and ends them. Zero means that scrapes are all.
+	// Gatherers is served as well, for example controller-runtime's
+	// metrics.Registry. Do not also register the endpoint with it. Of two equal
+	// series the earlier one is served. Zero means no other gatherer.
+	Gatherers []prometheus.Gatherer
+	// Readers get the same metrics as scrapes do, for example a periodic reader
+	// that sends them by OTLP. Each reader keeps its own sums, which makes a
+	// record more expensive. Shutdown flushes and ends them. Zero means no
+	// other reader.
 	Readers []sdkmetric.Reader
-	// MaxInFlight bounds concurrent scrapes; more are answered with 503. Zero means 3, below zero is an error.
+	// NoProcessMetrics leaves out the metrics of the process and of Go's
+	// runtime, process_* and go_*. Zero means that they are served, unless a
+	// gatherer serves them.
+	NoProcessMetrics bool
+	// Timeout bounds how long a scrape waits for callbacks and gatherers. A
+	// gatherer that does not return costs its own metrics. A callback of the
+	// provider that does not return costs the scrape, which is answered with
+	// 503. Keep it below Prometheus' scrape_timeout. Zero means 5 s, half of
+	// Prometheus' default.
+	Timeout time.Duration
+	// MaxInFlight bounds concurrent scrapes; more are answered with 503. Zero
+	// means 3, below zero is an error.
 	MaxInFlight int
-	// OnError is told what was wrong with a scrape that was served without it. It must be safe for concurrent use.
-	// Zero means that promhttp_metric_handler_errors_total alone tells.
+	// OnError is called once with each error of a scrape: errors of callbacks
+	// and gatherers, panics, and metrics that Prometheus does not accept. It
+	// must be safe for concurrent use. Zero means that only
+	// promhttp_metric_handler_errors_total counts it.
 	OnError func(error)
 
 	_ struct{} // keyed literals only, so that fields can be added
 }
 
-// defaultInFlight lets two Prometheus replicas and a person look at once.
+// defaultInFlight allows concurrent scrapes by two Prometheus replicas and a
+// person.
 const defaultInFlight = 3
+
+const defaultTimeout = 5 * time.Second
 
 func (o Options) check() error {
 	if o.MaxInFlight < 0 {
 		return fmt.Errorf("%w: MaxInFlight is %d, want 0 (for %d) or more", ErrOption, o.MaxInFlight, defaultInFlight)
 	}
-	for i, g := range o.Also {
+	if o.Timeout < 0 {
+		return fmt.Errorf("%w: Timeout is %v, want 0 (for %v) or more", ErrOption, o.Timeout, defaultTimeout)
+	}
+	for i, g := range o.Gatherers {
 		if v := reflect.ValueOf(g); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-			return fmt.Errorf("%w: Also[%d] is nil", ErrOption, i)
+			return fmt.Errorf("%w: Gatherers[%d] is nil", ErrOption, i)
 		}
 	}
 	for i, r := range o.Readers {

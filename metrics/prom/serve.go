@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// The limits of Serve: how long a client may take to ask, and how long scrapes may take to end.
+// The limits of Serve: how long a client may take to send a request, and how
+// long scrapes may take to end.
 const (
 	readTimeout  = 10 * time.Second
 	writeTimeout = 2 * time.Minute
@@ -20,9 +21,11 @@ const (
 	grace        = 5 * time.Second
 )
 
-// Serve answers GET and HEAD of /metrics on l until ctx ends, then closes l, lets running scrapes end for up to five
-// seconds, and returns nil; when l is nil or fails before, it returns that error. For TLS pass a listener of
-// [crypto/tls.NewListener]; for authentication wrap the endpoint, which is a [http.Handler], in a server of your own.
+// Serve answers GET and HEAD of /metrics on l until ctx ends. Then it closes l,
+// waits up to five seconds for running scrapes, and returns nil. If l is nil or
+// fails before, it returns that error. For TLS pass a listener of
+// [crypto/tls.NewListener]. For authentication wrap the endpoint, which is a
+// [http.Handler], in your own server.
 func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
 	if l == nil {
 		return errors.New("prom: serve: the listener is nil")

@@ -41,6 +41,7 @@ func request(t *testing.T, method, url string) (code int, body string) {
 	return resp.StatusCode, string(b)
 }
 
+//req:shows O1
 func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	l := listen(t)
@@ -52,11 +53,11 @@ func TestServe(t *testing.T) {
 		reason, method, path string
 		code                 int
 	}{
-		"Metrics": {"The one path.", http.MethodGet, "/metrics", http.StatusOK},
-		"Head":    {"A probe.", http.MethodHead, "/metrics", http.StatusOK},
-		"Post":    {"There is nothing to post.", http.MethodPost, "/metrics", http.StatusMethodNotAllowed},
-		"Root":    {"Nothing else is served.", http.MethodGet, "/", http.StatusNotFound},
-		"Below":   {"Nor below.", http.MethodGet, "/metrics/x", http.StatusNotFound},
+		"Metrics": {"GET /metrics is a scrape.", http.MethodGet, "/metrics", http.StatusOK},
+		"Head":    {"A probe may use HEAD.", http.MethodHead, "/metrics", http.StatusOK},
+		"Post":    {"Only GET and HEAD are allowed.", http.MethodPost, "/metrics", http.StatusMethodNotAllowed},
+		"Root":    {"No other path is served.", http.MethodGet, "/", http.StatusNotFound},
+		"Below":   {"No path below /metrics is served.", http.MethodGet, "/metrics/x", http.StatusNotFound},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +74,10 @@ func TestServe(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 }
 
-// TLS is the listener's: what the package comment says holds, and who speaks plain HTTP is not answered.
+// The listener brings TLS, as the package comment states. A client that uses
+// plain HTTP gets no metrics.
+//
+//req:shows O1
 func TestServeOverTLS(t *testing.T) {
 	theirs := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate, and a client that trusts it
 	defer theirs.Close()
@@ -97,7 +101,7 @@ func TestServeOverTLS(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
-// A scrape that runs when ctx ends is answered before Serve returns.
+// A scrape that is running when ctx ends is answered before Serve returns.
 func TestServeLetsScrapesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +142,7 @@ func hang(ctx context.Context, t *testing.T, release chan struct{}) (served chan
 	require.NoError(t, slow.Register(slowly(func() { <-release })))
 	l := make(pipe, 1)
 	served = make(chan error, 1)
-	ep := endpoint(t, prom.Options{Also: []prometheus.Gatherer{slow}}, 1)
+	ep := endpoint(t, prom.Options{Gatherers: []prometheus.Gatherer{slow}}, 1)
 	go func() { served <- ep.Serve(ctx, l) }()
 	client, server := net.Pipe()
 	l <- server

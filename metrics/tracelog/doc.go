@@ -1,11 +1,14 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracelog puts the trace and span ID of a reconcile into its log lines.
+// Package tracelog puts the trace and span ID of a reconcile into its log
+// lines.
 //
-// A log line and a trace of the same reconcile find each other only by the trace ID, and the interfaces of Kubernetes
-// logging (logr, klog) drop the context that holds it. [Handler] adds the IDs to what is logged with a context;
-// [Bind] fixes them to the logger in a context, once per reconcile, for all that is logged through logr and klog.
+// A log line and a trace of the same reconcile share only the trace ID, and the
+// interfaces of Kubernetes logging (logr, klog) drop the context that holds it.
+// [Handler] adds the IDs to each record that is logged with a context. [Bind]
+// adds them to the logger in a context, once per reconcile, for every line
+// logged through logr and klog.
 //
 //	logger := slog.New(tracelog.Handler(slog.NewJSONHandler(os.Stderr, nil)))
 //
@@ -14,9 +17,12 @@
 //	logger.InfoContext(ctx, "...") // the methods of slog without a context add nothing
 //	ctx = tracelog.Bind(ctx)       // for logr and klog: the logger that logr.NewContextWithSlogLogger, say, put into ctx
 //
-// The fields are trace_id and span_id in lower-case hex at the top level of the line, as OpenTelemetry has it for logs that do
-// not travel by OTLP. The same ctx given to metrics.Attempt.End puts the same trace ID into the exemplar, which metrics/prom
-// serves with Options.Exemplars. A span that is not sampled has IDs too; without a span nothing is added.
+// The fields are trace_id and span_id in lower-case hex at the top level of the
+// line. OpenTelemetry specifies them for logs that do not travel by OTLP. The
+// same ctx given to metrics.Attempt.End puts the same trace ID into the
+// exemplar, which metrics/prom serves with Options.Exemplars. A span that is
+// not sampled has IDs too, and trace_flags "00": no backend has its trace.
+// Without a span nothing is added.
 //
 // # RBAC
 //
@@ -24,5 +30,6 @@
 //
 // # When not to use it
 //
-// Where logs leave the process by OTLP, OpenTelemetry's bridge for slog carries the IDs itself.
+// Where logs leave the process by OTLP, OpenTelemetry's bridge for slog carries
+// the IDs itself.
 package tracelog

@@ -14,10 +14,10 @@ import (
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
-// start stands for tracer.Start(ctx, "reconcile").
+// start replaces tracer.Start(ctx, "reconcile").
 func start(ctx context.Context) context.Context {
 	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{0xaf, 1}, SpanID: trace.SpanID{0xb7, 2},
+		TraceID: trace.TraceID{0xaf, 1}, SpanID: trace.SpanID{0xb7, 2}, TraceFlags: trace.FlagsSampled,
 	}))
 }
 
@@ -31,7 +31,8 @@ func plain() slog.Handler {
 	}})
 }
 
-// All that a reconcile logs, through slog, logr or klog, says which trace it belongs to.
+// Every line that a reconcile logs, through slog, logr or klog, names its
+// trace.
 func Example() {
 	logger := slog.New(tracelog.Handler(plain()))
 	ctx := start(logr.NewContextWithSlogLogger(context.Background(), logger))

@@ -11,11 +11,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
-// However a logger is built, a line has the IDs at the top level, and is otherwise what it would have been.
+// For any chain of With and WithGroup, a line has the IDs at the top level, and
+// is otherwise unchanged.
 func FuzzHandler(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3})
 	f.Add([]byte{1, 1, 0, 1, 0, 0, 2})
@@ -41,7 +43,7 @@ func FuzzHandler(f *testing.F) {
 					args = append(args, slog.Group(key, "in", i))
 				}
 			}
-			logger.InfoContext(inSpan(t.Context(), 8, 0), "m", args...)
+			logger.InfoContext(inSpan(t.Context(), 8, trace.FlagsSampled), "m", args...)
 			var got map[string]any
 			require.NoError(t, json.Unmarshal(out.Bytes(), &got))
 			return got

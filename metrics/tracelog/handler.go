@@ -11,9 +11,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Handler adds trace_id and span_id to each record that is logged with the context of a span, at the top level also below
-// WithGroup. No line has them twice: those of the record itself win over those of the context's span, and these over
-// those that [Bind] or With gave the logger. A nil next is [slog.DiscardHandler].
+// Handler adds trace_id and span_id to each record that is logged with the
+// context of a span, at the top level also below WithGroup. For a span that is
+// not sampled it adds trace_flags, which is "00". No line has them twice. IDs
+// in the record take precedence over the context's span, and the span over IDs
+// that [Bind] or With gave the logger. A nil next is [slog.DiscardHandler].
 func Handler(next slog.Handler) slog.Handler {
 	if next == nil {
 		next = slog.DiscardHandler
@@ -21,9 +23,10 @@ func Handler(next slog.Handler) slog.Handler {
 	return &handler{top: next, plain: next}
 }
 
-// handler keeps the groups apart from next, because a handler whose group is open cannot write at the top level again.
+// handler keeps the groups apart from next, because a handler whose group is
+// open cannot write at the top level again.
 type handler struct {
-	top    slog.Handler // without the groups and what is in them
+	top    slog.Handler // without the groups and their attributes
 	plain  slog.Handler // with them: for records without IDs
 	groups []group
 	ids    []slog.Attr // bound by WithAttrs, for records whose context has no span
@@ -40,7 +43,8 @@ func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.top.Enabled(ctx, level)
 }
 
-// WithAttrs adds attributes to the innermost group, but for the IDs, which stay at the top level.
+// WithAttrs adds attributes to the innermost group. The IDs stay at the top
+// level.
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
@@ -76,7 +80,7 @@ func (h *handler) WithGroup(name string) slog.Handler {
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	ids := h.ids
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
-		ids = []slog.Attr{slog.String(traceID, span.TraceID().String()), slog.String(spanID, span.SpanID().String())}
+		ids = idsOf(span)
 	}
 	switch {
 	case len(ids) == 0:
@@ -93,7 +97,16 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.top.Handle(ctx, r)
 }
 
-// names reports whether the record says itself which trace it is about.
+// idsOf is fields for slog, without their allocations.
+func idsOf(span trace.SpanContext) []slog.Attr {
+	ids := []slog.Attr{slog.String(traceID, span.TraceID().String()), slog.String(spanID, span.SpanID().String())}
+	if !span.IsSampled() {
+		ids = append(ids, slog.String(traceFlags, span.TraceFlags().String()))
+	}
+	return ids
+}
+
+// names reports whether the record itself names its trace.
 func names(r slog.Record) (found bool) {
 	r.Attrs(func(a slog.Attr) bool {
 		found = isID(a)
@@ -121,7 +134,7 @@ func attrsOf(r slog.Record) []slog.Attr {
 	return attrs
 }
 
-// part tells the IDs from the rest.
+// part separates the IDs from the rest.
 func part(attrs []slog.Attr) (ids, rest []slog.Attr) {
 	if !slices.ContainsFunc(attrs, isID) {
 		return nil, attrs
@@ -136,9 +149,9 @@ func part(attrs []slog.Attr) (ids, rest []slog.Attr) {
 	return ids, rest
 }
 
-func isID(a slog.Attr) bool { return a.Key == traceID || a.Key == spanID }
+func isID(a slog.Attr) bool { return a.Key == traceID || a.Key == spanID || a.Key == traceFlags }
 
-// merge returns the IDs of both, each once; those of the second win.
+// merge returns the IDs of both, each once. IDs in second take precedence.
 func merge(first, second []slog.Attr) []slog.Attr {
 	merged := slices.Clone(second)
 	for _, a := range first {

@@ -53,43 +53,43 @@ func TestHandler(t *testing.T) {
 		log    func(*slog.Logger)
 		want   string
 	}{
-		"Span":       {"The IDs of the context.", func(l *slog.Logger) { l.InfoContext(span, "m", "a", 1) }, `{"msg":"m","a":1,` + ids + `}`},
-		"Unsampled":  {"There are IDs without sampling too.", func(l *slog.Logger) { l.InfoContext(unsampled, "m") }, `{"msg":"m",` + ids + `}`},
-		"NoSpan":     {"Nothing is made up.", func(l *slog.Logger) { l.InfoContext(t.Context(), "m") }, `{"msg":"m"}`},
+		"Span":       {"The record gets the IDs of the context.", func(l *slog.Logger) { l.InfoContext(span, "m", "a", 1) }, `{"msg":"m","a":1,` + ids + `}`},
+		"Unsampled":  {"A span that is not sampled has IDs and trace_flags.", func(l *slog.Logger) { l.InfoContext(unsampled, "m") }, `{"msg":"m",` + ids + `,"trace_flags":"00"}`},
+		"NoSpan":     {"Without a span no IDs are added.", func(l *slog.Logger) { l.InfoContext(t.Context(), "m") }, `{"msg":"m"}`},
 		"NoContext":  {"Without a context there is nothing to add.", func(l *slog.Logger) { l.Info("m") }, `{"msg":"m"}`},
 		"With":       {"Attributes of the logger come first.", func(l *slog.Logger) { l.With("a", 1).InfoContext(span, "m") }, `{"msg":"m","a":1,` + ids + `}`},
 		"Group":      {"The IDs stay at the top level.", func(l *slog.Logger) { l.WithGroup("g").InfoContext(span, "m", "a", 1) }, `{"msg":"m",` + ids + `,"g":{"a":1}}`},
 		"EmptyGroup": {"A group without attributes is not written.", func(l *slog.Logger) { l.WithGroup("g").InfoContext(span, "m") }, `{"msg":"m",` + ids + `}`},
-		"NoName":     {"A group without a name is none.", func(l *slog.Logger) { l.WithGroup("").InfoContext(span, "m", "a", 1) }, `{"msg":"m","a":1,` + ids + `}`},
+		"NoName":     {"A group without a name is not opened.", func(l *slog.Logger) { l.WithGroup("").InfoContext(span, "m", "a", 1) }, `{"msg":"m","a":1,` + ids + `}`},
 		"Groups": {"Each attribute stays in its group.", func(l *slog.Logger) {
 			l.With("a", 1).WithGroup("g").With("b", 2).WithGroup("h").With("c", 3).InfoContext(span, "m", "d", 4)
 		}, `{"msg":"m","a":1,` + ids + `,"g":{"b":2,"h":{"c":3,"d":4}}}`},
-		"GroupsNoSpan": {"As without this handler.", func(l *slog.Logger) {
+		"GroupsNoSpan": {"Without a span groups are the same as without this handler.", func(l *slog.Logger) {
 			l.With("a", 1).WithGroup("g").With("b", 2).WithGroup("h").Info("m", "d", 4)
 		}, `{"msg":"m","a":1,"g":{"b":2,"h":{"d":4}}}`},
-		"Siblings": {"Loggers that share a beginning do not share an end.", func(l *slog.Logger) {
+		"Siblings": {"Two loggers made from one logger do not share attributes.", func(l *slog.Logger) {
 			g := l.WithGroup("g").With("a", 1)
 			g.With("b", 2)
 			g.WithGroup("x")
 			g.With("c", 3).InfoContext(span, "m")
 		}, `{"msg":"m",` + ids + `,"g":{"a":1,"c":3}}`},
-		"SiblingGroups": {"Nor do groups.", func(l *slog.Logger) {
+		"SiblingGroups": {"Two loggers made from one group do not share attributes.", func(l *slog.Logger) {
 			g := l.WithGroup("a").WithGroup("b").WithGroup("c")
 			x := g.WithGroup("x")
 			g.WithGroup("y")
 			x.InfoContext(span, "m", "k", 1)
 		}, `{"msg":"m",` + ids + `,"a":{"b":{"c":{"x":{"k":1}}}}}`},
-		"Bound":        {"The span of the context wins over what the logger was bound to.", func(l *slog.Logger) { l.With("trace_id", "old", "span_id", "old", "a", 1).InfoContext(span, "m") }, `{"msg":"m","a":1,` + ids + `}`},
-		"BoundNoSpan":  {"Without one the logger's stay.", func(l *slog.Logger) { l.With("trace_id", "old", "a", 1).Info("m") }, `{"msg":"m","a":1,"trace_id":"old"}`},
-		"BoundTwice":   {"And are not repeated.", func(l *slog.Logger) { l.With("trace_id", "old").With("trace_id", "new", "span_id", "s").Info("m") }, `{"msg":"m","trace_id":"new","span_id":"s"}`},
-		"BoundGroup":   {"They are at the top level too.", func(l *slog.Logger) { l.With("trace_id", "old").WithGroup("g").Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"a":1}}`},
-		"BoundInGroup": {"Also those that are bound below a group.", func(l *slog.Logger) { l.WithGroup("g").With("trace_id", "old", "b", 2).Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"b":2,"a":1}}`},
-		"BoundInGroupSpan": {"And not twice.", func(l *slog.Logger) {
+		"Bound":        {"The IDs of the context's span take precedence over the logger's.", func(l *slog.Logger) { l.With("trace_id", "old", "span_id", "old", "a", 1).InfoContext(span, "m") }, `{"msg":"m","a":1,` + ids + `}`},
+		"BoundNoSpan":  {"Without a span the logger's IDs stay.", func(l *slog.Logger) { l.With("trace_id", "old", "a", 1).Info("m") }, `{"msg":"m","a":1,"trace_id":"old"}`},
+		"BoundTwice":   {"IDs that were bound twice are not repeated.", func(l *slog.Logger) { l.With("trace_id", "old").With("trace_id", "new", "span_id", "s").Info("m") }, `{"msg":"m","trace_id":"new","span_id":"s"}`},
+		"BoundGroup":   {"IDs that were bound before a group are at the top level too.", func(l *slog.Logger) { l.With("trace_id", "old").WithGroup("g").Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"a":1}}`},
+		"BoundInGroup": {"IDs bound below a group go to the top level too.", func(l *slog.Logger) { l.WithGroup("g").With("trace_id", "old", "b", 2).Info("m", "a", 1) }, `{"msg":"m","trace_id":"old","g":{"b":2,"a":1}}`},
+		"BoundInGroupSpan": {"IDs bound below a group are not repeated with a span.", func(l *slog.Logger) {
 			l.WithGroup("g").With("trace_id", "old", "span_id", "old").InfoContext(span, "m", "a", 1)
 		}, `{"msg":"m",` + ids + `,"g":{"a":1}}`},
-		"Own":        {"A line that speaks of another trace may.", func(l *slog.Logger) { l.InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m","trace_id":"other"}`},
-		"OwnInGroup": {"In a group there is no clash.", func(l *slog.Logger) { l.WithGroup("g").InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m",` + ids + `,"g":{"trace_id":"other"}}`},
-		"Disabled":   {"The level is the handler's below.", func(l *slog.Logger) { l.DebugContext(span, "m") }, ``},
+		"Own":        {"A record may name another trace.", func(l *slog.Logger) { l.InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m","trace_id":"other"}`},
+		"OwnInGroup": {"A field of the same name in a group does not clash.", func(l *slog.Logger) { l.WithGroup("g").InfoContext(span, "m", "trace_id", "other") }, `{"msg":"m",` + ids + `,"g":{"trace_id":"other"}}`},
+		"Disabled":   {"The handler below decides the level.", func(l *slog.Logger) { l.DebugContext(span, "m") }, ``},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestHandler(t *testing.T) {
 	assert.NotPanics(t, func() { slog.New(tracelog.Handler(nil)).InfoContext(span, "m") })
 }
 
-// The rules that any slog.Handler must keep, with a span and without.
+// Every slog.Handler must keep these rules, with a span and without.
 func TestHandlerKeepsTheRulesOfSlog(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"NoSpan": t.Context(), "Span": inSpan(t.Context(), 8, 0)} {
 		t.Run(name, func(t *testing.T) {

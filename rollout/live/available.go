@@ -9,20 +9,29 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// ErrNotInstalled says that the cluster answered and does not serve the kind. It is returned wrapped.
+// ErrNotInstalled says that the cluster answered and does not serve the kind.
+// It is returned wrapped.
 var ErrNotInstalled = errors.New("rollout/live: the cluster does not serve kind Rollout of argoproj.io/v1alpha1; install Argo Rollouts, or leave progressive delivery off")
 
-// Discovery is what Available needs of client-go's discovery.DiscoveryInterface.
+// ErrNotChecked says that the server could not judge a dry run, because an
+// admission webhook has side effects. It is returned wrapped.
+var ErrNotChecked = errors.New("rollout/live: preflight: not checked, because an admission webhook with side effects takes part in no dry run")
+
+// Discovery is what Available needs of client-go's
+// discovery.DiscoveryInterface.
 type Discovery interface {
 	ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error)
 }
@@ -32,15 +41,23 @@ type Patcher interface {
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
 }
 
+// Creator is what Preflight needs of client-go's dynamic.ResourceInterface for
+// podtemplates.
+type Creator interface {
+	Create(ctx context.Context, obj *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error)
+}
+
 // GVR is rollouts of argoproj.io/v1alpha1, as dynamic clients take it.
 func GVR() schema.GroupVersionResource {
 	return rollout.GVK().GroupVersion().WithResource("rollouts")
 }
 
-// Available asks by one discovery request, which needs no right to read CRDs, whether the cluster serves the kind Rollout.
-// Nil: it does. [ErrNotInstalled]: it answered that it does not. Any other error: not known, and a reason neither to go on
-// nor to fall back to a Deployment. Use a client without a cache: a miss of a cached discovery is not known, however long. How long the
-// request may take is the timeout of its rest.Config.
+// Available asks by one discovery request, which needs no right to read CRDs,
+// whether the cluster serves the kind Rollout. Nil: it does. [ErrNotInstalled]:
+// it answered that it does not. Any other error: not known, and a reason
+// neither to go on nor to fall back to a Deployment. Use a client without a
+// cache: a cached discovery may not know the kind yet. The timeout of the
+// rest.Config bounds the request.
 func Available(d Discovery) error {
 	if d == nil {
 		return errors.New("rollout/live: available: the discovery client is nil")
@@ -54,7 +71,8 @@ func Available(d Discovery) error {
 	case list == nil:
 		return errors.New("rollout/live: available: not known: the discovery client returned no list")
 	}
-	// The group version alone proves nothing: Applications and Workflows live in it too.
+	// The group version alone proves nothing: Applications and Workflows live
+	// in it too.
 	if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {
 		return r.Kind == rollout.GVK().Kind && r.Name == GVR().Resource
 	}) {
@@ -63,15 +81,26 @@ func Available(d Discovery) error {
 	return nil
 }
 
-// Preflight sends r as a server-side apply that the server carries out but for storing it, and refuses unknown fields:
-// the schema, quota, admission and conflicts with other field managers all have their say. c is a dynamic client for r's namespace,
-// fieldManager the name that you will apply with. [ErrNotInstalled], wrapped, if the cluster does not know the kind.
+// Preflight asks the API server whether it would take r, by two strict dry runs
+// that store and start nothing, and joins what both refuse.
 //
-// The CRD checks little; run rollout.Validate too. A pod template is not looked into: dry-run the Deployment for that.
-func Preflight(ctx context.Context, c Patcher, r *rollout.Rollout, fieldManager string) error {
+// The first is the server-side apply of r: the schema, quota, admission and
+// conflicts with other field managers. rollouts is a dynamic client for r's
+// namespace, fieldManager the name that you will apply with. The error is
+// [ErrNotInstalled], wrapped, if the cluster does not know the kind.
+//
+// The second creates a core/v1 PodTemplate of r's pod template, because the CRD
+// lets nearly every mistake in it pass, and the controller finds them after the
+// switch. podTemplates is a dynamic client for podtemplates of the namespace. A
+// Rollout with a workloadRef has no template to check.
+//
+// [ErrNotChecked], wrapped, means that an admission webhook with side effects
+// kept the server from answering. rollout.Validate checks without a cluster,
+// and checks rules that the server does not know, such as the restartPolicy.
+func Preflight(ctx context.Context, rollouts Patcher, podTemplates Creator, r *rollout.Rollout, fieldManager string) error {
 	switch {
-	case c == nil:
-		return errors.New("rollout/live: preflight: the client is nil")
+	case rollouts == nil || podTemplates == nil:
+		return errors.New("rollout/live: preflight: a client is nil")
 	case r == nil:
 		return errors.New("rollout/live: preflight: the Rollout is nil")
 	case r.Name == "":
@@ -85,19 +114,53 @@ func Preflight(ctx context.Context, c Patcher, r *rollout.Rollout, fieldManager 
 	if err != nil {
 		return fmt.Errorf("rollout/live: preflight: %w", err)
 	}
-	_, err = c.Patch(ctx, r.Name, types.ApplyPatchType, data, metav1.PatchOptions{
+	_, err = rollouts.Patch(ctx, r.Name, types.ApplyPatchType, data, metav1.PatchOptions{
 		DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager, FieldValidation: metav1.FieldValidationStrict,
 	})
-	if err == nil {
-		return nil
+	switch {
+	case err == nil:
+	case missing(err):
+		err = fmt.Errorf("%w: %w", ErrNotInstalled, err)
+	default:
+		err = refused("", err)
 	}
-	if missing(err) {
-		return fmt.Errorf("%w: %w", ErrNotInstalled, err)
-	}
-	return fmt.Errorf("rollout/live: preflight: %w", err)
+	return errors.Join(err, podTemplate(ctx, podTemplates, r, fieldManager))
 }
 
-// missing tells a kind that is not served from a namespace that does not exist: both are 404, and an apply knows no other.
+// podTemplate has the server judge the pod template by its own rules.
+func podTemplate(ctx context.Context, c Creator, r *rollout.Rollout, fieldManager string) error {
+	if r.Spec.Template == nil {
+		return nil
+	}
+	template := &corev1.PodTemplate{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PodTemplate"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "preflight-", Namespace: r.Namespace},
+		Template:   *r.Spec.Template,
+	}
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(template)
+	if err != nil {
+		return fmt.Errorf("rollout/live: preflight: pod template: %w", err)
+	}
+	_, err = c.Create(ctx, &unstructured.Unstructured{Object: tree}, metav1.CreateOptions{
+		DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager, FieldValidation: metav1.FieldValidationStrict,
+	})
+	return refused("pod template: ", err)
+}
+
+// refused wraps an answer. A server does not call a webhook with side effects
+// in a dry run, and gives up.
+func refused(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run"):
+		return fmt.Errorf("%w: %s%w", ErrNotChecked, what, err)
+	}
+	return fmt.Errorf("rollout/live: preflight: %s%w", what, err)
+}
+
+// missing tells a kind that is not served from a namespace that does not exist:
+// both are 404, and an apply knows no other.
 func missing(err error) bool {
 	if !apierrors.IsNotFound(err) {
 		return false

@@ -29,11 +29,12 @@ func ExampleAvailable() {
 }
 
 func ExamplePreflight() {
-	client := patcher(func(string, types.PatchType, []byte, metav1.PatchOptions, []string) error {
+	rollouts := patcher(func(string, types.PatchType, []byte, metav1.PatchOptions, []string) error {
 		return errors.New("admission webhook says no")
 	}) // dyn.Resource(live.GVR()).Namespace("shop")
+	templates := creator(func(*unstructured.Unstructured, metav1.CreateOptions) error { return nil }) // dyn.Resource(podTemplates).Namespace("shop")
 
-	err := live.Preflight(context.Background(), client, ro(), "my-deployer")
+	err := live.Preflight(context.Background(), rollouts, templates, ro(), "my-deployer")
 
 	fmt.Println(err)
 	// Output: rollout/live: preflight: admission webhook says no
@@ -43,7 +44,7 @@ func ExamplePreflight() {
 func ExampleReferences() {
 	r := ro()
 	r.Spec.Strategy.Canary = &rollout.Canary{StableService: "web-stable", Steps: []rollout.Step{
-		rollout.Weight(20), {Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "errors"}}}},
+		rollout.SetWeight(20), {Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "errors"}}}},
 	}}
 	get := func(_ context.Context, gvr schema.GroupVersionResource, _, name string) (*unstructured.Unstructured, error) {
 		return nil, apierrors.NewNotFound(gvr.GroupResource(), name)
@@ -57,12 +58,12 @@ func ExampleReferences() {
 	// spec.strategy.canary.steps[1].analysis.templates[0].templateName: Not found: "errors": there is no such AnalysisTemplate in namespace shop; create it before the Rollout
 }
 
-func ExamplePhase() {
+func ExamplePhaseOf() {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"generation": int64(2)},
 		"status":   map[string]any{"observedGeneration": "1", "phase": "Healthy"},
 	}}
-	fmt.Println(live.Phase(u))
+	fmt.Println(live.PhaseOf(u))
 	// Output: NotObserved the controller has seen generation 1 of 2
 }
 

@@ -15,10 +15,11 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// client-go's clients fit as they are, and Get is one line of one.
+// client-go's clients fit without an adapter, and Get is one line.
 var (
 	_ live.Discovery = discovery.DiscoveryInterface(nil)
 	_ live.Patcher   = dynamic.ResourceInterface(nil)
+	_ live.Creator   = dynamic.ResourceInterface(nil)
 	_                = func(dyn dynamic.Interface) live.Get {
 		return func(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 			return dyn.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})

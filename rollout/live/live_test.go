@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,6 +40,7 @@ func failing(err error) fakeDiscovery {
 	return func(string) (*metav1.APIResourceList, error) { return nil, err }
 }
 
+//req:shows R4
 func TestAvailable(t *testing.T) {
 	var (
 		rollouts = metav1.APIResource{Name: "rollouts", Kind: "Rollout"}
@@ -54,14 +56,14 @@ func TestAvailable(t *testing.T) {
 	}{
 		"Served":             {"The kind is there.", serving(argoCD, rollouts, status), true, false},
 		"OnlyArgoCD":         {"The same group version, and not the kind.", serving(argoCD), false, true},
-		"OnlyASubresource":   {"Is no kind of its own.", serving(status), false, true},
+		"OnlyASubresource":   {"A subresource is not the kind.", serving(status), false, true},
 		"NothingServed":      {"An answer too.", serving(), false, true},
 		"GroupNotFound":      {"The cluster answered: no.", failing(apierrors.NewNotFound(schema.GroupResource{}, "")), false, true},
 		"Forbidden":          {"Not known.", failing(apierrors.NewForbidden(schema.GroupResource{}, "", nil)), false, false},
 		"Unavailable":        {"Not known.", failing(apierrors.NewServiceUnavailable("starting")), false, false},
 		"NoConnection":       {"Not known.", failing(errWire), false, false},
 		"NilWithoutAnError":  {"Not known.", failing(nil), false, false},
-		"AggregatedNotFound": {"A miss of a cache is no answer of the cluster.", failing(errors.New("not found")), false, false},
+		"AggregatedNotFound": {"A miss of a cache does not come from the cluster.", failing(errors.New("not found")), false, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +100,7 @@ func ro() *rollout.Rollout {
 	return &rollout.Rollout{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}}
 }
 
-func TestPreflightIsAStrictDryRunOfAnApply(t *testing.T) {
+func TestPreflight_IsAStrictDryRun(t *testing.T) {
 	r, calls := ro(), 0
 	err := live.Preflight(t.Context(), patcher(func(name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub []string) error {
 		calls++
@@ -112,13 +114,14 @@ func TestPreflightIsAStrictDryRunOfAnApply(t *testing.T) {
 		assert.Equal(t, "Rollout", m["kind"])
 		assert.NotContains(t, m, "status")
 		return nil
-	}), r, "me")
+	}), creator(func(*unstructured.Unstructured, metav1.CreateOptions) error { return nil }), r, "me")
 	require.NoError(t, err)
 	assert.Equal(t, 1, calls)
 	assert.Equal(t, ro(), r, "it is not changed")
 }
 
-func TestPreflightRefused(t *testing.T) {
+func TestPreflight_Refused(t *testing.T) {
+	accepts := creator(func(*unstructured.Unstructured, metav1.CreateOptions) error { return nil })
 	gr := schema.GroupResource{Group: "argoproj.io", Resource: "rollouts"}
 	notServed := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: "the server could not find the requested resource",
@@ -137,14 +140,72 @@ func TestPreflightRefused(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := live.Preflight(t.Context(), patcher(func(string, types.PatchType, []byte, metav1.PatchOptions, []string) error { return tc.err }), ro(), "me")
+			err := live.Preflight(t.Context(), patcher(func(string, types.PatchType, []byte, metav1.PatchOptions, []string) error { return tc.err }), accepts, ro(), "me")
 			require.ErrorIs(t, err, tc.err, tc.reason)
 			assert.Equal(t, tc.missing, errors.Is(err, live.ErrNotInstalled), tc.reason)
 		})
 	}
 }
 
-func TestPreflightOfWhatCannotBeSent(t *testing.T) {
+// TestPreflight_AsksForThePodTemplate as a PodTemplate, since the CRD does not
+// look into it.
+//
+//req:shows R3
+func TestPreflight_AsksForThePodTemplate(t *testing.T) {
+	taken := patcher(func(string, types.PatchType, []byte, metav1.PatchOptions, []string) error { return nil })
+	r := ro()
+	r.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web:1"}}}}
+	before, calls := r.DeepCopy(), 0
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "PodTemplate"}, "", nil)
+	sideEffects := apierrors.NewBadRequest(`admission webhook "x.example.com" does not support dry run`)
+	cases := map[string]struct {
+		reason     string
+		err        error
+		notChecked bool
+	}{
+		"Taken":       {"It is right.", nil, false},
+		"Refused":     {"The server knows the rules for pods.", invalid, false},
+		"SideEffects": {"A webhook may not be called in a dry run.", sideEffects, true},
+		"BadRequest":  {"Only the message of the dry run means not checked.", apierrors.NewBadRequest("unknown field"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := live.Preflight(t.Context(), taken, creator(func(u *unstructured.Unstructured, o metav1.CreateOptions) error {
+				calls++
+				assert.Equal(t, metav1.CreateOptions{DryRun: []string{"All"}, FieldManager: "me", FieldValidation: "Strict"}, o)
+				assert.Equal(t, "v1 PodTemplate shop", u.GetAPIVersion()+" "+u.GetKind()+" "+u.GetNamespace())
+				containers, _, _ := unstructured.NestedSlice(u.Object, "template", "spec", "containers")
+				assert.Len(t, containers, 1)
+				return tc.err
+			}), r, "me")
+			if tc.err == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, tc.err, tc.reason)
+			require.ErrorContains(t, err, "pod template: ")
+			assert.Equal(t, tc.notChecked, errors.Is(err, live.ErrNotChecked), tc.reason)
+		})
+	}
+	assert.Equal(t, len(cases), calls)
+	assert.Equal(t, before, r)
+
+	// Both answers are reported, and the apply may need a webhook too.
+	err := live.Preflight(t.Context(), patcher(func(string, types.PatchType, []byte, metav1.PatchOptions, []string) error { return sideEffects }),
+		creator(func(*unstructured.Unstructured, metav1.CreateOptions) error { return invalid }), r, "me")
+	require.ErrorIs(t, err, live.ErrNotChecked)
+	require.ErrorIs(t, err, invalid)
+	require.Error(t, live.Preflight(t.Context(), taken, nil, r, "me"))
+}
+
+type creator func(u *unstructured.Unstructured, o metav1.CreateOptions) error
+
+func (c creator) Create(_ context.Context, u *unstructured.Unstructured, o metav1.CreateOptions, _ ...string) (*unstructured.Unstructured, error) {
+	return u, c(u, o)
+}
+
+func TestPreflight_WrongArguments(t *testing.T) {
+	accepts := creator(func(*unstructured.Unstructured, metav1.CreateOptions) error { return nil })
 	never := patcher(func(string, types.PatchType, []byte, metav1.PatchOptions, []string) error {
 		assert.Fail(t, "sent")
 		return nil
@@ -152,13 +213,13 @@ func TestPreflightOfWhatCannotBeSent(t *testing.T) {
 	unnamed, broken := ro(), ro()
 	unnamed.Name = ""
 	broken.Spec.Analysis = map[string]any{"x": make(chan int)}
-	require.Error(t, live.Preflight(t.Context(), nil, ro(), "me"))
-	require.Error(t, live.Preflight(t.Context(), never, nil, "me"))
-	require.ErrorContains(t, live.Preflight(t.Context(), never, unnamed, "me"), "metadata.name")
-	require.ErrorContains(t, live.Preflight(t.Context(), never, ro(), ""), "fieldManager")
-	require.Error(t, live.Preflight(t.Context(), never, broken, "me"))
+	require.Error(t, live.Preflight(t.Context(), nil, accepts, ro(), "me"))
+	require.Error(t, live.Preflight(t.Context(), never, accepts, nil, "me"))
+	require.ErrorContains(t, live.Preflight(t.Context(), never, accepts, unnamed, "me"), "metadata.name")
+	require.ErrorContains(t, live.Preflight(t.Context(), never, accepts, ro(), ""), "fieldManager")
+	require.Error(t, live.Preflight(t.Context(), never, accepts, broken, "me"))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, live.Preflight(ctx, never, ro(), "me"), context.Canceled)
+	require.ErrorIs(t, live.Preflight(ctx, never, accepts, ro(), "me"), context.Canceled)
 }

@@ -18,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// mostReads bounds what a Rollout with many steps, or templates that name templates, costs the server.
+// mostReads bounds what a Rollout with many steps, or templates that name
+// templates, costs the server.
 const mostReads = 100
 
 // resource is where objects of a kind are.
@@ -44,7 +45,7 @@ func resource(kind string) schema.GroupVersionResource {
 // find is the object that path names, or nil and why.
 func (l *lookup) find(ctx context.Context, path *field.Path, kind, name string) *unstructured.Unstructured {
 	if name == "" {
-		return nil // Validate says so where a name is needed
+		return nil // an error of Validate
 	}
 	namespace, where := l.rollout.GetNamespace(), " in namespace "+l.rollout.GetNamespace()
 	if kind == "ClusterAnalysisTemplate" {
@@ -80,12 +81,14 @@ func notFound(path *field.Path, value, detail string) *field.Error {
 	return e
 }
 
-// absent tells an object that is not there from a kind that is not served: both are 404, and the latter comes from the server's mux.
+// absent tells an object that is not there from a kind that is not served: both
+// are 404, and the latter comes from the server's mux.
 func absent(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// once reads what was not read before, and nothing once ctx is done or enough was read.
+// once reads an object at most once. It reads nothing after ctx is done or the
+// limit is reached.
 func (l *lookup) once(ctx context.Context, kind, namespace, name string) (*unstructured.Unstructured, error) {
 	key := kind + "/" + namespace + "/" + name
 	if a, ok := l.read[key]; ok {
@@ -105,14 +108,16 @@ func (l *lookup) once(ctx context.Context, kind, namespace, name string) (*unstr
 	return obj, err
 }
 
-// analysis looks at the templates of one. But for that in the background, which ends with the canary, an analysis must end by itself.
+// analysis looks at the templates of an analysis. It must end by itself, unless
+// it runs in the background and ends with the canary.
 func (l *lookup) analysis(ctx context.Context, analysis map[string]any, path *field.Path, ends bool) {
 	for i, t := range list(analysis["templates"]) {
 		l.template(ctx, object(t), path.Child("templates").Index(i).Child("templateName"), ends)
 	}
 }
 
-// template looks at a template and at those that it names, which a cycle of names would make endless.
+// template looks at a template and at the templates that it names. Each is
+// looked at once, so that a cycle of names ends.
 func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.Path, ends bool) {
 	type named struct{ kind, name string }
 	of := func(ref map[string]any) named {
@@ -130,7 +135,7 @@ func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.P
 		spec := object(t.Object["spec"])
 		for _, m := range list(spec["metrics"]) {
 			if m := object(m); ends && endless(m) {
-				l.add(field.Invalid(path, queue[i].name, fmt.Sprintf("metric %s of this %s is measured for ever; set its count", text(m["name"]), queue[i].kind)))
+				l.add(field.Invalid(path, queue[i].name, fmt.Sprintf("metric %s of this %s is measured forever; set its count", text(m["name"]), queue[i].kind)))
 			}
 		}
 		for _, inner := range list(spec["templates"]) {
@@ -141,13 +146,14 @@ func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.P
 	}
 }
 
-// endless: measured at an interval, and not so many times. A count that is an argument is known only at run time.
+// endless: measured at an interval, and not so many times. A count that is an
+// argument is known only at run time.
 func endless(metric map[string]any) bool {
 	count := text(metric["count"])
 	return text(metric["interval"]) != "" && (count == "" || count == "0")
 }
 
-// plugin: a step of one that the controller does not have never ends.
+// plugin: the step of an unknown plugin never ends.
 func (l *lookup) plugin(ctx context.Context, path *field.Path, name string) {
 	const config = "argo-rollouts-config"
 	where := "ConfigMap " + config + " of namespace " + l.controller

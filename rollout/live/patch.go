@@ -9,13 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// PromotePatch is the merge patch for the status subresource that lets a canary go on, as the kubectl plugin does: from a pause
-// or a running analysis to the next step, or, if full, past all that is left. Send it as types.MergePatchType to "status".
+// PromotePatch is the merge patch for the status subresource that lets a canary
+// go on, as the kubectl plugin does: from a pause or a running analysis to the
+// next step, or, if full, past all remaining steps. Send it as
+// types.MergePatchType to "status".
 //
-// It is pinned to live's resourceVersion: it promotes what you looked at, and is a conflict once there is something newer.
-// Nil means there is nothing to promote: no Rollout, one that runs a single version, one that was aborted, one already promoted that
-// the controller has yet to move, of which the plugin would skip a step, or one that spec.paused holds, whose steps it would skip
-// unseen: [Phase] says Paused for it too, and it goes on when that field is cleared in its manifest.
+// The patch is pinned to live's resourceVersion, so it promotes what you looked
+// at, and conflicts if the Rollout has changed. Nil means that there is nothing
+// to promote:
+//   - the Rollout is nil, or it runs a single version, or it was aborted;
+//   - it was promoted, and the controller has yet to move it: the plugin would
+//     skip a step;
+//   - spec.paused holds it: the plugin would skip its steps. [PhaseOf] says
+//     Paused for it too. Clear that field in its manifest.
 func PromotePatch(live *unstructured.Unstructured, full bool) []byte {
 	if live == nil {
 		return nil
@@ -39,7 +45,8 @@ func PromotePatch(live *unstructured.Unstructured, full bool) []byte {
 	case controllerPause && len(pauses) == 0:
 		return nil
 	case controllerPause && text(analysis["status"]) == "Inconclusive":
-		// Clearing the pause alone would leave the controller stuck if the next step is a pause too.
+		// Clearing the pause alone would leave the controller stuck if the next
+		// step is a pause too.
 		return pinned(live, map[string]any{"pauseConditions": nil, "controllerPause": false, "currentStepIndex": next})
 	case len(pauses) > 0:
 		return pinned(live, map[string]any{"pauseConditions": nil})
@@ -49,8 +56,10 @@ func PromotePatch(live *unstructured.Unstructured, full bool) []byte {
 	return pinned(live, map[string]any{"pauseConditions": nil, "currentStepIndex": next})
 }
 
-// AbortPatch is the merge patch for the status subresource that goes back to the old version. It is not pinned to anything: an abort
-// must not lose a race. The Rollout is Degraded until its template is put back, and then Healthy at once.
+// AbortPatch is the merge patch for the status subresource that goes back to
+// the old version. It is not pinned to anything: an abort must not lose a race.
+// The Rollout is Degraded until its template is put back, and then Healthy at
+// once.
 func AbortPatch() []byte { return []byte(`{"status":{"abort":true}}`) }
 
 func steps(live *unstructured.Unstructured) []any {

@@ -10,22 +10,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// State is where a live Rollout stands.
-type State string
+// Phase is the state of a live Rollout.
+type Phase string
 
-// The states. Only of a Healthy Rollout is every pod of the version that its template asks for.
+// The states. Only of a Healthy Rollout is every pod of the version that its
+// template asks for.
 const (
-	NotObserved State = "NotObserved" // the controller has not seen this generation; if it stays so, none runs for it
-	Invalid     State = "Invalid"     // the controller refuses the spec
-	Progressing State = "Progressing" // pods are being replaced
-	Paused      State = "Paused"      // at a step, or by spec.paused: a person or a time must pass
-	Degraded    State = "Degraded"    // aborted, or the new version is not ready in time
-	Healthy     State = "Healthy"     // all pods run this version
+	NotObserved Phase = "NotObserved" // the controller has not seen this generation; if it stays so, none runs for it
+	Invalid     Phase = "Invalid"     // the controller refuses the spec
+	Progressing Phase = "Progressing" // pods are being replaced
+	Paused      Phase = "Paused"      // at a step, or by spec.paused: a person or a time must pass
+	Degraded    Phase = "Degraded"    // aborted, or the new version is not ready in time
+	Healthy     Phase = "Healthy"     // all pods run this version
 )
 
-// Phase reads a live Rollout: where it stands and why. It trusts a status only if status.observedGeneration, which is a string
-// here, is the generation of the object: the phase of an older spec says nothing. A nil or foreign object is NotObserved.
-func Phase(live *unstructured.Unstructured) (State, string) {
+// PhaseOf returns the phase of a live Rollout and the message about it. It
+// trusts a status only if status.observedGeneration, which is a string here, is
+// the object's generation. A nil object, or one of another kind, is
+// NotObserved.
+func PhaseOf(live *unstructured.Unstructured) (Phase, string) {
 	if live == nil {
 		return NotObserved, "there is no Rollout"
 	}
@@ -39,7 +42,7 @@ func Phase(live *unstructured.Unstructured) (State, string) {
 	if pause, _ := status["controllerPause"].(bool); pause && len(list(status["pauseConditions"])) == 0 {
 		return Progressing, "promoted; the controller has yet to go on"
 	}
-	switch phase := State(text(status["phase"])); phase {
+	switch phase := Phase(text(status["phase"])); phase {
 	case Progressing, Paused, Degraded, Healthy:
 		return phase, text(status["message"])
 	default:
@@ -47,7 +50,7 @@ func Phase(live *unstructured.Unstructured) (State, string) {
 	}
 }
 
-// unseen says why the status is not that of the object as it is.
+// unseen says why the status is of an older object, or returns "".
 func unseen(live *unstructured.Unstructured, status map[string]any) string {
 	observed := text(status["observedGeneration"])
 	if observed == "" {
@@ -56,7 +59,8 @@ func unseen(live *unstructured.Unstructured, status map[string]any) string {
 	if observed != strconv.FormatInt(live.GetGeneration(), 10) {
 		return fmt.Sprintf("the controller has seen generation %s of %d", observed, live.GetGeneration())
 	}
-	// With a workloadRef the template is another object's, which has generations of its own.
+	// With a workloadRef the template is another object's, which has separate
+	// generations.
 	want, seen := live.GetAnnotations()["rollout.argoproj.io/workload-generation"], text(status["workloadObservedGeneration"])
 	if _, refers := object(live.Object["spec"])["workloadRef"]; refers && want != "" && seen != "" && seen != want {
 		return fmt.Sprintf("the controller has seen generation %s of %s of the workload", seen, want)

@@ -35,10 +35,10 @@ func TestPhase(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		status  string
-		want    live.State
+		want    live.Phase
 		message string
 	}{
-		"NoController":      {"It is silent for ever.", `{}`, live.NotObserved, "no controller"},
+		"NoController":      {"A Rollout without a controller has an empty status.", `{}`, live.NotObserved, "no controller"},
 		"OldGeneration":     {"Healthy is what it was.", `{"observedGeneration":"1","phase":"Healthy"}`, live.NotObserved, "generation 1 of 2"},
 		"NewerGeneration":   {"A restored object: nothing is known of this one.", `{"observedGeneration":"9","phase":"Healthy"}`, live.NotObserved, "generation 9 of 2"},
 		"ObservedAsANumber": {"As other kinds write it.", `{"observedGeneration":2,"phase":"Healthy"}`, live.Healthy, ""},
@@ -51,35 +51,35 @@ func TestPhase(t *testing.T) {
 		"NoLongerInvalid":   {"The condition is False.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"InvalidSpec","status":"False"}]}`, live.Healthy, ""},
 		"Unpausing":         {"Promoted, and the controller has yet to act.", `{"observedGeneration":"2","phase":"Paused","controllerPause":true}`, live.Progressing, "promoted"},
 		"UnknownPhase":      {"Of a newer release.", `{"observedGeneration":"2","phase":"Dreaming"}`, live.Progressing, "Dreaming"},
-		"OddStatus":         {"Whatever it holds.", `{"observedGeneration":["2"],"phase":3,"conditions":"x"}`, live.NotObserved, "no controller"},
-		"StatusIsAString":   {"Whatever it is.", `"x"`, live.NotObserved, "no controller"},
+		"OddStatus":         {"A status of wrong types is not read.", `{"observedGeneration":["2"],"phase":3,"conditions":"x"}`, live.NotObserved, "no controller"},
+		"StatusIsAString":   {"A status of a wrong type is not read.", `"x"`, live.NotObserved, "no controller"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			state, message := live.Phase(withStatus(t, tc.status))
+			state, message := live.PhaseOf(withStatus(t, tc.status))
 			assert.Equal(t, tc.want, state, tc.reason)
 			assert.Contains(t, message, tc.message, tc.reason)
 		})
 	}
-	state, _ := live.Phase(nil)
+	state, _ := live.PhaseOf(nil)
 	assert.Equal(t, live.NotObserved, state)
-	state, _ = live.Phase(new(unstructured.Unstructured))
+	state, _ = live.PhaseOf(new(unstructured.Unstructured))
 	assert.Equal(t, live.NotObserved, state)
 }
 
-func TestPhaseOfAWorkloadReference(t *testing.T) {
+func TestPhase_WithAWorkloadRef(t *testing.T) {
 	u := withStatus(t, `{"observedGeneration":"2","phase":"Healthy","workloadObservedGeneration":"3"}`)
 	u.SetAnnotations(map[string]string{"rollout.argoproj.io/workload-generation": "4"})
-	state, _ := live.Phase(u)
+	state, _ := live.PhaseOf(u)
 	assert.Equal(t, live.Healthy, state, "it refers to nothing")
 
 	require.NoError(t, unstructured.SetNestedMap(u.Object, map[string]any{"name": "web"}, "spec", "workloadRef"))
-	state, message := live.Phase(u)
+	state, message := live.PhaseOf(u)
 	assert.Equal(t, live.NotObserved, state, "the template changed in the Deployment")
 	assert.Contains(t, message, "3 of 4")
 
 	u.SetAnnotations(map[string]string{"rollout.argoproj.io/workload-generation": "3"})
-	state, _ = live.Phase(u)
+	state, _ = live.PhaseOf(u)
 	assert.Equal(t, live.Healthy, state)
 }
 
@@ -101,7 +101,7 @@ func TestPromotePatch(t *testing.T) {
 		"NothingToPromote":   {"One version runs.", `{"currentPodHash":"a","stableRS":"a","currentStepIndex":4}`, false, ""},
 		"NothingYet":         {"The first version of all.", `{"currentPodHash":"a"}`, false, ""},
 		"NoStatus":           {"No controller.", `{}`, false, ""},
-		"Full":               {"Past all that is left.", `{` + two + `"controllerPause":true,"pauseConditions":[{}]}`, true, `{"promoteFull":true}`},
+		"Full":               {"A full promotion skips the remaining steps.", `{` + two + `"controllerPause":true,"pauseConditions":[{}]}`, true, `{"promoteFull":true}`},
 		"FullAndNothingLeft": {"One version runs.", `{"currentPodHash":"a","stableRS":"a"}`, true, ""},
 	}
 	for name, tc := range cases {
@@ -121,9 +121,11 @@ func TestPromotePatch(t *testing.T) {
 	assert.Nil(t, live.PromotePatch(new(unstructured.Unstructured), true))
 }
 
-// The usual tool asks Phase, patches and asks again: each time one step more would be skipped, and all of them at once when the field is
-// cleared.
-func TestARolloutThatSpecPausedHoldsIsNotPromoted(t *testing.T) {
+// The usual tool asks Phase, patches and asks again: each time one step more
+// would be skipped, and all of them together when the field is cleared.
+//
+//req:shows R3
+func TestPromotePatch_NotIfSpecIsPaused(t *testing.T) {
 	u := withStatus(t, `{"currentPodHash":"b","stableRS":"a","currentStepIndex":0,"observedGeneration":"2"}`)
 	require.NotNil(t, live.PromotePatch(u, false))
 	require.NoError(t, unstructured.SetNestedField(u.Object, true, "spec", "paused"))
@@ -131,12 +133,12 @@ func TestARolloutThatSpecPausedHoldsIsNotPromoted(t *testing.T) {
 	assert.Nil(t, live.PromotePatch(u, true))
 }
 
-func TestPromotePatchOfBlueGreenAndOfNoSteps(t *testing.T) {
+func TestPromotePatch_BlueGreenAndNoSteps(t *testing.T) {
 	u := object(t, `{"kind":"Rollout","spec":{"strategy":{"blueGreen":{}}},"status":{"currentPodHash":"b","stableRS":"a","pauseConditions":[{}],"controllerPause":true}}`)
 	assert.JSONEq(t, `{"status":{"pauseConditions":null}}`, string(live.PromotePatch(u, false)), "not pinned without a resourceVersion")
 	unstructured.RemoveNestedField(u.Object, "status", "pauseConditions")
 	unstructured.RemoveNestedField(u.Object, "status", "controllerPause")
-	assert.Nil(t, live.PromotePatch(u, false), "there is no step to skip")
+	assert.Nil(t, live.PromotePatch(u, false), "it has no step to skip")
 }
 
 func TestAbortPatch(t *testing.T) {
@@ -159,7 +161,7 @@ func FuzzLive(f *testing.F) {
 			return
 		}
 		u := &unstructured.Unstructured{Object: m}
-		live.Phase(u)
+		live.PhaseOf(u)
 		for _, full := range []bool{true, false} {
 			if patch := live.PromotePatch(u, full); patch != nil {
 				assert.True(t, json.Valid(patch))

@@ -19,24 +19,32 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// Get reads one object; the namespace is empty for one that has none. With a dynamic client of client-go it is
+// Get reads one object. The namespace is empty for an object of the cluster.
+// With a dynamic client of client-go it is
 //
 //	func(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 //		return dyn.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 //	}
 type Get func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error)
 
-// References reports, with its path, all that r refers to and the cluster lacks, or has in a shape that the controller cannot use: the
-// workload of workloadRef, Services and whether they select r's pods, the AnalysisTemplates of steps, of background analyses and of
-// blue-green, with those that they name in turn, and step plugins, which the controller is configured with by the ConfigMap
-// argo-rollouts-config of its own namespace: controllerNamespace, argo-rollouts if empty.
+// References reports, with its path, each reference of r to an object that the
+// cluster lacks, or that the controller cannot use:
+//   - the workload of workloadRef;
+//   - Services, which must select r's pods;
+//   - AnalysisTemplates of steps, of background analyses and of blue-green, and
+//     the templates that they name;
+//   - step plugins, which the ConfigMap argo-rollouts-config of the
+//     controller's namespace lists: controllerNamespace, or argo-rollouts if it
+//     is empty.
 //
-// The type of each error tells what is known: field.ErrorTypeNotFound, it is not there; field.ErrorTypeInvalid, it is there and does not
-// fit; field.ErrorTypeForbidden, you may not look; field.ErrorTypeInternal, not known, as when a server does not answer. Nil: all is
-// there.
+// The type of each error tells what is known: field.ErrorTypeNotFound, it is
+// not there; field.ErrorTypeInvalid, it is there and does not fit;
+// field.ErrorTypeForbidden, you may not look; field.ErrorTypeInternal, not
+// known, as when a server does not answer. Nil: all is there.
 //
-// What is referred to twice is read once, nothing is listed, and no more than 100 objects are read. What [rollout.Validate] sees,
-// such as a workloadRef of a kind that cannot be, is not said again. Objects of traffic routers are not looked at.
+// Each object is read once, nothing is listed, and at most 100 objects are
+// read. What [rollout.Validate] sees, such as a workloadRef of a kind that
+// cannot be, is not said again. Objects of traffic routers are not looked at.
 func References(ctx context.Context, r *rollout.Rollout, get Get, controllerNamespace string) field.ErrorList {
 	switch {
 	case r == nil:
@@ -82,7 +90,8 @@ type answer struct {
 
 func (l *lookup) add(e *field.Error) { l.errs = append(l.errs, e) }
 
-// workload looks for the object that has the pod template, and tells what the pods' labels are.
+// workload looks for the object that has the pod template, and tells what the
+// pods' labels are.
 func (l *lookup) workload(ctx context.Context, r *rollout.Rollout) {
 	ref := r.Spec.WorkloadRef
 	if ref == nil {
@@ -93,7 +102,7 @@ func (l *lookup) workload(ctx context.Context, r *rollout.Rollout) {
 	}
 	path := field.NewPath("spec", "workloadRef", "name")
 	if !slices.Contains([]string{"Deployment", "ReplicaSet", "PodTemplate"}, ref.Kind) {
-		return // Validate says so
+		return // an error of Validate
 	}
 	obj := l.find(ctx, path, ref.Kind, ref.Name)
 	if obj == nil {
@@ -129,8 +138,9 @@ func (l *lookup) canary(ctx context.Context, canary map[string]any, path *field.
 	}
 }
 
-// services: the controller adds its own label to the selector of each, and refuses one that does not select the Rollout's pods
-// or that another Rollout has.
+// services: the controller adds its own label to the selector of each, and
+// refuses a Service that does not select the Rollout's pods or belongs to
+// another Rollout.
 func (l *lookup) services(ctx context.Context, of map[string]any, path *field.Path, names ...string) {
 	for _, key := range names {
 		name, path := text(of[key]), path.Child(key)

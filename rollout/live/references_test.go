@@ -26,7 +26,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// objects are what a cluster has, as "resource/namespace/name" and what they hold besides.
+// objects are the objects of a cluster by "resource/namespace/name", and what
+// they hold besides.
 type objects map[string]string
 
 // reader reads them, and writes down what was asked.
@@ -50,7 +51,7 @@ func canary(patch func(*rollout.Canary)) *rollout.Rollout {
 	labels := map[string]string{"app": "web"}
 	r.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
 	r.Spec.Template = &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
-	r.Spec.Strategy.Canary = &rollout.Canary{Steps: []rollout.Step{rollout.Weight(20), rollout.PauseManual()}}
+	r.Spec.Strategy.Canary = &rollout.Canary{Steps: []rollout.Step{rollout.SetWeight(20), rollout.PauseManual()}}
 	patch(r.Spec.Strategy.Canary)
 	return r
 }
@@ -83,7 +84,7 @@ func TestReferences(t *testing.T) {
 		selecting  = "spec: {selector: {app: web, rollouts-pod-template-hash: abc}}"
 		finite     = "spec: {metrics: [{name: errors, interval: 5s, count: 3}, {name: once}, {name: argument, interval: 5s, count: '{{args.n}}'}]}"
 		forever    = "spec: {metrics: [{name: errors, interval: 5s}]}"
-		plugins    = "data: {stepPlugins: '[{name: ours/approve}, {name: ours/load}]'}"
+		plugins    = "data: {stepPlugins: '[{name: team/approve}, {name: team/load}]'}"
 		in         = "spec.strategy.canary."
 	)
 	services := canary(func(c *rollout.Canary) { c.StableService, c.CanaryService = "stable", "canary" })
@@ -105,7 +106,7 @@ func TestReferences(t *testing.T) {
 	}{
 		"NothingIsReferredTo": {"The safe canary asks nothing.", canary(func(*rollout.Canary) {}), nil, nil},
 		"AllIsThere":          {"Nothing to say.", services, objects{"services/shop/stable": selecting, "services/shop/canary": selecting}, nil},
-		"NoServices": {"Both at once.", services, nil, []string{
+		"NoServices": {"Both are reported.", services, nil, []string{
 			"NotFound " + in + "stableService: no such Service in namespace shop; create it", "NotFound " + in + "canaryService: no such Service",
 		}},
 		"ServiceOfOtherPods": {"Each label that does not fit.", services, objects{"services/shop/stable": "spec: {selector: {app: other, tier: web}}", "services/shop/canary": selecting}, []string{
@@ -129,28 +130,28 @@ func TestReferences(t *testing.T) {
 
 		"Workload":      {"It is there, and its pods are selected.", referring("Deployment"), objects{"deployments/shop/web": deployment}, nil},
 		"NoWorkload":    {"Refused by the controller again and again, every 20 s.", referring("ReplicaSet"), nil, []string{"NotFound spec.workloadRef.name: no such ReplicaSet in namespace shop"}},
-		"OfAnotherKind": {"A Deployment of the name is no ReplicaSet.", referring("ReplicaSet"), objects{"deployments/shop/web": deployment}, []string{"NotFound spec.workloadRef.name: ReplicaSet"}},
+		"OfAnotherKind": {"A Deployment with the name is not a ReplicaSet.", referring("ReplicaSet"), objects{"deployments/shop/web": deployment}, []string{"NotFound spec.workloadRef.name: ReplicaSet"}},
 		"PodTemplate":   {"Its template is at another place.", referring("PodTemplate"), objects{"podtemplates/shop/web": "template: {metadata: {labels: {app: web}}}"}, nil},
 		"OtherPods":     {"The selector of the Rollout finds none of them.", ofPodTemplate, objects{"podtemplates/shop/web": "template: {metadata: {labels: {app: web}}}"}, []string{"Invalid spec.workloadRef.name: must match spec.selector, which is tier=front"}},
 		"StatefulSet":   {"Validate refuses it.", referring("StatefulSet"), nil, nil},
 		"WithoutAName":  {"Validate refuses it.", func() *rollout.Rollout { r := referring("Deployment"); r.Spec.WorkloadRef.Name = ""; return r }(), nil, nil},
-		"ServiceOfItsOwn": {"The labels are those of the workload.", own, objects{"deployments/shop/web": deployment, "services/shop/stable": "spec: {selector: {x: z}}"}, []string{
+		"ServiceOfItsOwn": {"The labels come from the workload.", own, objects{"deployments/shop/web": deployment, "services/shop/stable": "spec: {selector: {x: z}}"}, []string{
 			"Invalid " + in + "stableService: selects x=z",
 		}},
-		"LabelsAreNotKnown": {"Of a service only what is known is said.", own, objects{"services/shop/stable": selecting}, []string{"NotFound spec.workloadRef.name: Deployment"}},
+		"LabelsAreNotKnown": {"Unknown labels are not compared.", own, objects{"services/shop/stable": selecting}, []string{"NotFound spec.workloadRef.name: Deployment"}},
 
 		"Templates": {"Of the namespace and of the cluster.", steps(analysis(template("errors"), clusterTemplate("errors"))), objects{
 			"analysistemplates/shop/errors": finite, "clusteranalysistemplates//errors": finite,
 		}, nil},
-		"NoTemplates": {"With the path of each.", steps(rollout.Weight(20), analysis(template("errors"), clusterTemplate("slow"))), nil, []string{
+		"NoTemplates": {"With the path of each.", steps(rollout.SetWeight(20), analysis(template("errors"), clusterTemplate("slow"))), nil, []string{
 			"NotFound " + in + "steps[1].analysis.templates[0].templateName: no such AnalysisTemplate in namespace shop; create",
 			"NotFound " + in + "steps[1].analysis.templates[1].templateName: no such ClusterAnalysisTemplate; create",
 		}},
 		"Endless": {"A step would never be done.", steps(analysis(template("errors"))), objects{"analysistemplates/shop/errors": forever}, []string{
-			"Invalid " + in + "steps[0].analysis.templates[0].templateName: metric errors of this AnalysisTemplate is measured for ever; set its count",
+			"Invalid " + in + "steps[0].analysis.templates[0].templateName: metric errors of this AnalysisTemplate is measured forever; set its count",
 		}},
 		"CountIsZero": {"As if there were none.", steps(analysis(template("errors"))), objects{"analysistemplates/shop/errors": "spec: {metrics: [{name: errors, interval: 5s, count: 0}]}"}, []string{
-			"Invalid " + in + "steps[0].analysis.templates[0].templateName: for ever",
+			"Invalid " + in + "steps[0].analysis.templates[0].templateName: forever",
 		}},
 		"EndlessInTheBackground": {"It ends with the canary.", canary(func(c *rollout.Canary) { c.Analysis = analysis(template("errors")).Analysis }), objects{"analysistemplates/shop/errors": forever}, nil},
 		"NoneInTheBackground":    {"Is missed no less.", canary(func(c *rollout.Canary) { c.Analysis = analysis(template("errors")).Analysis }), nil, []string{"NotFound " + in + "analysis.templates[0].templateName: AnalysisTemplate"}},
@@ -162,13 +163,13 @@ func TestReferences(t *testing.T) {
 			"NotFound " + in + "steps[0].experiment.analyses[0].templateName: AnalysisTemplate",
 		}},
 
-		"Plugin": {"Configured.", steps(plugin("ours/load")), objects{"configmaps/argo-rollouts/argo-rollouts-config": plugins}, nil},
-		"OtherPlugin": {"The controller never gets past it, and says nothing.", steps(rollout.Weight(20), plugin("theirs/load")), objects{"configmaps/argo-rollouts/argo-rollouts-config": plugins}, []string{
-			"NotFound " + in + "steps[1].plugin.name: configured are ours/approve, ours/load; add it to stepPlugins in ConfigMap argo-rollouts-config of namespace argo-rollouts",
+		"Plugin": {"Configured.", steps(plugin("team/load")), objects{"configmaps/argo-rollouts/argo-rollouts-config": plugins}, nil},
+		"OtherPlugin": {"The controller waits at the step, and reports nothing.", steps(rollout.SetWeight(20), plugin("other/load")), objects{"configmaps/argo-rollouts/argo-rollouts-config": plugins}, []string{
+			"NotFound " + in + "steps[1].plugin.name: configured are team/approve, team/load; add it to stepPlugins in ConfigMap argo-rollouts-config of namespace argo-rollouts",
 		}},
-		"NoPlugins":        {"Without the ConfigMap there are none.", steps(plugin("ours/load")), nil, []string{"NotFound " + in + "steps[0].plugin.name: configured are none"}},
-		"OtherKeys":        {"Nor without the key.", steps(plugin("ours/load")), objects{"configmaps/argo-rollouts/argo-rollouts-config": "data: {trafficRouterPlugins: '[{name: ours/load}]'}"}, []string{"NotFound " + in + "steps[0].plugin.name: configured are none"}},
-		"PluginsAreNoList": {"Not known.", steps(plugin("ours/load")), objects{"configmaps/argo-rollouts/argo-rollouts-config": "data: {stepPlugins: '{'}"}, []string{"InternalError " + in + "steps[0].plugin.name: not known: stepPlugins in ConfigMap argo-rollouts-config"}},
+		"NoPlugins":        {"Without the ConfigMap there are none.", steps(plugin("team/load")), nil, []string{"NotFound " + in + "steps[0].plugin.name: configured are none"}},
+		"OtherKeys":        {"Nor without the key.", steps(plugin("team/load")), objects{"configmaps/argo-rollouts/argo-rollouts-config": "data: {trafficRouterPlugins: '[{name: team/load}]'}"}, []string{"NotFound " + in + "steps[0].plugin.name: configured are none"}},
+		"PluginsAreNoList": {"Not known.", steps(plugin("team/load")), objects{"configmaps/argo-rollouts/argo-rollouts-config": "data: {stepPlugins: '{'}"}, []string{"InternalError " + in + "steps[0].plugin.name: not known: stepPlugins in ConfigMap argo-rollouts-config"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +198,7 @@ func reasonOf(e *field.Error) string {
 }
 
 // What a cluster does not tell is not taken for what it does not have.
-func TestReferencesThatAreNotKnown(t *testing.T) {
+func TestReferences_NotKnown(t *testing.T) {
 	services := schema.GroupResource{Resource: "services"}
 	notServed := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
@@ -231,7 +232,8 @@ func TestReferencesThatAreNotKnown(t *testing.T) {
 		})
 	}
 
-	// The configuration of the controller is in another namespace, which many may not read.
+	// The configuration of the controller is in another namespace, which many
+	// may not read.
 	for _, tc := range []struct {
 		err  error
 		want field.ErrorType
@@ -245,7 +247,7 @@ func TestReferencesThatAreNotKnown(t *testing.T) {
 	}
 }
 
-func TestReferencesAreBounded(t *testing.T) {
+func TestReferences_AreBounded(t *testing.T) {
 	var many []any
 	for i := range 150 {
 		many = append(many, template("t"+strconv.Itoa(i)))
@@ -271,7 +273,7 @@ func TestReferencesAreBounded(t *testing.T) {
 	assert.Contains(t, errs[4].Detail, context.Canceled.Error())
 }
 
-func TestReferencesOfWhatCannotBeRead(t *testing.T) {
+func TestReferences_WrongArguments(t *testing.T) {
 	never := func(context.Context, schema.GroupVersionResource, string, string) (*unstructured.Unstructured, error) {
 		assert.Fail(t, "read")
 		return nil, errors.New("read")

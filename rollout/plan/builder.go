@@ -7,39 +7,105 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// builder collects the actions of a plan, and what is against it.
+// builder collects the actions of a plan, its warnings and its errors.
 type builder struct {
+	Options
 	namespace string
 	plan      Plan
 	errs      field.ErrorList
+}
+
+func newBuilder(namespace string, o Options) *builder {
+	b := &builder{Options: o, namespace: namespace}
+	switch o.Method {
+	case "":
+		b.Method = SideBySide
+	case SideBySide, Adopt, Reference:
+	default:
+		b.add(field.NotSupported(field.NewPath("method"), o.Method, []Method{SideBySide, Adopt, Reference}))
+	}
+	return b
 }
 
 func (b *builder) add(errs ...*field.Error) { b.errs = append(b.errs, errs...) }
 
 func (b *builder) warn(text string) { b.plan.Warnings = append(b.plan.Warnings, text) }
 
+// header says what the plan is of.
+func (b *builder) header(live metav1.Object, kind, to string) {
+	cluster := "the current context of kubectl"
+	if b.Context != "" {
+		cluster = "the kubectl context " + b.Context
+	}
+	of := live.GetName()
+	if b.namespace != "" {
+		of = b.namespace + "/" + of
+	}
+	lines := []string{
+		fmt.Sprintf("Workload: %s %s, uid %s, generation %d", kind, of, live.GetUID(), live.GetGeneration()),
+		"Cluster: " + cluster,
+	}
+	if !b.Time.IsZero() {
+		lines = append(lines, "Read at: "+b.Time.UTC().Format(time.RFC3339))
+	}
+	lines = append(lines, fmt.Sprintf("What it does: replaces %s %s by %s, method %s", kind, live.GetName(), to, b.Method),
+		"After a stop: fix the reason, and run it again. Run it with sh or bash, or paste it into one of them.")
+	b.plan.Header = strings.Join(lines, "\n")
+}
+
+// wayBack says how to undo the plan. Up to the step with this number the old
+// workload has all its pods, and a command undoes the plan. Without one the
+// plan goes on to its end first.
+func (b *builder) wayBack(plan string, step int, undo string) {
+	if undo != "" {
+		b.plan.Header += fmt.Sprintf("\nTo go back, up to step %d: %s", step, undo)
+	}
+	b.plan.Header += "\nTo go back, after the last step: make a plan by " + plan + " from the live workload, and run it."
+}
+
 func (b *builder) do(what, command, until string) {
 	b.plan.Actions = append(b.plan.Actions, Action{Do: what, Command: command, Until: until})
 }
 
 func (b *builder) kubectl(args string) string {
-	if b.namespace == "" {
-		return "kubectl " + args
+	command := "kubectl "
+	if b.Context != "" {
+		command += "--context=" + quote(b.Context) + " "
 	}
-	return "kubectl -n " + b.namespace + " " + args
+	if b.namespace != "" {
+		command += "-n " + b.namespace + " "
+	}
+	return command + args
 }
 
-// names keeps what is no name out of shell commands.
-func (b *builder) names(names ...string) {
+// apply is a server-side apply under the caller's field manager.
+func (b *builder) apply(args string) string {
+	if b.FieldManager != "" {
+		args = "--field-manager=" + quote(b.FieldManager) + " " + args
+	}
+	return b.kubectl("apply --server-side --validate=strict " + args)
+}
+
+// names keeps everything but names out of shell commands. A uid is a name too.
+func (b *builder) names(uid types.UID, names ...string) {
+	for _, msg := range validation.IsDNS1123Subdomain(string(uid)) {
+		if uid != "" { // a manifest has none
+			b.add(field.Invalid(field.NewPath("metadata", "uid"), uid, msg))
+		}
+	}
 	for _, name := range names {
 		for _, msg := range validation.IsDNS1123Subdomain(name) {
 			b.add(field.Invalid(field.NewPath("metadata", "name"), name, msg))
@@ -52,28 +118,19 @@ func (b *builder) names(names ...string) {
 	}
 }
 
-func (b *builder) method(m Method) Method {
-	switch m {
-	case "":
-		return SideBySide
-	case SideBySide, Adopt, Reference:
-	default:
-		b.add(field.NotSupported(field.NewPath("method"), m, []Method{SideBySide, Adopt, Reference}))
-	}
-	return m
-}
-
-// write puts an object into a file beside the runbook. Lines of JSON cannot end the here-document.
+// write puts an object into a file of the current directory. Lines of JSON
+// cannot end the here-document. An exclamation mark is written as JSON's escape
+// of it: a shell into which the script is pasted could expand it.
 func (b *builder) write(what, file string, obj runtime.Object) {
 	body, err := manifest(obj)
 	if err != nil {
 		b.add(field.InternalError(field.NewPath("spec"), err))
 		return
 	}
-	b.do("Write "+what+" that is applied below", "cat >"+file+" <<'EOF'\n"+body+"\nEOF", "")
+	b.do("Write "+what+" that is applied below", "cat >"+file+" <<'EOF'\n"+strings.ReplaceAll(body, "!", `\u0021`)+"\nEOF", "")
 }
 
-// manifest is an object as it is applied, without a status.
+// manifest is the JSON of an object that is applied, without a status.
 func manifest(obj runtime.Object) (string, error) {
 	data, err := json.Marshal(obj)
 	if err != nil {
@@ -88,23 +145,54 @@ func manifest(obj runtime.Object) (string, error) {
 	return string(data), err
 }
 
-// untilHealthy: a Rollout without a controller never is, and the wait says so by its timeout. One that was there before may have been
-// healthy as it was then, so the second line asks for the generation too.
-func (b *builder) untilHealthy(name string, n int32) string {
-	return b.kubectl("wait --for=jsonpath='{.status.phase}'=Healthy rollout/"+name+" --timeout="+patience(n)) + "\n" + b.untilObserved(name, "Healthy")
+// untilHealthy: the phase counts only for the generation that the controller
+// has seen. A Rollout without a controller never is Healthy, and the wait says
+// so at its deadline.
+func (b *builder) untilHealthy(name string, n, minReady int32) string {
+	return b.untilStatus(name, "Healthy", patience(n, minReady), "{.metadata.generation}={.status.observedGeneration}={.status.phase}", `^\([0-9][0-9]*\)=\1=Healthy$`)
 }
 
-// untilObserved: the controller has seen the Rollout as it is now, and, if a phase is given, calls it that.
-func (b *builder) untilObserved(name, phase string) string {
-	seen, want := "{.metadata.generation}={.status.observedGeneration}", `\([0-9]*\)=\1`
-	if phase != "" {
-		seen, want = seen+"={.status.phase}", want+"="+phase
+func (b *builder) untilObserved(name string) string {
+	return b.untilStatus(name, "seen by its controller", 60, "{.metadata.generation}={.status.observedGeneration}", `^\([0-9][0-9]*\)=\1$`)
+}
+
+func (b *builder) untilStatus(name, what string, seconds int64, jsonpath, pattern string) string {
+	get := func(jsonpath string) string {
+		return b.get("rollout " + name + " -o jsonpath=" + quote(jsonpath))
 	}
-	return "until " + b.kubectl("get rollout "+name+" -o jsonpath='"+seen+"' | grep -q '^"+want+"$'") + "; do sleep 1; done"
+	return fmt.Sprintf(`(
+echo 'Waiting up to %ds until Rollout %s is %s'
+left=%d
+until %s | grep -q %s; do
+  left=$((left - 1))
+  if [ "$left" -le 0 ]; then
+    echo "STOP: after %ds Rollout %s is not %s: $(%s)" >&2
+    exit 1
+  fi
+  sleep 1
+done
+)`, seconds, name, what, seconds, get(jsonpath), quote(pattern), seconds, name, what,
+		get("phase {.status.phase}, {.status.message}; generation {.metadata.generation}, seen {.status.observedGeneration}"))
 }
 
-// patience is for pods that are replaced one after the other.
-func patience(n int32) string { return fmt.Sprintf("%ds", max(600, 30*int64(n))) }
+// untilAvailable prints how far it is, and ends with the reason.
+func (b *builder) untilAvailable(name string, n, minReady int32) string {
+	return b.kubectl(fmt.Sprintf("rollout status deployment/%s --timeout=%ds", name, patience(n, minReady)))
+}
+
+// remove begins a deletion. By itself kubectl would wait for its end, for up to
+// a week.
+func (b *builder) remove(object, flags string) string {
+	return b.kubectl("delete " + object + flags + " --ignore-not-found --wait=false")
+}
+
+// untilGone names the object when it times out.
+func (b *builder) untilGone(object string, seconds int64) string {
+	return fmt.Sprintf("echo 'Waiting up to %ds until %s is gone'\n%s", seconds, object, b.kubectl(fmt.Sprintf("wait --for=delete %s --timeout=%ds", object, seconds)))
+}
+
+// patience is in seconds, for pods that are replaced one after the other.
+func patience(n, minReady int32) int64 { return max(600, int64(n)*(30+int64(minReady))) }
 
 // scaler is the one HorizontalPodAutoscaler of the workload, or nil.
 func (b *builder) scaler(hpas []autoscalingv2.HorizontalPodAutoscaler, kind, name, otherKind, otherName string) *autoscalingv2.HorizontalPodAutoscaler {
@@ -120,7 +208,7 @@ func (b *builder) scaler(hpas []autoscalingv2.HorizontalPodAutoscaler, kind, nam
 	case 0:
 		return nil
 	case 1:
-		b.names(found[0].Name)
+		b.names("", found[0].Name)
 		return found[0]
 	}
 	var names []string
@@ -133,28 +221,55 @@ func (b *builder) scaler(hpas []autoscalingv2.HorizontalPodAutoscaler, kind, nam
 	return nil
 }
 
-// handOver comes when the new workload is there and before the old one goes: without its target an autoscaler does nothing.
+// handOver comes when the new workload is there and before the old one goes:
+// without its target an autoscaler does nothing.
 func (b *builder) handOver(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind, name string) {
 	if h == nil {
 		return
 	}
-	patch := fmt.Sprintf(`{"spec":{"scaleTargetRef":{"apiVersion":%q,"kind":%q,"name":%q}}}`, to.GroupVersion(), to.Kind, name)
-	b.do("Hand the HorizontalPodAutoscaler over; never add a second one", b.kubectl("patch hpa "+h.Name+" --type=merge -p "+quote(patch)), "")
+	b.do("Hand the HorizontalPodAutoscaler over; never add a second one", b.scale(h, to, name), "")
 	b.warn("Change scaleTargetRef of the HorizontalPodAutoscaler " + h.Name + " to " + to.Kind + " where its manifest is kept too, or the next apply puts it back.")
 }
 
-// holdReplicas gives spec.replicas an owner of its own where the manifest that is applied from now on has none: the apply would
-// remove the field, and either kind takes 1 for it. An autoscaler becomes its owner only with its first change.
-func (b *builder) holdReplicas(h *autoscalingv2.HorizontalPodAutoscaler, kept *int32, of schema.GroupVersionKind, name string, n int32) {
+// scale makes the autoscaler scale another workload.
+func (b *builder) scale(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind, name string) string {
+	patch := fmt.Sprintf(`{"spec":{"scaleTargetRef":{"apiVersion":%q,"kind":%q,"name":%q}}}`, to.GroupVersion(), to.Kind, name)
+	return b.kubectl("patch hpa " + h.Name + " --type=merge -p " + quote(patch))
+}
+
+// handBack returns an autoscaler to its old target, before its new target is
+// removed.
+func (b *builder) handBack(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind, name string) string {
+	if h == nil {
+		return ""
+	}
+	return b.scale(h, to, name) + " && "
+}
+
+// holdReplicas gives spec.replicas another field manager if the manifest that
+// is applied from now on has no replicas. Without one, the first such apply
+// would remove the field, and the workload would run a single pod. An
+// autoscaler becomes the field's manager only with its first change, and then
+// nothing is left to do. The number is the one in the cluster: the autoscaler
+// may have changed it already.
+func (b *builder) holdReplicas(h *autoscalingv2.HorizontalPodAutoscaler, kept *int32, of *state, gvk schema.GroupVersionKind, n int32) {
 	if kept != nil && h == nil {
 		if *kept != n {
 			b.warn(fmt.Sprintf("The manifest has %d replicas and %d run: the next apply of it changes their number.", *kept, n))
 		}
 		return
 	}
-	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":{"replicas":%d}}`, of.GroupVersion(), of.Kind, name, n)
-	b.do("Let a field manager of its own hold the replicas, so that applying a manifest without them does not leave one pod",
-		b.kubectl("apply --server-side --field-manager=replicas -f - <<'EOF'\n"+body+"\nEOF"), "")
+	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":{"replicas":%%s}}\n`, gvk.GroupVersion(), gvk.Kind, of.name)
+	b.do("Let a separate field manager keep the replicas, so that an apply of a manifest without them does not leave one pod", fmt.Sprintf(`(
+replicas=$(%s) || exit 1
+answer=$(printf %s "$replicas" | %s 2>&1) || case $answer in
+*' conflict'*) echo 'An autoscaler keeps the replicas already' ;;
+*)
+  printf '%%s\n' "$answer" >&2
+  exit 1
+  ;;
+esac
+)`, b.find(of, "{.spec.replicas}"), quote(body), b.kubectl("apply --server-side --field-manager=replicas -f -")), "")
 }
 
 func deploymentKind() schema.GroupVersionKind {
@@ -167,6 +282,14 @@ func replicas(n *int32) int32 {
 		return 1
 	}
 	return *n
+}
+
+// count is how kubectl prints replicas.
+func count(n *int32) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(int(*n))
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -16,7 +16,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// model is a cluster as far as a plan moves pods: who has how many that are ready, and which have no owner.
+// model is a cluster as far as a plan moves pods: who has how many that are
+// ready, and which have no owner.
 type model struct {
 	want                         int
 	deployment, rollout, orphans int
@@ -32,12 +33,13 @@ func (c *model) ready() {
 	c.least, c.most = min(c.least, n), max(c.most, n)
 }
 
-// run does what the controllers do about a command, by what was measured on a real cluster.
+// run does what the controllers do about a command, as measured on a
+// real cluster.
 func (c *model) run(t *testing.T, command string) {
 	t.Helper()
 	surge := func() { c.most = max(c.most, c.want+1) }
 	switch {
-	case strings.Contains(command, "--dry-run"), strings.HasPrefix(command, "cat >"), strings.Contains(command, "--field-manager=replicas"):
+	case strings.Contains(command, "STOP: "), strings.Contains(command, "--dry-run"), strings.HasPrefix(command, "cat >"), strings.Contains(command, "--field-manager=replicas"):
 	case strings.Contains(command, "apply") && strings.Contains(command, "rollout.json"):
 		c.hasRollout = true
 		if c.orphans > 0 && c.labelled { // adopted, and replaced within maxSurge 1 and maxUnavailable 0
@@ -82,9 +84,13 @@ func (c *model) run(t *testing.T, command string) {
 	c.ready()
 }
 
-// TestNoPlanLosesCapacity runs every plan on the model: there are never fewer pods ready than before, nor more than the method says,
-// and none without an owner in the end; the autoscaler has a target at the end, and never one that is not there.
-func TestNoPlanLosesCapacity(t *testing.T) {
+// TestPlan_LosesNoCapacity runs every plan on the model: there are never fewer
+// pods ready than before, nor more than the method says, and none without an
+// owner in the end; the autoscaler has a target at the end, and never a target
+// that is not there.
+//
+//req:shows R5
+func TestPlan_LosesNoCapacity(t *testing.T) {
 	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt, plan.Reference} {
 		for _, scaled := range []bool{false, true} {
 			for _, back := range []bool{false, true} {
@@ -98,10 +104,10 @@ func TestNoPlanLosesCapacity(t *testing.T) {
 						hpas = append(hpas, scaler("web", from, "web"))
 					}
 					c := &model{want: 5, least: 5, most: 5, deployment: 5, hasDeployment: true, target: from}
-					p, errs := plan.Migration(running(), converted(t), hpas, m)
+					p, errs := plan.Migration(running(), converted(t), hpas, plan.Options{Method: m})
 					if back {
 						*c = model{want: 5, least: 5, most: 5, rollout: 5, hasRollout: true, hasDeployment: m == plan.Reference, target: from}
-						p, errs = plan.Rollback(live(t, referredBy(m)), manifest(), hpas, m)
+						p, errs = plan.Rollback(live(t, referredBy(m)), manifest(), hpas, plan.Options{Method: m})
 					}
 					require.Empty(t, errs)
 					for _, a := range p.Actions {
@@ -123,8 +129,9 @@ func TestNoPlanLosesCapacity(t *testing.T) {
 	}
 }
 
-// The model sees an outage where there is one: the plans with a step left out, or in upstream's order.
-func TestTheModelSeesAnOutage(t *testing.T) {
+// The model sees an outage where there is one: the plans with a step left out,
+// or in upstream's order.
+func TestModel_SeesAnOutage(t *testing.T) {
 	naive := &model{want: 5, least: 5, deployment: 5}
 	naive.run(t, "kubectl delete deployment web")
 	naive.run(t, "kubectl apply -f web-rollout.json")

@@ -16,10 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
-// Retarget is a copy of h that scales the workload of the same name and of kind to. Retarget the one there is: two over the same
-// pods both stop. A nil h gives nil.
+// Retarget is a copy of h that scales the workload of the same name and of kind
+// to. Retarget the one there is: two over the same pods both stop. A nil h
+// gives nil.
 func Retarget(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind) *autoscalingv2.HorizontalPodAutoscaler {
 	if h == nil {
 		return nil
@@ -29,9 +31,9 @@ func Retarget(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKi
 	return h
 }
 
-// noneUnavailable: while pods change hands by adoption, as many may be missing as the fences let. Both controllers reckon
-// alike: percentages of what may be missing are rounded down, of what may be more up, 25% is the default, and where both
-// come to 0 one pod is taken away.
+// noneUnavailable refuses maxUnavailable above 0 for an adoption, in which both
+// controllers use it. Both round a percentage of maxUnavailable down and of
+// maxSurge up, take 25% for unset, and remove one pod if both are 0.
 func (b *builder) noneUnavailable(surge, unavailable *intstr.IntOrString, n int32, path *field.Path) {
 	more, ok := resolve(surge, n, math.Ceil)
 	missing, also := resolve(unavailable, n, math.Floor)
@@ -50,7 +52,7 @@ func (b *builder) noneUnavailable(surge, unavailable *intstr.IntOrString, n int3
 
 func resolve(v *intstr.IntOrString, n int32, round func(float64) float64) (int32, bool) {
 	if v == nil {
-		v = new(intstr.FromString("25%"))
+		v = ptr.To(intstr.FromString("25%"))
 	}
 	if v.Type == intstr.Int {
 		return v.IntVal, v.IntVal >= 0
@@ -72,25 +74,4 @@ func equalSelectors(a, b *metav1.LabelSelector) bool {
 		return a == b
 	}
 	return maps.Equal(a.MatchLabels, b.MatchLabels) && equality.Semantic.DeepEqual(a.MatchExpressions, b.MatchExpressions)
-}
-
-// warnTools names the traps of what applies the workload.
-func (b *builder) warnTools(labels, annotations map[string]string) {
-	if anyKey(annotations, "argocd.argoproj.io/") || anyKey(labels, "argocd.argoproj.io/") {
-		b.warn("Argo CD applies this workload: suspend its automatic sync while the plan runs, or it puts back what the plan removes. To let it do the switch instead, set " +
-			"argocd.argoproj.io/sync-options: PruneLast=true on the live object one sync before.")
-	}
-	if labels["app.kubernetes.io/managed-by"] == "Helm" || anyKey(annotations, "meta.helm.sh/") {
-		b.warn("Helm owns this workload: an upgrade that changes its kind deletes the old one at once, and --wait does not know Rollouts. Set helm.sh/resource-policy: keep on it " +
-			"one release before. What the plan creates needs the annotations meta.helm.sh/release-name and release-namespace and the label app.kubernetes.io/managed-by: Helm, or Helm refuses to take it over.")
-	}
-}
-
-func anyKey(m map[string]string, prefix string) bool {
-	for key := range m {
-		if strings.HasPrefix(key, prefix) {
-			return true
-		}
-	}
-	return false
 }

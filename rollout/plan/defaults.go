@@ -8,9 +8,11 @@ import (
 	"strings"
 )
 
-// filledIn is what a server writes into a template where a field is missing, by the field and what it stands in: SetDefaults_*
-// of k8s.io/kubernetes/pkg/apis/core/v1/defaults.go, and the markers +default of k8s.io/api/core/v1, v1.34 to v1.37. What it fills
-// into pods alone, such as requests that are limits, is no part of a template.
+// filledIn is what a server writes into a template where a field is missing, by
+// the field and its parent: SetDefaults_* of
+// k8s.io/kubernetes/pkg/apis/core/v1/defaults.go, and the markers +default of
+// k8s.io/api/core/v1, v1.34 to v1.37. What it fills into pods alone, such as
+// requests that are limits, is not in a template.
 func filledIn() map[string]any {
 	m := map[string]any{
 		"spec.dnsPolicy":                        "ClusterFirst",
@@ -56,7 +58,8 @@ func filledIn() map[string]any {
 	return m
 }
 
-// fallback is what stands for a key that the object under this name lacks, or nil.
+// fallback is the default of a key that the object under this name lacks, or
+// nil.
 func (c *comparison) fallback(name, key string, object map[string]any) any {
 	switch name + "." + key {
 	case "containers.imagePullPolicy", "initContainers.imagePullPolicy":
@@ -82,7 +85,8 @@ func pullPolicy(image any) string {
 	return "IfNotPresent"
 }
 
-// itemName is the key that a list is merged by (listMapKey in k8s.io/api/core/v1), or "" where it is one value.
+// itemName is the key that a list is merged by (listMapKey in
+// k8s.io/api/core/v1), or "" where it is one value.
 func itemName(list string, item map[string]any) string {
 	text := func(key string) string { s, _ := item[key].(string); return s }
 	switch list {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// differences are the paths at which two pod templates would not make the same pods. What only one of them has counts, unless
-// it is what a server fills in there.
+// differences are the paths at which two pod templates would not make the same
+// pods. A field in only one of them counts, unless a server fills it in.
 func differences(live, to *corev1.PodTemplateSpec) ([]string, error) {
 	before, err := tree(live)
 	if err != nil {
@@ -32,8 +32,8 @@ func differences(live, to *corev1.PodTemplateSpec) ([]string, error) {
 	return c.paths, nil
 }
 
-// tree is a template without what a Deployment ignores, and without the deprecated serviceAccount, which a server keeps equal to
-// serviceAccountName.
+// tree is a template without what a Deployment ignores, and without the
+// deprecated serviceAccount, which a server keeps equal to serviceAccountName.
 func tree(t *corev1.PodTemplateSpec) (map[string]any, error) {
 	spec := t.Spec
 	if spec.ServiceAccountName == "" {
@@ -53,7 +53,8 @@ type comparison struct {
 
 func (c *comparison) add(path *field.Path, how string) { c.paths = append(c.paths, path.String()+how) }
 
-// objects compares two that stand under the same name; an item of a list stands under that of the list.
+// objects compares two objects under the same name. An item of a list has the
+// name of the list.
 func (c *comparison) objects(path *field.Path, name string, live, to map[string]any) {
 	for _, key := range union(live, to) {
 		at := path.Key(key)
@@ -95,8 +96,9 @@ func (c *comparison) values(path *field.Path, parent, name string, live, to any)
 	}
 }
 
-// lists compares by key where Kubernetes merges by it, and else by position. Containers start in their order, and a variable may
-// refer to one before it.
+// lists compares by key where Kubernetes merges by it, and otherwise by
+// position. Containers start in their order, and a variable may refer to one
+// before it.
 func (c *comparison) lists(path *field.Path, name string, live, to []any) {
 	before, order, ok := byKey(name, live)
 	after, reordered, also := byKey(name, to)
@@ -130,7 +132,8 @@ func (c *comparison) lists(path *field.Path, name string, live, to []any) {
 	}
 }
 
-// byKey is a list by the names of its items, in their order, or false where they have none, or one twice.
+// byKey is a list by the names of its items, in their order, or false where
+// they have none, or one twice.
 func byKey(list string, items []any) (byName map[string]map[string]any, order []string, ok bool) {
 	byName = make(map[string]map[string]any, len(items))
 	for i := range items {
@@ -149,7 +152,8 @@ func isQuantity(parent, name string) bool {
 	return name == "sizeLimit" || slices.Contains([]string{"limits", "requests", "overhead"}, parent)
 }
 
-// sameQuantity: a server writes 1Gi for 1024Mi, and rounds up what is less than a thousandth (SetDefaults_ResourceList).
+// sameQuantity: a server writes 1Gi for 1024Mi, and rounds up what is less than
+// a thousandth (SetDefaults_ResourceList).
 func sameQuantity(live, to any) bool {
 	a, _ := live.(string)
 	b, _ := to.(string)

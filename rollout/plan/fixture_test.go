@@ -16,21 +16,22 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// manifest is a Deployment as it is kept in Git.
+// manifest is a Deployment in a repository.
 func manifest() *appsv1.Deployment {
 	labels := map[string]string{"app": "web"}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(5)),
+			Replicas: ptr.To[int32](5),
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Strategy: appsv1.DeploymentStrategy{
 				Type:          appsv1.RollingUpdateDeploymentStrategyType,
-				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0))},
+				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0))},
 			},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -40,12 +41,12 @@ func manifest() *appsv1.Deployment {
 	}
 }
 
-// running is what a server makes of it, settled.
+// running is the live, settled Deployment of manifest.
 func running() *appsv1.Deployment {
 	d := manifest()
 	d.UID, d.ResourceVersion, d.Generation = "u", "42", 4
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
-	d.Spec.RevisionHistoryLimit = new(int32(10))
+	d.Spec.RevisionHistoryLimit = ptr.To[int32](10)
 	d.Spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirst
 	d.Spec.Template.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 4, Replicas: 5, UpdatedReplicas: 5, ReadyReplicas: 5, AvailableReplicas: 5}
@@ -59,12 +60,13 @@ func converted(tb testing.TB) *rollout.Rollout {
 	return r
 }
 
-// live is a Rollout of five pods in a cluster, healthy or in the middle of a canary.
+// live is a Rollout of five pods in a cluster, healthy or in the middle of a
+// canary.
 func live(tb testing.TB, change func(r *rollout.Rollout)) *unstructured.Unstructured {
 	tb.Helper()
 	r := converted(tb)
 	r.UID, r.ResourceVersion, r.Generation = "u", "7", 2
-	r.Spec.Replicas = new(int32(5))
+	r.Spec.Replicas = ptr.To[int32](5)
 	if change != nil {
 		change(r)
 	}
@@ -82,9 +84,13 @@ func refers(scaleDown string) func(r *rollout.Rollout) {
 }
 
 func scaler(name, kind, target string) autoscalingv2.HorizontalPodAutoscaler {
+	ref := autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: target}
+	if kind == rollout.GVK().Kind {
+		ref.APIVersion = rollout.GVK().GroupVersion().String()
+	}
 	return autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop"},
-		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: kind, Name: target}},
+		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: ref},
 	}
 }
 

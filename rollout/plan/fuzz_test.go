@@ -21,7 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// FuzzPlan: whatever the objects, a plan is made or refused, never both, and no name gets into a shell that is none.
+// FuzzPlan: for any objects a plan is made or refused, never both, and only
+// valid names get into a shell.
 func FuzzPlan(f *testing.F) {
 	d, err := json.Marshal(running())
 	require.NoError(f, err)
@@ -43,9 +44,9 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		hpas := []autoscalingv2.HorizontalPodAutoscaler{scaler(hpa, "Deployment", d.Name)}
-		there, errs := plan.Migration(&d, &r, hpas, plan.Method(m))
+		there, errs := plan.Migration(&d, &r, hpas, plan.Options{Method: plan.Method(m)})
 		require.Equal(t, len(errs) > 0, len(there.Actions) == 0)
-		back, errs := plan.Rollback(&unstructured.Unstructured{Object: u}, &d, hpas, plan.Method(m))
+		back, errs := plan.Rollback(&unstructured.Unstructured{Object: u}, &d, hpas, plan.Options{Method: plan.Method(m)})
 		require.Equal(t, len(errs) > 0, len(back.Actions) == 0)
 		for _, p := range []plan.Plan{there, back} {
 			if strings.ContainsAny(d.Name+d.Namespace+r.Name, ";$`'\" \n") {
@@ -56,15 +57,15 @@ func FuzzPlan(f *testing.F) {
 }
 
 // A selector may hold quotes' worth of operators; a shell sees one word.
-func TestASelectorIsOneWord(t *testing.T) {
+func TestPlan_SelectorIsOneWord(t *testing.T) {
 	d, r := running(), converted(t)
 	several := []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"api", "web"}}}
 	d.Spec.Selector.MatchExpressions, r.Spec.Selector.MatchExpressions = several, several
-	p, errs := plan.Migration(d, r, nil, plan.Adopt)
+	p, errs := plan.Migration(d, r, nil, plan.Options{Method: plan.Adopt})
 	require.Empty(t, errs)
 	command := p.Actions[index(p, "label replicaset")].Command
-	sh := exec.CommandContext(t.Context(), "sh", "-c", "kubectl() { for a; do echo \"$a\"; done; }; "+command)
-	out, err := sh.Output()
+	sh := exec.CommandContext(t.Context(), "sh", "-c", "kubectl() { for a; do echo \"$a\" >&2; done; }; "+command)
+	out, err := sh.CombinedOutput()
 	require.NoError(t, err)
 	assert.Contains(t, string(out), "\napp=web,app in (api,web),!rollouts-pod-template-hash\n")
 }

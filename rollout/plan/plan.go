@@ -6,48 +6,89 @@ package plan
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Method is how the pods change hands.
 type Method string
 
 const (
-	// SideBySide runs both for a while: twice the pods, upstream's advice, and undone by a delete until the last step.
+	// SideBySide runs both workloads for a while, with twice the pods. Until
+	// its last step a delete of the new workload undoes it.
 	SideBySide Method = "SideBySide"
-	// Adopt leaves the old ReplicaSets without an owner, and the new one replaces their pods one after the other.
+	// Adopt leaves the old ReplicaSets without an owner. The new workload
+	// adopts them and replaces their pods one after the other.
 	Adopt Method = "Adopt"
-	// Reference keeps the Deployment as the source of the pod template, by a workloadRef.
+	// Reference keeps the Deployment as the source of the pod template, by a
+	// workloadRef.
 	Reference Method = "Reference"
 )
 
-// Action is one step of a Plan. Command and Until are shell commands for kubectl and its current context.
+// Options changes how a plan is made. The zero value plans SideBySide for
+// kubectl's current context and with kubectl's own field manager.
+type Options struct {
+	// Method is how the pods change hands. Empty means SideBySide.
+	Method Method
+	// FieldManager is the field manager of the plan's applies.
+	// Pass the name that applies its manifest from then on. Empty means
+	// kubectl's own.
+	FieldManager string
+	// Context is the kubectl context of the cluster. Empty means the current
+	// context.
+	Context string
+	// Time is when the live objects were read. The header names it. Zero
+	// leaves it out.
+	Time time.Time
+	// AllowTemplateChange lets Rollback plan for a Deployment that has other
+	// images or containers than the Rollout. False makes such a difference
+	// an error. Migration does not use it.
+	AllowTemplateChange bool
+
+	_ struct{}
+}
+
+// Action is one step of a Plan. Command and Until are shell commands.
 type Action struct {
 	Do      string // what it does, and why now
-	Command string // does it; may be repeated
-	Until   string // returns 0 once the next action may begin, fails or stays if not; "" if Command does that itself
+	Command string // does it; may be run again
+	Until   string // returns 0 when the next action may begin, fails at its deadline; "" if Command waits itself
 }
 
-// Plan is data: run the actions one after the other, each from the same folder, or print it. The zero Plan does nothing.
+// Plan is data: print it as a script, or run its actions in order, each from
+// the same directory. Stop at the first command that fails. The zero Plan does
+// nothing.
 type Plan struct {
+	Header   string // the workload, the cluster, the time, what the plan does, and how to go back
 	Actions  []Action
-	Warnings []string // the traps that this workload walks into, with what to do
+	Warnings []string // what may go wrong for this workload, and what to do about it
 }
 
-// String is the plan as a runbook that is a shell script too, and stops at the first command that fails.
+// String is the plan as a script for sh or bash. It prints each step before it
+// does it, and stops at the first command that fails. Its commands are in a
+// subshell, so a stop does not close the terminal that the script is pasted
+// into.
 func (p Plan) String() string {
 	var b strings.Builder
 	if len(p.Actions) > 0 {
-		b.WriteString("set -eu\n")
+		b.WriteString("#!/bin/sh\n")
+	}
+	if p.Header != "" {
+		b.WriteString("# " + comment(p.Header) + "\n")
 	}
 	for _, w := range p.Warnings {
 		b.WriteString("\n# WARNING: " + comment(w) + "\n")
 	}
+	if len(p.Actions) == 0 {
+		return b.String()
+	}
+	b.WriteString("(\nset -eu\n")
 	for i, a := range p.Actions {
-		fmt.Fprintf(&b, "\n# %d. %s\n%s\n", i+1, comment(a.Do), a.Command)
+		fmt.Fprintf(&b, "\necho %s\n%s\n", quote(fmt.Sprintf("%d/%d %s", i+1, len(p.Actions), a.Do)), a.Command)
 		if a.Until != "" {
 			fmt.Fprintf(&b, "# wait\n%s\n", a.Until)
 		}
 	}
+	b.WriteString("\necho 'Done'\n)\n")
 	return b.String()
 }
 

@@ -5,26 +5,32 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// liveRollout is the part of a live Rollout that a rollback is planned by. Unlike rollout.Validate it takes any Rollout that a
-// cluster may hold: going back must be possible from a bad one too.
+// liveRollout is the part of a live Rollout that a rollback is planned by.
+// Unlike rollout.Validate it takes any Rollout that a cluster may hold: going
+// back must be possible from a bad one too.
 type liveRollout struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		Replicas    *int32                `json:"replicas"`
-		Selector    *metav1.LabelSelector `json:"selector"`
-		WorkloadRef *rollout.WorkloadRef  `json:"workloadRef"`
-		Strategy    strategy              `json:"strategy"`
+		Replicas    *int32                  `json:"replicas"`
+		Selector    *metav1.LabelSelector   `json:"selector"`
+		Template    *corev1.PodTemplateSpec `json:"template"`
+		WorkloadRef *rollout.WorkloadRef    `json:"workloadRef"`
+		Strategy    strategy                `json:"strategy"`
 	} `json:"spec"`
 	Status struct {
 		CurrentPodHash string `json:"currentPodHash"`
@@ -32,15 +38,20 @@ type liveRollout struct {
 	} `json:"status"`
 }
 
-// Rollback plans the way back from a live Rollout to the Deployment of the same pods; for Reference, to the one it refers to. hpas
-// may be all of the namespace. An empty method is SideBySide. It works from the middle of a canary too. A Rollout without a status,
-// such as Convert makes, gives a preview, with a warning.
+// Rollback plans the return from a live Rollout to the Deployment of the same
+// pods. For Reference that is the Deployment in the workloadRef. hpas may be
+// all of the namespace. Rollback works in the middle of a canary too. A Rollout
+// without a status, such as rollout.Convert makes, gives a preview: its script
+// stops at the first step.
 //
-// The replicas are those of the live Rollout, whatever to has. Errors, all at once, are for what would lose capacity: the
-// wrong method for a workloadRef, another selector, for Adopt a Deployment that may have pods unavailable while they
-// change hands, a strategy Recreate, two HorizontalPodAutoscalers, Services that the controller keeps to its own pods. Nothing
-// given is changed.
-func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []autoscalingv2.HorizontalPodAutoscaler, m Method) (Plan, field.ErrorList) {
+// The Deployment gets the replicas of the live Rollout. Rollback refuses what
+// would lose capacity or replace a version, and reports all of it in one call:
+// another image or a container more or less, unless
+// Options.AllowTemplateChange; the wrong method for a workloadRef; another
+// selector; for Adopt a Deployment that lets pods be unavailable; the strategy
+// Recreate; two HorizontalPodAutoscalers; Services that the controller keeps to
+// the Rollout's pods. Rollback changes none of its arguments.
+func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []autoscalingv2.HorizontalPodAutoscaler, o Options) (Plan, field.ErrorList) {
 	if live == nil || to == nil {
 		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the live Rollout and the Deployment")}
 	}
@@ -51,52 +62,98 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &from); err != nil {
 		return Plan{}, field.ErrorList{field.TypeInvalid(field.NewPath("live"), field.OmitValueType{}, err.Error())}
 	}
-	b := &builder{namespace: from.Namespace}
-	m = b.method(m)
-	b.names(from.Name, to.Name)
-	kept := to.Spec.Replicas
+	b := newBuilder(from.Namespace, o)
+	b.names(from.UID, from.Name, to.Name)
+	kept, uid := to.Spec.Replicas, to.UID
 	to = deployment(&from, to)
-	b.sameDeployment(&from, to, m)
+	b.sameDeployment(&from, to)
 	b.noServicesAnyMore(&from)
 	scaler := b.scaler(hpas, "Rollout", from.Name, "Deployment", to.Name)
+	g, err := b.rollbackGuard(&from, to, uid)
+	if err != nil {
+		b.add(field.InternalError(field.NewPath("spec"), err))
+	}
 	if len(b.errs) > 0 {
 		return Plan{}, b.errs
 	}
-	b.warnTools(from.Labels, from.Annotations)
+	b.warnOwners(&from.ObjectMeta)
+	b.warnScalerOwners(scaler)
+	b.warnPods(&to.Spec.Template.Spec)
 	if live.Object["status"] == nil {
 		b.warn("The Rollout has no status. A plan needs the live one, as kubectl get -o yaml shows it: replicas are taken from it, and whether a canary is in progress.")
 	}
-	b.warnCanary(&from, m)
+	b.warnCanary(&from)
+	b.header(&from.ObjectMeta, "Rollout", "Deployment "+to.Name)
 
-	file, available := to.Name+"-deployment.json", b.kubectl("rollout status deployment/"+to.Name+" --timeout="+patience(*to.Spec.Replicas))
-	if m != Reference {
+	file, n := to.Name+"-deployment.json", *to.Spec.Replicas
+	b.check(g, checkFirst)
+	if b.Method != Reference {
 		b.write("the Deployment", file, to)
-		b.do("Let the server check it without storing it", b.kubectl("apply --server-side --dry-run=server --validate=strict -f "+file), "")
+		b.do("Let the server check it without storing it", b.unlessThere(&g.after, b.apply("--dry-run=server -f "+file)), "")
 	}
-	switch m {
+	switch b.Method {
 	case Adopt:
-		b.do("Leave the ReplicaSets and pods of the Rollout without an owner; they run on",
-			b.kubectl("delete rollout "+from.Name+" --cascade=orphan --ignore-not-found"),
-			b.kubectl("wait --for=delete rollout/"+from.Name+" --timeout=60s"))
-		b.do("Create the Deployment; it adopts them by its selector, and replaces pod by pod", b.kubectl("apply --server-side --validate=strict -f "+file), available)
-		b.holdReplicas(scaler, kept, deploymentKind(), to.Name, *to.Spec.Replicas)
+		b.check(g, checkAgain)
+		b.do("Leave the ReplicaSets and pods of the Rollout without an owner; they continue to run",
+			b.remove("rollout "+from.Name, " --cascade=orphan"), b.untilGone("rollout/"+from.Name, 60))
+		b.do("Create the Deployment; it adopts them by its selector, and replaces pod by pod", b.unlessThere(&g.after, b.apply("-f "+file)), b.untilAvailable(to.Name, n, to.Spec.MinReadySeconds))
+		b.holdReplicas(scaler, kept, &g.after, deploymentKind(), n)
 		b.handOver(scaler, deploymentKind(), to.Name)
+		b.wayBack("plan.Migration", 0, "")
+		return b.plan, nil
 	case Reference:
-		b.neverScaleDown(&from)
-		b.do("Scale the Deployment up to as many pods as the Rollout has",
-			b.kubectl(fmt.Sprintf("scale deployment %s --replicas=%d", to.Name, replicas(from.Spec.Replicas))), available)
-		b.handOver(scaler, deploymentKind(), to.Name)
-		b.remove(from.Name)
+		b.neverScaleDown(&from, &g.before)
+		b.do("Scale the Deployment up to as many pods as the Rollout has", b.whileThere(&g.before,
+			fmt.Sprintf("(\nhave=$(%s) || exit 1\n[ \"${have:-0}\" -ge %d ] || %s\n)",
+				b.find(&g.after, "{.spec.replicas}"), n, b.kubectl(fmt.Sprintf("scale deployment %s --replicas=%d", to.Name, n)))), b.untilAvailable(to.Name, n, to.Spec.MinReadySeconds))
 	default:
-		b.do("Create the Deployment beside the Rollout", b.kubectl("apply --server-side --validate=strict -f "+file), available)
-		b.holdReplicas(scaler, kept, deploymentKind(), to.Name, *to.Spec.Replicas)
-		b.handOver(scaler, deploymentKind(), to.Name)
-		b.remove(from.Name)
+		b.do("Create the Deployment next to the Rollout", b.unlessThere(&g.after, b.apply("-f "+file)), b.untilAvailable(to.Name, n, to.Spec.MinReadySeconds))
+		b.holdReplicas(scaler, kept, &g.after, deploymentKind(), n)
 	}
+	b.handOver(scaler, deploymentKind(), to.Name)
+	g.size = "{.status.availableReplicas}"
+	b.check(g, checkAgain)
+	undo := b.remove("deployment "+to.Name, "")
+	if b.Method == Reference {
+		undo = b.kubectl("scale deployment " + to.Name + " --replicas=0")
+	}
+	b.wayBack("plan.Migration", len(b.plan.Actions), b.handBack(scaler, rollout.GVK(), from.Name)+undo)
+	b.do("Remove the Rollout and its pods", b.remove("rollout "+from.Name, ""), b.untilGone("rollout/"+from.Name, 600))
 	return b.plan, nil
 }
 
-// deployment is to as it is applied: without what only a server sets.
+// rollbackGuard compares the Rollout with live, and its stable version too: a
+// promotion changes nothing else. For Reference the plan itself changes the
+// Rollout's generation.
+func (b *builder) rollbackGuard(from *liveRollout, to *appsv1.Deployment, uid types.UID) (*guard, error) {
+	g := &guard{before: state{kind: "Rollout", name: from.Name}, after: state{kind: "Deployment", name: to.Name}, twice: b.Method == SideBySide}
+	g.before.add("uid", "{.metadata.uid}", string(from.UID))
+	if b.Method != Reference {
+		g.size = "{.spec.replicas}"
+		g.before.add("generation", "{.metadata.generation}", strconv.FormatInt(from.Generation, 10))
+	}
+	g.before.add("replicas", "{.spec.replicas}", count(from.Spec.Replicas))
+	g.before.add("stable", "{.status.stableRS}", from.Status.StableRS)
+	if t := from.Spec.Template; t != nil {
+		if err := g.before.pods(t, from.Spec.Selector); err != nil {
+			return nil, err
+		}
+	}
+	if b.Method == Reference && uid != "" {
+		g.after.add("uid", "{.metadata.uid}", string(uid))
+	}
+	if b.Method == Adopt {
+		known := images(&to.Spec.Template)
+		if b.AllowTemplateChange {
+			known = ""
+		}
+		g.orphans = b.orphaned(from.Spec.Selector, replicas(from.Spec.Replicas), known)
+	}
+	return g, g.after.pods(&to.Spec.Template, to.Spec.Selector)
+}
+
+// deployment is the Deployment that the plan applies, without the fields that
+// only a server sets.
 func deployment(from *liveRollout, to *appsv1.Deployment) *appsv1.Deployment {
 	to = to.DeepCopy()
 	to.APIVersion, to.Kind = deploymentKind().ToAPIVersionAndKind()
@@ -108,16 +165,16 @@ func deployment(from *liveRollout, to *appsv1.Deployment) *appsv1.Deployment {
 	delete(to.Annotations, "deployment.kubernetes.io/revision")
 	delete(to.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	to.Status = appsv1.DeploymentStatus{}
-	to.Spec.Replicas = new(replicas(from.Spec.Replicas))
+	to.Spec.Replicas = ptr.To(replicas(from.Spec.Replicas))
 	return to
 }
 
-func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment, m Method) {
+func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment) {
 	if from.DeletionTimestamp != nil {
 		b.add(field.Forbidden(field.NewPath("live", "metadata", "deletionTimestamp"), "the Rollout is being deleted"))
 	}
 	if to.Namespace != from.Namespace {
-		b.add(field.Invalid(field.NewPath("metadata", "namespace"), to.Namespace, "must be that of the Rollout, "+from.Namespace))
+		b.add(field.Invalid(field.NewPath("metadata", "namespace"), to.Namespace, "must be the Rollout's, "+from.Namespace))
 	}
 	if to.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		b.add(field.NotSupported(field.NewPath("spec", "strategy", "type"), to.Spec.Strategy.Type,
@@ -125,18 +182,24 @@ func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment, m Met
 	}
 	ref := from.Spec.WorkloadRef
 	switch {
-	case ref == nil && m == Reference:
+	case ref == nil && b.Method == Reference:
 		b.add(field.Required(field.NewPath("live", "spec", "workloadRef"), "the method Reference needs one; use SideBySide or Adopt"))
-	case ref != nil && m != Reference:
+	case ref != nil && b.Method != Reference:
 		b.add(field.Forbidden(field.NewPath("live", "spec", "workloadRef"),
-			"needs the method Reference: the Deployment stands at 0 replicas and would stay there when the Rollout goes"))
+			"needs the method Reference: the Deployment has 0 replicas and would keep them when the Rollout is deleted"))
 	case ref != nil && (ref.Kind != "Deployment" || ref.Name != to.Name):
-		b.add(field.Invalid(field.NewPath("metadata", "name"), to.Name, "must be that of the live workloadRef, "+ref.Kind+" "+ref.Name))
+		b.add(field.Invalid(field.NewPath("metadata", "name"), to.Name, "must be the name in the live workloadRef, "+ref.Kind+" "+ref.Name))
 	case ref == nil && !equalSelectors(from.Spec.Selector, to.Spec.Selector):
 		b.add(field.Invalid(field.NewPath("spec", "selector"), metav1.FormatLabelSelector(to.Spec.Selector),
-			"must be that of the Rollout, "+metav1.FormatLabelSelector(from.Spec.Selector)))
+			"must be the Rollout's, "+metav1.FormatLabelSelector(from.Spec.Selector)))
 	}
-	if m == Adopt {
+	if u := to.Spec.Strategy.RollingUpdate; u != nil {
+		b.noneExclusive(u.MaxSurge, &to.Spec.Template.Spec, field.NewPath("spec", "strategy", "rollingUpdate", "maxSurge"))
+	}
+	if t := from.Spec.Template; t != nil && ref == nil {
+		b.sameTemplate(rolledBack, t, &to.Spec.Template)
+	}
+	if b.Method == Adopt {
 		fences := appsv1.RollingUpdateDeployment{}
 		if u := to.Spec.Strategy.RollingUpdate; u != nil {
 			fences = *u
@@ -145,28 +208,24 @@ func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment, m Met
 	}
 }
 
-func (b *builder) warnCanary(from *liveRollout, m Method) {
+func (b *builder) warnCanary(from *liveRollout) {
 	if s := from.Status; s.StableRS == "" || s.StableRS == s.CurrentPodHash {
 		return
 	}
-	if m == Reference {
+	if b.Method == Reference {
 		b.warn("A canary is in progress, and the Deployment has its template: scaled up, it runs the new version everywhere. Put the old template back first if that is not meant.")
 		return
 	}
-	b.warn("A canary is in progress. Both versions are replaced by that of the Deployment: make sure it has the image you want.")
+	b.warn("A canary is in progress. Both versions are replaced by the Deployment's: make sure it has the image you want.")
 }
 
-// neverScaleDown: while the Rollout is at its first revision, any other value puts the Deployment straight back to 0.
-func (b *builder) neverScaleDown(from *liveRollout) {
+// neverScaleDown: while the Rollout is at its first revision, any other value
+// puts the Deployment back to 0 immediately.
+func (b *builder) neverScaleDown(from *liveRollout, before *state) {
 	if down := from.Spec.WorkloadRef.ScaleDown; down == "" || down == "never" {
 		return
 	}
 	b.do("Keep the controller from scaling the Deployment down again, which it does at its first revision",
-		b.kubectl("patch rollout "+from.Name+` --type=merge -p '{"spec":{"workloadRef":{"scaleDown":"never"}}}'`),
-		b.untilObserved(from.Name, ""))
-}
-
-func (b *builder) remove(name string) {
-	b.do("Remove the Rollout and its pods", b.kubectl("delete rollout "+name+" --ignore-not-found"),
-		b.kubectl("wait --for=delete rollout/"+name+" --timeout=600s"))
+		b.whileThere(before, b.kubectl("patch rollout "+from.Name+` --type=merge -p '{"spec":{"workloadRef":{"scaleDown":"never"}}}'`)),
+		b.whileThere(before, b.untilObserved(from.Name)))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-func TestOnlyAScalerOfTheWorkloadIsHandedOver(t *testing.T) {
+func TestMigration_HandsOverItsOwnAutoscaler(t *testing.T) {
 	elsewhere := scaler("elsewhere", "Deployment", "web")
 	elsewhere.Namespace = "other"
 	anywhere := scaler("anywhere", "Deployment", "web")

@@ -12,7 +12,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// strategy is the part of a Rollout's strategy that names the Services which its controller takes over.
+// strategy is the part of a Rollout's strategy that names the Services which
+// its controller takes over.
 type strategy struct {
 	Canary struct {
 		CanaryService string `json:"canaryService"`
@@ -28,7 +29,8 @@ type strategy struct {
 	} `json:"blueGreen"`
 }
 
-// noServices refuses a strategy, found at path, that refers to a Service; why has a verb for its name.
+// noServices refuses a strategy, found at path, that refers to a Service; why
+// has a verb for its name.
 func (b *builder) noServices(s *strategy, path *field.Path, why string) {
 	canary, blueGreen := path.Child("canary"), path.Child("blueGreen")
 	for _, service := range []struct {
@@ -48,7 +50,8 @@ func (b *builder) noServices(s *strategy, path *field.Path, why string) {
 	}
 }
 
-// noServicesYet: a Service that the Rollout refers to would select the hash of pods that are not there yet.
+// noServicesYet: a Service that the Rollout refers to would select the hash of
+// pods that are not there yet.
 func (b *builder) noServicesYet(to *rollout.Strategy) {
 	path := field.NewPath("spec", "strategy")
 	var s strategy
@@ -64,9 +67,10 @@ func (b *builder) noServicesYet(to *rollout.Strategy) {
 		"and set it once the Rollout is healthy")
 }
 
-// noServicesAnyMore: a Service that the Rollout refers to selects the hash of its pods, which those of the Deployment do not have. The
-// controller takes the hash away when the Rollout refers to the Service no longer; without a controller nobody does.
+// noServicesAnyMore refuses a Rollout that refers to a Service: it selects the
+// hash of the Rollout's pods, which the Deployment's pods do not have. The
+// controller removes the hash once the Rollout does not refer to the Service.
 func (b *builder) noServicesAnyMore(from *liveRollout) {
 	b.noServices(&from.Spec.Strategy, field.NewPath("live", "spec", "strategy"), "the controller keeps the Service %s to the pods of the Rollout; "+
-		"make it a canary that refers to no Service, wait until the selector of the Service has no rollouts-pod-template-hash, then plan anew")
+		"make it a canary that refers to no Service, wait until the selector of the Service has no rollouts-pod-template-hash, then make a new plan")
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// TestAPlanRefusesServices: the controller keeps a Service to the pods of the Rollout. On the way there they are not there yet, and on the
-// way back the Deployment's are behind none.
-func TestAPlanRefusesServices(t *testing.T) {
+// TestPlan_RefusesServices: the controller keeps a Service to the pods of the
+// Rollout. Before a migration these do not exist yet, and after a rollback the
+// Deployment's are behind none.
+func TestPlan_RefusesServices(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(s *rollout.Strategy)
@@ -24,7 +25,7 @@ func TestAPlanRefusesServices(t *testing.T) {
 		"Canary": {"Both.", func(s *rollout.Strategy) {
 			s.Canary.CanaryService, s.Canary.StableService = "web-canary", "web"
 		}, []string{"canary.canaryService", "canary.stableService"}},
-		"PingPong": {"They take turns.", func(s *rollout.Strategy) {
+		"PingPong": {"Both Services are kept to pods of the Rollout.", func(s *rollout.Strategy) {
 			s.Canary.PingPong = map[string]any{"pingService": "web-ping", "pongService": "web-pong"}
 			s.Canary.TrafficRouting = map[string]any{"alb": map[string]any{"ingress": "web", "servicePort": int64(80), "rootService": "web"}}
 		}, []string{"canary.pingPong.pingService", "canary.pingPong.pongService"}},
@@ -42,9 +43,9 @@ func TestAPlanRefusesServices(t *testing.T) {
 				}
 				to := converted(t)
 				change(to)
-				there, errs := plan.Migration(running(), to, nil, m)
+				there, errs := plan.Migration(running(), to, nil, plan.Options{Method: m})
 				assert.Equal(t, under("spec.strategy.", tc.want), paths(errs), "%s\n%v", tc.reason, errs)
-				back, errs := plan.Rollback(live(t, change), manifest(), nil, m)
+				back, errs := plan.Rollback(live(t, change), manifest(), nil, plan.Options{Method: m})
 				assert.Equal(t, under("live.spec.strategy.", tc.want), paths(errs), "%s\n%v", tc.reason, errs)
 				assert.Equal(t, []plan.Plan{{}, {}}, []plan.Plan{there, back}, "nothing to run")
 			})
@@ -52,8 +53,8 @@ func TestAPlanRefusesServices(t *testing.T) {
 	}
 	to := converted(t)
 	to.Spec.Strategy.Canary.PingPong = map[string]any{"pingService": int64(1), "pongService": "web-pong"}
-	_, errs := plan.Migration(running(), to, nil, plan.Adopt)
-	require.Equal(t, []string{"spec.strategy", "spec.strategy.canary.pingPong"}, paths(errs), "a number is no name")
+	_, errs := plan.Migration(running(), to, nil, plan.Options{Method: plan.Adopt})
+	require.Equal(t, []string{"spec.strategy", "spec.strategy.canary.pingPong"}, paths(errs), "a number is not a name")
 }
 
 func under(path string, names []string) []string {

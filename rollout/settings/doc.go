@@ -1,11 +1,14 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package settings reads progressiveDelivery.{enabled,provider,canarySteps} from chart values or the environment.
+// Package settings reads progressiveDelivery.{enabled,provider,canarySteps}
+// from chart values or the environment.
 //
-// A switch that is misspelt leaves a canary off without a word, and a step that is misspelt leaves it without a test. So an unknown
-// key, a wrong type and a step that cannot be carried out are errors that name the path or the variable and what is
-// accepted, all of them at once, and also while the switch is off:
+// A misspelt switch would leave a canary off without an error, and a misspelt
+// step would leave it without a test. So an unknown key, a wrong type and a
+// step that cannot be carried out are errors. They name the path or the
+// variable and the accepted values, all in one call, and also while the switch
+// is off:
 //
 //	s, errs := settings.FromValues(values["progressiveDelivery"])
 //	if len(errs) > 0 {
@@ -13,12 +16,15 @@
 //	}
 //	return rollout.Render(deployment, s.Enabled, s.Options)
 //
-// Values are what sigs.k8s.io/yaml or encoding/json decode: maps with string keys.
+// Values are what sigs.k8s.io/yaml or encoding/json decode: maps with string
+// keys.
 //
-// Nothing set means off, the provider argo-rollouts and the safe canary. Where two workloads are switched one after the
-// other, read each from values, or variables, of its own.
+// Nothing set means off, the provider argo-rollouts and the safe canary. Where
+// two workloads are switched one after the other, read each from separate
+// values or variables.
 //
 // # When not to use it
 //
-// If your program has settings of its own, fill in rollout.Options; rollout.Convert checks them.
+// If your program has other settings, fill in rollout.Options. rollout.Convert
+// checks them.
 package settings

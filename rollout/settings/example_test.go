@@ -27,7 +27,7 @@ func ExampleFromEnv() {
 	lookup := func(name string) (string, bool) { // os.LookupEnv
 		return "maybe", name == "JANGAR_PROGRESSIVE_DELIVERY_ENABLED"
 	}
-	_, err := settings.FromEnv(lookup, settings.Names{})
+	_, err := settings.FromEnv(lookup, settings.JangarNames())
 	fmt.Println(err)
 	// Output: rollout/settings: JANGAR_PROGRESSIVE_DELIVERY_ENABLED: "maybe" is not accepted; want one of 1 t true yes on 0 f false no off
 }

@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/env"
 	"github.com/proompteng/controllerkit/rollout"
@@ -31,9 +33,10 @@ type Settings struct {
 	_ struct{}
 }
 
-// FromValues reads the progressiveDelivery of chart values. Nil and the empty object are off. The chart's own keys, crdCheck
-// (auto, fail or skip) and keepOnSwitch, are checked too, and are for the chart alone. Where anything is wrong the Settings
-// are zero.
+// FromValues reads the progressiveDelivery of chart values. Nil and the empty
+// object are off. The chart's own keys, crdCheck (auto, fail or skip) and
+// keepOnSwitch, are checked too, and are for the chart alone. Where anything is
+// wrong the Settings are zero.
 //
 //	enabled      false          true or false
 //	provider     argo-rollouts  no other
@@ -87,7 +90,8 @@ func oneOf(value any, path *field.Path, errs *field.ErrorList, accepted ...strin
 	}
 }
 
-// readSteps checks steps as those of a Rollout that is otherwise right, and has pods enough for any weight.
+// readSteps checks the steps in a Rollout that is otherwise right, and has
+// pods enough for any weight.
 func readSteps(value any, path *field.Path) ([]rollout.Step, field.ErrorList) {
 	const in = "spec.strategy.canary.steps"
 	list, ok := value.([]any)
@@ -98,9 +102,19 @@ func readSteps(value any, path *field.Path) ([]rollout.Step, field.ErrorList) {
 		return nil, nil
 	}
 	var errs field.ErrorList
-	for _, e := range rollout.Validate(&unstructured.Unstructured{Object: map[string]any{
+	problems := rollout.Validate(&unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{"replicas": 100, "strategy": map[string]any{"canary": map[string]any{"maxSurge": 1, "maxUnavailable": 0, "steps": list}}},
-	}}) {
+	}})
+	var steps []rollout.Step
+	readable := !slices.ContainsFunc(problems, func(e *field.Error) bool { return strings.HasPrefix(e.Field, in) })
+	if data, err := json.Marshal(list); readable && err == nil && json.Unmarshal(data, &steps) == nil {
+		r := &rollout.Rollout{}
+		r.Spec.Replicas, r.Spec.Strategy.Canary = ptr.To[int32](100), &rollout.Canary{
+			MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0)), Steps: steps,
+		}
+		problems = append(problems, r.Warnings()...)
+	}
+	for _, e := range problems {
 		if rest, ok := strings.CutPrefix(e.Field, in); ok {
 			e.Field = path.String() + rest
 			errs = append(errs, e)
@@ -112,76 +126,74 @@ func readSteps(value any, path *field.Path) ([]rollout.Step, field.ErrorList) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	var steps []rollout.Step
-	data, err := json.Marshal(list)
-	if err == nil {
-		err = json.Unmarshal(data, &steps)
-	}
-	if err != nil {
-		return nil, field.ErrorList{field.InternalError(path, err)}
-	}
 	return steps, nil
 }
 
-// Names are the variables that FromEnv reads. An empty name means the JANGAR_ one that is given with each: those are the names
-// of the service that these settings come from. A program with names of its own puts them here.
-type Names struct {
-	Enabled     string // JANGAR_PROGRESSIVE_DELIVERY_ENABLED
-	Provider    string // JANGAR_PROGRESSIVE_DELIVERY_PROVIDER
-	CanarySteps string // JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS
+// EnvNames are the names of the environment variables that FromEnv reads. An
+// empty field has no variable: its default applies. JangarNames and AgentsNames
+// are the two sets of the service that asked for this package.
+type EnvNames struct {
+	Enabled     string
+	Provider    string
+	CanarySteps string
 
 	_ struct{}
 }
 
-// AgentsNames are the names of the AGENTS_ generation.
-func AgentsNames() Names {
-	return Names{
+// JangarNames are JANGAR_PROGRESSIVE_DELIVERY_ENABLED,
+// JANGAR_PROGRESSIVE_DELIVERY_PROVIDER and
+// JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS.
+func JangarNames() EnvNames {
+	return EnvNames{
+		Enabled:     "JANGAR_PROGRESSIVE_DELIVERY_ENABLED",
+		Provider:    "JANGAR_PROGRESSIVE_DELIVERY_PROVIDER",
+		CanarySteps: "JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS",
+	}
+}
+
+// AgentsNames are AGENTS_PROGRESSIVE_DELIVERY_ENABLED,
+// AGENTS_PROGRESSIVE_DELIVERY_PROVIDER and
+// AGENTS_PROGRESSIVE_DELIVERY_CANARY_STEPS.
+func AgentsNames() EnvNames {
+	return EnvNames{
 		Enabled:     "AGENTS_PROGRESSIVE_DELIVERY_ENABLED",
 		Provider:    "AGENTS_PROGRESSIVE_DELIVERY_PROVIDER",
 		CanarySteps: "AGENTS_PROGRESSIVE_DELIVERY_CANARY_STEPS",
 	}
 }
 
-// FromEnv reads what FromValues does from variables; lookup is os.LookupEnv or the like, and an error if nil. Unset, empty and blank
-// mean the default. Enabled is 1 t true yes on, or 0 f false no off, in any case; the steps are a JSON list, as toJson of
-// the value renders it. The names begin with JANGAR_ unless names says otherwise. The error joins all that is wrong, and the
-// Settings are zero then.
-func FromEnv(lookup func(name string) (value string, set bool), names Names) (Settings, error) {
+// FromEnv reads from variables what FromValues reads from values. Lookup is
+// os.LookupEnv outside of tests; a nil lookup and the zero names are errors.
+// Unset, empty and blank mean the default. Enabled is 1 t true yes on, or 0 f
+// false no off, in any case. The steps are a JSON list, as toJson of the value
+// renders it. FromEnv reports every malformed variable and then returns zero
+// Settings.
+func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Settings, error) {
 	if lookup == nil {
 		return Settings{}, errors.New("rollout/settings: fromenv: lookup is nil; pass os.LookupEnv")
+	}
+	if names == (EnvNames{}) {
+		return Settings{}, errors.New("rollout/settings: fromenv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
 	}
 	var (
 		s    Settings
 		errs []error
 		err  error
 	)
-	read := func(name, usual string) (string, string) {
-		if name == "" {
-			name = usual
-		}
-		value, set := lookup(name)
-		if !set {
-			value = ""
-		}
-		return name, strings.TrimSpace(value)
-	}
-	name, _ := read(names.Enabled, "JANGAR_PROGRESSIVE_DELIVERY_ENABLED")
-	if s.Enabled, err = env.Bool(lookup, name, false); err != nil {
+	if s.Enabled, err = env.Bool(lookup, names.Enabled, false); err != nil {
 		errs = append(errs, fmt.Errorf("rollout/settings: %w", err))
 	}
-	name, value := read(names.Provider, "JANGAR_PROGRESSIVE_DELIVERY_PROVIDER")
-	if value != "" && value != provider {
-		errs = append(errs, fmt.Errorf("rollout/settings: %w", &env.Error{Name: name, Value: value, Accepted: provider}))
+	if value := env.String(lookup, names.Provider); value != "" && value != provider {
+		errs = append(errs, fmt.Errorf("rollout/settings: %w", &env.Error{Name: names.Provider, Value: value, Accepted: provider}))
 	}
-	name, value = read(names.CanarySteps, "JANGAR_PROGRESSIVE_DELIVERY_CANARY_STEPS")
-	if value != "" && value != "null" {
+	if value := env.String(lookup, names.CanarySteps); value != "" && value != "null" {
 		var list any
 		if err := json.Unmarshal([]byte(value), &list); err != nil {
 			errs = append(errs, fmt.Errorf("rollout/settings: %w", &env.Error{
-				Name: name, Value: value, Accepted: `a JSON list such as [{"setWeight":20},{"pause":{}}]`,
+				Name: names.CanarySteps, Value: value, Accepted: `a JSON list such as [{"setWeight":20},{"pause":{}}]`,
 			}))
 		} else {
-			steps, more := readSteps(list, field.NewPath(name))
+			steps, more := readSteps(list, field.NewPath(names.CanarySteps))
 			if s.Options.Steps = steps; len(more) > 0 {
 				errs = append(errs, fmt.Errorf("rollout/settings: %w", more.ToAggregate()))
 			}

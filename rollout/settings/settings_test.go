@@ -22,6 +22,7 @@ func value(tb testing.TB, s string) any {
 	return v
 }
 
+//req:shows R1
 func TestFromValues(t *testing.T) {
 	ten := rollout.PauseFor(10 * time.Minute)
 	ten.Pause.Duration.StrVal = "10m"
@@ -36,11 +37,11 @@ func TestFromValues(t *testing.T) {
 		"On":         {"The safe canary.", `{"enabled":true}`, settings.Settings{Enabled: true}},
 		"AllOfThem":  {"The provider there is.", `{"enabled":true,"provider":"argo-rollouts","canarySteps":[]}`, settings.Settings{Enabled: true}},
 		"ChartsOwn":  {"Checked, and the chart's.", `{"crdCheck":"skip","keepOnSwitch":true}`, settings.Settings{}},
-		"OffAndWith": {"Ready to be switched on.", `{"enabled":false,"canarySteps":[{"setWeight":20},{"pause":{}}]}`, settings.Settings{Options: rollout.Options{Steps: []rollout.Step{rollout.Weight(20), rollout.PauseManual()}}}},
+		"OffAndWith": {"Ready to be switched on.", `{"enabled":false,"canarySteps":[{"setWeight":20},{"pause":{}}]}`, settings.Settings{Options: rollout.Options{Steps: []rollout.Step{rollout.SetWeight(20), rollout.PauseManual()}}}},
 		"Steps": {
 			"In any number.",
 			`{"enabled":true,"canarySteps":[{"setWeight":1},{"pause":{}},{"setWeight":50},{"pause":{"duration":"10m"}}]}`,
-			settings.Settings{Enabled: true, Options: rollout.Options{Steps: []rollout.Step{rollout.Weight(1), rollout.PauseManual(), rollout.Weight(50), ten}}},
+			settings.Settings{Enabled: true, Options: rollout.Options{Steps: []rollout.Step{rollout.SetWeight(1), rollout.PauseManual(), rollout.SetWeight(50), ten}}},
 		},
 	}
 	for name, tc := range cases {
@@ -52,16 +53,16 @@ func TestFromValues(t *testing.T) {
 	}
 }
 
-func TestFromValuesRefuses(t *testing.T) {
+func TestFromValues_Refuses(t *testing.T) {
 	const steps = "progressiveDelivery.canarySteps"
 	cases := map[string]struct {
 		reason string
 		values string
 		want   []string
 	}{
-		"NoObject":          {"What is it?", `true`, []string{"progressiveDelivery"}},
-		"Misspelt":          {"Else it would stay off without a word.", `{"enable":true}`, []string{"progressiveDelivery.enable"}},
-		"EnabledAsAString":  {"As --set-string has it: nothing is guessed.", `{"enabled":"false"}`, []string{"progressiveDelivery.enabled"}},
+		"NoObject":          {"The setting is an object.", `true`, []string{"progressiveDelivery"}},
+		"Misspelt":          {"A misspelt switch would stay off without an error.", `{"enable":true}`, []string{"progressiveDelivery.enable"}},
+		"EnabledAsAString":  {"helm --set-string makes a string: nothing is guessed.", `{"enabled":"false"}`, []string{"progressiveDelivery.enabled"}},
 		"EnabledAsANumber":  {"Nor here.", `{"enabled":1}`, []string{"progressiveDelivery.enabled"}},
 		"UnknownProvider":   {"There is one.", `{"provider":"flagger"}`, []string{"progressiveDelivery.provider"}},
 		"ProviderIsEmpty":   {"A name, or nothing.", `{"provider":""}`, []string{"progressiveDelivery.provider"}},
@@ -81,9 +82,9 @@ func TestFromValuesRefuses(t *testing.T) {
 		"PauseOfADay":       {"Go has no days.", `{"canarySteps":[{"setWeight":20},{"pause":{"duration":"1d"}}]}`, []string{steps + "[1].pause.duration"}},
 		"PauseOfZero":       {"None at all.", `{"canarySteps":[{"setWeight":20},{"pause":{"duration":0}}]}`, []string{steps + "[1].pause.duration"}},
 		"NoPause":           {"Nothing waits.", `{"canarySteps":[{"setWeight":20}]}`, []string{steps}},
-		"OffAndWrong":       {"Told before it is switched on.", `{"enabled":false,"canarySteps":[{"setWeight":0},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
+		"OffAndWrong":       {"The steps are checked before the switch is on.", `{"enabled":false,"canarySteps":[{"setWeight":0},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
 		"OnAndWrong":        {"Then it is off.", `{"enabled":true,"provider":"flagger"}`, []string{"progressiveDelivery.provider"}},
-		"AllAtOnce":         {"All at once.", `{"enabled":"x","provider":"y","canarySteps":[{}],"z":1}`, []string{"progressiveDelivery.enabled", "progressiveDelivery.provider", "progressiveDelivery.z", steps, steps + "[0]"}},
+		"AllAtOnce":         {"One call reports every error.", `{"enabled":"x","provider":"y","canarySteps":[{}],"z":1}`, []string{"progressiveDelivery.enabled", "progressiveDelivery.provider", "progressiveDelivery.z", steps + "[0]"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestFromValuesRefuses(t *testing.T) {
 			var paths []string
 			for _, e := range errs {
 				paths = append(paths, e.Field)
-				assert.NotEmpty(t, e.Detail, "what is accepted: %v", e)
+				assert.NotEmpty(t, e.Detail, "the accepted values: %v", e)
 			}
 			assert.Subset(t, tc.want, paths, "%s\n%v", tc.reason, errs)
 			assert.Subset(t, paths, tc.want, "%s\n%v", tc.reason, errs)
@@ -100,7 +101,7 @@ func TestFromValuesRefuses(t *testing.T) {
 	}
 }
 
-func TestFromValuesOfGoTypes(t *testing.T) {
+func TestFromValues_GoTypes(t *testing.T) {
 	got, errs := settings.FromValues(map[string]any{"enabled": true, "canarySteps": []any{
 		map[string]any{"setWeight": 20}, map[string]any{"pause": map[string]any{"duration": int32(60)}},
 	}})
@@ -124,20 +125,20 @@ const (
 )
 
 func TestFromEnv(t *testing.T) {
-	two := settings.Settings{Enabled: true, Options: rollout.Options{Steps: []rollout.Step{rollout.Weight(20), rollout.PauseManual()}}}
+	two := settings.Settings{Enabled: true, Options: rollout.Options{Steps: []rollout.Step{rollout.SetWeight(20), rollout.PauseManual()}}}
 	cases := map[string]struct {
 		reason string
 		env    variables
-		names  settings.Names
+		names  settings.EnvNames
 		want   settings.Settings
 	}{
-		"Unset":       {"Off.", nil, settings.Names{}, settings.Settings{}},
-		"Blank":       {"Helm renders an unset value as an empty string.", variables{enabled: "", provider: " ", canary: "\n"}, settings.Names{}, settings.Settings{}},
-		"On":          {"As ever.", variables{enabled: "Yes", provider: "argo-rollouts", canary: `[{"setWeight":20},{"pause":{}}]`}, settings.Names{}, two},
-		"NullSteps":   {"toJson of nothing.", variables{enabled: "1", canary: "null"}, settings.Names{}, settings.Settings{Enabled: true}},
-		"NoSteps":     {"The safe canary.", variables{enabled: "1", canary: "[]"}, settings.Names{}, settings.Settings{Enabled: true}},
+		"Unset":       {"Off.", nil, settings.JangarNames(), settings.Settings{}},
+		"Blank":       {"Helm renders an unset value as an empty string.", variables{enabled: "", provider: " ", canary: "\n"}, settings.JangarNames(), settings.Settings{}},
+		"On":          {"As ever.", variables{enabled: "Yes", provider: "argo-rollouts", canary: `[{"setWeight":20},{"pause":{}}]`}, settings.JangarNames(), two},
+		"NullSteps":   {"toJson of nothing.", variables{enabled: "1", canary: "null"}, settings.JangarNames(), settings.Settings{Enabled: true}},
+		"NoSteps":     {"The safe canary.", variables{enabled: "1", canary: "[]"}, settings.JangarNames(), settings.Settings{Enabled: true}},
 		"AgentsNames": {"The other generation, and only that.", variables{enabled: "no", "AGENTS_PROGRESSIVE_DELIVERY_ENABLED": "on"}, settings.AgentsNames(), settings.Settings{Enabled: true}},
-		"OneOfTwo":    {"Two workloads, two switches.", variables{enabled: "no", "CONTROLLERS_CANARY": "on"}, settings.Names{Enabled: "CONTROLLERS_CANARY"}, settings.Settings{Enabled: true}},
+		"OneOfTwo":    {"Two workloads, two switches.", variables{enabled: "no", "CONTROLLERS_CANARY": "on"}, settings.EnvNames{Enabled: "CONTROLLERS_CANARY"}, settings.Settings{Enabled: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +149,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-func TestFromEnvRefuses(t *testing.T) {
+func TestFromEnv_Refuses(t *testing.T) {
 	for v, want := range map[variablesOf]string{
 		{enabled, "enabled"}: "true yes on", {enabled, "2"}: enabled,
 		{provider, "flagger"}: "argo-rollouts", {provider, "Argo-Rollouts"}: provider,
@@ -157,23 +158,25 @@ func TestFromEnvRefuses(t *testing.T) {
 		{canary, `[{"setWeight":20},{"pause":{"duration":"1d"}}]`}: "10m",
 		{canary, `[{"setWeight":20},{"pause":"10m"}]`}:             "want {duration: 10m}",
 	} {
-		got, err := settings.FromEnv(variables{v.name: v.value}.lookup, settings.Names{})
+		got, err := settings.FromEnv(variables{v.name: v.value}.lookup, settings.JangarNames())
 		require.ErrorContains(t, err, want, v)
 		require.ErrorContains(t, err, v.name, v)
 		assert.Equal(t, settings.Settings{}, got, v)
 	}
-	_, err := settings.FromEnv(variables{enabled: "x", provider: "y", canary: "z"}.lookup, settings.Names{})
+	_, err := settings.FromEnv(variables{enabled: "x", provider: "y", canary: "z"}.lookup, settings.JangarNames())
 	for _, name := range []string{enabled, provider, canary} {
-		require.ErrorContains(t, err, name, "all at once")
+		require.ErrorContains(t, err, name, "one call reports every error")
 	}
-	_, err = settings.FromEnv(nil, settings.Names{})
+	_, err = settings.FromEnv(variables{}.lookup, settings.EnvNames{})
+	require.ErrorContains(t, err, "names is empty; pass JangarNames(), AgentsNames() or an EnvNames", "no set is anybody's by accident")
+	_, err = settings.FromEnv(nil, settings.JangarNames())
 	require.ErrorContains(t, err, "lookup is nil; pass os.LookupEnv")
 }
 
 type variablesOf struct{ name, value string }
 
-// FuzzFromValues: whatever the values hold, nothing panics, what is refused is off, and what is accepted is the same through the
-// environment.
+// FuzzFromValues: for any values nothing panics, refused settings are off, and
+// accepted ones are the same through the environment.
 func FuzzFromValues(f *testing.F) {
 	for _, s := range []string{
 		`null`, `{}`, `{"enabled":true,"provider":"argo-rollouts","canarySteps":[{"setWeight":20},{"pause":{}}]}`,
@@ -194,8 +197,8 @@ func FuzzFromValues(f *testing.F) {
 		if len(got.Options.Steps) > 0 {
 			list, err := json.Marshal(got.Options.Steps)
 			require.NoError(t, err)
-			again, err := settings.FromEnv(variables{canary: string(list)}.lookup, settings.Names{})
-			require.NoError(t, err, "both doors take the same steps")
+			again, err := settings.FromEnv(variables{canary: string(list)}.lookup, settings.JangarNames())
+			require.NoError(t, err, "FromValues and FromEnv accept the same steps")
 			assert.Equal(t, got.Options.Steps, again.Options.Steps)
 		}
 	})

@@ -28,7 +28,8 @@ func (nobody) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection reset by peer")
 }
 
-// The API server dies when it has recorded the end of a run, and before it says so: the cache brings the end, and it is told of once.
+// The API server dies when it has recorded the end of a run, and before it says
+// so: the cache brings the end, and it is told of once.
 func TestAnEndWhoseRecordWasNotAnsweredIsAnnouncedOnce(t *testing.T) {
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
@@ -53,7 +54,8 @@ func TestAnEndWhoseRecordWasNotAnsweredIsAnnouncedOnce(t *testing.T) {
 	}
 }
 
-// The same, and the cache is slow: it is recorded again first, for which nothing is left to write.
+// The same, and the cache is slow: it is recorded again first, for which
+// nothing is left to write.
 func TestAnEndThatIsRecordedTwiceIsAnnouncedOnce(t *testing.T) {
 	run, _ := newStarted("nightly", nil)
 	s := newServer(run)
@@ -71,7 +73,8 @@ func TestAnEndThatIsRecordedTwiceIsAnnouncedOnce(t *testing.T) {
 	assert.Equal(t, 1, s.writes[run.Name])
 }
 
-// Two replicas of which one does not know yet that it leads no more find the same Job lost. Whoever records it tells of it.
+// Two replicas of which one does not know yet that it leads no more find the
+// same Job lost. Whoever records it tells of it.
 func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
 	tests := map[string]struct {
 		reason string

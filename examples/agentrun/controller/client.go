@@ -21,7 +21,8 @@ import (
 // Client is the typed client of AgentRuns in one namespace.
 type Client = gentype.ClientWithList[*v1alpha1.AgentRun, *v1alpha1.AgentRunList]
 
-// NewClient returns a factory of typed clients for AgentRuns. It makes no request.
+// NewClient returns a factory of typed clients for AgentRuns. It sends no
+// request.
 func NewClient(config *rest.Config) (func(namespace string) *Client, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -50,13 +51,13 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
-// listerWatcher is the part of a typed client that an informer needs.
+// listerWatcher has the methods of a typed client that an informer needs.
 type listerWatcher[L runtime.Object] interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 
-// informer caches what client lists and selector matches.
+// informer caches the objects that client lists and selector matches.
 func informer[L runtime.Object](client listerWatcher[L], of runtime.Object, selector string) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {

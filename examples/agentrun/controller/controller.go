@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller runs AgentRuns as Jobs. It is composed of the packages of controllerkit, and holds nothing that they settle.
+// Package controller runs AgentRuns as Jobs. It is composed of the packages of
+// controllerkit.
 package controller
 
 import (
@@ -33,29 +34,32 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// Name is this controller's, as events and managed fields carry it.
+// Name is the name of this controller in Events and managed fields.
 const Name = "agents.controllerkit.dev/agentrun"
 
-// Options are what a Controller may be told. The zero value works.
+// Options configure a Controller. The zero value works.
 type Options struct {
 	// Namespaces whose runs are reconciled. None means all.
 	Namespaces []string
-	// Workers is how many runs are reconciled at once. Zero means 4.
+	// Workers is the number of concurrent reconciles. Zero means 4.
 	Workers int
 	// Retention is how long Jobs and runs stay.
 	Retention jobgc.Retention
-	// Hold keeps Jobs that somebody deletes until their result is recorded, by a finalizer. Once it was true, ReleaseHolds is
-	// the step before the controller is removed, and after Hold is turned off.
+	// Hold keeps each Job until its result is recorded, by a finalizer. After
+	// Hold was true, call ReleaseHolds before the controller is removed, and
+	// after Hold is disabled.
 	Hold bool
-	// OnHolds is told at the start and every hour how many Jobs are held in a namespace ("" for all), and since when the oldest
-	// is. Nil means nobody is told.
+	// OnHolds, if set, is called at the start and every hour with the number of
+	// held Jobs in a namespace ("" for all) and the age of the oldest one.
 	OnHolds func(namespace string, held int, oldest time.Duration)
-	// Events are the recorder's options; Redact and Observe are set here.
+	// Events are the recorder's options. New sets Redact and OnResult.
 	Events events.Options
-	// Lead runs reconcile while this replica leads, and returns what ended that. The context it gives ends with the leadership, with
-	// the cause ErrDeposed where another replica may lead already. Zero means that this replica leads from the start.
+	// Lead runs reconcile while this replica leads, and returns why that ended.
+	// It passes a context that ends with the leadership. The cause is
+	// ErrDeposed if another replica may already lead. Nil means that this
+	// replica leads from the start.
 	Lead func(ctx context.Context, reconcile func(context.Context)) error
-	// Tracer makes a span of each reconcile. Zero means none, at no cost.
+	// Tracer makes a span of each reconcile. Nil means no spans, at no cost.
 	Tracer trace.Tracer
 
 	_ struct{}
@@ -69,10 +73,11 @@ type Controller struct {
 	scopes  []*scope
 	queue   *kube.Queue[types.NamespacedName]
 
-	status   status.Writer[*v1alpha1.AgentRun]
+	status   status.Writer
 	recorder *events.Recorder
 	secrets  *redact.SecretValues
 	metrics  *metrics.Controller
+	measured *metrics.Runs
 	config   *rest.Config
 	outage   outage
 	unsure   sync.Map // by the uid of a run whose end may be recorded and is not announced: ending
@@ -80,20 +85,23 @@ type Controller struct {
 	synced chan struct{}
 }
 
-// ErrDeposed is why reconciling ended when the leadership was lost.
+// ErrDeposed is the cause when reconciling ended because the leadership was
+// lost.
 var ErrDeposed = errors.New("this replica no longer leads")
 
-// heartbeat is how often the status of a run that is not terminal is written at least: a silent updatedAt is a stuck controller.
+// heartbeat is the longest time between two status writes of a run that is not
+// terminal. An updatedAt that stops moving means a stuck controller.
 const heartbeat = 10 * time.Minute
 
-// A pod has 30 seconds to end: what runs gets the first, the events that are waiting the second, even if the API server hangs. The
-// program needs 7 more at the most, for the lease, the endpoint and its telemetry.
+// A pod has 30 seconds to end. Running reconciles get the first part and queued
+// Events the second, even if the API server hangs. The program needs at most 7
+// more seconds for the lease, the endpoint and its telemetry.
 const (
 	finishing = 7 * time.Second
 	telling   = 15 * time.Second
 )
 
-// New makes a Controller; it starts nothing and makes no request.
+// New returns a Controller. It starts nothing and sends no request.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
 	if o.Workers == 0 {
 		o.Workers = 4
@@ -106,11 +114,12 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	}
 	config = rest.CopyConfig(config)
 	config.Wrap(kube.Transport(m))
-	forEvents, err := kubernetes.NewForConfig(config) // its own rate limiter: events never queue behind reconciles, nor the other way round
+	forEvents, err := kubernetes.NewForConfig(config) // a separate rate limiter: Events and reconciles never wait for each other
 	if err != nil {
 		return nil, err
 	}
-	// One for what runs as Jobs, and one for the runs' status, as controller-runtime has it: one for each kind.
+	// One client for Jobs and one for the status of runs, as controller-runtime
+	// has one for each kind.
 	limited := func() *rest.Config {
 		each := rest.CopyConfig(config)
 		if each.RateLimiter == nil && each.QPS > 0 {
@@ -135,16 +144,14 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		secrets: new(redact.SecretValues),
 		synced:  make(chan struct{}),
 	}
+	c.measured = c.metrics.Runs()
 	c.queue = kube.NewQueue(c.metrics, workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](200*time.Millisecond, 30*time.Second))
-	c.status = status.Writer[*v1alpha1.AgentRun]{
-		Owned:        []string{ready, progressing, degraded},
-		FieldManager: "agentrun",
-		Heartbeat:    heartbeat,
-		OnCommit:     c.metrics.StatusWrite,
-	}
-	o.Events.Redact, o.Events.Observe = c.secrets.Redact, c.metrics.Events
-	if o.Events.Grace == 0 {
-		o.Events.Grace = telling
+	c.status = status.ForResource(runs)
+	c.status.Owned = []string{ready, progressing, degraded}
+	c.status.FieldManager, c.status.Heartbeat, c.status.OnCommit = "agentrun", heartbeat, c.metrics.StatusWrites()
+	o.Events.Redact, o.Events.OnResult = c.secrets.Redact, c.metrics.Events()
+	if o.Events.DrainTimeout == 0 {
+		o.Events.DrainTimeout = telling
 	}
 	if o.Events.Scheme, err = newScheme(); err != nil {
 		return nil, err
@@ -154,8 +161,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		return nil, err
 	}
 	c.metrics.SetWorkers(o.Workers)
-	ttl, _ := o.Retention.AtRelease(jobgc.Succeeded, time.Time{}, time.Time{})
-	c.metrics.Retention(time.Duration(value(ttl))*time.Second, o.Retention.Runs, o.Retention.Logs)
+	c.measured.Retention(o.Retention.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
 	namespaces := o.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
@@ -174,21 +180,22 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	return c, nil
 }
 
-// Synced is closed once the caches hold what the cluster has.
+// Synced is closed when the caches are filled.
 func (c *Controller) Synced() <-chan struct{} { return c.synced }
 
-// Start keeps the caches filled and the recorder writing until ctx ends, and reconciles while this replica leads. Then it finishes what
-// is running, writes the events that are waiting, and returns.
+// Start fills the caches and runs the recorder until ctx ends, and reconciles
+// while this replica leads. Then it finishes the running reconciles, writes the
+// queued Events, and returns.
 func (c *Controller) Start(ctx context.Context) error {
-	// What runs when ctx ends still needs its requests and its events.
+	// A reconcile that runs when ctx ends still sends requests and Events.
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 
-	ctx, end := context.WithCancel(ctx) // also where the leadership ends first
+	ctx, end := context.WithCancel(ctx) // also if the leadership ends first
 
 	var informers, emitter sync.WaitGroup
 	var lost, deposed error
-	emitting, drain := context.WithCancel(context.WithoutCancel(ctx)) // it outlives stop: what is cut short is told too
+	emitting, drain := context.WithCancel(context.WithoutCancel(ctx)) // it ends after stop, so that interrupted reconciles are recorded too
 	defer drain()
 	emitter.Go(func() { lost = c.recorder.Start(emitting) })
 	for _, s := range c.scopes {
@@ -216,11 +223,13 @@ func (c *Controller) Start(ctx context.Context) error {
 	return errors.Join(deposed, lost)
 }
 
-// lead reconciles until leading ends. What runs then may go on for a grace, after which stop ends the context of the requests. There is none
-// where the leadership was lost.
+// lead reconciles until leading ends. Running reconciles then have a grace
+// period, after which stop ends the context of their requests. There is no
+// grace period if the leadership was lost.
 func (c *Controller) lead(leading, working context.Context, stop func()) {
 	log := logr.FromContextOrDiscard(leading)
-	// Only a leader follows what changes: the queue of another would fill with work that nobody does.
+	// Only a leader queues changes: another replica would fill its queue and
+	// never work on it.
 	for _, s := range c.scopes {
 		if err := s.follow(c); err != nil {
 			log.Error(err, "cannot follow the caches") // the informers were stopped: ctx has ended
@@ -229,8 +238,8 @@ func (c *Controller) lead(leading, working context.Context, stop func()) {
 	}
 	var workers sync.WaitGroup
 	if c.sync(leading, func(s *scope) []cache.InformerSynced { return s.followed }) {
-		log.Info("reconciling", append([]any{"workers", c.options.Workers, "namespaces", c.options.Namespaces}, c.options.Retention.KeysAndValues()...)...)
-		for _, warning := range c.options.Retention.Exposure(nil) {
+		log.Info("reconciling", append([]any{"workers", c.options.Workers, "namespaces", c.options.Namespaces}, c.options.Retention.LogValues()...)...)
+		for _, warning := range c.options.Retention.Warnings(nil) {
 			log.Info("check the retention settings", "warning", warning)
 		}
 		for range c.options.Workers {
@@ -240,7 +249,7 @@ func (c *Controller) lead(leading, working context.Context, stop func()) {
 		<-leading.Done()
 	}
 	if errors.Is(context.Cause(leading), ErrDeposed) {
-		stop() // another replica may begin at any moment
+		stop() // another replica may start at any moment
 	}
 	deadline := time.AfterFunc(finishing, stop)
 	defer deadline.Stop()
@@ -248,7 +257,8 @@ func (c *Controller) lead(leading, working context.Context, stop func()) {
 	workers.Wait()
 }
 
-// sync waits for what is to be synced of each scope; false means that ctx ended first.
+// sync waits until the caches of each scope are filled. It returns false if ctx
+// ends first.
 func (c *Controller) sync(ctx context.Context, of func(*scope) []cache.InformerSynced) bool {
 	for _, s := range c.scopes {
 		if !cache.WaitForCacheSync(ctx.Done(), of(s)...) {
@@ -258,7 +268,8 @@ func (c *Controller) sync(ctx context.Context, of func(*scope) []cache.InformerS
 	return true
 }
 
-// complain says every ten seconds, until ctx ends, why the caches are still empty: informers retry in silence when nobody answers.
+// complain logs every ten seconds, until ctx ends, why the caches are still
+// empty, because informers retry without an error if no server answers.
 func (c *Controller) complain(ctx context.Context) {
 	for ctx.Err() == nil {
 		asking, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -274,9 +285,10 @@ func (c *Controller) complain(ctx context.Context) {
 	}
 }
 
-// work takes runs from the queue until it is shut down.
+// work reconciles runs from the queue until the queue is shut down.
 func (c *Controller) work(ctx context.Context) {
-	// The names are those of controller-runtime, so that one query of the logs finds the reconciles of all controllers.
+	// controller-runtime's names, so that one log query finds the reconciles of
+	// all controllers.
 	ctx = logr.NewContext(ctx, logr.FromContextOrDiscard(ctx).WithValues(
 		"controller", "agentrun", "controllerGroup", v1alpha1.GroupVersion().Group, "controllerKind", "AgentRun"))
 	for {
@@ -297,7 +309,7 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// reconcile is one attempt at one run: traced, measured and logged.
+// reconcile makes one attempt at one run, and traces, measures and logs it.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
 	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Minute)
@@ -305,7 +317,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 	var result metrics.Result
 	ctx, end := c.span(ctx, key)
 	defer func() { end(result, err) }()
-	defer c.metrics.Begin().End(ctx, &result) // after the span began, whose trace the exemplar names
+	defer c.metrics.Begin().End(ctx, &result) // after the span, because the exemplar names its trace
 
 	after, err = c.step(ctx, key)
 	switch {
@@ -315,7 +327,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", err.Error())
 		after, err = time.Second, nil
 	}
-	result = metrics.Classify(err, after, events.Terminal)
+	result = metrics.Classify(err, after, events.IsTerminal)
 	if err != nil {
 		logr.FromContextOrDiscard(ctx).Error(errors.New(c.secrets.Redact(err.Error())), "reconcile failed", "result", result.String())
 	}

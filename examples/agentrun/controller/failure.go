@@ -12,7 +12,8 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// The reasons of this controller beside those of package events. They stand in status, conditions and events.
+// The reasons of this controller, in addition to those of package events.
+// Status, conditions and Events have them.
 const (
 	reasonWaiting            = "WaitingForJob"
 	reasonSuspended          = "Suspended"
@@ -26,7 +27,8 @@ const (
 	reasonWorkflowJobMissing = "WorkflowJobMissing"
 )
 
-// failure is an error of a run that only a change from outside can mend. Packages events and metrics find the two methods.
+// failure is an error of a run that only an external change can fix. Packages
+// events and metrics use its two methods.
 type failure struct {
 	reason, message string
 }
@@ -35,7 +37,8 @@ func (f *failure) Error() string  { return f.message }
 func (f *failure) Reason() string { return f.reason }
 func (f *failure) Terminal() bool { return true }
 
-// check says what of a run's spec this controller refuses, beyond what the CRD's schema already does.
+// check returns an error if this controller refuses the run's spec, in addition
+// to the checks of the CRD's schema.
 func check(run *v1alpha1.AgentRun) error {
 	if _, found := run.Spec.Parameters["prompt"]; found {
 		return &failure{reasonInvalidSpec, `spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef`}
@@ -43,13 +46,14 @@ func check(run *v1alpha1.AgentRun) error {
 	return nil
 }
 
-// absent reports whether the API server says that what was asked for does not exist. What a proxy answers, or a server that does
-// not serve the kind, has a cause, and says nothing of it.
+// absent reports whether the API server says that the object does not exist.
+// The answer of a proxy, or of a server that does not serve the kind, has a
+// cause and does not count.
 func absent(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// missingSecret says what of a run's Secret is not there yet.
+// missingSecret returns the error for a Secret or key that does not exist yet.
 func missingSecret(ref *v1alpha1.SecretRef, exists bool) error {
 	if !exists {
 		return &failure{reasonMissingSecret, fmt.Sprintf("spec.secretRef: Secret %q does not exist yet", ref.Name)}

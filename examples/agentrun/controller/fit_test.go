@@ -16,8 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	jobs "k8s.io/client-go/kubernetes/typed/batch/v1"
-	"k8s.io/client-go/tools/cache"
 	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -29,30 +27,30 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/examples/agentrun/crd"
-	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The packages do not import one another: where one reports to another, a method value of the one fits a field of the other as it is.
-// And client-go's types fit where the packages take or are one.
+// The packages do not import one another: where one reports to another, a
+// function of the one fits a field of the other as it is. And client-go's
+// types fit where the packages take or are one.
 var (
 	m       *metrics.Controller
 	secrets *redact.SecretValues
-	_       = status.Writer[*v1alpha1.AgentRun]{OnCommit: m.StatusWrite}
-	_       = events.Options{Observe: m.Events, Redact: secrets.Redact}
-	_       = func(err error) metrics.Result { return metrics.Classify(err, 0, events.Terminal) }
+	_       = status.Writer{OnCommit: m.StatusWrites()}
+	_       = status.ForResource[*controller.Client]
+	_       = events.Options{OnResult: m.Events(), Redact: secrets.Redact}
+	_       = func(err error) metrics.Result { return metrics.Classify(err, 0, events.IsTerminal) }
 
-	_ status.PatchFunc[*v1alpha1.AgentRun]                       = new(controller.Client).Patch
-	_ cache.ResourceEventHandler                                 = (*jobgc.Guard[jobs.JobInterface])(nil)
 	_ clientevents.EventRecorder                                 = (*events.Recorder)(nil)
 	_ record.EventRecorder                                       = (*events.LegacyRecorder)(nil)
 	_ workqueue.TypedRateLimitingInterface[types.NamespacedName] = (*kube.Queue[types.NamespacedName])(nil)
 )
 
-// TestClassifyAgrees: what events call terminal, metrics count as terminal, and nothing else; what an error says of itself counts for both,
-// and neither takes the end of a context for terminal.
+// TestClassifyAgrees: what events call terminal, metrics count as terminal, and
+// nothing else; what an error says of itself counts for both, and neither takes
+// the end of a context for terminal.
 func TestClassifyAgrees(t *testing.T) {
 	secret, deployment := corev1.Resource("secrets"), appsv1.Resource("deployments")
 	for name, err := range map[string]error{
@@ -76,8 +74,8 @@ func TestClassifyAgrees(t *testing.T) {
 			assert.Equal(t, want, metrics.Classify(err, 0, nil) == metrics.TerminalError, name)
 			assert.Equal(t, want, metrics.Classify(err, 0, func(error) bool { return !want }) == metrics.TerminalError, name)
 		}
-		assert.Equal(t, want, metrics.Classify(err, 0, events.Terminal) == metrics.TerminalError, name)
-		assert.Equal(t, !errors.Is(err, context.Canceled), metrics.Classify(err, 0, events.Terminal).Failed(), "%s: nobody waited for it", name)
+		assert.Equal(t, want, metrics.Classify(err, 0, events.IsTerminal) == metrics.TerminalError, name)
+		assert.Equal(t, !errors.Is(err, context.Canceled), metrics.Classify(err, 0, events.IsTerminal).Failed(), "%s: nobody waited for it", name)
 	}
 }
 
@@ -86,18 +84,20 @@ type terminal bool
 func (terminal) Error() string    { return "terminal" }
 func (t terminal) Terminal() bool { return bool(t) }
 
-// TestOvertakenIsAConflict: where somebody else wrote first, the event and the label say the same as for a 409, and not InternalError.
+// TestOvertakenIsAConflict: where somebody else wrote first, the event and the
+// label say the same as for a 409, and not InternalError.
 func TestOvertakenIsAConflict(t *testing.T) {
-	for _, err := range []error{status.ErrOverlap, status.ErrReplaced, status.ErrSuperseded} {
+	for _, err := range []error{status.ErrFieldConflict, status.ErrReplaced, status.ErrSuperseded} {
 		reason, terminal := events.Classify(fmt.Errorf("commit: %w", err))
 		assert.Equal(t, events.Conflict, reason, err)
 		assert.False(t, terminal, err)
 		require.ErrorIs(t, fmt.Errorf("commit: %w", err), err)
 	}
-	require.NotErrorIs(t, status.ErrOverlap, status.ErrReplaced)
+	require.NotErrorIs(t, status.ErrFieldConflict, status.ErrReplaced)
 }
 
-// TestTheCRDCarriesTheContract: the rules that controller-gen took from the markers are those of package status.
+// TestTheCRDCarriesTheContract: the rules that controller-gen took from the
+// markers are those of package status.
 func TestTheCRDCarriesTheContract(t *testing.T) {
 	var definition struct {
 		Spec struct {
@@ -112,5 +112,5 @@ func TestTheCRDCarriesTheContract(t *testing.T) {
 	}
 	require.NoError(t, yaml.Unmarshal(crd.YAML(), &definition))
 	require.Len(t, definition.Spec.Versions, 1)
-	assert.Equal(t, status.Rules(status.Names{}), definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Rules)
+	assert.Equal(t, status.Rules(status.FieldNames{}), definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Rules)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
+//req:shows J1
 func TestGaugesShowTheRetentionThatIsInForce(t *testing.T) {
 	tests := map[string]struct {
 		reason, set string
@@ -25,15 +26,14 @@ func TestGaugesShowTheRetentionThatIsInForce(t *testing.T) {
 	}{
 		"Default": {"What FromEnv says of it.", "", "600"},
 		"Set":     {"As it is set.", "5m", "300"},
-		"Short":   {"No Job goes before 30 seconds are over, whatever is set.", "5", "30"},
-		"Long":    {"Nor does one stay longer than 7 days.", "8760h", "604800"},
+		"Longest": {"In seconds.", "168h", "604800"},
 		"Kept":    {"0 is for good.", "0", "0"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			retention, err := jobgc.FromEnv(func(name string) (string, bool) {
 				return tc.set, name == "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS"
-			}, jobgc.Names{})
+			}, jobgc.JangarNames())
 			require.NoError(t, err)
 			endpoint, err := prom.New(prom.Options{})
 			require.NoError(t, err)

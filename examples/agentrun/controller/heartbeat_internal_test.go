@@ -18,8 +18,11 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// Nothing happens to a run for 35 minutes: one that is not at its end is written every ten, so that a silent updatedAt is a controller
-// that is stuck, and one that has ended is left alone.
+// Nothing happens to a run for 35 minutes: one that is not at its end is
+// written every ten, so that a silent updatedAt is a controller that is stuck,
+// and one that has ended is left alone.
+//
+//req:shows S2
 func TestOnlyRunsThatAreNotTerminalBeat(t *testing.T) {
 	tests := map[string]struct {
 		reason string

@@ -4,8 +4,6 @@
 package controller
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -17,19 +15,12 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// runLabel marks the Jobs of this controller; its value is the uid of the run, which is always a valid label value.
+// runLabel marks the Jobs of this controller; its value is the uid of the run,
+// which is always a valid label value.
 const runLabel = "agents.controllerkit.dev/agent-run-uid"
 
-// jobName is the name of the run's Job. It is made from the run's uid, so a run that is created again under the same name never
-// meets its predecessor's Job; and it is the same after a restart, so work is never started twice.
-func jobName(run *v1alpha1.AgentRun) string {
-	const most = 63 // a Job's pods carry its name as a label value
-	sum := sha256.Sum256([]byte(run.UID))
-	suffix := "-" + hex.EncodeToString(sum[:5])
-	return strings.TrimRight(run.Name[:min(len(run.Name), most-len(suffix))], "-.") + suffix
-}
-
-// newJob is the Job of a run. It has no TTL of its own: when it may go is decided by jobgc.
+// newJob is the Job of a run. Package jobgc names it, and sets its TTL once its
+// result is recorded.
 func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 	labels := map[string]string{runLabel: string(run.UID), "app.kubernetes.io/managed-by": "agentrun"}
 	container := corev1.Container{
@@ -55,14 +46,14 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       run.Namespace,
-			Name:            jobName(run),
 			Labels:          labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))},
 		},
 		Spec: batchv1.JobSpec{
 			BackoffLimit:          new(value(run.Spec.BackoffLimit)),
 			ActiveDeadlineSeconds: run.Spec.TimeoutSeconds,
-			Suspend:               new(run.Spec.Suspend || run.Spec.Cancel), // cancelled: never let a pod start
+
+			TTLSecondsAfterFinished: run.Spec.JobTTLSecondsAfterFinished,
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels), Annotations: maps.Clone(run.Spec.PodAnnotations)},
 				Spec: corev1.PodSpec{

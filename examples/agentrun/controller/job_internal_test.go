@@ -4,7 +4,6 @@
 package controller
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,27 +23,6 @@ func newRun(name string, uid types.UID) *v1alpha1.AgentRun {
 	}
 }
 
-func TestJobName(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		name   string
-	}{
-		"Short":       {"A name that fits stays readable.", "nightly"},
-		"Longest":     {"A run's name may have 253 characters, a pod's label 63.", strings.Repeat("a", 253)},
-		"CutAtADot":   {"What is left after the cut must not end in a dot.", strings.Repeat("a", 51) + ".b"},
-		"CutAtAHyphe": {"Nor in a hyphen.", strings.Repeat("a", 51) + "-b"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := jobName(newRun(tc.name, "uid-1"))
-			assert.LessOrEqual(t, len(got), 63, tc.reason)
-			assert.Empty(t, validation.IsDNS1123Subdomain(got), tc.reason)
-			assert.Equal(t, got, jobName(newRun(tc.name, "uid-1")), "the name is the same after a restart")
-			assert.NotEqual(t, got, jobName(newRun(tc.name, "uid-2")), "a recreated run has another Job")
-		})
-	}
-}
-
 func TestNewJob(t *testing.T) {
 	run := newRun("nightly", "uid-1")
 	run.Spec.Parameters = map[string]string{"language": "en"}
@@ -55,6 +33,7 @@ func TestNewJob(t *testing.T) {
 	job, err := newJob(run)
 	require.NoError(t, err)
 	assert.True(t, metav1.IsControlledBy(job, run))
+	assert.Empty(t, job.Name, "jobgc names it")
 	assert.Nil(t, job.Spec.TTLSecondsAfterFinished, "jobgc decides the TTL")
 	assert.Equal(t, int32(2), *job.Spec.BackoffLimit)
 	assert.Equal(t, int64(60), *job.Spec.ActiveDeadlineSeconds)
@@ -73,12 +52,13 @@ func TestNewJob(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "of which the kubelet makes what the run says")
 
-	run.Spec.Cancel = true
+	run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
 	job, err = newJob(run)
 	require.NoError(t, err)
-	assert.True(t, *job.Spec.Suspend, "a cancelled run starts no pod")
+	assert.Equal(t, int32(0), *job.Spec.TTLSecondsAfterFinished, "which jobgc sets once the result is recorded")
 }
 
+//req:shows S4
 func TestCheck(t *testing.T) {
 	run := newRun("nightly", "uid-1")
 	require.NoError(t, check(run))

@@ -12,16 +12,20 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// comingUp is how long an API server that answers again may still know no roles, or serve no custom resources.
+// comingUp is how long an API server that answers again may still lack roles or
+// custom resources.
 const comingUp = 15 * time.Second
 
-// outage remembers when the API server last gave no answer. All runs that are looked at then fail alike, which is one fault and none of
-// theirs: the log, the conditions and the metrics of requests tell of it, and an event of each run would only be written once it is over.
+// outage remembers when the API server last gave no answer. All runs then fail
+// for the same reason, which is not their fault. The log, the conditions and
+// the request metrics report it. An Event for each run would be written only
+// after the outage.
 type outage struct {
 	last atomic.Int64 // in Unix nanoseconds
 }
 
-// explains reports whether a failure is the API server's, or may be because it has just come up. What lasts beyond that is the run's.
+// explains reports whether the API server causes a failure, or may cause it
+// because it has just started. A failure that lasts longer belongs to the run.
 func (o *outage) explains(err error, now time.Time) bool {
 	if unanswered(err) {
 		o.last.Store(now.UnixNano())
@@ -34,7 +38,8 @@ func (o *outage) explains(err error, now time.Time) bool {
 	return reason == events.Forbidden || reason == events.Unavailable || reason == events.Timeout
 }
 
-// unanswered reports whether err is of a request that nobody answered. Nothing but the API server is asked here.
+// unanswered reports whether err is from a request without an answer. This
+// controller sends requests only to the API server.
 func unanswered(err error) bool {
 	_, network := errors.AsType[net.Error](err) // every error of http.Client is one, and context.DeadlineExceeded
 	return network

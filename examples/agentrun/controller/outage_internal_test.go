@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
+//req:shows E6
 func TestAnOutageIsNoFailureOfARun(t *testing.T) {
 	jobs := batchv1.Resource("jobs")
 	refused := &url.Error{Op: "Post", URL: "https://127.0.0.1", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}

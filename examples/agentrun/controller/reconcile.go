@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,10 +22,12 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// errGone: the run was deleted while it was being reconciled. Its Job goes with it.
+// errGone: the run was deleted while it was being reconciled. Its Job goes with
+// it.
 var errGone = errors.New("the run is gone")
 
-// attempt is one reconcile of one run: the run as it was read, and the copy that is being changed.
+// attempt is one reconcile of one run: the run as it was read, and the copy
+// that is being changed.
 type attempt struct {
 	*Controller
 	scope  *scope
@@ -34,7 +37,8 @@ type attempt struct {
 	read   bool // the run's Secret, or that there is none
 }
 
-// step moves one run as far as it can go now, and says when to look again if nothing happens before.
+// step moves one run as far as it can go now, and says when to look again if
+// nothing happens before.
 func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	s := c.scope(key.Namespace)
 	if s == nil {
@@ -70,75 +74,59 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	return after, a.tell(ctx, err)
 }
 
-// advance is the order of work of a run that is not terminal: intent, Job, its identity, its result. What is written in one step
-// is what the next one relies on after a crash.
+// advance takes a run that is not terminal as far as its Job allows.
 func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
-	run, now := a.run, time.Now()
-	if err := check(run); err != nil && run.Status.JobRef == nil {
+	run := a.run
+	if run.Status.JobRef == nil {
+		if err := check(run); err != nil {
+			return 0, a.end(ctx, v1alpha1.Failed, err)
+		}
+	}
+	ref, found, err := a.scope.guard.Step(ctx, a.request(ctx))
+	if apierrors.IsInvalid(err) && run.Status.JobRef == nil {
 		return 0, a.end(ctx, v1alpha1.Failed, err)
 	}
-	if run.Status.JobRef == nil {
-		if run.Spec.Cancel {
-			return 0, a.end(ctx, v1alpha1.Cancelled, nil)
-		}
-		if err := a.haveSecret(ctx); err != nil {
-			return 0, err
-		}
-		run.Status.JobRef = &jobgc.Ref{Namespace: run.Namespace, Name: jobName(run)}
-		enter(run, v1alpha1.Pending, reasonWaiting, "", now)
-		if err := a.commit(ctx); err != nil {
-			return 0, err
-		}
-	}
-	if run.Status.JobRef.UID == "" {
-		if err := a.ensure(ctx); apierrors.IsInvalid(err) {
-			return 0, a.end(ctx, v1alpha1.Failed, err)
-		} else if err != nil {
-			return 0, err
-		}
-	}
-	finding, err := a.scope.guard.Look(ctx, *run.Status.JobRef)
 	if err != nil {
 		return 0, err
 	}
-	if finding.State == jobgc.Pending {
-		return finding.After, nil
-	}
-	if run.Spec.Cancel && finding.State != jobgc.Finished && finding.State != jobgc.Missing && finding.State != jobgc.Replaced {
+	if run.Status.JobRef = ref; found.State == jobgc.Cancelled {
 		return 0, a.end(ctx, v1alpha1.Cancelled, nil)
 	}
-	if err := a.suspend(ctx, finding); err != nil {
-		return 0, err
+	if found.State == jobgc.Pending {
+		return found.After, a.commit(ctx)
 	}
-	if finding.Outcome == jobgc.Failed {
-		finding.Message = a.words(ctx, finding.Message)
+	if found.Outcome == jobgc.Failed {
+		found.Message = a.words(ctx, found.Message)
 	}
-	facts, failed := judged(run, finding, now)
+	facts, failed := judged(run, found, time.Now())
 	a.facts = facts
 	if facts.Progress == status.Done {
 		return 0, a.ended(ctx, failed)
 	}
-	return 0, a.commit(ctx)
+	return found.After, a.commit(ctx)
 }
 
-// ensure makes the Job exist and records which one it is.
-func (a *attempt) ensure(ctx context.Context) error {
-	job, err := newJob(a.run)
-	if err != nil {
-		return err
+// request is what package jobgc has to know of the run.
+func (a *attempt) request(ctx context.Context) jobgc.Request {
+	run := a.run
+	done := func(run *v1alpha1.AgentRun) bool { return run.Status.Phase.Progress() == status.Done }
+	return jobgc.Request{
+		Owner: run, Ref: run.Status.JobRef, Done: done(run), Suspend: &run.Spec.Suspend,
+		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done(run),
+		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+			live, err := a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})
+			if err != nil {
+				return nil, nil, false, err
+			}
+			return live, live.Status.JobRef, done(live), nil
+		},
+		Job: func() (*batchv1.Job, error) {
+			if err := a.haveSecret(ctx); err != nil {
+				return nil, err
+			}
+			return newJob(run)
+		},
 	}
-	retention, err := a.options.Retention.For(a.run.Spec.JobTTLSecondsAfterFinished)
-	if err != nil {
-		return err
-	}
-	retention.Annotate(job)
-	ref, err := a.scope.guard.Ensure(ctx, *a.run.Status.JobRef, job)
-	if err != nil {
-		return err
-	}
-	a.run.Status.JobRef = &ref
-	enter(a.run, v1alpha1.Pending, reasonWaiting, "", time.Now())
-	return a.commit(ctx)
 }
 
 // haveSecret looks whether the Secret that the run names is there.
@@ -160,19 +148,6 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 	return nil
 }
 
-// suspend brings the Job's suspend to the run's.
-func (a *attempt) suspend(ctx context.Context, f jobgc.Finding) error {
-	if f.Job == nil || f.State == jobgc.Finished || f.State == jobgc.Deleting || value(f.Job.Spec.Suspend) == a.run.Spec.Suspend {
-		return nil
-	}
-	patch, err := suspendPatch(f.Job.UID, a.run.Spec.Suspend)
-	if err != nil {
-		return err
-	}
-	_, err = a.cluster.BatchV1().Jobs(a.run.Namespace).Patch(ctx, f.Job.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "agentrun"})
-	return err
-}
-
 // end makes the run terminal without the help of a Job.
 func (a *attempt) end(ctx context.Context, phase v1alpha1.Phase, cause error) error {
 	reason, message := reasonCancelled, ""
@@ -186,8 +161,9 @@ func (a *attempt) end(ctx context.Context, phase v1alpha1.Phase, cause error) er
 	return a.ended(ctx, cause)
 }
 
-// ended records a terminal run first, and tells of it only then: a count or an event of something that was not recorded would
-// come again. What another replica had recorded before, that one tells of.
+// ended records a terminal run first, and tells of it only then: a count or an
+// event of something that was not recorded would come again. What another
+// replica had recorded before, that one tells of.
 func (a *attempt) ended(ctx context.Context, failed error) error {
 	did, err := a.write(ctx)
 	if err != nil {
@@ -217,16 +193,17 @@ func (a *attempt) announce(ctx context.Context, failed error) {
 		result = metrics.TerminalError
 		a.recorder.FailureReason(a.run, st.Reason, failed)
 		if st.Reason == reasonWorkflowJobMissing {
-			a.metrics.JobMissing()
+			a.measured.JobMissing()
 		}
 	}
 	if st.StartedAt != nil && st.FinishedAt != nil {
-		a.metrics.Run(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
+		a.measured.End(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
 	}
 	logr.FromContextOrDiscard(ctx).Info("run ended", "phase", st.Phase, "reason", st.Reason)
 }
 
-// hindered records what stands in the way of a run. It is tried again, ever less often.
+// hindered records what stands in the way of a run. It is tried again, ever
+// less often.
 func (a *attempt) hindered(ctx context.Context, cause error) error {
 	if errors.Is(cause, errGone) || isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or somebody else wrote and the next look decides anew
@@ -249,7 +226,8 @@ func (a *attempt) hindered(ctx context.Context, cause error) error {
 	return cause
 }
 
-// commit writes the run's status, if it changed, and makes what was written the base of the next change.
+// commit writes the run's status, if it changed, and makes what was written the
+// base of the next change.
 func (a *attempt) commit(ctx context.Context) error {
 	_, err := a.write(ctx)
 	return err
@@ -257,7 +235,7 @@ func (a *attempt) commit(ctx context.Context) error {
 
 // write is commit, and says what it did.
 func (a *attempt) write(ctx context.Context) (status.Result, error) {
-	did, err := a.status.Commit(ctx, a.runs(a.run.Namespace).Patch, a.before, a.run, a.facts)
+	did, err := a.status.Commit(ctx, a.before, a.run, a.facts)
 	if err != nil {
 		return did, err
 	}

@@ -12,9 +12,10 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// A run that was deleted, or written by somebody else, while it was reconciled has not failed: no event, no condition, no request.
+// A run that was deleted, or written by somebody else, while it was reconciled
+// has not failed: no event, no condition, no request.
 func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
-	for _, cause := range []error{errGone, status.ErrReplaced, status.ErrSuperseded, status.ErrOverlap} {
+	for _, cause := range []error{errGone, status.ErrReplaced, status.ErrSuperseded, status.ErrFieldConflict} {
 		run := newRun("nightly", "uid-1")
 		a := &attempt{before: run, run: run.DeepCopy()} // without a Controller: whatever it did would panic
 		require.ErrorIs(t, a.hindered(t.Context(), cause), cause)

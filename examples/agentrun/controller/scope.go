@@ -23,12 +23,12 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// scope is what is cached of one namespace, or of all.
+// scope is the cache of one namespace, or of all.
 type scope struct {
 	namespace  string
 	runs, jobs cache.SharedIndexInformer
 	followed   []cache.InformerSynced
-	written    cache.MutationCache // runs, with our own last writes where they are newer than the informer
+	written    cache.MutationCache // runs, with our last writes if they are newer than the informer's copy
 	guard      *jobgc.Guard[jobs.JobInterface]
 }
 
@@ -49,27 +49,29 @@ func (c *Controller) newScope(namespace string) (*scope, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index Jobs: %w", err)
 	}
-	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs, jobgc.Options{Retention: c.options.Retention, Hold: c.holdFinalizer()}); err != nil {
+	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs, jobgc.Options{
+		Retention: c.options.Retention, Finalizer: c.holdFinalizer(), DeleteCancelled: true,
+	}); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// follow queues the runs that are cached, and from now on each that changes.
+// follow queues the cached runs now, and each run when it changes.
 func (s *scope) follow(c *Controller) error {
 	ofRuns, err := s.runs.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) {
 			if run, ok := obj.(*v1alpha1.AgentRun); ok {
 				c.queue.Add(keyOf(run))
-				c.metrics.RunsActive(active(run))
+				c.measured.Active(active(run))
 			}
 		},
 		UpdateFunc: func(was, is any) {
 			before, ok1 := was.(*v1alpha1.AgentRun)
 			after, ok2 := is.(*v1alpha1.AgentRun)
 			if ok1 && ok2 {
-				c.metrics.RunsActive(active(after) - active(before))
-				if status.Concerns(before, after) || ended(before, after) {
+				c.measured.Active(active(after) - active(before))
+				if status.NeedsReconcile(before, after) || ended(before, after) {
 					c.queue.Add(keyOf(after))
 				}
 			}
@@ -79,7 +81,7 @@ func (s *scope) follow(c *Controller) error {
 				obj = gone.Obj
 			}
 			if run, ok := obj.(*v1alpha1.AgentRun); ok {
-				c.metrics.RunsActive(-active(run))
+				c.measured.Active(-active(run))
 				c.recorder.Forget(run)
 				c.unsure.Delete(run.UID)
 			}
@@ -88,20 +90,10 @@ func (s *scope) follow(c *Controller) error {
 	if err != nil {
 		return fmt.Errorf("watch AgentRuns: %w", err)
 	}
-	// One handler, not two: the guard must have seen a deletion before the run is looked at because of it.
-	ofJobs, err := s.jobs.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(obj any, initial bool) {
-			s.guard.OnAdd(obj, initial)
-			c.enqueueOwner(obj)
-		},
-		UpdateFunc: func(was, is any) {
-			s.guard.OnUpdate(was, is)
-			c.enqueueOwner(is)
-		},
-		DeleteFunc: func(obj any) {
-			s.guard.OnDelete(obj)
-			c.enqueueOwner(obj)
-		},
+	ofJobs, err := s.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    c.enqueueOwner,
+		UpdateFunc: func(_, is any) { c.enqueueOwner(is) },
+		DeleteFunc: c.enqueueOwner,
 	})
 	if err != nil {
 		return fmt.Errorf("watch Jobs: %w", err)
@@ -110,7 +102,7 @@ func (s *scope) follow(c *Controller) error {
 	return nil
 }
 
-// scope returns the one that holds a namespace.
+// scope returns the scope of a namespace.
 func (c *Controller) scope(namespace string) *scope {
 	for _, s := range c.scopes {
 		if s.namespace == namespace || s.namespace == metav1.NamespaceAll {
@@ -120,14 +112,14 @@ func (c *Controller) scope(namespace string) *scope {
 	return nil
 }
 
-// cached returns the newest copy of a run that is at hand without a request.
+// cached returns the newest copy of a run without a request.
 func (s *scope) cached(key types.NamespacedName) (*v1alpha1.AgentRun, bool) {
 	obj, found, err := s.written.GetByKey(key.String())
 	run, ok := obj.(*v1alpha1.AgentRun)
 	return run, found && ok && err == nil
 }
 
-// byRun is the index of Jobs by the run that controls them.
+// byRun indexes Jobs by the run that controls them.
 const byRun = "run"
 
 // enqueueOwner queues the run of a Job.
@@ -137,7 +129,8 @@ func (c *Controller) enqueueOwner(obj any) {
 	}
 }
 
-// runOf is the run that controls a Job, which may be one whose deletion was missed.
+// runOf returns the run that controls a Job. The informer may have missed the
+// deletion of the Job.
 func runOf(obj any) (types.NamespacedName, bool) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
@@ -154,12 +147,13 @@ func keyOf(run *v1alpha1.AgentRun) types.NamespacedName {
 	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
 }
 
-// ended reports whether the run's end is what changed: its Job is to be let go.
+// ended reports whether the run has just ended, so that its Job can be
+// released.
 func ended(before, after *v1alpha1.AgentRun) bool {
 	return before.Status.Phase.Progress() != status.Done && after.Status.Phase.Progress() == status.Done
 }
 
-// active is 1 for a run in flight, else 0.
+// active is 1 for a run in flight, otherwise 0.
 func active(run *v1alpha1.AgentRun) int {
 	if run.Status.Phase.Progress() == status.Running {
 		return 1
@@ -167,7 +161,8 @@ func active(run *v1alpha1.AgentRun) int {
 	return 0
 }
 
-// conditions counts the cached runs by condition, once for each collection of the metrics.
+// conditions counts the cached runs by condition, once for each collection of
+// the metrics.
 func (c *Controller) conditions(context.Context) iter.Seq2[metrics.Condition, int64] {
 	counts := map[metrics.Condition]int64{}
 	for _, s := range c.scopes {

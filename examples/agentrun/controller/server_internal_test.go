@@ -31,7 +31,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 )
 
-// server answers as the API server does: it holds runs, whose status it patches where the version is right, and the Jobs that job gives.
+// server answers as the API server does: it holds runs, whose status it patches
+// where the version is right, and the Jobs that job gives.
 type server struct {
 	mu      sync.Mutex
 	version int
@@ -52,7 +53,8 @@ func newServer(runs ...*v1alpha1.AgentRun) *server {
 	return s
 }
 
-// controller is one that has the server's runs in its cache, in which nothing moves by itself.
+// controller is one that has the server's runs in its cache, in which nothing
+// moves by itself.
 func (s *server) controller(t *testing.T) *Controller {
 	t.Helper()
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
@@ -96,6 +98,8 @@ func (s *server) answer(r *http.Request) (any, error) {
 	switch {
 	case r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status") && s.runs[name] != nil:
 		return s.patch(s.runs[name], r.Body)
+	case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/agentruns/") && s.runs[name] != nil:
+		return s.runs[name], nil
 	case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/jobs/"):
 		if s.job == nil {
 			return nil, apierrors.NewNotFound(batchv1.Resource("jobs"), name)
@@ -165,10 +169,11 @@ func reply(r *http.Request, code int, body any) (*http.Response, error) {
 	}, nil
 }
 
-// newStarted is a run whose Job exists and is recorded; the Job runs where it has begun.
+// newStarted is a run whose Job exists and is recorded; the Job runs where it
+// has begun.
 func newStarted(name string, begun *metav1.Time) (*v1alpha1.AgentRun, *batchv1.Job) {
 	run := newRun(name, types.UID(name))
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: jobName(run), UID: "job-of-" + run.UID, ResourceVersion: "50"}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: "run-" + string(run.UID), UID: "job-of-" + run.UID, ResourceVersion: "50"}}
 	job.Spec.Suspend, job.Status.StartTime = new(false), begun
 	run.Status.JobRef = &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID, ResourceVersion: "50"}
 	enter(run, v1alpha1.Pending, reasonWaiting, "", time.Now())

@@ -17,8 +17,9 @@ import (
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
-// span begins the span of a reconcile, and binds the logger of the context to it. The names of the attributes are those of
-// OpenTelemetry's conventions where there are any; an error's text is redacted like everything else that leaves the process.
+// span starts the span of a reconcile and binds the context's logger to it. The
+// attributes follow OpenTelemetry's conventions where they exist. The text of
+// an error is redacted, like every text that leaves the process.
 func (c *Controller) span(ctx context.Context, key types.NamespacedName) (context.Context, func(metrics.Result, error)) {
 	if c.options.Tracer == nil {
 		return ctx, func(metrics.Result, error) {}

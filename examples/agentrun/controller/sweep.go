@@ -24,7 +24,8 @@ import (
 // HoldFinalizer is the finalizer of Options.Hold.
 const HoldFinalizer = "agents.controllerkit.dev/result"
 
-// sweepEvery is how often runs are looked through for those that are past their retention. It costs no request.
+// sweepEvery is the interval of the search for runs past their retention. The
+// search sends no request.
 const sweepEvery = 10 * time.Second
 
 func (c *Controller) holdFinalizer() string {
@@ -34,7 +35,8 @@ func (c *Controller) holdFinalizer() string {
 	return ""
 }
 
-// sweep deletes what is past its retention, and releases what nobody else will, until ctx ends.
+// sweep deletes runs past their retention and releases held Jobs of deleted
+// runs, until ctx ends.
 func (c *Controller) sweep(ctx context.Context, running *sync.WaitGroup) {
 	log := logr.FromContextOrDiscard(ctx)
 	start := func(s interface {
@@ -48,19 +50,19 @@ func (c *Controller) sweep(ctx context.Context, running *sync.WaitGroup) {
 		running.Go(func() { _ = s.Start(ctx) }) // ends with ctx
 	}
 	for _, s := range c.scopes {
-		start(expire.New(c.runs, s.runs.GetStore().List, finished, c.options.Retention, expire.Options{Every: sweepEvery}))
+		start(expire.New(c.runs, s.runs.GetStore().List, finished, c.options.Retention, expire.Options{Interval: sweepEvery}))
 		if c.options.Hold {
 			start(newHolds(c.config, s.namespace, c.options.OnHolds))
 		}
 	}
 }
 
-// finished is when a run has ended, and how long it is to stay by itself.
+// finished returns when a run ended, and its own retention.
 func finished(run *v1alpha1.AgentRun) (at time.Time, own *int32) {
 	return value(run.Status.FinishedAt).Time, run.Spec.TTLSecondsAfterFinished
 }
 
-// newHolds makes the sweep of the Jobs that are held in a namespace, or in all.
+// newHolds returns a sweeper of the held Jobs in one namespace or in all.
 func newHolds(
 	config *rest.Config, namespace string, observe func(namespace string, held int, oldest time.Duration),
 ) (*hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface], error) {
@@ -70,7 +72,7 @@ func newHolds(
 	}
 	o := hold.Options{Namespace: namespace, Selector: runLabel}
 	if observe != nil {
-		o.Observe = func(held int, oldest time.Duration) { observe(namespace, held, oldest) }
+		o.OnSweep = func(held int, oldest time.Duration) { observe(namespace, held, oldest) }
 	}
 	return hold.New(
 		client.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace,
@@ -79,8 +81,10 @@ func newHolds(
 	)
 }
 
-// ReleaseHolds takes the finalizer of Options.Hold off every Job in the namespaces; none means all. It is the step before the
-// controller is removed, and after Options.Hold is turned off; stop the controller before. It may be called again.
+// ReleaseHolds removes the finalizer of Options.Hold from every Job in the
+// namespaces; none means all. Stop the controller, then call ReleaseHolds
+// before you remove the controller and after you disable Options.Hold. You can
+// call it again.
 func ReleaseHolds(ctx context.Context, config *rest.Config, namespaces ...string) (released int, err error) {
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}

@@ -12,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// told is an error in words that anybody may read. What kind of error it is, its cause still says.
+// told is an error with a text that every user may read. Its cause still has
+// the kind of the error.
 type told struct {
 	words string
 	cause error
@@ -21,7 +22,8 @@ type told struct {
 func (t *told) Error() string { return t.words }
 func (t *told) Unwrap() error { return t.cause }
 
-// tell puts an error into such words. That nobody answered quotes nothing, and nobody would answer when asked for the Secret.
+// tell returns such an error. If no server answered, the error quotes nothing,
+// and a request for the Secret would not be answered either.
 func (a *attempt) tell(ctx context.Context, cause error) error {
 	if cause == nil {
 		return nil
@@ -38,11 +40,13 @@ func (a *attempt) tell(ctx context.Context, cause error) error {
 	return &told{text, cause}
 }
 
-// withheld stands for a text that may quote a Secret which cannot be read, so that nobody knows what to mask.
+// withheld replaces a text that may quote a Secret that cannot be read, because
+// the values to mask are unknown.
 const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be read, and it might quote it]"
 
-// words returns a text as it may be told. Before it asks for the run's Secret, if this attempt has not read it: that another one did is
-// forgotten by a restart, and by package redact once many others were read.
+// words returns a text with secrets masked. If this attempt has not read the
+// run's Secret, words reads it first: a restart forgets the values of earlier
+// attempts, and package redact forgets them after many others.
 func (a *attempt) words(ctx context.Context, text string) string {
 	if a.run.Spec.SecretRef != nil && !a.read {
 		if _, err := a.secret(ctx); err != nil && !absent(err) {
@@ -52,8 +56,9 @@ func (a *attempt) words(ctx context.Context, text string) string {
 	return a.secrets.Redact(text)
 }
 
-// secret reads the run's Secret. What it holds is kept out of every event, message and line of the log. A read that is denied was denied
-// before anybody looked at the Secret: that is told as it is, or nobody would know which right is missing.
+// secret reads the run's Secret and registers its values, so that no Event,
+// message or log line has them. A denied read reveals nothing about the Secret,
+// so its error names the missing right.
 func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
 	a.read = err == nil || absent(err)

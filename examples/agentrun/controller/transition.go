@@ -22,7 +22,8 @@ const (
 	degraded    = "Degraded"
 )
 
-// enter puts the run into a phase, and its conditions with it. A terminal phase is never left.
+// enter sets the phase of the run and its conditions. A run never leaves a
+// terminal phase.
 func enter(run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, now time.Time) {
 	if run.Status.Phase.Progress() == status.Done {
 		return
@@ -47,7 +48,8 @@ func enter(run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string,
 	}
 }
 
-// hinder marks a run that waits for something to be mended: its phase stays, and Degraded says what is wrong.
+// hinder marks a run that waits for a fix. Its phase stays, and Degraded has
+// the reason.
 func hinder(run *v1alpha1.AgentRun, reason, message string, now time.Time) {
 	if run.Status.Phase == "" {
 		run.Status.Phase = v1alpha1.Pending
@@ -60,15 +62,15 @@ func hinder(run *v1alpha1.AgentRun, reason, message string, now time.Time) {
 	}
 }
 
-// judged moves the run to where its Job is, and says what the contract needs to know of it. A Job that is lost, or failed, ends the
-// run with the error that its event reports.
-func judged(run *v1alpha1.AgentRun, f jobgc.Finding, now time.Time) (status.Facts, error) {
+// judged sets the phase of the run from the state of its Job, and returns the
+// facts for the status contract. If the Job is lost or failed, the run ends,
+// and its Event reports the returned error.
+func judged(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.Facts, error) {
 	facts := status.Facts{StartedAt: f.StartedAt, FinishedAt: f.FinishedAt}
 	job := run.Status.JobRef.Name
 	var failed error
 	switch f.State {
 	case jobgc.Finished:
-		run.Status.JobRef.Outcome = f.Outcome
 		if f.Outcome == jobgc.Succeeded {
 			enter(run, v1alpha1.Succeeded, reasonSucceeded, "", now)
 			break
@@ -76,23 +78,23 @@ func judged(run *v1alpha1.AgentRun, f jobgc.Finding, now time.Time) (status.Fact
 		failed = &failure{reasonJobFailed, fmt.Sprintf("Job %s failed: %s: %s", job, f.Reason, f.Message)}
 		enter(run, v1alpha1.Failed, reasonJobFailed, failed.Error(), now)
 	case jobgc.Missing, jobgc.Replaced:
-		failed = &failure{reasonWorkflowJobMissing, fmt.Sprintf("Job %s is gone and its result was never seen (%s, proof %s)", job, f.State, f.Proof)}
+		failed = &failure{reasonWorkflowJobMissing, fmt.Sprintf("Job %s is gone and its result was never seen (%s, proof %s)", job, f.State, f.Source)}
 		enter(run, v1alpha1.Failed, reasonWorkflowJobMissing, failed.Error(), now)
 	case jobgc.Suspended:
 		enter(run, v1alpha1.Pending, reasonSuspended, "", now)
 	case jobgc.Deleting:
-		if f.Job != nil && slices.Contains(f.Job.Finalizers, HoldFinalizer) { // it goes only after its loss is recorded
+		if f.Job != nil && slices.Contains(f.Job.Finalizers, HoldFinalizer) { // the finalizer keeps it until its loss is recorded
 			failed = &failure{reasonWorkflowJobMissing, fmt.Sprintf("Job %s was deleted before it finished", job)}
 			enter(run, v1alpha1.Failed, reasonWorkflowJobMissing, failed.Error(), now)
 			break
 		}
 		enter(run, run.Status.Phase, reasonDeleting, fmt.Sprintf("Job %s is being deleted before it finished", job), now)
-	case jobgc.NotCreated, jobgc.Pending, jobgc.Collected: // nothing to say of the run
+	case jobgc.NotCreated, jobgc.Pending, jobgc.Collected, jobgc.Cancelled: // the run does not change here
 	case jobgc.Active, jobgc.Finishing:
 		if !f.StartedAt.IsZero() {
 			enter(run, v1alpha1.Running, reasonRunning, "", now)
 		} else if run.Status.Phase != v1alpha1.Running {
-			enter(run, v1alpha1.Pending, reasonWaiting, "", now) // whatever hindered it before is over
+			enter(run, v1alpha1.Pending, reasonWaiting, "", now) // an earlier hindrance is over
 		}
 	}
 	facts.Progress = run.Status.Phase.Progress()

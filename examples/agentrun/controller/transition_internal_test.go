@@ -18,29 +18,29 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-func TestJudged(t *testing.T) {
+func TestStateOfd(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	cases := map[string]struct {
 		reason string
-		found  jobgc.Finding
+		found  jobgc.Observation
 		phase  v1alpha1.Phase
 		why    string
 		fails  bool
 	}{
-		"NotStarted": {"A Job whose pods have not started is no running run.", jobgc.Finding{State: jobgc.Active}, v1alpha1.Pending, reasonWaiting, false},
-		"Active":     {"A started Job is.", jobgc.Finding{State: jobgc.Active, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
-		"Finishing":  {"A result that is only announced is none yet.", jobgc.Finding{State: jobgc.Finishing, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
-		"Suspended":  {"A suspended Job waits.", jobgc.Finding{State: jobgc.Suspended}, v1alpha1.Pending, reasonSuspended, false},
-		"Deleting":   {"A Job that is being deleted is not judged until it is gone.", jobgc.Finding{State: jobgc.Deleting}, v1alpha1.Pending, reasonDeleting, false},
+		"NotStarted": {"A Job whose pods have not started is no running run.", jobgc.Observation{State: jobgc.Active}, v1alpha1.Pending, reasonWaiting, false},
+		"Active":     {"A started Job is.", jobgc.Observation{State: jobgc.Active, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
+		"Finishing":  {"A result that is only announced is none yet.", jobgc.Observation{State: jobgc.Finishing, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
+		"Suspended":  {"A suspended Job waits.", jobgc.Observation{State: jobgc.Suspended}, v1alpha1.Pending, reasonSuspended, false},
+		"Deleting":   {"A Job that is being deleted is not judged until it is gone.", jobgc.Observation{State: jobgc.Deleting}, v1alpha1.Pending, reasonDeleting, false},
 		"DeletingHeld": {
 			"One that we hold goes only after that is recorded.",
-			jobgc.Finding{State: jobgc.Deleting, Job: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{HoldFinalizer}}}},
+			jobgc.Observation{State: jobgc.Deleting, Job: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{HoldFinalizer}}}},
 			v1alpha1.Failed, reasonWorkflowJobMissing, true,
 		},
-		"Succeeded": {"", jobgc.Finding{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: start, FinishedAt: start}, v1alpha1.Succeeded, reasonSucceeded, false},
-		"Failed":    {"A failed Job is reported.", jobgc.Finding{State: jobgc.Finished, Outcome: jobgc.Failed, Reason: "BackoffLimitExceeded"}, v1alpha1.Failed, reasonJobFailed, true},
-		"Missing":   {"A lost Job ends the run and is reported.", jobgc.Finding{State: jobgc.Missing, Proof: jobgc.ByLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
-		"Replaced":  {"So does one whose name another Job took.", jobgc.Finding{State: jobgc.Replaced, Proof: jobgc.ByLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+		"Succeeded": {"", jobgc.Observation{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: start, FinishedAt: start}, v1alpha1.Succeeded, reasonSucceeded, false},
+		"Failed":    {"A failed Job is reported.", jobgc.Observation{State: jobgc.Finished, Outcome: jobgc.Failed, Reason: "BackoffLimitExceeded"}, v1alpha1.Failed, reasonJobFailed, true},
+		"Missing":   {"A lost Job ends the run and is reported.", jobgc.Observation{State: jobgc.Missing, Source: jobgc.SourceLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+		"Replaced":  {"So does one whose name another Job took.", jobgc.Observation{State: jobgc.Replaced, Source: jobgc.SourceLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,6 @@ func TestJudged(t *testing.T) {
 			assert.Equal(t, tc.why, run.Status.Reason, tc.reason)
 			assert.Equal(t, tc.phase.Progress(), facts.Progress)
 			assert.Equal(t, tc.fails, failed != nil, tc.reason)
-			assert.Equal(t, tc.found.Outcome, run.Status.JobRef.Outcome)
 		})
 	}
 }
@@ -61,7 +60,7 @@ func TestAJobThatHasNotStartedClearsWhatHinderedItsRun(t *testing.T) {
 	run, now := newRun("nightly", "uid-1"), time.Now()
 	run.Status.JobRef = &jobgc.Ref{Name: "nightly-1"}
 	hinder(run, "Unavailable", "the API server does not answer", now)
-	_, failed := judged(run, jobgc.Finding{State: jobgc.Active}, now)
+	_, failed := judged(run, jobgc.Observation{State: jobgc.Active}, now)
 	require.NoError(t, failed)
 	assert.True(t, apimeta.IsStatusConditionFalse(run.Status.Conditions, degraded))
 	assert.Equal(t, reasonWaiting, run.Status.Reason)

@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crd holds the CustomResourceDefinition of AgentRuns, generated from the types.
+// Package crd holds the CustomResourceDefinition of AgentRuns, generated from
+// the types.
 package crd
 
 import _ "embed"

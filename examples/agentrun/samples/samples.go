@@ -1,128 +1,13 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package samples holds the AgentRuns of the demo, and what each of them promises. The promise stands in the sample's own file, as
-// annotations; the demo and the end-to-end tests hold the cluster against it.
+// Package samples holds AgentRuns to try. Each file says in its annotations how
+// its run ends.
 package samples
 
-import (
-	"embed"
-	"fmt"
-	"strconv"
-	"strings"
+import "embed"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"sigs.k8s.io/yaml"
-
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-)
-
+// Files are the samples, by the names of their files.
+//
 //go:embed *.yaml
-var files embed.FS
-
-// The annotations that a sample's file carries.
-const (
-	prefix         = "demo.controllerkit.dev/"
-	phase          = prefix + "phase"            // the run's last phase
-	reason         = prefix + "reason"           // and its reason
-	eventReasons   = prefix + "events"           // the reasons of its events, in order
-	job            = prefix + "job"              // "gone": no Job is left
-	copies         = prefix + "copies"           // how many runs of this kind there are
-	deleteJobAfter = prefix + "delete-job-after" // the reason at which somebody deletes the Job
-	applyAfter     = prefix + "apply-after"      // on a Secret: create it when that run has that reason
-)
-
-// Sample is one file: a run, what happens to it from outside, and what it promises to become.
-type Sample struct {
-	File  string
-	Title string // the file's first comment
-	Run   *v1alpha1.AgentRun
-
-	Copies         int // 1 for most
-	DeleteJobAfter string
-	Secret         *corev1.Secret // nil for most
-	SecretAfter    string
-
-	Phase, Reason string
-	Events        []string
-	JobGone       bool
-}
-
-// Names of the sample's runs.
-func (s *Sample) Names() []string {
-	if s.Copies == 1 {
-		return []string{s.Run.Name}
-	}
-	names := make([]string, s.Copies)
-	for i := range names {
-		names[i] = fmt.Sprintf("%s-%02d", s.Run.Name, i+1)
-	}
-	return names
-}
-
-// Load reads every sample.
-func Load() ([]*Sample, error) {
-	entries, err := files.ReadDir(".")
-	if err != nil {
-		return nil, err
-	}
-	var all []*Sample
-	for _, e := range entries {
-		body, err := files.ReadFile(e.Name())
-		if err != nil {
-			return nil, err
-		}
-		s, err := parse(e.Name(), string(body))
-		if err != nil {
-			return nil, fmt.Errorf("samples/%s: %w", e.Name(), err)
-		}
-		all = append(all, s)
-	}
-	return all, nil
-}
-
-func parse(file, body string) (*Sample, error) {
-	first, _, _ := strings.Cut(body, "\n")
-	s := &Sample{File: file, Title: strings.TrimPrefix(first, "# "), Copies: 1}
-	for doc := range strings.SplitSeq(body, "\n---\n") {
-		var kind metav1.TypeMeta
-		if err := yaml.Unmarshal([]byte(doc), &kind); err != nil {
-			return nil, err
-		}
-		switch kind.Kind {
-		case "AgentRun":
-			s.Run = new(v1alpha1.AgentRun)
-			if err := yaml.UnmarshalStrict([]byte(doc), s.Run); err != nil {
-				return nil, err
-			}
-		case "Secret":
-			s.Secret = new(corev1.Secret)
-			if err := yaml.UnmarshalStrict([]byte(doc), s.Secret); err != nil {
-				return nil, err
-			}
-			s.SecretAfter = s.Secret.Annotations[applyAfter]
-		default:
-			return nil, fmt.Errorf("kind %q is not one of AgentRun, Secret", kind.Kind)
-		}
-	}
-	if s.Run == nil {
-		return nil, fmt.Errorf("it holds no AgentRun")
-	}
-	said := s.Run.Annotations
-	s.Phase, s.Reason, s.DeleteJobAfter, s.JobGone = said[phase], said[reason], said[deleteJobAfter], said[job] == "gone"
-	if said[eventReasons] != "" {
-		s.Events = strings.Split(said[eventReasons], ",")
-	}
-	if n := said[copies]; n != "" {
-		var err error
-		if s.Copies, err = strconv.Atoi(n); err != nil {
-			return nil, fmt.Errorf("%s: %w", copies, err)
-		}
-	}
-	if s.Phase == "" {
-		return nil, fmt.Errorf("it promises no phase: annotation %s", phase)
-	}
-	return s, nil
-}
+var Files embed.FS

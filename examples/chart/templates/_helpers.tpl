@@ -67,12 +67,16 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
+{{/* The image of a component. A tag or a digest of its own replaces both of the global image. Call with (dict "root" $ "component" name). */}}
 {{- define "agentrun.image" -}}
-{{- $i := .Values.image }}
+{{- $global := .root.Values.image }}
+{{- $own := (index .root.Values (include "agentrun.key" .)).image }}
+{{- $i := ternary $own $global (or (ne $own.tag "") (ne $own.digest "")) }}
+{{- $repository := $own.repository | default $global.repository }}
 {{- if $i.digest }}
-{{- printf "%s@%s" $i.repository $i.digest }}
+{{- printf "%s@%s" $repository $i.digest }}
 {{- else }}
-{{- printf "%s:%s" $i.repository ($i.tag | default .Chart.AppVersion) }}
+{{- printf "%s:%s" $repository ($i.tag | default .root.Chart.AppVersion) }}
 {{- end }}
 {{- end }}
 

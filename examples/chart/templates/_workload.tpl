@@ -76,12 +76,10 @@ spec:
       serviceAccountName: {{ include "agentrun.serviceAccountName" . }}
       automountServiceAccountToken: {{ eq .component "controllers" }}
       terminationGracePeriodSeconds: {{ int64 $root.Values.terminationGracePeriodSeconds }}
+      {{- with $v.podSecurityContext }}
       securityContext:
-        runAsNonRoot: true
-        runAsUser: 65532
-        runAsGroup: 65532
-        seccompProfile:
-          type: RuntimeDefault
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       {{- with $root.Values.imagePullSecrets }}
       imagePullSecrets:
         {{- toYaml . | nindent 8 }}
@@ -89,12 +87,23 @@ spec:
       {{- with $v.priorityClassName }}
       priorityClassName: {{ . }}
       {{- end }}
+      {{- with $v.initContainers }}
+      initContainers:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       containers:
         - name: agentrun
-          image: {{ include "agentrun.image" $root | quote }}
-          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          image: {{ include "agentrun.image" . | quote }}
+          imagePullPolicy: {{ $v.image.pullPolicy | default $root.Values.image.pullPolicy }}
           args:
             {{- include "agentrun.args" . | nindent 12 }}
+            {{- range $v.extraArgs }}
+            - {{ . | quote }}
+            {{- end }}
+          {{- with $v.envFrom }}
+          envFrom:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
           env:
             {{- if not (hasKey $vars "POD_NAME") }}
             - name: POD_NAME
@@ -114,43 +123,55 @@ spec:
             - name: {{ $name }}
               value: {{ $value | quote }}
             {{- end }}
+            {{- with $v.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
           ports:
             - name: http
               containerPort: 8080
               protocol: TCP
           livenessProbe:
-            httpGet:
-              path: /healthz
-              port: http
-              {{- if $tls }}
-              scheme: HTTPS
-              {{- end }}
+            {{- include "agentrun.probe" (dict "root" $root "probe" $v.livenessProbe "path" "/healthz") | nindent 12 }}
           readinessProbe:
-            httpGet:
-              path: /readyz
-              port: http
-              {{- if $tls }}
-              scheme: HTTPS
-              {{- end }}
-            periodSeconds: 5
-          {{- if $tls }}
+            {{- include "agentrun.probe" (dict "root" $root "probe" $v.readinessProbe "path" "/readyz") | nindent 12 }}
+          {{- if $v.startupProbe }}
+          startupProbe:
+            {{- include "agentrun.probe" (dict "root" $root "probe" $v.startupProbe "path" "/healthz") | nindent 12 }}
+          {{- end }}
+          {{- with $v.lifecycle }}
+          lifecycle:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          {{- if or $tls $v.extraVolumeMounts }}
           volumeMounts:
+            {{- if $tls }}
             - name: metrics-tls
               mountPath: {{ include "agentrun.tlsDir" . }}
               readOnly: true
+            {{- end }}
+            {{- with $v.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
           {{- end }}
           resources:
             {{- toYaml $v.resources | nindent 12 }}
+          {{- with $v.securityContext }}
           securityContext:
-            allowPrivilegeEscalation: false
-            readOnlyRootFilesystem: true
-            capabilities:
-              drop: [ALL]
-      {{- if $tls }}
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+        {{- with $v.extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- if or $tls $v.extraVolumes }}
       volumes:
+        {{- if $tls }}
         - name: metrics-tls
           secret:
             secretName: {{ $tls }}
+        {{- end }}
+        {{- with $v.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       {{- end }}
       {{- with $v.nodeSelector }}
       nodeSelector:
@@ -166,8 +187,27 @@ spec:
       {{- end }}
       {{- with $v.topologySpreadConstraints }}
       topologySpreadConstraints:
-        {{- toYaml . | nindent 8 }}
+        {{- range $constraint := . }}
+        {{- $constraint = deepCopy $constraint }}
+        {{- if not $constraint.labelSelector }}
+        {{- $_ := set $constraint "labelSelector" (dict "matchLabels" (include "agentrun.selectorLabels" $ | fromYaml)) }}
+        {{- end }}
+        - {{- toYaml $constraint | nindent 10 }}
+        {{- end }}
       {{- end }}
+{{- end }}
+
+{{/* A probe of the workload's own endpoint, unless it has another handler. Call with (dict "root" $ "probe" map "path" path). */}}
+{{- define "agentrun.probe" -}}
+{{- $probe := deepCopy .probe }}
+{{- if not (or $probe.httpGet $probe.exec $probe.tcpSocket $probe.grpc) }}
+{{- $get := dict "path" .path "port" "http" }}
+{{- if .root.Values.metrics.tls.secretName }}
+{{- $_ := set $get "scheme" "HTTPS" }}
+{{- end }}
+{{- $_ := set $probe "httpGet" $get }}
+{{- end }}
+{{- toYaml $probe }}
 {{- end }}
 
 {{- define "agentrun.args" -}}

@@ -1,16 +1,15 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command main is a manager as kubebuilder scaffolds it, with the blocks of controllerkit. See internal/controller.
+// Command main is a manager from kubebuilder's scaffold with controllerkit. See
+// internal/controller.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
-	"net/http"
 	"os"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -31,7 +30,7 @@ import (
 
 func main() {
 	options := ctrl.Options{LeaderElectionID: "tasks.controllerkit.dev"}
-	flag.StringVar(&options.Metrics.BindAddress, "metrics-bind-address", ":8080", "`address` that serves /metrics and /metrics/all")
+	flag.StringVar(&options.Metrics.BindAddress, "metrics-bind-address", ":8080", "`address` that serves /metrics")
 	flag.StringVar(&options.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` that serves /healthz and /readyz")
 	flag.BoolVar(&options.LeaderElection, "leader-elect", false, "let one replica at a time reconcile")
 	flag.Parse()
@@ -42,27 +41,28 @@ func main() {
 		err = run(ctrl.SetupSignalHandler(), config, options)
 	}
 	if err != nil {
-		ctrl.Log.Error(err, "the manager ended")
+		ctrl.Log.Error(err, "Manager ended")
 		os.Exit(1)
 	}
 }
 
 // run runs the manager until ctx ends.
 func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
-	// The endpoint serves what is recorded here beside controller-runtime's own metrics, on its server: with its TLS, its
-	// authorization and its port. The path /metrics stays as it was.
-	endpoint, err := prom.New(prom.Options{Also: []prometheus.Gatherer{ctrlmetrics.Registry}}) // +metrics/prom
+	// Three lines, marked +manager, give the instruments, serve them on
+	// controller-runtime's page, with its TLS, authorization and port, and show
+	// which replica leads.
+	endpoint, err := prom.New(prom.Options{}) // +manager
 	if err != nil {
 		return err
 	}
-	m, err := metrics.New(endpoint, metrics.Options{}) // +metrics
+	m, err := metrics.New(endpoint, metrics.Options{}) // +manager
 	if err != nil {
 		return err
 	}
-	config.Wrap(kube.Transport(m))                                                    // +metrics/kube
-	options.Metrics.ExtraHandlers = map[string]http.Handler{"/metrics/all": endpoint} // +metrics/prom
+	config.Wrap(kube.Transport(m)) // +metrics/kube
 
-	// A read through the cache waits for the writes made before it, so that no reconcile begins with what it has just changed.
+	// A cached read waits for this client's earlier writes, so that no
+	// reconcile starts from a copy older than its own last write.
 	options.Client.Cache = &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}
 
 	options.Scheme = runtime.NewScheme()
@@ -76,6 +76,10 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	if err != nil {
 		return err
 	}
+	err = errors.Join(ctrlmetrics.Registry.Register(endpoint), mgr.Add(kube.NewLeaderRunnable(m, options.LeaderElectionID))) // +manager
+	if err != nil {
+		return err
+	}
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
 		return err
 	}
@@ -86,5 +90,5 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	if err != nil {
 		return err
 	}
-	return recorder.Outlive(ctx, mgr.Start) // +events
+	return recorder.RunWith(ctx, mgr.Start) // +events
 }

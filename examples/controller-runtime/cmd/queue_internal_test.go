@@ -31,8 +31,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
-// TestThePriorityQueueIsMeasured: a controller whose priority queue has our provider shows its queue on our endpoint, under the names that
-// the dashboard asks for.
+// TestThePriorityQueueIsMeasured: a priority queue with our provider has its
+// metrics on our endpoint, under the names that the dashboard queries.
 func TestThePriorityQueueIsMeasured(t *testing.T) {
 	endpoint, err := prom.New(prom.Options{})
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestThePriorityQueueIsMeasured(t *testing.T) {
 	require.NoError(t, err)
 	options := ctrl.Options{}
 	options.Metrics.BindAddress = "0"
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // which nobody asks for anything
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // no request is sent to it
 	require.NoError(t, err)
 
 	provider := kube.QueueProvider(m)
@@ -71,7 +71,8 @@ func TestThePriorityQueueIsMeasured(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 
-	// One worker: the first fails, the second holds it, and the third and the first wait.
+	// One worker: the first fails, the second holds it, and the third and the
+	// first wait.
 	assert.EventuallyWithT(t, func(t *assert.CollectT) {
 		page := httptest.NewRecorder()
 		endpoint.ServeHTTP(page, httptest.NewRequestWithContext(ctx, http.MethodGet, "/metrics", http.NoBody))

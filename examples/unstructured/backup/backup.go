@@ -4,9 +4,6 @@
 package backup
 
 import (
-	"crypto/sha256"
-	"fmt"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,11 +15,12 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The CRD is somebody else's, and so are its names: a Backup of backups.example.org/v1 has an image in its spec, and in its status a
-// phase, a startTime and a completionTime, an observedGeneration, and the name and uid of its Job. It has no updatedAt.
+// The spec of a Backup of backups.example.org/v1 has an image. Its status has a
+// phase, startTime, completionTime, observedGeneration, and the name and uid of
+// its Job. It has no updatedAt.
 var (
 	backups = schema.GroupVersionResource{Group: "backups.example.org", Version: "v1", Resource: "backups"}
-	names   = status.Names{StartedAt: "startTime", FinishedAt: "completionTime", UpdatedAt: "-"}
+	names   = status.FieldNames{StartedAt: "startTime", FinishedAt: "completionTime", UpdatedAt: "-"}
 )
 
 // The phases of a Backup.
@@ -50,12 +48,18 @@ func enter(u *unstructured.Unstructured, phase, message string) error {
 	return unstructured.SetNestedField(u.Object, message, "status", "message")
 }
 
-// refOf reads what the status keeps of the Job: name and uid suffice, and the outcome is the phase.
-func refOf(u *unstructured.Unstructured) jobgc.Ref {
-	ref := jobgc.Ref{Namespace: u.GetNamespace()}
-	ref.Name, _, _ = unstructured.NestedString(u.Object, "status", "job", "name")
+// done reports whether the phase is final.
+func done(u *unstructured.Unstructured) bool { return phaseOf(u) == completed || phaseOf(u) == failed }
+
+// refOf reads the name and uid of the Job from the status. The phase is the
+// outcome. There is no Ref before the Job is created.
+func refOf(u *unstructured.Unstructured) *jobgc.Ref {
 	uid, _, _ := unstructured.NestedString(u.Object, "status", "job", "uid")
-	ref.UID = types.UID(uid)
+	if uid == "" {
+		return nil
+	}
+	ref := &jobgc.Ref{Namespace: u.GetNamespace(), UID: types.UID(uid)}
+	ref.Name, _, _ = unstructured.NestedString(u.Object, "status", "job", "name")
 	switch phaseOf(u) {
 	case completed:
 		ref.Outcome = jobgc.Succeeded
@@ -66,15 +70,11 @@ func refOf(u *unstructured.Unstructured) jobgc.Ref {
 }
 
 func keep(u *unstructured.Unstructured, ref jobgc.Ref) error {
-	job := map[string]any{"name": ref.Name}
-	if ref.UID != "" {
-		job["uid"] = string(ref.UID)
-	}
-	return unstructured.SetNestedMap(u.Object, job, "status", "job")
+	return unstructured.SetNestedMap(u.Object, map[string]any{"name": ref.Name, "uid": string(ref.UID)}, "status", "job")
 }
 
-// facts is what the status contract needs to know.
-func facts(u *unstructured.Unstructured, found jobgc.Finding) status.Facts {
+// facts returns the facts for the status contract.
+func facts(u *unstructured.Unstructured, found jobgc.Observation) status.Facts {
 	f := status.Facts{StartedAt: found.StartedAt, FinishedAt: found.FinishedAt}
 	switch phaseOf(u) {
 	case inProgress:
@@ -85,13 +85,12 @@ func facts(u *unstructured.Unstructured, found jobgc.Finding) status.Facts {
 	return f
 }
 
-// newJob is the Job of a Backup. Its name is the same after a restart, and its TTL is set by jobgc.
+// newJob is the Job of a Backup. jobgc sets its name and its TTL.
 func newJob(u *unstructured.Unstructured) *batchv1.Job {
 	image, _, _ := unstructured.NestedString(u.Object, "spec", "image")
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       u.GetNamespace(),
-			Name:            fmt.Sprintf("backup-%x", sha256.Sum224([]byte(u.GetUID()))), // 63 bytes, the most that a Job's name has
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(u, u.GroupVersionKind())},
 		},
 		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{

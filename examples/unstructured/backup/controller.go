@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backup runs Backups as Jobs on client-go's dynamic client: no Go types, no generated code, and the field names that the CRD
-// has had for years.
+// Package backup runs Backups as Jobs on client-go's dynamic client. It has no
+// Go types and no generated code, and uses the CRD's field names.
 package backup
 
 import (
@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,24 +37,27 @@ type Controller struct {
 	informers []cache.SharedIndexInformer
 	queue     *kube.Queue[types.NamespacedName]
 	jobs      *jobgc.Guard[batchclient.JobInterface]
-	status    status.Writer[*unstructured.Unstructured]
+	status    status.Writer
 	events    *events.Recorder
 	metrics   *metrics.Controller
+	runs      *metrics.Runs
 }
 
-// New starts nothing.
+// New returns a Controller. It starts nothing.
 func New(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Metrics) (*Controller, error) {
 	c := &Controller{backups: dyn.Resource(backups), metrics: m.Controller("backup")}
+	c.runs = c.metrics.Runs()
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, nil)
-	c.status = status.Writer[*unstructured.Unstructured]{Names: names, OnCommit: c.metrics.StatusWrite}
+	c.status = status.ForResource(c.backups.Namespace)
+	c.status.FieldNames, c.status.OnCommit = names, c.metrics.StatusWrites()
 
 	ofBackups := dynamicinformer.NewFilteredDynamicInformer(dyn, backups, metav1.NamespaceAll, 0, nil, nil).Informer()
 	ofJobs := batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
 	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
 	var err, ofEvents error
-	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, ofJobs, jobgc.Options{})
+	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, ofJobs, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}})
 	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
-	c.events, ofEvents = events.New(sink, "backups.example.org/controller", events.Options{Observe: c.metrics.Events}) // their objects carry their kind
+	c.events, ofEvents = events.New(sink, "backups.example.org/controller", events.Options{OnResult: c.metrics.Events()}) // unstructured objects have their kind
 	if err = errors.Join(err, ofEvents); err != nil {
 		return nil, err
 	}
@@ -62,7 +66,7 @@ func New(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Metrics) (*C
 		UpdateFunc: func(was, is any) {
 			before, ok1 := was.(metav1.Object)
 			after, ok2 := is.(metav1.Object)
-			if ok1 && ok2 && status.Concerns(before, after) {
+			if ok1 && ok2 && status.NeedsReconcile(before, after) {
 				c.enqueue(is)
 			}
 		},
@@ -70,10 +74,10 @@ func New(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Metrics) (*C
 	if err != nil {
 		return nil, err
 	}
-	_, err = ofJobs.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(obj any, initial bool) { c.jobs.OnAdd(obj, initial); c.enqueueOwner(obj) },
-		UpdateFunc: func(was, is any) { c.jobs.OnUpdate(was, is); c.enqueueOwner(is) },
-		DeleteFunc: func(obj any) { c.jobs.OnDelete(obj); c.enqueueOwner(obj) }, // the guard first
+	_, err = ofJobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    c.enqueueOwner,
+		UpdateFunc: func(_, is any) { c.enqueueOwner(is) },
+		DeleteFunc: c.enqueueOwner,
 	})
 	return c, err
 }
@@ -95,13 +99,13 @@ func (c *Controller) enqueueOwner(obj any) {
 	}
 }
 
-// Start works until ctx ends, and returns when all it started has ended.
+// Start works until ctx ends. It returns when everything it started has ended.
 func (c *Controller) Start(ctx context.Context) error {
 	var recording, working sync.WaitGroup
 	var lost error
-	telling, told := context.WithCancel(context.WithoutCancel(ctx)) // the last Events are still written
-	defer told()
-	recording.Go(func() { lost = c.events.Start(telling) })
+	recordingCtx, stopRecording := context.WithCancel(context.WithoutCancel(ctx)) // the last Events are still written
+	defer stopRecording()
+	recording.Go(func() { lost = c.events.Start(recordingCtx) })
 	for _, informer := range c.informers {
 		working.Go(func() { informer.RunWithContext(ctx) })
 	}
@@ -109,7 +113,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	<-ctx.Done()
 	c.queue.ShutDown()
 	working.Wait()
-	told()
+	stopRecording()
 	recording.Wait()
 	return lost
 }
@@ -137,15 +141,15 @@ func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (af
 	var result metrics.Result
 	defer c.metrics.Begin().End(ctx, &result)
 	after, err = c.reconcile(ctx, key)
-	result = metrics.Classify(err, after, events.Terminal)
+	result = metrics.Classify(err, after, events.IsTerminal)
 	return after, err
 }
 
-// reconcile takes the Backup as far as it can go now. It reads live, so that it never begins with what it has just changed; each
-// step is recorded before the next one relies on it.
+// reconcile makes steps until it has to wait. It reads live, so that it never
+// starts from a copy older than its own last write. Each step is stored before
+// the next one begins.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
-	client := c.backups.Namespace(key.Namespace)
-	u, err := client.Get(ctx, key.Name, metav1.GetOptions{})
+	u, err := c.backups.Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return 0, nil
 	}
@@ -154,13 +158,13 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 		found, failure := c.step(ctx, u)
 		var result status.Result
 		if failure == nil {
-			result, failure = c.status.Commit(ctx, client.Patch, before, u, facts(u, found))
+			result, failure = c.status.Commit(ctx, before, u, facts(u, found))
 		}
-		if failure == nil && result == status.Written && found.Lost() && refOf(before).Outcome == "" { // told once: it is recorded
-			c.metrics.JobMissing()
-			c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Look", found.Message)
+		if failure == nil && result == status.Written && found.Lost() && !done(before) { // once: afterwards it is recorded
+			c.runs.JobMissing()
+			c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Inspect", "%s", found.Message)
 		}
-		c.events.Failure(before, failure) // also that the status could not be written
+		c.events.Failure(before, failure) // also if the status could not be written
 		if failure != nil || result == status.Unchanged || result == status.Gone {
 			return found.After, failure
 		}
@@ -168,35 +172,34 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 	return 0, err
 }
 
-// step makes one move.
-func (c *Controller) step(ctx context.Context, u *unstructured.Unstructured) (found jobgc.Finding, err error) {
-	ref, job := refOf(u), newJob(u)
-	switch {
-	case ref.Name == "": // the intent is recorded before the Job is created
-		return found, errors.Join(keep(u, jobgc.Ref{Name: job.Name}), enter(u, created, ""))
-	case ref.UID == "":
-		if ref, err = c.jobs.Ensure(ctx, ref, job); err == nil {
-			err = keep(u, ref)
-		}
+// step makes one change.
+func (c *Controller) step(ctx context.Context, u *unstructured.Unstructured) (jobgc.Observation, error) {
+	ref, found, err := c.jobs.Step(ctx, jobgc.Request{
+		Owner: u, Ref: refOf(u), Done: done(u),
+		Job: func() (*batchv1.Job, error) { return newJob(u), nil },
+		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+			live, err := c.backups.Namespace(u.GetNamespace()).Get(ctx, u.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return nil, nil, false, err
+			}
+			return live, refOf(live), done(live), nil
+		},
+	})
+	if err != nil || done(u) || ref == nil {
 		return found, err
 	}
-	found, err = c.jobs.Look(ctx, ref)
+	err = keep(u, *ref)
 	switch {
-	case err != nil, found.State == jobgc.Pending:
-		return found, err
-	case ref.Outcome != "": // recorded: the Job may go
-		if found.State != jobgc.Finished {
-			return found, nil
-		}
-		return found, c.jobs.Release(ctx, ref, found, jobgc.Retention{Succeeded: new(10 * time.Minute)})
 	case found.Lost():
-		return found, enter(u, failed, "the Job is lost: "+found.Message)
+		err = errors.Join(err, enter(u, failed, "the Job is lost: "+found.Message))
 	case found.Outcome == jobgc.Succeeded:
-		return found, enter(u, completed, "")
+		err = errors.Join(err, enter(u, completed, ""))
 	case found.Outcome == jobgc.Failed:
-		return found, enter(u, failed, found.Message)
+		err = errors.Join(err, enter(u, failed, found.Message))
 	case !found.StartedAt.IsZero():
-		return found, enter(u, inProgress, "")
+		err = errors.Join(err, enter(u, inProgress, ""))
+	case phaseOf(u) == "":
+		err = errors.Join(err, enter(u, created, ""))
 	}
-	return found, nil
+	return found, err
 }

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -48,7 +47,8 @@ type world struct {
 	refusals atomic.Int32 // of the next patches of Backups
 }
 
-// start runs the controller until the test ends. The fake API server gives Jobs a uid, as the real one does.
+// start runs the controller until the test ends. The fake API server gives Jobs
+// a uid, as the real one does.
 func start(t *testing.T) *world {
 	t.Helper()
 	w := &world{
@@ -82,7 +82,7 @@ func start(t *testing.T) *world {
 	return w
 }
 
-// until waits for the Backup to be in a phase, and returns its status.
+// until waits until the Backup is in a phase, and returns its status.
 func (w *world) until(t *testing.T, phase string) map[string]any {
 	t.Helper()
 	var u *unstructured.Unstructured
@@ -104,68 +104,65 @@ func (w *world) job(t *testing.T) *batchv1.Job {
 	return &list.Items[0]
 }
 
-func TestABackupKeepsItsOwnFieldNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := start(t)
-		w.until(t, created)
-		began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-		job := w.job(t)
-		assert.LessOrEqual(t, len(job.Name), 63)
-		job.Status.StartTime = &began
-		job.Status.Active = 1
-		_, err := w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
-		require.NoError(t, err)
-		w.until(t, inProgress)
+//req:shows A2
+func TestBackup_KeepsItsOwnFieldNames(t *testing.T) {
+	w := start(t)
+	w.until(t, created)
+	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	job := w.job(t)
+	assert.LessOrEqual(t, len(job.Name), 63)
+	job.Status.StartTime = &began
+	job.Status.Active = 1
+	_, err := w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	w.until(t, inProgress)
 
-		ended := metav1.NewTime(began.Add(time.Hour))
-		job.Status = batchv1.JobStatus{
-			StartTime: &began, CompletionTime: &ended, Succeeded: 1,
-			Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: ended}},
-		}
-		_, err = w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
-		require.NoError(t, err)
-		assert.Equal(t, map[string]any{
-			"phase": completed, "observedGeneration": int64(3), "startTime": "2026-01-02T03:04:05Z", "completionTime": "2026-01-02T04:04:05Z",
-			"job": map[string]any{"name": job.Name, "uid": "job-1"},
-		}, w.until(t, completed))
+	ended := metav1.NewTime(began.Add(time.Hour))
+	job.Status = batchv1.JobStatus{
+		StartTime: &began, CompletionTime: &ended, Succeeded: 1,
+		Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: ended}},
+	}
+	_, err = w.cs.BatchV1().Jobs("default").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{
+		"phase": completed, "observedGeneration": int64(3), "startTime": "2026-01-02T03:04:05Z", "completionTime": "2026-01-02T04:04:05Z",
+		"job": map[string]any{"name": job.Name, "uid": "job-1"},
+	}, w.until(t, completed))
 
-		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			body := httptest.NewRecorder()
-			w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
-			assert.Contains(c, body.Body.String(), "\n"+`controller_reconciles_total{controller="backup",result="success"} `)
-			assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="written"} 4`+"\n", "intent, uid, start, end")
-			patched := false
-			for _, a := range w.cs.Actions() {
-				if p, ok := a.(clienttesting.PatchAction); ok && a.Matches("patch", "jobs") {
-					patched = patched || p.GetPatchType() == types.JSONPatchType
-				}
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		body := httptest.NewRecorder()
+		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		assert.Contains(c, body.Body.String(), "\n"+`controller_reconciles_total{controller="backup",result="success"} `)
+		assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="written"} 3`+"\n", "uid, start, end")
+		patched := false
+		for _, a := range w.cs.Actions() {
+			if p, ok := a.(clienttesting.PatchAction); ok && a.Matches("patch", "jobs") {
+				patched = patched || p.GetPatchType() == types.JSONPatchType
 			}
-			assert.True(c, patched, "released")
-		}, time.Minute, 100*time.Millisecond)
-	})
+		}
+		assert.True(c, patched, "released")
+	}, time.Minute, 100*time.Millisecond)
 }
 
-func TestABackupWhoseJobIsDeletedIsFailedAndToldOf(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := start(t)
-		w.until(t, created)
-		w.refusals.Store(3)
-		require.NoError(t, w.cs.BatchV1().Jobs("default").Delete(t.Context(), w.job(t).Name, metav1.DeleteOptions{}))
-		assert.Contains(t, w.until(t, failed)["message"], "the Job is lost")
-		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
-			require.NoError(c, err)
-			var lost []eventsv1.Event
-			for _, e := range list.Items {
-				if e.Reason == "JobLost" {
-					lost = append(lost, e)
-				}
+func TestBackup_FailsWhenItsJobIsDeleted(t *testing.T) {
+	w := start(t)
+	w.until(t, created)
+	w.refusals.Store(3)
+	require.NoError(t, w.cs.BatchV1().Jobs("default").Delete(t.Context(), w.job(t).Name, metav1.DeleteOptions{}))
+	assert.Contains(t, w.until(t, failed)["message"], "the Job is lost")
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		require.NoError(c, err)
+		var lost []eventsv1.Event
+		for _, e := range list.Items {
+			if e.Reason == "JobLost" {
+				lost = append(lost, e)
 			}
-			require.Len(c, lost, 1)
-			assert.Equal(c, "Backup", lost[0].Regarding.Kind)
-			body := httptest.NewRecorder()
-			w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
-			assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n", "not at each attempt to record it")
-		}, time.Minute, 100*time.Millisecond)
-	})
+		}
+		require.Len(c, lost, 1)
+		assert.Equal(c, "Backup", lost[0].Regarding.Kind)
+		body := httptest.NewRecorder()
+		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n", "not at each attempt to record it")
+	}, time.Minute, 100*time.Millisecond)
 }

@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// child is a controller that runs.
+// child is a running controller.
 type child struct {
 	cmd   *exec.Cmd
 	log   string
 	ended chan ending
 }
 
-// ending is what a process ended with.
+// ending is how a process ended.
 type ending struct{ err error }
 
 // kind is one of the two controllers.
@@ -34,16 +34,17 @@ type kind struct {
 	name    string
 	program string
 	args    func(namespace, kubeconfig string) []string
-	elect   func(namespace string) []string // further ones for several replicas
-	ready   func(log string) bool           // whether it works, by what it has written
+	elect   func(namespace string) []string // further arguments for several replicas
+	ready   func(log string) bool           // whether it works, from its log
 }
 
-// leaseName is that of either controller's lease, in its own namespace. It lasts for client-go's 15 seconds, the default of both.
+// leaseName is the name of each controller's lease, in the controller's
+// namespace. It lasts 15 seconds, the default of both.
 const leaseName = "agentrun"
 
 var listening = regexp.MustCompile(`"address":"([^"]+)"`)
 
-// ours serves its readiness; the usual one says a word.
+// ours is the example, which serves its readiness. The baseline logs a line.
 func ours(program string) kind {
 	return kind{"ours", program, func(namespace, kubeconfig string) []string {
 		return []string{"--kubeconfig=" + kubeconfig, "--namespaces=" + namespace, "--metrics-bind-address=127.0.0.1:0", "--log-format=json"}
@@ -64,15 +65,16 @@ func ours(program string) kind {
 }
 
 func theUsual(program string) kind {
-	return kind{usual, program, func(namespace, kubeconfig string) []string {
+	return kind{baseline, program, func(namespace, kubeconfig string) []string {
 		return []string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}
 	}, func(string) []string { return []string{"--leader-elect"} }, func(log string) bool { return strings.Contains(log, "ready\n") }}
 }
 
-// start runs a controller and returns once it works, or waits for the lease if it is one of several.
+// start starts a controller and returns when it works or, as one of several
+// replicas, waits for the lease.
 func (k kind) start(ctx context.Context, dir, namespace, kubeconfig, name string, elect bool) (*child, error) {
 	c := &child{log: filepath.Join(dir, namespace+"-"+name+".log"), ended: make(chan ending, 1)}
-	out, err := os.Create(c.log) // anew for each life: ready looks from its start
+	out, err := os.Create(c.log) // a new file for each run, because ready reads it from the start
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +89,7 @@ func (k kind) start(ctx context.Context, dir, namespace, kubeconfig, name string
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process
+		runtime.LockOSThread() // Pdeathsig is sent when the thread that started the process ends
 		defer runtime.UnlockOSThread()
 		err := c.cmd.Start()
 		started <- err
@@ -115,13 +117,13 @@ func (k kind) start(ctx context.Context, dir, namespace, kubeconfig, name string
 	}
 }
 
-// cost is what a process used in its life.
+// cost is what a process used.
 type cost struct {
 	cpu  time.Duration
 	peak float64 // MiB
 }
 
-// end ends the controller by a signal, and returns what the kernel says of it.
+// end ends the controller by a signal and returns the kernel's numbers.
 func (c *child) end(signal syscall.Signal) (cost, error) {
 	peak, err := c.peak()
 	if err != nil {
@@ -131,7 +133,7 @@ func (c *child) end(signal syscall.Signal) (cost, error) {
 		return cost{}, err
 	}
 	select {
-	case <-c.ended: // with whatever it says: the numbers count
+	case <-c.ended: // ignore its error, only the numbers count
 	case <-time.After(40 * time.Second):
 		_ = c.cmd.Process.Kill()
 		<-c.ended
@@ -141,8 +143,8 @@ func (c *child) end(signal syscall.Signal) (cost, error) {
 	return cost{state.UserTime() + state.SystemTime(), peak}, nil
 }
 
-// peak is the most memory that was resident at any time, in MiB. What wait4(2) says is no less than what the process had that started
-// this one.
+// peak returns the highest resident memory, in MiB. The number of wait4(2) is
+// not usable, because it includes the memory of the parent at the start.
 func (c *child) peak() (float64, error) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(c.cmd.Process.Pid) + "/status")
 	if err != nil {
@@ -157,7 +159,8 @@ func (c *child) peak() (float64, error) {
 	return 0, errors.New("the kernel does not count what a process uses")
 }
 
-// now is the CPU time of a process that runs, over the threads that it has, and its memory in MiB.
+// now returns the CPU time of a running process, over its threads, and its
+// memory in MiB.
 func (c *child) now() (cpu time.Duration, resident float64, err error) {
 	proc := "/proc/" + strconv.Itoa(c.cmd.Process.Pid)
 	threads, err := filepath.Glob(proc + "/task/*/schedstat")

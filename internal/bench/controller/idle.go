@@ -20,10 +20,10 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// watched is how long idle objects are watched.
+// watched is how long a controller is measured with idle objects.
 const watched = time.Minute
 
-// rest is what a controller costs while nothing happens.
+// rest is the cost of an idle controller.
 type rest struct {
 	resident float64 // MiB
 	peak     float64
@@ -32,7 +32,8 @@ type rest struct {
 	writes   float64
 }
 
-// idling starts a controller beside runs that ended long ago and watches it for a minute once it has settled.
+// idling starts a controller with runs that ended long ago. It waits until the
+// controller has settled and then measures it for a minute.
 func (s *stand) idling(ctx context.Context, k kind, w *world) (*rest, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -69,7 +70,8 @@ func (s *stand) idling(ctx context.Context, k kind, w *world) (*rest, error) {
 	return &r, err
 }
 
-// settled waits until the controller uses next to no CPU time: it has looked at each run.
+// settled waits until the controller uses almost no CPU time, because it has
+// reconciled each run.
 func (c *child) settled(ctx context.Context) error {
 	last, _, err := c.now()
 	for err == nil {
@@ -86,7 +88,8 @@ func (c *child) settled(ctx context.Context) error {
 	return err
 }
 
-// fillEnded makes n runs that failed for their spec, as either controller would have left them.
+// fillEnded creates n runs that failed because of their spec, as both
+// controllers leave them.
 func (w *world) fillEnded(ctx context.Context, n int) error {
 	at := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 	var conditions []metav1.Condition
@@ -117,8 +120,9 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
-// idle are the measures of n idle runs, the same ones for both controllers, one after the other: neither writes. It also
-// returns the memory at rest alone.
+// idle returns the measures of n idle runs. Both controllers get the same runs,
+// one after the other, because neither writes. It also returns the memory at
+// rest.
 func (s *stand) idle(ctx context.Context, n int) ([]bench.Measure, point) {
 	filled := sync.OnceValues(func() (*world, error) {
 		if err := s.up(ctx); err != nil {
@@ -152,7 +156,7 @@ func (s *stand) idle(ctx context.Context, n int) ([]bench.Measure, point) {
 		}
 		return bench.Measure{
 			Name: fmt.Sprintf("%d idle runs, a minute: %s", n, what), Unit: unit, Gates: gates,
-			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: usual, Count: count(1)}},
+			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: baseline, Count: count(1)}},
 		}
 	}
 	resident := measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident })

@@ -12,17 +12,17 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// outcome is the annotation by which the stand-in for the kubelet ends a pod.
+// outcome is the annotation that tells the fake kubelet how to end a pod.
 const outcome = "controlplane.controllerkit.dev/outcome"
 
-// load is what a controller is given to do, and what is done to it meanwhile.
+// load is the work for a controller, and the fault during it.
 type load struct {
 	runs  int
 	fault fault
 	kept  bool // no run asks for a Job TTL of 0
 }
 
-// String is how the table calls it.
+// String returns the name in the table.
 func (l load) String() string {
 	name := fmt.Sprintf("%d runs", l.runs)
 	if l.kept {
@@ -38,7 +38,7 @@ func (l load) String() string {
 	return name
 }
 
-// kills is how often something is killed.
+// kills is the number of kills.
 func (l load) kills() int {
 	switch l.fault {
 	case theLeader:
@@ -50,7 +50,8 @@ func (l load) kills() int {
 	return 0
 }
 
-// story is the i-th run of a load: a third let their Job go as soon as its result is recorded, a third fail.
+// story returns the i-th run of a load: a third release their Job as soon as
+// its result is recorded, a third fail.
 func (l load) story(i int) *v1alpha1.AgentRun {
 	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("run-%05d", i)}}
 	run.Spec.Image = "busybox:1.37"
@@ -74,7 +75,7 @@ func truth(run *v1alpha1.AgentRun) v1alpha1.Phase {
 	return v1alpha1.Succeeded
 }
 
-// account is what a load came to.
+// account has the numbers of a load.
 type account struct {
 	cost
 
@@ -84,20 +85,21 @@ type account struct {
 	jobs                    int // created
 	wrong, missing, doubled int // outcomes; Jobs beyond the first of a run
 
-	takeover time.Duration // from the leader's death to the other one's first write
+	takeover time.Duration // from the leader's death to the first write of the other replica
 }
 
-// creators create runs at the same time: faster than either controller works them off.
+// creators is the number of goroutines that create runs. Together they are
+// faster than both controllers.
 const creators = 8
 
-// fault is what is killed three times while a load is created.
+// fault names the process that is killed three times during a load.
 type fault string
 
 const (
 	nothing       fault = ""
 	theAPIServer  fault = "API server"
 	theController fault = "controller"
-	theLeader     fault = "leader" // once: of two, one is left then
+	theLeader     fault = "leader" // once, because one of two replicas remains
 )
 
 const kills = 3

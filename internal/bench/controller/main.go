@@ -1,28 +1,38 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controller measures the whole example controller beside the same controller as it is usually written (folder usual), on one
-// real control plane: what a load of AgentRuns costs with all healthy, with the API server killed in between, with the
-// controller itself, and with the leader of two replicas; and what idle ones cost.
+// Command controller compares the whole example controller with the baseline,
+// the same controller written with controller-runtime (folder baseline), on one
+// real control plane. It measures a load of AgentRuns while everything is
+// healthy, and while the API server, the controller or the leader of two
+// replicas is killed. It also measures idle runs.
 //
-// Both run as processes of their own under identities of their own, one after the other. CPU time and peak memory are the kernel's count
-// of the whole process, from its start to its end; requests are those in the API server's audit log; what became of the runs is held
-// against the annotations by which the stand-in for the kubelet ended their pods.
+// Both run as separate processes with separate users, one after the other. CPU
+// time and peak memory are the kernel's numbers for the whole process, from its
+// start to its end. Requests come from the API server's audit log. Outcomes are
+// compared with the annotations that tell the fake kubelet how to end the pods.
 //
-// A third of the runs of a load ask for a Job TTL of 0. The usual controller gives it to the Job when it makes it, as Kubernetes documents
-// it, though the field's words are "once its result is recorded", and so the Job may be gone before a controller that is behind with its work
-// has seen how it ended: its wrong outcomes were all such runs, reported as WorkflowJobMissing, when they were listed. How many they are is
-// luck: of 500 runs with the API server killed once 153, and once 3. What is not done for them saves requests; so there is a load
-// without such runs too, of which both do the same work. The other runs' Jobs stay for ten minutes.
+// A third of the runs of a load ask for a Job TTL of 0. The baseline sets it
+// when it creates the Job, as Kubernetes documents, although the field says
+// "once its result is recorded". A controller that is busy may then not see how
+// the Job ended before the Job is gone. All wrong outcomes were such runs,
+// reported as WorkflowJobMissing, when they were listed. Their number varies:
+// of 500 runs with the API server killed it was 153 once, and 3 once. The
+// baseline saves requests for such runs, so another load has none of them. The
+// Jobs of the other runs stay for ten minutes.
 //
-// A server that has just started refuses for a moment what it grants, and an informer of client-go that is refused asks again up to a minute
-// later: how long a load takes while the API server is killed is luck for either.
+// A server that has just started refuses valid requests for a moment, and a
+// refused informer of client-go tries again up to a minute later. The time of a
+// load with a killed API server therefore varies for both.
 //
-// What ours asks for beyond the usual one then are two requests a run, each for a promise of package jobgc: the Job's name is recorded
-// before the Job is created, so that one whose view is old conflicts instead of doing the work again; and the Job is let go by a patch
-// after its end is recorded, so that no TTL takes it before. Both have four workers: where a request takes long, each of them is time.
+// The example then sends two more requests a run, each for a promise of package
+// jobgc. It records the Job's name before it creates the Job, so that a stale
+// replica gets a conflict instead of running the work again. And it releases
+// the Job with a patch after the outcome is recorded, so that no TTL deletes
+// the Job earlier. Both have four workers, so slow requests cost time.
 //
-// BENCH_RUNS are the numbers of runs, "500" by default; BENCH_IDLE are those of idle ones, "1000,5000" by default.
+// BENCH_RUNS has the numbers of runs, "500" by default. BENCH_IDLE has the
+// numbers of idle runs, "1000,5000" by default.
 package main
 
 import (
@@ -33,12 +43,12 @@ import (
 	"strconv"
 	"strings"
 
-	_ "sigs.k8s.io/controller-runtime/pkg/scheme" // its version is told in the table
+	_ "sigs.k8s.io/controller-runtime/pkg/scheme" // the table names its version
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-const usual = "controller-runtime"
+const baseline = "controller-runtime"
 
 func main() {
 	s := new(stand)
@@ -49,14 +59,15 @@ func main() {
 	}
 	bench.Main(bench.Group{
 		Package:  "controller",
-		Peers:    []bench.Peer{{Name: usual, Module: "sigs.k8s.io/controller-runtime"}},
+		Peers:    []bench.Peer{{Name: baseline, Module: "sigs.k8s.io/controller-runtime"}},
 		Measures: measures,
 		Note:     note(),
 		End:      s.down,
 	})
 }
 
-// measures are all that is asked for. Nothing starts before the first of them is done.
+// measures returns the selected measures. Nothing starts before the first of
+// them runs.
 func measures(ctx context.Context, s *stand) ([]bench.Measure, error) {
 	runs, err := numbers("BENCH_RUNS", "500")
 	if err != nil {
@@ -85,7 +96,8 @@ func measures(ctx context.Context, s *stand) ([]bench.Measure, error) {
 	return slices.Concat(all, growth("runs: CPU time", "ms", 1000, working), growth("idle runs: memory", "KiB", 1024, resting)), nil
 }
 
-// note says how it is measured, and how busy the machine was when it began: here that counts.
+// note says how it is measured, and the load of the machine at the start, which
+// matters here.
 func note() string {
 	const how = "each controller a process of its own, measured once, on the same control plane"
 	load, err := os.ReadFile("/proc/loadavg")
@@ -96,7 +108,7 @@ func note() string {
 	return how + "; the machine's load was " + average + " when it began"
 }
 
-// numbers reads a list of numbers from the environment.
+// numbers reads a list of numbers from an environment variable.
 func numbers(name, otherwise string) (all []int, err error) {
 	text, found := os.LookupEnv(name)
 	if !found {

@@ -12,8 +12,9 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// underLoad are the measures of one load. It is put on each controller once; each measure tells one number of it.
-// It also returns the CPU time alone.
+// underLoad returns the measures of one load. The load runs once for each
+// controller, and each measure returns one of its numbers. underLoad also
+// returns the CPU time.
 func (s *stand) underLoad(ctx context.Context, l load) ([]bench.Measure, point) {
 	accounts := [2]func() (*account, error){}
 	for i := range accounts {
@@ -36,13 +37,13 @@ func (s *stand) underLoad(ctx context.Context, l load) ([]bench.Measure, point) 
 		}
 		return bench.Measure{
 			Name: l.String() + ": " + what, Unit: unit, Gates: gates,
-			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: usual, Count: count(1)}},
+			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: baseline, Count: count(1)}},
 		}
 	}
 	none := bench.Gate{Unit: "runs", Limit: "= 0"}
 	told := []bench.Gate{none}
 	if l.fault == theController || l.fault == theLeader {
-		told = nil // what a process had in mind when it died is told by nobody
+		told = nil // Events that were queued in a killed process are lost
 	}
 	all := []bench.Measure{
 		measure("outcomes wrong", "runs", func(a *account) float64 { return float64(a.wrong) }, none),
@@ -63,7 +64,7 @@ func (s *stand) underLoad(ctx context.Context, l load) ([]bench.Measure, point) 
 	return all, pointOf(l.runs, measure("", "", func(a *account) float64 { return a.cpu.Seconds() }))
 }
 
-// point is one number of both controllers, as it is with so many runs.
+// point is one number of both controllers for a number of runs.
 type point struct {
 	runs int
 	of   [2]func() (float64, error)
@@ -73,7 +74,8 @@ func pointOf(runs int, m bench.Measure) point {
 	return point{runs, [2]func() (float64, error){m.Ours.Count, m.Peers[0].Count}}
 }
 
-// growth is what each further run adds to a number, in a unit of which it has so many, from the first point to the last.
+// growth returns what each further run adds to a number, from the first point
+// to the last.
 func growth(what, unit string, units float64, points []point) []bench.Measure {
 	few, many := points[0], points[len(points)-1]
 	if few.runs == many.runs {
@@ -88,6 +90,6 @@ func growth(what, unit string, units float64, points []point) []bench.Measure {
 	}
 	return []bench.Measure{{
 		Name: fmt.Sprintf("%d to %d %s of each further one", few.runs, many.runs, what), Unit: unit,
-		Ours: bench.Subject{Count: each(0)}, Peers: []bench.Subject{{Name: usual, Count: each(1)}},
+		Ours: bench.Subject{Count: each(0)}, Peers: []bench.Subject{{Name: baseline, Count: each(1)}},
 	}}
 }

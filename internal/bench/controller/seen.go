@@ -18,7 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// ended waits until n runs are terminal, or it is too late, and returns all that there are.
+// ended waits until n runs are terminal or the deadline passes, and returns all
+// runs.
 func (w *world) ended(ctx context.Context, n int, latest time.Time) ([]v1alpha1.AgentRun, error) {
 	for {
 		list, err := w.Runs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -36,11 +37,12 @@ func (w *world) ended(ctx context.Context, n int, latest time.Time) ([]v1alpha1.
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		pause(ctx, 100*time.Millisecond+time.Duration(n)*time.Millisecond/2) // a list of thousands is work for the server that is measured
+		pause(ctx, 100*time.Millisecond+time.Duration(n)*time.Millisecond/2) // a list of thousands loads the server
 	}
 }
 
-// told returns how many failed runs have no event, once all have one or it is too late.
+// told waits until all failed runs have an Event or the deadline passes, and
+// returns how many have none.
 func (w *world) told(ctx context.Context, runs []v1alpha1.AgentRun, latest time.Time) (silent int, err error) {
 	for {
 		events, err := w.Kube.EventsV1().Events(w.Namespace).List(ctx, metav1.ListOptions{})
@@ -64,7 +66,8 @@ func (w *world) told(ctx context.Context, runs []v1alpha1.AgentRun, latest time.
 	}
 }
 
-// watchJobs notes the Jobs that there ever are for a run, until ctx ends. again is how many runs had one before.
+// watchJobs records the Jobs of each run until ctx ends. The function again
+// returns the number of runs with more than one Job.
 func (w *world) watchJobs(ctx context.Context) (again func() int, err error) {
 	var mu sync.Mutex
 	jobs := map[string]map[types.UID]bool{}

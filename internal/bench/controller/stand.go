@@ -21,18 +21,18 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// stand is the control plane that both controllers meet, one after the other.
+// stand is the control plane for both controllers, one after the other.
 type stand struct {
 	once   sync.Once
 	err    error
 	dir    string
 	plane  *controlplane.ControlPlane
-	kinds  [2]kind // ours, the usual one
+	kinds  [2]kind // the example and the baseline
 	worlds int
 }
 
@@ -46,7 +46,7 @@ rules:
   - level: Metadata
 `
 
-// up starts the control plane and builds both programs, the first time.
+// up starts the control plane and builds both programs in the first call.
 func (s *stand) up(ctx context.Context) error {
 	s.once.Do(func() { s.err = s.start(ctx) })
 	return s.err
@@ -66,12 +66,12 @@ func (s *stand) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	peer := filepath.Join(s.dir, "usual")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", peer, "./usual").CombinedOutput(); err != nil {
+	peer := filepath.Join(s.dir, "baseline")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", peer, "./baseline").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the usual controller: %w\n%s", err, out)
 	}
 	s.kinds = [2]kind{ours(example), theUsual(peer)}
-	for _, k := range s.kinds { // the first load finds an API server that has never served these kinds
+	for _, k := range s.kinds { // otherwise the first load would meet an API server that has never served these kinds
 		if _, err := s.account(ctx, k, load{runs: 50}); err != nil {
 			return err
 		}
@@ -87,19 +87,19 @@ func (s *stand) down() (err error) {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-// world is a namespace for one controller, under a user of its own.
+// world is a namespace for one controller, which has a separate user.
 type world struct {
-	*samples.Stage
+	*play.Stage
 
 	user, kubeconfig string
 }
 
-// newWorld makes a namespace, and a user with all that either controller does there: the documented role, and reads and updates where the
-// usual one needs them.
+// newWorld creates a namespace, and a user with the rights of both controllers:
+// the documented role, and the reads and updates of the baseline.
 func (s *stand) newWorld(ctx context.Context) (*world, error) {
 	s.worlds++
 	name := fmt.Sprintf("world-%02d", s.worlds)
-	stage, err := samples.NewStage(s.plane.Config(), name)
+	stage, err := play.NewStage(s.plane.Config(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *stand) newWorld(ctx context.Context) (*world, error) {
 	return w, controlplane.WriteKubeconfig(w.kubeconfig, config)
 }
 
-// request is one that the API server answered.
+// request is a request that the API server answered.
 type request struct {
 	Verb string
 	User struct{ Username string }
@@ -145,7 +145,7 @@ type request struct {
 
 func (r request) writes() bool { return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) }
 
-// requests are those of a user since a moment.
+// requests returns the requests of a user since a time.
 func (s *stand) requests(user string, since time.Time) (all []request, err error) {
 	log, err := os.Open(s.plane.AuditLog())
 	if err != nil {

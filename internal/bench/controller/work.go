@@ -17,7 +17,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// account has a controller work off a load, and says what that came to.
+// account runs a load on a controller and returns its numbers.
 func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute+time.Duration(l.runs)*time.Second)
 	defer cancel()
@@ -37,7 +37,8 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	if err := w.fill(ctx, l, func() error { return h.kill(ctx, l.fault) }); err != nil {
 		return nil, err
 	}
-	// Far more than either takes, on a busy machine too, so that what is missing then is missing, and not late.
+	// Far more than either needs, also on a busy machine, so that nothing is
+	// counted as missing because it is late.
 	runs, err := w.ended(ctx, l.runs, time.Now().Add(3*time.Minute+time.Duration(l.runs)*time.Second/2))
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 			a.wrong++
 		}
 	}
-	if _, err := w.told(ctx, runs, time.Now().Add(20*time.Second)); err != nil { // events may come later than the end of their run
+	if _, err := w.told(ctx, runs, time.Now().Add(20*time.Second)); err != nil { // an Event may be later than the end of its run
 		return nil, err
 	}
 	if a.cost, err = h.stop(); err != nil {
@@ -62,12 +63,14 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	}
 	all, err := s.requests(w.user, time.Time{})
 	a.count(all, h.killed)
-	a.doubled = max(again(), a.jobs-l.runs) // a watch that begins anew misses a Job that came and went meanwhile
+	a.doubled = max(again(), a.jobs-l.runs) // a restarted watch misses a Job that existed only in between
 	return a, err
 }
 
-// count adds the requests. A replica that waits for the lease writes nothing but that, so that the first other write after the leader died is
-// the other one's. What the leader had sent when it died may be read a little later, and no lease is over within a second.
+// count adds the requests. A replica that waits for the lease writes only the
+// lease, so the first other write after the leader's death is from the other
+// replica. The API server may handle the leader's last requests a little later,
+// but no lease expires within a second.
 func (a *account) count(all []request, killed time.Time) {
 	for _, r := range all {
 		a.verbs[r.Verb]++
@@ -88,18 +91,18 @@ func (a *account) count(all []request, killed time.Time) {
 	}
 }
 
-// hands are the processes that work in a world.
+// hands are the controllers of a world.
 type hands struct {
 	*stand
 
 	world  *world
 	kind   kind
-	used   cost // of those that have ended
+	used   cost // by processes that have ended
 	live   []*child
-	killed time.Time // when the last one was
+	killed time.Time // the time of the last kill
 }
 
-// start starts a controller, or two that elect a leader, the first of them.
+// start starts a controller, or two of which the first becomes the leader.
 func (h *hands) start(ctx context.Context, elect bool) error {
 	if err := h.one(ctx, "first", elect); err != nil || !elect {
 		return err
@@ -124,7 +127,8 @@ func (h *hands) one(ctx context.Context, name string, elect bool) error {
 	return err
 }
 
-// kill kills what a fault names without warning, and has it start again, but for a leader: the other one is there.
+// kill sends SIGKILL to the process of a fault and restarts it. It does not
+// restart a leader, because the other replica continues.
 func (h *hands) kill(ctx context.Context, f fault) error {
 	if f == theAPIServer {
 		if err := h.plane.APIServer.Kill(); err != nil {
@@ -142,11 +146,11 @@ func (h *hands) kill(ctx context.Context, f fault) error {
 	if f == theLeader {
 		return nil
 	}
-	pause(ctx, 3*time.Second) // and the node with it: another takes a while to start
+	pause(ctx, 3*time.Second) // as if its node failed: a replacement takes a while to start
 	return h.one(ctx, "first", false)
 }
 
-// stop ends what lives, and returns what all have used.
+// stop ends the running processes and returns what all have used.
 func (h *hands) stop() (cost, error) {
 	for _, c := range h.live {
 		used, err := c.end(syscall.SIGTERM)
@@ -158,10 +162,10 @@ func (h *hands) stop() (cost, error) {
 	return h.used, nil
 }
 
-// add adds what one of several processes used.
+// add adds the cost of one process.
 func (c *cost) add(more cost) { c.cpu, c.peak = c.cpu+more.cpu, max(c.peak, more.peak) }
 
-// fill creates the runs, and has something killed at even parts of them.
+// fill creates the runs, with kills at even intervals.
 func (w *world) fill(ctx context.Context, l load, kill func() error) error {
 	var next atomic.Int64
 	var creating sync.WaitGroup
@@ -176,7 +180,7 @@ func (w *world) fill(ctx context.Context, l load, kill func() error) error {
 					pause(ctx, 50*time.Millisecond)
 				}
 				if l.fault != nothing {
-					pause(ctx, 100*time.Millisecond) // else all were there before the first kill was over
+					pause(ctx, 100*time.Millisecond) // otherwise all runs would exist before the end of the first kill
 				}
 			}
 		})

@@ -13,10 +13,11 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// unlimited leaves out what would only wait: the limit over all objects.
-var unlimited = events.Options{TotalPerSecond: 1e9}
+// unlimited disables the total limit, which would only wait.
+var unlimited = events.Options{TotalWritesPerSecond: 1e9}
 
-// costs measure what recording an event costs the process, until it is written or dropped.
+// costs measures the cost of an Event in the process, until it is written or
+// dropped.
 func costs(ctx context.Context) []bench.Measure {
 	peers := []way{byRecord, byEvents, byKarpenter}
 	repeat := bench.Measure{
@@ -28,7 +29,7 @@ func costs(ctx context.Context) []bench.Measure {
 		},
 	}
 	first := bench.Measure{
-		// Ours includes redaction.
+		// The library's number includes redaction.
 		Name: "first occurrence", Ours: occurring(ctx, ours(unlimited)),
 		Gates: []bench.Gate{
 			{Unit: bench.Allocs, Limit: "<= 10"},
@@ -48,7 +49,7 @@ func costs(ctx context.Context) []bench.Measure {
 	return []bench.Measure{repeat, first, memory, redacting()}
 }
 
-// repeating records the same failure of one object again and again.
+// repeating repeats the same failure of one object.
 func repeating(ctx context.Context, w way) bench.Subject {
 	var r recorder
 	s, o := newStore(), object("run-1")
@@ -78,8 +79,8 @@ func repeating(ctx context.Context, w way) bench.Subject {
 	}}
 }
 
-// occurring records the first failure of one object after the other. When it has been through all, it starts anew with
-// a recorder that knows none.
+// occurring records the first failure of one object after the other. After the
+// last object it continues with a new recorder.
 func occurring(ctx context.Context, w way) bench.Subject {
 	var r recorder
 	var s *store
@@ -112,10 +113,12 @@ func occurring(ctx context.Context, w way) bench.Subject {
 	}}
 }
 
-// tracked is how many objects fail to see what is kept of one: fewer than client-go remembers, 4,096.
+// tracked is the number of failing objects in the measure of memory. It is less
+// than client-go's limit of 4,096.
 const tracked = 4000
 
-// remembering counts the bytes that stay on the heap for each object whose failure was written.
+// remembering counts the bytes on the heap for each object with a written
+// failure.
 func remembering(ctx context.Context, w way) bench.Subject {
 	return bench.Subject{Name: w.name, Count: func() (float64, error) {
 		all, s := objects(tracked), newStore()
@@ -140,11 +143,11 @@ func remembering(ctx context.Context, w way) bench.Subject {
 	}}
 }
 
-// heap is what is alive.
+// heap returns the size of the live heap.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what was in a sync.Pool goes with the second
+	runtime.GC() // the second collection empties each sync.Pool
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }

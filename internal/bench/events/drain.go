@@ -15,17 +15,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// batch is how many events are recorded before they are waited for, so that no queue of client-go's, of 1,000 events,
-// overflows.
+// batch is the number of events before a wait, so that client-go's queues of
+// 1,000 events never overflow.
 const batch = 400
 
 var (
 	sent atomic.Int64 // sentinels
-	idle atomic.Int64 // goroutines when nothing is under way
+	idle atomic.Int64 // number of goroutines in an idle pipeline
 )
 
-// sentinel records a failure of an object that never failed before and returns when its Event is created: in a pipeline
-// that keeps the order, all before it was dealt with.
+// sentinel records the first failure of a new object and returns when its Event
+// is created. In an ordered pipeline all earlier events are then done.
 func sentinel(s *store, fail func(o *corev1.ConfigMap, note string)) error {
 	name := "sentinel-" + strconv.FormatInt(sent.Add(1), 10) + "-"
 	s.expect(name)
@@ -33,8 +33,8 @@ func sentinel(s *store, fail func(o *corev1.ConfigMap, note string)) error {
 	return s.await()
 }
 
-// settle waits until no goroutine is left but those that were there when idle was set. It looks seldom enough to
-// cost next to nothing.
+// settle waits until only the goroutines of the idle pipeline remain. It polls
+// rarely, so that it costs almost nothing.
 func settle() error {
 	deadline := time.Now().Add(patience)
 	for runtime.NumGoroutine() > int(idle.Load()) {
@@ -46,8 +46,9 @@ func settle() error {
 	return nil
 }
 
-// drainOrdered and drainSpawning wait for pipelines like tools/record's, which is one goroutine, and tools/events', which
-// starts one for each call and for each event.
+// drainOrdered and drainSpawning wait for pipelines like tools/record's, which
+// has one goroutine, and tools/events', which starts one for each call and each
+// event.
 func drainOrdered(fail func(o *corev1.ConfigMap, note string)) func(*store) error {
 	return func(s *store) error { return sentinel(s, fail) }
 }
@@ -57,7 +58,7 @@ func drainSpawning(fail func(o *corev1.ConfigMap, note string)) func(*store) err
 		if err := settle(); err != nil {
 			return err
 		}
-		// Now all are on their way in order.
+		// Now all events are in the queue, in order.
 		if err := sentinel(s, fail); err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func drainSpawning(fail func(o *corev1.ConfigMap, note string)) func(*store) err
 	}
 }
 
-// object is one that a typed client has read: without its kind.
+// object returns an object without its kind, as from a typed client.
 func object(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ci", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "4711",

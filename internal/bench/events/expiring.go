@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// expiring remembers keys for a while, as github.com/patrickmn/go-cache does for karpenter: a map under a lock, whose
-// expired entries a janitor drops; here whoever adds does, every ten seconds.
+// expiring remembers keys for a while, like github.com/patrickmn/go-cache in
+// karpenter: a map with a lock. There a janitor drops expired entries; here add
+// does, every ten seconds.
 type expiring struct {
 	keep time.Duration
 
@@ -23,7 +24,7 @@ func newExpiring(keep time.Duration) *expiring {
 	return &expiring{keep: keep, until: map[string]int64{}}
 }
 
-// add reports whether the key is not remembered, and remembers it.
+// add reports whether the key is new, and remembers it.
 func (e *expiring) add(reason string, values []string) bool {
 	key := reason + "-" + strings.ToLower(strings.Join(values, "-"))
 	now := time.Now().UnixNano()

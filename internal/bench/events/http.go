@@ -28,14 +28,14 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// sinks are what the recorders write with.
+// sinks are the clients of the recorders.
 type sinks struct {
 	ours   *events.Sink
 	record record.EventSink
 	events toolsevents.EventSink
 }
 
-// sinks are real clients, or what stands in for them where HTTP would only add its own cost to that of the recorder.
+// sinks returns real clients, or fakes if HTTP would only add its own cost.
 func (s *store) sinks() (sinks, error) {
 	if !s.http {
 		ours := events.NewSink(func(string) ourEvents { return ourEvents{s} }, func(string) ourCore { return ourCore{s} })
@@ -50,7 +50,7 @@ func (s *store) sinks() (sinks, error) {
 	}, errors.Join(err1, err2)
 }
 
-// config is that of clients that do not limit themselves: what is measured is the recorder.
+// config is for clients without a rate limit, because the recorder is measured.
 func (s *store) config() *rest.Config {
 	return &rest.Config{Host: "http://memory", Transport: transport{s}, QPS: -1}
 }
@@ -58,8 +58,9 @@ func (s *store) config() *rest.Config {
 // transport answers requests for Events from the store, without a connection.
 type transport struct{ store *store }
 
-// RoundTrip answers a POST with what was posted, a PATCH with an Event that says nothing, what the store refuses with a Status as an API
-// server does, and else with no response.
+// RoundTrip answers a POST with the posted Event and a PATCH with an empty
+// Event. It answers a refusal of the store with a Status, like an API server,
+// and otherwise without a response.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -99,7 +100,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// regarding is the name of the object that an Event is about, as it was posted.
+// regarding returns the name of the object of a posted Event.
 func regarding(body []byte) (string, error) {
 	decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	switch ev := decoded.(type) {

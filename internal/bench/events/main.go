@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command events measures package events beside client-go's two recorders, karpenter's way to use the older and
-// controller-runtime's to use the newer, and its redactor beside a regular expression.
+// Command events compares package events with client-go's two recorders, with
+// karpenter's use of the older and controller-runtime's use of the newer one,
+// and its redactor with a regular expression.
 package main
 
 import (

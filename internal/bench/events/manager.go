@@ -19,8 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// byManager is the recorder of controller-runtime's manager: tools/events behind a lock, which writes by HTTP. Repeats
-// make no requests, so that beside the others it differs in the lock alone.
+// byManager is the recorder of controller-runtime's manager: tools/events with
+// a lock, which writes by HTTP. Repeats send no requests, so it differs from
+// the others only in the lock.
 var byManager = way{ctrlRuntime, func(_ context.Context, s *store) (recorder, error) {
 	log.SetLogger(logr.Discard())
 	mgr, err := manager.New(s.config(), manager.Options{

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
@@ -21,10 +22,12 @@ import (
 
 var eventsResource = schema.GroupResource{Group: newGroup, Resource: "events"}
 
-// rounds is how often a scenario is played that takes no time to speak of: what goroutines do at once comes out differently each time.
+// rounds is how often a short scenario runs, because the order of its
+// goroutines varies.
 const rounds = 9
 
-// answering lets each request take a while and fail with err from the first to the last of the time since the start.
+// answering lets each request take a while and fail with err from the first to
+// the last of the time since the start.
 func answering(takes, from, to time.Duration, err error) func() func(string) error {
 	return func() func(string) error {
 		began := time.Now()
@@ -40,7 +43,7 @@ func answering(takes, from, to time.Duration, err error) func() func(string) err
 	}
 }
 
-// refusing fails all writes to the new group.
+// refusing lets all writes to the new group fail.
 func refusing(err error) func() func(string) error {
 	return func() func(string) error {
 		return func(group string) error {
@@ -52,7 +55,7 @@ func refusing(err error) func() func(string) error {
 	}
 }
 
-// The scenarios by what is counted in them.
+// The scenarios, by their counts.
 var (
 	storms = []scenario{
 		{name: "10,000 failures of an object, 1 s apart", record: storm(1, 10_000, time.Second, false, same)},
@@ -76,6 +79,10 @@ var (
 		{name: "events.k8s.io not served, 50 events", record: burst(50, 0), after: time.Hour, server: refusing(absent)},
 		{name: "events.k8s.io not granted, 50 events", record: burst(50, 0), after: time.Hour, server: refusing(forbidden)},
 	}
+	failing = []scenario{
+		{name: "100 objects, 100 of another namespace answered with 500", record: beside(100), after: time.Hour, fails: refusedByWebhook},
+		{name: "100 objects, 100 of another namespace without an answer for 10 s", record: beside(100), after: time.Hour, fails: hanging},
+	}
 	throttled = scenario{
 		name: "429 with Retry-After for 3 s, over HTTP, 50 events", record: burst(50, 0), after: time.Hour, http: true,
 		server: answering(0, 0, 3*time.Second, apierrors.NewTooManyRequests("too many requests", 1)),
@@ -90,22 +97,40 @@ var (
 )
 
 func all() []scenario {
-	return slices.Concat(storms, faults, []scenario{throttled, unreachable, crowd})
+	return slices.Concat(storms, faults, failing, []scenario{throttled, unreachable, crowd})
+}
+
+// refusedByWebhook is the answer in a namespace with a dead webhook.
+func refusedByWebhook(context.Context) error {
+	return apierrors.NewInternalError(errors.New("failed calling webhook: connection refused"))
+}
+
+// hanging is the answer in a namespace whose webhook hangs, if the caller waits
+// for it.
+func hanging(ctx context.Context) error {
+	select {
+	case <-time.After(10 * time.Second):
+		return refusedByWebhook(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func same(int) string { return note }
 
 func varying(round int) string { return note + ", attempt " + strconv.Itoa(round) }
 
-// busy is throttling without Retry-After, as the admission plugin EventRateLimit answers.
+// busy is throttling without Retry-After, like the answer of the admission
+// plugin EventRateLimit.
 func busy() error {
 	err := apierrors.NewTooManyRequests("too many requests", 0)
 	err.ErrStatus.Details = nil
 	return err
 }
 
-// promises count writes and losses in virtual time, with the default options. karpenter's way and controller-runtime's
-// lose what the recorder behind them loses, so only the storms of repeats tell of karpenter's.
+// promises counts writes and losses in virtual time, with the default options.
+// The ways of karpenter and controller-runtime lose what their recorder loses,
+// so karpenter's is measured only with repeats.
 func promises(ctx context.Context) []bench.Measure {
 	limits := []string{
 		"<= 25",
@@ -117,10 +142,13 @@ func promises(ctx context.Context) []bench.Measure {
 	for i, sc := range storms {
 		out = append(out, measure(ctx, sc, "writes", limits[i], func(o outcome) float64 { return float64(o.Writes) }, byRecord, byEvents, byKarpenter))
 	}
-	out[len(out)-1].Rounds = 1 // it takes ten seconds, and no writes race in it
+	out[len(out)-1].Rounds = 1 // it takes ten seconds and has no racing writes
 	lost := func(o outcome) float64 { return float64(o.Lost) }
 	for _, sc := range faults {
 		out = append(out, measure(ctx, sc, "lost", "= 0", lost, byRecord, byEvents))
+	}
+	for _, sc := range failing { // the healthy objects, in a namespace that stores each write
+		out = append(out, measure(ctx, sc, "s to the last", "<= 3", func(o outcome) float64 { return o.Last }, byRecord, byEvents))
 	}
 	return append(
 		out,
@@ -129,7 +157,8 @@ func promises(ctx context.Context) []bench.Measure {
 		measure(ctx, throttled, bench.Requests, "", func(o outcome) float64 { return float64(o.Requests) }, byRecord, byEvents),
 		measure(ctx, crowd, "lost", "= 0", lost, byRecord, byEvents),
 		measure(ctx, crowd, "requests at once", "<= 2", func(o outcome) float64 { return float64(o.Most) }, byRecord, byEvents),
-		// What 20 writes a second cost who waits for the last. A peer is soon done with what it has not lost.
+		// The delay of the last Event at 20 writes a second. A peer that loses
+		// Events finishes sooner.
 		measure(ctx, crowd, "s to the last", "", func(o outcome) float64 { return o.Last }, byRecord, byEvents),
 	)
 }

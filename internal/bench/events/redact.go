@@ -13,8 +13,9 @@ import (
 
 const oneRegexp = "one regexp"
 
-// redacting measures what the redactor costs a note of one KiB in which it finds nothing, as in nearly all. 0.0186x is 4 µs
-// where the regular expression took 215: a ratio holds on any machine.
+// redacting measures the redactor on a note of one KiB without a credential,
+// the normal case. 0.0186x means 4 µs, with 215 µs for the regular expression.
+// A ratio holds on any machine.
 func redacting() bench.Measure {
 	clean := strings.Repeat(note+" ", 1024/len(note)+1)[:1024]
 	re := alternation()
@@ -28,8 +29,9 @@ func redacting() bench.Measure {
 	}
 }
 
-// alternation is what one writes by hand: an expression that is compiled once, with a branch for each kind of credential. It
-// finds the families of the redactor in their usual spellings, without the rules that tell names and prose from credentials.
+// alternation is a hand-written expression, compiled once, with a branch for
+// each kind of credential. It finds the redactor's families in their common
+// spellings. It cannot distinguish names and prose from credentials.
 func alternation() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
 		`://[^\s/@:]*:[^\s/@]+@`,                      // the user and password of a URL

@@ -11,7 +11,8 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 )
 
-// The regular expression is a peer only while it finds what the redactor finds in each family, and nothing in the note.
+// The regular expression is a fair peer if it finds the same in each family,
+// and nothing in the note.
 func TestTheRegexpDoesTheSameJob(t *testing.T) {
 	re := alternation()
 	for _, leak := range []string{

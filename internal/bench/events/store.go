@@ -22,21 +22,24 @@ const (
 	coreGroup = ""
 )
 
-// patience is how long is waited for what must come. What has not come by then is lost: the measure ends, and says so.
+// patience limits each wait. An event that is later counts as lost: the measure
+// ends and says so.
 const patience = time.Minute
 
-// store is an API server for Events: it counts the writes, and takes or refuses them as answer says.
+// store is an API server for Events. It counts the writes, and accepts or
+// refuses them as answer says.
 type store struct {
-	answer func(group string) error // nil takes each at once
-	http   bool                     // whether it is written to with real clients
+	answer func(group string) error        // nil accepts each immediately
+	fails  func(ctx context.Context) error // the result of creations in badNamespace; nil means like the others
+	http   bool                            // whether the recorders use real clients
 
 	mu               sync.Mutex
 	changed          sync.Cond
 	creates, patches int
-	requests         int // with those that were refused; not counted if each is taken at once
+	requests         int // also refused ones; not counted if answer is nil
 	inFlight, most   int
-	last             time.Time           // when the last write was taken, likewise
-	objects          map[string]struct{} // whose Event is stored; nil if nobody asks
+	last             time.Time           // time of the last accepted write, likewise
+	objects          map[string]struct{} // with a stored Event; nil if not needed
 	awaited          string              // the object whose Event await waits for
 }
 
@@ -44,6 +47,16 @@ func newStore() *store {
 	s := new(store)
 	s.changed.L = &s.mu
 	return s
+}
+
+// badNamespace is the namespace whose writes fail in some scenarios.
+const badNamespace = "bad"
+
+func (s *store) createFor(ctx context.Context, group string, regarding corev1.ObjectReference) error {
+	if s.fails != nil && regarding.Namespace == badNamespace {
+		return s.fails(ctx)
+	}
+	return s.create(group, regarding.Name)
 }
 
 func (s *store) create(group, object string) error {
@@ -81,24 +94,27 @@ func (s *store) write(group string, apply func()) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 	}
+	if s.fails != nil {
+		s.last = time.Now()
+	}
 	apply()
 	s.changed.Broadcast()
 	return nil
 }
 
-// wait returns when n Events were created.
+// wait waits until n Events were created.
 func (s *store) wait(n int) error {
 	return s.until("not all Events were created", func() bool { return s.creates >= n })
 }
 
-// expect says which object await is to wait for, before a failure of it is recorded.
+// expect sets the object for await. Call it before the failure is recorded.
 func (s *store) expect(object string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.awaited = object
 }
 
-// await returns when the Event of the expected object was created.
+// await waits until the Event of the expected object was created.
 func (s *store) await() error {
 	return s.until("the Event that is recorded last was not created", func() bool { return s.awaited == "" })
 }
@@ -124,14 +140,14 @@ func (s *store) until(otherwise string, ok func() bool) error {
 	return nil
 }
 
-// stored is of how many objects there is an Event.
+// stored returns the number of objects with an Event.
 func (s *store) stored() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.objects)
 }
 
-// outcome is what was counted since began, but for what is lost.
+// outcome returns the counts since began, except losses.
 func (s *store) outcome(began time.Time) outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +160,8 @@ type (
 	ourCore   struct{ *store }
 )
 
-func (c ourEvents) Create(_ context.Context, ev *eventsv1.Event, _ metav1.CreateOptions) (*eventsv1.Event, error) {
-	return ev, c.create(newGroup, ev.Regarding.Name)
+func (c ourEvents) Create(ctx context.Context, ev *eventsv1.Event, _ metav1.CreateOptions) (*eventsv1.Event, error) {
+	return ev, c.createFor(ctx, newGroup, ev.Regarding)
 }
 
 func (c ourEvents) Patch(
@@ -154,22 +170,23 @@ func (c ourEvents) Patch(
 	return new(eventsv1.Event), c.patch(newGroup)
 }
 
-func (c ourCore) Create(_ context.Context, ev *corev1.Event, _ metav1.CreateOptions) (*corev1.Event, error) {
-	return ev, c.create(coreGroup, ev.InvolvedObject.Name)
+func (c ourCore) Create(ctx context.Context, ev *corev1.Event, _ metav1.CreateOptions) (*corev1.Event, error) {
+	return ev, c.createFor(ctx, coreGroup, ev.InvolvedObject)
 }
 
 func (c ourCore) Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (*corev1.Event, error) {
 	return new(corev1.Event), c.patch(coreGroup)
 }
 
-// recordSink and eventsSink are those of client-go's tools/record and tools/events.
+// recordSink and eventsSink are the sinks for client-go's tools/record and
+// tools/events.
 type (
 	recordSink struct{ *store }
 	eventsSink struct{ *store }
 )
 
 func (s recordSink) Create(ev *corev1.Event) (*corev1.Event, error) {
-	return ev, s.create(coreGroup, ev.InvolvedObject.Name)
+	return ev, s.createFor(context.Background(), coreGroup, ev.InvolvedObject) // its sinks take no context
 }
 
 func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) { return ev, s.patch(coreGroup) }
@@ -178,8 +195,8 @@ func (s recordSink) Patch(ev *corev1.Event, _ []byte) (*corev1.Event, error) {
 	return ev, s.patch(coreGroup)
 }
 
-func (s eventsSink) Create(_ context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
-	return ev, s.create(newGroup, ev.Regarding.Name)
+func (s eventsSink) Create(ctx context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {
+	return ev, s.createFor(ctx, newGroup, ev.Regarding)
 }
 
 func (s eventsSink) Update(_ context.Context, ev *eventsv1.Event) (*eventsv1.Event, error) {

@@ -15,29 +15,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// scenario is what happens to a recorder in virtual time.
+// scenario is a load on a recorder, and faults, in virtual time.
 type scenario struct {
 	name string
-	// server returns how the API server answers from now on; nil takes each write at once.
+	// server returns the API server's answers from now on. Nil accepts each
+	// write immediately.
 	server func() func(group string) error
-	// http has the recorders write with real clients.
+	// fails is the result of writes in badNamespace; nil means like the others.
+	fails func(ctx context.Context) error
+	// http lets the recorders use real clients.
 	http bool
-	// record records failures, and returns how many objects must have an Event in the end.
+	// record records failures, and returns the number of objects that must have
+	// an Event in the end.
 	record func(fail func(o *corev1.ConfigMap, note string)) (objects int)
-	// after passes between the last failure and the end of the process.
+	// after is the time between the last failure and the end of the process.
 	after time.Duration
 }
 
-// outcome is what became of it.
+// outcome has the counts of a scenario.
 type outcome struct {
 	Writes   int
 	Lost     int     // objects without an Event
-	Most     int     // requests at once
-	Requests int     // with those that were refused
+	Most     int     // concurrent requests
+	Requests int     // also refused ones
 	Last     float64 // seconds from the first failure to the last write
 }
 
-// play plays what it is told to, "scenario|way".
+// play runs a scenario with a way, "scenario|way".
 func play(ctx context.Context, what string) (outcome, error) {
 	name, by, _ := strings.Cut(what, "|")
 	scenarios := all()
@@ -54,6 +58,7 @@ func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
 	if sc.server != nil {
 		s.answer = sc.server()
 	}
+	s.fails = sc.fails
 	s.http, s.objects = sc.http, map[string]struct{}{}
 	r, err := w.start(ctx, s)
 	if err != nil {
@@ -64,17 +69,18 @@ func (sc scenario) run(ctx context.Context, w way) (outcome, error) {
 	pass(sc.after)
 	out := s.outcome(began)
 	r.stop()
-	// Here the process would end: what goroutines that were left behind may still write does not count.
+	// The process would end here. Writes of remaining goroutines do not count.
 	out.Lost = want - s.stored()
-	pass(time.Hour) // for them to end
+	pass(time.Hour) // until they end
 	return out, nil
 }
 
-// pass lets virtual time pass.
+// pass waits in virtual time.
 func pass(d time.Duration) { <-time.After(d) }
 
-// storm fails each of n objects every period, rounds times. The API is as fast as can be, and no queue overflows: all
-// pauses are those of the recorder. The resourceVersion moves if the controller writes the objects' status.
+// storm lets each of n objects fail every period, rounds times. The API server
+// answers immediately and no queue overflows, so all pauses are the recorder's.
+// The resourceVersion changes if the controller writes the objects' status.
 func storm(n, rounds int, period time.Duration, moves bool, note func(round int) string) func(func(*corev1.ConfigMap, string)) int {
 	return func(fail func(*corev1.ConfigMap, string)) int {
 		all := objects(n)
@@ -94,7 +100,7 @@ func storm(n, rounds int, period time.Duration, moves bool, note func(round int)
 	}
 }
 
-// burst fails n objects at once, pause apart.
+// burst lets n objects fail, with a pause in between.
 func burst(n int, pause time.Duration) func(func(*corev1.ConfigMap, string)) int {
 	return func(fail func(*corev1.ConfigMap, string)) int {
 		for _, o := range objects(n) {
@@ -104,5 +110,18 @@ func burst(n int, pause time.Duration) func(func(*corev1.ConfigMap, string)) int
 			}
 		}
 		return n
+	}
+}
+
+// beside lets n objects of badNamespace fail, and then as many of another
+// namespace.
+func beside(n int) func(func(*corev1.ConfigMap, string)) int {
+	return func(fail func(*corev1.ConfigMap, string)) int {
+		for i := range n {
+			o := object("bad-" + strconv.Itoa(i))
+			o.Namespace = badNamespace
+			fail(o, note)
+		}
+		return burst(n, 0)(fail)
 	}
 }

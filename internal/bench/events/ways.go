@@ -18,18 +18,18 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// What every failure says.
+// The text of every failure.
 const (
 	controller = "bench.example.com/run"
 	reason     = events.Unavailable
 	note       = "the model API answered 503: upstream connect error, reset before headers"
 )
 
-// recorder is a way to record failures, running.
+// recorder is a running recorder.
 type recorder struct {
 	fail  func(o *corev1.ConfigMap, note string)
-	stop  func()               // as the way's documentation has it at the end of a process
-	drain func(s *store) error // for the pipelines of client-go: waits until what was recorded is dealt with; nil if there is nothing to wait for
+	stop  func()               // the documented stop at the end of a process
+	drain func(s *store) error // for client-go's pipelines: waits until all recorded events are done; nil if not needed
 }
 
 // way starts a recorder that writes to s.
@@ -46,7 +46,8 @@ const (
 	ctrlRuntime = "controller-runtime"
 )
 
-// ours is a Recorder with the options given, besides the scheme, which all use: the objects of typed clients have no kind.
+// ours returns a Recorder with these options and the scheme. All ways use a
+// scheme, because objects of typed clients have no kind.
 func ours(o events.Options) way {
 	return way{name: "ours", start: func(ctx context.Context, s *store) (recorder, error) {
 		o.Scheme = scheme.Scheme
@@ -62,21 +63,24 @@ func ours(o events.Options) way {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = rec.Start(ctx) // what it lost is seen in the store
+			_ = rec.Start(ctx) // losses show in the store
 		}()
 		return recorder{
-			fail: func(o *corev1.ConfigMap, note string) { rec.Eventf(o, nil, corev1.EventTypeWarning, reason, "", note) },
+			fail: func(o *corev1.ConfigMap, note string) {
+				rec.Eventf(o, nil, corev1.EventTypeWarning, reason, "", note, []any(nil)...)
+			},
 			stop: func() { cancel(); <-done },
 		}, nil
 	}}
 }
 
-// The peers are used with their defaults, as their documentation and nearly all controllers do, but silent.
+// The peers run with their defaults, like in their documentation and most
+// controllers, but without logs.
 var (
 	byRecord    = way{toolsRecord, startRecord}
 	byEvents    = way{toolsEvents, startEvents}
 	byKarpenter = way{karpenter, startKarpenter}
-	recommended = ours(events.Options{}) // the zero value is
+	recommended = ours(events.Options{}) // the zero value is recommended
 
 	ways = []way{recommended, byRecord, byEvents, byKarpenter}
 )
@@ -111,8 +115,9 @@ func startEvents(ctx context.Context, s *store) (recorder, error) {
 	return recorder{fail: fail, stop: func() { b.Shutdown(); cancel() }, drain: drainSpawning(fail)}, nil
 }
 
-// startKarpenter does what karpenter's recorder does in front of tools/record: it drops what was recorded within two
-// minutes, told apart by the reason and the values that the caller gives, which have to name the object.
+// startKarpenter works like karpenter's recorder on top of tools/record. It
+// drops repeats within two minutes. The reason and the caller's values identify
+// a repeat, so the values have to name the object.
 func startKarpenter(ctx context.Context, s *store) (recorder, error) {
 	r, err := startRecord(ctx, s)
 	if err != nil {

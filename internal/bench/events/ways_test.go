@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is measured must be the same job: each way tells of each object that failed, when nothing is in its way.
+// All ways must do the same job: without faults each reports every failed
+// object.
 func TestEveryWayWritesFirstOccurrences(t *testing.T) {
 	for _, w := range ways {
 		for _, http := range []bool{false, true} {
@@ -62,8 +63,8 @@ func TestExpiring(t *testing.T) {
 	})
 }
 
-// A pipeline that was drained has written all that it will write.
-// It is not run in virtual time, which settle would not let pass.
+// A drained pipeline writes nothing more. This does not run in virtual time,
+// which would not advance during settle.
 func TestDrained(t *testing.T) {
 	for _, w := range []way{byRecord, byEvents} {
 		t.Run(w.name, func(t *testing.T) {

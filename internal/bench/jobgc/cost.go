@@ -25,7 +25,7 @@ func costs(ctx context.Context) ([]bench.Measure, error) {
 		return nil, err
 	}
 	// Trust, or a Job that is gone costs the one live read that confirms it.
-	guard, err := jobgc.New(newServer(0).client, store, jobgc.Options{Trust: true})
+	guard, err := jobgc.New(newServer(0).client, store, jobgc.Options{TrustCache: true})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func costs(ctx context.Context) ([]bench.Measure, error) {
 
 func looking(ctx context.Context, guard *jobgc.Guard[*server], ref jobgc.Ref, want jobgc.State) bench.Subject {
 	return bench.Subject{Do: bench.Each(func() error {
-		f, err := guard.Look(ctx, ref)
+		f, err := guard.Inspect(ctx, ref)
 		if err == nil && f.State != want {
 			err = fmt.Errorf("look says %s, not %s", f.State, want)
 		}
@@ -66,8 +66,9 @@ func looking(ctx context.Context, guard *jobgc.Guard[*server], ref jobgc.Ref, wa
 	})}
 }
 
-// lives counts the requests of a whole life: created, looked at until it has finished, let go. Beside the creation and the
-// writes of the owner's status there is one patch.
+// lives counts the requests of a whole life: created, looked at until it has
+// finished, let go. Beside the creation and the writes of the owner's status
+// there is one patch.
 func lives(ctx context.Context) []bench.Measure {
 	requests := func(number func(s *server) int) bench.Subject {
 		return bench.Subject{Count: func() (float64, error) {
@@ -85,7 +86,7 @@ func lives(ctx context.Context) []bench.Measure {
 func life(ctx context.Context) (*server, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	keep := jobgc.Retention{Succeeded: new(10 * time.Minute)}
+	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
 	w, err := newWorld(ctx, 20*time.Millisecond, jobgc.Options{Retention: keep})
 	if err != nil {
 		return &server{}, err
@@ -97,7 +98,7 @@ func life(ctx context.Context) (*server, error) {
 		return w.server, err
 	}
 	for looks := range 200 {
-		f, err := w.guard.Look(ctx, ref)
+		f, err := w.guard.Inspect(ctx, ref)
 		if err != nil || f.Lost() {
 			return w.server, fmt.Errorf("the Job is %s: %w", f.State, err)
 		}

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// delayed is a watch whose events arrive in order and a while after they happened.
+// delayed is a watch whose events arrive in order and a while after they
+// happened.
 type delayed struct {
 	lag  time.Duration
 	due  chan timed

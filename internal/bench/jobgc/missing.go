@@ -20,7 +20,8 @@ import (
 // jobs is how many Jobs each rule is asked about.
 const jobs = 1000
 
-// rounds is how often each race is run: how the goroutines of a rule and of the informer overtake one another is luck.
+// rounds is how often each race is run: how the goroutines of a rule and of the
+// informer overtake one another is luck.
 const rounds = 9
 
 // seen is what was counted of a rule.
@@ -54,7 +55,8 @@ func races() (out []race) {
 	return out
 }
 
-// lost measures what each rule has wrong in each race, in virtual time, and what the rules that read live read to know better.
+// lost measures what each rule has wrong in each race, in virtual time, and
+// what the rules that read live read to know better.
 func lost(ctx context.Context) (out []bench.Measure) {
 	for _, rc := range races() {
 		count := func(r rule, number func(seen) int) bench.Subject {
@@ -111,8 +113,9 @@ func afterCreate(ctx context.Context, r rule, lag time.Duration) (out seen, err 
 	return seen{Wrong: missing, Reads: w.server.gets}, err
 }
 
-// afterCompletion completes Jobs that the informer knows. The TTL controller deletes each 80 to 190 ms later, as measured on
-// a real one, and the rule is asked after delay.
+// afterCompletion completes Jobs that the informer knows. The TTL controller
+// deletes each 80 to 190 ms later, as measured on a real one, and the rule is
+// asked after delay.
 func afterCompletion(ctx context.Context, r rule, delay time.Duration) (out seen, err error) {
 	w, err := newWorld(ctx, 0, jobgc.Options{})
 	if err != nil {

@@ -27,17 +27,19 @@ type rule struct {
 	look func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error)
 }
 
-// The peers' names in the table: what controllers do, each with the systems that do it.
+// The peers' names in the table: what controllers do, each with the systems
+// that do it.
 const (
 	plainLister = "lister"                     // argo-rollouts' job metric, tekton
 	secondLook  = "lister, again after 100 ms" // services that have been bitten
 	liveRead    = "lister, then live GET"      // Kubernetes' own TTL controller, before it deletes
 )
 
-// ours asks again after as long as Look says, as a controller does that is to change nothing meanwhile.
+// ours asks again after as long as Inspect says, as a controller does that is
+// to change nothing meanwhile.
 var ours = rule{"ours", func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
 	for {
-		f, err := w.guard.Look(ctx, ref)
+		f, err := w.guard.Inspect(ctx, ref)
 		if err != nil || f.State != jobgc.Pending {
 			return verdict{f.State == jobgc.Missing, f.Outcome == jobgc.Succeeded}, err
 		}

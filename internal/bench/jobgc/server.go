@@ -19,7 +19,8 @@ import (
 
 var jobsResource = batchv1.Resource("jobs")
 
-// server is an API server for the Jobs of one namespace, whose watches lag behind.
+// server is an API server for the Jobs of one namespace, whose watches lag
+// behind.
 type server struct {
 	lag time.Duration
 
@@ -97,7 +98,8 @@ func (s *server) remove(name string) {
 	delete(s.jobs, name)
 }
 
-// store gives job the next version, keeps it, and tells the watches. It returns a copy for the caller.
+// store gives job the next version, keeps it, and tells the watches. It returns
+// a copy for the caller.
 func (s *server) store(kind watch.EventType, job *batchv1.Job) *batchv1.Job {
 	s.version++
 	job.ResourceVersion = strconv.Itoa(s.version)

@@ -19,7 +19,8 @@ import (
 
 const namespace = "ci"
 
-// world is a controller's view of a server: a real informer of client-go, and what stands on it.
+// world is a controller's view of a server: a real informer of client-go, and
+// what stands on it.
 type world struct {
 	server *server
 	lister batchlisters.JobNamespaceLister
@@ -34,11 +35,8 @@ func newWorld(ctx context.Context, lag time.Duration, o jobgc.Options) (*world, 
 	informer := cache.NewSharedIndexInformer(listWatch{&cache.ListWatch{
 		ListWithContextFunc: s.list, WatchFuncWithContext: s.watch,
 	}}, &batchv1.Job{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	guard, err := jobgc.New(s.client, informer.GetStore(), o)
+	guard, err := jobgc.New(s.client, informer, o)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := informer.AddEventHandler(guard); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -73,7 +71,8 @@ func job(i int) *batchv1.Job {
 	}}
 }
 
-// create creates the i-th Job as a controller without jobgc does, and returns what it can remember of it.
+// create creates the i-th Job as a controller without jobgc does, and returns
+// what it can remember of it.
 func (w *world) create(ctx context.Context, i int) (jobgc.Ref, error) {
 	made, err := w.server.Create(ctx, job(i), metav1.CreateOptions{})
 	if err != nil {

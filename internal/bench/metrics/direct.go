@@ -16,7 +16,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// watch takes the duration of a reconcile, as every peer does, or makes one up where the clock's price is not to count.
+// watch takes the duration of a reconcile, as every peer does, or makes one up
+// where the clock's price is not to count.
 type watch bool
 
 const (
@@ -38,10 +39,12 @@ func (w watch) took(began time.Time) float64 {
 	return 1e-7
 }
 
-// bounds are the buckets of our histogram of reconciles, for the peers to have the same.
+// bounds are the buckets of our histogram of reconciles, for the peers to have
+// the same.
 func bounds() []float64 { return catalog.Instruments().ReconcileDuration.Buckets }
 
-// child are client_golang's metrics of one controller, looked up once: the cheapest there is.
+// child are client_golang's metrics of one controller, looked up once: the
+// cheapest there is.
 type child struct {
 	active   prometheus.Gauge
 	total    prometheus.Counter
@@ -64,7 +67,8 @@ func (c child) reconcile(clock watch) {
 	c.total.Inc()
 }
 
-// traced is reconcile with the exemplar of the span in ctx, as client_golang's documentation shows it.
+// traced is reconcile with the exemplar of the span in ctx, as client_golang's
+// documentation shows it.
 func (c child) traced(ctx context.Context, clock watch) {
 	c.active.Add(1)
 	defer c.active.Add(-1)
@@ -87,7 +91,8 @@ type direct struct {
 	total    metric.Int64Counter
 	duration metric.Float64Histogram
 
-	// Made once, so that a call neither makes an attribute set nor an option, nor a slice of them.
+	// Made once, so that a call neither makes an attribute set nor an option,
+	// nor a slice of them.
 	controller []metric.AddOption
 	success    []metric.AddOption
 	recorded   []metric.RecordOption

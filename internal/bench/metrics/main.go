@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command metrics measures package metrics beside controller-runtime's vectors, client_golang's precomputed children
-// and OpenTelemetry used directly, with and without care.
+// Command metrics measures package metrics beside controller-runtime's vectors,
+// client_golang's precomputed children and OpenTelemetry used directly, with
+// and without care.
 package main
 
 import (

@@ -20,8 +20,9 @@ import (
 // many is how many histograms are made to see what one keeps.
 const many = 5000
 
-// kept measures the memory of one histogram, that is of one set of labels with its buckets: of twelve bounds, and of those
-// that our histogram of reconciles has.
+// kept measures the memory of one histogram, that is of one set of labels with
+// its buckets: of twelve bounds, and of those that our histogram of reconciles
+// has.
 func kept(ctx context.Context) []bench.Measure {
 	measure := func(name, limit string, exemplars bool, bounds []float64) bench.Measure {
 		m := bench.Measure{
@@ -43,7 +44,8 @@ func kept(ctx context.Context) []bench.Measure {
 	}
 }
 
-// recorder records one observation under a name; keep is what must stay alive meanwhile.
+// recorder records one observation under a name; keep is what must stay alive
+// meanwhile.
 type recorder struct {
 	record func(name string)
 	keep   any

@@ -34,29 +34,60 @@ func queues(theirs vectors) ([]bench.Measure, error) {
 	key := types.NamespacedName{Namespace: "ci", Name: "run-1"}
 	limiter := workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]
 	bare := through(clientGo, workqueue.NewTypedRateLimitingQueue(limiter()), key)
-	return []bench.Measure{
+	all := []bench.Measure{
 		hooks(m, theirs),
 		{
-			// A queue without a name has no metrics in client-go. Ours counts all the same, for State.
+			// A queue without a name has no metrics in client-go. Ours counts
+			// all the same, for State.
 			Name:  "queue item, not exported",
 			Ours:  through("", kube.NewQueue(nil, limiter()), key),
 			Peers: []bench.Subject{bare},
 			Gates: []bench.Gate{{Unit: bench.Nanos, Peer: clientGo, Limit: "<= 1.1x"}},
 		},
 		{
-			// client-go's numbers are those without metrics, the other two with controller-runtime's provider, which it
-			// has made the default of the process.
+			// client-go's numbers are those without metrics, the other two with
+			// controller-runtime's provider, which it has made the default of
+			// the process.
 			Name: "queue item, exported",
 			Ours: through("", kube.NewQueue(m.Controller("exported"), limiter()), key),
 			Peers: []bench.Subject{
 				bare,
-				through("client-go, exported", workqueue.NewTypedRateLimitingQueueWithConfig(limiter(),
-					workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "named"}), key),
+				through("client-go, exported", named("named", limiter()), key),
 				through("controller-runtime priority queue", priorityqueue.New[types.NamespacedName]("priority"), key),
 			},
 			Gates: []bench.Gate{{Unit: bench.Nanos, Peer: clientGo, Limit: "<= 2.4x"}},
 		},
-	}, nil
+	}
+	for _, n := range []int{4, 100, 1000} {
+		name := "queue item, " + strconv.Itoa(n) + " held"
+		all = append(all, bench.Measure{
+			// With metrics on both sides, and with none.
+			Name:  name,
+			Ours:  through("", holding(n, kube.NewQueue(m.Controller(name), limiter())), key),
+			Peers: []bench.Subject{through("client-go, exported", holding(n, named(name, limiter())), key)},
+			Gates: []bench.Gate{{Unit: bench.Nanos, Peer: "client-go, exported", Limit: "<= 1.5x"}},
+		}, bench.Measure{
+			Name:  name + ", not exported",
+			Ours:  through("", holding(n, kube.NewQueue(nil, limiter())), key),
+			Peers: []bench.Subject{through(clientGo, holding(n, workqueue.NewTypedRateLimitingQueue(limiter())), key)},
+			Gates: []bench.Gate{{Unit: bench.Nanos, Peer: clientGo, Limit: "<= 1.5x"}},
+		})
+	}
+	return all, nil
+}
+
+// named is a queue of client-go's with controller-runtime's metrics.
+func named(name string, l workqueue.TypedRateLimiter[types.NamespacedName]) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(l, workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: name})
+}
+
+// holding is a queue of which workers hold n items.
+func holding(n int, q workqueue.TypedRateLimitingInterface[types.NamespacedName]) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
+	for i := range n {
+		q.Add(types.NamespacedName{Namespace: "held", Name: strconv.Itoa(i)})
+		q.Get()
+	}
+	return q
 }
 
 // through puts an item through a queue: added, handed out, done.
@@ -73,7 +104,8 @@ func through[Q interface {
 	})
 }
 
-// hooks are the calls that a queue makes for each item: one more added, one more ready, one less.
+// hooks are the calls that a queue makes for each item: one more added, one
+// more ready, one less.
 func hooks(m *metrics.Metrics, theirs vectors) bench.Measure {
 	p := kube.QueueProvider(m)
 	added, ready := p.NewAddsMetric("hooks"), p.NewDepthMetric("hooks")
@@ -95,8 +127,9 @@ func hooks(m *metrics.Metrics, theirs vectors) bench.Measure {
 	}
 }
 
-// priorityDepth does what controller-runtime's depth by priority does for its default queue (depthWithPriorityMetric in
-// its internal metrics, which cannot be imported), on the very vector.
+// priorityDepth does what controller-runtime's depth by priority does for its
+// default queue (depthWithPriorityMetric in its internal metrics, which cannot
+// be imported), on the very vector.
 type priorityDepth struct {
 	depth  *prometheus.GaugeVec
 	labels []string

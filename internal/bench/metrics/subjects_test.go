@@ -40,13 +40,13 @@ func TestOursExposesEachController(t *testing.T) {
 	body := get(t, h)
 	assert.Contains(t, body, `controller_reconciles_total{controller="controller-1",result="error"} 1`)
 	assert.Contains(t, body, `controller_queue_adds_total{controller="controller-0"} 1`)
-	n, err := scrape(t.Context(), func() (http.Handler, error) { return h, nil })
+	n, err := scrape(t.Context(), func() (http.Handler, error) { return h, nil }, false)
 	require.NoError(t, err)
 	assert.InDelta(t, len(body), n, 100, "the whole body is counted, whose own counters of scrapes move")
 }
 
 func TestAFailedScrapeIsNoMeasure(t *testing.T) {
-	_, err := scrape(t.Context(), func() (http.Handler, error) { return http.NotFoundHandler(), nil })
+	_, err := scrape(t.Context(), func() (http.Handler, error) { return http.NotFoundHandler(), nil }, false)
 	assert.Error(t, err)
 }
 

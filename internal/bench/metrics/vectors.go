@@ -13,8 +13,9 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// vectors are controller-runtime's own. They lie in an internal package, so they are taken from its registry, which
-// hands out the collector that is there when an equal one is registered again.
+// vectors are controller-runtime's own. They lie in an internal package, so
+// they are taken from its registry, which hands out the collector that is there
+// when an equal one is registered again.
 type vectors struct {
 	total    *prometheus.CounterVec
 	errors   *prometheus.CounterVec
@@ -64,8 +65,8 @@ type find struct {
 	err    error
 }
 
-// found is the collector of that name, help and labels, which all must be those of the one that is registered; what else
-// it has, such as buckets, need not.
+// found is the collector of that name, help and labels, which all must be those
+// of the one that is registered; what else it has, such as buckets, need not.
 func found[C interface {
 	prometheus.Collector
 	Reset()
@@ -85,7 +86,8 @@ func found[C interface {
 	return c
 }
 
-// reconcile does what controller-runtime's reconcileHandler does for a reconcile that succeeds.
+// reconcile does what controller-runtime's reconcileHandler does for a
+// reconcile that succeeds.
 func (v vectors) reconcile(name string, clock watch) {
 	v.active.WithLabelValues(name).Add(1)
 	defer v.active.WithLabelValues(name).Add(-1)
@@ -94,7 +96,8 @@ func (v vectors) reconcile(name string, clock watch) {
 	v.total.WithLabelValues(name, "success").Inc()
 }
 
-// prime does what controller-runtime's initMetrics does when a controller starts.
+// prime does what controller-runtime's initMetrics does when a controller
+// starts.
 func (v vectors) prime(name string) {
 	for _, result := range []string{"error", "requeue_after", "requeue", "success"} {
 		v.total.WithLabelValues(name, result).Add(0)

@@ -37,7 +37,8 @@ func sizes(ctx context.Context) []bench.Measure {
 	}
 }
 
-// closure counts the modules of which at least one package is compiled, without the program's own.
+// closure counts the modules of which at least one package is compiled, without
+// the program's own.
 func closure(ctx context.Context, pkg string) (float64, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", pkg)
 	cmd.Stderr = os.Stderr

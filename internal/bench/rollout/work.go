@@ -21,7 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout"
 )
 
-// deployment is one as charts make them: a container with ports, environment, probes, resources and a volume.
+// deployment is one as charts make them: a container with ports, environment,
+// probes, resources and a volume.
 func deployment() *appsv1.Deployment {
 	labels := map[string]string{"app.kubernetes.io/name": "agents", "app.kubernetes.io/instance": "prod"}
 	probe := func(path string) *corev1.Probe {
@@ -56,8 +57,8 @@ func deployment() *appsv1.Deployment {
 	}
 }
 
-// theirs is the same Rollout in upstream's types, as a good engineer makes it: like ours it shares no memory with the
-// Deployment.
+// theirs is the same Rollout in upstream's types, as a good engineer makes it:
+// like ours it shares no memory with the Deployment.
 func theirs(d *appsv1.Deployment) *v1alpha1.Rollout {
 	meta := d.ObjectMeta.DeepCopy()
 	return &v1alpha1.Rollout{

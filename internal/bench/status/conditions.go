@@ -23,7 +23,8 @@ type setter struct {
 
 var setters = []setter{
 	{"apimachinery", func(r *Run, c metav1.Condition) { apimeta.SetStatusCondition(&r.Status.Conditions, c) }},
-	// MarkTrue is how flux's controllers set a condition. The message goes in as an argument, as theirs do.
+	// MarkTrue is how flux's controllers set a condition. The message goes in
+	// as an argument, as theirs do.
 	{"flux", func(r *Run, c metav1.Condition) {
 		if c.Status == metav1.ConditionTrue {
 			fluxconditions.MarkTrue(r, c.Type, c.Reason, "%s", c.Message)

@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command status measures package status beside flux's and cluster-api's patch helpers, controller-runtime's patch and
-// apimachinery's conditions.
+// Command status measures package status beside flux's and cluster-api's patch
+// helpers, controller-runtime's patch and apimachinery's conditions.
 package main
 
 import (
@@ -50,6 +50,7 @@ func measures(ctx context.Context) ([]bench.Measure, error) {
 	for _, ch := range changes {
 		out = append(out, commitUntyped(ctx, ch))
 	}
+	out = append(out, many(ctx))
 	finished := status.Stamp{ObservedGeneration: 3, StartedAt: &noon, FinishedAt: &noon}
 	return append(
 		out, setSame(), setOther(),

@@ -14,8 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ourMemory is a client whose requests cost nothing, so that what is measured is the work of the library alone. It
-// counts them, and answers with the same object.
+// ourMemory is a client whose requests cost nothing, so that what is measured
+// is the work of the library alone. It counts them, and answers with the same
+// object.
 type ourMemory[T any] struct {
 	reply T
 	asked int64
@@ -27,9 +28,10 @@ func (m *ourMemory[T]) Patch(context.Context, string, types.PatchType, []byte, m
 	return m.reply, nil
 }
 
-// theirMemory is the same for what is written against controller-runtime's client. A patch is computed there when the
-// client asks for its bytes, so it asks; the reply is decoded into no object, which favours the peers. A Get is no
-// request: a manager's client reads from its cache.
+// theirMemory is the same for what is written against controller-runtime's
+// client. A patch is computed there when the client asks for its bytes, so it
+// asks; the reply is decoded into no object, which favours the peers. A Get is
+// no request: a manager's client reads from its cache.
 type theirMemory struct {
 	cache
 	client.Client // nil: a method that is not written here is not used

@@ -23,8 +23,9 @@ var (
 	noon    = metav1.NewTime(time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
 )
 
-// Run is the kind whose status is written. Its spec is small and it has no managedFields, which favours the peers:
-// they marshal or convert the whole object, where ours looks at the status alone.
+// Run is the kind whose status is written. Its spec is small and it has no
+// managedFields, which favours the peers: they marshal or convert the whole
+// object, where ours looks at the status alone.
 type Run struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -109,7 +110,8 @@ func (s *RunStatus) DeepCopyInto(out *RunStatus) {
 	}
 }
 
-// bigRun is a Run in the middle of its work, with five steps and five conditions.
+// bigRun is a Run in the middle of its work, with five steps and five
+// conditions.
 func bigRun() *Run {
 	r := &Run{
 		TypeMeta:   metav1.TypeMeta{APIVersion: group.String(), Kind: runKind.Kind},

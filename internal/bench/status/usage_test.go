@@ -10,9 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/client-go/dynamic"
+
+	"github.com/proompteng/controllerkit/status"
 )
 
-// What is measured must be the same job: each way must store the change, and nothing when there is none.
+// What is measured must be the same job: each way must store the change, and
+// nothing when there is none.
 func TestEveryWayStoresTheChange(t *testing.T) {
 	for _, ch := range changes {
 		t.Run(ch.name, func(t *testing.T) {
@@ -37,7 +40,7 @@ func TestEveryWayStoresTheChange(t *testing.T) {
 				require.NoError(t, err)
 				c, err := s.typed()
 				require.NoError(t, err)
-				require.NoError(t, ours(t.Context(), c.Patch, bigRun(), ch.after()))
+				require.NoError(t, ours(t.Context(), status.ForResource(resource(c)), bigRun(), ch.after()))
 				check(t, s, writes)
 			})
 			t.Run("ours/unstructured", func(t *testing.T) {
@@ -45,7 +48,7 @@ func TestEveryWayStoresTheChange(t *testing.T) {
 				require.NoError(t, err)
 				c, err := s.dynamic()
 				require.NoError(t, err)
-				require.NoError(t, ours(t.Context(), c.Patch, untyped(bigRun()), untyped(ch.after())))
+				require.NoError(t, ours(t.Context(), status.ForResource(resource(c)), untyped(bigRun()), untyped(ch.after())))
 				check(t, s, writes)
 			})
 			t.Run("controller-runtime/unstructured", func(t *testing.T) {

@@ -22,8 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// server is an API server of one object behind the clients' RoundTripper: requests are encoded, counted and answered
-// without a network, so that the whole way is measured the same for all.
+// server is an API server of one object behind the clients' RoundTripper:
+// requests are encoded, counted and answered without a network, so that the
+// whole way is measured the same for all.
 type server struct {
 	mu    sync.Mutex
 	body  []byte
@@ -74,12 +75,14 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// config is that of clients of the server. They have no rate limit, which would only be waited for.
+// config is that of clients of the server. They have no rate limit, which would
+// only be waited for.
 func (s *server) config() *rest.Config {
 	return &rest.Config{Host: "http://memory", Transport: s, QPS: -1}
 }
 
-// typed is a generated clientset's client of Runs: client-gen writes these very calls.
+// typed is a generated clientset's client of Runs: client-gen writes these very
+// calls.
 func (s *server) typed() (*gentype.Client[*Run], error) {
 	sc := scheme()
 	cfg := s.config()
@@ -92,8 +95,9 @@ func (s *server) typed() (*gentype.Client[*Run], error) {
 	return gentype.NewClient(runs.Resource, c, runtime.NewParameterCodec(sc), "ci", func() *Run { return new(Run) }), nil
 }
 
-// controllerRuntime is the client that a manager makes: writes are requests, and the Get that flux and cluster-api do
-// before they patch conditions is answered by the manager's cache.
+// controllerRuntime is the client that a manager makes: writes are requests,
+// and the Get that flux and cluster-api do before they patch conditions is
+// answered by the manager's cache.
 //
 //nolint:ireturn // it has no concrete type
 func (s *server) controllerRuntime() (client.Client, error) {

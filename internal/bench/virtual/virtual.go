@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package virtual plays in virtual time what is counted rather than timed: time stands still while anything runs, and passes at once when
-// all wait, so that unmodified code of ours and of the peers goes through hours in seconds, however busy the machine is.
+// Package virtual runs counted measures in virtual time. Time stops while a
+// goroutine runs, and jumps when all wait. So unmodified code of the library
+// and its peers passes hours in seconds, even on a busy machine.
 package virtual
 
 import (
@@ -16,11 +17,11 @@ import (
 	"testing/synctest"
 )
 
-// playing is the environment variable by which a child is told what to play.
+// playing is the environment variable that names the measure for a child.
 const playing = "BENCH_PLAY"
 
-// Play plays what in a child of this program, whose main calls [Child] first: virtual time is to be had in a test alone, which wants its
-// process for itself.
+// Play runs a measure in a child of this program, whose main calls [Child]
+// first. Virtual time exists only in a test, which needs a separate process.
 func Play[T any](ctx context.Context, what string) (out T, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -33,11 +34,13 @@ func Play[T any](ctx context.Context, what string) (out T, err error) {
 	if err := cmd.Run(); err != nil {
 		return out, fmt.Errorf("%s: %w: %s", what, err, stdout.String())
 	}
-	// What the test says of itself comes after it. A child that did not play has said nothing else.
+	// The test's own output comes last. A child that ran no measure has printed
+	// only that.
 	return out, json.NewDecoder(&stdout).Decode(&out)
 }
 
-// Child plays what the process is told to, prints what came of it, and does not return, if the process is a child.
+// Child runs the measure, prints its result and does not return, if the process
+// is a child.
 func Child[T any](play func(ctx context.Context, what string) (T, error)) {
 	what, ok := os.LookupEnv(playing)
 	if !ok {

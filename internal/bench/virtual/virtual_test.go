@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// wait waits for as long as it is told to, and returns how long that was.
+// wait waits for the given time, and returns how long it waited.
 func wait(_ context.Context, what string) (time.Duration, error) {
 	d, err := time.ParseDuration(what)
 	if err != nil {

@@ -1,28 +1,33 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package build makes the programs of a Kubernetes control plane from their Go modules, once, into a cache.
+// Package build builds the programs of a Kubernetes control plane from their Go
+// modules, once, into a cache.
 //
-// A real API server needs no Docker, no cluster and no downloaded binary: etcd and Kubernetes are Go modules, and the
-// folders beside this file that have a go.mod are modules that name them. The first build takes minutes and says so;
-// every later one is a look into the cache.
+// A real API server needs no Docker, no cluster and no downloaded binary: etcd
+// and Kubernetes are Go modules. The folders with a go.mod next to this file
+// are modules that require them. The first build takes minutes and logs its
+// progress. Later calls find the programs in the cache.
 //
 //	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr})
 //	cmd := exec.CommandContext(ctx, programs[build.Kubectl], "version", "--client")
 //
 // # Rules
 //
-// The cache is CONTROLLERKIT_CACHE, else controllerkit in the user's cache directory. A program appears there whole or
-// not at all; processes that need the same programs at the same time share one build. The programs of a cache entry
-// are decided by its build modules, the Go version, the platform and the flags: change one, and a new entry is built. kwok and the
-// controller of Argo Rollouts have entries of their own, and are built only for those who ask for them.
+// The cache is CONTROLLERKIT_CACHE, or by default controllerkit in the user's
+// cache directory. A program appears there only when it is complete. Processes
+// that need the same programs at the same time share one build. The build
+// modules, the Go version, the platform and the flags identify an entry of the
+// cache: a change of one builds a new entry. kwok and the controller of Argo
+// Rollouts have separate entries and are built only on request.
 //
-// KUBEBUILDER_ASSETS, the variable of controller-runtime's envtest, names a directory whose programs are used instead,
-// each that it holds; what it lacks is built.
+// KUBEBUILDER_ASSETS, the variable of controller-runtime's envtest, names a
+// directory. Its programs are used, and only missing ones are built.
 //
-// CONTROLLERKIT_KUBERNETES names a minor version of Kubernetes, such as 1.35, whose programs are used instead of those of the module
-// kubernetes: it has a module of its own here, and an entry of the cache. Those of KUBEBUILDER_ASSETS may be of any version, so the two
-// exclude each other.
+// CONTROLLERKIT_KUBERNETES selects a minor version of Kubernetes, such as 1.35.
+// It has a separate module here and a separate entry of the cache. The programs
+// in KUBEBUILDER_ASSETS may have any version, so the two variables exclude each
+// other.
 //
 // # When not to use it
 //
@@ -53,22 +58,23 @@ const (
 	Scheduler    = "kube-scheduler"
 	Kwok         = "kwok"
 	ArgoRollouts = "rollouts-controller"
-	ArgoOracle   = "rollouts-oracle" // says what that controller's code makes of a Rollout
+	ArgoOracle   = "rollouts-oracle" // prints how that controller's code handles a Rollout
 )
 
 // Binaries maps the name of a program to the path of its executable.
 type Binaries map[string]string
 
-// Options says where the build modules are and who hears of the progress. Its zero value is the recommended one.
+// Options configures the build. The zero value is recommended.
 type Options struct {
-	// Log receives the progress, whole lines of text. Nil means that none is written.
+	// Log receives the progress as lines of text. Nil means no log.
 	Log io.Writer
 
-	// Source is the directory that holds the build modules. Empty means the one that this package was compiled from,
-	// or, where that is gone (-trimpath), the one that `go list -m` names in the working directory.
+	// Source is the directory with the build modules. Empty means the directory
+	// that this package was compiled from. If that does not exist (-trimpath),
+	// it is the one that `go list -m` names in the working directory.
 	Source string
 
-	// More are programs beyond those that are always provided, such as Scheduler. Empty means none.
+	// More are other programs to provide, such as Scheduler. Empty means none.
 	More []string
 
 	_ struct{}
@@ -82,7 +88,8 @@ type program struct {
 	seconds int // a cold build on two cores, in the order of this table
 }
 
-// programs lists what is always built, in this order: those that share packages with an earlier one profit from it.
+// programs are always built, in this order: a program shares compiled packages
+// with earlier ones.
 func programs() []program {
 	return []program{
 		{Etcd, "etcd", "go.etcd.io/etcd/server/v3", 35},
@@ -92,7 +99,7 @@ func programs() []program {
 	}
 }
 
-// extras lists what is built for those who ask for it.
+// extras are built only on request.
 func extras() []program {
 	return []program{
 		{Scheduler, "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", 15},
@@ -102,7 +109,8 @@ func extras() []program {
 	}
 }
 
-// shelfOf lists the build modules that share module's entry of the cache. A change in any other never builds them anew.
+// shelfOf returns the build modules that share module's entry of the cache. A
+// change of another module does not rebuild them.
 func shelfOf(module string) []string {
 	if together := []string{"etcd", kubernetes}; slices.Contains(together, module) {
 		return together
@@ -110,7 +118,7 @@ func shelfOf(module string) []string {
 	return []string{module}
 }
 
-// wanted returns the programs that are asked for.
+// wanted returns the default programs and those in more.
 func wanted(more []string) ([]program, error) {
 	list := programs()
 	for _, name := range more {
@@ -123,11 +131,14 @@ func wanted(more []string) ([]program, error) {
 	return list, nil
 }
 
-// Ensure returns the programs, after building those that neither KUBEBUILDER_ASSETS nor the cache holds.
+// Ensure returns the programs. It builds those that are neither in
+// KUBEBUILDER_ASSETS nor in the cache.
 //
-// It needs the go command unless KUBEBUILDER_ASSETS holds everything, and the network (or a module proxy) for the
-// first build only. It may be called from several goroutines and processes at once. When ctx ends it stops the build
-// and returns an error that wraps ctx.Err(). A program that does not compile is an [*Error].
+// It needs the go command unless KUBEBUILDER_ASSETS holds everything, and the
+// network (or a module proxy) for the first build only. It may be called from
+// several goroutines and processes at once. When ctx ends it stops the build
+// and returns an error that wraps ctx.Err(). A program that does not compile is
+// an [*Error].
 func Ensure(ctx context.Context, opts Options) (Binaries, error) {
 	log := newProgress(opts.Log)
 	list, err := wanted(opts.More)

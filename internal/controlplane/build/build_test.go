@@ -20,7 +20,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
-// source writes build modules whose programs are one line each, and an empty cache.
+// source writes build modules whose programs are one line each, and an empty
+// cache.
 func source(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Error is a program that could not be built. Its text is one line: what failed and first said so, the command that
-// shows the rest, and the file that holds the whole output.
+// Error is a program that could not be built. Its text is one line: what failed
+// and first said so, the command that shows the rest, and the file that holds
+// the whole output.
 type Error struct {
 	Program string
 	Command string // for a shell
@@ -31,8 +32,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause: what the go command said, or the context's error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// environment is what a build needs beyond the caller's environment, and what it must not inherit from it. GOFLAGS
-// is set, not emptied: an empty one would let the user's `go env -w GOFLAGS` in.
+// environment is what a build needs beyond the caller's environment, and what
+// it must not inherit from it. GOFLAGS is set, not emptied: an empty one would
+// let the user's `go env -w GOFLAGS` in.
 func environment() []string {
 	return []string{
 		"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-buildvcs=false",

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// unusedAfter is how long an entry of the cache stays when nobody asks for it; entries are large.
+// unusedAfter is how long an unused entry of the cache stays. Entries are
+// large.
 const unusedAfter = 30 * 24 * time.Hour
 
 // entry is one directory of the cache: all programs of one set of inputs.
@@ -25,7 +26,8 @@ type entry struct {
 	flags  map[string][]string // arguments of go build, by build module
 }
 
-// openEntry finds the entry of the given build modules in source, without creating it.
+// openEntry finds the entry of the given build modules in source, without
+// creating it.
 func openEntry(ctx context.Context, source string, modules []string) (*entry, error) {
 	source, err := locate(ctx, source)
 	if err != nil {
@@ -52,14 +54,14 @@ func openEntry(ctx context.Context, source string, modules []string) (*entry, er
 	return e, nil
 }
 
-// inputs is all that decides what the programs of an entry are.
+// inputs identify the programs of an entry.
 type inputs struct {
 	modules  []module
 	platform string
 }
 
-// key names the entry: equal inputs, equal key. Each part is written with its length, so that no two inputs run
-// together into the same bytes.
+// key names the entry. Equal inputs have equal keys. Each part is written with
+// its length, so that different inputs never have the same bytes.
 func (in inputs) key() string {
 	h := sha256.New()
 	part := func(b []byte) { _, _ = fmt.Fprintf(h, "%d:%s", len(b), b) }
@@ -78,7 +80,7 @@ func (in inputs) key() string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// cacheRoot is where all entries lie.
+// cacheRoot returns the directory of all entries.
 func cacheRoot() (string, error) {
 	if root := os.Getenv("CONTROLLERKIT_CACHE"); root != "" {
 		return filepath.Abs(root)
@@ -90,10 +92,10 @@ func cacheRoot() (string, error) {
 	return filepath.Join(dir, "controllerkit"), nil
 }
 
-// path is where the entry keeps a program.
+// path returns the path of a program in the entry.
 func (e *entry) path(p program) string { return filepath.Join(e.dir, p.name) }
 
-// lacks returns those of wanted that the entry does not hold.
+// lacks returns the programs of wanted that the entry does not have.
 func (e *entry) lacks(wanted []program) []program {
 	var missing []program
 	for _, p := range wanted {
@@ -104,13 +106,14 @@ func (e *entry) lacks(wanted []program) []program {
 	return missing
 }
 
-// touch notes that the entry is in use. Where that is not allowed, in a cache that is only read, nobody prunes either.
+// touch marks the entry as used. It fails in a read-only cache, which is not
+// pruned either.
 func (e *entry) touch() {
 	now := time.Now()
 	_ = os.Chtimes(e.dir, now, now)
 }
 
-// prune removes the other entries that nobody has used for long.
+// prune removes other entries that were not used for unusedAfter.
 func (e *entry) prune() error {
 	root := filepath.Dir(e.dir)
 	others, err := os.ReadDir(root)
@@ -129,7 +132,8 @@ func (e *entry) prune() error {
 	return nil
 }
 
-// prunable reports whether other is an entry (nothing else in the directory is ours to remove), and not this one.
+// prunable reports whether other is an entry, and not this one. Other files in
+// the directory must stay.
 func prunable(other fs.DirEntry, this string) bool {
 	name, err := hex.DecodeString(other.Name())
 	return other.IsDir() && err == nil && len(name) == 8 && other.Name() != this

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// lock takes the lock file at path, which it creates, and returns how to give it back. It calls waiting once if
-// somebody else holds it. The system gives it back when the process dies, however it dies; the file stays, because
-// removing it would let two processes hold two locks of one name.
+// lock takes the lock file at path, which it creates, and returns how to give
+// it back. It calls waiting once if somebody else holds it. The system gives it
+// back when the process dies, however it dies; the file stays, because removing
+// it would let two processes hold two locks of one name.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("build: %w", err)

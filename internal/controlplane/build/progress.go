@@ -13,7 +13,8 @@ import (
 // heartbeat is how often a running step says that it still runs.
 const heartbeat = 15 * time.Second
 
-// progress writes whole lines, so that a terminal, a file and a CI log show the same.
+// progress writes whole lines, so that a terminal, a file and a CI log show the
+// same.
 type progress struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -78,8 +79,9 @@ func (s *step) elapsed() string {
 	return fmt.Sprintf("%d s", int(time.Since(s.start).Round(time.Second)/time.Second))
 }
 
-// estimate says how long a cold build of the programs takes on so many cores. Compiling spreads over the cores, but
-// linking does not: more than eight help no further.
+// estimate says how long a cold build of the programs takes on so many cores.
+// Compiling spreads over the cores, but linking does not: more than eight help
+// no further.
 func estimate(programs []program, cores int) string {
 	seconds := 0
 	for _, p := range programs {

@@ -32,7 +32,8 @@ func locate(ctx context.Context, source string) (string, error) {
 	return askGo(ctx)
 }
 
-// askGo finds the build modules through the module that the working directory belongs to.
+// askGo finds the build modules through the module that the working directory
+// belongs to.
 func askGo(ctx context.Context) (string, error) {
 	dir, err := goCommand(ctx, "", "list", "-m", "-f", "{{.Dir}}", parent)
 	if err != nil {
@@ -56,7 +57,8 @@ func holdsModules(dir string) bool {
 	return filepath.IsAbs(dir)
 }
 
-// goCommand runs the go command in dir, the working directory if empty, and returns what it prints.
+// goCommand runs the go command in dir, the working directory if empty, and
+// returns what it prints.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
@@ -109,8 +111,9 @@ func readModule(dir string) (module, error) {
 	return m, nil
 }
 
-// flags returns the arguments of go build for this module's programs. Kubernetes takes its version from linker flags;
-// without them it calls itself v0.0.0-master. etcd carries its version in its source.
+// flags returns the arguments of go build for this module's programs.
+// Kubernetes takes its version from linker flags; without them it calls itself
+// v0.0.0-master. etcd carries its version in its source.
 func (m module) flags() []string {
 	ldflags := "-s -w"
 	if version := m.kubernetesVersion(); version != "" {
@@ -121,7 +124,8 @@ func (m module) flags() []string {
 	return []string{"-mod=readonly", "-trimpath", "-ldflags", ldflags}
 }
 
-// kubernetesVersion is the version of Kubernetes that the module requires, empty if none.
+// kubernetesVersion is the version of Kubernetes that the module requires,
+// empty if none.
 func (m module) kubernetesVersion() string {
 	pattern := regexp.MustCompile(`(?m)^(?:require)?\s*k8s\.io/kubernetes (v\d+\.\d+\.\d+\S*)`)
 	if match := pattern.FindSubmatch(m.mod); match != nil {
@@ -130,7 +134,8 @@ func (m module) kubernetesVersion() string {
 	return ""
 }
 
-// firstError picks the line of a build's output that says what went wrong, with the heading above it, if any.
+// firstError picks the line of a build's output that says what went wrong, with
+// the heading above it, if any.
 func firstError(output []byte) string {
 	heading := ""
 	for line := range bytes.Lines(output) {
@@ -146,8 +151,9 @@ func firstError(output []byte) string {
 	return cmp.Or(heading, "it printed nothing")
 }
 
-// ArgoRolloutsSource returns the folder of the sources that ArgoRollouts is built from, after downloading them where they are
-// missing: the CRDs and the ClusterRole are among them, under manifests.
+// ArgoRolloutsSource returns the folder of the sources that ArgoRollouts is
+// built from, after downloading them where they are missing: the CRDs and the
+// ClusterRole are among them, under manifests.
 func ArgoRolloutsSource(ctx context.Context) (string, error) {
 	source, err := locate(ctx, "")
 	if err != nil {

@@ -13,13 +13,15 @@ import (
 	"strings"
 )
 
-// kubernetes is the build module of the version that is used where nobody asks for another.
+// kubernetes is the build module of the version that is used where nobody asks
+// for another.
 const kubernetes = "kubernetes"
 
 // versionVariable names the minor version of Kubernetes that is used instead.
 const versionVariable = "CONTROLLERKIT_KUBERNETES"
 
-// ofVersion takes the programs of Kubernetes in list from the build module of the version that minor names.
+// ofVersion takes the programs of Kubernetes in list from the build module of
+// the version that minor names.
 func ofVersion(ctx context.Context, source, minor string, list []program) error {
 	if minor == "" {
 		return nil
@@ -48,7 +50,8 @@ func ofVersion(ctx context.Context, source, minor string, list []program) error 
 	return nil
 }
 
-// versions maps the minor versions of Kubernetes that source has to their build modules.
+// versions maps the minor versions of Kubernetes that source has to their build
+// modules.
 func versions(source string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(source, kubernetes+"*", "go.mod"))
 	if err != nil {

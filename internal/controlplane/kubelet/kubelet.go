@@ -1,10 +1,12 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubelet stands in for the scheduler and the kubelet: pods get a node, run, and end, but no container runs.
+// Package kubelet is a fake scheduler and kubelet: pods get a node, run, and
+// end, but no container runs.
 //
-// A Job only ever completes if something ends its pods. Without nodes that is this package: it binds every pod that
-// has no node to a node of its own, moves it to Running, and ends it as its annotations say.
+// A Job completes only if something ends its pods. Without nodes this package
+// does: it creates a node, binds every unbound pod to it, sets the pod to
+// Running, and ends it as its annotations say.
 //
 //	k := kubelet.New(client)
 //	err := k.Register(ctx) // creates the node
@@ -18,17 +20,20 @@
 //	controlplane.controllerkit.dev/linger     how long it stays after it was deleted; default 0s
 //	controlplane.controllerkit.dev/message    the termination message of its containers
 //
-// The default outcome is succeed, and never for a pod whose restartPolicy is Always, as a Deployment's is. A pod with a
-// value that is not accepted fails at once, with a message that says what is. A pod that is deleted ends with exit
-// code 143, as one does that obeys SIGTERM, and is removed. OnFailure is treated as Never: nothing is restarted.
+// The default outcome is succeed, and never for a pod whose restartPolicy is
+// Always, as in a Deployment. A pod with an unknown value fails immediately,
+// with a message that lists the accepted values. A deleted pod ends with exit
+// code 143, like a program that obeys SIGTERM, and is removed. OnFailure is
+// treated as Never: nothing restarts.
 //
 // # RBAC
 //
-// pods: get, list, watch, delete; pods/binding: create; pods/status: update; nodes: create; nodes/status: update.
+// pods: get, list, watch, delete; pods/binding: create; pods/status: update;
+// nodes: create; nodes/status: update.
 //
 // # When not to use it
 //
-// Where a scheduler or another kubelet serves the same pods.
+// Do not use it if a scheduler or another kubelet serves the same pods.
 package kubelet
 
 import (
@@ -53,7 +58,8 @@ import (
 // NodeName is the node that all pods are bound to.
 const NodeName = "controlplane"
 
-// workers is how many pods are served at once. Each costs a few requests; more would only queue at the API server.
+// workers is the number of pods that are served concurrently. Each takes a few
+// requests; more would only queue at the API server.
 const workers = 16
 
 // Kubelet serves the pods of a whole cluster. Make one with [New].
@@ -63,13 +69,15 @@ type Kubelet struct {
 	seen   stopwatch
 }
 
-// New returns a Kubelet that uses client, whose rate limit should be high or off. It starts nothing.
+// New returns a Kubelet that uses client. Set a high rate limit of the client,
+// or none. It starts nothing.
 func New(client kubernetes.Interface) *Kubelet {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](10*time.Millisecond, 2*time.Second)
 	return &Kubelet{client: client, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
 }
 
-// Register creates the node and makes it ready. A node of that name is left as it is, and made ready.
+// Register creates the node and makes it ready. A node of that name is left as
+// it is, and made ready.
 func (k *Kubelet) Register(ctx context.Context) error {
 	nodes := k.client.CoreV1().Nodes()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
@@ -100,8 +108,9 @@ func (k *Kubelet) Register(ctx context.Context) error {
 	return nil
 }
 
-// Start serves pods until ctx ends, then returns nil once all its workers have ended. It survives an API server that
-// is down, slow or restarted: what fails is retried, and logged to the context's logger. It can be called once.
+// Start serves pods until ctx ends, then returns nil once all its workers have
+// ended. It survives an API server that is down, slow or restarted: what fails
+// is retried, and logged to the context's logger. It can be called once.
 func (k *Kubelet) Start(ctx context.Context) error {
 	informer := coreinformers.NewTypedPodInformer(k.client, metav1.NamespaceAll, 0, nil)
 	if err := informer.SetTransform(dropManagedFields); err != nil {
@@ -130,7 +139,8 @@ func (k *Kubelet) Start(ctx context.Context) error {
 	return nil
 }
 
-// serveNext serves one pod of the queue. It returns false when the queue has been shut down.
+// serveNext serves one pod of the queue. It returns false when the queue has
+// been shut down.
 func (k *Kubelet) serveNext(ctx context.Context, pods corelisters.PodLister) bool {
 	name, shutdown := k.queue.Get()
 	if shutdown {
@@ -154,7 +164,8 @@ func (k *Kubelet) serveNext(ctx context.Context, pods corelisters.PodLister) boo
 	return true
 }
 
-// serve takes a pod one step further. A wait above zero says when to look again if nothing happens to the pod before.
+// serve takes a pod one step further. A wait above zero says when to look again
+// if nothing happens to the pod before.
 func (k *Kubelet) serve(ctx context.Context, pods corelisters.PodLister, name cache.ObjectName) (time.Duration, error) {
 	pod, err := pods.Pods(name.Namespace).Get(name.Name)
 	if apierrors.IsNotFound(err) {
@@ -168,7 +179,7 @@ func (k *Kubelet) serve(ctx context.Context, pods corelisters.PodLister, name ca
 	step, wait := next(pod, plan, invalid, func(s stage) time.Duration { return k.seen.since(name, pod.UID, s, time.Now()) })
 	err = k.take(ctx, pod, step, plan, invalid)
 	if apierrors.IsNotFound(err) {
-		return 0, nil // gone, or another pod of that name by now; the informer will say
+		return 0, nil // gone, or replaced by another pod with that name; the informer will report it
 	}
 	return wait, err
 }
@@ -206,7 +217,8 @@ func (k *Kubelet) take(ctx context.Context, pod *corev1.Pod, step step, plan pla
 	return err
 }
 
-// dropManagedFields keeps the cache small. An update without them leaves the server's as they are.
+// dropManagedFields keeps the cache small. An update without them does not
+// change those on the server.
 func dropManagedFields(obj any) (any, error) {
 	if pod, ok := obj.(*corev1.Pod); ok {
 		pod.ManagedFields = nil

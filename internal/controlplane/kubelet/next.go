@@ -17,9 +17,9 @@ const (
 	bind    step = "bind"   // to the node
 	run     step = "run"    // Pending to Running
 	finish  step = "finish" // as its plan says
-	reject  step = "reject" // Failed, for its annotations cannot be understood
-	evict   step = "evict"  // Failed, for it was deleted before it ended
-	remove  step = "remove" // the object goes
+	reject  step = "reject" // Failed, because its annotations are invalid
+	evict   step = "evict"  // Failed, because it was deleted before it ended
+	remove  step = "remove" // deletes the object
 )
 
 // stage is a state whose length matters.
@@ -30,8 +30,8 @@ const (
 	whileDeleting stage = "deleting"
 )
 
-// next decides the next step of a pod, and, if that is nothing yet, after how long to ask again. since says for how
-// long the pod has been in a stage.
+// next decides the next step of a pod, and, if that is nothing yet, after how
+// long to ask again. since says for how long the pod has been in a stage.
 func next(pod *corev1.Pod, p plan, invalid error, since func(stage) time.Duration) (step, time.Duration) {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	switch {
@@ -50,7 +50,7 @@ func next(pod *corev1.Pod, p plan, invalid error, since func(stage) time.Duratio
 			return evict, 0 // like a kubelet, so that a Job's controller counts the pod
 		}
 		if pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
-			return nothing, 0 // removed already; somebody's finalizer holds the object
+			return nothing, 0 // already removed; a finalizer keeps the object
 		}
 		return remove, 0
 	case ended:

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Annotations of a pod; the package comment says what they accept.
+// Annotations of a pod. The package comment lists the accepted values.
 const (
 	OutcomeAnnotation  = "controlplane.controllerkit.dev/outcome"
 	ExitCodeAnnotation = "controlplane.controllerkit.dev/exit-code"
@@ -31,7 +31,7 @@ const (
 // defaultDelay is long enough for a watcher to see the pod run.
 const defaultDelay = 300 * time.Millisecond
 
-// plan is what a pod's annotations ask for.
+// plan is the plan in a pod's annotations.
 type plan struct {
 	outcome string
 	code    int32
@@ -40,7 +40,8 @@ type plan struct {
 	message string
 }
 
-// planFor reads the annotations. The error names every value that is not accepted, and what is.
+// planFor reads the annotations. The error names every invalid value and the
+// accepted ones.
 func planFor(pod *corev1.Pod) (plan, error) {
 	p := plan{outcome: Succeed, delay: defaultDelay, message: pod.Annotations[MessageAnnotation]}
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyAlways {

@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// runningStatus is the status of a pod all of whose containers have just started.
+// runningStatus is the status of a pod all of whose containers have just
+// started.
 func runningStatus(pod *corev1.Pod, at time.Time) corev1.PodStatus {
 	status := *pod.Status.DeepCopy()
 	now := metav1.NewTime(at)
@@ -38,8 +39,9 @@ func runningStatus(pod *corev1.Pod, at time.Time) corev1.PodStatus {
 	return status
 }
 
-// endedStatus is the status of a pod all of whose containers have just ended. A pod that has never run gets the
-// marks of having started, too: a terminal pod without container statuses would be one that no kubelet accepted.
+// endedStatus is the status of a pod whose containers have just ended. A pod
+// that never ran gets the status of a start too, because a terminal pod without
+// container statuses means that no kubelet accepted it.
 func endedStatus(pod *corev1.Pod, e ending, at time.Time) corev1.PodStatus {
 	if pod.Status.Phase != corev1.PodRunning {
 		pod = pod.DeepCopy()
@@ -72,7 +74,8 @@ func endedStatus(pod *corev1.Pod, e ending, at time.Time) corev1.PodStatus {
 	return status
 }
 
-// setCondition sets one condition and leaves the others, which belong to other writers, as they are.
+// setCondition sets one condition. It keeps the others, which belong to other
+// writers.
 func setCondition(status *corev1.PodStatus, t corev1.PodConditionType, value corev1.ConditionStatus, reason string, now metav1.Time) {
 	condition := corev1.PodCondition{Type: t, Status: value, Reason: reason, LastTransitionTime: now}
 	i := slices.IndexFunc(status.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })

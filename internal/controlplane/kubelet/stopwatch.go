@@ -11,8 +11,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// stopwatch remembers since when a pod has been in its stage: the times in the objects are whole seconds, too coarse
-// for delays of milliseconds. It holds one mark for each pod that exists. The zero value is ready to use.
+// stopwatch remembers since when a pod has been in its stage: the times in the
+// objects are whole seconds, too coarse for delays of milliseconds. It holds
+// one mark for each pod that exists. The zero value is ready to use.
 type stopwatch struct {
 	mu    sync.Mutex
 	marks map[cache.ObjectName]mark
@@ -24,7 +25,8 @@ type mark struct {
 	at    time.Time
 }
 
-// since returns how long ago the pod was first seen in the stage: zero if that is now.
+// since returns how long ago the pod was first seen in the stage: zero if that
+// is now.
 func (s *stopwatch) since(name cache.ObjectName, uid types.UID, now stage, at time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

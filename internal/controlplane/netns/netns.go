@@ -1,11 +1,14 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netns runs a test suite in a network namespace of its own, in which there is nothing but its own loopback.
+// Package netns runs a test suite in a separate network namespace that has only
+// a loopback interface.
 //
-// Some programs listen on every address and have no flag against it, such as the controller of Argo Rollouts. In a namespace
-// without any other interface every address is the loopback: nobody outside can reach what listens there, and nothing in
-// there can reach out. A suite runs itself once more in one, with everything that it starts:
+// Some programs, such as the controller of Argo Rollouts, listen on every
+// address and have no flag to change that. In a namespace with only a loopback,
+// programs outside cannot reach such a listener, and programs inside reach
+// nothing outside. A suite runs itself again in such a namespace, with every
+// program that it starts:
 //
 //	if !netns.Alone() {
 //		os.Exit(netns.Again(ctx)) // builds and downloads come before this
@@ -13,12 +16,14 @@
 //
 // # When not to use it
 //
-// Where every program takes an address: package controlplane listens on the loopback by itself.
+// Do not use it if every program has a flag for its address. Package
+// controlplane listens on the loopback already.
 package netns
 
 import "net"
 
-// Alone reports whether there is no interface but the loopback: what listens on every address is then heard by nobody outside.
+// Alone reports whether the only interface is the loopback. Programs outside
+// cannot reach a listener on every address then.
 func Alone() bool {
 	interfaces, err := net.Interfaces()
 	if err != nil {

@@ -16,11 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Again runs this program again, with the same arguments, in a new network namespace, and returns its exit code. The new one
-// dies with this one. Without the right to make a namespace it needs one of users too, in which it seems to be root. That a
-// system allows neither is an error that says what to change.
+// Again runs this program again, with the same arguments, in a new network
+// namespace, and returns its exit code. The new one dies with this one. Without
+// the right to make a namespace it needs one of users too, in which it seems to
+// be root. That a system allows neither is an error that says what to change.
 func Again(ctx context.Context) (code int, err error) {
-	// The signal on a parent's death is one on the death of the thread that made the child.
+	// The signal on a parent's death is one on the death of the thread that
+	// made the child.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = run(ctx, syscall.CLONE_NEWUSER|syscall.CLONE_NEWNET)
@@ -36,7 +38,7 @@ func Again(ctx context.Context) (code int, err error) {
 		err = fmt.Errorf("%w; allow user namespaces (sysctl user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns), or run as root with CAP_SYS_ADMIN", err)
 	}
 	if err != nil {
-		return 1, fmt.Errorf("netns: a network namespace of our own: %w", err)
+		return 1, fmt.Errorf("netns: create a network namespace: %w", err)
 	}
 	return 0, nil
 }
@@ -53,7 +55,8 @@ func run(ctx context.Context, flags uintptr) error {
 	return cmd.Run()
 }
 
-// Up brings the loopback of a new namespace up. It does nothing to one that is up.
+// Up enables the loopback of a new namespace. It does nothing if the loopback
+// is already enabled.
 func Up() error {
 	if lo, err := net.InterfaceByName("lo"); err == nil && lo.Flags&net.FlagUp != 0 {
 		return nil

@@ -17,7 +17,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/netns"
 )
 
-// inner says what the program does: run itself again, and there say what it sees.
+// inner says what the program does: run itself again, and there say what it
+// sees.
 const inner = "CONTROLLERKIT_NETNS_TEST"
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// look listens on every address, is reached by its own loopback, and finds no way out.
+// look listens on every address, is reached by its own loopback, and finds no
+// way out.
 func look() int {
 	if err := netns.Up(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

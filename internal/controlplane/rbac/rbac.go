@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rbac takes the rules that a package comment documents, so that tests run under them and no others.
+// Package rbac takes the rules that a package comment documents, so that tests
+// run under them and no others.
 package rbac
 
 import (
@@ -15,8 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Documented are the rules in the code block of the section RBAC of a package comment, which stands in file. A file without that
-// section, and a block that is not the rules of a Role, are errors.
+// Documented returns the rules in the code block of the section RBAC of the
+// package comment in file. It returns an error if the section is missing or the
+// block does not have the rules of a Role.
 func Documented(file string) ([]rbacv1.PolicyRule, error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {

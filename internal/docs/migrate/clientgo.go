@@ -32,11 +32,11 @@ func clientGoAfter(ctx context.Context, cs kubernetes.Interface, scheme *runtime
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- recorder.Start(ctx) }()
-	reconcile(recorder.Legacy()) // every call stays as it was
+	reconcile(recorder.Legacy()) // no call changes
 	stop()
 	return <-ended
 }
 
 func clientGoLater(recorder *events.Recorder, run *Run, err error) {
-	recorder.Failure(run, err) // at the end of each reconcile, in place of the calls on failure; nil tells of the recovery
+	recorder.Failure(run, err) // at the end of each reconcile, in place of the calls on failure; nil records the recovery
 }

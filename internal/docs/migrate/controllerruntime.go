@@ -14,7 +14,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// reconciler records as controller-runtime has it: its field is client-go's interface.
+// reconciler records as controller-runtime has it: its field is client-go's
+// interface.
 type reconciler struct{ Recorder clientevents.EventRecorder }
 
 func managerBefore(mgr ctrl.Manager, r *reconciler) {
@@ -32,5 +33,5 @@ func managerAfter(ctx context.Context, mgr ctrl.Manager, r *reconciler) error {
 		return err
 	}
 	r.Recorder = recorder
-	return recorder.Outlive(ctx, mgr.Start)
+	return recorder.RunWith(ctx, mgr.Start)
 }

@@ -102,7 +102,8 @@ func reasons(list []eventsv1.Event) (out []string) {
 	return out
 }
 
-// TestManagerTakesTheRecorder: the field of the reconciler and the calls stay, and the manager takes the recorder without an adapter.
+// TestManagerTakesTheRecorder: the field of the reconciler and the calls stay,
+// and the manager takes the recorder without an adapter.
 func TestManagerTakesTheRecorder(t *testing.T) {
 	options := ctrl.Options{Scheme: NewScheme()}
 	options.Metrics.BindAddress = "0"

@@ -33,7 +33,9 @@ func fluxBefore(ctx context.Context, c client.Client, run *Run, failed error) er
 }
 
 func fluxAfter(ctx context.Context, c client.Client, run *Run, failed error) error {
-	before, w := run.DeepCopy(), status.Writer[*Run]{Owned: []string{"Ready", "Stalled"}}
+	before := run.DeepCopy()
+	w := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+	w.Owned = []string{"Ready", "Stalled"}
 	group := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded", Message: "done"}}
 	if failed != nil {
 		group = []metav1.Condition{
@@ -41,7 +43,7 @@ func fluxAfter(ctx context.Context, c client.Client, run *Run, failed error) err
 			{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "Failed", Message: failed.Error()},
 		}
 	}
-	w.SetConditions(&run.Status.Conditions, time.Now(), group...) // of those owned, what is not in group is removed
-	_, err := w.Commit(ctx, patchRun(c, run.Namespace), before, run, status.Facts{})
+	w.SetConditions(&run.Status.Conditions, time.Now(), group...) // removes owned types that are not in group
+	_, err := w.Commit(ctx, before, run, status.Facts{})
 	return err
 }

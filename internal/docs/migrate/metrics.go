@@ -34,7 +34,7 @@ func metricsBefore() *measured {
 }
 
 func metricsAfter(config *rest.Config, options *ctrl.Options) (*measured, error) {
-	endpoint, err := prom.New(prom.Options{Also: []prometheus.Gatherer{ctrlmetrics.Registry}})
+	endpoint, err := prom.New(prom.Options{Gatherers: []prometheus.Gatherer{ctrlmetrics.Registry}})
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +51,6 @@ func (r *measured) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	var result metrics.Result
 	defer r.metrics.Begin().End(ctx, &result)
 	res, err := r.reconcile(ctx, req)
-	result = metrics.Classify(err, res.RequeueAfter, events.Terminal)
+	result = metrics.Classify(err, res.RequeueAfter, events.IsTerminal)
 	return res, err
 }

@@ -21,7 +21,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/catalog"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 func TestBothSetsOfMetricsAreOnOnePage(t *testing.T) {
@@ -34,7 +36,7 @@ func TestBothSetsOfMetricsAreOnOnePage(t *testing.T) {
 	r.reconcile = func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil }
 	_, err = r.Reconcile(t.Context(), ctrl.Request{})
 	require.NoError(t, err)
-	r.metrics.JobMissing()
+	r.metrics.Runs().JobMissing()
 
 	w := httptest.NewRecorder()
 	options.Metrics.ExtraHandlers["/metrics/all"].ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics/all", http.NoBody))
@@ -43,7 +45,21 @@ func TestBothSetsOfMetricsAreOnOnePage(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "\n"+`controller_reconciles_total{controller="agentrun",result="success"} 1`+"\n")
 }
 
-// TestTheTableOfNamesIsTrue: each name of the guide exists, theirs in controller-runtime's registry and ours in the catalogue.
+// TestYourTests_OfMetrics is the code that the guide shows.
+func TestYourTests_OfMetrics(t *testing.T) {
+	endpoint, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	set, err := metrics.New(endpoint, metrics.Options{})
+	require.NoError(t, err)
+	set.Controller("agentrun").Runs().JobMissing() // your reconcile
+
+	page := httptest.NewRecorder()
+	endpoint.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	assert.Contains(t, page.Body.String(), `controller_missing_jobs_total{controller="agentrun"} 1`)
+}
+
+// TestTheTableOfNamesIsTrue: each name of the guide exists, theirs in
+// controller-runtime's registry and ours in the catalogue.
 func TestTheTableOfNamesIsTrue(t *testing.T) {
 	registry, ok := ctrlmetrics.Registry.(prometheus.Collector)
 	require.True(t, ok)

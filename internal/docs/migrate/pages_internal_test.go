@@ -15,15 +15,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThePagesShowCompiledCode: every Go block of a guide stands, line by line and but for its indentation, in one of the Go files
-// beside it. Every guide is one screen, and answers the same questions.
+// TestThePagesShowCompiledCode: every Go block of a guide stands, line by line
+// and but for its indentation, in one of the Go files beside it. Every guide is
+// one screen, and answers the same questions.
+//
+//req:shows A2
 func TestThePagesShowCompiledCode(t *testing.T) {
-	const screen = 60
+	const screen = 75
 	var sources []string
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	for _, name := range files {
-		if !strings.HasSuffix(name, "_test.go") {
+		if name != "pages_internal_test.go" {
 			sources = append(sources, unindented(read(t, name)))
 		}
 	}
@@ -33,7 +36,7 @@ func TestThePagesShowCompiledCode(t *testing.T) {
 	for _, name := range pages {
 		page := read(t, name)
 		assert.LessOrEqual(t, bytes.Count(page, []byte("\n")), screen, name)
-		for _, heading := range []string{"Before", "After", "What changes for users", "Watch", "Back"} {
+		for _, heading := range []string{"Before", "After", "What changes for users", "Watch", "Your tests", "Back"} {
 			assert.Contains(t, string(page), "\n## "+heading+"\n", name)
 		}
 		blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(page, -1)

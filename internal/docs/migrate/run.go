@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate holds the code of the migration guides beside it, before and after, so that it compiles; its tests hold the
-// guides against it.
+// Package migrate holds the code of the migration guides beside it, before and
+// after, so that it compiles; its tests hold the guides against it.
 package migrate
 
 import (

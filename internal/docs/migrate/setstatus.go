@@ -35,9 +35,11 @@ func setStatusBefore(ctx context.Context, c client.Client, run *Run, phase strin
 }
 
 func setStatusAfter(ctx context.Context, c client.Client, run *Run, phase string) error {
-	facts := status.Facts{Progress: map[string]status.Progress{"Running": status.Running, "Succeeded": status.Done, "Failed": status.Done}[phase]}
+	progress := map[string]status.Progress{"Running": status.Running, "Succeeded": status.Done, "Failed": status.Done}
+	w := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+
 	before := run.DeepCopy()
 	run.Status.Phase = phase
-	_, err := status.Writer[*Run]{}.Commit(ctx, patchRun(c, run.Namespace), before, run, facts)
+	_, err := w.Commit(ctx, before, run, status.Facts{Progress: progress[phase]})
 	return err
 }

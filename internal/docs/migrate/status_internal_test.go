@@ -28,7 +28,8 @@ func settingStatus(set func(context.Context, client.Client, *Run, string) error)
 	}
 }
 
-// server is a fake API server that counts requests. Before each write it does once what meanwhile says, as another client.
+// server is a fake API server that counts requests. Before each write it does
+// once what meanwhile says, as another client.
 type server struct {
 	client.Client
 
@@ -101,7 +102,8 @@ func TestRequestsOfOneReconcile(t *testing.T) {
 	}
 }
 
-// TestASpecThatChangesMeanwhile: what was computed from generation 1 is recorded while generation 2 is stored already.
+// TestASpecThatChangesMeanwhile: what was computed from generation 1 is
+// recorded while generation 2 is stored already.
 func TestASpecThatChangesMeanwhile(t *testing.T) {
 	for name, want := range map[string]struct {
 		reason            string
@@ -137,7 +139,8 @@ func TestASpecThatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAnObjectThatIsCreatedAgainMeanwhile: the result of the old one is not the new one's.
+// TestAnObjectThatIsCreatedAgainMeanwhile: the result of the old one is not the
+// new one's.
 func TestAnObjectThatIsCreatedAgainMeanwhile(t *testing.T) {
 	for name, want := range map[string]struct {
 		reason string

@@ -20,7 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// auditPolicy has the API server note each request of the controllers under test, and of events what they say.
+// auditPolicy logs each request of the controllers under test, with the body
+// for Events.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -34,7 +35,7 @@ rules:
   - level: Metadata
 `
 
-// request is one that the API server answered.
+// request is a request that the API server answered.
 type request struct {
 	Verb string
 	User struct{ Username string }
@@ -58,14 +59,15 @@ func (r request) String() string {
 	return fmt.Sprintf("%s %s %s/%s %s/%s: %d", r.At.UTC().Format("15:04:05.000"), r.Verb, r.For.Resource, r.For.Subresource, r.For.Namespace, r.For.Name, r.Response.Code)
 }
 
-// requests are those of a user so far, in the order they were answered.
+// requests returns a user's requests so far, in the order of their answers.
 func requests(t *testing.T, user string) (all []request) {
 	t.Helper()
 	body, err := os.ReadFile(plane.AuditLog())
 	require.NoError(t, err)
 	for line := range bytes.Lines(body) {
 		var r request
-		// The last line may be half written, and one that was when the API server was killed stays so.
+		// The last line may be incomplete, and so may be the last line before
+		// the API server was killed.
 		if json.Unmarshal(line, &r) == nil && r.User.Username == user {
 			all = append(all, r)
 		}
@@ -73,8 +75,8 @@ func requests(t *testing.T, user string) (all []request) {
 	return all
 }
 
-// writesSince are those requests of a user that wrote something, or tried to, at or after a moment of the API server's clock, which is
-// this one's.
+// writesSince returns a user's write requests, also failed ones, at or after a
+// time. The API server uses the same clock.
 func writesSince(t *testing.T, user string, since time.Time) []request {
 	t.Helper()
 	return slices.DeleteFunc(requests(t, user), func(r request) bool { return !r.writes() || r.At.Time.Before(since) })
@@ -83,8 +85,10 @@ func writesSince(t *testing.T, user string, since time.Time) []request {
 // perMinute is the default of events.Options.
 const perMinute = 5
 
-// assertEventCap holds the events of each object against the cap, in every window of 60 seconds. The cap is one process' own: starts are
-// when others followed it. Most is how many events about one object there were in 60 seconds, of whatever processes.
+// assertEventCap compares the Events of each object with the cap, in every
+// window of 60 seconds. The cap is per process, and starts has the start times
+// of later processes. It returns the highest number of Events about one object
+// in 60 seconds, over all processes.
 func assertEventCap(t *testing.T, user string, starts ...time.Time) (written, most int) {
 	t.Helper()
 	about := map[string]types.UID{} // by the event's name

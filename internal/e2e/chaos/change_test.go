@@ -21,7 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// TestTheNamespaceIsDeletedUnderLoad: it goes, with all that is in it; and when there is one of its name again, its runs run.
+// TestTheNamespaceIsDeletedUnderLoad: the namespace is deleted with its
+// objects. In a new namespace of that name, runs run again.
 func TestTheNamespaceIsDeletedUnderLoad(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -34,7 +35,7 @@ func TestTheNamespaceIsDeletedUnderLoad(t *testing.T) {
 		if i == 6 {
 			require.NoError(t, w.Kube.CoreV1().Namespaces().Delete(ctx, w.Namespace, metav1.DeleteOptions{}))
 		}
-		_, _ = w.Runs.Create(ctx, story(3+i), metav1.CreateOptions{}) // refused once the namespace goes
+		_, _ = w.Runs.Create(ctx, story(3+i), metav1.CreateOptions{}) // refused once the namespace is terminating
 		wait(ctx, 100*time.Millisecond)
 	}
 	eventually(t, "the namespace is gone", func(ctx context.Context) bool {
@@ -47,8 +48,9 @@ func TestTheNamespaceIsDeletedUnderLoad(t *testing.T) {
 	w.holds(ctx, t, 12)
 }
 
-// TestTheRightsAreRevokedAndGrantedAgain: meanwhile nothing can be read or written; the log names what is denied, and afterwards all runs
-// end as if nothing had been.
+// TestTheRightsAreRevokedAndGrantedAgain: without rights the controller can
+// neither read nor write, and its log names the denied rights. Afterwards all
+// runs end normally.
 func TestTheRightsAreRevokedAndGrantedAgain(t *testing.T) {
 	t.Parallel()
 	ctx, w, between := behindProxy(t)
@@ -57,7 +59,7 @@ func TestTheRightsAreRevokedAndGrantedAgain(t *testing.T) {
 		wait(ctx, 500*time.Millisecond)
 		require.NoError(t, w.Kube.RbacV1().RoleBindings(w.Namespace).Delete(ctx, w.user, metav1.DeleteOptions{}))
 		eventually(t, "the log says what is denied", func(ctx context.Context) bool {
-			between.cut() // a watch that was granted goes on until it is asked for anew
+			between.cut() // a granted watch continues until its next request
 			wait(ctx, 500*time.Millisecond)
 			return says(t, w.process, "forbidden", w.user, "cannot list resource", "agentruns")
 		})
@@ -67,7 +69,10 @@ func TestTheRightsAreRevokedAndGrantedAgain(t *testing.T) {
 	w.holds(ctx, t, last+1)
 }
 
-// TestTheSecretIsRotated: runs wait while there is none, and what is no longer the Secret's value is told no more than what is.
+// TestTheSecretIsRotated: runs wait while the Secret is missing. Neither its
+// old nor its new value appears anywhere.
+//
+//req:shows E5
 func TestTheSecretIsRotated(t *testing.T) {
 	t.Parallel()
 	ctx, w, between := behindProxy(t)
@@ -96,7 +101,10 @@ func TestTheSecretIsRotated(t *testing.T) {
 	assertSays(t, w.process, "injected", "reconcile failed")
 }
 
-// TestTheSecretIsMaskedAfterARestart: the run has its Job, so that the new process had no need of the Secret before an error quotes it.
+// TestTheSecretIsMaskedAfterARestart: the run already has its Job, so the new
+// process does not read the Secret before an error quotes it.
+//
+//req:shows E5
 func TestTheSecretIsMaskedAfterARestart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -128,7 +136,7 @@ func TestTheSecretIsMaskedAfterARestart(t *testing.T) {
 		return err == nil && slices.ContainsFunc(events, func(e corev1.Event) bool { return strings.Contains(e.Message, masked) })
 	})
 	assertSays(t, w.process, "reconcile failed", masked)
-	breaches, _, _ := w.ledger.read()
+	breaches, _, _ := w.recorder.read()
 	assert.Empty(t, breaches)
 	w.silent(ctx, t)
 }

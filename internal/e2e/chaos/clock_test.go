@@ -19,18 +19,19 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// TestTheClockIsWrong: the controller's clock is twenty minutes ahead of everyone else's, or behind.
+// TestTheClockIsWrong: the controller's clock is twenty minutes ahead of the
+// other clocks, or behind.
 func TestTheClockIsWrong(t *testing.T) {
 	if !*full {
-		t.Skip("only in the whole set: it builds the standard library anew")
+		t.Skip("only in the full set: it rebuilds the standard library")
 	}
 	skewed := buildSkewed(t)
 	cases := map[string]struct{ reason, seconds string }{
-		"Ahead":  {"Nothing is over before it is: no Job goes before its time.", "1200"},
-		"Behind": {"What happened seems to be in the future, and is told as it is.", "-1200"},
+		"Ahead":  {"No Job is deleted too early.", "1200"},
+		"Behind": {"Times of the API server are in the future for the controller, and are reported unchanged.", "-1200"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,10 +54,12 @@ func TestTheClockIsWrong(t *testing.T) {
 
 const skewVariable = "CLOCK_SKEW_SECONDS"
 
-// buildSkewed builds the controller with a clock that is wrong by so many seconds as a variable says. Go programs ask the kernel for the
-// time without libc, so that a preloaded library does not reach them, and time namespaces leave the wall clock alone. But Go can build
-// with another source of package time: all of the program's own code is as ever. The monotonic clock stays right, as it does on a machine
-// whose clock is wrong.
+// buildSkewed builds the controller with a wrong clock. A variable has the
+// difference in seconds. Go programs read the kernel's clock without libc, so a
+// preloaded library cannot change it, and time namespaces do not change the
+// wall clock. But Go can build with another source of package time, while the
+// program's own code stays the same. The monotonic clock stays right, as on a
+// machine with a wrong clock.
 func buildSkewed(t *testing.T) (path string) {
 	t.Helper()
 	goroot, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
@@ -98,7 +101,7 @@ var skew = func() (n int64) {
 	return path
 }
 
-// assertSkewed checks that the process believes in the wrong time: its log tells.
+// assertSkewed checks in the log that the process uses the wrong time.
 func assertSkewed(t *testing.T, p *rig.Process, seconds string) {
 	t.Helper()
 	log, err := os.ReadFile(p.Log)

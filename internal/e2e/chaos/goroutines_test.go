@@ -17,18 +17,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spare is how many goroutines a controller may have more than a fresh one: connections that are kept for a while.
+// spare is how many more goroutines a controller may have than a fresh one, for
+// connections that stay open for a while.
 const spare = 6
 
-// fresh are the goroutines of controllers that no harm was done to, by their flags but for the namespace, and by where they were started.
+// fresh has the goroutines of healthy controllers, by their flags without the
+// namespace, and by the function that started them.
 var fresh struct {
 	sync.Mutex
 
 	stacks map[string]map[string]int
 }
 
-// goroutines ends the controller, and holds the goroutines that it has then against those of a fresh one. The example counts none in its
-// metrics, and the threads of the process say nothing of them: the Go runtime lists them itself when it is asked to quit.
+// goroutines ends the controller and compares its goroutines with those of a
+// fresh one. The example's metrics do not count them, and threads do not show
+// them. The Go runtime lists them on SIGQUIT.
 func (w *world) goroutines(t *testing.T) int {
 	t.Helper()
 	stacks, err := w.process.Dump(t.Context())
@@ -45,7 +48,8 @@ func (w *world) goroutines(t *testing.T) int {
 	return sum(left)
 }
 
-// freshOnes are the goroutines of a controller that was just started as this one was: each sweep of --hold-jobs has its own.
+// freshOnes returns the goroutines of a new controller with the same flags:
+// each sweep of --hold-jobs has goroutines.
 func (w *world) freshOnes(t *testing.T) map[string]int {
 	t.Helper()
 	fresh.Lock()
@@ -53,7 +57,7 @@ func (w *world) freshOnes(t *testing.T) map[string]int {
 	flags := strings.Join(w.args[1:], " ")
 	if fresh.stacks[flags] == nil {
 		p := launch(t, program, w.config, w.args)
-		wait(t.Context(), 2*time.Second) // until all that it starts has started
+		wait(t.Context(), 2*time.Second) // until it has started everything
 		stacks, err := p.Dump(t.Context())
 		require.NoError(t, err)
 		if fresh.stacks == nil {

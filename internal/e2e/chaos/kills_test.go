@@ -22,14 +22,18 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// inFlight is how many runs there are at once that have not ended.
+// inFlight is the number of runs that have not ended, at any time.
 const inFlight = 16
 
-// TestTheControllerIsKilled: by SIGKILL, at random points of its work under load, and started again. A point is a time since the start,
-// which may be before it is ready, or a request that is not done, is done and not answered, or was just answered.
+// TestTheControllerIsKilled kills the controller with SIGKILL at random points
+// of its work under load, and restarts it. A point is a time since the start,
+// which may be before it is ready, or a request that is dropped, whose answer
+// is dropped, or that was just answered.
+//
+//req:shows J3
 func TestTheControllerIsKilled(t *testing.T) {
 	t.Parallel()
 	n, seed := cmp.Or(*kills, either(200, 10)), cmp.Or(*seed, rand.Uint64())
@@ -63,14 +67,16 @@ func TestTheControllerIsKilled(t *testing.T) {
 	t.Logf("%d runs", len(runs))
 }
 
-// point is when the controller is killed: on a request, or if the kind is empty at a time.
+// point is when the controller is killed: at a request, or at a time if kind is
+// empty.
 type point struct {
-	trap
+	fault
 
 	time time.Duration
 }
 
-// kinds of requests at which the controller is killed, each as often as it stands here.
+// kinds of requests at which the controller is killed. A kind that is listed
+// twice is twice as likely.
 var kinds = []string{
 	"patch agentruns/status", "patch agentruns/status", "patch agentruns/status", "create jobs", "create jobs", "patch jobs", "patch jobs",
 	"delete jobs", "create events", "create events", "get secrets", "watch agentruns", "watch jobs",
@@ -80,7 +86,7 @@ func randomPoint(r *rand.Rand) point {
 	if r.IntN(3) == 0 {
 		return point{time: 1 + time.Duration(r.Int64N(int64(3*time.Second)))}
 	}
-	p := point{trap: trap{kind: kinds[r.IntN(len(kinds))], nth: 1 + r.IntN(4), at: []moment{unasked, unanswered, answered}[r.IntN(3)]}}
+	p := point{fault: fault{kind: kinds[r.IntN(len(kinds))], nth: 1 + r.IntN(4), at: []moment{unasked, unanswered, answered}[r.IntN(3)]}}
 	p.after = time.Duration(r.Int64N(int64(5 * time.Millisecond)))
 	if strings.HasPrefix(p.kind, "watch ") {
 		p.nth, p.at = 1, answered
@@ -89,7 +95,7 @@ func randomPoint(r *rand.Rand) point {
 	return p
 }
 
-// live runs the controller from its start to the point at which it is killed, and returns what that was.
+// live runs the controller until it is killed at the point, and describes that.
 func (w *world) live(ctx context.Context, t *testing.T, config *rest.Config, between *proxy, at point) string {
 	t.Helper()
 	const patience = 5 * time.Second // for a request of the kind
@@ -97,13 +103,13 @@ func (w *world) live(ctx context.Context, t *testing.T, config *rest.Config, bet
 	defer kill()
 	if at.kind != "" {
 		at.spring = kill
-		between.set(&at.trap)
+		between.set(&at.fault)
 		defer between.set(nil)
 	}
 	dir, kubeconfig := place(t, config)
 	w.starts = append(w.starts, time.Now())
 	p, err := rig.Start(ctx, program, dir, kubeconfig, nil, "--namespaces="+w.Namespace, "--hold-jobs")
-	if err != nil { // rig.Start has killed it
+	if err != nil { // rig.Start has killed the process
 		require.Error(t, ctx.Err(), "%v", err)
 		if at.kind == "" {
 			return "at a time, before it was ready"
@@ -125,8 +131,9 @@ func (w *world) live(ctx context.Context, t *testing.T, config *rest.Config, bet
 	return fmt.Sprintf("after %s without the request that was waited for", patience)
 }
 
-// keepBusy has runs end all the time, one after the other in each of some places, until loading is over. What it returns waits until the
-// last have ended, and says how many there were.
+// keepBusy plays runs in a number of goroutines, one after the other in each,
+// until loading ends. The returned function waits for the last ones and returns
+// the number of runs.
 func (w *world) keepBusy(ctx, loading context.Context, t *testing.T) (finish func() int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -140,7 +147,7 @@ func (w *world) keepBusy(ctx, loading context.Context, t *testing.T) (finish fun
 				i := next
 				next++
 				mu.Unlock()
-				if err := w.play(ctx, act(i)); err != nil {
+				if err := w.play(ctx, step(i)); err != nil {
 					mu.Lock()
 					errs = append(errs, err)
 					mu.Unlock()
@@ -156,7 +163,8 @@ func (w *world) keepBusy(ctx, loading context.Context, t *testing.T) (finish fun
 	}
 }
 
-// letGo waits until nothing is held, and checks that each Job that is left was released.
+// letGo waits until no Job is held, and checks that each remaining Job was
+// released.
 func (w *world) letGo(ctx context.Context, t *testing.T) {
 	t.Helper()
 	eventually(t, "no finalizer is left and all Jobs are released", func(ctx context.Context) bool {
@@ -178,12 +186,13 @@ func (w *world) letGo(ctx context.Context, t *testing.T) {
 	}
 }
 
-// assertOnce checks that for each run that is not refused one Job was created, once, and that no Job had a second pod.
+// assertOnce checks that each run that was not refused has exactly one Job, and
+// that no Job had a second pod.
 func (w *world) assertOnce(t *testing.T, runs []v1alpha1.AgentRun) {
 	t.Helper()
 	accepted := 0
 	for _, run := range runs {
-		if run.Labels["act"] != refused {
+		if run.Labels["step"] != refused {
 			accepted++
 		}
 	}
@@ -195,10 +204,10 @@ func (w *world) assertOnce(t *testing.T, runs []v1alpha1.AgentRun) {
 	}
 	for _, r := range requests(t, "system:node:controlplane") {
 		if r.For.Subresource == "binding" && r.For.Namespace == w.Namespace && r.done() {
-			pods[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // its Job's name and a suffix
+			pods[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // the name of its Job and a suffix
 		}
 	}
-	_, _, jobs := w.ledger.read() // for the log is wrong of a request whose sender is gone: what was created may stand there as an error
+	_, _, jobs := w.recorder.read() // the audit log may have an error for a creation that succeeded after its sender was gone
 	assert.Len(t, jobs, accepted)
 	assert.NotEmpty(t, pods)
 	for what, names := range map[string]map[string]int{"created": created, "run": pods} {

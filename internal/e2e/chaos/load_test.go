@@ -15,18 +15,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The annotations of the stand-in for the kubelet.
+// The annotations for the fake kubelet.
 const (
 	outcome = "controlplane.controllerkit.dev/outcome"
 	delay   = "controlplane.controllerkit.dev/delay"
 )
 
-// story is the i-th run of a load. A third let their Job go as soon as its result is recorded, a third fail, and each other one needs the
-// Secret.
+// story returns the i-th run of a load. A third release their Job as soon as
+// its result is recorded, a third fail, and every second one needs the Secret.
 func story(i int) *v1alpha1.AgentRun {
 	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("run-%03d", i)}}
 	run.Spec.Image = "busybox:1.37"
@@ -43,7 +43,8 @@ func story(i int) *v1alpha1.AgentRun {
 	return run
 }
 
-// truth is how a run of story ends, as its annotations have the stand-in for the kubelet end its pod.
+// truth returns how a run of story ends. Its annotations tell the fake kubelet
+// how to end its pod.
 func truth(run *v1alpha1.AgentRun) v1alpha1.Phase {
 	if run.Spec.PodAnnotations[outcome] == "fail" {
 		return v1alpha1.Failed
@@ -51,13 +52,13 @@ func truth(run *v1alpha1.AgentRun) v1alpha1.Phase {
 	return v1alpha1.Succeeded
 }
 
-// create creates a run, whatever becomes of the API server meanwhile.
-func create(ctx context.Context, stage *samples.Stage, run *v1alpha1.AgentRun) error {
+// create creates a run, and retries while the API server fails.
+func create(ctx context.Context, stage *play.Stage, run *v1alpha1.AgentRun) error {
 	for {
 		once, cancel := context.WithTimeout(ctx, 5*time.Second)
 		_, err := stage.Runs.Create(once, run, metav1.CreateOptions{})
 		cancel()
-		if err == nil || apierrors.IsAlreadyExists(err) { // the reply to the first attempt was lost
+		if err == nil || apierrors.IsAlreadyExists(err) { // the answer of an earlier attempt was lost
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -67,8 +68,8 @@ func create(ctx context.Context, stage *samples.Stage, run *v1alpha1.AgentRun) e
 	}
 }
 
-// load creates the runs from the first to the last one, one every pause.
-func load(ctx context.Context, stage *samples.Stage, first, last int, pause time.Duration) error {
+// load creates the runs from first to last, with a pause after each.
+func load(ctx context.Context, stage *play.Stage, first, last int, pause time.Duration) error {
 	for i := first; i <= last; i++ {
 		if err := create(ctx, stage, story(i)); err != nil {
 			return err
@@ -78,8 +79,8 @@ func load(ctx context.Context, stage *samples.Stage, first, last int, pause time
 	return nil
 }
 
-// allEnded waits until n runs of a stage are terminal, and returns them all.
-func allEnded(ctx context.Context, t *testing.T, stage *samples.Stage, n int) (runs []v1alpha1.AgentRun) {
+// allEnded waits until n runs of a stage are terminal, and returns all runs.
+func allEnded(ctx context.Context, t *testing.T, stage *play.Stage, n int) (runs []v1alpha1.AgentRun) {
 	t.Helper()
 	for {
 		var left []string
@@ -99,7 +100,7 @@ func allEnded(ctx context.Context, t *testing.T, stage *samples.Stage, n int) (r
 	}
 }
 
-// eventually waits for what is to become true, a minute at most.
+// eventually waits for at most a minute until what becomes true.
 func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -27,21 +27,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// proxy stands before the API server on the loopback interface, speaks HTTP/2 and TLS as it does, and acts for one user. It can cut
-// watches, and answer in the API server's place.
+// proxy is a proxy for the API server on the loopback interface. It speaks
+// HTTP/2 and TLS like the API server, and acts for one user. It can cut
+// watches, and answer instead of the API server.
 type proxy struct {
 	server *httptest.Server
 
 	mu      sync.Mutex
-	trap    *trap // or nil
+	planned *fault // or nil
 	pending map[*hand]struct{}
-	faults  int            // per cent of the requests that fail
-	says    string         // what is said in the faults
-	only    string         // what the path of a request has that fails, always with a 500; "" for all
-	counts  map[string]int // of what was done, by kind
+	faults  int            // percentage of failing requests
+	says    string         // the message of the failures
+	only    string         // a part of the paths that fail, always with a 500; "" for all paths
+	counts  map[string]int // by kind
 }
 
-// newProxy starts a proxy for the world's controller until the test ends, and returns what the controller connects to.
+// newProxy starts a proxy for the world's controller until the test ends. It
+// returns the configuration for the controller.
 func newProxy(t *testing.T, w *world) (*proxy, *rest.Config) {
 	t.Helper()
 	transport, err := rest.TransportFor(w.config)
@@ -69,15 +71,16 @@ func newProxy(t *testing.T, w *world) (*proxy, *rest.Config) {
 	return p, config
 }
 
-// hand is a request that the proxy has not yet answered to its end.
+// hand is a request whose answer the proxy has not finished.
 type hand struct {
 	kind   string
 	since  time.Time
-	read   bool               // its body is, and it was passed on unless it fails
+	read   bool               // the body was read, and passed on unless the request fails
 	cancel context.CancelFunc // of a watch
 }
 
-// behindProxy makes a world whose controller reaches the API server through a proxy only, and is ready.
+// behindProxy makes a world with a ready controller that reaches the API server
+// only through a proxy.
 func behindProxy(t *testing.T) (context.Context, *world, *proxy) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -101,11 +104,12 @@ func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Reque
 	r = r.WithContext(ctx)
 	h := &hand{kind: kindOf(r), since: time.Now()}
 	defer p.take(h)()
-	// Read to its end before it is passed on: the API server answers what it denies without reading it, and of the two halves of a
-	// stream that a proxy has in hand then, now and then one waits for the other for ever.
+	// Read the whole body before passing it on. The API server denies a request
+	// without reading the body, and then the two halves of the proxied stream
+	// sometimes wait for each other forever.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // whoever asked is gone
+		return // the client is gone
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	watch := r.URL.Query().Get("watch") != ""
@@ -119,10 +123,10 @@ func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Reque
 		t.serve(through, w, r)
 		return
 	}
-	switch fault := p.fault(r, watch); fault {
+	switch fault := p.chooseFault(r, watch); fault {
 	case 0:
 		through.ServeHTTP(w, r)
-	case lostReply: // the API server does what it is asked, and the answer is lost
+	case lostReply: // the API server handles the request, and the answer is lost
 		through.ServeHTTP(httptest.NewRecorder(), r)
 		p.refuse(w, http.StatusInternalServerError)
 	default:
@@ -130,11 +134,11 @@ func (p *proxy) serve(through http.Handler, w http.ResponseWriter, r *http.Reque
 	}
 }
 
-// lostReply is the fault that has no status of its own.
+// lostReply is the fault without a status.
 const lostReply = -1
 
-// fault chooses what becomes of a request; 0 is nothing.
-func (p *proxy) fault(r *http.Request, watch bool) int {
+// chooseFault chooses the fault of a request; 0 means none.
+func (p *proxy) chooseFault(r *http.Request, watch bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts["requests"]++
@@ -160,7 +164,8 @@ func (p *proxy) fault(r *http.Request, watch bool) int {
 	return fault
 }
 
-// refuse answers as the API server does, or a webhook of it that tells what it was sent.
+// refuse answers like the API server, or like a webhook that quotes its
+// request.
 func (p *proxy) refuse(w http.ResponseWriter, code int) {
 	p.mu.Lock()
 	says := p.says
@@ -181,10 +186,10 @@ func (p *proxy) refuse(w http.ResponseWriter, code int) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(answer) // to one who may be gone
+	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
 }
 
-// take notes a request; what it returns forgets it.
+// take registers a request. The returned function removes it.
 func (p *proxy) take(h *hand) func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +201,7 @@ func (p *proxy) take(h *hand) func() {
 	}
 }
 
-// cut ends every watch where it is, without a word.
+// cut ends every watch without an error.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +213,8 @@ func (p *proxy) cut() {
 	}
 }
 
-// inHand tells of the requests that are not answered, for a test that failed: is it the proxy that they wait for?
+// inHand describes the unanswered requests, to see after a failure whether they
+// wait for the proxy.
 func (p *proxy) inHand() (all []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,21 +228,21 @@ func (p *proxy) inHand() (all []string) {
 	return all
 }
 
-// fail has a share of the requests fail from now on, each with a message that says something.
+// fail lets a percentage of the requests fail from now on, with a message.
 func (p *proxy) fail(percent int, says string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults, p.says, p.only = percent, says, ""
 }
 
-// failOnly has all requests fail from now on whose path has a part, each with a message that says something.
+// failOnly lets all requests fail whose path contains part, with a message.
 func (p *proxy) failOnly(part, says string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults, p.says, p.only = 100, says, part
 }
 
-// did is what was done so far.
+// did returns the number of handled requests of a kind.
 func (p *proxy) did() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

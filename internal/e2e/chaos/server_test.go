@@ -13,7 +13,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// TestTheServersBreak: the API server, or what it stores to, is gone for a while, again and again, under load.
+// TestTheServersBreak: the API server or etcd fails for a while, several times,
+// under load.
 func TestTheServersBreak(t *testing.T) {
 	restart := func(of func() *controlplane.Process, gone time.Duration) func(ctx context.Context, t *testing.T) {
 		return func(ctx context.Context, t *testing.T) {
@@ -29,11 +30,11 @@ func TestTheServersBreak(t *testing.T) {
 		fault  func(ctx context.Context, t *testing.T)
 	}{
 		"APIServerKilled": {
-			"Requests end in the middle, and what was answered last is not known.", either(5, 1),
+			"Requests end in the middle, and the last answers are unknown.", either(5, 1),
 			restart(func() *controlplane.Process { return plane.APIServer }, either(3*time.Second, time.Second)),
 		},
 		"APIServerFrozen": {
-			"Connections stay open, and nothing answers.", 1,
+			"Connections stay open without an answer.", 1,
 			func(ctx context.Context, t *testing.T) {
 				t.Helper()
 				require.NoError(t, plane.APIServer.Freeze())
@@ -42,7 +43,7 @@ func TestTheServersBreak(t *testing.T) {
 			},
 		},
 		"EtcdRestarted": {
-			"The API server answers, and can neither read nor write.", either(5, 1),
+			"The API server answers but can neither read nor write.", either(5, 1),
 			restart(func() *controlplane.Process { return plane.Etcd }, either(3*time.Second, time.Second)),
 		},
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// stories are what a controller does for a run, each with all that a user has to do with it. One that does not come true by the end of
-// its context returns false.
+// stories are the things that a controller does for a run, with the user's
+// part. A story returns false if it does not happen before its context ends.
 func (w *world) stories(t *testing.T) map[string]func(ctx context.Context) bool {
 	t.Helper()
 	never := map[string]string{outcome: "never"}
@@ -97,12 +97,12 @@ func (w *world) stories(t *testing.T) map[string]func(ctx context.Context) bool 
 					return apierrors.IsNotFound(err)
 				})
 		},
-		"lost": func(ctx context.Context) bool { // somebody deletes the Job
+		"lost": func(ctx context.Context) bool { // a user deletes the Job
 			return begin(ctx, "lost", func(s *v1alpha1.AgentRunSpec) { s.PodAnnotations = never }) && is(ctx, "lost", v1alpha1.Running) &&
 				w.Kube.BatchV1().Jobs(w.Namespace).Delete(ctx, job(ctx, "lost"), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}) == nil &&
 				is(ctx, "lost", v1alpha1.Failed)
 		},
-		"repeats": func(ctx context.Context) bool { // the event of what goes on failing becomes a series
+		"repeats": func(ctx context.Context) bool { // the Event of a repeated failure becomes a series
 			return begin(ctx, "repeats", func(s *v1alpha1.AgentRunSpec) { s.SecretRef = &v1alpha1.SecretRef{Name: "nowhere", Key: secretKey} }) &&
 				until(ctx, func() bool {
 					events, err := w.Events(ctx, "repeats")
@@ -117,7 +117,8 @@ func (w *world) stories(t *testing.T) map[string]func(ctx context.Context) bool 
 	return all
 }
 
-// playAll plays all stories at once and says which came true. Those that are to break have until the others are done, and some more.
+// playAll plays all stories concurrently and returns which happened. Stories
+// that should fail have until the others are done, and some more time.
 func (w *world) playAll(ctx context.Context, t *testing.T, breaks []string) map[string]bool {
 	t.Helper()
 	stories := w.stories(t)
@@ -146,7 +147,7 @@ func (w *world) playAll(ctx context.Context, t *testing.T, breaks []string) map[
 	return results
 }
 
-// until says whether something comes true before ctx ends.
+// until reports whether a condition becomes true before ctx ends.
 func until(ctx context.Context, is func() bool) bool {
 	for !is() {
 		if ctx.Err() != nil {

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
 // right is one verb of the documented role.
@@ -36,7 +36,7 @@ func (r right) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s.%s", r.verb, r.resource, r.group), ".")
 }
 
-// documented are the rights of the role as it is installed.
+// documented returns the rights of the installed role.
 func documented(t *testing.T) (all []right) {
 	t.Helper()
 	doc, _, _ := bytes.Cut(rbac.YAML(), []byte("\n---\n"))
@@ -59,39 +59,42 @@ const (
 	eventsV1 = "events.k8s.io"
 )
 
-// withouts are the rights that are taken away, one at a time, and what then no longer works: stories of playAll. Where nothing breaks,
-// because there is another way, a further row closes that too.
+// withouts has the rights that are removed, one at a time, and the stories of
+// playAll that then fail. If nothing fails because the controller has an
+// alternative, another row removes that too.
 var withouts = []struct {
 	reason  string
 	without []right
 	breaks  []string
 	short   bool // in the short set too
 }{
-	{"nothing is denied, and all works", nil, nil, true},
-	{"nothing where the API server streams what a watch begins with; others are asked for lists", []right{{agents, "agentruns", "list"}}, nil, false},
+	{"nothing is denied, and everything works", nil, nil, true},
+	{"nothing with an API server that streams the initial list of a watch; older ones need list", []right{{agents, "agentruns", "list"}}, nil, false},
 	{"the caches are not filled: it never becomes ready", []right{{agents, "agentruns", "list"}, {agents, "agentruns", "watch"}}, []string{"everything"}, false},
 	{"changes are seen late, by lists", []right{{agents, "agentruns", "watch"}}, []string{"promptly"}, false},
 	{"runs stay beyond their retention", []right{{agents, "agentruns", "delete"}}, []string{"expires"}, false},
-	{"nothing can be recorded, so nothing is begun", []right{{agents, "agentruns/status", "patch"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go", "told"}, true},
+	{"no run starts, because its stored status is unknown", []right{{agents, "agentruns", "get"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go"}, false},
+	{"no status can be recorded, so no run starts", []right{{agents, "agentruns/status", "patch"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go", "told"}, true},
 	{"the API server refuses an owner reference that blocks deletion", []right{{agents, "agentruns/finalizers", "update"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go"}, false},
-	{"nothing where the API server streams what a watch begins with", []right{{"batch", "jobs", "list"}}, nil, false},
+	{"nothing with an API server that streams the initial list of a watch", []right{{"batch", "jobs", "list"}}, nil, false},
 	{"the caches are not filled: it never becomes ready", []right{{"batch", "jobs", "list"}, {"batch", "jobs", "watch"}}, []string{"everything"}, false},
 	{"ends are seen late", []right{{"batch", "jobs", "watch"}}, []string{"promptly"}, false},
-	{"that a Job is gone cannot be proven", []right{{"batch", "jobs", "get"}}, []string{"lost"}, false},
+	{"the loss of a Job cannot be proven", []right{{"batch", "jobs", "get"}}, []string{"lost"}, false},
 	{"no run starts", []right{{"batch", "jobs", "create"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go"}, true},
-	{"no Job is resumed, and none is let go", []right{{"batch", "jobs", "patch"}}, []string{"resumed", "let go"}, false},
-	{"the Job of a cancelled run goes on", []right{{"batch", "jobs", "delete"}}, []string{"cancelled"}, false},
+	{"no Job is suspended, resumed or released", []right{{"batch", "jobs", "patch"}}, []string{"cancelled", "resumed", "let go"}, false},
+	{"the Job of a cancelled run continues", []right{{"batch", "jobs", "delete"}}, []string{"cancelled"}, false},
 	{"runs with a Secret wait", []right{{"", "secrets", "get"}}, []string{"waits"}, true},
 	{"events go to the core group", []right{{eventsV1, "events", "create"}}, nil, false},
-	{"nothing: the core group is the way out where the other is not served", []right{{"", "events", "create"}}, nil, false},
-	{"no event is written", []right{{eventsV1, "events", "create"}, {"", "events", "create"}}, []string{"told", "repeats"}, false},
+	{"nothing: the core group is only the fallback", []right{{"", "events", "create"}}, nil, false},
+	{"no Event is written", []right{{eventsV1, "events", "create"}, {"", "events", "create"}}, []string{"told", "repeats"}, false},
 	{"a series goes to the core group", []right{{eventsV1, "events", "patch"}}, nil, false},
-	{"nothing: the core group is the way out where the other is not served", []right{{"", "events", "patch"}}, nil, false},
-	{"what goes on is told once", []right{{eventsV1, "events", "patch"}, {"", "events", "patch"}}, []string{"repeats"}, false},
+	{"nothing: the core group is only the fallback", []right{{"", "events", "patch"}}, nil, false},
+	{"repeats are not counted", []right{{eventsV1, "events", "patch"}, {"", "events", "patch"}}, []string{"repeats"}, false},
 }
 
-// TestEachVerbTakenAway runs the controller with all documented rights but one, for each of them, and shows what breaks and where the
-// controller says so. All else works on.
+// TestEachVerbTakenAway removes each documented right in turn. It shows which
+// stories fail, that the others still work, and where the controller reports
+// it.
 func TestEachVerbTakenAway(t *testing.T) {
 	taken := map[right]bool{}
 	for _, w := range withouts {
@@ -130,7 +133,8 @@ func TestEachVerbTakenAway(t *testing.T) {
 	}
 }
 
-// takeAway plays all stories under a role that lacks some rights, and returns where that is reported: log, condition, event.
+// takeAway plays all stories with a role that lacks some rights. It returns
+// where the controller reports it: log, condition or Event.
 func takeAway(t *testing.T, without []right, breaks []string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -159,7 +163,7 @@ func takeAway(t *testing.T, without []right, breaks []string) string {
 	for story, works := range results {
 		assert.Equal(t, !slices.Contains(breaks, story), works, "without %v: %s", without, story)
 	}
-	if len(breaks) == 0 { // all works: there is nothing to report
+	if len(breaks) == 0 { // everything works: nothing to report
 		return "-\t-\t-"
 	}
 	var log, condition, event bool
@@ -177,9 +181,10 @@ func yes(is bool) string {
 	return "-"
 }
 
-// names says whether a text names a right that is denied, as the API server's refusals do.
+// names reports whether a text names a denied right, like the API server's
+// errors.
 func names(text string, without []right) bool {
-	text = strings.ReplaceAll(text, `\`, "") // quotes, quoted
+	text = strings.ReplaceAll(text, `\`, "") // escaped quotes
 	for _, r := range without {
 		resource := r.resource
 		if strings.Contains(text, fmt.Sprintf("cannot %s resource %q in API group %q", r.verb, resource, r.group)) ||
@@ -190,7 +195,7 @@ func names(text string, without []right) bool {
 	return false
 }
 
-// reported looks for the rights that are denied in all places where people look.
+// reported looks for the denied rights in logs, conditions and Events.
 func (w *world) reported(ctx context.Context, t *testing.T, without []right) (log, condition, event bool) {
 	t.Helper()
 	body, err := os.ReadFile(w.process.Log)

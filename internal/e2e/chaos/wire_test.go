@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestTheWatchesAreCut: each in the middle of what it tells, and every fourth time the connection with them.
+// TestTheWatchesAreCut cuts watches in the middle of an event, and every fourth
+// time the connection too.
 func TestTheWatchesAreCut(t *testing.T) {
 	t.Parallel()
 	ctx, w, between := behindProxy(t)
@@ -32,7 +33,10 @@ func TestTheWatchesAreCut(t *testing.T) {
 	assert.Greater(t, between.did()["watches cut"], either(10, 1))
 }
 
-// TestATenthOfTheRequestsFails: with 409, 429, 500 or 503, or what is asked is done and the answer is lost; and the errors tell the secret.
+// TestATenthOfTheRequestsFails: requests fail with 409, 429, 500 or 503, or
+// succeed and lose their answer. The errors quote the secret.
+//
+//req:shows E5
 func TestATenthOfTheRequestsFails(t *testing.T) {
 	t.Parallel()
 	ctx, w, between := behindProxy(t)
@@ -42,8 +46,8 @@ func TestATenthOfTheRequestsFails(t *testing.T) {
 	w.holds(ctx, t, last+1)
 	t.Log(between.did())
 	assert.Greater(t, between.did()["requests"], 4*last)
-	assertSays(t, w.process, "injected", "reconcile failed") // the errors did reach the log, without the secret
+	assertSays(t, w.process, "injected", "reconcile failed") // the errors are in the log, without the secret
 }
 
-// quiet logs nothing: a proxy whose connections are cut has much to say.
+// quiet discards the log of a proxy whose connections are cut.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

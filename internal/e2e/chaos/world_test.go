@@ -24,12 +24,13 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// The Secret that runs of a load name, and the values that it has in turn. They must be told nowhere.
+// The Secret of the runs, and its values over time. They must not appear
+// anywhere.
 const (
 	secretName   = "agent"
 	secretKey    = "token"
@@ -40,33 +41,34 @@ const (
 // role is the installed ClusterRole of the controller.
 const role = "agentrun-controller"
 
-// world is a namespace, and a controller that works in it alone under an identity of its own, with exactly the documented rights.
+// world is a namespace with a controller that works only there. The controller
+// has a separate user with exactly the documented rights.
 type world struct {
-	*samples.Stage
+	*play.Stage
 
-	user    string
-	config  *rest.Config // of the user
-	ledger  *ledger
-	process *rig.Process
-	args    []string    // of the process
-	starts  []time.Time // of processes that followed the first
+	user     string
+	config   *rest.Config // of the user
+	recorder *recorder
+	process  *rig.Process
+	args     []string    // of the process
+	starts   []time.Time // of the processes after the first
 }
 
-// newWorld makes a namespace named after the test, in which nothing runs yet.
+// newWorld creates a namespace named after the test. No controller runs yet.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	stage, err := samples.NewStage(plane.Config(), name)
+	stage, err := play.NewStage(plane.Config(), name)
 	require.NoError(t, err)
 	w := &world{Stage: stage, user: name, args: []string{"--namespaces=" + stage.Namespace}}
 	w.config, err = plane.User(w.user)
 	require.NoError(t, err)
 	w.makeNamespace(t)
-	w.ledger = keepLedger(t, stage, firstSecret, secondSecret)
+	w.recorder = startRecorder(t, stage, firstSecret, secondSecret)
 	return w
 }
 
-// makeNamespace makes the namespace, with its Secret.
+// makeNamespace creates the namespace and its Secret.
 func (w *world) makeNamespace(t *testing.T) {
 	t.Helper()
 	_, err := w.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}, metav1.CreateOptions{})
@@ -74,12 +76,12 @@ func (w *world) makeNamespace(t *testing.T) {
 	w.putSecret(t, firstSecret)
 }
 
-// putSecret gives the Secret a value.
+// putSecret sets the value of the Secret.
 func (w *world) putSecret(t *testing.T, value string) {
 	t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName}, StringData: map[string]string{secretKey: value}}
 	secrets := w.Kube.CoreV1().Secrets(w.Namespace)
-	_ = secrets.Delete(t.Context(), secretName, metav1.DeleteOptions{}) // or there is none yet
+	_ = secrets.Delete(t.Context(), secretName, metav1.DeleteOptions{}) // it may not exist yet
 	_, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{})
 	require.NoError(t, err)
 }
@@ -95,7 +97,8 @@ func (w *world) grant(t *testing.T, role string) {
 	require.NoError(t, err)
 }
 
-// grantEverywhere binds the user to the role in all namespaces, so that the binding outlives the namespace.
+// grantEverywhere binds the user to the role in all namespaces. This binding
+// survives the deletion of the namespace.
 func (w *world) grantEverywhere(t *testing.T) {
 	t.Helper()
 	_, err := w.Kube.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
@@ -106,14 +109,15 @@ func (w *world) grantEverywhere(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// start runs the controller against the API server, or what stands before it, until the test ends.
+// start runs the controller against the API server or a proxy until the test
+// ends.
 func (w *world) start(t *testing.T, config *rest.Config, args ...string) {
 	t.Helper()
 	w.args = append(w.args[:1:1], args...)
 	w.process = launch(t, program, config, w.args)
 }
 
-// place is where a test's controllers log to, and where they find what they connect to.
+// place is the directory of the controllers' logs and kubeconfig.
 func place(t *testing.T, config *rest.Config) (dir, kubeconfig string) {
 	t.Helper()
 	dir = filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
@@ -132,14 +136,15 @@ func launch(t *testing.T, path string, config *rest.Config, args []string, env .
 	return p
 }
 
-// ready has one run of each kind end before anything breaks, so that the controller has read the Secret.
+// ready plays one run of each kind before a fault, so that the controller has
+// read the Secret.
 func (w *world) ready(ctx context.Context, t *testing.T) {
 	t.Helper()
 	require.NoError(t, load(ctx, w.Stage, 0, 2, 0))
 	allEnded(ctx, t, w.Stage, 3)
 }
 
-// during puts runs 3 to last on the world while a fault is made.
+// during creates the runs from 3 to last while a fault occurs.
 func (w *world) during(ctx context.Context, t *testing.T, last int, pause time.Duration, fault func()) {
 	t.Helper()
 	var loading sync.WaitGroup
@@ -150,7 +155,7 @@ func (w *world) during(ctx context.Context, t *testing.T, last int, pause time.D
 	require.NoError(t, err)
 }
 
-// holds is what must be true once a world has been broken and mended: n runs end, and all invariants hold.
+// holds checks a world after a fault: n runs end, and all invariants hold.
 func (w *world) holds(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	runs := allEnded(ctx, t, w.Stage, n)
@@ -159,19 +164,20 @@ func (w *world) holds(ctx context.Context, t *testing.T, n int) {
 		assertEnded(t, &run)
 	}
 	w.invariants(ctx, t)
-	_, _, jobs := w.ledger.read()
+	_, _, jobs := w.recorder.read()
 	for _, run := range runs {
-		// A Job that came and went while the API server was down for the ledger too was not seen; that it ran, its run's end shows.
+		// The recorder misses a Job that existed only while the API server was
+		// down. The end of its run shows that it ran.
 		assert.LessOrEqual(t, len(jobs[run.UID]), 1, "run %s had more than one Job", run.Name)
 	}
 }
 
-// invariants hold whatever became of the runs.
+// invariants checks what holds for every outcome of the runs.
 func (w *world) invariants(ctx context.Context, t *testing.T) {
 	t.Helper()
 	idle := w.idle(ctx, t)
 	events, most := assertEventCap(t, w.user, w.starts...)
-	breaches, versions, jobs := w.ledger.read()
+	breaches, versions, jobs := w.recorder.read()
 	assert.Empty(t, breaches)
 	w.silent(ctx, t)
 	stacks := w.goroutines(t)
@@ -179,7 +185,8 @@ func (w *world) invariants(ctx context.Context, t *testing.T) {
 		versions, len(jobs), events, most, stacks, idle)
 }
 
-// idle waits until nothing was written for a while, which is long in the whole set.
+// idle waits until no write has occurred for a while, which is longer in the
+// full set.
 func (w *world) idle(ctx context.Context, t *testing.T) time.Duration {
 	t.Helper()
 	quiet := either(15*time.Second, 2*time.Second)
@@ -189,14 +196,14 @@ func (w *world) idle(ctx context.Context, t *testing.T) time.Duration {
 		since := time.Now()
 		wait(ctx, quiet)
 		written := writesSince(t, w.user, since)
-		require.NoError(t, ctx.Err(), "what is idle is written: %v", written) // also if the last wait was cut short
+		require.NoError(t, ctx.Err(), "what is idle is written: %v", written) // also if the last wait was interrupted
 		if len(written) == 0 {
 			return quiet
 		}
 	}
 }
 
-// silent searches what the controller says, beside what it stores, for the secrets.
+// silent searches the controller's log and metrics for the secrets.
 func (w *world) silent(ctx context.Context, t *testing.T) {
 	t.Helper()
 	log, err := os.ReadFile(w.process.Log)
@@ -218,7 +225,7 @@ func (w *world) silent(ctx context.Context, t *testing.T) {
 	}
 }
 
-// assertEnded checks what is true of every terminal run, whatever became of it.
+// assertEnded checks what holds for every terminal run.
 func assertEnded(t *testing.T, run *v1alpha1.AgentRun) {
 	t.Helper()
 	st := run.Status
@@ -232,7 +239,8 @@ func assertEnded(t *testing.T, run *v1alpha1.AgentRun) {
 	}
 }
 
-// assertSays waits until a line of the controller's log has all of the words: what it tells of may be seen before.
+// assertSays waits until a line of the controller's log has all words. Other
+// effects may be visible before the line.
 func assertSays(t *testing.T, p *rig.Process, words ...string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("a line of the log says %q", words), func(context.Context) bool { return says(t, p, words...) })

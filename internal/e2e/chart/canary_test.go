@@ -25,7 +25,10 @@ import (
 // workloads are the names of the two, and where their values are.
 var workloads = map[string]string{"r-agentrun": "controlPlane", "r-agentrun-controllers": "controllers"}
 
-// TestOnIsConvertOfOff: the switch changes what rollout.Convert changes, field by field, and the kind that the HPA scales; nothing else.
+// TestOnIsConvertOfOff: the switch changes what rollout.Convert changes, field
+// by field, and the kind that the HPA scales; nothing else.
+//
+//req:shows R2
 func TestOnIsConvertOfOff(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -77,14 +80,15 @@ func TestOnIsConvertOfOff(t *testing.T) {
 	}
 }
 
-// setBoth switches both workloads, whatever the values say.
+// setBoth switches both workloads, over the values.
 func setBoth(on bool) []string {
 	return []string{
 		fmt.Sprintf("--set=controllers.progressiveDelivery.enabled=%t", on), fmt.Sprintf("--set=controlPlane.progressiveDelivery.enabled=%t", on),
 	}
 }
 
-// assertConverted: is what package rollout makes of was, with the steps of the values as package settings reads them.
+// assertConverted: package rollout makes is from was, with the steps of the
+// values as package settings reads them.
 func assertConverted(t *testing.T, was, is *unstructured.Unstructured, values string) {
 	t.Helper()
 	d := into[appsv1.Deployment](t, was)
@@ -97,14 +101,16 @@ func assertConverted(t *testing.T, was, is *unstructured.Unstructured, values st
 	require.Empty(t, errs)
 	assert.Empty(t, rollout.Validate(is), "nothing that the controller would refuse, or not carry out")
 
-	// What is compared is what a typed client sends of either: zero is unset to both.
+	// What is compared is what a typed client sends of either: zero is unset to
+	// both.
 	wantYAML, err := yaml.Marshal(want)
 	require.NoError(t, err)
 	isYAML, err := yaml.Marshal(into[rollout.Rollout](t, is))
 	require.NoError(t, err)
 	assert.YAMLEq(t, string(wantYAML), string(isYAML))
 
-	// And as rendered: outside of the strategy not even a zero is added or lost.
+	// And as rendered: outside of the strategy not even a zero is added or
+	// lost.
 	a, b := was.DeepCopy(), is.DeepCopy()
 	for _, u := range []*unstructured.Unstructured{a, b} {
 		delete(u.Object, "apiVersion")
@@ -114,7 +120,8 @@ func assertConverted(t *testing.T, was, is *unstructured.Unstructured, values st
 	assert.Equal(t, a.Object, b.Object)
 }
 
-// progressiveDelivery is what the values mean for a workload: its own keys over the global ones.
+// progressiveDelivery is what the values mean for a workload: its own keys over
+// the global ones.
 func progressiveDelivery(t *testing.T, values string, controllers bool) map[string]any {
 	t.Helper()
 	var v struct {
@@ -133,7 +140,8 @@ func progressiveDelivery(t *testing.T, values string, controllers bool) map[stri
 	return all
 }
 
-// TestEveryCanaryIsSound: whatever the schema lets through, package rollout finds nothing wrong with.
+// TestEveryCanaryIsSound: package rollout finds no error in any canary that the
+// schema accepts.
 func TestEveryCanaryIsSound(t *testing.T) {
 	for _, replicas := range []int{1, 2, 3, 5, 10} {
 		for _, fences := range []string{"{maxSurge: 1, maxUnavailable: 0}", `{maxSurge: "1%", maxUnavailable: "100%"}`, `{maxSurge: "100%", maxUnavailable: 0}`, "{maxSurge: 5, maxUnavailable: 3}"} {
@@ -152,6 +160,8 @@ func TestEveryCanaryIsSound(t *testing.T) {
 }
 
 // TestEachWorkloadHasItsOwnSwitch: the controllers first.
+//
+//req:shows R1
 func TestEachWorkloadHasItsOwnSwitch(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -162,7 +172,7 @@ func TestEachWorkloadHasItsOwnSwitch(t *testing.T) {
 		"Both":             {"The global switch is for both.", "progressiveDelivery: {enabled: true, crdCheck: skip}", []string{"r-agentrun", "r-agentrun-controllers"}},
 		"ControllersFirst": {"One workload at a time.", "controllers: {progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"r-agentrun-controllers"}},
 		"ControlPlane":     {"Or the other.", "controlPlane: {progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"r-agentrun"}},
-		"FalseWins":        {"A false of the workload is no absence.", "{progressiveDelivery: {enabled: true, crdCheck: skip}, controlPlane: {progressiveDelivery: {enabled: false}}}", []string{"r-agentrun-controllers"}},
+		"FalseWins":        {"A false of the workload is a value.", "{progressiveDelivery: {enabled: true, crdCheck: skip}, controlPlane: {progressiveDelivery: {enabled: false}}}", []string{"r-agentrun-controllers"}},
 		"EmptyIsAbsent":    {"What a workload does not say is taken from the global values.", "{progressiveDelivery: {enabled: true, crdCheck: skip}, controlPlane: {progressiveDelivery: {keepOnSwitch: true}}}", []string{"r-agentrun", "r-agentrun-controllers"}},
 	}
 	for name, tc := range cases {
@@ -186,7 +196,10 @@ func TestEachWorkloadHasItsOwnSwitch(t *testing.T) {
 	}
 }
 
-// TestOffIsTheSameWhetherTheAPIIsKnownOrNot: to the byte, and whatever the other settings of the canary are.
+// TestOffIsTheSameWhetherTheAPIIsKnownOrNot: to the byte, with any other
+// settings of the canary.
+//
+//req:shows R1
 func TestOffIsTheSameWhetherTheAPIIsKnownOrNot(t *testing.T) {
 	want, err := template(t, "{}")
 	require.NoError(t, err)
@@ -205,6 +218,7 @@ func clusterAPIs() []string {
 	return []string{"--api-versions=apps/v1/Deployment", "--api-versions=argoproj.io/v1alpha1", "--api-versions=argoproj.io/v1alpha1/Workflow"}
 }
 
+//req:shows R4
 func TestCRDCheck(t *testing.T) {
 	const on = "controllers: {progressiveDelivery: {enabled: true, crdCheck: %s}}"
 	with := append(clusterAPIs(), "--api-versions="+rolloutAPI)
@@ -214,13 +228,13 @@ func TestCRDCheck(t *testing.T) {
 		args   []string
 		says   string // empty: rendered
 	}{
-		"AutoOffline":     {"Without a cluster nobody knows.", "auto", nil, ""},
-		"AutoGroupOnly":   {"The group alone, named by hand, is not the kind, and says nothing of a cluster.", "auto", []string{"--api-versions=argoproj.io/v1alpha1"}, ""},
+		"AutoOffline":     {"Without a cluster the kinds are not known.", "auto", nil, ""},
+		"AutoGroupOnly":   {"The group alone, named by hand, is not the kind, and does not show a cluster.", "auto", []string{"--api-versions=argoproj.io/v1alpha1"}, ""},
 		"AutoWithout":     {"The cluster serves Workflows of the same version, and no Rollouts.", "auto", clusterAPIs(), "which the cluster does not serve"},
 		"AutoWith":        {"Served.", "auto", with, ""},
 		"FailOffline":     {"Nothing is assumed.", "fail", nil, "--api-versions argoproj.io/v1alpha1/Rollout"},
 		"FailGroupOnly":   {"Argo CD and Argo Workflows serve that version too.", "fail", []string{"--api-versions=argoproj.io/v1alpha1"}, "argoproj.io/v1alpha1/Rollout"},
-		"FailOfflineWith": {"As told.", "fail", []string{"--api-versions=" + rolloutAPI}, ""},
+		"FailOfflineWith": {"The flag names the kind.", "fail", []string{"--api-versions=" + rolloutAPI}, ""},
 		"FailWithout":     {"Not served.", "fail", clusterAPIs(), "which the cluster does not serve"},
 		"FailWith":        {"Served.", "fail", with, ""},
 		"SkipOffline":     {"Not asked.", "skip", nil, ""},
@@ -238,12 +252,13 @@ func TestCRDCheck(t *testing.T) {
 			require.Error(t, err, tc.reason)
 			require.ErrorContains(t, err, tc.says)
 			require.ErrorContains(t, err, "controllers.progressiveDelivery.enabled", "it says what to change")
-			assert.NotContains(t, out, "kind: Deployment", "nothing falls back in silence")
+			assert.NotContains(t, out, "kind: Deployment", "nothing falls back to a Deployment")
 		})
 	}
 }
 
-// TestKeepOnSwitch: helm and Argo CD leave what they no longer find in the chart, so that old and new overlap.
+// TestKeepOnSwitch: helm and Argo CD leave what they no longer find in the
+// chart, so that old and new overlap.
 func TestKeepOnSwitch(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		for _, keep := range []bool{false, true} {
@@ -264,7 +279,10 @@ func TestKeepOnSwitch(t *testing.T) {
 	}
 }
 
-// TestSelectorsNeverChange: Services, PDBs and workloads select the same pods, and no two workloads each other's.
+// TestSelectorsNeverChange: Services, PDBs and workloads select the same pods,
+// and no two workloads each other's.
+//
+//req:shows R2
 func TestSelectorsNeverChange(t *testing.T) {
 	off := render(t, "{controllers: {podDisruptionBudget: {enabled: true}, podLabels: {a: b}}, controlPlane: {podDisruptionBudget: {enabled: true}}}")
 	selectors := map[string]map[string]string{}

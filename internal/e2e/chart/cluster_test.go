@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
 // auditPolicy has the API server note each request, without its body.
@@ -36,8 +36,9 @@ rules: [{level: Metadata}]
 
 var cluster *controlplane.ControlPlane
 
-// startPlane starts the control plane for the tests that need one. Deployments get pods, and the API server enforces owner references as
-// some distributions do: who makes an owner block its deletion must be allowed to.
+// startPlane starts the control plane for the tests that need one. Deployments
+// get pods, and the API server enforces owner references as some distributions
+// do: who makes an owner block its deletion must be allowed to.
 var startPlane = sync.OnceValue(func() (err error) {
 	cluster, err = controlplane.Start(context.Background(), controlplane.Options{
 		Log:           os.Stderr,
@@ -59,22 +60,23 @@ func stopPlane(failed bool) error {
 }
 
 // newStage starts the control plane if need be, and makes a namespace.
-func newStage(t *testing.T, namespace string) *samples.Stage {
+func newStage(t *testing.T, namespace string) *play.Stage {
 	t.Helper()
 	require.NoError(t, startPlane())
-	stage, err := samples.NewStage(cluster.Config(), namespace)
+	stage, err := play.NewStage(cluster.Config(), namespace)
 	require.NoError(t, err)
 	_, err = stage.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	return stage
 }
 
-// install installs or upgrades the chart with helm, as a user does, and returns the objects of the release, those of the cluster included.
-// What helm prints then must be true of them.
-func install(t *testing.T, stage *samples.Stage, values string) objects {
+// install installs or upgrades the chart with helm, as a user does, and returns
+// the objects of the release, with the cluster-scoped ones. The notes that helm
+// prints must be true of them.
+func install(t *testing.T, stage *play.Stage, values string) objects {
 	t.Helper()
 	printed, err := runHelm(t, "upgrade", "--install", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace,
-		"--values="+valuesFile(t, values), "--timeout=2m")
+		"--values="+valuesFile(t, both), "--values="+valuesFile(t, values), "--timeout=2m")
 	require.NoError(t, err)
 	out, err := runHelm(t, "get", "manifest", "r", "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+stage.Namespace)
 	require.NoError(t, err)
@@ -84,7 +86,8 @@ func install(t *testing.T, stage *samples.Stage, values string) objects {
 	return all
 }
 
-// account makes the kubeconfig file of a ServiceAccount with a token from the API server, as a pod of it would hold one.
+// account makes the kubeconfig file of a ServiceAccount with a token from the
+// API server, as a pod of it would hold one.
 func account(t *testing.T, kube kubernetes.Interface, namespace, name string) string {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}

@@ -19,14 +19,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sources are the modules that hold what the schemas are made of, and the build modules that pin them.
+// sources are the modules with the sources of the schemas, and the build
+// modules that pin them.
 var sources = map[string]string{
 	"k8s.io/kubernetes":                                  "../../controlplane/build/kubernetes",
 	"github.com/argoproj/argo-rollouts":                  "../../controlplane/build/argorollouts",
 	"github.com/prometheus-operator/prometheus-operator": "../operatorcrds",
 }
 
-// newConformance returns a check by kubeconform, strict and without a network, that says what is wrong with an object.
+// newConformance returns a check by kubeconform, strict and without a network,
+// that returns the errors of an object.
 func newConformance(t *testing.T) func(*testing.T, *unstructured.Unstructured) []string {
 	t.Helper()
 	dir, err := schemas()
@@ -57,7 +59,7 @@ var schemas = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, group := range []string{"api__v1", "apis__apps__v1", "apis__autoscaling__v2", "apis__policy__v1", "apis__rbac.authorization.k8s.io__v1"} {
+	for _, group := range []string{"api__v1", "apis__apps__v1", "apis__autoscaling__v2", "apis__networking.k8s.io__v1", "apis__policy__v1", "apis__rbac.authorization.k8s.io__v1"} {
 		if err := fromOpenAPI(filepath.Join(kubernetes, "api", "openapi-spec", "v3", group+"_openapi.json"), dir); err != nil {
 			return "", err
 		}

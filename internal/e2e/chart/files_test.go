@@ -18,12 +18,14 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// target is what the chart's alerts are made for: the templates put those of the release in place of job and namespace.
+// target is the target of the chart's alerts: the templates replace its job and
+// namespace by the release's.
 func target() manifest.Target {
 	return manifest.Target{Name: "agentrun", Job: "release-job", Namespace: "release-namespace"}
 }
 
-// TestGeneratedFilesAreCurrent: the dashboard, the alerts and the CRD of the chart are what their sources give. With -update it writes them.
+// TestGeneratedFilesAreCurrent: the dashboard, the alerts and the CRD of the
+// chart are what their sources give. With -update it writes them.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	pack, err := manifest.New(target())
 	require.NoError(t, err)
@@ -42,7 +44,8 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestTheRoleIsTheExamples: the chart grants what the example's own role does, and rights to elect a leader beside.
+// TestTheRoleIsTheExamples: the chart grants what the example's own role does,
+// and the rights to elect a leader.
 func TestTheRoleIsTheExamples(t *testing.T) {
 	documented := parse(t, string(rbac.YAML()))
 	want := into[rbacv1.ClusterRole](t, documented.one(t, "ClusterRole/agentrun-controller")).Rules
@@ -60,10 +63,10 @@ func TestTheRoleIsTheExamples(t *testing.T) {
 
 	all = render(t, "controllers: {replicaCount: 1, leaderElection: {enabled: false}}")
 	for key := range all {
-		assert.NotContains(t, key, "leader-election", "nobody elects")
+		assert.NotContains(t, key, "leader-election", "there is no election")
 	}
 	all = render(t, "controller: {events: {enabled: false}}")
 	for _, rule := range into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns-r-agentrun-controllers")).Rules {
-		assert.NotContains(t, rule.Resources, "events", "nobody writes any")
+		assert.NotContains(t, rule.Resources, "events", "the controller writes none")
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// imageProgram is the program of the image: what the Dockerfile compiles, by its own line.
+// imageProgram is the program of the image: what the Dockerfile compiles, by
+// its own line.
 func imageProgram(t *testing.T) string {
 	t.Helper()
 	path, err := buildImageProgram()

@@ -23,13 +23,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// TestInstalledItWorks: helm installs the chart on a real API server; the program of the image, with the arguments and variables of the
-// rendered pods and the token of their account, brings AgentRuns to their ends; of two replicas one leads, and the other takes over.
-// What the account may do is what was done.
+// TestInstalledItWorks: helm installs the chart on a real API server; the
+// program of the image, with the arguments and variables of the rendered pods
+// and the token of their account, brings AgentRuns to their ends; of two
+// replicas one leads, and the other takes over. What the account may do is what
+// was done.
+//
+//req:shows A1
 func TestInstalledItWorks(t *testing.T) {
 	program := imageProgram(t)
 	stage := newStage(t, "agents")
@@ -42,7 +46,7 @@ func TestInstalledItWorks(t *testing.T) {
 	eventually(t, "the first replica leads", leads(first))
 	second := startPod(t, program, kubeconfig, d, "second") // ready, though it does not lead
 	failing := create(t, stage, "failing", needsASecret)
-	play(t, stage)
+	playSamples(t, stage)
 	one, err := leads(second)(t.Context())
 	require.NoError(t, err)
 	assert.False(t, one, "two lead")
@@ -54,7 +58,8 @@ func TestInstalledItWorks(t *testing.T) {
 	})
 	require.NoError(t, stage.Runs.Delete(t.Context(), failing, metav1.DeleteOptions{}))
 
-	// What runs out or is cancelled is deleted; it needs rights that no sample does.
+	// What runs out or is cancelled is deleted; it needs rights that no sample
+	// does.
 	cancelled := create(t, stage, "cancelled", func(run *v1alpha1.AgentRun) { run.Spec.PodAnnotations = never() })
 	reached(t, stage, cancelled, v1alpha1.Running)
 	_, err = stage.Runs.Patch(t.Context(), cancelled, types.MergePatchType, []byte(`{"spec":{"cancel":true}}`), metav1.PatchOptions{})
@@ -81,7 +86,8 @@ func TestInstalledItWorks(t *testing.T) {
 	})
 }
 
-// TestTheControlPlaneIsServedWithoutACluster: its half of the program is ready with no token and no kubeconfig that leads anywhere.
+// TestTheControlPlaneIsServedWithoutACluster: its half of the program is ready
+// with no token and no kubeconfig that leads anywhere.
 func TestTheControlPlaneIsServedWithoutACluster(t *testing.T) {
 	program := imageProgram(t)
 	require.NoError(t, startPlane())
@@ -89,8 +95,9 @@ func TestTheControlPlaneIsServedWithoutACluster(t *testing.T) {
 	startPod(t, program, os.DevNull, d, "control-plane")
 }
 
-// TestTheMetricsServiceFindsThePods: the pods that the Deployments make, by the selectors as the API server stored them; an upgrade changes
-// what it should and leaves the rest.
+// TestTheMetricsServiceFindsThePods: the pods that the Deployments make, by the
+// selectors as the API server stored them; an upgrade changes what it should
+// and leaves the rest.
 func TestTheMetricsServiceFindsThePods(t *testing.T) {
 	stage := newStage(t, "pods")
 	install(t, stage, "controllers: {replicaCount: 3}")
@@ -123,7 +130,8 @@ func reconciles(p corev1.Pod) bool {
 	return !slices.Contains(p.Spec.Containers[0].Args, "--reconcile=false")
 }
 
-// startPod runs the program as a container of the workload's pod would be, but for the address it listens at.
+// startPod runs the program as a container of the workload's pod would be, but
+// for the address it listens at.
 func startPod(t *testing.T, program, kubeconfig string, d *appsv1.Deployment, name string, env ...string) *rig.Process {
 	t.Helper()
 	dir := filepath.Join(cluster.Dir(), t.Name(), name)
@@ -161,10 +169,10 @@ func leads(p *rig.Process) func(context.Context) (bool, error) {
 	}
 }
 
-// play plays the samples of the example, but for the fifty.
-func play(t *testing.T, stage *samples.Stage) {
+// playSamples plays the samples of the example, without the fifty.
+func playSamples(t *testing.T, stage *play.Stage) {
 	t.Helper()
-	all, err := samples.Load()
+	all, err := play.Load()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -185,7 +193,7 @@ func never() map[string]string {
 }
 
 // create makes a run that ends by itself, unless change says otherwise.
-func create(t *testing.T, stage *samples.Stage, name string, change func(*v1alpha1.AgentRun)) string {
+func create(t *testing.T, stage *play.Stage, name string, change func(*v1alpha1.AgentRun)) string {
 	t.Helper()
 	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
 	if change != nil {
@@ -200,7 +208,7 @@ func needsASecret(run *v1alpha1.AgentRun) {
 	run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "none", Key: "none"}
 }
 
-func reached(t *testing.T, stage *samples.Stage, name string, phase v1alpha1.Phase) {
+func reached(t *testing.T, stage *play.Stage, name string, phase v1alpha1.Phase) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("run %s is %s", name, phase), func(ctx context.Context) (bool, error) {
 		run, err := stage.Runs.Get(ctx, name, metav1.GetOptions{})

@@ -23,7 +23,8 @@ import (
 
 var chartDir = filepath.Join("..", "..", "..", "examples", "chart")
 
-// kubeVersion is what helm is told where it has no cluster to ask: built from its module, it would take itself for one of Kubernetes 1.20.
+// kubeVersion is for helm without a cluster to ask: built from its module, it
+// assumes Kubernetes 1.20.
 const kubeVersion = "--kube-version=1.36.3"
 
 // The APIs that a cluster may lack.
@@ -33,7 +34,8 @@ const (
 	ruleAPI    = "monitoring.coreos.com/v1/PrometheusRule"
 )
 
-// helm is the program, built from its module, and a folder for what it would otherwise keep in the user's home.
+// helm is the program, built from its module, and a folder for what it would
+// otherwise keep in the user's home.
 var helm struct{ path, home string }
 
 func TestMain(m *testing.M) {
@@ -52,7 +54,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(helm.home)) }()
-	// The flags are those of the chart's Dockerfile, so that the two share what they compile.
+	// The flags are the same as in the chart's Dockerfile, so that the two
+	// share compiled packages.
 	build := exec.CommandContext(ctx, "go", "tool", "-n", "helm")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS="+goFlags(ctx)+" -trimpath")
 	var stderr bytes.Buffer
@@ -92,7 +95,11 @@ func runHelm(t *testing.T, args ...string) (stdout string, err error) {
 	return string(out), err
 }
 
-// template renders the chart with values in YAML, as release "r" in namespace "ns", without a cluster.
+// both renders the two workloads, unless a test's own values say otherwise.
+const both = "controlPlane: {enabled: true}"
+
+// template renders the chart with values in YAML, as release "r" in namespace
+// "ns", without a cluster, and with the control plane.
 func template(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
 	return templateAs(t, "r", values, args...)
@@ -100,7 +107,7 @@ func template(t *testing.T, values string, args ...string) (string, error) {
 
 func templateAs(t *testing.T, release, values string, args ...string) (string, error) {
 	t.Helper()
-	return runHelm(t, append([]string{"template", release, chartDir, "--namespace=ns", kubeVersion, "--values=" + valuesFile(t, values)}, args...)...)
+	return runHelm(t, append([]string{"template", release, chartDir, "--namespace=ns", kubeVersion, "--values=" + valuesFile(t, both), "--values=" + valuesFile(t, values)}, args...)...)
 }
 
 func valuesFile(t *testing.T, values string) string {
@@ -113,7 +120,8 @@ func valuesFile(t *testing.T, values string) string {
 	return f.Name()
 }
 
-// render is template where nothing may be wrong. It returns the objects by kind and name.
+// render is template where nothing may be wrong. It returns the objects by kind
+// and name.
 func render(t *testing.T, values string, args ...string) objects {
 	t.Helper()
 	out, err := template(t, values, args...)
@@ -123,7 +131,8 @@ func render(t *testing.T, values string, args ...string) objects {
 
 type objects map[string]*unstructured.Unstructured
 
-// parse reads a stream of documents. Every one of them is one object, and no two have the same kind and name.
+// parse reads a stream of documents. Every one of them is one object, and no
+// two have the same kind and name.
 func parse(t *testing.T, stream string) objects {
 	t.Helper()
 	return parseIn(t, "ns", stream)
@@ -157,7 +166,8 @@ func (all objects) one(t *testing.T, key string) *unstructured.Unstructured {
 	return all[key]
 }
 
-// into reads an object as a type; a field that the type does not know is an error.
+// into reads an object as a type; a field that the type does not know is an
+// error.
 func into[T any](t *testing.T, u *unstructured.Unstructured) *T {
 	t.Helper()
 	data, err := yaml.Marshal(u.Object)

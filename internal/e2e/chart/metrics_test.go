@@ -23,7 +23,10 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// TestTheMetricsServiceSelectsThePodsThatReconcile: exactly those, and the ServiceMonitor that Service, exactly.
+// TestTheMetricsServiceSelectsThePodsThatReconcile: exactly those, and the
+// ServiceMonitor that Service, exactly.
+//
+//req:shows O1
 func TestTheMetricsServiceSelectsThePodsThatReconcile(t *testing.T) {
 	all := render(t, "metrics: {serviceMonitor: {enabled: true}}")
 	metrics := into[corev1.Service](t, all.one(t, "Service/r-agentrun-metrics"))
@@ -65,7 +68,10 @@ func TestTheMetricsServiceSelectsThePodsThatReconcile(t *testing.T) {
 	assert.Equal(t, "/metrics", monitor.Spec.Endpoints[0]["path"])
 }
 
-// TestAScrapeSwitchReachesBothWorkloads: pods that are scraped by their annotations.
+// TestAScrapeSwitchReachesBothWorkloads: pods that are scraped by their
+// annotations.
+//
+//req:shows O1
 func TestAScrapeSwitchReachesBothWorkloads(t *testing.T) {
 	want := map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "8080", "prometheus.io/path": "/metrics"}
 	on := render(t, "metrics: {scrapeAnnotations: true}")
@@ -76,7 +82,10 @@ func TestAScrapeSwitchReachesBothWorkloads(t *testing.T) {
 	}
 }
 
-// TestTLSReachesAllThatTalkToTheEndpoint: the program, its probes, the monitor and the annotations, of Deployments and Rollouts.
+// TestTLSReachesAllThatTalkToTheEndpoint: the program, its probes, the monitor
+// and the annotations, of Deployments and Rollouts.
+//
+//req:shows O1
 func TestTLSReachesAllThatTalkToTheEndpoint(t *testing.T) {
 	on := render(t, "metrics: {tls: {secretName: web-tls}, scrapeAnnotations: true, serviceMonitor: {enabled: true}}")
 	for name := range workloads {
@@ -113,7 +122,10 @@ func TestTLSReachesAllThatTalkToTheEndpoint(t *testing.T) {
 	assert.NotContains(t, off, "tlsConfig")
 }
 
-// TestDashboards: the text of the dashboard survives the templates to the byte, under a key and labels that Grafana's sidecar finds.
+// TestDashboards: the text of the dashboard survives the templates to the byte,
+// under a key and labels that Grafana's sidecar finds.
+//
+//req:shows O3
 func TestDashboards(t *testing.T) {
 	pack, err := manifest.New(target())
 	require.NoError(t, err)
@@ -130,7 +142,10 @@ func TestDashboards(t *testing.T) {
 	}
 }
 
-// TestAlerts: of a release they are those of package manifest for the release's job and namespace.
+// TestAlerts: package manifest makes the alerts of a release for the release's
+// job and namespace.
+//
+//req:shows O3
 func TestAlerts(t *testing.T) {
 	rule := render(t, "{fullnameOverride: agents, metrics: {prometheusRule: {enabled: true, labels: {release: prometheus}}}}").one(t, "PrometheusRule/agents")
 	assert.Equal(t, "prometheus", rule.GetLabels()["release"])
@@ -144,6 +159,8 @@ func TestAlerts(t *testing.T) {
 }
 
 // TestTheJobOfTheAlertsIsTheOneThatIsScraped: or no alert would ever fire.
+//
+//req:shows O3
 func TestTheJobOfTheAlertsIsTheOneThatIsScraped(t *testing.T) {
 	all := render(t, "metrics: {serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}")
 	data, err := yaml.Marshal(all.one(t, "ServiceMonitor/r-agentrun").Object)
@@ -167,7 +184,10 @@ func TestTheJobOfTheAlertsIsTheOneThatIsScraped(t *testing.T) {
 	assert.NotContains(t, string(text), "release-")
 }
 
-// TestMonitorsNeedTheirCRDs: known to be missing, they are refused; without a cluster they are rendered.
+// TestMonitorsNeedTheirCRDs: known to be missing, they are refused; without a
+// cluster they are rendered.
+//
+//req:shows O1
 func TestMonitorsNeedTheirCRDs(t *testing.T) {
 	for kind, api := range map[string]string{"serviceMonitor": monitorAPI, "prometheusRule": ruleAPI} {
 		values := "metrics: {" + kind + ": {enabled: true}}"
@@ -186,7 +206,7 @@ func TestMetricsOff(t *testing.T) {
 	on, off := render(t, "{}"), render(t, "metrics: {enabled: false}")
 	for key := range maps.Keys(on) {
 		if _, kept := off[key]; !kept {
-			assert.Contains(t, []string{"Service/r-agentrun-metrics", "ConfigMap/r-agentrun-dashboard-agentrun"}, key)
+			assert.Contains(t, []string{"Service/r-agentrun-metrics", "ConfigMap/r-agentrun-dashboard-agentrun", "Pod/r-agentrun-test"}, key)
 		} else {
 			assert.Equal(t, on[key].Object, off[key].Object)
 		}

@@ -19,9 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// TestNotesNameWhatIsRendered: the kinds and names that NOTES speaks of are those of the workloads that are rendered, whichever switch is
-// set. helm install asks a cluster even for a dry run, and template shows no NOTES, so they are rendered as a ConfigMap of a copy of the
-// chart; what a real installation prints is checked wherever a test installs.
+// TestNotesNameWhatIsRendered: NOTES has the kinds and names of the
+// workloads that are rendered, with each switch. helm
+// install asks a cluster even for a dry run, and template shows no NOTES, so
+// they are rendered as a ConfigMap of a copy of the chart; what a real
+// installation prints is checked wherever a test installs.
+//
+//req:shows R1
 func TestNotesNameWhatIsRendered(t *testing.T) {
 	const plane, controllers = "deployment/r-agentrun", "deployment/r-agentrun-controllers"
 	const canaryPlane, canaryControllers = "rollout/r-agentrun", "rollout/r-agentrun-controllers"
@@ -34,7 +38,7 @@ func TestNotesNameWhatIsRendered(t *testing.T) {
 		kept   []string
 	}{
 		"Off":                {"The default.", "{}", []string{plane, controllers}, nil},
-		"Alone":              {"What is not installed is not named.", "{" + alone + "}", []string{controllers}, nil},
+		"Alone":              {"NOTES names no workload that is not installed.", "{" + alone + "}", []string{controllers}, nil},
 		"Both":               {"The global switch is for both.", "{progressiveDelivery: {enabled: true}}", []string{canaryPlane, canaryControllers}, nil},
 		"ControllersFirst":   {"One workload at a time.", "{controllers: {progressiveDelivery: {enabled: true}}}", []string{plane, canaryControllers}, nil},
 		"ControlPlane":       {"Or the other.", "{controlPlane: {progressiveDelivery: {enabled: true}}}", []string{canaryPlane, controllers}, nil},
@@ -43,16 +47,16 @@ func TestNotesNameWhatIsRendered(t *testing.T) {
 		"Keep":               {"Before the switch.", "{progressiveDelivery: {keepOnSwitch: true}}", []string{plane, controllers}, []string{plane, controllers}},
 		"KeepOn":             {"After it.", "{progressiveDelivery: {keepOnSwitch: true, enabled: true}}", []string{canaryPlane, canaryControllers}, []string{canaryPlane, canaryControllers}},
 		"KeepControllers":    {"One of them.", "{controllers: {progressiveDelivery: {keepOnSwitch: true}}}", []string{plane, controllers}, []string{controllers}},
-		"KeepAlone":          {"What is not installed is not kept.", "{progressiveDelivery: {keepOnSwitch: true}, " + alone + "}", []string{controllers}, []string{controllers}},
+		"KeepAlone":          {"Only an installed workload is kept.", "{progressiveDelivery: {keepOnSwitch: true}, " + alone + "}", []string{controllers}, []string{controllers}},
 		"KeepPlaneAlone":     {"Nor by its own switch.", "{controlPlane: {enabled: false, progressiveDelivery: {keepOnSwitch: true, enabled: true}}}", []string{controllers}, nil},
 		"NoMetrics":          {"No Service is named that is not there.", "{metrics: {enabled: false}}", []string{plane, controllers}, nil},
-		"OtherNames":         {"Whatever they are called.", "{fullnameOverride: agents, controllers: {progressiveDelivery: {enabled: true}}}", []string{"deployment/agents", "rollout/agents-controllers"}, nil},
-		"KeepControllersOff": {"False is no absence.", "{progressiveDelivery: {keepOnSwitch: true}, controllers: {progressiveDelivery: {keepOnSwitch: false}}}", []string{plane, controllers}, []string{plane}},
+		"OtherNames":         {"The names of the values are used.", "{fullnameOverride: agents, controllers: {progressiveDelivery: {enabled: true}}}", []string{"deployment/agents", "rollout/agents-controllers"}, nil},
+		"KeepControllersOff": {"False is a value.", "{progressiveDelivery: {keepOnSwitch: true}, controllers: {progressiveDelivery: {keepOnSwitch: false}}}", []string{plane, controllers}, []string{plane}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, err := runHelm(t, "template", "r", dir, "--namespace=ns", kubeVersion, "--values="+valuesFile(t, tc.values))
+			out, err := runHelm(t, "template", "r", dir, "--namespace=ns", kubeVersion, "--values="+valuesFile(t, both), "--values="+valuesFile(t, tc.values))
 			require.NoError(t, err)
 			all := parse(t, out)
 			shown := all.one(t, "ConfigMap/notes")
@@ -66,7 +70,8 @@ func TestNotesNameWhatIsRendered(t *testing.T) {
 	}
 }
 
-// chartWithNotes is a copy of the chart that renders its NOTES as a ConfigMap too.
+// chartWithNotes is a copy of the chart that renders its NOTES as a ConfigMap
+// too.
 func chartWithNotes(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,8 +88,9 @@ data:
 	return dir
 }
 
-// assertNotes: every name in NOTES is of an object that is rendered, every workload that is rendered is named, and each promise about
-// one (a canary, kept) is made of those that it holds for.
+// assertNotes: every name in NOTES is of an object that is rendered, every
+// workload that is rendered is named, and each promise about one (a canary,
+// kept) is made where it holds.
 func assertNotes(t *testing.T, notes, namespace string, all objects) {
 	t.Helper()
 	find := func(pattern string) []string {
@@ -114,7 +120,8 @@ func assertNotes(t *testing.T, notes, namespace string, all objects) {
 	}
 	assert.Equal(t, services, find("port-forward (svc/[a-z0-9-]+) "), notes)
 
-	// The logs are asked of the workload that reconciles, or where kubectl does not know its kind, of its pods.
+	// The logs are asked of the workload that reconciles, or where kubectl does
+	// not know its kind, of its pods.
 	reconciling := find("^AgentRuns are run as Jobs in .* by " + workload + `\.$`)
 	require.Len(t, reconciling, 1, notes)
 	if kind, _, _ := strings.Cut(reconciling[0], "/"); kind == "deployment" {

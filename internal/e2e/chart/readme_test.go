@@ -28,10 +28,15 @@ func readChart(t *testing.T, name string) []byte {
 	return body
 }
 
-// leaves are the values that have a row of their own: those of both workloads have one, under <workload>.
+// whole are the maps that are one value: what Kubernetes has there is not the
+// chart's to list.
+var whole = regexp.MustCompile(`\.(resources|readinessProbe|podSecurityContext|securityContext)$`)
+
+// leaves are the values that have a row: the values of both workloads have one,
+// under <workload>.
 func leaves(prefix string, v any, into map[string]string) {
 	m, ok := v.(map[string]any)
-	if !ok || len(m) == 0 || prefix == "metrics.dashboards.labels" || strings.HasSuffix(prefix, ".resources") {
+	if !ok || len(m) == 0 || prefix == "metrics.dashboards.labels" || whole.MatchString(prefix) {
 		text, _ := json.Marshal(v)
 		into[prefix] = string(text)
 		return
@@ -41,15 +46,19 @@ func leaves(prefix string, v any, into map[string]string) {
 	}
 }
 
-// TestReadmeHasEveryValue: a row for each, with its default, and no row for what is none.
+// TestReadmeHasEveryValue: a row for each, with its default, and no row for
+// what is none.
+//
+//req:shows A3
 func TestReadmeHasEveryValue(t *testing.T) {
 	var values map[string]any
 	require.NoError(t, yaml.Unmarshal(readChart(t, "values.yaml"), &values))
 	want := map[string]string{}
 	leaves("", values, want)
 
+	meanings := comments(t)
 	is := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Za-z.<>]+)` \\| `(.*?)`(.*?)\\|").FindAllStringSubmatch(string(readChart(t, "README.md")), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Za-z.<>]+)` \\| `(.*?)` \\| (.*?) \\|$").FindAllStringSubmatch(string(readChart(t, "README.md")), -1) {
 		names := []string{m[1]}
 		if rest, ok := strings.CutPrefix(m[1], "<workload>."); ok {
 			names = []string{"controllers." + rest, "controlPlane." + rest}
@@ -57,6 +66,7 @@ func TestReadmeHasEveryValue(t *testing.T) {
 		for _, name := range names {
 			assert.NotContains(t, is, name, "a value twice")
 			is[name] = m[2]
+			assert.Equal(t, m[3], meanings[name], "%s: README and the comment in values.yaml", name)
 		}
 	}
 	assert.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(is)))
@@ -65,7 +75,34 @@ func TestReadmeHasEveryValue(t *testing.T) {
 	}
 }
 
-// TestTheSchemaHasEveryValue: what values.yaml names, and nothing else, but for global, which Helm hands to every chart.
+// comments are what values.yaml says above each value.
+func comments(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	var path []string
+	var above string
+	for line := range strings.Lines(string(readChart(t, "values.yaml"))) {
+		text := strings.TrimSpace(line)
+		comment, isComment := strings.CutPrefix(text, "# ")
+		name, _, isValue := strings.Cut(text, ":")
+		switch {
+		case isComment:
+			above = comment
+		case isValue && !strings.HasPrefix(text, "-"):
+			depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
+			require.LessOrEqual(t, depth, len(path), line)
+			path = append(path[:depth], name)
+			out[strings.Join(path, ".")] = above
+			above = ""
+		}
+	}
+	return out
+}
+
+// TestTheSchemaHasEveryValue: the names of values.yaml, and only global
+// besides, which Helm hands to every chart.
+//
+//req:shows A3
 func TestTheSchemaHasEveryValue(t *testing.T) {
 	var values map[string]any
 	require.NoError(t, yaml.Unmarshal(readChart(t, "values.yaml"), &values))
@@ -84,7 +121,10 @@ func TestTheSchemaHasEveryValue(t *testing.T) {
 		}
 		assert.Equal(t, false, schema["additionalProperties"], "%s is not closed", path)
 		names := slices.Sorted(maps.Keys(properties))
-		names = slices.DeleteFunc(names, func(n string) bool { return n == "global" })
+		names = slices.DeleteFunc(names, func(n string) bool {
+			instead, _ := properties[n].(map[string]any)["const"].(string)
+			return n == "global" || strings.Contains(instead, " ") // it tells the name that it has here
+		})
 		assert.Equal(t, names, slices.Sorted(maps.Keys(m)), path)
 		for key, v := range m {
 			if p, ok := properties[key].(map[string]any); ok {
@@ -105,7 +145,8 @@ func TestReadmeCommandsRender(t *testing.T) {
 	}
 }
 
-// TestTheImageIsBuilt: the line of the Dockerfile that compiles gives a static program, which runs without anything around it.
+// TestTheImageIsBuilt: the line of the Dockerfile that compiles gives a static
+// program, which runs without anything around it.
 func TestTheImageIsBuilt(t *testing.T) {
 	path := imageProgram(t)
 	cmd := exec.CommandContext(t.Context(), path, "--version")

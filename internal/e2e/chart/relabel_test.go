@@ -15,8 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestTheMonitorTellsACanaryFromTheStablePods: by the label pod_template_hash, which every pod gets from the controller that made its
-// ReplicaSet. It is the same label whichever of the two that is, so that a query holds before and after the switch.
+// TestTheMonitorTellsACanaryFromTheStablePods: by the label pod_template_hash,
+// which every pod gets from the controller that made its ReplicaSet. Both
+// controllers give the same label, so that a query holds before and after the
+// switch.
+//
+//req:shows O3
 func TestTheMonitorTellsACanaryFromTheStablePods(t *testing.T) {
 	const hash, rolloutsHash = "pod-template-hash", "rollouts-pod-template-hash"
 	cases := map[string]struct {
@@ -25,9 +29,9 @@ func TestTheMonitorTellsACanaryFromTheStablePods(t *testing.T) {
 		want   string
 	}{
 		"Deployment": {"The label of a Deployment's ReplicaSets.", map[string]string{hash: "6c9f"}, "6c9f"},
-		"Stable":     {"That of a Rollout's.", map[string]string{rolloutsHash: "7d4b"}, "7d4b"},
-		"Canary":     {"Another one than the stable pods have.", map[string]string{rolloutsHash: "58fc"}, "58fc"},
-		"Undone":     {"An undo to an adopted ReplicaSet brings the old label along: still a value of its own.", map[string]string{hash: "6c9f", rolloutsHash: "9b2e"}, "9b2e6c9f"},
+		"Stable":     {"A pod of a Rollout has its hash.", map[string]string{rolloutsHash: "7d4b"}, "7d4b"},
+		"Canary":     {"The hash differs from the stable pods'.", map[string]string{rolloutsHash: "58fc"}, "58fc"},
+		"Undone":     {"An undo to an adopted ReplicaSet brings the old label along: still a distinct value.", map[string]string{hash: "6c9f", rolloutsHash: "9b2e"}, "9b2e6c9f"},
 		"None":       {"A pod that nothing of the two made has no such label.", nil, ""},
 	}
 	rules := relabelings(t, "metrics: {serviceMonitor: {enabled: true}}")
@@ -41,7 +45,8 @@ func TestTheMonitorTellsACanaryFromTheStablePods(t *testing.T) {
 	}
 }
 
-// TestRelabelingsOfTheUserComeLast: they see what the chart's own made, and may change it.
+// TestRelabelingsOfTheUserComeLast: they see what the chart's own made, and may
+// change it.
 func TestRelabelingsOfTheUserComeLast(t *testing.T) {
 	rules := relabelings(t, `metrics: {serviceMonitor: {enabled: true, relabelings: [{sourceLabels: [job, pod_template_hash], targetLabel: version}, {targetLabel: job, replacement: mine}]}}`)
 	got := relabel(t, rules, discovered(map[string]string{"rollouts-pod-template-hash": "58fc"}))
@@ -59,7 +64,8 @@ func relabelings(t *testing.T, values string) []any {
 	return rules
 }
 
-// discovered are the labels under which Prometheus finds a pod: those of the pod with what a label's name cannot hold as underscores.
+// discovered are the labels under which Prometheus finds a pod: the pod's own,
+// with underscores for characters that a label's name cannot hold.
 func discovered(pod map[string]string) map[string]string {
 	found := map[string]string{"job": "serviceMonitor/ns/r-agentrun/0"}
 	for key, value := range pod {
@@ -68,9 +74,10 @@ func discovered(pod map[string]string) map[string]string {
 	return found
 }
 
-// relabel does what Prometheus does for the action replace, with its defaults: the source labels, missing ones empty, joined by ";", are
-// matched as a whole against "(.*)", and the target label becomes "$1"; an empty value removes the label. What else a rule may say is
-// not known here.
+// relabel does what Prometheus does for the action replace, with its defaults:
+// the source labels, missing ones empty, joined by ";", are matched as a whole
+// against "(.*)", and the target label becomes "$1"; an empty value removes the
+// label. Other fields of a rule are not known here.
 func relabel(t *testing.T, rules []any, labels map[string]string) map[string]string {
 	t.Helper()
 	labels = maps.Clone(labels)

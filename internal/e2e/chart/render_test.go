@@ -43,7 +43,10 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestEveryCIFileConforms: what is rendered fits the schemas of Kubernetes and of the custom resources, with nothing unknown in it.
+// TestEveryCIFileConforms: the rendered objects fit the schemas of Kubernetes
+// and of the custom resources, without unknown fields.
+//
+//req:shows R2
 func TestEveryCIFileConforms(t *testing.T) {
 	check := newConformance(t)
 	kinds := map[string]bool{}
@@ -102,13 +105,14 @@ func TestConformanceSeesTypos(t *testing.T) {
 	}
 }
 
-// TestDefaults: what the default values render, to the byte. Run it with -update after a change that was reviewed.
+// TestDefaults: what the default values render, to the byte. Run it with
+// -update after a change that was reviewed.
 func TestDefaults(t *testing.T) {
 	const golden = "testdata/default.golden.yaml"
-	out, err := template(t, "{}")
+	out, err := runHelm(t, "template", "r", chartDir, "--namespace=ns", kubeVersion)
 	require.NoError(t, err)
 	before, dashboards, _ := strings.Cut(out, "# Source: agentrun/templates/dashboards.yaml")
-	_, after, _ := strings.Cut(dashboards, "\n---\n") // the dashboard has a test of its own
+	_, after, _ := strings.Cut(dashboards, "\n---\n") // the dashboard has a separate test
 	out = before + "\n---\n" + after
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
@@ -142,7 +146,7 @@ func TestNamesFit(t *testing.T) {
 	}
 }
 
-// TestTwoReleases: what is named in the cluster and not in a namespace is not shared.
+// TestTwoReleases: no cluster-scoped object is shared.
 func TestTwoReleases(t *testing.T) {
 	a, err := templateAs(t, "agentrun", "{}")
 	require.NoError(t, err)

@@ -19,18 +19,21 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// finalizers is a right that no request shows: the API server asks for it itself when a Job names an owner that it blocks.
+// finalizers is a right that no request shows: the API server asks for it
+// itself when a Job names an owner that it blocks.
 const finalizers = "update agents.controllerkit.dev/agentruns/finalizers"
 
-// assertEveryRightIsUsed compares what the roles of the release grant with what the account did, as the API server noted it: nothing was
-// refused, and no right is left that nothing used. Three need a story of their own: the core group of events is used where the new one is
-// not granted; caches are filled by lists where the API server does not stream them, which client-go's own switch stands for; and without
-// the finalizers no Job is made.
-func assertEveryRightIsUsed(t *testing.T, stage *samples.Stage, all objects, user string, start func(name string, env ...string) *rig.Process) {
+// assertEveryRightIsUsed compares what the roles of the release grant with what
+// the account did, as the API server noted it: nothing was refused, and no
+// right is left that nothing used. Three need a separate story: the core
+// group of events is used where the new one is not granted; caches are filled
+// by lists where the API server does not stream them, which client-go's own
+// switch stands for; and without the finalizers no Job is made.
+func assertEveryRightIsUsed(t *testing.T, stage *play.Stage, all objects, user string, start func(name string, env ...string) *rig.Process) {
 	t.Helper()
 	roles := stage.Kube.RbacV1().ClusterRoles()
 	const name = "agents-r-agentrun-controllers"

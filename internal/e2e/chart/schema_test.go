@@ -16,7 +16,10 @@ import (
 	"github.com/proompteng/controllerkit/rollout/settings"
 )
 
-// TestBadValuesAreRefused: each row is refused, and what helm prints leads to it.
+// TestBadValuesAreRefused: each row is refused, and what helm prints leads to
+// it.
+//
+//req:shows J1 R1
 func TestBadValuesAreRefused(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -31,12 +34,12 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"TwoActions":            {"The controller would carry out one of them.", "progressiveDelivery: {canarySteps: [{setWeight: 20, pause: {}}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"NoAction":              {"A step that does nothing.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"UnknownAction":         {"The CRD would drop it.", "progressiveDelivery: {canarySteps: [{setWieght: 20}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
-		"NoPause":               {"A canary that nobody looks at.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {setWeight: 50}]}", []string{"/progressiveDelivery/canarySteps"}},
+		"NoPause":               {"No step waits for a look at the canary.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {setWeight: 50}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"PauseFirst":            {"Nothing would run yet.", "progressiveDelivery: {canarySteps: [{pause: {}}, {setWeight: 20}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"Weight0":               {"Nothing would be tested.", "progressiveDelivery: {canarySteps: [{setWeight: 0}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"Weight100":             {"Everything would be replaced.", "progressiveDelivery: {canarySteps: [{setWeight: 100}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"Weight101":             {"There is no such share.", "progressiveDelivery: {canarySteps: [{setWeight: 101}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
-		"WeightString":          {"A string is no weight.", `progressiveDelivery: {canarySteps: [{setWeight: "20"}, {pause: {}}]}`, []string{"/progressiveDelivery/canarySteps"}},
+		"WeightString":          {"A weight is a number.", `progressiveDelivery: {canarySteps: [{setWeight: "20"}, {pause: {}}]}`, []string{"/progressiveDelivery/canarySteps"}},
 		"Pause0":                {"A pause of no time is none.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 0}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"Pause1d":               {"Go has no days.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 1d}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"Pause500ms":            {"It would be cut to 0.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 500ms}}]}", []string{"/progressiveDelivery/canarySteps"}},
@@ -49,8 +52,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"FenceString":           {`The controller takes "1" for 1%.`, `controllers: {strategy: {maxSurge: "1"}}`, []string{"/controllers/strategy/maxSurge"}},
 		"FenceOver100":          {"More than there are.", `controllers: {strategy: {maxUnavailable: "101%"}}`, []string{"/controllers/strategy/maxUnavailable"}},
 		"FenceNegative":         {"It would cost capacity.", "controllers: {strategy: {maxSurge: -1}}", []string{"/controllers/strategy/maxSurge"}},
-		"TTLTooShort":           {"It would be brought up to 30 in silence.", "controller: {jobTtlSecondsAfterFinished: 10}", []string{"/controller/jobTtlSecondsAfterFinished"}},
-		"TTLTooLong":            {"It would be brought down to 7 days in silence.", "controller: {jobTTLSeconds: 604801}", []string{"/controller/jobTTLSeconds"}},
+		"TTLTooShort":           {"The controller would raise it to 30.", "controller: {jobTtlSecondsAfterFinished: 10}", []string{"/controller/jobTtlSecondsAfterFinished"}},
+		"TTLTooLong":            {"The controller would lower it to 7 days.", "controller: {jobTTLSeconds: 604801}", []string{"/controller/jobTTLSeconds"}},
 		"TTLString":             {"10m never becomes 10.", "controller: {jobTtlSecondsAfterFinished: 10m}", []string{"/controller/jobTtlSecondsAfterFinished"}},
 		"TTLConflict":           {"The two name one thing.", "controller: {jobTtlSecondsAfterFinished: 600, jobTTLSeconds: 700}", []string{"jobTtlSecondsAfterFinished is 600", "jobTTLSeconds is 700"}},
 		"TTLConflict0":          {"0 is a value too.", "controller: {jobTtlSecondsAfterFinished: 0, jobTTLSeconds: 600}", []string{"jobTtlSecondsAfterFinished is 0"}},
@@ -58,13 +61,13 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"RetentionString":       {"30d never becomes 30.", "controller: {agentRunRetentionSeconds: 30d}", []string{"/controller/agentRunRetentionSeconds"}},
 		"LogRetention":          {"Whole seconds.", "controller: {logRetentionSeconds: 1.5}", []string{"/controller/logRetentionSeconds"}},
 		"EventRate":             {"What the controller would refuse at its start.", "controller: {events: {rateLimitPerMinute: 0}}", []string{"/controller/events/rateLimitPerMinute"}},
-		"Workers":               {"Nobody would work.", "controller: {workers: 0}", []string{"/controller/workers"}},
+		"Workers":               {"No run would be reconciled.", "controller: {workers: 0}", []string{"/controller/workers"}},
 		"Namespace":             {"No name of a namespace.", "controller: {namespaces: [Team_A]}", []string{"/controller/namespaces"}},
 		"EnvNumber":             {"2592000 would become 2.592e+06.", "env: {vars: {SECONDS: 2592000}}", []string{"/env/vars/SECONDS"}},
 		"EnvName":               {"No name of a variable.", "controllers: {env: {vars: {1X: a}}}", []string{"1X"}},
 		"PDBBoth":               {"Kubernetes refuses both.", "controllers: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}", []string{"/controllers/podDisruptionBudget"}},
 		"HPANothing":            {"There would be nothing to scale by.", "controllers: {autoscaling: {enabled: true, targetCPUUtilizationPercentage: null}}", []string{"controllers", "autoscaling"}},
-		"NullFence":             {"Helm drops what is null, and nothing is no number.", "controllers: {strategy: {maxSurge: null}}", []string{"/controllers/strategy", "maxSurge"}},
+		"NullFence":             {"Helm drops null, and a number is required.", "controllers: {strategy: {maxSurge: null}}", []string{"/controllers/strategy", "maxSurge"}},
 		"NullObject":            {"An empty one says the same.", "controllers: {resources: null}", []string{"/controllers", "resources"}},
 		"HPAReversed":           {"The API server would refuse it.", "controllers: {autoscaling: {enabled: true, minReplicas: 9, maxReplicas: 2}}", []string{"controllers.autoscaling.minReplicas is 9"}},
 		"Path":                  {"The program serves one.", "metrics: {path: /stats}", []string{"/metrics/path"}},
@@ -78,7 +81,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"MonitorWithoutMetrics": {"It would select nothing.", "metrics: {enabled: false, serviceMonitor: {enabled: true}}", []string{"metrics.serviceMonitor.enabled needs metrics.enabled"}},
 		"RuleWithoutMetrics":    {"Its alerts would have no data.", "metrics: {enabled: false, prometheusRule: {enabled: true}}", []string{"metrics.prometheusRule.enabled needs metrics.enabled"}},
 		"TwoWithoutElection":    {"Two would reconcile.", "controllers: {leaderElection: {enabled: false}}", []string{"controllers.leaderElection.enabled is false"}},
-		"CanaryWithoutElection": {"So would a canary beside the old version.", "controllers: {replicaCount: 1, leaderElection: {enabled: false}, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.leaderElection.enabled is false"}},
+		"CanaryWithoutElection": {"A canary would reconcile next to the old version.", "controllers: {replicaCount: 1, leaderElection: {enabled: false}, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.leaderElection.enabled is false"}},
 		"CanaryWithoutSurge":    {"At some counts no new pod would run.", "controllers: {strategy: {maxSurge: 0, maxUnavailable: 1}, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.strategy.maxSurge is 0"}},
 		"CanaryWithoutSurge0%":  {"Nor by 0%.", `controllers: {strategy: {maxSurge: "0%", maxUnavailable: 1}, progressiveDelivery: {enabled: true, crdCheck: skip}}`, []string{"controllers.strategy.maxSurge is 0%"}},
 		"CanaryOfNothing":       {"No pod, nothing to test.", "controllers: {replicaCount: 0, progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"controllers.replicaCount is 0"}},
@@ -103,7 +106,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheIntervalsThatTheAlertsBear: as many as package manifest takes, in each unit.
+// TestTheIntervalsThatTheAlertsBear: as many as package manifest takes, in each
+// unit.
 func TestTheIntervalsThatTheAlertsBear(t *testing.T) {
 	for _, interval := range []string{"500ms", "99999ms", "119999ms", "120000ms", "1s", "30s", "99s", "119s", "120s", "1m", "2m"} {
 		d, err := time.ParseDuration(interval)
@@ -115,8 +119,8 @@ func TestTheIntervalsThatTheAlertsBear(t *testing.T) {
 	}
 }
 
-// TestTheSchemaAgreesWithTheSettings: package rollout/settings reads the same values. What the chart takes it takes, and what it refuses
-// the chart refuses.
+// TestTheSchemaAgreesWithTheSettings: package rollout/settings reads the same
+// values. What the chart takes it takes, and what it refuses the chart refuses.
 func TestTheSchemaAgreesWithTheSettings(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -127,9 +131,9 @@ func TestTheSchemaAgreesWithTheSettings(t *testing.T) {
 		"Empty":       {"Means the default.", "{enabled: true, canarySteps: []}", true},
 		"Times":       {"Seconds and Go durations.", "{enabled: true, canarySteps: [{setWeight: 1}, {pause: {duration: 1}}, {setWeight: 99}, {pause: {duration: 1h30m}}, {pause: {duration: 90s}}]}", true},
 		"LongTime":    {"A number that YAML may write as 2.592e+06.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {duration: 2592000}}]}", true},
-		"Off":         {"Steps are checked all the same.", "{enabled: false, canarySteps: [{setWeight: 200}, {pause: {}}]}", false},
+		"Off":         {"Steps are checked while the switch is off.", "{enabled: false, canarySteps: [{setWeight: 200}, {pause: {}}]}", false},
 		"Weight0":     {"Nothing is tested.", "{enabled: true, canarySteps: [{setWeight: 0}, {pause: {}}]}", false},
-		"NoPause":     {"Nobody looks.", "{enabled: true, canarySteps: [{setWeight: 20}]}", false},
+		"NoPause":     {"No step waits.", "{enabled: true, canarySteps: [{setWeight: 20}]}", false},
 		"PauseFirst":  {"Nothing runs yet.", "{enabled: true, canarySteps: [{pause: {}}, {setWeight: 20}]}", false},
 		"TwoActions":  {"One action a step.", "{enabled: true, canarySteps: [{setWeight: 20, pause: {}}]}", false},
 		"Zero":        {"No pause.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {duration: 0s}}]}", false},

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sourceOf returns the folder of a module's source, after downloading it if need be.
+// sourceOf returns the folder of a module's source, after downloading it if
+// need be.
 func sourceOf(module string) (string, error) {
 	for _, args := range [][]string{{"mod", "download", module}, {"list", "-m", "-f", "{{.Dir}}", module}} {
 		cmd := exec.Command("go", args...)
@@ -30,7 +31,8 @@ func sourceOf(module string) (string, error) {
 	return "", nil
 }
 
-// crdFiles are the CustomResourceDefinitions of what the chart renders for others.
+// crdFiles are the CustomResourceDefinitions of what the chart renders for
+// others.
 func crdFiles() ([]string, error) {
 	rollouts, err := sourceOf("github.com/argoproj/argo-rollouts")
 	if err != nil {
@@ -66,7 +68,7 @@ func fromOpenAPI(path, dir string) error {
 	for name, schema := range api.Components.Schemas {
 		of, _ := schema["x-kubernetes-group-version-kind"].([]any)
 		if len(of) != 1 {
-			continue // no kind of its own, or one of every group, such as DeleteOptions
+			continue // not a kind, or a kind of every group, such as DeleteOptions
 		}
 		gvk, _ := of[0].(map[string]any)
 		whole := map[string]any{"$ref": "#/components/schemas/" + name, "components": map[string]any{"schemas": api.Components.Schemas}}
@@ -105,7 +107,8 @@ func fromCRD(path, dir string) error {
 	return nil
 }
 
-// writeSchema uses the names that newConformance looks for: kubeconform takes the version of the core group for its name.
+// writeSchema uses the names that newConformance looks for: kubeconform takes
+// the version of the core group for its name.
 func writeSchema(dir, group, version, kind string, schema map[string]any) error {
 	if group == "" {
 		group = version

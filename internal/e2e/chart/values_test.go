@@ -41,8 +41,11 @@ const (
 	eventsRate   = "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN"
 )
 
-// TestEnvironmentOfTheControllers: what each value becomes. Zero and false are values; a number is never 2.592e+06; a workload's own
-// variable wins, also by an empty string.
+// TestEnvironmentOfTheControllers: what each value becomes. Zero and false are
+// values; a number is never 2.592e+06; a workload's own variable wins, also by
+// an empty string.
+//
+//req:shows J1 R1
 func TestEnvironmentOfTheControllers(t *testing.T) {
 	defaults := func(with map[string]string) map[string]string {
 		vars := map[string]string{jobTTL: "600", runRetention: "2592000", logRetention: "604800", eventsOn: "true", eventsRate: "5"}
@@ -66,7 +69,7 @@ func TestEnvironmentOfTheControllers(t *testing.T) {
 		"Own":            {"For one.", "controllers: {env: {vars: {A: one}}}", nil, defaults(map[string]string{"A": "one"}), map[string]string{}},
 		"OwnWins":        {"The workload's own over the global one.", "{env: {vars: {A: one, B: both}}, controllers: {env: {vars: {A: two}}}, controlPlane: {env: {vars: {A: three}}}}", nil, defaults(map[string]string{"A": "two", "B": "both"}), map[string]string{"A": "three", "B": "both"}},
 		"EmptyWins":      {"Empty is a value.", `{env: {vars: {A: one}}, controllers: {env: {vars: {A: ""}}}}`, nil, defaults(map[string]string{"A": ""}), map[string]string{"A": "one"}},
-		"OverTheSetting": {"A variable by its name wins over the value that stands for it.", "{env: {vars: {" + jobTTL + ": \"900\"}}, controllers: {env: {vars: {" + jobTTL + ": \"1200\"}}}}", nil, defaults(map[string]string{jobTTL: "1200"}), map[string]string{jobTTL: "900"}},
+		"OverTheSetting": {"A variable by its name wins over the value of the chart.", "{env: {vars: {" + jobTTL + ": \"900\"}}, controllers: {env: {vars: {" + jobTTL + ": \"1200\"}}}}", nil, defaults(map[string]string{jobTTL: "1200"}), map[string]string{jobTTL: "900"}},
 		"Quoted":         {"Strings stay strings.", `env: {vars: {A: "true", B: "012", C: "a: b # c", D: "{{ .Values }}"}}`, nil, defaults(map[string]string{"A": "true", "B": "012", "C": "a: b # c", "D": "{{ .Values }}"}), map[string]string{"A": "true", "B": "012", "C": "a: b # c", "D": "{{ .Values }}"}},
 	}
 	for name, tc := range cases {
@@ -75,7 +78,7 @@ func TestEnvironmentOfTheControllers(t *testing.T) {
 			all := render(t, tc.values, tc.args...)
 			_, vars := all.container(t, "r-agentrun-controllers")
 			assert.Equal(t, tc.controllers, vars, tc.reason)
-			_, err := jobgc.FromEnv(func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, jobgc.Names{})
+			_, err := jobgc.FromEnv(func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, jobgc.JangarNames())
 			require.NoError(t, err, "the controller takes it")
 			_, vars = all.container(t, "r-agentrun")
 			assert.Equal(t, tc.controlPlane, vars, tc.reason)
@@ -118,7 +121,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestTheControlPlaneHasNoRights: no token, and an account that no binding names.
+// TestTheControlPlaneHasNoRights: no token, and an account that no binding
+// names.
 func TestTheControlPlaneHasNoRights(t *testing.T) {
 	all := render(t, "{}")
 	for workload, token := range map[string]bool{"r-agentrun": false, "r-agentrun-controllers": true} {
@@ -158,9 +162,9 @@ func TestDisruptionBudgets(t *testing.T) {
 		want   map[string]any
 	}{
 		"Default": {"One pod at a time.", "{enabled: true}", map[string]any{"maxUnavailable": float64(1)}},
-		"Min":     {"The default does not stand beside it.", "{enabled: true, minAvailable: 50%}", map[string]any{"minAvailable": "50%"}},
+		"Min":     {"The default is left out.", "{enabled: true, minAvailable: 50%}", map[string]any{"minAvailable": "50%"}},
 		"Min0":    {"0 is a value.", "{enabled: true, minAvailable: 0}", map[string]any{"minAvailable": float64(0)}},
-		"Max0":    {"0 is a value: nobody drains.", "{enabled: true, maxUnavailable: 0}", map[string]any{"maxUnavailable": float64(0)}},
+		"Max0":    {"0 is a value: no eviction is allowed.", "{enabled: true, maxUnavailable: 0}", map[string]any{"maxUnavailable": float64(0)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

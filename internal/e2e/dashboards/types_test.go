@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dashboards_test holds the dashboard of metrics/manifest against Grafana's own types.
+// Package dashboards_test checks the dashboard of metrics/manifest with
+// Grafana's types.
 package dashboards_test
 
 import (
@@ -19,10 +20,13 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// tool is the folder of the check and of its packages.
+// tool is the folder of the check and its packages.
 var tool = filepath.Join("..", "..", "tools", "dashboards")
 
-// TestGrafanasTypes checks the dashboard as it is, which has no faults, and with each of many, which must be told.
+// TestGrafanasTypes checks the dashboard, which has no faults, and copies with
+// one fault each, which the check must report.
+//
+//req:shows O3
 func TestGrafanasTypes(t *testing.T) {
 	pack, err := manifest.New(manifest.Target{Name: "agentrun"})
 	require.NoError(t, err)
@@ -66,7 +70,7 @@ func TestGrafanasTypes(t *testing.T) {
 	}
 }
 
-// The lock is for everybody's registry, and pins every package by its content.
+// The lock works with any registry, and pins every package by its content.
 func TestTheLockNamesNoRegistry(t *testing.T) {
 	body, err := os.ReadFile(filepath.Join(tool, "package-lock.json"))
 	require.NoError(t, err)
@@ -83,7 +87,7 @@ func TestTheLockNamesNoRegistry(t *testing.T) {
 	}
 }
 
-// check asks the TypeScript compiler what is wrong with each dashboard.
+// check returns the TypeScript compiler's errors for each dashboard.
 func check(t *testing.T, dashboards map[string]json.RawMessage) (told map[string][]string) {
 	t.Helper()
 	install(t)
@@ -100,7 +104,8 @@ func check(t *testing.T, dashboards map[string]json.RawMessage) (told map[string
 	return told
 }
 
-// install fetches the packages of the lock, unless they are those that are there. No script of a package is run.
+// install installs the packages of the lock if they have changed. It runs no
+// script of a package.
 func install(t *testing.T) {
 	t.Helper()
 	npm, err := exec.LookPath("npm")

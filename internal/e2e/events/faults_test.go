@@ -16,8 +16,10 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// The faults of an API server that dies or hangs in the middle of a burst. Tests that run at the same time as others would suffer from
-// them: these do not. The controller has the rights of the documentation alone: an API server that comes up knows no roles for a moment.
+// The faults of an API server that dies or hangs in the middle of a burst.
+// Tests that run at the same time as others would suffer from them: these do
+// not. The controller has the rights of the documentation alone: an API server
+// that comes up knows no roles for a moment.
 
 func TestAPIServerFailsDuringABurst(t *testing.T) {
 	const objects, before = 120, 20
@@ -36,7 +38,7 @@ func TestAPIServerFailsDuringABurst(t *testing.T) {
 			require.NoError(t, plane.APIServer.Stop())
 			require.NoError(t, plane.APIServer.Start(t.Context()))
 		}},
-		"Frozen": {"Requests are taken and never answered: longer than the ten seconds of an attempt.", func(t *testing.T) {
+		"Frozen": {"Requests are taken and never answered: longer than the ten seconds of a second attempt.", func(t *testing.T) {
 			t.Helper()
 			require.NoError(t, plane.APIServer.Freeze())
 			wait(t.Context(), 13*time.Second)
@@ -47,11 +49,12 @@ func TestAPIServerFailsDuringABurst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, plane)
 			s.bind(t, "us", "documented", documented(t)...)
-			r := record(t, s.user(t, "us"), bothGroups, events.Options{TotalPerSecond: 1000})
+			r := record(t, s.user(t, "us"), bothGroups, events.Options{TotalWritesPerSecond: 1000})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 
-			// The burst goes on while the server is away, and for a while thereafter.
+			// The burst goes on while the server is away, and for a while
+			// thereafter.
 			recorded := make([]int, objects)
 			var recording sync.WaitGroup
 			recording.Go(func() {

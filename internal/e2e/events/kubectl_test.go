@@ -32,7 +32,8 @@ func (r refusal) Error() string { return r.text }
 func (refusal) Reason() string  { return events.InvalidSpec }
 func (refusal) Terminal() bool  { return true }
 
-// A story is what happens to an object. Each step is written before the next begins, in another second: core/v1 knows no finer time.
+// A story is what happens to an object. Each step is written before the next
+// begins, in another second: core/v1 knows no finer time.
 type story []func(r *events.Recorder, o runtime.Object)
 
 // The stories that kubectl tells.
@@ -46,7 +47,10 @@ var (
 	again = func(r *events.Recorder, o runtime.Object) { failed(r, o); failed(r, o) }
 )
 
-// TestWhatKubectlShows: E7. What people see of a failure, of one that goes on, of one that ended and of several, by either API group.
+// TestWhatKubectlShows: E7. What people see of a failure, of one that goes on,
+// of one that ended and of several, by either API group.
+//
+//req:shows E7
 func TestWhatKubectlShows(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -86,14 +90,17 @@ func TestWhatKubectlShows(t *testing.T) {
 	}
 }
 
-// TestDescribeKeepsTheOrderOfMany: Events of events.k8s.io have no time that kubectl describe sorts by. It then has them in the order of
-// their names, and those carry the time of creation.
+// TestDescribeKeepsTheOrderOfMany: Events of events.k8s.io have no time that
+// kubectl describe sorts by. It then has them in the order of their names, and
+// those carry the time of creation.
+//
+//req:shows E7
 func TestDescribeKeepsTheOrderOfMany(t *testing.T) {
 	t.Parallel()
 	const many = 30
 	s := newStage(t, plane)
 	o := s.object(t, "run-1")
-	r := record(t, plane.Config(), bothGroups, events.Options{PerMinute: 2 * many, MaxReasons: many})
+	r := record(t, plane.Config(), bothGroups, events.Options{WritesPerMinute: 2 * many, MaxReasons: many})
 	for i := range many {
 		r.Eventf(o, nil, "Normal", fmt.Sprintf("Step%02d", i), "Run", "done")
 		r.flushed(t)
@@ -103,7 +110,10 @@ func TestDescribeKeepsTheOrderOfMany(t *testing.T) {
 	assert.IsIncreasing(t, shown)
 }
 
-// TestDescribeOfAClusterScopedObject: kubectl finds its Events, wherever they are kept.
+// TestDescribeOfAClusterScopedObject: kubectl finds its Events, wherever they
+// are kept.
+//
+//req:shows E7
 func TestDescribeOfAClusterScopedObject(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, plane)
@@ -136,7 +146,7 @@ func (st story) play(t *testing.T, ways []way) string {
 	o := s.object(t, "run-1")
 	var recorders []*recorder
 	for _, w := range ways {
-		recorders = append(recorders, record(t, plane.Config(), w, events.Options{PerMinute: 60}))
+		recorders = append(recorders, record(t, plane.Config(), w, events.Options{WritesPerMinute: 60}))
 	}
 	for i, step := range st {
 		r := recorders[i%len(recorders)]
@@ -167,7 +177,8 @@ var (
 	spaces = regexp.MustCompile(` {2,}`)
 )
 
-// normal is text without what depends on the moment: ages, and the widths of the columns that hold them.
+// normal is text without what depends on the moment: ages, and the widths of
+// the columns that hold them.
 func normal(text string) string {
 	return strings.ReplaceAll(spaces.ReplaceAllString(age.ReplaceAllString(text, "AGE"), "  "), " \n", "\n")
 }

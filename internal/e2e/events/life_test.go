@@ -26,7 +26,10 @@ func oldStage(t *testing.T) *stage {
 	return newStage(t, cp)
 }
 
-// TestGroupNotServed: all is written by core/v1 instead, in every namespace after the first refusal, and kubectl shows it.
+// TestGroupNotServed: all is written by core/v1 instead, in every namespace
+// after the first refusal, and kubectl shows it.
+//
+//req:shows E3
 func TestGroupNotServed(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -45,7 +48,7 @@ func TestGroupNotServed(t *testing.T) {
 				config = s.user(t, "us")
 				s.grant(t, "us", "", "create", "patch")
 			}
-			r := record(t, config, bothGroups, events.Options{PerMinute: 60})
+			r := record(t, config, bothGroups, events.Options{WritesPerMinute: 60})
 			o := s.object(t, "run-1")
 			for range 3 {
 				failed(r.Recorder, o)
@@ -73,14 +76,15 @@ func TestGroupNotServed(t *testing.T) {
 	}
 }
 
-// TestAnEventThatExpires: the API server forgets Events. While a failure is told again in time it stays; when it was forgotten the next
-// occurrence makes a new Event.
+// TestAnEventThatExpires: the API server forgets Events. While a failure is
+// told again in time it stays; when it was forgotten the next occurrence makes
+// a new Event.
 func TestAnEventThatExpires(t *testing.T) {
 	t.Parallel()
 	ttl, err := time.ParseDuration(eventTTL)
 	require.NoError(t, err)
 	s := oldStage(t)
-	r := record(t, s.cp.Config(), bothGroups, events.Options{PerMinute: 60})
+	r := record(t, s.cp.Config(), bothGroups, events.Options{WritesPerMinute: 60})
 	failed(r.Recorder, s.reference("a"))
 	r.flushed(t)
 	first := s.stored(t)
@@ -109,14 +113,15 @@ func TestAnEventThatExpires(t *testing.T) {
 	assert.Empty(t, r.Stats().Lost)
 }
 
-// TestAnEventThatIsDeleted: somebody cleans up in the middle of a series. The next occurrence makes a new Event.
+// TestAnEventThatIsDeleted: somebody cleans up in the middle of a series. The
+// next occurrence makes a new Event.
 func TestAnEventThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]way{"events": bothGroups, "core": coreOnly} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, plane)
-			r := record(t, plane.Config(), w, events.Options{PerMinute: 60})
+			r := record(t, plane.Config(), w, events.Options{WritesPerMinute: 60})
 			again(r.Recorder, s.reference("a"))
 			r.flushed(t)
 			require.NoError(t, s.kube.CoreV1().Events(s.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
@@ -136,7 +141,8 @@ func TestAnEventThatIsDeleted(t *testing.T) {
 	}
 }
 
-// TestAnObjectThatIsGone: the last Event about it is often the one that says why. Another object of its name is another object.
+// TestAnObjectThatIsGone: the last Event about it is often the one that says
+// why. Another object of its name is another object.
 func TestAnObjectThatIsGone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, plane)
@@ -153,8 +159,9 @@ func TestAnObjectThatIsGone(t *testing.T) {
 	assert.ElementsMatch(t, []any{first.UID, second.UID}, []any{stored[0].Regarding.UID, stored[1].Regarding.UID})
 }
 
-// TestLeadershipChanges: the new leader knows nothing of the old one's series. Each open failure is one more Event, under another name,
-// that says which replica it is from.
+// TestLeadershipChanges: the new leader knows nothing of the old one's series.
+// Each open failure is one more Event, under another name, that says which
+// replica it is from.
 func TestLeadershipChanges(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, plane)

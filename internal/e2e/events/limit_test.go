@@ -19,8 +19,9 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestRateLimitOfTheServer: the admission plugin EventRateLimit refuses core/v1 Events, without a word on when to come back, and does not
-// see those of events.k8s.io: there the Recorder has to bound itself.
+// TestRateLimitOfTheServer: the admission plugin EventRateLimit refuses core/v1
+// Events without a time to retry, and ignores Events of events.k8s.io. There
+// the Recorder has to limit itself.
 func TestRateLimitOfTheServer(t *testing.T) {
 	t.Parallel()
 	const many = 20
@@ -56,7 +57,7 @@ func TestRateLimitOfTheServer(t *testing.T) {
 			_, err := s.kube.EventsV1().Events(s.namespace).Create(t.Context(), ev, metav1.CreateOptions{})
 			require.NoError(t, err)
 		}
-		r := record(t, plane.Config(), bothGroups, events.Options{PerMinute: 3})
+		r := record(t, plane.Config(), bothGroups, events.Options{WritesPerMinute: 3})
 		for range many {
 			for i := range 3 {
 				r.Eventf(s.reference("b"), nil, "Normal", fmt.Sprint("Reason", i), "", "note")

@@ -1,9 +1,10 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events_test holds package events to a real API server: what it refuses and what kubectl makes of what it stores, the two
-// API groups, permissions, namespaces that go, rate limits of the server's own, and an API server that dies or hangs. What needs
-// no server is tested beside the package.
+// Package events_test tests package events on a real API server: refused
+// Events, kubectl's output, the two API groups, permissions, deleted
+// namespaces, the server's rate limits, and an API server that dies or hangs.
+// The package has the tests that need no server.
 package events_test
 
 import (
@@ -19,10 +20,12 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// plane is the control plane that all tests share but those of old. Each test has a namespace of its own.
+// plane is the control plane that all tests share, except those of old. Each
+// test has a separate namespace.
 var plane *controlplane.ControlPlane
 
-// old returns a control plane whose API server does not serve events.k8s.io and forgets Events soon. It is started by the first call.
+// old returns a control plane whose API server does not serve events.k8s.io and
+// deletes Events soon. The first call starts it.
 var old func() (*controlplane.ControlPlane, error)
 
 // eventTTL is how long the API server of old keeps an Event.
@@ -31,7 +34,8 @@ const eventTTL = "12s"
 // update rewrites the golden files.
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// limits is the configuration of the admission plugin EventRateLimit on the shared control plane.
+// limits is the configuration of the admission plugin EventRateLimit on the
+// shared control plane.
 const (
 	limitBurst = 5
 	limits     = `{"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [
@@ -83,7 +87,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	old = sync.OnceValues(func() (*controlplane.ControlPlane, error) {
-		// Leases are shared by Events of the same time: without the second flag they may live for a minute longer.
+		// Events of the same time share a lease. Without the second flag they
+		// may live a minute longer.
 		return start("--runtime-config=events.k8s.io/v1=false", "--event-ttl="+eventTTL, "--lease-reuse-duration-seconds=1")
 	})
 	return m.Run(), nil

@@ -21,15 +21,18 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// A rule is one of those by which the API server judges a new Event of events.k8s.io/v1. Where it comes from: ValidateEventCreate
-// in k8s.io/kubernetes pkg/apis/core/validation/events.go.
+// A rule is a validation rule of the API server for a new Event of
+// events.k8s.io/v1, from ValidateEventCreate in k8s.io/kubernetes
+// pkg/apis/core/validation/events.go.
 type rule struct {
 	reason string
-	// breach makes an Event that is accepted one that breaks the rule, or one at its limit.
+	// breach changes a valid Event so that it breaks the rule, or is at its
+	// limit.
 	breach func(ev *eventsv1.Event)
 	field  string // that the refusal names; "" when the Event is accepted
 
-	// The same asked of a Recorder, through either group: it stores what passes check, or it loses the occurrence without a request.
+	// The same asked of a Recorder, through either group: it stores what passes
+	// check, or it loses the occurrence without a request.
 	record func(r *events.Recorder, s *stage)
 	o      events.Options
 	check  func(ev eventsv1.Event) bool
@@ -38,14 +41,14 @@ type rule struct {
 
 func long(n int) string { return strings.Repeat("x", n) }
 
-// eventf records with all that can be wrong.
+// eventf records an Event with every field that can be wrong.
 func eventf(eventtype, reason, action, note string) func(*events.Recorder, *stage) {
 	return func(r *events.Recorder, s *stage) {
 		r.Eventf(s.reference("a"), nil, eventtype, reason, action, "%s", note)
 	}
 }
 
-// fails records a failure of an object of this name.
+// fails records a failure of an object with this name.
 func fails(name string, times int) func(*events.Recorder, *stage) {
 	return func(r *events.Recorder, s *stage) {
 		for range times {
@@ -66,7 +69,7 @@ func rules() map[string]rule {
 			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return time.Since(ev.EventTime.Time) < time.Hour },
 		},
 		"Type": {
-			reason: "There are two.", breach: func(ev *eventsv1.Event) { ev.Type = "Error" }, field: "type",
+			reason: "There are two types.", breach: func(ev *eventsv1.Event) { ev.Type = "Error" }, field: "type",
 			record: eventf("Error", "A", "B", ""), lost: events.LostRejected,
 		},
 		"TypeEmpty": {
@@ -123,16 +126,16 @@ func rules() map[string]rule {
 			check:  func(ev eventsv1.Event) bool { return ev.Note == strings.Repeat("é", 512) },
 		},
 		"NoteEmpty": {
-			reason: "Nothing is required of it.", breach: func(ev *eventsv1.Event) { ev.Note = "" },
+			reason: "It is optional.", breach: func(ev *eventsv1.Event) { ev.Note = "" },
 			record: eventf("Normal", "A", "B", ""), check: func(ev eventsv1.Event) bool { return ev.Note == "" },
 		},
 		"NoteOfControlBytes": {
-			reason: "The server takes them; terminals and exporters may not.", breach: func(ev *eventsv1.Event) { ev.Note = "a\n\x1b[31mb" },
+			reason: "The server accepts control characters; terminals and exporters may not.", breach: func(ev *eventsv1.Event) { ev.Note = "a\n\x1b[31mb" },
 			record: eventf("Normal", "A", "B", "a\n\x1b[31mb"),
 			check:  func(ev eventsv1.Event) bool { return !strings.ContainsAny(ev.Note, "\n\x1b") },
 		},
 		"SeriesOfOne": {
-			reason: "Two make a series.", field: "series.count",
+			reason: "A series has at least two.", field: "series.count",
 			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 1, LastObservedTime: micro} },
 			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return ev.Series == nil },
 		},
@@ -147,15 +150,15 @@ func rules() map[string]rule {
 			record: fails("a", 3), check: func(ev eventsv1.Event) bool { return told(ev) == 3 },
 		},
 		"NameNoSubdomain": {
-			reason: "The name of a role or a user may be none.", breach: func(ev *eventsv1.Event) { ev.Name = "System:Run_1.17" }, field: "metadata.name",
+			reason: "The name of a role or a user may be invalid for an Event.", breach: func(ev *eventsv1.Event) { ev.Name = "System:Run_1.17" }, field: "metadata.name",
 			record: fails("System:Run_1", 1), check: func(ev eventsv1.Event) bool { return strings.HasPrefix(ev.Name, "event-") },
 		},
 		"NameTooLong": {
-			reason: "253 bytes, and the object's may have as many.", breach: func(ev *eventsv1.Event) { ev.Name = long(254) }, field: "metadata.name",
+			reason: "253 bytes, and the object's name may be as long.", breach: func(ev *eventsv1.Event) { ev.Name = long(254) }, field: "metadata.name",
 			record: fails(long(253), 1), check: func(ev eventsv1.Event) bool { return strings.HasPrefix(ev.Name, long(236)+".") },
 		},
 		"NameGenerated": {
-			reason: "Another way to get one; a lost answer would then make a second Event.",
+			reason: "With a generated name, a lost answer would cause a second Event.",
 			breach: func(ev *eventsv1.Event) { ev.Name, ev.GenerateName = "", "a-" },
 			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return ev.GenerateName == "" },
 		},
@@ -167,13 +170,14 @@ func rules() map[string]rule {
 			check: func(ev eventsv1.Event) bool { return ev.Namespace == "default" },
 		},
 		"NamespaceOfAnotherObject": {
-			reason: "Any is accepted, where nobody looks for it.", breach: func(ev *eventsv1.Event) { ev.Regarding.Namespace = "default" },
+			reason: "Any namespace is accepted, also one where no user looks.", breach: func(ev *eventsv1.Event) { ev.Regarding.Namespace = "default" },
 			record: fails("a", 1), check: func(ev eventsv1.Event) bool { return ev.Namespace == ev.Regarding.Namespace },
 		},
 	}
 }
 
-// oldGeneration are the fields that the new group no longer takes. Through core/v1 they are set beside the new ones.
+// oldGeneration are the fields that the new group no longer accepts. Through
+// core/v1 they are set in addition to the new ones.
 func oldGeneration() map[string]func(ev *eventsv1.Event) {
 	return map[string]func(ev *eventsv1.Event){
 		"count":          func(ev *eventsv1.Event) { ev.DeprecatedCount = 1 },
@@ -183,7 +187,7 @@ func oldGeneration() map[string]func(ev *eventsv1.Event) {
 	}
 }
 
-// valid is an Event that the API server accepts.
+// valid returns an Event that the API server accepts.
 func (s *stage) valid() *eventsv1.Event {
 	return &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Name: "a.17", Namespace: s.namespace},
@@ -193,7 +197,8 @@ func (s *stage) valid() *eventsv1.Event {
 	}
 }
 
-// breaks creates a valid Event after breach, and requires the refusal to name the field; "" stands for acceptance.
+// breaks creates a valid Event after breach. The refusal must name the field;
+// "" means that the Event is accepted.
 func (s *stage) breaks(t *testing.T, breach func(*eventsv1.Event), field, reason string) {
 	t.Helper()
 	ev := s.valid()
@@ -207,7 +212,7 @@ func (s *stage) breaks(t *testing.T, breach func(*eventsv1.Event), field, reason
 	assert.Contains(t, fields(err), field, reason)
 }
 
-// fields are those that a refusal names.
+// fields returns the fields in a refusal.
 func fields(err error) (fields []string) {
 	for _, c := range details(err).Causes {
 		fields = append(fields, c.Field)
@@ -215,7 +220,8 @@ func fields(err error) (fields []string) {
 	return fields
 }
 
-// TestRulesOfTheServer: each rule is the API server's, and a Recorder keeps it whatever it is asked to record, through either group.
+// TestRulesOfTheServer: the API server has each rule, and a Recorder keeps it
+// for every occurrence, through both groups.
 func TestRulesOfTheServer(t *testing.T) {
 	t.Parallel()
 	for name, tc := range rules() {
@@ -250,7 +256,7 @@ func TestRulesOfTheServer(t *testing.T) {
 		t.Run("OldGeneration/"+field, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, plane)
-			s.breaks(t, breach, field, "The new group has no such field but for reading.")
+			s.breaks(t, breach, field, "In the new group the field is read-only.")
 			r := record(t, plane.Config(), bothGroups, events.Options{})
 			r.Failure(s.reference("a"), errAway)
 			r.flushed(t)
@@ -265,21 +271,22 @@ func TestRulesOfTheServer(t *testing.T) {
 	}
 }
 
-// TestControllerNames: New refuses the names that the API server would refuse with each Event.
+// TestControllerNames: New refuses the names that the API server refuses in
+// every Event.
 func TestControllerNames(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason, name string
 		accepted     bool
 	}{
-		"Plain":    {"A name alone is qualified.", "agentrun", true},
-		"Prefixed": {"By a domain.", "agents.example.com/agentrun", true},
+		"Plain":    {"A name without a prefix is valid.", "agentrun", true},
+		"Prefixed": {"The prefix is a domain.", "agents.example.com/agentrun", true},
 		"Longest":  {"63 bytes after the prefix.", "a.example.com/" + long(63), true},
 		"TooLong":  {"64.", "a.example.com/" + long(64), false},
 		"Empty":    {"It is required.", "", false},
-		"Space":    {"No punctuation but - _ and a dot.", "agent run", false},
+		"Space":    {"Only - _ and . are valid.", "agent run", false},
 		"Slashes":  {"One prefix.", "a/b/c", false},
-		"Prefix":   {"Which is a domain.", "A_b/c", false},
+		"Prefix":   {"The prefix must be a domain.", "A_b/c", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +303,8 @@ func TestControllerNames(t *testing.T) {
 	}
 }
 
-// TestTimesHaveSixDigits: the decoder of the API server takes a MicroTime of exactly six digits after the point.
+// TestTimesHaveSixDigits: the API server's decoder requires exactly six digits
+// after the point of a MicroTime.
 func TestTimesHaveSixDigits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, plane)

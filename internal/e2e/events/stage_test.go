@@ -47,7 +47,7 @@ func newStage(t *testing.T, cp *controlplane.ControlPlane) *stage {
 	return &stage{cp: cp, namespace: ns.Name, kube: kube}
 }
 
-// object makes a ConfigMap, as typed clients return it: without its kind.
+// object returns a ConfigMap without its kind, as from a typed client.
 func (s *stage) object(t *testing.T, name string) *corev1.ConfigMap {
 	t.Helper()
 	cm, err := s.kube.CoreV1().ConfigMaps(s.namespace).Create(t.Context(),
@@ -56,18 +56,20 @@ func (s *stage) object(t *testing.T, name string) *corev1.ConfigMap {
 	return cm
 }
 
-// reference is an object of this namespace that need not exist.
+// reference returns an object of this namespace, which may not exist.
 func (s *stage) reference(name string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Namespace: s.namespace, Name: name}
 }
 
-// stored are the Events of the namespace, in the order of their names: of one object that is the order of their creation.
+// stored returns the Events of the namespace in the order of their names, which
+// for one object is the order of their creation.
 func (s *stage) stored(t *testing.T) []eventsv1.Event {
 	t.Helper()
 	return s.storedIn(t, s.namespace)
 }
 
-// storedIn reads them by the core group, which is always served; the fields are those of both.
+// storedIn reads the Events through the core group, which is always served and
+// has the fields of both groups.
 func (s *stage) storedIn(t *testing.T, namespace string) []eventsv1.Event {
 	t.Helper()
 	list, err := s.kube.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reportingComponent=" + controller})
@@ -87,7 +89,7 @@ func (s *stage) storedIn(t *testing.T, namespace string) []eventsv1.Event {
 	return out
 }
 
-// told is how many occurrences an Event tells of.
+// told returns the number of occurrences that an Event reports.
 func told(ev eventsv1.Event) int {
 	if ev.Series == nil {
 		return 1
@@ -95,7 +97,7 @@ func told(ev eventsv1.Event) int {
 	return int(ev.Series.Count)
 }
 
-// recorder is one that runs, with what it sent and logged.
+// recorder is a running Recorder with its requests and log.
 type recorder struct {
 	*events.Recorder
 
@@ -104,7 +106,7 @@ type recorder struct {
 	stop func() error
 }
 
-// A way is how a sink is made of a clientset.
+// A way makes a sink from a clientset.
 type way func(kubernetes.Interface) *events.Sink
 
 func bothGroups(cs kubernetes.Interface) *events.Sink {
@@ -113,12 +115,13 @@ func bothGroups(cs kubernetes.Interface) *events.Sink {
 
 func coreOnly(cs kubernetes.Interface) *events.Sink { return events.NewCoreSink(cs.CoreV1().Events) }
 
-// record runs a Recorder as the identity of config until the test ends, or until it is stopped.
+// record runs a Recorder with the user of config until the test ends or stops
+// it.
 func record(t *testing.T, config *rest.Config, sink way, o events.Options) *recorder {
 	t.Helper()
 	r := &recorder{wire: &wire{}, log: &book{}}
 	config = rest.CopyConfig(config)
-	config.ContentType = "application/json" // for the tests to read; a clientset for itself sends protobuf
+	config.ContentType = "application/json" // readable for the tests; by default a clientset sends protobuf
 	config.Wrap(r.wire.around)
 	cs, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
@@ -138,21 +141,22 @@ func record(t *testing.T, config *rest.Config, sink way, o events.Options) *reco
 	return r
 }
 
-// flush waits until everything is written; the result tells of what was lost.
+// flush waits until everything is written. Its error names the losses.
 func (r *recorder) flush(t *testing.T) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	// A Flush before Start logs itself.
+	ctx, cancel := context.WithTimeout(logr.NewContext(t.Context(), funcr.New(r.log.write, funcr.Options{})), 2*time.Minute)
 	defer cancel()
 	return r.Flush(ctx)
 }
 
-// flushed is flush where nothing may be lost.
+// flushed is flush without losses.
 func (r *recorder) flushed(t *testing.T) {
 	t.Helper()
 	require.NoError(t, r.flush(t), "%v", r.log.about("cause"))
 }
 
-// says waits until the log has lines with a word, and returns them.
+// says waits until the log has lines with a word, and returns those lines.
 func (r *recorder) says(t *testing.T, word string) (lines []string) {
 	t.Helper()
 	eventually(t, "the log says "+word, func(context.Context) bool {
@@ -162,7 +166,8 @@ func (r *recorder) says(t *testing.T, word string) (lines []string) {
 	return lines
 }
 
-// assertAccounts checks, after Flush, that every occurrence was written, counted, suppressed or lost.
+// assertAccounts checks, after Flush, that every occurrence was written,
+// counted, suppressed or lost.
 func (r *recorder) assertAccounts(t *testing.T, recorded int) {
 	t.Helper()
 	st := r.Stats()
@@ -175,7 +180,7 @@ func (r *recorder) assertAccounts(t *testing.T, recorded int) {
 	assert.Zero(t, st.Pending)
 }
 
-// requireLost requires that err tells of exactly these losses.
+// requireLost requires that err names exactly these losses.
 func requireLost(t *testing.T, err error, want map[string]int64) {
 	t.Helper()
 	var lost *events.LostError
@@ -191,7 +196,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// eventually waits for what takes the API server a moment.
+// eventually waits until what becomes true.
 func eventually(t *testing.T, what string, is func(ctx context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

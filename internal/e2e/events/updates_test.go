@@ -22,29 +22,30 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// TestOnlyTheSeriesCanChange: of a stored Event events.k8s.io/v1 takes a new series and new metadata. That is why a changed note becomes
-// a new Event, and why an update says nothing but the series.
+// TestOnlyTheSeriesCanChange: events.k8s.io/v1 accepts only a new series and
+// new metadata for a stored Event. So a changed note becomes a new Event, and
+// an update has only the series.
 func TestOnlyTheSeriesCanChange(t *testing.T) {
 	t.Parallel()
 	const series = `{"series":{"count":%d,"lastObservedTime":"2026-01-02T03:04:05.000000Z"}}`
 	cases := map[string]struct {
 		reason, patch, field string // field "" is accepted
 	}{
-		"Note":         {"The text is that of the first.", `{"note":"other"}`, "message"},
-		"Reason":       {"So is the reason.", `{"reason":"other"}`, "reason"},
-		"Action":       {"And the action.", `{"action":"other"}`, "action"},
-		"Type":         {"And the type.", `{"type":"Warning"}`, "type"},
+		"Note":         {"The note is immutable.", `{"note":"other"}`, "message"},
+		"Reason":       {"The reason is immutable.", `{"reason":"other"}`, "reason"},
+		"Action":       {"The action is immutable.", `{"action":"other"}`, "action"},
+		"Type":         {"The type is immutable.", `{"type":"Warning"}`, "type"},
 		"Regarding":    {"An Event stays with its object.", `{"regarding":{"name":"other"}}`, "involvedObject"},
-		"Related":      {"And the other one.", `{"related":{"name":"other"}}`, "related"},
+		"Related":      {"The related object is immutable.", `{"related":{"name":"other"}}`, "related"},
 		"Controller":   {"Another replica cannot take it over.", `{"reportingController":"other"}`, "reportingController"},
-		"Instance":     {"Nor another instance.", `{"reportingInstance":"other"}`, "reportingInstance"},
-		"EventTime":    {"It began when it began.", `{"eventTime":"2026-01-02T03:04:05.000001Z"}`, "eventTime"},
-		"Count":        {"The count of the older generation is not of this group.", `{"deprecatedCount":2}`, "count"},
-		"Source":       {"Nor the source.", `{"deprecatedSource":{"component":"x"}}`, "source"},
-		"LastSeen":     {"Nor the time.", `{"deprecatedLastTimestamp":"2026-01-02T03:04:05Z"}`, "lastTimestamp"},
-		"SeriesOfOne":  {"Two make a series.", fmt.Sprintf(series, 1), "series.count"},
-		"Series":       {"It may begin.", fmt.Sprintf(series, 7), ""},
-		"SeriesShrink": {"Nobody counts for us: it may even shrink.", fmt.Sprintf(series, 2), ""},
+		"Instance":     {"Another instance cannot take it over.", `{"reportingInstance":"other"}`, "reportingInstance"},
+		"EventTime":    {"The time of the first occurrence is immutable.", `{"eventTime":"2026-01-02T03:04:05.000001Z"}`, "eventTime"},
+		"Count":        {"The count belongs to core/v1.", `{"deprecatedCount":2}`, "count"},
+		"Source":       {"The source belongs to core/v1.", `{"deprecatedSource":{"component":"x"}}`, "source"},
+		"LastSeen":     {"The time belongs to core/v1.", `{"deprecatedLastTimestamp":"2026-01-02T03:04:05Z"}`, "lastTimestamp"},
+		"SeriesOfOne":  {"A series has at least two.", fmt.Sprintf(series, 1), "series.count"},
+		"Series":       {"A series may begin.", fmt.Sprintf(series, 7), ""},
+		"SeriesShrink": {"The server does not check the count: it may even shrink.", fmt.Sprintf(series, 2), ""},
 		"Label":        {"Metadata is free.", `{"metadata":{"labels":{"a":"b"}}}`, ""},
 	}
 	s := newStage(t, plane)
@@ -76,7 +77,8 @@ func TestOnlyTheSeriesCanChange(t *testing.T) {
 	assert.Equal(t, "POST", sent[2].method, "another note is another Event")
 }
 
-// TestCoreUpdatesBothGenerations: the same Event through core/v1, where readers of either generation find the count and the time.
+// TestCoreUpdatesBothGenerations: through core/v1, old and new readers of the
+// same Event find the count and the time.
 func TestCoreUpdatesBothGenerations(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, plane)
@@ -94,7 +96,8 @@ func TestCoreUpdatesBothGenerations(t *testing.T) {
 	assert.Equal(t, ev.Series.LastObservedTime.Unix(), ev.DeprecatedLastTimestamp.Unix())
 	assert.Equal(t, ev.EventTime.Unix(), ev.DeprecatedFirstTimestamp.Unix())
 
-	// core/v1 takes a new message of an Event that carries an eventTime, and holds that to the limit of the new group.
+	// core/v1 accepts a new message for an Event with an eventTime, up to the
+	// limit of the new group.
 	patch := func(message string) error {
 		_, err := s.kube.CoreV1().Events(s.namespace).Patch(t.Context(), ev.Name, types.MergePatchType, []byte(`{"message":"`+message+`"}`), metav1.PatchOptions{})
 		return err
@@ -103,7 +106,8 @@ func TestCoreUpdatesBothGenerations(t *testing.T) {
 	assert.True(t, apierrors.IsInvalid(patch(long(1025))))
 }
 
-// TestCoreIsLaxWithoutAnEventTime: what an older writer may store, and a reader meets beside our Events.
+// TestCoreIsLaxWithoutAnEventTime: what older writers may store, and readers
+// find in addition to our Events.
 func TestCoreIsLaxWithoutAnEventTime(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -111,14 +115,14 @@ func TestCoreIsLaxWithoutAnEventTime(t *testing.T) {
 		breach  func(ev *corev1.Event)
 		refused bool
 	}{
-		"Empty":         {"Neither reason nor type nor message.", func(ev *corev1.Event) { ev.Reason, ev.Type, ev.Message = "", "", "" }, false},
-		"LongReason":    {"Of any length.", func(ev *corev1.Event) { ev.Reason = long(5000) }, false},
+		"Empty":         {"Reason, type and message are optional.", func(ev *corev1.Event) { ev.Reason, ev.Type, ev.Message = "", "", "" }, false},
+		"LongReason":    {"A reason may have any length.", func(ev *corev1.Event) { ev.Reason = long(5000) }, false},
 		"LongMessage":   {"1 MiB.", func(ev *corev1.Event) { ev.Message = long(1 << 20) }, false},
 		"Name":          {"Any segment of a path, 254 bytes.", func(ev *corev1.Event) { ev.Name = "System:A_1" + long(244) }, false},
-		"Namespace":     {"That of the object.", func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "default" }, true},
-		"ClusterScoped": {"In default only.", func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "" }, true},
-		"WithEventTime": {"Then the rules of the new group hold.", func(ev *corev1.Event) { ev.EventTime = micro }, true},
-		"WithAllOfItNew": {"As our own.", func(ev *corev1.Event) {
+		"Namespace":     {"It must be the object's namespace.", func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "default" }, true},
+		"ClusterScoped": {"Only in default.", func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "" }, true},
+		"WithEventTime": {"With an eventTime the rules of the new group hold.", func(ev *corev1.Event) { ev.EventTime = micro }, true},
+		"WithAllOfItNew": {"Like our Events.", func(ev *corev1.Event) {
 			ev.EventTime, ev.ReportingController, ev.ReportingInstance, ev.Action = micro, "x", "x", "B"
 		}, false},
 		"WithALongNote": {"1,024 bytes then.", func(ev *corev1.Event) {
@@ -143,7 +147,8 @@ func TestCoreIsLaxWithoutAnEventTime(t *testing.T) {
 	}
 }
 
-// TestOneObjectInBothGroups: both are views of one object, so a series goes on whichever group takes the update.
+// TestOneObjectInBothGroups: both groups are views of one object, so a series
+// continues through either group.
 func TestOneObjectInBothGroups(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, plane)
@@ -195,8 +200,8 @@ func (s *stage) coreUIDs(ctx context.Context, selector string) (uids []types.UID
 	return uids, nil
 }
 
-// TestApplyIsACreate: why there is no server-side apply of Events here: it asks for both verbs even where the Event exists, as do PUTs
-// that create.
+// TestApplyIsACreate: events does not use server-side apply, because it needs
+// both verbs even if the Event exists, like a PUT that creates.
 func TestApplyIsACreate(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, plane)

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// request is one that reached the wire, and its answer.
+// request is a sent request and its answer.
 type request struct {
 	method string
 	group  string // "events.k8s.io" or "", the core group
@@ -20,13 +20,13 @@ type request struct {
 	body   string
 }
 
-// wire notes the requests of a client.
+// wire records the requests of a client.
 type wire struct {
 	mu       sync.Mutex
 	requests []request
 }
 
-// around puts the wire into a transport.
+// around wraps a transport.
 func (w *wire) around(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		var body []byte
@@ -60,7 +60,7 @@ func (w *wire) sent() []request {
 	return slices.Clone(w.requests)
 }
 
-// codes are the answers of one group, in order.
+// codes returns the answers of one group, in order.
 func (w *wire) codes(group string) (codes []int) {
 	for _, r := range w.sent() {
 		if r.group == group {
@@ -74,7 +74,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// book is a log that can be read while it is written.
+// book is a log with concurrent readers and writers.
 type book struct {
 	mu    sync.Mutex
 	lines []string
@@ -86,7 +86,7 @@ func (b *book) write(prefix, args string) {
 	b.lines = append(b.lines, prefix+args)
 }
 
-// about returns the lines that hold a word.
+// about returns the lines with a word.
 func (b *book) about(word string) (lines []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

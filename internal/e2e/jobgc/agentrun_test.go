@@ -23,9 +23,9 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	agentrun "github.com/proompteng/controllerkit/examples/agentrun/controller"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -34,7 +34,7 @@ import (
 type agents struct {
 	*stage
 
-	runs *samples.Stage
+	runs *play.Stage
 	p    *rig.Process
 }
 
@@ -42,7 +42,7 @@ func newAgents(t *testing.T) *agents {
 	t.Helper()
 	a := &agents{stage: newStage(t)}
 	var err error
-	a.runs, err = samples.NewStage(plane.Config(), a.namespace)
+	a.runs, err = play.NewStage(plane.Config(), a.namespace)
 	require.NoError(t, err)
 	a.begin(t)
 	return a
@@ -94,7 +94,10 @@ func (a *agents) status(t *testing.T, name string) v1alpha1.AgentRunStatus {
 	return run.Status
 }
 
-// Whatever happens to a run or its Job, the hold is taken off when nothing is left to record, and not before.
+// Whatever happens to a run or its Job, the hold is taken off when nothing is
+// left to record, and not before.
+//
+//req:shows J4
 func TestAgentRunsWithHolds(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t)
@@ -130,12 +133,15 @@ func TestAgentRunsWithHolds(t *testing.T) {
 	})
 }
 
-// TestRace15BothFindItLost: two replicas, of which one leads no more, find the same Jobs lost before either hears of what the other
-// recorded. A loss is recorded once, and told of once.
+// TestRace15BothFindItLost: two replicas, of which one leads no more, find the
+// same Jobs lost before either hears of what the other recorded. A loss is
+// recorded once, and told of once.
+//
+//req:shows J3
 func TestRace15BothFindItLost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	stage, err := samples.NewStage(plane.Config(), s.namespace)
+	stage, err := play.NewStage(plane.Config(), s.namespace)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -237,7 +243,8 @@ func (r *replica) missing(t *testing.T) (n int) {
 	return n
 }
 
-// Before the controller is removed, its program releases what it holds, with the rights that it has.
+// Before the controller is removed, its program releases what it holds, with
+// the rights that it has.
 func TestAgentRunReleaseHolds(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t)

@@ -19,67 +19,100 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// TestRequestsOfANormalRun reads in the API server's own audit log what a run costs: beside the creation of its Job and the writes of
-// its status there is one patch, and no read.
+// TestRequestsOfANormalRun reads in the API server's own audit log what a run
+// costs: the creation of its Job and two writes of its status, one more where
+// it is seen running, and one patch of the Job unless the TTL of the creation
+// is already the final one. The owner is read before a creation and before a
+// patch, and nothing else is.
+//
+//req:shows J2
 func TestRequestsOfANormalRun(t *testing.T) {
 	t.Parallel()
-	const runs = 20
-	s := newStage(t)
-	stage, err := samples.NewStage(plane.Config(), s.namespace)
-	require.NoError(t, err)
-	logs := filepath.Join(plane.Dir(), t.Name())
-	require.NoError(t, os.MkdirAll(logs, 0o700))
-	p, err := rig.Start(t.Context(), program, logs, kubeconfig, nil, "--namespaces="+s.namespace)
-	require.NoError(t, err)
-	for i := range runs {
-		run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("run-%02d", i)}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
-		_, err := stage.Runs.Create(t.Context(), run, metav1.CreateOptions{})
-		require.NoError(t, err)
-	}
-	released := func() (n int) {
-		jobs, err := s.jobs.List(t.Context(), metav1.ListOptions{})
-		require.NoError(t, err)
-		for _, job := range jobs.Items {
-			if job.Annotations["jobgc.controllerkit.dev/released"] != "" {
-				n++
+	for name, tc := range map[string]struct {
+		ttl     string
+		patches int // of a run
+	}{
+		"Released":      {"600", 1},
+		"CreatedAsItIs": {"168h", 0}, // which is that of Jobs whose result is not recorded
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const runs = 20
+			s := newStage(t)
+			stage, err := play.NewStage(plane.Config(), s.namespace)
+			require.NoError(t, err)
+			logs := filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
+			require.NoError(t, os.MkdirAll(logs, 0o700))
+			start := func() *rig.Process {
+				p, err := rig.Start(t.Context(), program, logs, kubeconfig, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=" + tc.ttl}, "--namespaces="+s.namespace)
+				require.NoError(t, err)
+				return p
 			}
-		}
-		return n
-	}
-	eventually(t, "all runs have ended and their Jobs are released", func() bool { return released() == runs })
-	require.NoError(t, p.Stop())
-	want := map[string]int{"create jobs": runs, "patch jobs": runs}
-	got := s.audited(t)
-	writes := got["patch agentruns/status"]
-	delete(got, "patch agentruns/status")
-	t.Logf("gate: %d runs cost %v, and %d status writes", runs, got, writes)
-	for _, verb := range []string{"list", "watch"} { // of the informers
-		assert.LessOrEqual(t, got[verb+" jobs"], 2)
-		delete(got, verb+" jobs")
-		delete(got, verb+" agentruns")
-	}
-	assert.Equal(t, want, got, "no read, one patch")
-	assert.GreaterOrEqual(t, writes, 3*runs, "intent, uid, result")
-	assert.LessOrEqual(t, writes, 4*runs, "and that it runs")
+			create := func(name string) {
+				run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
+				_, err := stage.Runs.Create(t.Context(), run, metav1.CreateOptions{})
+				require.NoError(t, err)
+			}
+			released := func() (n int) {
+				list, err := stage.Runs.List(t.Context(), metav1.ListOptions{})
+				require.NoError(t, err)
+				jobs, err := s.jobs.List(t.Context(), metav1.ListOptions{})
+				require.NoError(t, err)
+				for _, run := range list.Items {
+					if run.Status.JobRef != nil && run.Status.JobRef.Released {
+						n++
+					}
+				}
+				for _, job := range jobs.Items {
+					if job.Annotations["jobgc.controllerkit.dev/released"] != "" {
+						n++
+					}
+				}
+				return n
+			}
+			p := start()
+			for i := range runs {
+				create(fmt.Sprintf("run-%02d", i))
+			}
+			eventually(t, "all runs have ended and their Jobs are released", func() bool { return released() == runs })
+			require.NoError(t, p.Stop())
+			got := s.audited(t)
+			writes := got["patch agentruns/status"]
+			delete(got, "patch agentruns/status")
+			t.Logf("gate: %d runs cost %v, and %d status writes: %.2f writes a run", runs, got, writes, float64(writes+got["create jobs"]+got["patch jobs"])/runs)
+			for _, verb := range []string{"list", "watch"} { // of the informers
+				assert.LessOrEqual(t, got[verb+" jobs"], 2)
+				delete(got, verb+" jobs")
+				delete(got, verb+" agentruns")
+			}
+			want := map[string]int{"create jobs": runs, "get agentruns": runs + tc.patches*runs}
+			if tc.patches > 0 {
+				want["patch jobs"] = runs
+			}
+			assert.Equal(t, want, got, "no other read, and at most one patch")
+			assert.GreaterOrEqual(t, writes, 2*runs, "uid, result")
+			assert.LessOrEqual(t, writes, 3*runs, "and that it runs")
 
-	// A restarted controller finds all of them done, without a request for any.
-	p, err = rig.Start(t.Context(), program, logs, kubeconfig, nil, "--namespaces="+s.namespace)
-	require.NoError(t, err)
-	_, err = stage.Runs.Create(t.Context(), &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: "last"}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	eventually(t, "a run after the others has ended too", func() bool { return released() == runs+1 })
-	require.NoError(t, p.Stop())
-	again := s.audited(t)
-	assert.Equal(t, runs+1, again["patch jobs"])
-	assert.Zero(t, again["get jobs"])
-	assert.LessOrEqual(t, again["patch agentruns/status"], writes+4)
+			// A restarted controller finds all of them done, without a request for any.
+			p = start()
+			create("last")
+			eventually(t, "a run after the others has ended too", func() bool { return released() == runs+1 })
+			require.NoError(t, p.Stop())
+			again := s.audited(t)
+			assert.Equal(t, (runs+1)*tc.patches, again["patch jobs"])
+			assert.Equal(t, (runs+1)*(1+tc.patches), again["get agentruns"])
+			assert.Zero(t, again["get jobs"])
+			assert.LessOrEqual(t, again["patch agentruns/status"], writes+3)
+		})
+	}
 }
 
-// audited counts the requests of the example about the stage's namespace by verb and resource, those about events apart.
+// audited counts the requests of the example about the stage's namespace by
+// verb and resource, those about events apart.
 func (s *stage) audited(t *testing.T) map[string]int {
 	t.Helper()
 	file, err := os.Open(plane.AuditLog())

@@ -11,11 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/jobgc"
@@ -28,7 +24,7 @@ func TestEdgeTemplateWithTTLZero(t *testing.T) {
 	s := newStage(t)
 	c := s.controller(t, 0, jobgc.Options{})
 	c.ensured(t, s, "job", ttl(0))
-	assert.EqualValues(t, 604800, *s.live(t, "job").Spec.TTLSecondsAfterFinished, "a TTL of 0 is never passed through")
+	assert.Nil(t, s.live(t, "job").Spec.TTLSecondsAfterFinished, "a TTL of 0 is never passed through")
 	s.finished(t, "job")
 	s.stays(t, "job")
 }
@@ -47,7 +43,9 @@ func TestEdgeSuspended(t *testing.T) {
 	f := c.until(t, ref, jobgc.Suspended)
 	assert.False(t, f.Lost())
 	s.stays(t, "job")
-	// Since v1.36 its start is cleared (MutableSchedulingDirectivesForSuspendedJobs); before, it stays until the Job goes on.
+	// Since v1.36 its start is cleared
+	// (MutableSchedulingDirectivesForSuspendedJobs); before, it stays until the
+	// Job goes on.
 	if f = c.look(t, ref); !f.StartedAt.IsZero() {
 		assert.True(t, f.StartedAt.Equal(first), "%v, not %v", f.StartedAt, first)
 	}
@@ -56,7 +54,8 @@ func TestEdgeSuspended(t *testing.T) {
 	eventually(t, "it has started again, with a start of its own: keep the first", func() bool { return c.look(t, ref).StartedAt.After(first) })
 }
 
-// FailureTarget and SuccessCriteriaMet announce an outcome; the Job ends when its last pod has.
+// FailureTarget and SuccessCriteriaMet announce an outcome; the Job ends when
+// its last pod has.
 func TestEdgeFinishing(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -82,9 +81,9 @@ func TestEdgeFinishing(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			c := s.controller(t, 0, jobgc.Options{})
-			var states []jobgc.Finding
-			seen := make(chan jobgc.Finding, 100)
-			_, err := c.informer.AddEventHandler(onJob(func(job *batchv1.Job) { seen <- jobgc.Judge(job) }))
+			var states []jobgc.Observation
+			seen := make(chan jobgc.Observation, 100)
+			_, err := c.informer.AddEventHandler(onJob(func(job *batchv1.Job) { seen <- jobgc.StateOf(job) }))
 			require.NoError(t, err)
 			ref := c.ensured(t, s, "job", tc.edits...)
 			for f := range seen {
@@ -165,7 +164,8 @@ func TestEdgeManyCompletions(t *testing.T) {
 	assert.Equal(t, jobgc.Succeeded, c.until(t, ref, jobgc.Finished).Outcome)
 }
 
-// The Job controller leaves the Job of another manager alone; the TTL controller does not.
+// The Job controller leaves the Job of another manager alone; the TTL
+// controller does not.
 func TestEdgeManagedBy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -185,7 +185,8 @@ func TestEdgeManagedBy(t *testing.T) {
 	s.stays(t, "guarded")
 }
 
-// The clock of whoever ends the Job is an hour ahead. The TTL controller waits; what was promised is not lengthened by it.
+// The clock of whoever ends the Job is an hour ahead. The TTL controller waits;
+// what was promised is not lengthened by it.
 func TestEdgeClockSkew(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -196,7 +197,7 @@ func TestEdgeClockSkew(t *testing.T) {
 	f := c.until(t, ref, jobgc.Finished)
 	assert.True(t, f.FinishedAt.Equal(ahead), "the Job's own time")
 	ref.Outcome = f.Outcome
-	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(10 * time.Minute)}))
+	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 	assert.EqualValues(t, 600, *s.live(t, "job").Spec.TTLSecondsAfterFinished)
 	s.patch(t, "job", `{"spec":{"ttlSecondsAfterFinished":0}}`)
 	s.stays(t, "job")
@@ -223,7 +224,8 @@ func TestEdgeDeletedByAPersonOrByItsTTL(t *testing.T) {
 	assert.Contains(t, f.Hint, "probably deleted by its TTL")
 }
 
-// The Job goes with its run, and that is no loss: the run that would be told of it is gone.
+// The Job goes with its run, and that is no loss: the run that would be told of
+// it is gone.
 func TestEdgeOwnerIsCollected(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -235,7 +237,8 @@ func TestEdgeOwnerIsCollected(t *testing.T) {
 	c.until(t, ref, jobgc.Collected)
 }
 
-// A CronJob deletes its finished Jobs whatever their TTL. Exposure says so, and a hold keeps them until they are recorded.
+// A CronJob deletes its finished Jobs whatever their TTL. Exposure says so, and
+// a hold keeps them until they are recorded.
 func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -250,7 +253,7 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	owned := func(j *batchv1.Job) { // as by kubectl create job --from=cronjob/nightly
 		j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cron, batchv1.SchemeGroupVersion.WithKind("CronJob"))}
 	}
-	warnings := jobgc.Retention{}.Exposure(s.job("job", owned))
+	warnings := jobgc.Retention{}.Warnings(s.job("job", owned))
 	require.Len(t, warnings, 1)
 	assert.Contains(t, warnings[0], "CronJob nightly deletes its finished Jobs")
 
@@ -259,9 +262,9 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	plain.misses(t, s, "plain")
 	f, err := plain.decided(t.Context(), ref)
 	require.NoError(t, err)
-	assert.Equal(t, jobgc.ByTombstone, f.Proof, "rescued, if the process lives")
+	assert.Equal(t, jobgc.SourceTombstone, f.Source, "rescued, if the process lives")
 
-	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	ref = c.ensured(t, s, "held", owned)
 	eventually(t, "the CronJob controller has deleted it", func() bool {
 		job := s.live(t, "held")
@@ -270,13 +273,14 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	})
 	c.until(t, ref, jobgc.Finished)
 	f = c.look(t, ref)
-	assert.Equal(t, jobgc.BySight, f.Proof)
+	assert.Equal(t, jobgc.SourceSeen, f.Source)
 	ref.Outcome = f.Outcome
 	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{}))
 	s.gone(t, "held")
 }
 
-// The pod garbage collector takes pods, and with them their logs; the Job's outcome stays.
+// The pod garbage collector takes pods, and with them their logs; the Job's
+// outcome stays.
 func TestEdgePodsAreCollected(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -286,106 +290,4 @@ func TestEdgePodsAreCollected(t *testing.T) {
 	require.NoError(t, s.kube.CoreV1().Pods(s.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	eventually(t, "its pod is gone", func() bool { return len(s.pods(t, "job")) == 0 })
 	assert.Equal(t, jobgc.Succeeded, c.until(t, ref, jobgc.Finished).Outcome)
-}
-
-// To an informer with a selector a Job outside it is absent for ever, and its version passes. The confirming read tells.
-func TestEdgeFilteredInformer(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c, stop := s.stoppable(t, 0, jobgc.Options{}, func(o *metav1.ListOptions) { o.LabelSelector = "e2e=other" })
-	defer stop()
-	ref := c.ensured(t, s, "job", suspended())
-	_, err := s.jobs.Create(t.Context(), s.job("other", suspended(), func(j *batchv1.Job) { j.Labels["e2e"] = "other" }), metav1.CreateOptions{})
-	require.NoError(t, err)
-	eventually(t, "the cache is past the creation", func() bool { return len(c.informer.GetStore().ListKeys()) == 1 })
-	f, err := c.decided(t.Context(), ref)
-	require.NoError(t, err)
-	assert.Equal(t, jobgc.ByLiveRead, f.Proof)
-	assert.False(t, f.Lost(), "%s", f.State)
-}
-
-// versionless is a store as client-go had it before v0.36, or with the feature gate AtomicFIFO off.
-type versionless struct{ cache.Store }
-
-func (versionless) LastStoreSyncResourceVersion() string { return "" }
-
-func TestEdgeWithoutAVersion(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
-	ref := c.ensured(t, s, "job", suspended())
-	c.until(t, ref, jobgc.Suspended)
-	missing := ref
-	missing.Name = "never-created"
-	t.Run("OfTheStore", func(t *testing.T) {
-		g, err := jobgc.New(c.kube.BatchV1().Jobs, versionless{c.informer.GetStore()}, jobgc.Options{Trust: true})
-		require.NoError(t, err)
-		f, err := g.Look(t.Context(), missing)
-		require.NoError(t, err)
-		assert.Equal(t, jobgc.Missing, f.State)
-		assert.Equal(t, jobgc.ByLiveRead, f.Proof, "nothing can be said without a read")
-	})
-	t.Run("OfTheRef", func(t *testing.T) {
-		missing.ResourceVersion = "opaque"
-		f, err := c.decided(t.Context(), missing)
-		require.NoError(t, err)
-		assert.Equal(t, jobgc.ByLiveRead, f.Proof)
-	})
-}
-
-// A Ref of another namespace must not be answered from this one.
-func TestEdgeRefOfAnotherNamespace(t *testing.T) {
-	t.Parallel()
-	s, other := newStage(t), newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
-	job, err := other.jobs.Create(t.Context(), other.job("job", suspended()), metav1.CreateOptions{})
-	require.NoError(t, err)
-	c.ensured(t, s, "job", suspended())
-	f := c.look(t, jobgc.Ref{Namespace: other.namespace, Name: "job", UID: job.UID})
-	assert.Equal(t, jobgc.ByLiveRead, f.Proof, "this cache has only its own namespace")
-	assert.False(t, f.Lost())
-	_, err = jobgc.Look(t.Context(), s.jobs, jobgc.Ref{Namespace: other.namespace, Name: "job", UID: job.UID})
-	require.ErrorContains(t, err, other.namespace)
-	_, err = c.Ensure(t.Context(), jobgc.Ref{Namespace: other.namespace, Name: "job"}, s.job("job"))
-	require.ErrorContains(t, err, "want ref.namespace")
-}
-
-// The API server speaks of the Job also where its namespace has never been: of namespaces it speaks only to a creation.
-func TestEdge404InANamespaceThatDoesNotExist(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	jobs := s.kube.BatchV1().Jobs("nowhere")
-	ref := jobgc.Ref{Namespace: "nowhere", Name: "job", UID: "x", Outcome: jobgc.Succeeded}
-	about := func(err error) (d metav1.StatusDetails) {
-		status := apierrors.APIStatus(nil)
-		require.ErrorAs(t, err, &status)
-		return *status.Status().Details
-	}
-	_, err := jobs.Get(t.Context(), "job", metav1.GetOptions{})
-	assert.Equal(t, metav1.StatusDetails{Group: "batch", Kind: "jobs", Name: "job"}, about(err))
-	_, err = jobs.Create(t.Context(), newJob(s.run, "job", func(j *batchv1.Job) { j.Namespace = "nowhere" }), metav1.CreateOptions{})
-	assert.Equal(t, metav1.StatusDetails{Kind: "namespaces", Name: "nowhere"}, about(err))
-	_, err = jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op": "test", "path": "/metadata/uid", "value": "x"}]`), metav1.PatchOptions{})
-	assert.Equal(t, metav1.StatusDetails{Group: "batch", Kind: "jobs", Name: "job"}, about(err))
-
-	f, err := jobgc.Look(t.Context(), jobs, jobgc.Ref{Name: "job", UID: "x"})
-	require.NoError(t, err)
-	assert.Equal(t, jobgc.Missing, f.State)
-	g, err := jobgc.New(s.kube.BatchV1().Jobs, nil, jobgc.Options{})
-	require.NoError(t, err)
-	job := newJob(s.run, "job")
-	job.UID, job.Status.Conditions = "x", []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-	require.NoError(t, g.Release(t.Context(), ref, jobgc.Judge(job), jobgc.Retention{Succeeded: new(time.Hour)}))
-}
-
-// A store of other objects is an error, not a missing Job.
-func TestEdgeStoreOfPods(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	pods := cache.NewStore(cache.MetaNamespaceKeyFunc)
-	require.NoError(t, pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "job"}}))
-	g, err := jobgc.New(s.kube.BatchV1().Jobs, pods, jobgc.Options{})
-	require.NoError(t, err)
-	_, err = g.Look(t.Context(), jobgc.Ref{Namespace: s.namespace, Name: "job", UID: "x"})
-	require.ErrorContains(t, err, "the store holds *v1.Pod, want *v1.Job of batch")
 }

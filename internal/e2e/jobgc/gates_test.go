@@ -21,8 +21,9 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The numbers that the design names, printed with those of the rules that other controllers go by: the lister alone, the lister and
-// a second look 100 ms later, the lister and then a live read.
+// The numbers that the design names, printed with those of the rules that other
+// controllers go by: the lister alone, the lister and a second look 100 ms
+// later, the lister and then a live read.
 
 // atOnce runs do for 0 to n-1, so many at a time.
 func atOnce(n, workers int, do func(i int)) {
@@ -66,7 +67,10 @@ func (c *count) fail(err error) {
 	}
 }
 
-// TestGateFalselyMissing: a Job that was just created is never called missing, however far the watch lags.
+// TestGateFalselyMissing: a Job that was just created is never called missing,
+// however far the watch lags.
+//
+//req:shows J2
 func TestGateFalselyMissing(t *testing.T) {
 	n := jobsOf(t, 1000)
 	for _, lag := range []time.Duration{0, 50 * time.Millisecond, 250 * time.Millisecond, 1500 * time.Millisecond} {
@@ -122,11 +126,19 @@ func TestGateFalselyMissing(t *testing.T) {
 	}
 }
 
-// TestGateTTLZero: the result of a Job that its TTL of 0 deletes is found, whenever it is read.
+// TestGateTTLZero: the result of a Job that its TTL of 0 deletes is found,
+// whenever it is read.
+//
+//req:shows J4
 func TestGateTTLZero(t *testing.T) {
 	n := jobsOf(t, 40)
-	for _, delay := range []time.Duration{0, 100 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second} {
-		t.Run(delay.String(), func(t *testing.T) {
+	const untilDeleted = time.Hour // the longest delay: until the TTL controller has deleted the Job
+	for _, delay := range []time.Duration{0, 100 * time.Millisecond, 500 * time.Millisecond, untilDeleted} {
+		name := delay.String() + " later"
+		if delay == untilDeleted {
+			name = "deleted"
+		}
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			c := s.controller(t, 0, jobgc.Options{})
@@ -134,10 +146,18 @@ func TestGateTTLZero(t *testing.T) {
 			defer cancel()
 			var got count
 			read := func(ref jobgc.Ref) {
-				wait(ctx, delay)
+				if delay < untilDeleted {
+					wait(ctx, delay)
+				}
+				for delay == untilDeleted {
+					if _, err := s.jobs.Get(ctx, ref.Name, metav1.GetOptions{}); err != nil {
+						break // it is gone, or ctx has ended
+					}
+					wait(ctx, 100*time.Millisecond)
+				}
 				if obj, exists, err := c.informer.GetStore().GetByKey(s.namespace + "/" + ref.Name); err != nil || !exists {
 					got.add("lister")
-				} else if job, ok := obj.(*batchv1.Job); !ok || jobgc.Judge(job).State != jobgc.Finished {
+				} else if job, ok := obj.(*batchv1.Job); !ok || jobgc.StateOf(job).State != jobgc.Finished {
 					got.fail(fmt.Errorf("%s was to be finished", ref.Name))
 				}
 				if _, err := s.jobs.Get(ctx, ref.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
@@ -150,7 +170,7 @@ func TestGateTTLZero(t *testing.T) {
 				if f.Outcome != jobgc.Succeeded {
 					got.add("ours")
 				}
-				got.add(string(f.Proof))
+				got.add(f.Source)
 			}
 			finished := map[types.UID]chan jobgc.Ref{}
 			var mu sync.Mutex
@@ -163,7 +183,7 @@ func TestGateTTLZero(t *testing.T) {
 				return finished[uid]
 			}
 			_, err := c.informer.AddEventHandler(onJob(func(job *batchv1.Job) {
-				if jobgc.Judge(job).State != jobgc.Finished {
+				if jobgc.StateOf(job).State != jobgc.Finished {
 					return
 				}
 				select {
@@ -172,7 +192,8 @@ func TestGateTTLZero(t *testing.T) {
 				}
 			}))
 			require.NoError(t, err)
-			// Not more at once than the controllers keep up with: a TTL controller with a backlog deletes too late to lose anything.
+			// Not more at once than the controllers keep up with: a TTL
+			// controller with a backlog deletes too late to lose anything.
 			atOnce(n, 40, func(i int) {
 				job, err := s.jobs.Create(ctx, s.job(fmt.Sprintf("job-%d", i), ttl(0)), metav1.CreateOptions{})
 				if err != nil {
@@ -187,18 +208,21 @@ func TestGateTTLZero(t *testing.T) {
 				}
 			})
 			require.NoError(t, got.first)
-			t.Logf("gate: TTL 0, read %s after completion, of %d Jobs lost: ours %d (seen %d, tombstone %d) with %d GETs; lister %d; live GET %d",
-				delay, n, got.n["ours"], got.n["Seen"], got.n["Tombstone"], c.wire.requests("GET"), got.n["lister"], got.n["live GET"])
+			t.Logf("gate: TTL 0, read %s, of %d Jobs lost: ours %d (seen %d, tombstone %d) with %d GETs; lister %d; live GET %d",
+				name, n, got.n["ours"], got.n["Seen"], got.n["Tombstone"], c.wire.requests("GET"), got.n["lister"], got.n["live GET"])
 			assert.Zero(t, got.n["ours"])
 			assert.Zero(t, c.wire.requests("GET"), "what the informer brought is enough")
-			if delay >= 3*time.Second {
-				assert.Positive(t, got.n["live GET"], "the TTL controller does delete, or this shows nothing")
+			if delay == untilDeleted {
+				assert.Equal(t, n, got.n["live GET"], "the TTL controller has deleted all Jobs")
 			}
 		})
 	}
 }
 
-// TestGateRestartWithBackstop: a controller that is killed before it has read a result finds every one of them, and runs nothing twice.
+// TestGateRestartWithBackstop: a controller that is killed before it has read a
+// result finds every one of them, and runs nothing twice.
+//
+//req:shows J4
 func TestGateRestartWithBackstop(t *testing.T) {
 	t.Parallel()
 	n := jobsOf(t, 40)
@@ -215,7 +239,7 @@ func TestGateRestartWithBackstop(t *testing.T) {
 		require.NoError(t, err)
 		finished = 0
 		for i := range list.Items {
-			if jobgc.Judge(&list.Items[i]).State == jobgc.Finished {
+			if jobgc.StateOf(&list.Items[i]).State == jobgc.Finished {
 				finished++
 			}
 		}

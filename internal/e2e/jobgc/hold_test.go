@@ -21,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -41,7 +42,8 @@ func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *h
 	return sweeper
 }
 
-// grant gives a new identity rights in the stage's namespace, and waits until they count.
+// grant gives a new identity rights in the stage's namespace, and waits until
+// they count.
 func (s *stage) grant(t *testing.T, name string, rules ...rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
 	roles := s.kube.RbacV1()
@@ -68,12 +70,13 @@ func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }
 
-// The sweep needs no more than list and patch on Jobs and list on their owners, and releases what nobody else will.
+// The sweep needs no more than list and patch on Jobs and list on their owners,
+// and releases what nobody else will.
 func TestHoldSweep(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	config := s.grant(t, "sweeper."+s.namespace, rule("batch", "jobs", "list", "patch"), rule("", "configmaps", "list"))
-	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	gone := s.newRun(t, "gone")
 	for _, job := range []*batchv1.Job{newJob(gone, "orphan", never()), newJob(gone, "orphan-finished"), s.job("kept", never())} {
 		_, err := c.Ensure(t.Context(), s.ref(job.Name), job)
@@ -85,7 +88,7 @@ func TestHoldSweep(t *testing.T) {
 		return s.live(t, "orphan").DeletionTimestamp != nil && s.live(t, "orphan-finished").DeletionTimestamp != nil
 	})
 	var held int
-	sweeper := s.sweeper(t, config, hold.Options{Observe: func(n int, _ time.Duration) { held = n }})
+	sweeper := s.sweeper(t, config, hold.Options{OnSweep: func(n int, _ time.Duration) { held = n }})
 	report, err := sweeper.Sweep(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 2, report.Released)
@@ -100,11 +103,12 @@ func TestHoldSweep(t *testing.T) {
 	assert.NotContains(t, s.live(t, "kept").Finalizers, finalizer)
 }
 
-// A run that something else holds does not keep its namespace: a Job that is being deleted there is released.
+// A run that something else holds does not keep its namespace: a Job that is
+// being deleted there is released.
 func TestHoldSweepOfATerminatingNamespace(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	c.ensured(t, s, "job")
 	s.finished(t, "job")
 	runs := s.kube.CoreV1().ConfigMaps(s.namespace)
@@ -142,17 +146,20 @@ func (s *stage) terminated(t *testing.T) {
 	})
 }
 
-// With the controller gone a held Job keeps its namespace for ever. The commands of the documentation free it, and touch no other Job.
+// With the controller gone a held Job keeps its namespace for ever. The
+// commands of the documentation free it, and touch no other Job.
+//
+//req:shows J4
 func TestHoldRecoveryWithKubectl(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	const ours = "recovery.e2e.controllerkit.dev/result" // of this test alone: the commands work in all namespaces
-	c, stop := s.stoppable(t, 0, jobgc.Options{Hold: ours}, nil)
+	c, stop := s.stoppable(t, 0, jobgc.Options{Finalizer: ours}, nil)
 	c.ensured(t, s, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
 	c.ensured(t, s, "running", never())
 	s.finished(t, "finished")
 	other := newStage(t)
-	other.controller(t, 0, jobgc.Options{Hold: finalizer}).ensured(t, other, "other", suspended())
+	other.controller(t, 0, jobgc.Options{Finalizer: finalizer}).ensured(t, other, "other", suspended())
 	stop()
 	s.terminate(t)
 	eventually(t, "the namespace is stuck", func() bool {
@@ -187,15 +194,16 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	s.terminated(t)
 }
 
-// What the package says about rights is exact: with OwnerReferencesPermissionEnforcement on, as here, update on the owner's finalizers
-// subresource is needed, and nothing more.
+// What the package says about rights is exact: with
+// OwnerReferencesPermissionEnforcement on, as here, update on the owner's
+// finalizers subresource is needed, and nothing more.
 func TestHoldRights(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	guard := func(config *rest.Config) *jobgc.Guard[jobgc.Jobs] {
+	guard := func(config *rest.Config) *jobgc.Guard[batchv1client.JobInterface] {
 		kube, err := kubernetes.NewForConfig(config)
 		require.NoError(t, err)
-		g, err := jobgc.New(func(ns string) jobgc.Jobs { return kube.BatchV1().Jobs(ns) }, nil, jobgc.Options{Hold: finalizer})
+		g, err := jobgc.New(func(ns string) batchv1client.JobInterface { return kube.BatchV1().Jobs(ns) }, nil, jobgc.Options{Finalizer: finalizer})
 		require.NoError(t, err)
 		return g
 	}
@@ -207,9 +215,9 @@ func TestHoldRights(t *testing.T) {
 	ref, err := g.Ensure(t.Context(), s.ref("job"), s.job("job"))
 	require.NoError(t, err)
 	s.finished(t, "job")
-	f, err := g.Look(t.Context(), ref)
+	f, err := g.Inspect(t.Context(), ref)
 	require.NoError(t, err)
 	ref.Outcome = f.Outcome
-	require.NoError(t, g.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Hour)}))
+	require.NoError(t, g.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour}))
 	assert.NotContains(t, s.live(t, "job").Finalizers, finalizer)
 }

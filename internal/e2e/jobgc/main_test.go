@@ -1,9 +1,11 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jobgc_test holds package jobgc to its promises on a real API server with the real Job, TTL, CronJob, garbage collector and
-// namespace controllers: the fifteen races, the edge cases, the finalizer, and the numbers that its design names as gates. Where a
-// controller restarts, a process is killed; where a cache lags, its watch is delayed on the wire.
+// Package jobgc_test holds package jobgc to its promises on a real API server
+// with the real Job, TTL, CronJob, garbage collector and namespace controllers:
+// the fifteen races, the edge cases, the finalizer, and the numbers that its
+// design names as gates. Where a controller restarts, a process is killed;
+// where a cache lags, its watch is delayed on the wire.
 package jobgc_test
 
 import (
@@ -12,8 +14,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
@@ -45,8 +47,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// jobsOf is how many Jobs a gate is measured with: E2E_JOBS if it is set, as `make e2e-soak` does, else a number that every run of
-// the tests can afford.
+// jobsOf is how many Jobs a gate is measured with: E2E_JOBS if it is set, as
+// `make e2e-soak` does, else a number that every run of the tests can afford.
 func jobsOf(t *testing.T, affordable int) int {
 	t.Helper()
 	value := os.Getenv("E2E_JOBS")

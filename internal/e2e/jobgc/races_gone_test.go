@@ -21,8 +21,10 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The races that make a Job look gone, or be gone, before its result is read. Numbers are those of the design's list.
+// The races that make a Job look gone, or be gone, before its result is read.
+// Numbers are those of the design's list.
 
+//req:shows J2
 func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -30,17 +32,20 @@ func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
 	ref := c.ensured(t, s, "job", suspended())
 	f := c.look(t, ref)
 	assert.Equal(t, jobgc.Pending, f.State)
-	assert.Equal(t, jobgc.ByCacheLag, f.Proof)
+	assert.Equal(t, jobgc.SourceCacheBehind, f.Source)
 	f = c.until(t, ref, jobgc.Suspended)
-	assert.Equal(t, jobgc.BySight, f.Proof)
+	assert.Equal(t, jobgc.SourceSeen, f.Source)
 	assert.Zero(t, c.wire.requests("GET"), "waiting costs no request")
 }
 
-// With Trust nothing but the order of the two reads stands between a lag and a false loss. The other order is counted beside it.
+// With Trust nothing but the order of the two reads stands between a lag and a
+// false loss. The other order is counted beside it.
+//
+//req:shows J3
 func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{Trust: true})
+	c := s.controller(t, 0, jobgc.Options{TrustCache: true})
 	store, ok := c.informer.GetStore().(interface{ LastStoreSyncResourceVersion() string })
 	require.True(t, ok, "the store tells its version")
 	const n = 150
@@ -53,7 +58,7 @@ func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
 			for seen := false; !seen; {
 				_, seen, _ = c.informer.GetStore().GetByKey(s.namespace + "/" + ref.Name) // the wrong order: lookup first
 				past, err := resourceversion.CompareResourceVersion(store.LastStoreSyncResourceVersion(), ref.ResourceVersion)
-				f, lookErr := c.Look(t.Context(), ref)
+				f, lookErr := c.Inspect(t.Context(), ref)
 				mu.Lock()
 				looks++
 				if !assert.NoError(t, err) || !assert.NoError(t, lookErr) || f.Lost() {
@@ -71,7 +76,10 @@ func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
 	assert.Zero(t, ours)
 }
 
-// A Job that is really gone: the version that the cache has reached says so, and a read only confirms it.
+// A Job that is really gone: the version that the cache has reached says so,
+// and a read only confirms it.
+//
+//req:shows J3
 func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -79,12 +87,12 @@ func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 		opts   jobgc.Options
 		known  jobgc.Outcome
 		state  jobgc.State
-		proof  jobgc.Proof
+		proof  string
 		gets   int
 	}{
-		"Trusted":   {"Nothing is asked.", jobgc.Options{Trust: true}, "", jobgc.Missing, jobgc.ByCacheRV, 0},
-		"Confirmed": {"The store may be that of an informer with a selector.", jobgc.Options{}, "", jobgc.Missing, jobgc.ByLiveRead, 1},
-		"Recorded":  {"Nothing is lost that would need to be confirmed.", jobgc.Options{}, jobgc.Succeeded, jobgc.Collected, jobgc.ByCacheRV, 0},
+		"Trusted":   {"Nothing is asked.", jobgc.Options{TrustCache: true}, "", jobgc.Missing, jobgc.SourceCachePastCreate, 0},
+		"Confirmed": {"The store may be that of an informer with a selector.", jobgc.Options{}, "", jobgc.Missing, jobgc.SourceLiveRead, 1},
+		"Recorded":  {"Nothing is lost that would need to be confirmed.", jobgc.Options{}, jobgc.Succeeded, jobgc.Collected, jobgc.SourceCachePastCreate, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +105,7 @@ func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 			s.gone(t, "job")
 			ref.Outcome = tc.known
 			f := c.until(t, ref, tc.state)
-			assert.Equal(t, tc.proof, f.Proof, tc.reason)
+			assert.Equal(t, tc.proof, f.Source, tc.reason)
 			assert.Equal(t, tc.gets, c.wire.requests("GET"), tc.reason)
 		})
 	}
@@ -120,13 +128,16 @@ func TestRace03DeletedByItsTTLBeforeItIsRead(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, jobgc.Finished, f.State)
 			assert.Equal(t, jobgc.Succeeded, f.Outcome)
-			assert.Equal(t, jobgc.ByTombstone, f.Proof)
+			assert.Equal(t, jobgc.SourceTombstone, f.Source)
 			assert.Equal(t, "probably deleted by its TTL", f.Hint)
 		})
 	}
 }
 
-// A controller that was killed has no tombstone. It says so once, with proof, and does not run the work again.
+// A controller that was killed has no tombstone. It says so once, with proof,
+// and does not run the work again.
+//
+//req:shows J3
 func TestRace04TheSameWithARestartInBetween(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -155,11 +166,11 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		successor, err := s.jobs.Create(t.Context(), s.job("job", suspended()), metav1.CreateOptions{})
 		require.NoError(t, err)
 		f := c.until(t, ref, jobgc.Replaced)
-		assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+		assert.Equal(t, jobgc.SourceLiveRead, f.Source)
 		assert.True(t, f.Lost())
 		ref.Outcome = jobgc.Succeeded
 		f = c.until(t, ref, jobgc.Collected)
-		require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Duration(0))}))
+		require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Second}))
 		assert.Equal(t, successor.UID, s.live(t, "job").UID, "the successor is not touched")
 	})
 	t.Run("OldJobStillCached", func(t *testing.T) {
@@ -198,11 +209,12 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 	})
 }
 
-// A Job that is deleted in the foreground while it runs gets no condition any more. Its outcome is unknown, and no failure.
+// A Job that is deleted in the foreground while it runs gets no condition any
+// more. Its outcome is unknown, and no failure.
 func TestRace10DeletedWhileItRunsAndHeld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	ref := c.ensured(t, s, "job", never())
 	eventually(t, "its pod runs", func() bool { return s.live(t, "job").Status.Active == 1 })
 	s.remove(t, "job", metav1.DeletePropagationForeground)
@@ -226,7 +238,7 @@ func TestRace10DeletedWhileItRunsAndHeld(t *testing.T) {
 func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	ref := c.ensured(t, s, "job")
 	s.finished(t, "job")
 	s.remove(t, "job", metav1.DeletePropagationBackground)
@@ -246,7 +258,7 @@ func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{Hold: finalizer})
+	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	c.ensured(t, s, "job", suspended())
 	s.remove(t, "job", metav1.DeletePropagationBackground)
 	_, err := s.jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/late"}]`), metav1.PatchOptions{})
@@ -260,6 +272,8 @@ func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
 }
 
 // After a gap in the watch the informer hands over the last state that it knew.
+//
+//req:shows J3
 func TestRace13RelistAfterAGap(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -281,9 +295,9 @@ func TestRace13RelistAfterAGap(t *testing.T) {
 	f, err := c.decided(t.Context(), finished)
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Finished, f.State, "a finish never is stale")
-	assert.Equal(t, jobgc.ByTombstone, f.Proof)
+	assert.Equal(t, jobgc.SourceTombstone, f.Source)
 	f, err = c.decided(t.Context(), running)
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Missing, f.State, "it finished in the gap: nobody knows how")
-	assert.Equal(t, jobgc.ByLiveRead, f.Proof)
+	assert.Equal(t, jobgc.SourceLiveRead, f.Source)
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The races that would run work twice, or leave it behind. Numbers are those of the design's list.
+// The races that would run work twice, or leave it behind. Numbers are those of
+// the design's list.
 
 func TestRace05CrashBetweenCreateAndStatusWrite(t *testing.T) {
 	t.Parallel()
@@ -37,21 +38,20 @@ func TestRace05CrashBetweenCreateAndStatusWrite(t *testing.T) {
 	ranOnce(t, seen(), 1)
 }
 
-func TestRace06CrashBetweenIntentAndCreate(t *testing.T) {
+func TestRace06CrashBeforeTheCreate(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	seen := s.watchJobs(t)
 	s.work(t, intended)
 	ref, _ := s.record(t, "run")
-	assert.Equal(t, jobgc.Ref{Namespace: s.namespace, Name: "run"}, ref)
-	c := s.controller(t, 0, jobgc.Options{})
-	assert.Equal(t, jobgc.NotCreated, c.look(t, ref).State)
+	assert.Zero(t, ref, "there is no intent")
 	s.work(t, "")
 	ref, _ = s.record(t, "run")
 	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
 	ranOnce(t, seen(), 1)
 }
 
+//req:shows J4
 func TestRace07CrashBetweenOutcomeAndRelease(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -67,7 +67,10 @@ func TestRace07CrashBetweenOutcomeAndRelease(t *testing.T) {
 	ranOnce(t, seen(), 1)
 }
 
-// Kubernetes counts a TTL from the finish. One that is set late would delete at once what was promised for ten minutes.
+// Kubernetes counts a TTL from the finish. One that is set late would delete at
+// once what was promised for ten minutes.
+//
+//req:shows J4
 func TestRace08TheTTLIsPatchedLate(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -79,7 +82,7 @@ func TestRace08TheTTLIsPatchedLate(t *testing.T) {
 		f := c.until(t, ref, jobgc.Finished)
 		ref.Outcome = f.Outcome
 		if name == "ours" {
-			require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(10 * time.Minute)}))
+			require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 		} else {
 			s.patch(t, name, `{"spec":{"ttlSecondsAfterFinished":600}}`)
 		}
@@ -93,14 +96,14 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	c := s.controller(t, 0, jobgc.Options{})
-	recorded := func(t *testing.T, name string, edits ...edit) (jobgc.Ref, jobgc.Finding) {
+	recorded := func(t *testing.T, name string, edits ...edit) (jobgc.Ref, jobgc.Observation) {
 		t.Helper()
 		ref := c.ensured(t, s, name, edits...)
 		f := c.until(t, ref, jobgc.Finished)
 		ref.Outcome = f.Outcome
 		return ref, f
 	}
-	atOnce := jobgc.Retention{Succeeded: new(time.Duration(0))}
+	atOnce := jobgc.Retention{SucceededTTL: time.Second}
 
 	t.Run("GoneBetweenLookAndRelease", func(t *testing.T) {
 		ref, f := recorded(t, "gone")
@@ -126,13 +129,14 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 			_, err := s.jobs.Patch(t.Context(), "refused", types.MergePatchType, []byte(`{"metadata":{"labels":{"probe":"x"}}}`), metav1.PatchOptions{})
 			return err != nil
 		})
-		err := c.Release(t.Context(), ref, f, jobgc.Retention{Succeeded: new(time.Hour)})
+		err := c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour})
 		require.True(t, apierrors.IsInvalid(err), "not every 422 is a success: %v", err)
 		assert.ErrorContains(t, err, "no patches here")
 	})
 }
 
-// denyPatches has the API server refuse changes of Jobs with a label, as a webhook or another validation might.
+// denyPatches has the API server refuse changes of Jobs with a label, as a
+// webhook or another validation might.
 func (s *stage) denyPatches(t *testing.T, name string) {
 	t.Helper()
 	name += "." + s.namespace
@@ -163,13 +167,14 @@ func (s *stage) denyPatches(t *testing.T, name string) {
 	})
 }
 
-// Two replicas, or a leader that does not know yet that it is none, do everything twice, at the same time.
+// Two replicas, or a leader that does not know yet that it is none, do
+// everything twice, at the same time.
 func TestRace15TwoReplicas(t *testing.T) {
 	t.Parallel()
 	const runs = 20
 	s := newStage(t)
 	seen := s.watchJobs(t)
-	replicas := []*controller{s.controller(t, 0, jobgc.Options{Hold: finalizer}), s.controller(t, 250*time.Millisecond, jobgc.Options{Hold: finalizer})}
+	replicas := []*controller{s.controller(t, 0, jobgc.Options{Finalizer: finalizer}), s.controller(t, 250*time.Millisecond, jobgc.Options{Finalizer: finalizer})}
 	var all sync.WaitGroup
 	for i := range runs {
 		name := "run-" + string(rune('a'+i))
@@ -178,15 +183,15 @@ func TestRace15TwoReplicas(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				ref, err := c.Ensure(ctx, s.ref(name), s.job(name))
-				var f jobgc.Finding
+				var f jobgc.Observation
 				for err == nil && f.State != jobgc.Finished {
 					wait(ctx, 20*time.Millisecond)
-					f, err = c.Look(ctx, ref)
+					f, err = c.Inspect(ctx, ref)
 				}
 				ref.Outcome = f.Outcome
 				for range 2 {
 					if err == nil {
-						err = c.Release(ctx, ref, f, jobgc.Retention{Succeeded: new(time.Minute)})
+						err = c.Release(ctx, ref, f, jobgc.Retention{SucceededTTL: time.Minute})
 					}
 				}
 				assert.NoError(t, err)

@@ -28,7 +28,8 @@ import (
 // finalizer is the hold of the tests.
 const finalizer = "e2e.controllerkit.dev/result"
 
-// stage is a namespace with a run in it. What it does itself is done by somebody else than the controller under test.
+// stage is a namespace with a run in it. What it does itself is done by
+// somebody else than the controller under test.
 type stage struct {
 	namespace string
 	kube      kubernetes.Interface
@@ -62,7 +63,8 @@ func (s *stage) ref(name string) jobgc.Ref { return jobgc.Ref{Namespace: s.names
 // edit changes a Job before it is created.
 type edit func(*batchv1.Job)
 
-// job is one of the stage's run, whose pod succeeds at once unless an edit says otherwise.
+// job is one of the stage's run, whose pod succeeds at once unless an edit says
+// otherwise.
 func (s *stage) job(name string, edits ...edit) *batchv1.Job { return newJob(s.run, name, edits...) }
 
 func newJob(run *corev1.ConfigMap, name string, edits ...edit) *batchv1.Job {
@@ -127,8 +129,6 @@ func (s *stage) stoppable(t *testing.T, lag time.Duration, opts jobgc.Options, t
 	c.informer = factory.Batch().V1().Jobs().Informer()
 	c.Guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer, opts)
 	require.NoError(t, err)
-	_, err = c.informer.AddEventHandler(c.Guard)
-	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	factory.StartWithContext(ctx)
 	factory.WaitForCacheSyncWithContext(ctx)
@@ -146,15 +146,15 @@ func (c *controller) ensured(t *testing.T, s *stage, name string, edits ...edit)
 	return ref
 }
 
-func (c *controller) look(t *testing.T, ref jobgc.Ref) jobgc.Finding {
+func (c *controller) look(t *testing.T, ref jobgc.Ref) jobgc.Observation {
 	t.Helper()
-	f, err := c.Look(t.Context(), ref)
+	f, err := c.Inspect(t.Context(), ref)
 	require.NoError(t, err)
 	return f
 }
 
 // until looks until the Job is in a state.
-func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f jobgc.Finding) {
+func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f jobgc.Observation) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%s is %s", ref.Name, want), func() bool {
 		f = c.look(t, ref)
@@ -163,7 +163,8 @@ func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f job
 	return f
 }
 
-// misses waits until the Job is gone from the cache too, which comes after the server.
+// misses waits until the Job is gone from the cache too, which comes after the
+// server.
 func (c *controller) misses(t *testing.T, s *stage, name string) {
 	t.Helper()
 	s.gone(t, name)
@@ -175,9 +176,9 @@ func (c *controller) misses(t *testing.T, s *stage, name string) {
 }
 
 // decided looks until there is an answer.
-func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Finding, error) {
+func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Observation, error) {
 	for {
-		f, err := c.Look(ctx, ref)
+		f, err := c.Inspect(ctx, ref)
 		if err != nil || f.State != jobgc.Pending {
 			return f, err
 		}
@@ -201,7 +202,7 @@ func (s *stage) finished(t *testing.T, name string) (job *batchv1.Job) {
 	t.Helper()
 	eventually(t, name+" has finished", func() bool {
 		job = s.live(t, name)
-		return jobgc.Judge(job).State == jobgc.Finished
+		return jobgc.StateOf(job).State == jobgc.Finished
 	})
 	return job
 }
@@ -212,7 +213,8 @@ func (s *stage) gone(t *testing.T, name string) {
 	eventually(t, name+" is gone", func() bool { return s.live(t, name) == nil })
 }
 
-// stays says that a Job is not deleted within a while that is many times what its deletion would take.
+// stays says that a Job is not deleted within a while that is many times what
+// its deletion would take.
 func (s *stage) stays(t *testing.T, name string) {
 	t.Helper()
 	for range 15 {
@@ -244,7 +246,8 @@ func (s *stage) pods(t *testing.T, job string) []corev1.Pod {
 	return list.Items
 }
 
-// managed makes a Job of which this test is the Job controller. It finishes when the test says so, at any time.
+// managed makes a Job of which this test is the Job controller. It finishes
+// when the test says so, at any time.
 func managed() edit {
 	return func(j *batchv1.Job) { j.Spec.ManagedBy = new("e2e.controllerkit.dev/test") }
 }

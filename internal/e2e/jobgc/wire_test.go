@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// wire is the connection of one controller: it counts the requests about Jobs, delays what watches bring, and can be cut.
+// wire is the connection of one controller: it counts the requests about Jobs,
+// delays what watches bring, and can be cut.
 type wire struct {
 	lag time.Duration
 
@@ -93,7 +94,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// lagging is the body of a watch, of which every byte arrives a while after it was sent.
+// lagging is the body of a watch, of which every byte arrives a while after it
+// was sent.
 type lagging struct {
 	from   io.ReadCloser
 	lag    time.Duration

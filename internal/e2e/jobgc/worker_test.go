@@ -33,15 +33,16 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// workerVariable makes this test program a controller, so that there is a process to kill. Its runs are the ConfigMaps of a namespace,
-// each of which holds the Ref of its Job, and how it ended.
+// workerVariable makes this test program a controller, so that there is a
+// process to kill. Its runs are the ConfigMaps of a namespace, each of which
+// holds the Ref of its Job, and how it ended.
 const workerVariable = "JOBGC_E2E_WORKER"
 
 // points are the moments at which a worker can die.
 type point string
 
 const (
-	intended point = "intended" // the intent is persisted, the Job not created
+	intended point = "intended" // nothing is persisted, the Job not created
 	created  point = "created"  // the Job is created, its uid not persisted
 	saved    point = "saved"    // the uid is persisted, the Job not looked at
 	recorded point = "recorded" // the outcome is persisted, the Job not released
@@ -55,7 +56,7 @@ type assignment struct {
 
 // keep is the retention of workers.
 func keep() jobgc.Retention {
-	return jobgc.Retention{Succeeded: new(time.Hour), Failed: new(2 * time.Hour)}
+	return jobgc.Retention{SucceededTTL: time.Hour, FailedTTL: 2 * time.Hour, UnrecordedTTL: 7 * 24 * time.Hour}
 }
 
 func workerMain(said string) int {
@@ -73,7 +74,8 @@ func workerMain(said string) int {
 	return 0
 }
 
-// worker is a whole controller in the order of work that the package's documentation gives.
+// worker is a whole controller in the order of work that the package's
+// documentation gives.
 type worker struct {
 	assignment
 
@@ -97,9 +99,6 @@ func work(ctx context.Context, a assignment) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(w.kube, 0, informers.WithNamespace(a.Namespace))
 	informer := factory.Batch().V1().Jobs().Informer()
 	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, informer, jobgc.Options{Retention: keep()}); err != nil {
-		return err
-	}
-	if _, err = informer.AddEventHandler(w.guard); err != nil {
 		return err
 	}
 	factory.StartWithContext(ctx)
@@ -137,72 +136,103 @@ func atMost(n int) func(http.RoundTripper) http.RoundTripper {
 
 // reconcile takes one run to its end.
 func (w *worker) reconcile(ctx context.Context, run *corev1.ConfigMap) error {
-	ref := jobgc.Ref{Namespace: run.Namespace, Name: run.Name}
-	if has := run.Data["ref"]; has != "" {
-		if err := json.Unmarshal([]byte(has), &ref); err != nil {
+	for ctx.Err() == nil {
+		ref, done, err := recordOf(run)
+		if err != nil || run.Data["lost"] != "" {
 			return err
 		}
-	}
-	if run.Data["lost"] != "" {
-		return nil
-	}
-	if err := w.save(ctx, run, ref, nil); err != nil {
-		return err
-	}
-	w.at(intended)
-	ref, err := w.guard.Ensure(ctx, ref, newJob(run, run.Name, func(j *batchv1.Job) {
-		maps.Copy(j.Spec.Template.Annotations, run.Annotations)
-	}))
-	if err != nil {
-		return err
-	}
-	w.at(created)
-	if err := w.save(ctx, run, ref, nil); err != nil {
-		return err
-	}
-	w.at(saved)
-	for {
-		f, err := w.guard.Look(ctx, ref)
+		w.atOne(ref.UID == "", intended)
+		next, found, err := w.step(ctx, run, ref, done, func(*batchv1.Job) {})
 		switch {
 		case err != nil:
 			return err
-		case f.State == jobgc.Collected:
-			return nil
-		case f.Lost():
-			return w.save(ctx, run, ref, map[string]string{"lost": string(f.State) + " by " + string(f.Proof)})
-		case f.State != jobgc.Finished:
-			wait(ctx, max(f.After, 50*time.Millisecond))
-			if ctx.Err() != nil {
-				return ctx.Err()
+		case next != ref:
+			w.atOne(ref.UID == "", created)
+			if run, err = w.save(ctx, run, *next, map[string]string{"proof": found.Source}); err != nil {
+				return err
 			}
+			w.atOne(ref.UID == "", saved)
+			w.atOne(next.Outcome != "", recorded)
 			continue
-		}
-		ref.Outcome = f.Outcome
-		if err := w.save(ctx, run, ref, map[string]string{"proof": string(f.Proof)}); err != nil {
+		case done: // and released
+			return nil
+		case found.Lost():
+			_, err := w.save(ctx, run, *ref, map[string]string{"lost": string(found.State) + " by " + found.Source})
 			return err
 		}
-		w.at(recorded)
-		return w.guard.Release(ctx, ref, f, keep())
+		wait(ctx, max(found.After, 50*time.Millisecond))
+	}
+	return ctx.Err()
+}
+
+// step is one step with a copy of a run, which may be stale.
+func (w *worker) step(ctx context.Context, run *corev1.ConfigMap, ref *jobgc.Ref, done bool, change edit) (*jobgc.Ref, jobgc.Observation, error) {
+	return w.guard.Step(ctx, jobgc.Request{
+		Owner: run, Ref: ref, Done: done,
+		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+			live, err := w.kube.CoreV1().ConfigMaps(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})
+			if err != nil {
+				return nil, nil, false, err
+			}
+			ref, done, err := recordOf(live)
+			return live, ref, done, err
+		},
+		Job: func() (*batchv1.Job, error) {
+			return newJob(run, run.Name, func(j *batchv1.Job) { maps.Copy(j.Spec.Template.Annotations, run.Annotations) }, change), nil
+		},
+	})
+}
+
+// stepOnce is one step, and the write of the status.
+func (w *worker) stepOnce(ctx context.Context, run *corev1.ConfigMap, change edit) error {
+	ref, done, err := recordOf(run)
+	if err != nil || run.Data["lost"] != "" {
+		return err
+	}
+	next, found, err := w.step(ctx, run, ref, done, change)
+	switch {
+	case err != nil:
+	case next != ref:
+		_, err = w.save(ctx, run, *next, nil)
+	case found.Lost() && !done:
+		_, err = w.save(ctx, run, *ref, map[string]string{"lost": string(found.State) + " by " + found.Source})
+	}
+	return err
+}
+
+// recordOf is what a run holds of its Job. A run without a record has a Job of
+// its own name, for the tests to find.
+func recordOf(run *corev1.ConfigMap) (ref *jobgc.Ref, done bool, err error) {
+	ref = &jobgc.Ref{Namespace: run.Namespace, Name: run.Name}
+	if has := run.Data["ref"]; has != "" {
+		err = json.Unmarshal([]byte(has), ref)
+	}
+	return ref, ref.Outcome != "" || run.Data["lost"] != "", err
+}
+
+func (w *worker) atOne(is bool, p point) {
+	if is {
+		w.at(p)
 	}
 }
 
 // save persists what is known of a run.
-func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref, more map[string]string) error {
+func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref, more map[string]string) (*corev1.ConfigMap, error) {
 	text, err := json.Marshal(ref)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data := map[string]string{"ref": string(text)}
 	maps.Copy(data, more)
-	patch, err := json.Marshal(map[string]any{"data": data})
+	patch, err := json.Marshal(map[string]any{"data": data, "metadata": map[string]string{"resourceVersion": run.ResourceVersion}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = w.kube.CoreV1().ConfigMaps(run.Namespace).Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return err
+	return w.kube.CoreV1().ConfigMaps(run.Namespace).Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 }
 
-// at is where the worker dies if it is told to: without a word, as the kernel kills.
+// at is where the worker dies if it is told to: without a word, as the kernel
+// kills.
 func (w *worker) at(p point) {
 	if w.DieAt != p {
 		return
@@ -247,7 +277,8 @@ func (s *stage) record(t *testing.T, run string) (ref jobgc.Ref, data map[string
 	return ref, cm.Data
 }
 
-// watchJobs notes the uids of all Jobs that there ever are, by name, until the test ends.
+// watchJobs notes the uids of all Jobs that there ever are, by name, until the
+// test ends.
 func (s *stage) watchJobs(t *testing.T) (soFar func() map[string]map[types.UID]bool) {
 	t.Helper()
 	var mu sync.Mutex
@@ -280,7 +311,8 @@ func (s *stage) watchJobs(t *testing.T) (soFar func() map[string]map[types.UID]b
 	}
 }
 
-// onJob calls do with every state of every Job but the last one of a deleted Job.
+// onJob calls do with every state of every Job but the last one of a deleted
+// Job.
 type onJob func(*batchv1.Job)
 
 func (do onJob) OnAdd(obj any, _ bool) {

@@ -18,10 +18,10 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// absent is the verdict of a condition that is not there.
+// absent is the state of a missing condition.
 const absent metav1.ConditionStatus = ""
 
-// state is one that a controller can bring a run into.
+// state is a state of a run that a controller can write.
 type state struct {
 	progress                    status.Progress
 	ready, reconciling, stalled metav1.ConditionStatus
@@ -29,9 +29,10 @@ type state struct {
 	deleted                     bool
 }
 
-// contract is what the fields mean, in the order in which they count: an object on its way out is nothing else; a status that
-// was computed from an older spec says nothing of this one; Reconciling and Stalled speak for the object when they are True; then
-// Ready does; and a controller that has seen the spec and has nothing to say is content.
+// contract is the meaning of the fields, in order of precedence. A deleted
+// object is terminating. A status of an older spec says nothing about the
+// current one. Reconciling and Stalled count if they are True, and then Ready.
+// Without any of them, an observed spec means that the object is current.
 func (s state) contract() kstatus.Status {
 	switch {
 	case s.deleted:
@@ -47,7 +48,8 @@ func (s state) contract() kstatus.Status {
 	}
 }
 
-// TestKstatusAgreesOnEveryState: reached by way of the package, from a new run and from each other state of it.
+// TestKstatusAgreesOnEveryState: the package brings a run into each state, from
+// a new run and from every other state.
 func TestKstatusAgreesOnEveryState(t *testing.T) {
 	states := every()
 	require.Len(t, states, 3*4*4*4*2*2)
@@ -63,7 +65,7 @@ func TestKstatusAgreesOnEveryState(t *testing.T) {
 			{ready: metav1.ConditionUnknown, outdated: true},
 		} {
 			if s.reconciling == metav1.ConditionTrue && s.stalled == metav1.ConditionTrue {
-				continue // a contradiction, of which kstatus believes what stands first in the list: the older one
+				continue // a contradiction: kstatus uses the first condition in the list, which is the older one
 			}
 			r := newRun()
 			earlier.reach(t, r)
@@ -105,7 +107,8 @@ func every() (all []state) {
 	return all
 }
 
-// TestOneLife: as a controller that follows the conventions goes through it.
+// TestOneLife: the states of a run under a controller that follows the
+// conventions.
 func TestOneLife(t *testing.T) {
 	r := newRun()
 	step := func(want kstatus.Status, what string) {
@@ -132,8 +135,9 @@ func TestOneLife(t *testing.T) {
 	step(kstatus.TerminatingStatus, "it is deleted")
 }
 
-// TestReconcileOfAnOlderGeneration: what a controller wrote while the user changed the spec does not count as ready. It would, had
-// the controller taken the generation from the server's reply.
+// TestReconcileOfAnOlderGeneration: a status that was written while the user
+// changed the spec does not count as ready. It would count if the controller
+// took the generation from the server's reply.
 func TestReconcileOfAnOlderGeneration(t *testing.T) {
 	r := newRun()
 	r.reconcile(t, status.Facts{Progress: status.Done}, is("Ready", metav1.ConditionTrue))
@@ -143,8 +147,9 @@ func TestReconcileOfAnOlderGeneration(t *testing.T) {
 	assert.Equal(t, kstatus.InProgressStatus, verdict(t, r))
 }
 
-// TestNeverReconciled: of a new object without a status kstatus says that it is current. A kind whose users go by kstatus gives
-// its status the default that says otherwise; to the contract it is the same.
+// TestNeverReconciled: kstatus calls a new object without a status current. If
+// your users rely on kstatus, give the status the default below, which prevents
+// that. The contract accepts both.
 func TestNeverReconciled(t *testing.T) {
 	r := newRun()
 	assert.Equal(t, kstatus.CurrentStatus, verdict(t, r), "if this changes, the advice can go")
@@ -156,16 +161,17 @@ func TestNeverReconciled(t *testing.T) {
 	assert.Equal(t, kstatus.CurrentStatus, verdict(t, r))
 }
 
-// TestNamesThatKstatusKnows: times may be called anything; observedGeneration and conditions may not.
+// TestNamesThatKstatusKnows: times may have any name, but observedGeneration
+// and conditions must keep theirs.
 func TestNamesThatKstatusKnows(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		names  status.Names
+		names  status.FieldNames
 		want   kstatus.Status
 	}{
-		"Times":              {"kstatus has no use for times.", status.Names{StartedAt: "startTime", FinishedAt: "completionTime", UpdatedAt: "-"}, kstatus.InProgressStatus},
-		"ObservedGeneration": {"It cannot see that the spec changed.", status.Names{ObservedGeneration: "seen"}, kstatus.CurrentStatus},
-		"None":               {"Nor where there is no such field.", status.Names{ObservedGeneration: "-"}, kstatus.CurrentStatus},
+		"Times":              {"kstatus has no use for times.", status.FieldNames{StartedAt: "startTime", FinishedAt: "completionTime", UpdatedAt: "-"}, kstatus.InProgressStatus},
+		"ObservedGeneration": {"It cannot see that the spec changed.", status.FieldNames{ObservedGeneration: "seen"}, kstatus.CurrentStatus},
+		"None":               {"Nor where there is no such field.", status.FieldNames{ObservedGeneration: "-"}, kstatus.CurrentStatus},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

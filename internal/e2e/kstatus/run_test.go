@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kstatus_test holds package status against sigs.k8s.io/cli-utils' kstatus, by which kubectl wrappers, Flux and Argo CD decide
-// whether an object is ready. It needs no cluster.
+// Package kstatus_test compares package status with sigs.k8s.io/cli-utils'
+// kstatus. kubectl wrappers, Flux and Argo CD use it to decide whether an
+// object is ready. It needs no cluster.
 package kstatus_test
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// run is a kind under the contract.
+// run is a kind with the contract.
 type run struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -49,7 +50,8 @@ func (s *runStatus) DeepCopyInto(out *runStatus) {
 
 func (r *run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
 
-// newRun is one that was just created: the API server gives it its first generation.
+// newRun returns a new run with the first generation, as the API server sets
+// it.
 func newRun() *run {
 	return &run{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Run"},
@@ -57,21 +59,21 @@ func newRun() *run {
 	}
 }
 
-// respec is a user's change of the spec, as the API server counts it.
+// respec changes the spec, for which the API server increments the generation.
 func (r *run) respec() { r.Generation++ }
 
-// remove is a deletion that a finalizer holds up.
+// remove deletes a run with a finalizer.
 func (r *run) remove() { r.DeletionTimestamp = new(metav1.Now()) }
 
-// owned are the conditions that kstatus looks at, all of one controller.
-var owned = status.Writer[*run]{Owned: []string{"Ready", "Reconciling", "Stalled"}}
+// owned are the conditions that kstatus reads. One controller owns all of them.
+var owned = status.Writer{Owned: []string{"Ready", "Reconciling", "Stalled"}}
 
-// is makes a condition.
+// is returns a condition.
 func is(typ string, verdict metav1.ConditionStatus) metav1.Condition {
 	return metav1.Condition{Type: typ, Status: verdict, Reason: "Because"}
 }
 
-// reconcile is what a controller writes of a run: these conditions and no others. The package's patch is what is stored.
+// reconcile writes exactly these conditions of a run, by the package's patch.
 func (r *run) reconcile(t *testing.T, f status.Facts, group ...metav1.Condition) {
 	t.Helper()
 	before := r.DeepCopy()
@@ -81,7 +83,7 @@ func (r *run) reconcile(t *testing.T, f status.Facts, group ...metav1.Condition)
 	require.NoError(t, err)
 }
 
-// verdict is kstatus' word on an object as a client reads it.
+// verdict returns the result of kstatus for an object as a client reads it.
 func verdict(t *testing.T, o any) kstatus.Status {
 	t.Helper()
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)

@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observability puts a load on the example, for the proof that its dashboard and rules answer on a real Prometheus, and for a
-// picture of what they show.
+// Package observability runs a load on the example. Tests check that the
+// dashboard and the rules have values on a real Prometheus, and a command draws
+// them.
 package observability
 
 import (
@@ -13,16 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
-// Job is the value of the label job of all that is scraped.
+// Job is the value of the label job of all scraped series.
 const Job = "agentrun"
 
-// Load plays the samples once, and creates a run every pause until ctx ends: most succeed, and every kind of failure comes again and
-// again. It returns what kept it from that.
-func Load(ctx context.Context, stage *samples.Stage, pause time.Duration) error {
-	all, err := samples.Load()
+// Load plays the samples once and creates runs with a pause in between until
+// ctx ends. Most succeed, and every kind of failure repeats. It returns the
+// error that stopped it.
+func Load(ctx context.Context, stage *play.Stage, pause time.Duration) error {
+	all, err := play.Load()
 	if err != nil {
 		return err
 	}
@@ -45,12 +47,12 @@ func Load(ctx context.Context, stage *samples.Stage, pause time.Duration) error 
 
 func unlessDone(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the load was to end
+		return nil //nolint:nilerr // the load has ended as planned
 	}
 	return err
 }
 
-// run is the i-th run of the load.
+// run returns the i-th run of the load.
 func run(i int) *v1alpha1.AgentRun {
 	r := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("load-%05d", i)}}
 	r.Spec.Image = "busybox:1.37"

@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observability_test proves that what the example serves, sends and logs fits together and fits the dashboard and the rules, on
-// a real Prometheus and an OTLP receiver.
+// Package observability_test checks on a real Prometheus and an OTLP receiver
+// that the example's metrics, exports and logs match each other, the dashboard
+// and the rules.
 package observability_test
 
 import (
@@ -19,17 +20,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// The control plane, the installed example and its program, shared by all tests.
+// The control plane, the installed example and its program, shared by all
+// tests.
 var (
 	plane      *controlplane.ControlPlane
 	program    string
-	kubeconfig string // of the controller's own identity
+	kubeconfig string // of the controller's user
 	kubectl    rig.Kubectl
 )
 
@@ -39,16 +41,17 @@ func TestMain(m *testing.M) {
 		if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
 			return err
 		}
-		program, err = rig.Build(ctx, plane.Dir(), "-race")
+		program, err = rig.Build(ctx, plane.Dir(), "-race", "-tags=otlp")
 		return err
 	}))
 }
 
-// newStage makes a namespace for the test, named after it, in which the controller may hold a lease.
-func newStage(t *testing.T) *samples.Stage {
+// newStage creates a namespace named after the test. The controller may hold a
+// lease in it.
+func newStage(t *testing.T) *play.Stage {
 	t.Helper()
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	stage, err := samples.NewStage(plane.Config(), name)
+	stage, err := play.NewStage(plane.Config(), name)
 	require.NoError(t, err)
 	_, err = stage.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -57,8 +60,9 @@ func newStage(t *testing.T) *samples.Stage {
 	return stage
 }
 
-// start runs the example's controller for the stage's namespace, with the settings env, until the test ends.
-func start(t *testing.T, stage *samples.Stage, env ...string) *rig.Process {
+// start runs the example's controller for the stage's namespace, with the
+// settings env, until the test ends.
+func start(t *testing.T, stage *play.Stage, env ...string) *rig.Process {
 	t.Helper()
 	p, err := rig.Start(t.Context(), program, dir(t), kubeconfig, append(env, "POD_NAMESPACE="+stage.Namespace), "--namespaces="+stage.Namespace, "--leader-elect")
 	require.NoError(t, err)
@@ -66,7 +70,8 @@ func start(t *testing.T, stage *samples.Stage, env ...string) *rig.Process {
 	return p
 }
 
-// dir is where the test's programs keep their files; they stay with the control plane's when a test fails.
+// dir is the directory of the test's programs. It stays with the control
+// plane's files if a test fails.
 func dir(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))

@@ -20,16 +20,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/observability"
 	"github.com/proompteng/controllerkit/internal/e2e/promtest"
 	"github.com/proompteng/controllerkit/metrics/catalog"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// TestThePackUnderLoad: a real Prometheus scrapes the example while runs succeed and fail. Every query of the dashboard and of the rules
-// answers, with finite values; a failed reconcile is told of by an exemplar, a log line and a span of one trace; and what is scraped is
-// sent by OTLP too.
+// TestThePackUnderLoad: a real Prometheus scrapes the example while runs
+// succeed and fail. Every query of the dashboard and of the rules has finite
+// values. A failed reconcile has an exemplar, a log line and a span with the
+// same trace. The scraped metrics are exported by OTLP too.
+//
+//req:shows O2 O4
 func TestThePackUnderLoad(t *testing.T) {
 	stage, collector := newStage(t), newReceiver(t)
 	p := start(t, stage, "OTEL_TRACES_EXPORTER=otlp", "OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.url,
@@ -55,7 +58,7 @@ func TestThePackUnderLoad(t *testing.T) {
 	})
 }
 
-// everyQueryAnswers asks all of them until, in one pass, each has an answer.
+// everyQueryAnswers sends all queries until each has an answer in one pass.
 func everyQueryAnswers(t *testing.T, prometheus *promtest.Server) {
 	t.Helper()
 	pack, err := manifest.New(manifest.Target{Name: observability.Job})
@@ -81,7 +84,8 @@ func everyQueryAnswers(t *testing.T, prometheus *promtest.Server) {
 	}
 }
 
-// answers asks one query as of now. What is empty, not finite, or answered with a warning or a remark is an error.
+// answers sends one query for the current time. An empty answer, a value that
+// is not finite, and a warning are errors.
 func answers(ctx context.Context, prometheus *promtest.Server, query string) error {
 	vector, err := prometheus.Query(ctx, query)
 	if err != nil {
@@ -98,7 +102,8 @@ func answers(ctx context.Context, prometheus *promtest.Server, query string) err
 	return nil
 }
 
-// oneTrace looks for an exemplar of a failed reconcile, for which there must be a log line and a span.
+// oneTrace finds an exemplar of a failed reconcile. Its trace must have a log
+// line and a span.
 func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collector *receiver) {
 	t.Helper()
 	const selector = `controller_reconcile_duration_seconds_bucket{result=~"error|terminal_error"}`
@@ -137,7 +142,7 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 	}
 }
 
-// line is one line of the controller's log.
+// line is a line of the controller's log.
 type line struct {
 	identity
 
@@ -147,10 +152,10 @@ type line struct {
 	Span                              string `json:"span_id"`
 }
 
-// identity is whose reconcile it was.
+// identity is the object of the reconcile.
 type identity struct{ Controller, ControllerGroup, ControllerKind string }
 
-// failedReconciles are the lines of the log that say so, by trace.
+// failedReconciles returns the log lines of failed reconciles, by trace.
 func failedReconciles(t *testing.T, p *rig.Process) map[string]line {
 	t.Helper()
 	all := map[string]line{}
@@ -176,7 +181,8 @@ func logLines(t *testing.T, p *rig.Process) (all []line) {
 	return slices.Clip(all)
 }
 
-// eventually waits for what is to become true, two minutes at most: the machine may be loaded.
+// eventually waits until what becomes true, for at most two minutes because the
+// machine may be loaded.
 func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

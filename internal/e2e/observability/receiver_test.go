@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// receiver is an OTLP collector for http/protobuf that keeps what it gets.
+// receiver is an OTLP collector for http/protobuf that keeps its exports.
 type receiver struct {
 	url string
 
@@ -30,7 +30,7 @@ type receiver struct {
 	metrics  map[string]bool
 }
 
-// span is what is held against logs and exemplars.
+// span has the fields that are compared with logs and exemplars.
 type span struct {
 	name, message string
 	failed        bool
@@ -46,7 +46,8 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// ServeHTTP takes one export; what is not OTLP is a bad request, and the exporter will say so.
+// ServeHTTP accepts one export. Anything but OTLP is a bad request, which the
+// exporter logs.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body := io.Reader(req.Body)
 	if req.Header.Get("Content-Encoding") == "gzip" {
@@ -138,7 +139,7 @@ func (r *receiver) has(metric string) bool {
 	return r.metrics[metric]
 }
 
-// seen is how many exports came, and from which services.
+// seen returns the number of exports and their services.
 func (r *receiver) seen() (requests int, services []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,10 +16,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
-// TestNothingIsSentUnasked: an endpoint alone asks for nothing. There are no spans, and so no IDs in the log.
+// TestNothingIsSentUnasked: an endpoint alone enables no exporter. Without
+// spans the log has no IDs.
+//
+//req:shows O2
 func TestNothingIsSentUnasked(t *testing.T) {
 	stage, collector := newStage(t), newReceiver(t)
 	p := start(t, stage, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.url, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=50")
@@ -32,7 +35,10 @@ func TestNothingIsSentUnasked(t *testing.T) {
 	}
 }
 
-// TestACollectorThatFails: the controller does its work, says once what is wrong, and ends in time.
+// TestACollectorThatFails: the controller works, logs the failure once, and
+// ends in time.
+//
+//req:shows O2
 func TestACollectorThatFails(t *testing.T) {
 	const told = "telemetry was not delivered; the controller works on, and tells of the next failure in ten minutes at the earliest"
 	for name, tc := range map[string]struct {
@@ -85,7 +91,7 @@ func refuses(t *testing.T) string {
 }
 
 // ends creates a run and waits until it has succeeded.
-func ends(t *testing.T, stage *samples.Stage) {
+func ends(t *testing.T, stage *play.Stage) {
 	t.Helper()
 	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
 	_, err := stage.Runs.Create(t.Context(), run, metav1.CreateOptions{})

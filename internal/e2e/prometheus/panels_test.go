@@ -17,7 +17,10 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// TestPanelsTellWhatHappened: what a panel of one number shows over a quarter of an hour, with all variables at "All".
+// TestPanelsTellWhatHappened: the value of each panel with one number over a
+// quarter of an hour, with all variables at "All".
+//
+//req:shows O3
 func TestPanelsTellWhatHappened(t *testing.T) {
 	i := catalog.Instruments()
 	queries := map[string]manifest.Query{}
@@ -38,11 +41,11 @@ func TestPanelsTellWhatHappened(t *testing.T) {
 			"panel Jobs that vanished", map[string]string{on(i.MissingJobs, "", "controller", "runs"): "7x40"}, 30, 0, "not in the time shown",
 		},
 		"events, before the first scrape": {
-			"panel Events lost", map[string]string{on(i.Events, "", "controller", "runs", "fate", "dropped"): "_x4 3x20"}, 12, 3, "increase() knows nothing of these",
+			"panel Events lost", map[string]string{on(i.Events, "", "controller", "runs", "result", "dropped"): "_x4 3x20"}, 12, 3, "increase() knows nothing of these",
 		},
 		"events that were written": {
 			"panel Events lost", map[string]string{
-				on(i.Events, "", "controller", "runs", "fate", "dropped"): "_x4 0x20", on(i.Events, "", "controller", "runs", "fate", "emitted"): "_x4 3x20",
+				on(i.Events, "", "controller", "runs", "result", "dropped"): "_x4 0x20", on(i.Events, "", "controller", "runs", "result", "emitted"): "_x4 3x20",
 			}, 12, 0, "not lost",
 		},
 		"labels, at the start": {

@@ -10,18 +10,20 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
-// story is what one alert does with a course of values, one a minute, after so many minutes.
+// story is a series of values, one a minute, and the alert after a number of
+// minutes.
 type story struct {
 	alert, name string
 	series      map[string]string
 	after       int
-	// fires holds the labels of the alert that fires, beside its severity, and says what its annotations tell. None is a quiet story.
+	// fires has the labels of the firing alert without its severity, and says
+	// the text of its annotations. None means that no alert fires.
 	fires       map[string]string
 	summary     string
 	description string
 }
 
-// on names the series of an instrument of one process of the target.
+// on returns the name of an instrument's series for one process of the target.
 func on(i catalog.Instrument, suffix string, labels ...string) string {
 	s := i.PrometheusName() + suffix + `{namespace="agents",job="agentrun",instance="10.0.0.1:8080"`
 	for n := 0; n < len(labels); n += 2 {
@@ -30,7 +32,7 @@ func on(i catalog.Instrument, suffix string, labels ...string) string {
 	return s + "}"
 }
 
-// everyOther is a counter that is scraped every two minutes.
+// everyOther returns a counter that is scraped every two minutes.
 func everyOther(step int) (values string) {
 	for n := range 20 {
 		values += fmt.Sprintf("%d _ ", n*step)
@@ -54,13 +56,62 @@ func stories() []story {
 	bucket := func(le string) string {
 		return on(i.ReconcileDuration, "_bucket", "controller", "runs", "result", "success", "le", le)
 	}
-	fate := func(f string) string { return on(i.Events, "", "controller", "runs", "fate", f) }
+	events := func(f string) string { return on(i.Events, "", "controller", "runs", "result", f) }
 	leader := func(instance string) string {
 		return fmt.Sprintf(`%s{namespace="agents",job="agentrun",instance=%q,lease="agentrun"}`, i.Leader.PrometheusName(), instance)
 	}
 	gauge := func(i catalog.Instrument) string { return on(i, "", "controller", "runs") }
 
+	process := map[string]string{"namespace": "agents", "job": "agentrun", "instance": "10.0.0.1:8080"}
+	started := `process_start_time_seconds{namespace="agents",job="agentrun",instance="10.0.0.1:8080"}`
+	requests := func(code string) string { return on(i.ClientRequests, "", "code", code) }
+	// One failure every 1,000 s, the longest back-off, among many successes.
+	rare := "0x16 1x16 2x16 3x16 4x16 5x16 6x16 7x16"
+
 	return []story{
+		{
+			alert: "ControllerMetricsMissing", name: "a page without controllers", series: map[string]string{upSeries: "1x20"}, after: 6, fires: process,
+			summary:     "A process of agentrun has no metrics of a controller.",
+			description: "10.0.0.1:8080 of agentrun in agents answers Prometheus, but without a series of a controller. None of the other alerts can see it.",
+		},
+		{
+			alert: "ControllerMetricsMissing", name: "one of two", after: 6, fires: process,
+			series: map[string]string{
+				upSeries: "1x20", strings.Replace(upSeries, "10.0.0.1", "10.0.0.2", 1): "1x20",
+				strings.Replace(gauge(i.ReconcileActive), "10.0.0.1", "10.0.0.2", 1): "0x20",
+			},
+			summary:     "A process of agentrun has no metrics of a controller.",
+			description: "10.0.0.1:8080 of agentrun in agents answers Prometheus, but without a series of a controller. None of the other alerts can see it.",
+		},
+		{alert: "ControllerMetricsMissing", name: "an idle controller", after: 15, series: map[string]string{upSeries: "1x20", gauge(i.ReconcileActive): "0x20"}},
+		{alert: "ControllerMetricsMissing", name: "the process is down", after: 15, series: map[string]string{upSeries: "0x20", gauge(i.ReconcileActive): "0x3 stale"}},
+		{
+			alert: "ControllerRestarts", name: "a container that crashes", series: map[string]string{started: "1x10 2x10 3x10 4x20"}, after: 40, fires: process,
+			summary:     "A process of agentrun begins again and again.",
+			description: "10.0.0.1:8080 of agentrun in agents began again 3 times in an hour.",
+		},
+		{alert: "ControllerRestarts", name: "twice", after: 40, series: map[string]string{started: "1x10 2x10 3x30"}},
+		{
+			alert: "ControllerObjectFailing", name: "one object at the longest back-off", after: 95, fires: controller,
+			series:      map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare},
+			summary:     "An object of runs fails again and again.",
+			description: "For an hour, no 20 minutes have passed without a failed reconcile of runs in agents. The share of failures may be too small for ControllerReconcileErrors.",
+		},
+		{alert: "ControllerReconcileErrors", name: "one object at the longest back-off", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare}},
+		{alert: "ControllerObjectFailing", name: "it failed twice", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): "0x16 1x16 2x120"}},
+		{
+			alert: "ControllerAPIErrors", name: "the first one that is throttled", series: map[string]string{requests("429"): "0x5 1x30"}, after: 7,
+			fires: with("code", "429"), summary: "API requests of agentrun fail.",
+			description: "About 1 API requests of agentrun in agents ended with 429 in a quarter of an hour. 429 is throttling by the API server.",
+		},
+		{
+			alert: "ControllerAPIErrors", name: "before the first scrape", series: map[string]string{requests("5xx"): "_x4 3x30"}, after: 7,
+			fires: with("code", "5xx"), summary: "API requests of agentrun fail.",
+			description: "About 3 API requests of agentrun in agents ended with 5xx in a quarter of an hour. 429 is throttling by the API server.",
+		},
+		{alert: "ControllerAPIErrors", name: "an object that is not there", after: 20, series: map[string]string{
+			requests("2xx"): "0+9x30", requests("4xx"): "0+3x30", requests("429"): "0x30", requests("5xx"): "0x30", requests("error"): "0x30",
+		}},
 		{
 			alert: "ControllerTargetAbsent", name: "the process is down", series: map[string]string{upSeries: "1 0x20"}, after: 7, fires: target,
 			summary:     "No process of agentrun answers Prometheus.",
@@ -144,14 +195,14 @@ func stories() []story {
 		{alert: "ControllerTwoLeaders", name: "one leads, one stands by", after: 20, series: map[string]string{leader("a"): "1x30", leader("b"): "0x30"}},
 		{alert: "ControllerTwoLeaders", name: "an overlap of a scrape", after: 20, series: map[string]string{leader("a"): "1x10 0x20", leader("b"): "0x9 1x20"}},
 		{
-			alert: "ControllerEventsDropped", name: "the first loss", series: map[string]string{fate("dropped"): "0x10 3x20"}, after: 12, fires: controller,
+			alert: "ControllerEventsDropped", name: "the first loss", series: map[string]string{events("dropped"): "0x10 3x20"}, after: 12, fires: controller,
 			summary: "Events of runs are lost.", description: "Events of runs in agents were dropped, about 3 in a quarter of an hour: kubectl describe does not tell all.",
 		},
 		{
-			alert: "ControllerEventsDropped", name: "before the first scrape", series: map[string]string{fate("dropped"): "_x4 7x100"}, after: 18, fires: controller,
+			alert: "ControllerEventsDropped", name: "before the first scrape", series: map[string]string{events("dropped"): "_x4 7x100"}, after: 18, fires: controller,
 			summary: "Events of runs are lost.", description: "Events of runs in agents were dropped, about 7 in a quarter of an hour: kubectl describe does not tell all.",
 		},
-		{alert: "ControllerEventsDropped", name: "written and aggregated", after: 20, series: map[string]string{fate("dropped"): "7x30", fate("emitted"): "0+5x30", fate("aggregated"): "0+500x30"}},
+		{alert: "ControllerEventsDropped", name: "written and aggregated", after: 20, series: map[string]string{events("dropped"): "7x30", events("emitted"): "0+5x30", events("aggregated"): "0+500x30"}},
 		{
 			alert: "ControllerJobsMissing", name: "the first one", series: map[string]string{gauge(i.MissingJobs): "0x10 1x20"}, after: 12, fires: controller,
 			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 1 in a quarter of an hour.",

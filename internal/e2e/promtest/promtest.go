@@ -1,13 +1,16 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package promtest finds and runs the programs prometheus and promtool, so that rules and queries are proven on the real ones.
+// Package promtest finds and runs the programs prometheus and promtool, to test
+// rules and queries with them.
 //
-// Both are taken from PATH if they are installed there. Else Debian's package is downloaded and unpacked, not installed,
-// into a cache outside the repository: prometheus in CONTROLLERKIT_CACHE, else in controllerkit in the user's cache
-// folder. Delete it at will. That needs apt-get and dpkg, and root only where apt has no package lists yet.
+// It uses the programs in PATH. If they are not installed, it downloads
+// Debian's package and unpacks it, without an installation, into the folder
+// prometheus of a cache: CONTROLLERKIT_CACHE, or controllerkit in the user's
+// cache folder. You may delete it. That needs apt-get and dpkg, and root only
+// if apt has no package lists yet.
 //
-// Start runs a Prometheus, on the loopback address, for as long as a test needs it.
+// Start runs a Prometheus on the loopback address for a test.
 package promtest
 
 import (
@@ -25,8 +28,9 @@ const (
 	tool   = "promtool"
 )
 
-// Binaries returns the paths of the two programs. Several processes may call it at once: the cache's folder appears whole
-// or not at all. An error is one line that says what was tried and what to do.
+// Binaries returns the paths of the two programs. Several processes may call it
+// concurrently: the cache's folder appears only when it is complete. An error
+// is one line that says what was tried and what to do.
 func Binaries(ctx context.Context) (prometheus, promtool string, err error) {
 	if prometheus, promtool, err = installed(); err == nil {
 		return prometheus, promtool, nil
@@ -77,7 +81,8 @@ func holds(dir string) bool {
 	return true
 }
 
-// unpack fills a folder beside dir and renames it. When another process was faster, its folder is as good.
+// unpack fills a folder next to dir and renames it. If another process was
+// faster, its folder is used.
 func unpack(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -107,7 +112,8 @@ func unpack(ctx context.Context, dir string) error {
 	return nil
 }
 
-// download fetches the package, after apt-get update where apt knows no packages: a fresh machine has no lists.
+// download downloads the package. On a fresh machine without package lists it
+// runs apt-get update first.
 func download(ctx context.Context, dir string) error {
 	first := command(ctx, dir, "apt-get", "download", server)
 	if first == nil || errors.Is(first, exec.ErrNotFound) {
@@ -119,7 +125,7 @@ func download(ctx context.Context, dir string) error {
 	return command(ctx, dir, "apt-get", "download", server)
 }
 
-// command runs a program in dir; its last line is in the error if it fails.
+// command runs a program in dir. If it fails, the error has its last line.
 func command(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

@@ -27,7 +27,7 @@ func TestThePrograms(t *testing.T) {
 	}
 }
 
-// Stand-ins for apt-get and dpkg: what a machine has is not what is tested here.
+// Fakes of apt-get and dpkg, so that the test does not depend on the machine.
 func fakePATH(t *testing.T, scripts map[string]string) (cache string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -40,7 +40,7 @@ func fakePATH(t *testing.T, scripts map[string]string) (cache string) {
 	return cache
 }
 
-// goodDpkg unpacks a package that holds both programs.
+// goodDpkg unpacks a package with both programs.
 const goodDpkg = `mkdir -p "$3/usr/bin" && touch "$3/usr/bin/prometheus" "$3/usr/bin/promtool" && chmod 755 "$3"/usr/bin/*`
 
 func TestManyProcessesShareOneCache(t *testing.T) {

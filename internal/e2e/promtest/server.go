@@ -24,29 +24,30 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Job is one scrape configuration: a target that is scraped again and again.
+// Job is one scrape configuration.
 type Job struct {
 	Name string
 	// URL is the address of the metrics, such as http://127.0.0.1:8080/metrics.
 	URL string
-	// Labels are put onto the target's series, for example namespace: agents.
+	// Labels are added to the target's series, for example namespace: agents.
 	Labels map[string]string
-	// Interval is how often, in whole milliseconds. Zero means every second.
+	// Interval is the scrape interval in whole milliseconds. Zero means a
+	// second.
 	Interval time.Duration
 }
 
 // Server is a Prometheus on the loopback address, with exemplars stored.
 type Server struct {
-	// API of the server. Query is stricter.
+	// API is the API of the server. Query is stricter.
 	API promv1.API
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
-	err  error         // how; read after done
+	err  error         // how it ended; read after done
 }
 
-// Start runs a Prometheus that keeps its data and its log in dir, and returns when it is ready. It ends with Stop, with ctx, and with
-// this process.
+// Start runs a Prometheus that keeps its data and its log in dir, and returns
+// when it is ready. It ends with Stop, with ctx, and with this process.
 func Start(ctx context.Context, dir string, jobs ...Job) (*Server, error) {
 	program, _, err := Binaries(ctx)
 	if err != nil {
@@ -56,7 +57,7 @@ func Start(ctx context.Context, dir string, jobs ...Job) (*Server, error) {
 	if err := os.WriteFile(config, configuration(jobs), 0o600); err != nil {
 		return nil, fmt.Errorf("promtest: %w", err)
 	}
-	for attempt := 0; ; attempt++ { // another process may take the free port in between
+	for attempt := 0; ; attempt++ { // another process may take the free port first
 		s, err := start(ctx, program, config, dir)
 		if err == nil || attempt == 4 || ctx.Err() != nil {
 			return s, err
@@ -64,7 +65,7 @@ func Start(ctx context.Context, dir string, jobs ...Job) (*Server, error) {
 	}
 }
 
-// configuration is JSON, which is YAML.
+// configuration returns JSON, which is also YAML.
 func configuration(jobs []Job) []byte {
 	type target struct {
 		Targets []string          `json:"targets"`
@@ -82,7 +83,7 @@ func configuration(jobs []Job) []byte {
 	for _, j := range jobs {
 		u, err := url.Parse(j.URL)
 		if err != nil {
-			u = &url.URL{Host: j.URL} // Prometheus says what is wrong with it
+			u = &url.URL{Host: j.URL} // Prometheus reports what is wrong with it
 		}
 		interval := fmt.Sprintf("%dms", cmp.Or(j.Interval, time.Second).Milliseconds())
 		all = append(all, scrape{j.Name, u.Scheme, u.Path, interval, interval, []target{{[]string{u.Host}, j.Labels}}})
@@ -140,7 +141,7 @@ func start(ctx context.Context, program, config, dir string) (*Server, error) {
 	}
 }
 
-// Stop ends the server.
+// Stop stops the server.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("promtest: %w", err)
@@ -149,7 +150,8 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Query asks an instant query whose answer is a vector or a scalar. What Prometheus warns of, such as a rate of a gauge, is an error.
+// Query sends an instant query whose answer is a vector or a scalar. A warning
+// of Prometheus, such as for the rate of a gauge, is an error.
 func (s *Server) Query(ctx context.Context, expr string) (model.Vector, error) {
 	answer, warnings, infos, err := s.API.Query(ctx, expr, time.Now())
 	if err != nil {

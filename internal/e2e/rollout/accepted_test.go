@@ -17,13 +17,14 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// harm is what an update does to a Rollout that the CRD, upstream's code and its controller all accept, and that Validate refuses.
+// harm is what an update does to a Rollout that the CRD, upstream's code and
+// its controller all accept, and that Validate or Warnings speak of.
 type harm struct {
 	reason   string
 	replicas int32
 	canary   func(*rollout.Canary)
-	state    live.State
-	old, new int // pods that run the version before, and the one that is tested
+	state    live.Phase
+	old, new int // pods of the version before, and of the tested one
 }
 
 func harms() map[string]harm {
@@ -33,33 +34,36 @@ func harms() map[string]harm {
 	noSurge := func(weight int32) func(*rollout.Canary) {
 		return func(c *rollout.Canary) {
 			c.MaxSurge, c.MaxUnavailable = new(intstr.FromInt32(0)), new(intstr.FromInt32(1))
-			c.Steps = []rollout.Step{rollout.Weight(weight), rollout.PauseManual()}
+			c.Steps = []rollout.Step{rollout.SetWeight(weight), rollout.PauseManual()}
 		}
 	}
 	pause := func(d intstr.IntOrString) func(*rollout.Canary) {
-		return steps(rollout.Weight(50), rollout.Step{Pause: &rollout.Pause{Duration: &d}})
+		return steps(rollout.SetWeight(50), rollout.Step{Pause: &rollout.Pause{Duration: &d}})
 	}
-	plugin, nothing := map[string]any{"name": "ours/missing"}, map[string]any{"templates": []any{}}
+	plugin, nothing := map[string]any{"name": "team/missing"}, map[string]any{"templates": []any{}}
 	return map[string]harm{
 		"pause-alone":   {"Nothing is tested: no weight asks for a pod.", 1, steps(rollout.PauseManual()), live.Paused, 1, 0},
-		"weight-zero":   {"Nothing is tested.", 1, steps(rollout.Weight(0), rollout.PauseManual()), live.Paused, 1, 0},
+		"weight-zero":   {"Nothing is tested.", 1, steps(rollout.SetWeight(0), rollout.PauseManual()), live.Paused, 1, 0},
 		"one-of-one-20": {"20% of one pod without a surge is none.", 1, noSurge(20), live.Paused, 1, 0},
 		"one-of-one-50": {"50% of one pod without a surge is all of them: none is stable.", 1, noSurge(50), live.Paused, 0, 1},
-		"weight-100":    {"All is replaced before the pause.", 1, steps(rollout.Weight(100), rollout.PauseManual()), live.Paused, 0, 1},
+		"weight-100":    {"All is replaced before the pause.", 1, steps(rollout.SetWeight(100), rollout.PauseManual()), live.Paused, 0, 1},
 		"pause-0":       {"A pause of no time is none.", 1, pause(intstr.FromInt32(0)), live.Healthy, 0, 1},
-		"pause-500ms":   {"So is one of less than a second.", 1, pause(intstr.FromString("500ms")), live.Healthy, 0, 1},
+		"pause-500ms":   {"A pause of less than a second is cut to none.", 1, pause(intstr.FromString("500ms")), live.Healthy, 0, 1},
 		"no-steps":      {"A plain rolling update.", 1, steps(), live.Healthy, 0, 1},
 		"surge-negative": {"Capacity is lost, and nothing tested.", 5, func(c *rollout.Canary) {
 			c.MaxSurge, c.MaxUnavailable = new(intstr.FromInt32(-1)), nil
 		}, live.Paused, 4, 0},
 		"pause-and-plugin": {"One of the two is done, without a pod.", 1, steps(rollout.Step{Pause: &rollout.Pause{}, Plugin: plugin}), live.Paused, 1, 0},
-		"plugin-missing":   {"It hangs.", 1, steps(rollout.Step{Plugin: plugin}, rollout.Weight(50), rollout.PauseManual()), live.Progressing, 1, 0},
-		"analysis-empty":   {"It hangs.", 1, steps(rollout.Step{Analysis: nothing}, rollout.Weight(50), rollout.PauseManual()), live.Progressing, 1, 0},
+		"plugin-missing":   {"It hangs.", 1, steps(rollout.Step{Plugin: plugin}, rollout.SetWeight(50), rollout.PauseManual()), live.Progressing, 1, 0},
+		"analysis-empty":   {"It hangs.", 1, steps(rollout.Step{Analysis: nothing}, rollout.SetWeight(50), rollout.PauseManual()), live.Progressing, 1, 0},
 	}
 }
 
-// TestWhatOthersAcceptAndAnUpdateThenDoes: each is a right Rollout that is healthy, and gets its shape with the next version.
-func TestWhatOthersAcceptAndAnUpdateThenDoes(t *testing.T) {
+// TestValidate_RefusesHarmThatUpstreamAccepts: each is a right Rollout that is
+// healthy, and gets its shape with the next version.
+//
+//req:shows R3
+func TestValidate_RefusesHarmThatUpstreamAccepts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for name, h := range harms() {
@@ -70,7 +74,7 @@ func TestWhatOthersAcceptAndAnUpdateThenDoes(t *testing.T) {
 	}
 	for name, h := range harms() {
 		r := s.harmed(name, "web:2", h.replicas, h.canary)
-		if errs := rollout.Validate(r); name == "plugin-missing" {
+		if errs := append(rollout.Validate(r), r.Warnings()...); name == "plugin-missing" {
 			assert.Empty(t, errs, "only a cluster can know; live.References asks it")
 		} else {
 			assert.NotEmpty(t, errs, "%s: %s", name, h.reason)
@@ -84,8 +88,11 @@ func TestWhatOthersAcceptAndAnUpdateThenDoes(t *testing.T) {
 	s.become(hang) // still, after all others
 }
 
-// TestAnUnknownScaleDownIsNever: the Deployment's pods stay beside the Rollout's, and nobody says why.
-func TestAnUnknownScaleDownIsNever(t *testing.T) {
+// TestValidate_RefusesAnUnknownScaleDown: the Deployment's pods stay next to
+// the Rollout's, without a word from the controller.
+//
+//req:shows R3
+func TestValidate_RefusesAnUnknownScaleDown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	d := web("web:1")
@@ -105,7 +112,8 @@ func TestAnUnknownScaleDownIsNever(t *testing.T) {
 	s.runs(map[string]int{"web:1": 2})
 }
 
-// harmed is the safe canary with another name, that of its pods too, and the change.
+// harmed is the safe canary with another name, also of its pods, and the
+// change.
 func (s *stage) harmed(name, image string, replicas int32, change func(*rollout.Canary)) *rollout.Rollout {
 	s.Helper()
 	r := converted(s.T, image, rollout.Options{})
@@ -115,7 +123,8 @@ func (s *stage) harmed(name, image string, replicas int32, change func(*rollout.
 	return r
 }
 
-// become waits until all of them are as the table says, with one look at all at a time.
+// become waits until all of them are as the table says, with one look at all at
+// a time.
 func (s *stage) become(want map[string]harm) {
 	s.Helper()
 	s.eventually("the controller has done what it does", func(c *assert.CollectT) {
@@ -137,7 +146,7 @@ func (s *stage) become(want map[string]harm) {
 				continue
 			}
 			seen++
-			state, message := live.Phase(&rollouts.Items[i])
+			state, message := live.PhaseOf(&rollouts.Items[i])
 			assert.Equal(c, h.state, state, "%s: %s", name, message)
 			assert.Equal(c, [2]int{h.old, h.new}, [2]int{runs[name+" web:1"], runs[name+" web:2"]}, "%s: %s", name, message)
 		}

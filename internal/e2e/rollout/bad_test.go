@@ -51,17 +51,22 @@ type sent struct {
 	refused                bool   // by us
 	strict, create, theirs bool   // refused by a strict apply, by a create that drops unknown fields, by the code of upstream
 	object                 string // its name, if it was created
-	state                  live.State
+	state                  live.Phase
 }
 
-// TestBadRolloutsOnTheRealController sends every row of the table: what we let through the CRD, the controller's code and the controller
-// all accept. The rest we refuse before; they see it later, one mistake at a time, or never.
-func TestBadRolloutsOnTheRealController(t *testing.T) {
+// TestValidate_OnTheRealController sends every row of the table: what we let
+// through the CRD, the controller's code and the controller all accept. The
+// rest we refuse before; they see it later, one mistake at a time, or never.
+//
+//req:shows R3
+func TestValidate_OnTheRealController(t *testing.T) {
 	t.Parallel()
 	s, g, o := newStage(t), readGolden(t), oracle.Start(t, oraclePath)
-	// These make the controller fail before it can say so: none is ever called invalid, most get no status at all, only its log tells.
+	// These make the controller fail before it can report it: none is ever
+	// called invalid, most get no status at all, only its log tells.
 	silent := []string{"SelectorHasOwnLabel", "SelectorOperatorFoo", "SelectorValueTooLong", "SelectorExistsWithValue", "SelectorInWithoutValues"}
-	// Rollouts of the same labels adopt each other's ReplicaSets, and a Service has one Rollout: what is to be seen alone is alone.
+	// Rollouts of the same labels adopt each other's ReplicaSets, and a Service
+	// has one Rollout: each is seen alone.
 	stages := []*stage{s}
 	rows := map[string]*sent{}
 	for name, row := range g.Rows {
@@ -74,12 +79,12 @@ func TestBadRolloutsOnTheRealController(t *testing.T) {
 		rows[name] = to.send(o, name, g.Base, row.Patch, row.Refused)
 	}
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		states := map[string]live.State{}
+		states := map[string]live.Phase{}
 		for _, s := range stages {
 			list, err := s.rollouts.List(t.Context(), metav1.ListOptions{})
 			require.NoError(c, err)
 			for i := range list.Items {
-				states[list.Items[i].GetName()], _ = live.Phase(&list.Items[i])
+				states[list.Items[i].GetName()], _ = live.PhaseOf(&list.Items[i])
 			}
 		}
 		var waiting []string
@@ -109,9 +114,9 @@ func TestBadRolloutsOnTheRealController(t *testing.T) {
 		}
 	}
 	for _, name := range silent {
-		assert.Contains(t, []live.State{live.NotObserved, live.Progressing}, rows[name].state, name)
+		assert.Contains(t, []live.Phase{live.NotObserved, live.Progressing}, rows[name].state, name)
 	}
-	t.Logf("of %d rows ours refuses %d before they are sent; of these a create refuses %d, a strict apply %d, upstream's code %d, its controller %d afterwards, and nobody %d",
+	t.Logf("of %d rows Validate refuses %d before they are sent; of these a create refuses %d, a strict apply %d, upstream's code %d, its controller %d afterwards, and %d are never refused",
 		len(rows), ours, create, strict, code, controller, nobody)
 	assert.Positive(t, nobody, "which is why they are refused here")
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// started applies the safe canary and waits until it is healthy, with nothing rewritten by the controller.
+// started applies the safe canary and waits until it is healthy, with nothing
+// rewritten by the controller.
 func (s *stage) started(r *rollout.Rollout) {
 	s.Helper()
 	s.apply(r)
@@ -28,8 +29,11 @@ func (s *stage) started(r *rollout.Rollout) {
 	require.Equal(s, map[string]int{"web:1": 5}, s.images())
 }
 
-// TestTheSafeCanaryPausesPromotesAndGetsHealthy, and at each step as many pods run as Counts says.
-func TestTheSafeCanaryPausesPromotesAndGetsHealthy(t *testing.T) {
+// TestCanary_PausesAndIsPromoted, and at each step as many pods
+// run as Counts says.
+//
+//req:shows R2
+func TestCanary_PausesAndIsPromoted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.started(converted(t, "web:1", rollout.Options{}))
@@ -42,32 +46,33 @@ func TestTheSafeCanaryPausesPromotesAndGetsHealthy(t *testing.T) {
 	canary, stable := next.Counts(20)
 	require.Equal(t, [2]int32{1, 4}, [2]int32{canary, stable})
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
-	_, message := live.Phase(u)
+	_, message := live.PhaseOf(u)
 	assert.NotEmpty(t, message)
 	assert.EqualValues(t, 2, u.GetGeneration())
 
 	s.promote(false)
 	u = s.reaches("web", live.Healthy)
 	s.runs(map[string]int{"web:2": 5})
-	assert.EqualValues(t, 2, u.GetGeneration(), "a promotion is no change of the spec")
+	assert.EqualValues(t, 2, u.GetGeneration(), "a promotion does not change the spec")
 	least, most := s.settled(c, 5)
 	t.Logf("ready endpoints: least %d, most %d", least, most)
 	assert.GreaterOrEqual(t, least, 5)
 	assert.LessOrEqual(t, most, 6)
 }
 
-// TestPromoteFullyPassesAllSteps, and each pause before it is a step of its own.
-func TestPromoteFullyPassesAllSteps(t *testing.T) {
+// TestCanary_PromotedFully, and each pause before it is a step of its
+// own.
+func TestCanary_PromotedFully(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	steps := []rollout.Step{rollout.Weight(20), rollout.PauseManual(), rollout.Weight(60), rollout.PauseManual(), rollout.Weight(80), rollout.PauseManual()}
+	steps := []rollout.Step{rollout.SetWeight(20), rollout.PauseManual(), rollout.SetWeight(60), rollout.PauseManual(), rollout.SetWeight(80), rollout.PauseManual()}
 	r := converted(t, "web:1", rollout.Options{Steps: steps})
 	s.started(r)
 	s.apply(converted(t, "web:2", rollout.Options{Steps: steps}))
 	s.reaches("web", live.Paused)
 	s.promote(false)
 	s.eventually("the second pause", func(c *assert.CollectT) {
-		state, _ := live.Phase(s.get("web"))
+		state, _ := live.PhaseOf(s.get("web"))
 		require.Equal(c, live.Paused, state)
 		canary, stable := r.Counts(60)
 		require.Equal(c, map[string]int{"web:2": int(canary), "web:1": int(stable)}, s.images())
@@ -77,7 +82,8 @@ func TestPromoteFullyPassesAllSteps(t *testing.T) {
 	s.runs(map[string]int{"web:2": 5})
 }
 
-// promote sends the patch, and looks again where the controller has written meanwhile: the patch is of what was looked at.
+// promote sends the patch, and looks again where the controller has written
+// meanwhile: the patch is for the object that was read.
 func (s *stage) promote(full bool) {
 	s.Helper()
 	s.eventually("promoted", func(c *assert.CollectT) {
@@ -91,8 +97,9 @@ func (s *stage) promote(full bool) {
 	})
 }
 
-// TestAbortGoesBack: Degraded until the old template is put back, and then Healthy at once, with all of its pods there all the time.
-func TestAbortGoesBack(t *testing.T) {
+// TestCanary_Aborted: Degraded until the old template is put back, and then
+// Healthy immediately, and all of its pods stay.
+func TestCanary_Aborted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	first := converted(t, "web:1", rollout.Options{})
@@ -102,7 +109,7 @@ func TestAbortGoesBack(t *testing.T) {
 	s.reaches("web", live.Paused)
 	_, err := s.rollouts.Patch(t.Context(), "web", types.MergePatchType, live.AbortPatch(), metav1.PatchOptions{FieldManager: manager}, "status")
 	require.NoError(t, err, "an abort loses no race")
-	_, message := live.Phase(s.reaches("web", live.Degraded))
+	_, message := live.PhaseOf(s.reaches("web", live.Degraded))
 	assert.Contains(t, message, "abort")
 	s.runs(map[string]int{"web:1": 5})
 	s.apply(first)
@@ -112,15 +119,16 @@ func TestAbortGoesBack(t *testing.T) {
 	assert.LessOrEqual(t, most, 6)
 }
 
-// TestNeverReady: a canary that does not get ready is Degraded after the deadline; it goes back by itself if it was told to, and users
-// notice nothing either way.
-func TestNeverReady(t *testing.T) {
+// TestCanary_NeverReady: a canary that does not get ready is Degraded after the
+// deadline; it goes back by itself if it was told to, and users notice nothing
+// either way.
+func TestCanary_NeverReady(t *testing.T) {
 	t.Parallel()
 	for name, abort := range map[string]bool{"Abort": true, "Stay": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			o := rollout.Options{AbortOnDeadline: abort}
+			o := rollout.Options{ProgressDeadlineAbort: abort}
 			s.started(converted(t, "web:1", o))
 			c := s.measure(5)
 			d := web("web:2")
@@ -141,8 +149,9 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// TestSpecPausedHolds: what a person sets in the manifest is Paused too, and no patch of the status ends it.
-func TestSpecPausedHolds(t *testing.T) {
+// TestCanary_SpecPausedHolds: what a person sets in the manifest is Paused too,
+// and no patch of the status ends it.
+func TestCanary_SpecPausedHolds(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	r := converted(t, "web:1", rollout.Options{})

@@ -15,18 +15,21 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// TestAChangeDuringAPause begins again with the first step, and stable is what was stable before.
-func TestAChangeDuringAPause(t *testing.T) {
+// TestCanary_ChangedDuringAPause begins again with the first step, and stable
+// is what was stable before.
+//
+//req:shows R3
+func TestCanary_ChangedDuringAPause(t *testing.T) {
 	t.Parallel()
-	steps := []rollout.Step{rollout.Weight(20), rollout.PauseManual(), rollout.Weight(60), rollout.PauseManual()}
-	others := []rollout.Step{rollout.Weight(40), rollout.PauseManual(), rollout.Weight(80), rollout.PauseManual()}
+	steps := []rollout.Step{rollout.SetWeight(20), rollout.PauseManual(), rollout.SetWeight(60), rollout.PauseManual()}
+	others := []rollout.Step{rollout.SetWeight(40), rollout.PauseManual(), rollout.SetWeight(80), rollout.PauseManual()}
 	for name, tc := range map[string]struct {
 		reason string
 		image  string
 		steps  []rollout.Step
 		want   map[string]int
 	}{
-		"AThirdVersion": {"It ends the canary of the second, of which no pod stays.", "web:3", steps, map[string]int{"web:3": 1, "web:1": 4}},
+		"AThirdVersion": {"It ends the canary of the second, and no pod of that stays.", "web:3", steps, map[string]int{"web:3": 1, "web:1": 4}},
 		"OtherSteps":    {"The same version gives pods back if the new steps ask for fewer.", "web:2", others, map[string]int{"web:2": 2, "web:1": 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,12 +54,13 @@ func TestAChangeDuringAPause(t *testing.T) {
 	}
 }
 
-// pausedAt waits until the Rollout pauses at the step with this index, and just these images run.
+// pausedAt waits until the Rollout pauses at the step with this index, and just
+// these images run.
 func (s *stage) pausedAt(step int64, want map[string]int) {
 	s.Helper()
 	s.eventually("it pauses at its step", func(c *assert.CollectT) {
 		u := s.get("web")
-		state, message := live.Phase(u)
+		state, message := live.PhaseOf(u)
 		require.Equal(c, live.Paused, state, message)
 		at, _, err := unstructured.NestedInt64(u.Object, "status", "currentStepIndex")
 		require.NoError(c, err)

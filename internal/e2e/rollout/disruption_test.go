@@ -18,9 +18,12 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// TestADisruptionBudgetHoldsAcrossAdopt: a percentage is of the pods that all ReplicaSets together are to have, whoever owns them, so that
-// the budget needs no change: it is never without its pods, nor lets more go than it says.
-func TestADisruptionBudgetHoldsAcrossAdopt(t *testing.T) {
+// TestPlan_KeepsADisruptionBudget: a percentage is of the pods that all
+// ReplicaSets together are to have, whoever owns them, so that the budget needs
+// no change: it is never without its pods, nor lets more go than it says.
+//
+//req:shows R5
+func TestPlan_KeepsADisruptionBudget(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.deploy(web("web:1"))
@@ -58,7 +61,8 @@ func TestADisruptionBudgetHoldsAcrossAdopt(t *testing.T) {
 		assert.Contains(t, []int32{4, 5}, got.DesiredHealthy, "80%% of them, rounded up: %+v", got)
 		assert.GreaterOrEqual(t, got.CurrentHealthy, got.DesiredHealthy, "%+v", got)
 		assert.GreaterOrEqual(t, got.CurrentHealthy-got.DisruptionsAllowed, int32(4), "what is left of them: %+v", got)
-		// Between two owners a ReplicaSet has none that the budget finds, and then nothing may go.
+		// Between two owners a ReplicaSet has none that the budget finds, and
+		// then nothing may go.
 		if c := apimeta.FindStatusCondition(got.Conditions, policyv1.DisruptionAllowedCondition); assert.NotNil(t, c) && c.Reason == policyv1.SyncFailedReason {
 			t.Logf("for a moment nothing may go: %s", c.Message)
 			assert.Zero(t, got.DisruptionsAllowed)

@@ -17,7 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// capacity is how many endpoints of the Service were ready, at the least and at the most, since it was last reset: what its users had.
+// capacity is the least and the greatest number of ready endpoints of the
+// Service since it was last reset: what its users had.
 type capacity struct {
 	mu          sync.Mutex
 	slices      map[types.UID][]types.UID // ready pods
@@ -28,7 +29,8 @@ type capacity struct {
 	ended       chan struct{}
 }
 
-// measure follows the EndpointSlices of the Service web without a gap, from a list on, and starts counting when want are ready.
+// measure follows the EndpointSlices of the Service web without a gap, from a
+// list on, and starts counting when want are ready.
 func (s *stage) measure(want int) *capacity {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -96,7 +98,8 @@ func (c *capacity) reset() {
 	c.least, c.most, c.seen = c.now, c.now, 0
 }
 
-// settled waits until something has changed and want are ready again, and returns the least and the most meanwhile.
+// settled waits until something has changed and want are ready again, and
+// returns the least and the most until then.
 func (s *stage) settled(c *capacity, want int) (least, most int) {
 	s.Helper()
 	s.eventually("the endpoints are ready again", func(t *assert.CollectT) {
@@ -106,11 +109,12 @@ func (s *stage) settled(c *capacity, want int) (least, most int) {
 		require.Equal(t, want, c.now)
 	})
 	least, most = s.extremes(c)
-	s.Attr("least-ready-endpoints", strconv.Itoa(least)) // make proof reads it
+	s.Attr("least-ready-endpoints", strconv.Itoa(least)) // make compare reads it
 	return least, most
 }
 
-// extremes are the least and the most so far. A watch that has ended has not seen all of it.
+// extremes are the least and the most so far. A watch that has ended has not
+// seen all of it.
 func (s *stage) extremes(c *capacity) (least, most int) {
 	s.Helper()
 	select {

@@ -25,9 +25,13 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// TestLostIsWhatThisCRDDrops: what Lost says by the CRD in the cluster is what the server drops of a create that ignores unknown fields,
-// no more and no less; and a strict apply refuses what has any of it, for the first that it meets.
-func TestLostIsWhatThisCRDDrops(t *testing.T) {
+// TestPrunedFields_AreWhatThisCRDDrops: what PrunedFields says by the CRD in
+// the cluster is what the server drops of a create that ignores unknown fields,
+// no more and no less; and a strict apply refuses what has any of it, for the
+// first that it meets.
+//
+//req:shows R2
+func TestPrunedFields_AreWhatThisCRDDrops(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	crd := s.crd()
@@ -58,7 +62,7 @@ func TestLostIsWhatThisCRDDrops(t *testing.T) {
 	}
 	for name, tc := range cases {
 		tc.of.Name, tc.of.Namespace = name, s.namespace
-		lost, err := tc.of.Lost(crd)
+		lost, err := tc.of.PrunedFields(crd)
 		require.NoError(t, err, name)
 		u, err := tc.of.Unstructured()
 		require.NoError(t, err, name)
@@ -75,7 +79,7 @@ func TestLostIsWhatThisCRDDrops(t *testing.T) {
 			assert.Equal(t, tc.want, lost, tc.reason)
 		}
 
-		err = live.Preflight(t.Context(), s.rollouts, tc.of, manager)
+		err = live.Preflight(t.Context(), s.rollouts, s.templates, tc.of, manager)
 		if len(lost) == 0 {
 			require.NoError(t, err, name)
 			continue
@@ -87,9 +91,13 @@ func TestLostIsWhatThisCRDDrops(t *testing.T) {
 	}
 }
 
-// TestACreationTimestampOfNull, which Go types before k8s.io/api v0.34 write into every pod template: a strict apply refuses it, as
-// Validate does before, and what Convert makes of such a Deployment has none.
-func TestACreationTimestampOfNull(t *testing.T) {
+// TestPrunedFields_CreationTimestampOfNull, which Go types before k8s.io/api
+// v0.34 write into every pod template: a strict apply refuses it, as Validate
+// does before, and the Rollout that Convert makes from such a Deployment has
+// none.
+//
+//req:shows R2
+func TestPrunedFields_CreationTimestampOfNull(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	r := converted(t, "web:1", rollout.Options{})
@@ -123,10 +131,10 @@ func TestACreationTimestampOfNull(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &d))
 	r, errs = rollout.Convert(&d, rollout.Options{})
 	require.Empty(t, errs)
-	require.NoError(t, live.Preflight(t.Context(), s.rollouts, r, manager))
+	require.NoError(t, live.Preflight(t.Context(), s.rollouts, s.templates, r, manager))
 }
 
-// crd reads that of Rollout from the cluster.
+// crd reads Rollout's CRD from the cluster.
 func (s *stage) crd() map[string]any {
 	s.Helper()
 	dyn, err := dynamic.NewForConfig(plane.Config())

@@ -1,10 +1,12 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout_test proves package rollout and its plans on the real controller of Argo Rollouts, under upstream's own ClusterRole
-// and with upstream's CRDs. Pods and nodes are kwok's; everything else is real.
+// Package rollout_test proves package rollout and its plans on the real
+// controller of Argo Rollouts, under upstream's own ClusterRole and with
+// upstream's CRDs. Pods and nodes are kwok's; everything else is real.
 //
-// All of it runs in a network namespace of its own, since that controller listens on every address.
+// All of it runs in a separate network namespace, since that controller
+// listens on every address.
 package rollout_test
 
 import (
@@ -26,14 +28,16 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/netns"
 )
 
-// The control plane, the command of examples/rollout and the code of Argo Rollouts as a program, shared by all tests.
+// The control plane, the command of examples/rollout and the code of Argo
+// Rollouts as a program, shared by all tests.
 var (
 	plane      *controlplane.ControlPlane
 	command    string
 	oraclePath string
 )
 
-// These tell the suite within the namespace where the programs are that were built outside of it.
+// These tell the suite within the namespace where the programs are that were
+// built outside of it.
 const (
 	commandVariable = "CONTROLLERKIT_E2E_ROLLOUT"
 	oracleVariable  = "CONTROLLERKIT_E2E_ROLLOUT_ORACLE"
@@ -58,7 +62,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// outside builds what is not yet built, which may need the network, and goes inside.
+// outside builds what is not yet built, which may need the network, and goes
+// inside.
 func outside(m *testing.M) (int, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -130,9 +135,10 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 	return code, nil
 }
 
-// runInOrder runs all tests but the one that uninstalls Argo Rollouts, and then that one, if it is asked for: go test has no such order.
+// runInOrder runs all tests except the uninstallation of Argo Rollouts, and
+// then that one, if it is asked for: go test has no such order.
 func runInOrder(m *testing.M) (code int, err error) {
-	const last = "TestUninstallingTakesThePodsAlong"
+	const last = "TestUninstall_DeletesThePods"
 	given := flag.Lookup("test.skip").Value.String()
 	if err := flag.Set("test.skip", strings.TrimSuffix("^"+last+"$|"+given, "|")); err != nil {
 		return 1, err
@@ -145,14 +151,15 @@ func runInOrder(m *testing.M) (code int, err error) {
 	if err := errors.Join(flag.Set("test.skip", given), flag.Set("test.count", "1")); err != nil {
 		return 1, err
 	}
-	if !testing.RunTests(regexp.MatchString, []testing.InternalTest{{Name: last, F: TestUninstallingTakesThePodsAlong}}) {
+	if !testing.RunTests(regexp.MatchString, []testing.InternalTest{{Name: last, F: TestUninstall_DeletesThePods}}) {
 		return 1, nil
 	}
 	return code, nil
 }
 
-// manyAtOnce runs 8 tests at once unless told otherwise, where go test runs as many as there are CPUs: nearly all that these do is wait
-// for a controller. 8 take the programs to 971 MiB of the 1,024.
+// manyAtOnce runs 8 tests concurrently by default, where go test runs as many
+// as there are CPUs: most of the time these wait for a controller. 8 take the
+// programs to 971 MiB of the 1,024.
 func manyAtOnce() error {
 	flag.Parse()
 	given := false
@@ -163,7 +170,8 @@ func manyAtOnce() error {
 	return flag.Set("test.parallel", "8")
 }
 
-// peakMiB is the sum of the most memory that each program had resident at any time, and reports it.
+// peakMiB is the sum of the most memory that each program had resident at any
+// time, and reports it.
 func peakMiB() int {
 	total := 0
 	for _, p := range []*controlplane.Process{plane.Etcd, plane.APIServer, plane.ControllerManager, plane.Scheduler, plane.Kwok, plane.ArgoRollouts} {

@@ -20,19 +20,22 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// TestNoPlanLosesAnEndpoint runs each plan both ways, as the command prints it and a shell runs it: never fewer ready endpoints than
-// replicas, nor more than the method says.
+// TestNoPlanLosesAnEndpoint runs each plan in both directions, as the command
+// prints it and a shell runs it: never fewer ready endpoints than replicas, nor
+// more than the method says.
+//
+//req:shows R5
 func TestNoPlanLosesAnEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		method      plan.Method
 		there, back int // of five, at most
-	}{{plan.Adopt, 6, 8}, {plan.SideBySide, 10, 10}, {plan.Reference, 10, 10}} {
+	}{{plan.Adopt, 8, 8}, {plan.SideBySide, 10, 10}, {plan.Reference, 10, 10}} {
 		t.Run(string(tc.method), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			d := slow(web("web:1"))
-			d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromInt32(3)) // three at a time, or the way back takes half a minute
+			d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromInt32(3)) // three at a time, or either way takes half a minute
 			s.deploy(d)
 			c := s.measure(5)
 			s.follow(s.plan("deployment,hpa", "-plan", string(tc.method)))
@@ -59,18 +62,22 @@ func (s *stage) capacity(way string, c *capacity, atMost int) {
 	assert.LessOrEqual(s, most, atMost, way)
 }
 
-// back runs the plan that goes back to the Deployment; for Reference that is the one in the cluster.
-func (s *stage) back(m plan.Method, to *appsv1.Deployment) {
+// back runs the plan that goes back to the Deployment; for Reference that is
+// the one in the cluster.
+func (s *stage) back(m plan.Method, to *appsv1.Deployment, args ...string) {
 	s.Helper()
 	if m == plan.Reference {
 		s.follow(s.plan("rollout,hpa,deployment", "-plan", string(m), "-rollback"))
 		return
 	}
-	s.follow(s.plan("rollout,hpa", "-plan", string(m), "-rollback", "-", s.file(to)))
+	s.follow(s.plan("rollout,hpa", append([]string{"-plan", string(m), "-rollback"}, append(args, "-", s.file(to))...)...))
 }
 
-// TestARollbackMidCanaryLosesNoEndpoint: two ReplicaSets are without an owner then, and both are adopted.
-func TestARollbackMidCanaryLosesNoEndpoint(t *testing.T) {
+// TestRollback_MidCanaryLosesNoEndpoint: two ReplicaSets are without an owner
+// then, and both are adopted.
+//
+//req:shows R5
+func TestRollback_MidCanaryLosesNoEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.started(converted(t, "web:1", rollout.Options{}))
@@ -78,14 +85,18 @@ func TestARollbackMidCanaryLosesNoEndpoint(t *testing.T) {
 	s.reaches("web", live.Paused)
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
 	c := s.measure(5)
-	s.back(plan.Adopt, web("web:1"))
+	s.back(plan.Adopt, web("web:1"), "-allow-template-change")
 	s.runs(map[string]int{"web:1": 5})
 	s.capacity("back from the middle of a canary", c, 6)
 }
 
-// TestAReferenceScalesDown in each way that the controller knows, and goes back by the plan: at the first revision the controller would put
-// a Deployment that it has scaled down straight back to 0. Progressively it is 7 to 10 pods at the most, by how busy the controllers are.
-func TestAReferenceScalesDown(t *testing.T) {
+// TestRollback_OfEachScaleDown in each way that the controller knows, and goes
+// back by the plan: at the first revision the controller would put a Deployment
+// that it has scaled down straight back to 0. Progressively it is 7 to 10 pods
+// at the most, by how busy the controllers are.
+//
+//req:shows R5
+func TestRollback_OfEachScaleDown(t *testing.T) {
 	t.Parallel()
 	for scaleDown, left := range map[string]int{"onsuccess": 0, "progressively": 0, "never": 5} {
 		t.Run(scaleDown, func(t *testing.T) {
@@ -116,8 +127,9 @@ func TestAReferenceScalesDown(t *testing.T) {
 	}
 }
 
-// TestTheFirstChangeAfterAnAdoptionIsACanary: what was adopted is an old revision like any other.
-func TestTheFirstChangeAfterAnAdoptionIsACanary(t *testing.T) {
+// TestMigration_FirstChangeIsACanary: an adopted ReplicaSet is an old
+// revision like any other.
+func TestMigration_FirstChangeIsACanary(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.deploy(web("web:1"))
@@ -131,8 +143,11 @@ func TestTheFirstChangeAfterAnAdoptionIsACanary(t *testing.T) {
 	s.runs(map[string]int{"web:2": 5})
 }
 
-// TestAnAdoptionRunAgainKeepsTheStableVersion: a runbook that ended at a wait is run again when the Rollout has a ReplicaSet of its own.
-func TestAnAdoptionRunAgainKeepsTheStableVersion(t *testing.T) {
+// TestMigration_RunAgainKeepsTheStableVersion: a runbook that ended at a wait
+// is run again when the Rollout has its first ReplicaSet.
+//
+//req:shows R5
+func TestMigration_RunAgainKeepsTheStableVersion(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.deploy(web("web:1"))
@@ -150,7 +165,8 @@ func TestAnAdoptionRunAgainKeepsTheStableVersion(t *testing.T) {
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
 }
 
-// stableSet is the ReplicaSet of the Rollout's stable version, which the controller finds by this label.
+// stableSet is the ReplicaSet of the Rollout's stable version, which the
+// controller finds by this label.
 func (s *stage) stableSet() string {
 	s.Helper()
 	hash := s.stable()
@@ -160,7 +176,10 @@ func (s *stage) stableSet() string {
 	return sets.Items[0].Name
 }
 
-// TestTheNaiveSwitchIsAnOutage in both directions, and is seen as one: the tests above would see theirs.
+// TestTheNaiveSwitchIsAnOutage in both directions, and is seen as one: the
+// tests above would see theirs.
+//
+//req:shows R5
 func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -190,7 +209,10 @@ func (s *stage) outage(c *capacity) {
 	s.settled(c, 5)
 }
 
-// TestTheAutoscalerFollows: it is handed over, not doubled, and scales what it is handed to.
+// TestTheAutoscalerFollows: it is handed over, not doubled, and scales what it
+// is handed to.
+//
+//req:shows R5
 func TestTheAutoscalerFollows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -212,20 +234,22 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, plan.Retarget(before, rollout.GVK()).Spec, after.Spec)
 
-	// Without metrics an autoscaler still keeps its bounds: it scales the Rollout, so it found it, and its selector.
+	// Without metrics an autoscaler still keeps its bounds: it scales the
+	// Rollout, so it found it, and its selector.
 	_, err = hpas.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"minReplicas":7}}`), metav1.PatchOptions{}) // its controller writes it too
 	require.NoError(t, err)
 	s.eventually("the Rollout is scaled", func(c *assert.CollectT) {
 		u := s.get("web")
 		require.EqualValues(c, 7, u.Object["spec"].(map[string]any)["replicas"])
-		state, message := live.Phase(u)
+		state, message := live.PhaseOf(u)
 		require.Equal(c, live.Healthy, state, message)
 	})
 	s.runs(map[string]int{"web:1": 7})
 
 	s.settled(c, 7) // the endpoints follow the pods by a moment
 
-	// The way back keeps what the autoscaler made of it, whatever the manifest says.
+	// The rollback keeps the replicas that the autoscaler has set, not the
+	// manifest's.
 	c.reset()
 	s.back(plan.SideBySide, web("web:1"))
 	least, _ := s.settled(c, 7)

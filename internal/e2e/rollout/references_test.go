@@ -32,7 +32,8 @@ func reading(t *testing.T, config *rest.Config) live.Get {
 	}
 }
 
-// dangling are the Rollouts that refer to what is not there, or does not fit, and what is said of each.
+// dangling are the Rollouts that refer to missing or unfit objects, and the
+// error of each.
 func dangling(t *testing.T) map[string]struct {
 	rollout *rollout.Rollout
 	errs    []string
@@ -70,14 +71,17 @@ func dangling(t *testing.T) map[string]struct {
 		"cluster-template": {step(analysis("missing", true)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, false},
 		"nested":           {step(analysis("nests", false)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, false},
 		"endless":          {step(analysis("endless", false)), []string{at + "steps[2].analysis.templates[0].templateName: Invalid value"}, false},
-		"plugin":           {step(rollout.Step{Plugin: map[string]any{"name": "ours/missing"}}), []string{at + "steps[2].plugin.name: Not found"}, true},
+		"plugin":           {step(rollout.Step{Plugin: map[string]any{"name": "team/missing"}}), []string{at + "steps[2].plugin.name: Not found"}, true},
 		"right":            {step(analysis("errors", false)), nil, true},
 	}
 }
 
-// TestReferencesThatLeadNowhere: what a Rollout refers to and the cluster lacks is told before; the controller tells it afterwards, one
-// thing at a time, or never.
-func TestReferencesThatLeadNowhere(t *testing.T) {
+// TestReferences_OnTheRealController: what a Rollout refers to and the cluster
+// lacks is told before; the controller tells it afterwards, one thing at a
+// time, or never.
+//
+//req:shows R3
+func TestReferences_OnTheRealController(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.references() // what the right one refers to
@@ -114,8 +118,11 @@ func TestReferencesThatLeadNowhere(t *testing.T) {
 	s.reaches("stable", live.Healthy)
 }
 
-// TestReferencesNeedGetAlone: with the documented rights all is seen, and without them it is said which is missing.
-func TestReferencesNeedGetAlone(t *testing.T) {
+// TestReferences_NeedOnlyGet: with the documented rights all is seen, and
+// without them it is said which is missing.
+//
+//req:shows R3
+func TestReferences_NeedOnlyGet(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.references()
@@ -126,7 +133,7 @@ func TestReferencesNeedGetAlone(t *testing.T) {
 	c.StableService, c.CanaryService = "a", "b"
 	c.Steps = append(c.Steps,
 		rollout.Step{Analysis: map[string]any{"templates": []any{map[string]any{"templateName": "errors"}, map[string]any{"templateName": "missing", "clusterScope": true}}}},
-		rollout.Step{Plugin: map[string]any{"name": "ours/missing"}})
+		rollout.Step{Plugin: map[string]any{"name": "team/missing"}})
 	config, err := plane.User(s.namespace + ":reader")
 	require.NoError(t, err)
 	get := reading(t, config)

@@ -26,8 +26,9 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 )
 
-// Who runs a plan is of this group, and has the rights that package plan documents, in the namespace of the stage. The server notes what
-// the group asks for.
+// Who runs a plan is of this group, and has the rights that package plan
+// documents, in the namespace of the stage. The server notes what the group
+// asks for.
 const planners = "planners"
 
 const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
@@ -78,7 +79,8 @@ func (s *stage) newPlanner() (kubeconfig string) {
 	return kubeconfig
 }
 
-// notNeeded are the documented rights that no plan of this run made use of, by the audit log.
+// notNeeded are the documented rights that no plan of this run made use of, by
+// the audit log.
 func notNeeded() (rights []string, err error) {
 	data, err := os.ReadFile(plane.AuditLog())
 	if err != nil {
@@ -107,7 +109,7 @@ func notNeeded() (rights []string, err error) {
 		switch {
 		case e.Verb == "patch" && e.ResponseStatus.Code == http.StatusCreated: // an apply that creates asks for both
 			used[right("create")] = true
-		case e.Verb == "watch": // kubectl lists by it where client and server can, and else by a list
+		case e.Verb == "watch": // kubectl lists by it where client and server can
 			used[right("list")] = true
 		}
 	}
@@ -127,17 +129,18 @@ func notNeeded() (rights []string, err error) {
 	return rights, err
 }
 
-// TestWithoutThemNothingIsChanged: a plan that may not do its first step ends there, and says what is missing.
-func TestWithoutThemNothingIsChanged(t *testing.T) {
+// TestPlan_StopsWithoutRights: a plan that may not do its first step ends
+// there, and names the missing right.
+func TestPlan_StopsWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.deploy(web("web:1"))
-	config, err := plane.User(s.namespace + ":nobody")
+	config, err := plane.User(s.namespace + ":stranger")
 	require.NoError(t, err)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, config))
 	out, err := s.try(kubeconfig, s.plan("deployment", "-plan", "Adopt"))
 	require.Error(t, err)
-	assert.Contains(t, out, `cannot patch resource "rollouts" in API group "argoproj.io"`)
+	assert.Contains(t, out, `cannot get resource "rollouts" in API group "argoproj.io"`)
 	s.runs(map[string]int{"web:1": 5})
 }

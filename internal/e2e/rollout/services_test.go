@@ -16,9 +16,12 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// TestTheWayBackOfARolloutWithServices is the one that the refusal names: the controller lets go of a Service once the Rollout no longer
-// refers to it, and then the plan is made, and loses nothing.
-func TestTheWayBackOfARolloutWithServices(t *testing.T) {
+// TestRollback_OfARolloutWithServices does as the refusal says: the
+// controller lets go of a Service once the Rollout no longer refers to it, and
+// then the plan is made, and loses nothing.
+//
+//req:shows R5
+func TestRollback_OfARolloutWithServices(t *testing.T) {
 	t.Parallel()
 	for name, with := range map[string]func(r *rollout.Rollout){
 		"canary": func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "web" },
@@ -34,7 +37,7 @@ func TestTheWayBackOfARolloutWithServices(t *testing.T) {
 			s.apply(r)
 			u := s.reaches("web", live.Healthy)
 			s.selects(true)
-			_, errs := plan.Rollback(u, web("web:1"), nil, plan.SideBySide)
+			_, errs := plan.Rollback(u, web("web:1"), nil, plan.Options{Method: plan.SideBySide})
 			require.ErrorContains(t, errs.ToAggregate(), "keeps the Service web to the pods of the Rollout")
 
 			s.apply(converted(t, "web:1", rollout.Options{}))
@@ -48,7 +51,8 @@ func TestTheWayBackOfARolloutWithServices(t *testing.T) {
 	}
 }
 
-// selects waits until the Service is kept to the pods of one version, or is so no longer.
+// selects waits until the Service is kept to the pods of one version, or is so
+// no longer.
 func (s *stage) selects(oneVersion bool) {
 	s.Helper()
 	s.eventually("the Service selects", func(c *assert.CollectT) {

@@ -38,7 +38,8 @@ type stage struct {
 	namespace string
 	kube      *kubernetes.Clientset
 	rollouts  dynamic.ResourceInterface
-	planner   string // the kubeconfig of one who follows plans, once there is one
+	templates dynamic.ResourceInterface // core/v1 PodTemplates
+	planner   string                    // the kubeconfig of one who follows plans, once there is one
 }
 
 func newStage(t *testing.T) *stage {
@@ -63,7 +64,10 @@ func clients(t *testing.T, namespace string) *stage {
 	dyn, err := dynamic.NewForConfig(plane.Config())
 	require.NoError(t, err)
 	namespace = strings.Trim(namespace[:min(len(namespace), 60)], "-")
-	return &stage{T: t, namespace: namespace, kube: kube, rollouts: dyn.Resource(live.GVR()).Namespace(namespace)}
+	return &stage{
+		T: t, namespace: namespace, kube: kube, rollouts: dyn.Resource(live.GVR()).Namespace(namespace),
+		templates: dyn.Resource(corev1.SchemeGroupVersion.WithResource("podtemplates")).Namespace(namespace),
+	}
 }
 
 func (s *stage) service(name string) {
@@ -98,7 +102,8 @@ func web(image string) *appsv1.Deployment {
 	}
 }
 
-// slow has the pods of d take as long to get ready as those of a small real image.
+// slow makes the pods of d take as long to get ready as the pods of a small
+// real image.
 func slow(d *appsv1.Deployment) *appsv1.Deployment {
 	d.Spec.Template.Annotations = map[string]string{readyAfter: "4s"}
 	return d
@@ -112,7 +117,7 @@ func converted(t *testing.T, image string, o rollout.Options) *rollout.Rollout {
 	return r
 }
 
-// apply sends r by a strict server-side apply, as the documentation has it.
+// apply sends r by a strict server-side apply, as the documentation says.
 func (s *stage) apply(r *rollout.Rollout) *unstructured.Unstructured {
 	s.Helper()
 	data, err := json.Marshal(r)
@@ -142,21 +147,23 @@ func (s *stage) get(name string) *unstructured.Unstructured {
 	return u
 }
 
-// reaches waits until the Rollout is in the state, and returns it as it is then.
-func (s *stage) reaches(name string, want live.State) *unstructured.Unstructured {
+// reaches waits until the Rollout is in the state, and returns it as it is
+// then.
+func (s *stage) reaches(name string, want live.Phase) *unstructured.Unstructured {
 	s.Helper()
 	var u *unstructured.Unstructured
 	s.eventually(name+" is "+string(want), func(c *assert.CollectT) {
 		var err error
 		u, err = s.rollouts.Get(s.Context(), name, metav1.GetOptions{})
 		require.NoError(c, err)
-		got, message := live.Phase(u)
+		got, message := live.PhaseOf(u)
 		require.Equal(c, want, got, message)
 	})
 	return u
 }
 
-// images counts the pods that are not on their way out by the image that they run.
+// images counts the pods that are not on their way out by the image that they
+// run.
 func (s *stage) images() map[string]int {
 	s.Helper()
 	pods, err := s.kube.CoreV1().Pods(s.namespace).List(s.Context(), metav1.ListOptions{})
@@ -181,18 +188,20 @@ func (s *stage) eventually(what string, check func(c *assert.CollectT)) {
 	require.EventuallyWithT(s, check, 2*time.Minute, 100*time.Millisecond, what)
 }
 
-// plan is the runbook that the command makes of what runs: kubectl get ... | rollout -plan ...
+// plan is the runbook that the command prints for the live objects: kubectl get
+// ... | rollout -plan ...
 func (s *stage) plan(kinds string, args ...string) string {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), command, args...)
-	cmd.Stdin = strings.NewReader(s.sh("kubectl -n " + s.namespace + " get " + kinds + " -o yaml"))
+	cmd.Stdin = strings.NewReader(s.sh("kubectl -n " + s.namespace + " get " + kinds + " -o yaml --show-managed-fields"))
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	require.NoError(s, cmd.Run(), problems.String())
 	return out.String()
 }
 
-// sh runs a script as a person at a terminal does whose context is the cluster, with all rights there.
+// sh runs a script as a person at a terminal does whose context is the cluster,
+// with all rights there.
 func (s *stage) sh(script string) string {
 	s.Helper()
 	return s.shAs(plane.Kubeconfig(), script)
@@ -205,7 +214,7 @@ func (s *stage) shAs(kubeconfig, script string) string {
 	return out
 }
 
-// try returns what a script prints, and if it fails that of both.
+// try returns the output of a script, and if it fails its errors too.
 func (s *stage) try(kubeconfig, script string) (string, error) {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), "sh", "-eu")

@@ -14,9 +14,13 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// TestUninstallingTakesThePodsAlong: with the CRD the server deletes the Rollouts, and the garbage collector what they own. What was taken
-// back to a Deployment before does not notice. It runs after all others, since none of them could go on.
-func TestUninstallingTakesThePodsAlong(t *testing.T) {
+// TestUninstall_DeletesThePods: with the CRD the server deletes the
+// Rollouts, and the garbage collector what they own. What was taken back to a
+// Deployment before does not notice. It runs after all others, since none of
+// them could go on.
+//
+//req:shows R5
+func TestUninstall_DeletesThePods(t *testing.T) {
 	left := newStage(t)
 	back := newNamespace(t, "taken-back-before")
 	r := converted(t, "web:1", rollout.Options{})
@@ -32,5 +36,5 @@ func TestUninstallingTakesThePodsAlong(t *testing.T) {
 	left.runs(map[string]int{})
 	require.Equal(t, map[string]int{"web:1": 5}, back.images())
 	least, most := back.extremes(c)
-	assert.Equal(t, [2]int{5, 5}, [2]int{least, most}, "ready endpoints, at the least and the most")
+	assert.Equal(t, [2]int{5, 5}, [2]int{least, most}, "least and most ready endpoints")
 }

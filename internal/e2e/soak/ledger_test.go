@@ -27,23 +27,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// runLabel is on the Jobs of the example.
+// runLabel is the label of the example's Jobs.
 const runLabel = "agents.controllerkit.dev/agent-run-uid"
 
-// ledger is what somebody who watches from outside has seen.
+// ledger records what an independent watcher has seen.
 type ledger struct {
 	mu     sync.Mutex
 	phases map[string]v1alpha1.Phase         // by run
-	done   int                               // of these, terminal
+	done   int                               // the number of terminal ones
 	jobs   map[string]map[types.UID]struct{} // by the run's uid
 }
 
-// watch notes all runs and Jobs until the test ends.
-func watch(t *testing.T, stage *samples.Stage) *ledger {
+// watch records all runs and Jobs until the test ends.
+func watch(t *testing.T, stage *play.Stage) *ledger {
 	t.Helper()
 	l := &ledger{phases: map[string]v1alpha1.Phase{}, jobs: map[string]map[types.UID]struct{}{}}
 	runs := cache.NewSharedIndexInformer(&cache.ListWatch{
@@ -93,14 +93,14 @@ func (l *ledger) note(obj any) {
 	}
 }
 
-// ended is how many runs are terminal.
+// ended returns the number of terminal runs.
 func (l *ledger) ended() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.done
 }
 
-// known is how many runs there are.
+// known returns the number of runs.
 func (l *ledger) known() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +120,8 @@ func (l *ledger) stuck() string {
 	return strings.Join(names, ", ")
 }
 
-// jobsTwice is how many runs have had more than one Job, as far as this watch has seen: there are gaps in it while a server is down.
+// jobsTwice returns the number of runs with more than one Job. The watch may
+// miss some while a server is down.
 func (l *ledger) jobsTwice() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,8 +133,8 @@ func (l *ledger) jobsTwice() (n int) {
 	return n
 }
 
-// settle waits until every Job is let go, or gone.
-func settle(ctx context.Context, t *testing.T, stage *samples.Stage) {
+// settle waits until every Job is released or deleted.
+func settle(ctx context.Context, t *testing.T, stage *play.Stage) {
 	t.Helper()
 	for held := -1; held != 0; pause(ctx, 500*time.Millisecond) {
 		jobs, err := stage.Kube.BatchV1().Jobs(stage.Namespace).List(ctx, metav1.ListOptions{})
@@ -147,14 +148,16 @@ func settle(ctx context.Context, t *testing.T, stage *samples.Stage) {
 	}
 }
 
-// audit is what the API server has noted of the requests that it answered. A server that is killed takes a few with it.
+// audit has the requests in the API server's audit log. A killed server loses
+// the last few.
 type audit struct {
 	controller map[string]map[int]int // by verb and resource, and by status
 	created    map[string]int         // Jobs by name
 	bound      map[string]int         // pods that got a node, by their Job
 }
 
-// sent is how many requests of a kind the controller has made, done how many succeeded.
+// sent returns the number of requests of a kind that the controller sent; done
+// returns how many of them succeeded.
 func (a audit) sent(kind string) (n int) {
 	for _, m := range a.controller[kind] {
 		n += m
@@ -171,7 +174,7 @@ func (a audit) done(kind string) (n int) {
 	return n
 }
 
-// twice is how many names there are more than once.
+// twice returns the number of names that occur more than once.
 func twice(names map[string]int) (n int) {
 	for _, times := range names {
 		if times > 1 {
@@ -206,7 +209,7 @@ func audited(t *testing.T) audit {
 			ResponseStatus struct{ Code int }
 		}
 		if json.Unmarshal(scanner.Bytes(), &event) != nil || event.ObjectRef.Namespace != namespace {
-			continue // or the line that a killed server was writing
+			continue // a killed server may have left half a line
 		}
 		of, code := event.ObjectRef, event.ResponseStatus.Code
 		if of.Subresource == "binding" {

@@ -22,9 +22,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -33,18 +33,19 @@ const (
 	workers   = 8
 )
 
-// inFlight is how many runs are there at most that have not ended: what the control plane of one machine keeps up with, and few enough
-// that runs are left for every fault.
+// inFlight limits the runs that have not ended. The control plane of one
+// machine can handle them, and every fault hits some of them.
 func inFlight(runs int) int { return min(400, runs/6) }
 
-// fault is something that is killed when a part of the runs has ended.
+// fault kills a process after a part of the runs has ended.
 type fault struct {
 	percent int
 	what    string
 }
 
-// faults of a whole soak: the API server three times, the controller twice. Of a short one: once each, for clients wait up to a minute
-// after a server that has failed them repeatedly.
+// faults of a full soak: the API server three times, the controller twice. A
+// short soak has one of each, because clients wait up to a minute after
+// repeated failures of a server.
 func faults() []fault {
 	if os.Getenv("RUNS") == "" {
 		return []fault{{25, "API server"}, {60, "controller"}}
@@ -52,11 +53,12 @@ func faults() []fault {
 	return []fault{{10, "API server"}, {25, "controller"}, {45, "API server"}, {60, "controller"}, {75, "API server"}}
 }
 
+//req:shows J3 J4
 func TestSoak(t *testing.T) {
 	runs, limit := size(t)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	stage, err := samples.NewStage(plane.Config(), namespace)
+	stage, err := play.NewStage(plane.Config(), namespace)
 	require.NoError(t, err)
 	_, err = stage.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -90,7 +92,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	took := time.Since(began)
-	require.Empty(t, next, "every fault happened")
+	require.Empty(t, next, "every fault occurred")
 	settle(ctx, t, stage)
 	wrong, requests := untrue(ctx, t, stage, runs), audited(t)
 	say := func(format string, args ...any) { fmt.Fprintf(os.Stderr, "soak: "+format+"\n", args...) }
@@ -98,22 +100,24 @@ func TestSoak(t *testing.T) {
 	say("untrue outcomes %d; Jobs created %d, of the same name %d; pods %d, more than one of a Job %d; runs seen with two Jobs %d",
 		len(wrong), len(requests.created), twice(requests.created), len(requests.bound), twice(requests.bound), seen.jobsTwice())
 	say("requests of the controller: %s", requests)
-	assert.Empty(t, wrong, "runs whose outcome is not the true one")
+	assert.Empty(t, wrong, "runs with a wrong outcome")
 	assert.Zero(t, twice(requests.created), "Jobs that were created twice")
 	assert.Zero(t, seen.jobsTwice(), "runs with two Jobs")
 
-	// What a server or a controller was doing when it was killed is done again, or was done and not noted.
+	// A killed server or controller repeats its last requests, or does not log
+	// them.
 	cut := len(faults()) * workers
-	// Nor is the Job controller sure of a pod whose creation the killed server did not answer: a Job may start its program twice, as
-	// Kubernetes documents of Jobs, and still has one outcome.
+	// The same holds for the Job controller and a pod whose creation the killed
+	// server did not answer. As Kubernetes documents, a Job may start its
+	// program twice, and still has one outcome.
 	assert.LessOrEqual(t, twice(requests.bound), cut, "Jobs with more than one pod")
 	assert.InDelta(t, runs, requests.done("create jobs"), float64(cut), "one creation a run")
 	assert.InDelta(t, runs, requests.done("patch jobs"), float64(cut), "one patch")
-	assert.LessOrEqual(t, requests.sent("get jobs"), cut, "and no read")
-	assert.InDelta(t, 4*runs, requests.done("patch agentruns/status"), float64(runs), "and four status writes, or three of a run that was quicker than its watch")
+	assert.LessOrEqual(t, requests.sent("get jobs"), cut, "no read of a Job")
+	assert.InDelta(t, 4*runs, requests.done("patch agentruns/status"), float64(runs), "four status writes a run, or three if the run was faster than its watch")
 }
 
-// size is how many runs there are to be, and how long they may take.
+// size returns the number of runs and how long they may take.
 func size(t *testing.T) (runs int, limit time.Duration) {
 	t.Helper()
 	runs = 40
@@ -126,7 +130,8 @@ func size(t *testing.T) (runs int, limit time.Duration) {
 	return runs, 5*time.Minute + time.Duration(runs)*300*time.Millisecond
 }
 
-// story is the i-th run: a third succeed, a third succeed and let their Job go as soon as its result is recorded, a third fail.
+// story returns the i-th run: a third succeed, a third succeed and release
+// their Job as soon as its result is recorded, a third fail.
 func story(i int) *v1alpha1.AgentRun {
 	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("run-%05d", i)}}
 	run.Spec.Image = "busybox:1.37"
@@ -140,9 +145,10 @@ func story(i int) *v1alpha1.AgentRun {
 	return run
 }
 
-// createAll creates the runs, not more at once than may be in flight, and as often as the API server needs to be asked.
-func createAll(ctx context.Context, stage *samples.Stage, seen *ledger, runs int) error {
-	const at = 8 // a time
+// createAll creates the runs. It keeps at most inFlight of them in flight and
+// retries failed requests.
+func createAll(ctx context.Context, stage *play.Stage, seen *ledger, runs int) error {
+	const at = 8 // concurrent requests
 	var all sync.WaitGroup
 	errs := make([]error, at)
 	for worker := range at {
@@ -159,12 +165,12 @@ func createAll(ctx context.Context, stage *samples.Stage, seen *ledger, runs int
 	return errors.Join(errs...)
 }
 
-// create asks until the run is there.
-func create(ctx context.Context, stage *samples.Stage, run *v1alpha1.AgentRun) error {
+// create retries until the run exists.
+func create(ctx context.Context, stage *play.Stage, run *v1alpha1.AgentRun) error {
 	for {
 		_, err := stage.Runs.Create(ctx, run, metav1.CreateOptions{})
 		switch {
-		case err == nil || apierrors.IsAlreadyExists(err): // the reply to the attempt before was lost
+		case err == nil || apierrors.IsAlreadyExists(err): // the answer of an earlier attempt was lost
 			return nil
 		case ctx.Err() != nil:
 			return err
@@ -173,8 +179,8 @@ func create(ctx context.Context, stage *samples.Stage, run *v1alpha1.AgentRun) e
 	}
 }
 
-// untrue are the runs that are not what their story says, as the API server has them now.
-func untrue(ctx context.Context, t *testing.T, stage *samples.Stage, runs int) (wrong []string) {
+// untrue returns the stored runs that did not end as their story says.
+func untrue(ctx context.Context, t *testing.T, stage *play.Stage, runs int) (wrong []string) {
 	t.Helper()
 	list, err := stage.Runs.List(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
@@ -197,7 +203,7 @@ func untrue(ctx context.Context, t *testing.T, stage *samples.Stage, runs int) (
 	return wrong
 }
 
-// killable is the controller, and what else is killed.
+// killable is a process that faults kill.
 type killable struct {
 	t *testing.T
 	p *rig.Process
@@ -212,7 +218,8 @@ func (k *killable) start(ctx context.Context) {
 	require.NoError(k.t, err)
 }
 
-// kill kills what a fault names by SIGKILL, and starts it again a few seconds later.
+// kill sends SIGKILL to the process of a fault and restarts it a few seconds
+// later.
 func (k *killable) kill(ctx context.Context, what string) {
 	k.t.Helper()
 	fmt.Fprintln(os.Stderr, "soak: killing the", what)

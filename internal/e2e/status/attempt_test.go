@@ -18,13 +18,13 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// attempt is one request on an object whose status is the stored one.
+// attempt is a request on an object with the stored status.
 type attempt func(t *testing.T, c dynamic.ResourceInterface, names names) error
 
-// names are what the kind calls its times.
+// names are the kind's names of the times.
 type names struct{ start, end string }
 
-// in puts the names into JSON.
+// in inserts the names into JSON.
 func (n names) in(text string) []byte {
 	return []byte(strings.NewReplacer("START", n.start, "END", n.end).Replace(text))
 }
@@ -35,12 +35,12 @@ func (n names) object(t *testing.T, text string) (fields object) {
 	return fields
 }
 
-// stamp reads what is stored, as Check takes it.
+// stamp reads the stored status as a Stamp for Check.
 func (n names) stamp(t *testing.T, c dynamic.ResourceInterface) status.Stamp {
 	t.Helper()
 	u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
-	stamp, err := status.Names{StartedAt: n.start, FinishedAt: n.end}.Stamp(u)
+	stamp, err := status.FieldNames{StartedAt: n.start, FinishedAt: n.end}.Stamp(u)
 	require.NoError(t, err)
 	return stamp
 }
@@ -59,7 +59,7 @@ func patchStatus(pt types.PatchType, patch string) attempt {
 	}
 }
 
-// apply is a server-side apply by one who takes over all that others set.
+// apply is a server-side apply that takes over the fields of other owners.
 func apply(fields string) attempt {
 	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
 		t.Helper()
@@ -73,7 +73,7 @@ func apply(fields string) attempt {
 	}
 }
 
-// put replaces the status by one with other fields; "" leaves it out.
+// put replaces the status. "" sends no status.
 func put(fields string) attempt {
 	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
 		t.Helper()

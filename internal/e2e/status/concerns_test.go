@@ -15,7 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// TestConcerns: of what the API server makes of each request, only a write of the status is none of the controller's business.
+// TestConcerns: every request except a write of the status leads to a
+// reconcile.
 func TestConcerns(t *testing.T) {
 	patch := func(body string, subresources ...string) func(*testing.T, *stage) {
 		return func(t *testing.T, s *stage) {
@@ -32,10 +33,10 @@ func TestConcerns(t *testing.T) {
 		"Status":           {"The controller's own write.", patch(`{"status":{"phase":"Running"}}`, "status"), false},
 		"StatusCommitted":  {"By the package.", func(t *testing.T, s *stage) { t.Helper(); typedCommit(t, s, "Running", func() {}) }, false},
 		"Spec":             {"A new generation.", patch(`{"spec":{"image":"new"}}`), true},
-		"Label":            {"A controller may go by labels.", patch(`{"metadata":{"labels":{"a":"b"}}}`), true},
-		"Annotation":       {"And by annotations.", patch(`{"metadata":{"annotations":{"a":"b"}}}`), true},
-		"FinalizerRemoved": {"One of another controller, perhaps the last.", patch(`{"metadata":{"finalizers":["example.com/b"]}}`), true},
-		"Owner": {"It can be garbage now.", patch(`{"metadata":{"ownerReferences":[
+		"Label":            {"A controller may use labels.", patch(`{"metadata":{"labels":{"a":"b"}}}`), true},
+		"Annotation":       {"A controller may use annotations.", patch(`{"metadata":{"annotations":{"a":"b"}}}`), true},
+		"FinalizerRemoved": {"It may be the last finalizer of another controller.", patch(`{"metadata":{"finalizers":["example.com/b"]}}`), true},
+		"Owner": {"It may be garbage now.", patch(`{"metadata":{"ownerReferences":[
 			{"apiVersion":"v1","kind":"ConfigMap","name":"a","uid":"11111111-1111-1111-1111-111111111111"}]}}`), true},
 		"Deleted": {"There is something to clean up.", func(t *testing.T, s *stage) { t.Helper(); s.remove(t, "a") }, true},
 		"Recreated": {"It is another object.", func(t *testing.T, s *stage) {
@@ -43,7 +44,7 @@ func TestConcerns(t *testing.T) {
 			patch(`{"metadata":{"finalizers":null}}`)(t, s)
 			s.recreate(t, "a")
 		}, true},
-		"Nothing": {"A resync asks to look again.", func(*testing.T, *stage) {}, true},
+		"Nothing": {"A resync asks for a reconcile.", func(*testing.T, *stage) {}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestConcerns(t *testing.T) {
 			patch(`{"metadata":{"finalizers":["example.com/a","example.com/b"]}}`)(t, s)
 			before := s.read(t, "a")
 			tc.happen(t, s)
-			assert.Equal(t, tc.want, status.Concerns(before, s.read(t, "a")), tc.reason)
+			assert.Equal(t, tc.want, status.NeedsReconcile(before, s.read(t, "a")), tc.reason)
 		})
 	}
 }

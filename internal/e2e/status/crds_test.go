@@ -14,21 +14,24 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The kinds of the tests. Probes are the typed ones, by controller-gen; the others are used through the dynamic client.
+// The kinds of the tests. Probes are typed, with a CRD of controller-gen. The
+// others are used through the dynamic client.
 var (
 	probes = kinds.GroupVersion().WithResource("probes")
-	tasks  = kinds.GroupVersion().WithResource("tasks")  // names of its own, a default, free conditions
+	tasks  = kinds.GroupVersion().WithResource("tasks")  // other names, a default, free conditions
 	plains = kinds.GroupVersion().WithResource("plains") // no status subresource
 	narrow = kinds.GroupVersion().WithResource("narrows")
+
+	stricts = kinds.GroupVersion().WithResource("stricts") // required fields, a default
 )
 
-// taskNames are what a kind that is older than the contract calls its fields.
-var taskNames = status.Names{StartedAt: "startTime", FinishedAt: "completionTime"}
+// taskNames are the field names of a kind that is older than the contract.
+var taskNames = status.FieldNames{StartedAt: "startTime", FinishedAt: "completionTime"}
 
 // writeCRDs writes the CRDs of all kinds into dir and returns their paths.
 func writeCRDs(dir string) ([]string, error) {
 	paths := []string{filepath.Join("kinds", "status.e2e.controllerkit.dev_probes.yaml")}
-	for _, crd := range []map[string]any{taskCRD(), plainCRD(), narrowCRD()} {
+	for _, crd := range []map[string]any{taskCRD(), plainCRD(), narrowCRD(), strictCRD()} {
 		raw, err := json.Marshal(crd)
 		if err != nil {
 			return nil, err
@@ -42,8 +45,9 @@ func writeCRDs(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// taskCRD is one that a project writes without controller-gen: it takes the rules from the package. Its status has the
-// default by which kstatus sees that a new object is not yet reconciled.
+// taskCRD is a CRD that a project writes without controller-gen, with the rules
+// of the package. Its status has the default that tells kstatus that a new
+// object is not yet reconciled.
 func taskCRD() map[string]any {
 	date := object{"type": "string", "format": "date-time"}
 	condition := object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
@@ -60,12 +64,12 @@ func taskCRD() map[string]any {
 	}, object{"status": object{}}, status.Rules(taskNames))
 }
 
-// plainCRD forgot the status subresource.
+// plainCRD has no status subresource.
 func plainCRD() map[string]any {
 	return crd(plains, "Plain", object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}, nil, nil)
 }
 
-// narrowCRD forgot to declare a field of the contract.
+// narrowCRD does not declare a field of the contract.
 func narrowCRD() map[string]any {
 	date := object{"type": "string", "format": "date-time"}
 	return crd(narrow, "Narrow", object{"type": "object", "properties": object{
@@ -73,6 +77,24 @@ func narrowCRD() map[string]any {
 		"updatedAt":          date, "finishedAt": date,
 		"phase": object{"type": "string"},
 	}}, object{"status": object{}}, nil)
+}
+
+// strictCRD requires fields and defaults one.
+func strictCRD() map[string]any {
+	date := object{"type": "string", "format": "date-time"}
+	return crd(stricts, "Strict", object{
+		"type":     "object",
+		"required": []any{"active", "nodes", "totals"},
+		"properties": object{
+			"observedGeneration": object{"type": "integer", "format": "int64"},
+			"updatedAt":          date, "startedAt": date, "finishedAt": date,
+			"active": object{"type": "integer"},
+			"nodes":  object{"type": "array", "items": object{"type": "string"}},
+			"totals": object{"type": "object", "required": []any{"Failed"}, "properties": object{"Failed": object{"type": "integer"}}},
+			"mode":   object{"type": "string", "default": "Auto"},
+			"extra":  object{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+		},
+	}, object{"status": object{}}, nil)
 }
 
 type object = map[string]any

@@ -33,7 +33,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 				s.remove(t, "a")
 			}
 		})
-		result, err := writer{}.Commit(t.Context(), c, before, after, running)
+		result, err := via(c, writer{}).Commit(t.Context(), before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
 	})
@@ -49,7 +49,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 				recreated = s.create(t, "a")
 			}
 		})
-		result, err := writer{}.Commit(t.Context(), c, before, after, running)
+		result, err := via(c, writer{}).Commit(t.Context(), before, after, running)
 		require.NoError(t, err)
 		assert.Equal(t, status.Gone, result)
 		assert.Equal(t, recreated, s.read(t, "a"))

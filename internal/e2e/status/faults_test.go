@@ -16,19 +16,20 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The faults of an API server that is gone, hangs, or whose answer is lost. Tests that run at the same time as others would suffer
-// from them: these do not.
+// Faults: an API server that is down, hangs, or whose answer is lost. These
+// tests do not run in parallel, because the faults would affect others.
 
 func TestAPIServerDownDuringCommit(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// fault breaks the API server for one Commit, and returns what mends it.
+		// fault breaks the API server for one Commit. The returned function
+		// repairs it.
 		fault func(t *testing.T, s *stage) (mend func())
-		// written says whether the write reached the API server all the same.
+		// written says whether the API server stored the write nevertheless.
 		written bool
 	}{
 		"Stopped": {
-			"Nobody listens: the write is not done.",
+			"No server listens, so nothing is written.",
 			func(t *testing.T, _ *stage) func() {
 				t.Helper()
 				require.NoError(t, plane.APIServer.Stop())
@@ -52,7 +53,7 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 			true, // or not
 		},
 		"ReplyLost": {
-			"The write is done, and nobody here knows.",
+			"The write is stored, and its answer is lost.",
 			func(_ *testing.T, s *stage) func() {
 				s.wire.loseReply()
 				return func() {}
@@ -69,7 +70,7 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 				after := before.DeepCopy()
 				after.Status.Phase = "Running"
 				setCondition(after, "Ready", metav1.ConditionTrue, "Running")
-				return writer{Owned: []string{"Ready"}}.Commit(ctx, s.ours.probes.Patch, before, after, running)
+				return via(s.ours.probes.Patch, writer{Owned: []string{"Ready"}}).Commit(ctx, before, after, running)
 			}
 			mend := tc.fault(t, s)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -83,7 +84,8 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 				assert.Equal(t, tc.written, s.read(t, "a").Status.Phase == "Running", tc.reason)
 			}
 
-			// The next reconcile, from the same view, tells the same.
+			// The next reconcile starts from the same copy and has the same
+			// result.
 			result, err = attempt(t.Context())
 			require.NoError(t, err)
 			if tc.written && name != "Frozen" {
@@ -97,7 +99,8 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 	}
 }
 
-// TestCancelledBetweenConflictAndMerge: a controller that is told to stop writes nothing more.
+// TestCancelledBetweenConflictAndMerge: a controller that stops writes nothing
+// more.
 func TestCancelledBetweenConflictAndMerge(t *testing.T) {
 	s := newStage(t)
 	before := s.reconciled(t, "a")
@@ -111,7 +114,7 @@ func TestCancelledBetweenConflictAndMerge(t *testing.T) {
 			cancel()
 		}
 	})
-	_, err := writer{}.Commit(ctx, c, before, after, running)
+	_, err := via(c, writer{}).Commit(ctx, before, after, running)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, changed, s.read(t, "a"))
 }

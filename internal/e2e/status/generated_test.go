@@ -23,7 +23,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// TestControllerGenMakesTheRules: the markers that the documentation gives to copy, above the type of Probe, become exactly Rules.
+// TestControllerGenMakesTheRules: the markers of the documentation, copied to
+// the type of Probe, generate exactly Rules.
 func TestControllerGenMakesTheRules(t *testing.T) {
 	documented := markers(t, filepath.Join("..", "..", "..", "status", "rules.go"))
 	require.NotEmpty(t, documented)
@@ -52,14 +53,15 @@ func TestControllerGenMakesTheRules(t *testing.T) {
 	require.NoError(t, err)
 	crd := &unstructured.Unstructured{}
 	require.NoError(t, yaml.Unmarshal(raw, &crd.Object))
-	assert.Equal(t, status.Rules(status.Names{}), rulesOf(t, crd))
+	assert.Equal(t, status.Rules(status.FieldNames{}), rulesOf(t, crd))
 }
 
-// TestInstalledCRDsCarryTheRules: what the API server holds writers to is what Rules says, for both ways to make a CRD.
+// TestInstalledCRDsCarryTheRules: the API server enforces exactly Rules, for
+// both ways to make a CRD.
 func TestInstalledCRDsCarryTheRules(t *testing.T) {
 	client, err := dynamic.NewForConfig(plane.Config())
 	require.NoError(t, err)
-	for kind, names := range map[schema.GroupVersionResource]status.Names{probes: {}, tasks: taskNames} {
+	for kind, names := range map[schema.GroupVersionResource]status.FieldNames{probes: {}, tasks: taskNames} {
 		crd, err := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}).
 			Get(t.Context(), kind.GroupResource().String(), metav1.GetOptions{})
 		require.NoError(t, err)
@@ -67,7 +69,7 @@ func TestInstalledCRDsCarryTheRules(t *testing.T) {
 	}
 }
 
-// markers are the rules' markers in a Go file, in a comment within a comment or not.
+// markers returns the rules' markers in a Go file, also from a nested comment.
 func markers(t *testing.T, path string) (found []string) {
 	t.Helper()
 	source, err := os.ReadFile(path)
@@ -80,7 +82,8 @@ func markers(t *testing.T, path string) (found []string) {
 	return found
 }
 
-// rulesOf reads the rules on the root of the schema, and makes sure that there are no others below.
+// rulesOf returns the rules at the root of the schema, and checks that there
+// are no others below.
 func rulesOf(t *testing.T, crd *unstructured.Unstructured) (rules []status.Rule) {
 	t.Helper()
 	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")

@@ -24,13 +24,14 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// ledger watches every version of every Probe of a stage, and holds each against the one before.
+// ledger watches every version of every Probe of a stage, and compares each
+// with the one before.
 type ledger struct {
 	t *testing.T
 
 	mu       sync.Mutex
 	latest   map[string]*kinds.Probe    // by name
-	states   map[types.UID]*kinds.Probe // the last of each object there ever was
+	states   map[types.UID]*kinds.Probe // the last state of each object, also deleted ones
 	versions int
 }
 
@@ -41,7 +42,8 @@ func keepLedger(t *testing.T, s *stage) *ledger {
 	list, err := s.theirs.probes.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Empty(t, list.Items, "it sees every object from its first version on")
-	// Unlike an informer it goes on where it was cut off, and leaves no version out.
+	// Unlike an informer it continues where it was interrupted, and skips no
+	// version.
 	w, err := watchtools.NewRetryWatcherWithContext(t.Context(), list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			return s.theirs.probes.Watch(ctx, opts)
@@ -61,7 +63,7 @@ func keepLedger(t *testing.T, s *stage) *ledger {
 	return l
 }
 
-// note takes down one version, and checks it.
+// note records one version and checks it.
 func (l *ledger) note(e watch.Event) {
 	p, ok := e.Object.(*kinds.Probe)
 	if e.Type == watch.Bookmark {
@@ -89,7 +91,7 @@ func (l *ledger) note(e watch.Event) {
 	}
 }
 
-// breaches are the ways in which a version is not one that may follow another.
+// breaches returns how a version breaks the contract with the one before.
 func breaches(was, is *kinds.Probe) []error {
 	broken := status.Check(was.Status.Stamp, is.Status.Stamp, is.Generation)
 	breach := func(format string, args ...any) { broken = append(broken, fmt.Errorf(format, args...)) }
@@ -119,7 +121,8 @@ func breaches(was, is *kinds.Probe) []error {
 	return broken
 }
 
-// message is what a writer says of an object for the n-th time; count reads n, and is 0 of a condition that is not there.
+// message returns a writer's n-th message about an object. count reads n, and
+// returns 0 for a missing condition.
 func message(uid types.UID, n int) string { return fmt.Sprintf("%s %d", uid, n) }
 
 func count(c metav1.Condition) (n int) {
@@ -128,7 +131,7 @@ func count(c metav1.Condition) (n int) {
 	return n
 }
 
-// get returns the latest version that was seen; nil for none.
+// get returns the latest version, or nil.
 func (l *ledger) get(name string) *kinds.Probe {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +145,8 @@ func (l *ledger) snapshot() map[string]*kinds.Probe {
 	return maps.Clone(l.latest)
 }
 
-// close waits until all that is stored has been seen, and returns the last state of each object there ever was.
+// close waits until it has seen all stored versions, and returns the last state
+// of each object, also of deleted ones.
 func (l *ledger) close(s *stage) (states map[types.UID]*kinds.Probe, versions int) {
 	list, err := s.theirs.probes.List(l.t.Context(), metav1.ListOptions{})
 	require.NoError(l.t, err)

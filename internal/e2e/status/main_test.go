@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status_test holds package status to its contract on a real API server: the races, the faults, the CEL rules and eight
-// writers at once. What needs no server is tested beside the package.
+// Package status_test tests the contract of package status on a real API
+// server: races, faults, the CEL rules and eight concurrent writers. The
+// package has the tests that need no server.
 package status_test
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// plane is the control plane that all tests share. Each test has a namespace of its own.
+// plane is the control plane that all tests share. Each test has a separate
+// namespace.
 var plane *controlplane.ControlPlane
 
 func TestMain(m *testing.M) {

@@ -20,15 +20,18 @@ import (
 )
 
 const (
-	// seedVariable makes the writers decide as in an earlier run; how they meet is up to the machine.
+	// seedVariable repeats the writers' decisions of an earlier run. Their
+	// timing still depends on the machine.
 	seedVariable = "STATUS_E2E_SEED"
-	// objectsVariable is how many objects there are.
+	// objectsVariable sets the number of objects.
 	objectsVariable = "STATUS_E2E_OBJECTS"
 )
 
-// TestContractUnderEightWriters lets eight controllers, each with a condition of its own, loose on 1,000 objects at once, while users
-// change, delete and recreate them. Half the controllers are typed and half are not. Their caches are late, they restart with
-// older ones, somebody else writes between their reads and writes, and replies get lost. A watch sees every version.
+// TestContractUnderEightWriters runs eight controllers, each with its own
+// condition, on 1,000 objects concurrently, while users change, delete and
+// recreate the objects. Half the controllers are typed and half are not. Their
+// caches are late, they restart with older caches, other clients write between
+// their reads and writes, and answers get lost. A watch sees every version.
 func TestContractUnderEightWriters(t *testing.T) {
 	t.Parallel()
 	const writers = 8
@@ -78,17 +81,17 @@ func TestContractUnderEightWriters(t *testing.T) {
 	}
 	t.Logf("%d objects, %d versions seen, created in %.1f s, done in %.1f s", len(states), versions, created.Seconds(), took.Seconds())
 	if objects < 1000 {
-		return // too few for the rare ones
+		return // too few runs for the rare ones
 	}
 	for _, what := range []string{
-		"written", "merged", "unchanged", "superseded", "replaced", "gone", "overlap", "conflict", "error",
+		"written", "merged", "unchanged", "superseded", "replaced", "gone", "field_conflict", "conflict", "error",
 		"respecs", "recreations", "restarts", "conflicts injected", "replies lost",
 	} {
 		assert.NotZero(t, counts[what], "%s: the test did not get there", what)
 	}
 }
 
-// each runs f for all workers at once.
+// each runs f for all workers concurrently.
 func each(crew []*worker, f func(i int, w *worker)) {
 	var wg sync.WaitGroup
 	for i, w := range crew {
@@ -97,8 +100,8 @@ func each(crew []*worker, f func(i int, w *worker)) {
 	wg.Wait()
 }
 
-// inWindows returns the names so that all workers are about the same few objects at a time, each in an order of its own, and come
-// back to some of them.
+// inWindows orders the names so that all workers work on the same few objects
+// at a time, each in a different order, and return to some of them.
 func inWindows(r *rand.Rand, names []string) (visits []string) {
 	for window := range slices.Chunk(names, 16) {
 		first := len(visits)

@@ -18,11 +18,12 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The races: somebody writes between our read and our write.
+// The races: another client writes between the read and the write.
 
-// writer is the recommended one.
-type writer = status.Writer[*kinds.Probe]
+// writer is the recommended writer.
+type writer = status.Writer
 
+//req:shows S1
 func TestSpecChangedMidReconcile(t *testing.T) {
 	s := newStage(t)
 	before := s.reconciled(t, "a")
@@ -31,7 +32,7 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	setCondition(after, "Ready", metav1.ConditionTrue, "Running")
 	s.respec(t, "a", "new")
 
-	result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, before, after, running)
+	result, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 
@@ -42,11 +43,10 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	assert.EqualValues(t, 1, condition(stored, "Ready").ObservedGeneration, "nor does the condition claim that")
 	assert.EqualValues(t, 1, after.Generation, "the server's reply does not move what was read")
 	assert.Empty(t, after.Spec.Image)
-	assert.Equal(t, stored.ResourceVersion, after.ResourceVersion)
-	sameStatus(t, stored, after)
+	assert.Equal(t, before.ResourceVersion, after.ResourceVersion, "so that a later Update of the old spec conflicts")
 
 	next := stored.DeepCopy()
-	_, err = writer{}.Commit(t.Context(), s.ours.probes.Patch, stored, next, running)
+	_, err = via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stored, next, running)
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, s.read(t, "a").Status.ObservedGeneration, "the reconcile of the new spec claims it")
 }
@@ -56,9 +56,9 @@ func TestObjectRecreatedMidReconcile(t *testing.T) {
 		reason string
 		at     int // the request before which it happens
 	}{
-		"BeforeTheWrite":      {"The version that is pinned is not one of the new object.", 0},
-		"WhileItReads":        {"What is read after a conflict can be the new object.", 1},
-		"BeforeTheMergeIsSet": {"Nor may what was merged with the old one go to the new one.", 2},
+		"BeforeTheWrite":      {"The pinned version does not belong to the new object.", 0},
+		"WhileItReads":        {"The read after a conflict may return the new object.", 1},
+		"BeforeTheMergeIsSet": {"A merge with the old object must not reach the new one.", 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestObjectRecreatedMidReconcile(t *testing.T) {
 				}
 				requests++
 			})
-			_, err := writer{}.Commit(t.Context(), c, before, after, done)
+			_, err := via(c, writer{}).Commit(t.Context(), before, after, done)
 			require.ErrorIs(t, err, status.ErrReplaced, tc.reason)
 			assert.Contains(t, err.Error(), string(before.UID))
 			assert.Equal(t, recreated, s.read(t, "a"), "nothing is written on it")
@@ -92,13 +92,13 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 		fresh := s.respec(t, "a", "new")
 		after := fresh.DeepCopy()
 		after.Status.Phase = "Running"
-		_, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, fresh, after, running)
+		_, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), fresh, after, running)
 		require.NoError(t, err)
 		stored := s.read(t, "a")
 
 		late := stale.DeepCopy()
 		late.Status.Phase = "Failed"
-		_, err = writer{}.Commit(t.Context(), s.ours.probes.Patch, stale, late, done)
+		_, err = via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stale, late, done)
 		require.ErrorIs(t, err, status.ErrSuperseded)
 		assert.Equal(t, stored, s.read(t, "a"))
 	})
@@ -109,8 +109,8 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 
 		late := stale.DeepCopy()
 		late.Status.Phase = "Running"
-		_, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, stale, late, running)
-		require.ErrorIs(t, err, status.ErrOverlap, "a finished object must not run again by an old view")
+		_, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stale, late, running)
+		require.ErrorIs(t, err, status.ErrFieldConflict, "a finished object must not run again by an old view")
 		require.ErrorContains(t, err, "status.phase")
 		assert.Equal(t, stored, s.read(t, "a"))
 	})
@@ -120,7 +120,7 @@ func TestStaleCacheReadThenWrite(t *testing.T) {
 		for i, want := range []status.Result{status.Written, status.Unchanged} {
 			after := stale.DeepCopy()
 			after.Status.Phase = "Running"
-			result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, stale, after, running)
+			result, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stale, after, running)
 			require.NoError(t, err)
 			assert.Equal(t, want, result, "write %d", i)
 			sameStatus(t, s.read(t, "a"), after)
@@ -145,7 +145,7 @@ func TestTwoControllersOwnDifferentConditions(t *testing.T) {
 				status.SetCondition(&after.Status.Conditions, metav1.Condition{
 					Type: own, Status: metav1.ConditionTrue, Reason: "Ok", Message: message,
 				}, before.CreationTimestamp.Time)
-				_, err := w.Commit(t.Context(), s.ours.probes.Patch, before, after, running)
+				_, err := via(s.ours.probes.Patch, w).Commit(t.Context(), before, after, running)
 				if err != nil {
 					t.Error(own, err)
 					return
@@ -166,6 +166,7 @@ func TestTwoControllersOwnDifferentConditions(t *testing.T) {
 	assert.Equal(t, fmt.Sprint("round ", rounds-1), said["Ready"])
 }
 
+//req:shows S1
 func TestStoredStatusOfANewerGeneration(t *testing.T) {
 	t.Run("AsItWasRead", func(t *testing.T) {
 		s := newStage(t)
@@ -173,7 +174,7 @@ func TestStoredStatusOfANewerGeneration(t *testing.T) {
 		before := s.restatus(t, "a", `{"observedGeneration":7}`) // a backup, restored onto a new object
 		after := before.DeepCopy()
 		after.Status.Phase = "Running"
-		_, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, before, after, running)
+		_, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), before, after, running)
 		require.ErrorIs(t, err, status.ErrSuperseded)
 		assert.Empty(t, s.wire.sent(), "not even asked")
 		assert.Equal(t, before, s.read(t, "a"))
@@ -190,7 +191,7 @@ func TestStoredStatusOfANewerGeneration(t *testing.T) {
 				newer = s.restatus(t, "a", `{"observedGeneration":2}`)
 			}
 		})
-		_, err := writer{}.Commit(t.Context(), c, before, after, running)
+		_, err := via(c, writer{}).Commit(t.Context(), before, after, running)
 		require.ErrorIs(t, err, status.ErrSuperseded)
 		assert.Equal(t, newer, s.read(t, "a"))
 	})
@@ -200,7 +201,7 @@ func TestConflictStorm(t *testing.T) {
 	s := newStage(t)
 	before := s.reconciled(t, "a")
 	beat := 0
-	storm := func(conflicts int) status.PatchFunc[*kinds.Probe] {
+	storm := func(conflicts int) patchFunc[*kinds.Probe] {
 		return meddled(s.ours.probes.Patch, func(patch string) {
 			if patch != "{}" && conflicts > 0 {
 				conflicts--
@@ -212,7 +213,7 @@ func TestConflictStorm(t *testing.T) {
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
 	read := before.DeepCopy()
-	result, err := writer{}.Commit(t.Context(), storm(3), before, after, running)
+	result, err := via(storm(3), writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, read, before, "the informer's copy is nobody's to change")
 	assert.Equal(t, status.Merged, result)
@@ -227,7 +228,7 @@ func TestConflictStorm(t *testing.T) {
 		retries  int
 		requests int
 	}{
-		"Default": {"Four conflicts are got over, the fifth is returned.", 0, 9},
+		"Default": {"Four conflicts are retried, the fifth is returned.", 0, 9},
 		"One":     {"One retry means two writes.", 1, 3},
 		"Never":   {"A negative number leaves the conflict to the caller.", -1, 1},
 	}
@@ -236,7 +237,7 @@ func TestConflictStorm(t *testing.T) {
 			before := s.read(t, "a")
 			after := before.DeepCopy()
 			after.Status.Phase = "Stopping"
-			_, err := writer{Retries: tc.retries}.Commit(t.Context(), storm(100), before, after, running)
+			_, err := via(storm(100), writer{Retries: tc.retries}).Commit(t.Context(), before, after, running)
 			require.Error(t, err)
 			assert.True(t, apierrors.IsConflict(err), "a caller can tell that it is a conflict: %v", err)
 			assert.Len(t, s.wire.sent(), tc.requests, tc.reason)

@@ -17,7 +17,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// writes is one Commit by any client: it makes the phase, and says what was done.
+// writes is one Commit by any client. It sets the phase and returns the result.
 type commit func(t *testing.T, s *stage, phase string, meanwhile func()) status.Result
 
 func typedCommit(t *testing.T, s *stage, phase string, meanwhile func()) status.Result {
@@ -26,7 +26,7 @@ func typedCommit(t *testing.T, s *stage, phase string, meanwhile func()) status.
 	after := before.DeepCopy()
 	after.Status.Phase = phase
 	meanwhile()
-	result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, before, after, running)
+	result, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	return result
 }
@@ -38,7 +38,7 @@ func dynamicCommit(t *testing.T, s *stage, phase string, meanwhile func()) statu
 	after := before.DeepCopy()
 	require.NoError(t, unstructured.SetNestedField(after.Object, phase, "status", "phase"))
 	meanwhile()
-	result, err := status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), s.ours.dynamic(probes).Patch, before, after, running)
+	result, err := via(s.ours.dynamic(probes).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	return result
 }
@@ -77,7 +77,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestTheRightsItAsksFor: patch on the subresource is all that Commit needs, also to merge and to find that an object is gone.
+// TestTheRightsItAsksFor: Commit needs only patch on the subresource, also to
+// merge and to notice that an object is gone.
 func TestTheRightsItAsksFor(t *testing.T) {
 	s := newStageAs(t, user(t, "writer"))
 	_, err := s.theirs.kube.RbacV1().Roles(s.namespace).Create(t.Context(), &rbacv1.Role{
@@ -98,16 +99,17 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	assert.Equal(t, status.Written, typedCommit(t, s, "Stopping", func() {}))
 	assert.Equal(t, status.Gone, typedCommit(t, s, "Stopped", func() { s.remove(t, "a") }))
 
-	// A version that is not served says nothing of the object, and these rights let nobody ask for more.
+	// A version that is not served says nothing about the object, and these
+	// rights allow no other request.
 	s.create(t, "b")
 	before, err := s.theirs.dynamic(probes).Get(t.Context(), "b", metav1.GetOptions{})
 	require.NoError(t, err)
 	notServed := s.ours.dynamic(probes.GroupResource().WithVersion("v99")).Patch
-	_, err = status.Writer[*unstructured.Unstructured]{}.Commit(t.Context(), notServed, before, before.DeepCopy(), running)
+	_, err = via(notServed, status.Writer{}).Commit(t.Context(), before, before.DeepCopy(), running)
 	require.ErrorContains(t, err, "status: patching b: a 404 that no API server wrote")
 }
 
-// user returns the configuration of somebody who has no rights yet.
+// user returns the configuration of a user without rights.
 func user(t *testing.T, name string) *rest.Config {
 	t.Helper()
 	config, err := plane.User(name)
@@ -115,7 +117,7 @@ func user(t *testing.T, name string) *rest.Config {
 	return config
 }
 
-// granted waits until the API server has heard of the rights.
+// granted waits until the API server has seen the rights.
 func granted(t *testing.T, s *stage) {
 	t.Helper()
 	c := meddled(s.ours.probes.Patch, func(string) {})

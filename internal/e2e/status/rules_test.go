@@ -16,13 +16,14 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The rules, as another writer meets them who has never heard of the contract.
+// The rules, for a writer that does not know the contract.
 
-// stored is the status that each attempt begins with.
+// stored is the status before each attempt.
 const stored = `{"observedGeneration":3,"updatedAt":"2025-06-01T12:30:00Z","phase":"Done",
 	"START":"2025-06-01T12:00:00Z","END":"2025-06-01T12:30:00Z"}`
 
-// underRules are the kind that controller-gen made, and the one with names and a default of its own.
+// underRules are the kind of controller-gen, and the kind with other names and
+// a default.
 var underRules = map[schema.GroupVersionResource]names{probes: {"startedAt", "finishedAt"}, tasks: {"startTime", "completionTime"}}
 
 func TestRulesRefuseEveryBreach(t *testing.T) {
@@ -63,7 +64,7 @@ func TestRulesRefuseEveryBreach(t *testing.T) {
 				require.Error(t, err)
 				assert.True(t, apierrors.IsInvalid(err), "422, not %v", err)
 				if kind == tasks && tc.why == dropped {
-					tc.why = back // a default replaces a status that is dropped, by an older one
+					tc.why = back // a default replaces a removed status with an older one
 				}
 				assert.Contains(t, err.Error(), tc.why, "it says which rule")
 				after, err := c.Get(t.Context(), "a", metav1.GetOptions{})
@@ -82,17 +83,17 @@ func TestRulesAcceptAllThatIsLegal(t *testing.T) {
 		"TheSameAgain":        {"A PUT of what is stored.", put(stored)},
 		"WithMilliseconds":    {"A program that writes milliseconds means the same second.", merge(`{"status":{"START":"2025-06-01T12:00:00.123Z"}}`)},
 		"InAnotherZone":       {"The same instant.", merge(`{"status":{"END":"2025-06-01T14:30:00+02:00"}}`)},
-		"GenerationAdvances":  {"The point of it.", merge(`{"status":{"observedGeneration":4}}`)},
+		"GenerationAdvances":  {"This is the normal case.", merge(`{"status":{"observedGeneration":4}}`)},
 		"GenerationJumps":     {"Not every generation is reconciled.", merge(`{"status":{"observedGeneration":9007199254740993}}`)},
-		"OtherFields":         {"They are the kind's own.", merge(`{"status":{"phase":null,"conditions":null}}`)},
+		"OtherFields":         {"Other fields are free.", merge(`{"status":{"phase":null,"conditions":null}}`)},
 		"UpdatedAtBack":       {"The clock of another replica.", merge(`{"status":{"updatedAt":"2020-01-01T00:00:00Z"}}`)},
-		"UpdatedAtCleared":    {"No rule holds it.", merge(`{"status":{"updatedAt":null}}`)},
+		"UpdatedAtCleared":    {"No rule covers it.", merge(`{"status":{"updatedAt":null}}`)},
 		"Applied":             {"An apply of one field leaves the others.", apply(`{"phase":"Applied"}`)},
 		"SpecPatched":         {"A user's change.", mergeObject(`{"spec":{"image":"new"}}`)},
-		"SpecPutWithStatus":   {"As kubectl replace does it.", putObject(stored)},
-		"SpecPutWithout":      {"As kubectl replace does it with the user's own file: the status is kept, not dropped.", putObject("")},
+		"SpecPutWithStatus":   {"Like kubectl replace.", putObject(stored)},
+		"SpecPutWithout":      {"Like kubectl replace with a user's file: the status stays.", putObject("")},
 		"SpecPutWithAnother":  {"A status sent with the object itself is ignored.", putObject(`{"observedGeneration":1}`)},
-		"StatusNullOfAnother": {"Nor does a null in the object itself drop it.", mergeObject(`{"status":null}`)},
+		"StatusNullOfAnother": {"A null in the object itself does not remove the status.", mergeObject(`{"status":null}`)},
 		"Labelled":            {"Metadata.", mergeObject(`{"metadata":{"labels":{"a":"b"},"finalizers":["example.com/hold"]}}`)},
 		"Deleted":             {"A deletion.", remove},
 	}

@@ -23,10 +23,10 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The shapes of objects, kinds and statuses that other people made.
+// Objects, kinds and statuses of other authors.
 
 // untyped writes kinds that have no Go type.
-type untyped = status.Writer[*unstructured.Unstructured]
+type untyped = status.Writer
 
 // withStatus returns a copy with fields of the status set.
 func withStatus(u *unstructured.Unstructured, fields object) *unstructured.Unstructured {
@@ -43,7 +43,7 @@ func withStatus(u *unstructured.Unstructured, fields object) *unstructured.Unstr
 func TestStatusSubresourceAbsent(t *testing.T) {
 	s := newStage(t)
 	before := s.object(t, plains, "a")
-	_, err := untyped{}.Commit(t.Context(), s.ours.dynamic(plains).Patch, before, withStatus(before, object{"phase": "Running"}), running)
+	_, err := via(s.ours.dynamic(plains).Patch, untyped{}).Commit(t.Context(), before, withStatus(before, object{"phase": "Running"}), running)
 	require.ErrorContains(t, err, "no status subresource")
 	assert.True(t, apierrors.IsNotFound(err), "the API server's own words are wrapped")
 	stored, err := s.theirs.dynamic(plains).Get(t.Context(), "a", metav1.GetOptions{})
@@ -51,32 +51,36 @@ func TestStatusSubresourceAbsent(t *testing.T) {
 	assert.Equal(t, before.Object, stored.Object, "and nothing is written past the subresource")
 }
 
-// TestFieldNotInTheSchema: the API server drops it without a word; Commit does not.
+// TestFieldNotInTheSchema: the API server drops the field without an error.
+// Commit returns one.
 func TestFieldNotInTheSchema(t *testing.T) {
 	s := newStage(t)
 	before := s.object(t, narrow, "a")
-	result, err := untyped{}.Commit(t.Context(), s.ours.dynamic(narrow).Patch, before, withStatus(before, object{"phase": "Running"}), running)
+	result, err := via(s.ours.dynamic(narrow).Patch, untyped{}).Commit(t.Context(), before, withStatus(before, object{"phase": "Running"}), running)
 	require.ErrorContains(t, err, "status.startedAt")
 	assert.Equal(t, status.Written, result, "the rest is stored")
 
 	before, err = s.theirs.dynamic(narrow).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
-	w := untyped{Names: status.Names{StartedAt: "-"}}
-	result, err = w.Commit(t.Context(), s.ours.dynamic(narrow).Patch, before, withStatus(before, object{"phase": "Done"}), done)
+	w := untyped{FieldNames: status.FieldNames{StartedAt: "-"}}
+	result, err = via(s.ours.dynamic(narrow).Patch, w).Commit(t.Context(), before, withStatus(before, object{"phase": "Done"}), done)
 	require.NoError(t, err, "a kind that says it has no such field is fine")
 	assert.Equal(t, status.Written, result)
 }
 
-// TestNamesOfItsOwn: a kind older than the contract keeps the names that its users know. Its status has a default.
+// TestNamesOfItsOwn: a kind older than the contract keeps its field names. Its
+// status has a default.
+//
+//req:shows S5
 func TestNamesOfItsOwn(t *testing.T) {
 	s := newStage(t)
-	w := untyped{Names: taskNames}
+	w := untyped{FieldNames: taskNames}
 	c := s.ours.dynamic(tasks)
 	before := s.object(t, tasks, "a")
 	var last status.Stamp
 	for i, f := range []status.Facts{waiting, running, done, running} {
 		after := withStatus(before, object{"phase": []string{"New", "Running", "Ended", "Again"}[i]})
-		result, err := w.Commit(t.Context(), c.Patch, before, after, f)
+		result, err := via(c.Patch, w).Commit(t.Context(), before, after, f)
 		require.NoError(t, err)
 		assert.Equal(t, status.Written, result)
 
@@ -105,28 +109,30 @@ func TestStatusWrittenByATypeScriptClient(t *testing.T) {
 	before, err := s.theirs.dynamic(tasks).Patch(t.Context(), "a", types.MergePatchType, []byte(theirs), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
 	was := before.Object["status"].(object)
-	w := untyped{Names: taskNames}
+	w := untyped{FieldNames: taskNames}
 
-	// The same again, in whole seconds and with the conditions in another order, is no change.
+	// The same status in whole seconds, with the conditions in another order,
+	// is not a change.
 	after := before.DeepCopy()
 	now := after.Object["status"].(object)
 	now["startTime"] = "2025-06-01T11:59:00Z"
 	conds := now["conditions"].([]any)
 	conds[0].(object)["lastTransitionTime"] = "2025-06-01T11:59:00Z"
 	conds[0], conds[1] = conds[1], conds[0]
-	result, err := w.Commit(t.Context(), s.ours.dynamic(tasks).Patch, before, after, running)
+	result, err := via(s.ours.dynamic(tasks).Patch, w).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Empty(t, s.wire.sent())
 
-	// A change of one condition, merged with one of a field, keeps all that it does not know.
+	// A change of one condition, merged with a change of a field, keeps unknown
+	// fields.
 	after = before.DeepCopy()
 	ready := after.Object["status"].(object)["conditions"].([]any)[0].(object)
 	ready["status"], ready["reason"] = "False", "Lost"
 	_, err = s.theirs.dynamic(tasks).Patch(t.Context(), "a", types.MergePatchType,
 		[]byte(`{"status":{"cursor":{"page":9007199254740995}}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
-	result, err = w.Commit(t.Context(), s.ours.dynamic(tasks).Patch, before, after, running)
+	result, err = via(s.ours.dynamic(tasks).Patch, w).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 
@@ -142,8 +148,10 @@ func TestStatusWrittenByATypeScriptClient(t *testing.T) {
 	assert.Equal(t, was["conditions"].([]any)[1], conds[1], "what another program wrote goes through as it is")
 }
 
-// TestTypedClientOfANewerCRD: a controller whose types are older than the CRD keeps the fields that it does not know, because it sends
-// what it changed. A list it sends whole: of a condition in it, only what metav1.Condition has. The untyped writer keeps all.
+// TestTypedClientOfANewerCRD: a controller with types older than the CRD keeps
+// unknown fields, because it sends only its changes. It sends a list whole, so
+// its conditions keep only the fields of metav1.Condition. The untyped writer
+// keeps everything.
 func TestTypedClientOfANewerCRD(t *testing.T) {
 	s := newStage(t)
 	s.object(t, tasks, "a")
@@ -155,11 +163,11 @@ func TestTypedClientOfANewerCRD(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, before.Status.Conditions, 1)
 	c := typedTasks{s.ours.dynamic(tasks)}
-	w := status.Writer[*kinds.Probe]{Names: status.Names{StartedAt: "-", FinishedAt: "-"}}
+	w := status.Writer{FieldNames: status.FieldNames{StartedAt: "-", FinishedAt: "-"}}
 
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err = w.Commit(t.Context(), c.Patch, before, after, waiting)
+	_, err = via(c.Patch, w).Commit(t.Context(), before, after, waiting)
 	require.NoError(t, err)
 	now, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -170,7 +178,7 @@ func TestTypedClientOfANewerCRD(t *testing.T) {
 
 	next := after.DeepCopy()
 	setCondition(next, "Ready", metav1.ConditionTrue, "Ok")
-	_, err = w.Commit(t.Context(), c.Patch, after, next, waiting)
+	_, err = via(c.Patch, w).Commit(t.Context(), after, next, waiting)
 	require.NoError(t, err)
 	now, err = s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -178,7 +186,7 @@ func TestTypedClientOfANewerCRD(t *testing.T) {
 	assert.Equal(t, object{"page": int64(7)}, now.Object["status"].(object)["cursor"])
 }
 
-// typedTasks is a client whose Go type knows less than the CRD.
+// typedTasks is a client whose Go type lacks fields of the CRD.
 type typedTasks struct{ dynamic.ResourceInterface }
 
 func (c typedTasks) Patch(
@@ -196,7 +204,8 @@ func typed(u *unstructured.Unstructured) (*kinds.Probe, error) {
 	return p, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, p)
 }
 
-// TestZeroGeneration: a Service has no generation, and none of the contract's fields, but conditions.
+// TestZeroGeneration: a Service has conditions, but no generation and no field
+// of the contract.
 func TestZeroGeneration(t *testing.T) {
 	s := newStage(t)
 	before, err := s.theirs.kube.CoreV1().Services(s.namespace).Create(t.Context(), &corev1.Service{
@@ -206,15 +215,15 @@ func TestZeroGeneration(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, before.Generation)
 
-	w := status.Writer[*corev1.Service]{
-		Names: status.Names{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
-		Owned: []string{"Programmed"},
+	w := status.Writer{
+		FieldNames: status.FieldNames{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
+		Owned:      []string{"Programmed"},
 	}
 	services := s.ours.kube.CoreV1().Services(s.namespace)
 	commit := func(before *corev1.Service, verdict metav1.ConditionStatus) status.Result {
 		after := before.DeepCopy()
 		w.SetConditions(&after.Status.Conditions, before.CreationTimestamp.Time, metav1.Condition{Type: "Programmed", Status: verdict, Reason: "Ok"})
-		result, err := w.Commit(t.Context(), services.Patch, before, after, waiting)
+		result, err := via(services.Patch, w).Commit(t.Context(), before, after, waiting)
 		require.NoError(t, err)
 		return result
 	}

@@ -27,17 +27,18 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// client is what a code generator makes for Probes.
+// client is a generated client of Probes.
 type client = gentype.ClientWithList[*kinds.Probe, *kinds.ProbeList]
 
-// stage is a namespace with two parties: ours is the controller under test, whose requests are counted, theirs everybody else.
+// stage is a namespace with two parties: ours is the controller under test,
+// whose requests are counted, and theirs is every other client.
 type stage struct {
 	namespace    string
 	wire         *wire
 	ours, theirs *party
 }
 
-// party is the clients of one identity.
+// party has the clients of one user.
 type party struct {
 	probes  *client
 	dynamic func(schema.GroupVersionResource) dynamic.ResourceInterface
@@ -50,7 +51,7 @@ func newStage(t *testing.T) *stage {
 	return newStageAs(t, plane.Config())
 }
 
-// newStageAs makes one where config says who we are.
+// newStageAs creates a stage whose controller uses config.
 func newStageAs(t *testing.T, config *rest.Config) *stage {
 	t.Helper()
 	theirs := newParty(t, plane.Config(), "")
@@ -89,7 +90,7 @@ func newParty(t *testing.T, config *rest.Config, namespace string) *party {
 	}
 }
 
-// create makes a Probe that nobody has reconciled.
+// create creates a Probe that was never reconciled.
 func (s *stage) create(t *testing.T, name string) *kinds.Probe {
 	t.Helper()
 	p, err := s.theirs.probes.Create(t.Context(), &kinds.Probe{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -97,20 +98,21 @@ func (s *stage) create(t *testing.T, name string) *kinds.Probe {
 	return p
 }
 
-// reconciled makes a Probe that has been reconciled once, as Pending, and returns it as it was read thereafter.
+// reconciled creates a Probe, reconciles it once as Pending, and returns the
+// stored object.
 func (s *stage) reconciled(t *testing.T, name string) *kinds.Probe {
 	t.Helper()
 	before := s.create(t, name)
 	after := before.DeepCopy()
 	after.Status.Phase = "Pending"
 	setCondition(after, "Ready", metav1.ConditionFalse, "Pending")
-	_, err := status.Writer[*kinds.Probe]{}.Commit(t.Context(), s.ours.probes.Patch, before, after, waiting)
+	_, err := via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), before, after, waiting)
 	require.NoError(t, err)
 	s.wire.sent()
 	return s.read(t, name)
 }
 
-// read returns a Probe as it is stored.
+// read returns the stored Probe.
 func (s *stage) read(t *testing.T, name string) *kinds.Probe {
 	t.Helper()
 	p, err := s.theirs.probes.Get(t.Context(), name, metav1.GetOptions{})
@@ -118,7 +120,7 @@ func (s *stage) read(t *testing.T, name string) *kinds.Probe {
 	return p
 }
 
-// respec changes the spec, as a user does.
+// respec changes the spec, like a user.
 func (s *stage) respec(t *testing.T, name, image string) *kinds.Probe {
 	t.Helper()
 	p, err := s.theirs.probes.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`), metav1.PatchOptions{})
@@ -126,7 +128,7 @@ func (s *stage) respec(t *testing.T, name, image string) *kinds.Probe {
 	return p
 }
 
-// restatus merges JSON into the status, as another writer does.
+// restatus merges JSON into the status, like another writer.
 func (s *stage) restatus(t *testing.T, name, patch string) *kinds.Probe {
 	t.Helper()
 	p, err := s.theirs.probes.Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":`+patch+`}`), metav1.PatchOptions{}, "status")
@@ -134,7 +136,7 @@ func (s *stage) restatus(t *testing.T, name, patch string) *kinds.Probe {
 	return p
 }
 
-// recreate makes another object of the same name.
+// recreate creates another object with the same name.
 func (s *stage) recreate(t *testing.T, name string) *kinds.Probe {
 	t.Helper()
 	s.remove(t, name)
@@ -147,7 +149,7 @@ func (s *stage) remove(t *testing.T, name string) {
 	require.NoError(t, s.theirs.probes.Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// object makes one of another kind.
+// object creates an object of another kind.
 func (s *stage) object(t *testing.T, r schema.GroupVersionResource, name string) *unstructured.Unstructured {
 	t.Helper()
 	kind := strings.ToUpper(r.Resource[:1]) + strings.TrimSuffix(r.Resource[1:], "s")
@@ -165,12 +167,12 @@ var (
 	done    = status.Facts{Progress: status.Done}
 )
 
-// setCondition sets a condition as a controller does.
+// setCondition sets a condition like a controller.
 func setCondition(p *kinds.Probe, typ string, verdict metav1.ConditionStatus, reason string) {
 	status.SetCondition(&p.Status.Conditions, metav1.Condition{Type: typ, Status: verdict, Reason: reason}, time.Now())
 }
 
-// condition returns one of the conditions; the zero one if there is none of the type.
+// condition returns the condition of a type, or the zero condition.
 func condition(p *kinds.Probe, typ string) metav1.Condition {
 	for _, c := range p.Status.Conditions {
 		if c.Type == typ {
@@ -180,7 +182,8 @@ func condition(p *kinds.Probe, typ string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// sameStatus says that after holds what is stored, so that it can be the next before.
+// sameStatus checks that after has the stored status, so that it can be the
+// next before.
 func sameStatus(t *testing.T, stored, after *kinds.Probe) {
 	t.Helper()
 	want, err := json.Marshal(stored.Status)
@@ -191,7 +194,7 @@ func sameStatus(t *testing.T, stored, after *kinds.Probe) {
 	require.Equal(t, stored.ResourceVersion, after.ResourceVersion)
 }
 
-// withReason returns a copy whose first condition has a reason as it is.
+// withReason returns a copy whose first condition has this reason.
 func withReason(p *kinds.Probe, reason string) *kinds.Probe {
 	p = p.DeepCopy()
 	p.Status.Conditions[0].Reason = reason

@@ -19,7 +19,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// TestConditionTypes: what the API server refuses is refused before it is sent, with the field's name, and nothing else is.
+// TestConditionTypes: what the API server refuses is refused before it is sent,
+// with the field's name, and nothing else is.
 func TestConditionTypes(t *testing.T) {
 	long := strings.Repeat("a", 250) + ".b/"
 	cases := map[string]bool{
@@ -47,7 +48,8 @@ func TestConditionTypes(t *testing.T) {
 	}
 }
 
-// TestTextsThatDoNotFit: no text of an error, whatever is in it, makes the API server refuse the status.
+// TestTextsThatDoNotFit: no text of an error, whatever is in it, makes the API
+// server refuse the status.
 func TestTextsThatDoNotFit(t *testing.T) {
 	texts := map[string]string{
 		"Empty":      "",
@@ -67,7 +69,7 @@ func TestTextsThatDoNotFit(t *testing.T) {
 			after := before.DeepCopy()
 			status.SetCondition(&after.Status.Conditions,
 				metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: text, Message: text}, time.Now())
-			result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, before, after, waiting)
+			result, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), before, after, waiting)
 			require.NoError(t, err)
 			assert.Equal(t, status.Written, result)
 			stored := s.read(t, "a")
@@ -77,7 +79,7 @@ func TestTextsThatDoNotFit(t *testing.T) {
 			again := stored.DeepCopy()
 			status.SetCondition(&again.Status.Conditions,
 				metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: text, Message: text}, time.Now())
-			result, err = writer{}.Commit(t.Context(), s.ours.probes.Patch, stored, again, waiting)
+			result, err = via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stored, again, waiting)
 			require.NoError(t, err)
 			assert.Equal(t, status.Unchanged, result, "what had to be fitted is fitted the same")
 			assert.Empty(t, s.wire.sent())

@@ -17,15 +17,17 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The times: the API server's rules stand behind each of these writes, and refuse one that breaks the contract.
+// The times: the API server's rules stand behind each of these writes, and
+// refuse one that breaks the contract.
 
-// advance commits one phase and returns what is stored, checked against what was.
+// advance commits one phase and returns what is stored, checked against what
+// was.
 func advance(t *testing.T, s *stage, w writer, phase string, f status.Facts) *kinds.Probe {
 	t.Helper()
 	before := s.read(t, "a")
 	after := before.DeepCopy()
 	after.Status.Phase = phase
-	_, err := w.Commit(t.Context(), s.ours.probes.Patch, before, after, f)
+	_, err := via(s.ours.probes.Patch, w).Commit(t.Context(), before, after, f)
 	require.NoError(t, err)
 	stored := s.read(t, "a")
 	sameStatus(t, stored, after)
@@ -50,6 +52,7 @@ func TestDoneBeforeRunning(t *testing.T) {
 	assert.True(t, stored.Status.StartedAt.Time.Equal(early))
 }
 
+//req:shows S3
 func TestRunningAgainAfterDone(t *testing.T) {
 	s := newStage(t)
 	s.create(t, "a")
@@ -77,7 +80,7 @@ func TestClockGoingBack(t *testing.T) {
 
 	// Its updatedAt does not silence the heartbeat.
 	before := s.read(t, "a")
-	result, err := writer{Heartbeat: time.Minute}.Commit(t.Context(), s.ours.probes.Patch, before, before.DeepCopy(), running)
+	result, err := via(s.ours.probes.Patch, writer{Heartbeat: time.Minute}).Commit(t.Context(), before, before.DeepCopy(), running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
 	stored := s.read(t, "a")
@@ -88,7 +91,10 @@ func TestClockGoingBack(t *testing.T) {
 	assert.True(t, stored.Status.FinishedAt.Time.Equal(ahead), "and the end is not before the start")
 }
 
-// TestHeartbeat: of an object that is not done updatedAt alone is refreshed, and only if it is old.
+// TestHeartbeat: of an object that is not done updatedAt alone is refreshed,
+// and only if it is old.
+//
+//req:shows S2
 func TestHeartbeat(t *testing.T) {
 	w := writer{Heartbeat: time.Hour}
 	cases := map[string]struct {
@@ -110,7 +116,7 @@ func TestHeartbeat(t *testing.T) {
 			s.wire.sent()
 
 			after := before.DeepCopy()
-			result, err := w.Commit(t.Context(), s.ours.probes.Patch, before, after, tc.facts)
+			result, err := via(s.ours.probes.Patch, w).Commit(t.Context(), before, after, tc.facts)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, result, tc.reason)
 			stored := s.read(t, "a")
@@ -121,7 +127,8 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestTimesKnownFromElsewhere: a Job's times are taken over once, cut to whole seconds as the API server does.
+// TestTimesKnownFromElsewhere: a Job's times are taken over once, cut to whole
+// seconds as the API server does.
 func TestTimesKnownFromElsewhere(t *testing.T) {
 	s := newStage(t)
 	s.create(t, "a")
@@ -134,7 +141,7 @@ func TestTimesKnownFromElsewhere(t *testing.T) {
 	s.wire.sent()
 	again := stored.DeepCopy()
 	again.Status.StartedAt = new(metav1.Now()) // does not count
-	result, err := writer{}.Commit(t.Context(), s.ours.probes.Patch, stored, again, facts)
+	result, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stored, again, facts)
 	require.NoError(t, err)
 	assert.Equal(t, status.Unchanged, result)
 	assert.Empty(t, s.wire.sent())

@@ -26,7 +26,8 @@ type request struct {
 	body   string
 }
 
-// wire notes the requests of a client as they are sent, and can lose the reply to one.
+// wire notes the requests of a client as they are sent, and can lose the reply
+// to one.
 type wire struct {
 	mu       sync.Mutex
 	requests []request
@@ -96,9 +97,24 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // meddled lets somebody act before each patch is sent.
-func meddled[T any](patch status.PatchFunc[T], meddle func(patch string)) status.PatchFunc[T] {
+func meddled[T any](patch patchFunc[T], meddle func(patch string)) patchFunc[T] {
 	return func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error) {
 		meddle(string(data))
 		return patch(ctx, name, pt, data, opts, subresources...)
 	}
+}
+
+// patchFunc is the Patch method of a client, as a client.
+type patchFunc[T any] func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
+
+func (f patchFunc[T]) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error) {
+	return f(ctx, name, pt, data, opts, subresources...)
+}
+
+// via returns a Writer with the settings of w that sends by patch.
+func via[T status.Object](patch patchFunc[T], w status.Writer) status.Writer {
+	out := status.ForResource(func(string) patchFunc[T] { return patch })
+	out.FieldNames, out.Owned, out.FieldManager, out.Heartbeat, out.Retries = w.FieldNames, w.Owned, w.FieldManager, w.Heartbeat, w.Retries
+	out.Redact, out.AcceptRestored, out.OnCommit = w.Redact, w.AcceptRestored, w.OnCommit
+	return out
 }

@@ -22,7 +22,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// worker is one controller, with a condition of its own, and now and then one of its users. It is one goroutine.
+// worker is one controller, with a condition of its own, and now and then one
+// of its users. It is one goroutine.
 type worker struct {
 	t      *testing.T
 	stage  *stage
@@ -52,20 +53,21 @@ func newWorker(t *testing.T, s *stage, l *ledger, id int, seed uint64) *worker {
 	}
 	told := func(result string, _ time.Duration) { w.counts[result]++ }
 	if id%2 == 0 {
-		typed := status.Writer[*kinds.Probe]{Owned: owned, Retries: retries, OnCommit: told}
+		typed := status.Writer{Owned: owned, Retries: retries, OnCommit: told}
 		w.commit = func(before, after *kinds.Probe, f status.Facts) (status.Result, error) {
-			return typed.Commit(t.Context(), link(w, s.ours.probes.Patch), before, after, f)
+			return via(link(w, s.ours.probes.Patch), typed).Commit(t.Context(), before, after, f)
 		}
 		return w
 	}
-	untyped := status.Writer[*unstructured.Unstructured]{Owned: owned, Retries: retries, OnCommit: told}
+	untyped := status.Writer{Owned: owned, Retries: retries, OnCommit: told}
 	w.commit = func(before, after *kinds.Probe, f status.Facts) (status.Result, error) {
-		return untyped.Commit(t.Context(), link(w, s.ours.dynamic(probes).Patch), w.toMap(before), w.toMap(after), f)
+		return via(link(w, s.ours.dynamic(probes).Patch), untyped).Commit(t.Context(), w.toMap(before), w.toMap(after), f)
 	}
 	return w
 }
 
-// visit reconciles every object, and many again of those where that is asked for; others wait for another event.
+// visit reconciles every object, and many again of those where that is asked
+// for; others wait for another event.
 func (w *worker) visit(names []string) {
 	for i, name := range inWindows(w.rand, names) {
 		if i%97 == 96 {
@@ -90,7 +92,8 @@ func (w *worker) visit(names []string) {
 	}
 }
 
-// restart forgets everything but a cache that is older than what this worker has written itself.
+// restart forgets everything but a cache that is older than what this worker
+// has written itself.
 func (w *worker) restart() {
 	w.counts["restarts"]++
 	w.cache, w.backup = w.backup, w.ledger.snapshot()
@@ -99,7 +102,8 @@ func (w *worker) restart() {
 	}
 }
 
-// look returns an object from a cache that is late; nil if it has none of the name.
+// look returns an object from a cache that is late; nil if it has none of the
+// name.
 func (w *worker) look(name string) *kinds.Probe {
 	if stale := w.cache[name]; stale != nil && w.rand.IntN(2) == 0 {
 		return stale
@@ -141,13 +145,14 @@ func (w *worker) reconcile(before *kinds.Probe) error {
 	return err
 }
 
-// again says whether a reconcile that ended with err is to be done once more. An error that must not be fails the test.
+// again says whether a reconcile that ended with err is to be done once more.
+// An error that must not be fails the test.
 func (w *worker) again(err error) bool {
 	switch {
 	case err == nil:
 		return false
 	case errors.Is(err, errReplyLost), errors.Is(err, status.ErrReplaced), errors.Is(err, status.ErrSuperseded),
-		errors.Is(err, status.ErrOverlap), apierrors.IsConflict(err):
+		errors.Is(err, status.ErrFieldConflict), apierrors.IsConflict(err):
 		return true
 	}
 	return !w.failed(err)
@@ -192,8 +197,9 @@ func (w *worker) respec(name string) {
 	}
 }
 
-// link is a worker's PatchFunc: somebody else may write before it does, and replies may get lost behind it.
-func link[T status.Object](l *worker, patch status.PatchFunc[T]) status.PatchFunc[T] {
+// link is a worker's PatchFunc: somebody else may write before it does, and
+// replies may get lost behind it.
+func link[T status.Object](l *worker, patch patchFunc[T]) patchFunc[T] {
 	return func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error) {
 		switch chance := l.rand.IntN(100); {
 		case chance < 5:

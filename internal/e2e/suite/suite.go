@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package suite is the TestMain of the end-to-end packages: one control plane for all tests of a package, whose logs stay when one fails.
+// Package suite is the TestMain of the end-to-end packages. All tests of a
+// package share one control plane. Its logs stay if a test fails.
 package suite
 
 import (
@@ -13,8 +14,9 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// Main starts a control plane, hands it to prepare, runs the tests and stops it. It returns the code for os.Exit: 1 if anything but a
-// test failed, with a line that begins with name.
+// Main starts a control plane, passes it to prepare, runs the tests and stops
+// the control plane. It returns the code for os.Exit. If something other than a
+// test failed, the code is 1 and a log line begins with name.
 func Main(m *testing.M, name string, opts controlplane.Options, prepare func(context.Context, *controlplane.ControlPlane) error) int {
 	code, err := run(m, name, opts, prepare)
 	if err != nil {
@@ -25,7 +27,7 @@ func Main(m *testing.M, name string, opts controlplane.Options, prepare func(con
 }
 
 func run(m *testing.M, name string, opts controlplane.Options, prepare func(context.Context, *controlplane.ControlPlane) error) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the one of all tests: it begins here
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the root context of all tests
 	defer cancel()
 	opts.Log = os.Stderr
 	plane, err := controlplane.Start(ctx, opts)

@@ -19,7 +19,7 @@ type Plain<T> = T extends string ? `${T}` : T extends (infer U)[] ? Plain<U>[] :
 type Source = { type: 'prometheus'; uid: '${datasource}' };
 
 // Those of Grafana's units that an expression of the catalogue can have.
-type Unit = 's' | 'ops' | 'percentunit' | 'short';
+type Unit = 's' | 'ops' | 'percentunit' | 'bytes' | 'short';
 
 type Query = Required<Pick<Plain<Dataquery>, 'refId' | 'expr' | 'legendFormat' | 'editorMode' | 'range' | 'instant' | 'exemplar'>> & {
   datasource: Source;

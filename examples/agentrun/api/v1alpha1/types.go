@@ -68,12 +68,14 @@ type AgentRunSpec struct {
 	// Args replace the image's arguments.
 	// +optional
 	Args []string `json:"args,omitempty"`
-	// Parameters reach the agent as one JSON object in the environment variable AGENT_PARAMETERS. The key "prompt" is
-	// refused: prompts may hold secrets and belong into secretRef.
+	// Parameters reach the agent as one JSON object in the environment variable
+	// AGENT_PARAMETERS. The key "prompt" is refused: prompts may hold secrets
+	// and belong into secretRef.
 	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Parameters map[string]string `json:"parameters,omitempty"`
-	// SecretRef names a key of a Secret that reaches the agent as the environment variable AGENT_SECRET. The run waits for it.
+	// SecretRef names a key of a Secret that reaches the agent as the
+	// environment variable AGENT_SECRET. The run waits for it.
 	// +optional
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
 	// ServiceAccountName of the agent's pod.
@@ -94,13 +96,13 @@ type AgentRunSpec struct {
 	// Cancel ends the run as Cancelled, unless it has already finished.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
-	// JobTTLSecondsAfterFinished is how long the Job stays once its result is recorded; 0 lets it go at once. Unset means the
-	// controller's setting.
+	// JobTTLSecondsAfterFinished is how long the Job stays once its result is
+	// recorded; 0 lets it go at once. Unset means the controller's setting.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	JobTTLSecondsAfterFinished *int32 `json:"jobTTLSecondsAfterFinished,omitempty"`
-	// TTLSecondsAfterFinished is how long the run itself stays once it is terminal; 0 keeps it. Unset means the controller's
-	// setting.
+	// TTLSecondsAfterFinished is how long the run itself stays once it is
+	// terminal; 0 keeps it. Unset means the controller's setting.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`

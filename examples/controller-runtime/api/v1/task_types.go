@@ -31,7 +31,7 @@ type TaskSpec struct {
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 }
 
-// TaskStatus is what became of it.
+// TaskStatus is the observed state.
 type TaskStatus struct {
 	status.Stamp `json:",inline"` // +status
 
@@ -49,7 +49,7 @@ type TaskStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Task is a piece of work that is done once, by a Job.
+// Task is work that a Job does once.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -62,6 +62,9 @@ type Task struct {
 	Spec   TaskSpec   `json:"spec"`
 	Status TaskStatus `json:"status,omitzero"`
 }
+
+// Done reports whether the phase is final.
+func (t *Task) Done() bool { return t.Status.Phase == Succeeded || t.Status.Phase == Failed }
 
 // TaskList is a list of Tasks.
 //

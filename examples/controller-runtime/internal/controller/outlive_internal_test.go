@@ -22,22 +22,24 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// A manager stops in an order: what needs no leadership, then what needs it, which reconcilers do, then the caches.
-func TestWhatTheLastReconcileRecords(t *testing.T) {
+// TestRecorder_WritesWhatTheLastReconcileRecords: a manager first stops the
+// runnables without leadership, then the reconcilers and other runnables with
+// leadership, and then the caches.
+func TestRecorder_WritesWhatTheLastReconcileRecords(t *testing.T) {
 	tests := map[string]struct {
 		reason        string
 		start         func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error
 		written, lost int
 	}{
-		"Outlive": {
+		"RunWith": {
 			"The recorder ends after the manager.",
 			func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error {
-				return rec.Outlive(ctx, mgr.Start)
+				return rec.RunWith(ctx, mgr.Start)
 			},
 			1, 0,
 		},
 		"Add": {
-			"The manager waits for the recorder before it stops the reconcilers; what is lost is counted.",
+			"The manager stops the recorder before the reconcilers; the recorder counts the lost Event.",
 			func(ctx context.Context, mgr ctrl.Manager, rec *events.Recorder) error {
 				require.NoError(t, mgr.Add(rec))
 				return mgr.Start(ctx)
@@ -52,11 +54,11 @@ func TestWhatTheLastReconcileRecords(t *testing.T) {
 			require.NoError(t, err)
 			options := ctrl.Options{}
 			options.Metrics.BindAddress = "0"
-			mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // which nobody asks for anything
+			mgr, err := ctrl.NewManager(&rest.Config{Host: "https://127.0.0.1:1"}, options) // no request is sent to it
 			require.NoError(t, err)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			require.NoError(t, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { // as a controller: it ends when its last reconcile does
+			require.NoError(t, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { // like a controller, it ends with its last reconcile
 				stop()
 				<-ctx.Done()
 				object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "1"}}

@@ -5,12 +5,14 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/client-go/kubernetes"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -24,8 +26,9 @@ import (
 // Name of this controller in Events.
 const Name = "tasks.controllerkit.dev/task"
 
-// SetupWithManager makes what the reconciler uses and registers it. It starts nothing: the manager does, but for the recorder, which is to
-// outlive it.
+// SetupWithManager builds the reconciler and registers it. It starts nothing:
+// the manager starts the controller, and the caller runs the recorder around
+// the manager.
 func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics) (*events.Recorder, error) {
 	clients, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
@@ -33,8 +36,8 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	}
 	measured := m.Controller("task") // +metrics
 
-	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events)                                 // +events
-	recorder, err := events.New(sink, Name, events.Options{Scheme: mgr.GetScheme(), Observe: measured.Events}) // +events
+	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events)                                    // +events
+	recorder, err := events.New(sink, Name, events.Options{Scheme: mgr.GetScheme(), OnResult: measured.Events()}) // +events
 	if err != nil {
 		return nil, err
 	}
@@ -43,20 +46,22 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	guard, err := jobgc.New(clients.BatchV1().Jobs, informer, jobgc.Options{}) // +jobgc
+	guard, err := jobgc.New(clients.BatchV1().Jobs, informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}) // +jobgc
 	if err != nil {
 		return nil, err
 	}
-	if _, err := informer.AddEventHandler(guard); err != nil { // +jobgc
-		return nil, err
-	}
+
+	c := mgr.GetClient()
+	writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)     // +status
+	writer.Owned, writer.OnCommit = []string{"Ready"}, measured.StatusWrites() // +status
 
 	return recorder, ctrl.NewControllerManagedBy(mgr).
 		For(&v1.Task{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
 		Owns(&batchv1.Job{}).
 		Named("task").
-		Complete(&TaskReconciler{Client: mgr.GetClient(), Events: recorder, Jobs: guard, Metrics: measured})
+		Complete(&TaskReconciler{Client: c, Live: mgr.GetAPIReader(), Events: recorder, Jobs: guard, Metrics: measured, Runs: measured.Runs(), Writer: writer})
 }
 
-// concerns keeps the controller's own writes of a status from coming back to it as reconciles.
-func concerns(e event.UpdateEvent) bool { return status.Concerns(e.ObjectOld, e.ObjectNew) } // +status
+// concerns filters updates, so that the controller's own status writes cause no
+// reconcile.
+func concerns(e event.UpdateEvent) bool { return status.NeedsReconcile(e.ObjectOld, e.ObjectNew) } // +status

@@ -15,11 +15,11 @@ import (
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
 )
 
-func TestAWrittenStatusIsNoReasonToReconcile(t *testing.T) {
+func TestConcerns_IgnoresStatusWrites(t *testing.T) {
 	before := &v1.Task{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", Generation: 1, ResourceVersion: "1"}}
 	after := before.DeepCopy()
 	after.ResourceVersion, after.Status.Phase = "2", v1.Running
 	assert.False(t, concerns(event.UpdateEvent{ObjectOld: before, ObjectNew: after}))
 	after.Generation = 2
-	assert.True(t, concerns(event.UpdateEvent{ObjectOld: before, ObjectNew: after}), "a new spec is")
+	assert.True(t, concerns(event.UpdateEvent{ObjectOld: before, ObjectNew: after}), "A new spec causes a reconcile.")
 }

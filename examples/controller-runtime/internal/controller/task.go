@@ -4,8 +4,6 @@
 package controller
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,8 +15,9 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// facts is what the status contract needs to know: which phases are terminal, and the Job's own times.
-func facts(task *v1.Task, found jobgc.Finding) status.Facts {
+// facts returns the facts for the status contract: whether the phase is
+// terminal, and the times of the Job.
+func facts(task *v1.Task, found jobgc.Observation) status.Facts {
 	f := status.Facts{StartedAt: found.StartedAt, FinishedAt: found.FinishedAt}
 	switch task.Status.Phase {
 	case v1.Running:
@@ -29,8 +28,22 @@ func facts(task *v1.Task, found jobgc.Finding) status.Facts {
 	return f
 }
 
-// enter puts the Task into a phase, and its condition with it.
-func enter(task *v1.Task, phase, reason, message string) {
+// enter puts the Task into the phase that its Job is in, and its condition with
+// it. A final phase stays.
+func enter(task *v1.Task, found jobgc.Observation) {
+	phase, reason, message := v1.Pending, "WaitingForJob", ""
+	switch {
+	case task.Done():
+		return
+	case found.Lost():
+		phase, reason, message = v1.Failed, "JobLost", found.Message
+	case found.State == jobgc.Finished:
+		phase, reason, message = string(found.Outcome), "Job"+string(found.Outcome), found.Message
+	case found.State == jobgc.Pending && task.Status.Phase != "":
+		return
+	case !found.StartedAt.IsZero():
+		phase, reason = v1.Running, "JobRunning"
+	}
 	ready := metav1.ConditionFalse
 	if phase == v1.Succeeded {
 		ready = metav1.ConditionTrue
@@ -39,17 +52,11 @@ func enter(task *v1.Task, phase, reason, message string) {
 	status.SetCondition(&task.Status.Conditions, metav1.Condition{Type: "Ready", Status: ready, Reason: reason, Message: message}, time.Now())
 }
 
-// jobName is the same after a restart, and another one for a Task that is created again under its old name.
-func jobName(task *v1.Task) string {
-	return fmt.Sprintf("task-%x", sha256.Sum224([]byte(task.UID))) // 61 bytes; a Job's name has at most 63
-}
-
-// newJob is the Job of a Task. Its TTL is set by jobgc.
+// newJob is the Job of a Task. Its name and its TTL are set by jobgc.
 func newJob(task *v1.Task) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       task.Namespace,
-			Name:            jobName(task),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(task, v1.GroupVersion().WithKind("Task"))},
 		},
 		Spec: batchv1.JobSpec{

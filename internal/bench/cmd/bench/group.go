@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// find lists the folders of the groups below dir by package: those given, all if there are none.
+// find returns the folders of the groups below dir, by package. Without
+// packages it returns all.
 func find(dir string, packages []string) (map[string][]string, error) {
 	modules, err := filepath.Glob(filepath.Join(dir, "*", "go.mod"))
 	if err != nil {

@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures ours beside the peers and writes RESULTS.md and results.tsv in the folder it is run in, which
-// is internal/bench. Arguments name the packages to measure, all by default. It exits 1 if a gate fails.
+// Command bench compares the library with its peers, and writes RESULTS.md and
+// results.tsv. Run it in internal/bench. Arguments name the packages to
+// measure, all by default. It exits with 1 if a gate fails.
 package main
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// errGate says that something was measured that is not as good as it should be.
+// errGate says that a number is outside its gate.
 var errGate = errors.New("gate")
 
 func main() {
@@ -36,7 +37,8 @@ func main() {
 	}
 }
 
-// run measures one package after the other. What was measured is written at once, so that a failure costs one package.
+// run measures one package after the other. It writes the numbers of a package
+// immediately, so that a failure costs only one package.
 func run(ctx context.Context, packages []string, rounds int, only string) error {
 	groups, err := find(".", packages)
 	if err != nil {
@@ -59,12 +61,13 @@ func run(ctx context.Context, packages []string, rounds int, only string) error 
 	return errors.Join(broken...)
 }
 
-// one measures a package, and writes its rows or, if they are not all, prints them.
+// one measures a package. It writes the rows if all measures ran, otherwise it
+// prints them.
 func one(ctx context.Context, pkg string, groups []string, rounds int, only string) ([]bench.Row, error) {
 	var reports []bench.Report
 	var rows []bench.Row
 	for _, g := range groups {
-		if only == "" { // that what is compared does the same is tested there
+		if only == "" { // its tests check that the subjects do the same job
 			if err := bench.TestGroup(ctx, g); err != nil {
 				return nil, err
 			}

@@ -22,7 +22,7 @@ const (
 	rowsFile = "results.tsv"
 )
 
-// write replaces what the two files say about pkg.
+// write replaces the part of the two files about pkg.
 func write(pkg string, about []string, rows []bench.Row) error {
 	page, err := read(pageFile)
 	if err != nil {
@@ -42,7 +42,7 @@ func write(pkg string, about []string, rows []bench.Row) error {
 	return os.WriteFile(pageFile, []byte(bench.MergeSections(page, pkg, bench.Section(about, rows))), 0o644)
 }
 
-// read is the text of a file, empty if there is none.
+// read returns the text of a file, or "" if it does not exist.
 func read(name string) (string, error) {
 	body, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func read(name string) (string, error) {
 	return string(body), err
 }
 
-// about says on what machine, when and with which peers the reports were made.
+// about names the machine, the date and the peers of the reports.
 func about(reports []bench.Report) []string {
 	var peers []string
 	var took time.Duration
@@ -69,7 +69,7 @@ func about(reports []bench.Report) []string {
 	}
 }
 
-// processor is the model of the machine's first one.
+// processor returns the model of the first processor.
 func processor() string {
 	info, err := read("/proc/cpuinfo")
 	if err != nil {

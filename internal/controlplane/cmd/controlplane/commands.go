@@ -17,10 +17,12 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// grace is how long a control plane may take to end before it is killed. What it started ends with it either way.
+// grace is how long a control plane may take to end before it is killed. Its
+// processes end with it in both cases.
 const grace = 30 * time.Second
 
-// up starts the control plane in a process of its own, and returns once it is ready.
+// up starts the control plane in a separate process, and returns when it is
+// ready.
 func up(ctx context.Context, p place) error {
 	unlock, err := p.lock()
 	if err != nil {
@@ -43,7 +45,8 @@ func up(ctx context.Context, p place) error {
 	return nil
 }
 
-// launch runs this program again, away from this terminal and its signals, and waits for what it writes.
+// launch runs this program again, away from this terminal and its signals, and
+// waits for what it writes.
 func (p place) launch(ctx context.Context) (*state, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -54,7 +57,7 @@ func (p place) launch(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(self, "--state="+string(p), "run") //nolint:noctx // it outlives this process
+	cmd := exec.Command(self, "--state="+string(p), "run") //nolint:noctx // it runs longer than this process
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -78,7 +81,7 @@ func (p place) launch(ctx context.Context) (*state, error) {
 	}
 }
 
-// run is the control plane, until it is asked to end.
+// run runs the control plane until ctx ends.
 func run(ctx context.Context, p place) error {
 	cp, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
 	if err != nil {
@@ -95,7 +98,7 @@ func run(ctx context.Context, p place) error {
 	return cp.Stop()
 }
 
-// down ends the control plane. That none is up is no error: the aim is reached.
+// down ends the control plane. It is not an error if none runs.
 func down(_ context.Context, p place) error {
 	unlock, err := p.lock()
 	if err != nil {
@@ -113,7 +116,7 @@ func down(_ context.Context, p place) error {
 	if err := syscall.Kill(s.Pid, syscall.SIGTERM); err != nil {
 		return fmt.Errorf("pid %d: %w", s.Pid, err)
 	}
-	for asked := time.Now(); startOf(s.Pid) == s.Started; time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // no event tells of the end of a process that is not our child
+	for asked := time.Now(); startOf(s.Pid) == s.Started; time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // no event reports the end of a process that is not our child
 		if time.Since(asked) > grace {
 			_ = syscall.Kill(s.Pid, syscall.SIGKILL)
 		}
@@ -122,7 +125,8 @@ func down(_ context.Context, p place) error {
 	return p.remove()
 }
 
-// env prints lines for eval. Nothing is printed there if nothing is up, so that eval changes nothing.
+// env prints lines for eval. Nothing is printed there if nothing is up, so that
+// eval changes nothing.
 func env(_ context.Context, p place) error {
 	s, err := p.read()
 	if err != nil {

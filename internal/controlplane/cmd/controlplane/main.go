@@ -1,11 +1,13 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controlplane keeps one control plane up in the background, for people at a terminal:
+// Command controlplane keeps one control plane up in the background, for people
+// at a terminal:
 //
 //	controlplane --state=FILE up|down|env
 //
-// Where it is stands in FILE: up writes it, env prints it as lines for eval, down ends what it names and removes it.
+// FILE has its process and its address: up writes the file, env prints it as
+// lines for eval, and down ends the process and removes the file.
 package main
 
 import (
@@ -18,7 +20,7 @@ import (
 )
 
 func main() {
-	path := flag.String("state", "", "`file` that says what is up; beside it are a lock and a log")
+	path := flag.String("state", "", "`file` with the state of the control plane; its lock and log are in the same folder")
 	flag.Parse()
 	command, known := map[string]func(context.Context, place) error{"up": up, "down": down, "env": env, "run": run}[flag.Arg(0)]
 	if !known || flag.NArg() != 1 || *path == "" {

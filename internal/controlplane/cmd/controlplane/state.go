@@ -16,13 +16,14 @@ import (
 	"syscall"
 )
 
-// state is a control plane that is up. The time that its process was started at tells it from another one that got its pid later.
+// state is a running control plane. The start time of its process distinguishes
+// it from a later process with the same pid.
 type state struct {
 	Pid        int    `json:"pid"`
 	Started    string `json:"started"`
 	Server     string `json:"server"`
 	Kubeconfig string `json:"kubeconfig"`
-	Cache      string `json:"cache"` // of kubectl, so that none of it stays in the home directory
+	Cache      string `json:"cache"` // of kubectl, which therefore leaves nothing in the home directory
 	Programs   string `json:"programs"`
 }
 
@@ -31,11 +32,12 @@ type place string
 
 func (p place) log() string { return string(p) + ".log" }
 
-// read returns nil if nothing is up: there is no file, or the process that it names is gone.
+// read returns nil if no control plane runs: the file does not exist, or its
+// process is gone.
 func (p place) read() (*state, error) {
 	body, err := os.ReadFile(string(p))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // nothing is up
+		return nil, nil //nolint:nilnil // no control plane runs
 	}
 	if err != nil {
 		return nil, err
@@ -45,12 +47,12 @@ func (p place) read() (*state, error) {
 		return nil, fmt.Errorf("%s is not what up writes; delete it, and end by hand what it named: %s", p, body)
 	}
 	if startOf(s.Pid) != s.Started {
-		return nil, nil //nolint:nilnil // it has ended; the pid may be another process's now
+		return nil, nil //nolint:nilnil // it has ended; another process may have the pid now
 	}
 	return s, nil
 }
 
-// write is atomic: who finds the file finds all of it.
+// write is atomic: a reader never sees a part of the file.
 func (p place) write(s state) error {
 	body, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -70,20 +72,22 @@ func (p place) remove() error {
 	return nil
 }
 
-// lock keeps two commands from acting on one file at once. The lock ends with the process.
+// lock prevents two commands from using one file concurrently. The lock ends
+// with the process.
 func (p place) lock() (unlock func(), err error) {
 	f, err := os.OpenFile(string(p)+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another up or down is at work on %s", p), f.Close())
+		return nil, errors.Join(fmt.Errorf("another up or down is working on %s", p), f.Close())
 	}
 	return func() { _ = f.Close() }, nil
 }
 
-// startOf says when a process was started: ticks since boot where there is /proc (proc_pid_stat(5), field 22, counted behind the
-// name in parentheses), else what ps says. It is empty if there is no such process.
+// startOf returns the start time of a process. With /proc it is in ticks since
+// boot (proc_pid_stat(5), field 22, counted after the name in parentheses),
+// otherwise it is the output of ps. It is empty if the process does not exist.
 func startOf(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err == nil {
@@ -95,6 +99,6 @@ func startOf(pid int) string {
 	if _, err := os.Stat("/proc/self/stat"); err == nil {
 		return ""
 	}
-	out, _ := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output() //nolint:noctx // it ends at once
+	out, _ := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output() //nolint:noctx // it ends immediately
 	return strings.TrimSpace(string(out))
 }

@@ -1,7 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oracle asks the code of Argo Rollouts itself, in the versions that its controller is built with, what it makes of a Rollout.
+// Package oracle asks the code of Argo Rollouts itself, in the versions that
+// its controller is built with, what it makes of a Rollout.
 package oracle
 
 import (
@@ -23,7 +24,8 @@ type Oracle struct {
 	out *json.Decoder
 }
 
-// Verdict is why the Rollout is refused, empty if it is not; to a question that settles, the pods of each version in the end.
+// Verdict is why the Rollout is refused, empty if it is not; to a question that
+// settles, the pods of each version in the end.
 type Verdict struct {
 	Refused        string
 	Canary, Stable int32
@@ -63,7 +65,8 @@ func (o *Oracle) Ask(rollout []byte, settle bool) (Verdict, error) {
 	return o.Hear()
 }
 
-// Say puts a question, about a Rollout in one line of JSON, which Flush sends at the latest.
+// Say puts a question, about a Rollout in one line of JSON, which Flush sends
+// at the latest.
 func (o *Oracle) Say(rollout []byte, settle bool) error {
 	_, err := fmt.Fprintf(o.in, "{\"settle\":%t,\"rollout\":%s}\n", settle, rollout)
 	return err

@@ -17,7 +17,7 @@ import (
 
 func weighed(r *rollout.Rollout, weight int32) *rollout.Rollout {
 	c := *r.Spec.Strategy.Canary
-	c.Steps = []rollout.Step{rollout.Weight(weight), rollout.PauseManual()}
+	c.Steps = []rollout.Step{rollout.SetWeight(weight), rollout.PauseManual()}
 	r = r.DeepCopy()
 	r.Spec.Strategy.Canary = &c
 	return r
@@ -36,8 +36,11 @@ func sameCounts(t *testing.T, o *oracle.Oracle, r *rollout.Rollout, weight int32
 	}
 }
 
-// TestCountsAreUpstreamsOnTheWholeGrid: every weight, every size up to 40 pods and some beyond, and each kind of fences.
-func TestCountsAreUpstreamsOnTheWholeGrid(t *testing.T) {
+// TestCounts_AreUpstreams: every weight, every size up to 40 pods
+// and some beyond, and each kind of fences.
+//
+//req:shows R3
+func TestCounts_AreUpstreams(t *testing.T) {
 	t.Parallel()
 	o := oracle.Start(t, program)
 	fence := func(s string) *intstr.IntOrString { return new(intstr.Parse(s)) }
@@ -63,8 +66,9 @@ func TestCountsAreUpstreamsOnTheWholeGrid(t *testing.T) {
 	require.Equal(t, 6*46*101, cells)
 }
 
-// TestRoutedCountsAreUpstreams: with a router the weight is one of traffic.
-func TestRoutedCountsAreUpstreams(t *testing.T) {
+// TestCounts_WithTrafficRoutingAreUpstreams: with a router the weight is one of
+// traffic.
+func TestCounts_WithTrafficRoutingAreUpstreams(t *testing.T) {
 	t.Parallel()
 	o, cells := oracle.Start(t, program), 0
 	for _, most := range []int32{100, 7, 1000} {

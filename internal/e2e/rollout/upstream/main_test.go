@@ -1,8 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upstream_test holds package rollout against the code of Argo Rollouts, its validation and its arithmetic of pods. It needs no
-// control plane.
+// Package upstream_test holds package rollout against the code of Argo
+// Rollouts, its validation and its arithmetic of pods. It needs no control
+// plane.
 package upstream_test
 
 import (

@@ -40,14 +40,14 @@ func ourVerdicts(manifest []byte) (typed, plain string) {
 
 type tally struct {
 	both, neither, onlyOurs int
-	missed                  []string // accepted by ours and refused by upstream
+	missed                  []string // accepted by Validate and refused by upstream
 }
 
 func (c *tally) judge(seed uint64, manifest []byte, theirs oracle.Verdict) {
 	typed, plain := ourVerdicts(manifest)
 	switch refused := theirs.Refused != ""; {
 	case refused && (typed == "" || plain == ""):
-		c.missed = append(c.missed, fmt.Sprintf("seed %d: upstream: %s\n  ours: typed %q, manifest %q\n  %.3000s", seed, theirs.Refused, typed, plain, manifest))
+		c.missed = append(c.missed, fmt.Sprintf("seed %d: upstream: %s\n  Validate: typed %q, manifest %q\n  %.3000s", seed, theirs.Refused, typed, plain, manifest))
 	case refused:
 		c.both++
 	case typed != "" || plain != "":
@@ -63,7 +63,8 @@ type asked struct {
 	manifest []byte
 }
 
-// ask puts the questions of every step-th seed from first on, and says what it asks.
+// ask puts the questions of every step-th seed from first on, and says what it
+// asks.
 func ask(o *oracle.Oracle, first, last, step uint64, questions chan<- asked) error {
 	defer close(questions)
 	for seed := first; seed < last; seed += step {
@@ -79,8 +80,11 @@ func ask(o *oracle.Oracle, first, last, step uint64, questions chan<- asked) err
 	return o.Flush()
 }
 
-// TestNothingIsAcceptedThatUpstreamRefuses on 100,000 random Rollouts, right ones and wrong ones, typed and as manifests.
-func TestNothingIsAcceptedThatUpstreamRefuses(t *testing.T) {
+// TestValidate_AcceptsNothingThatUpstreamRefuses on 100,000 random Rollouts,
+// right ones and wrong ones, typed and as manifests.
+//
+//req:shows R3
+func TestValidate_AcceptsNothingThatUpstreamRefuses(t *testing.T) {
 	t.Parallel()
 	const (
 		rollouts = 100_000
@@ -108,12 +112,12 @@ func TestNothingIsAcceptedThatUpstreamRefuses(t *testing.T) {
 	for _, p := range parts {
 		c.both, c.neither, c.onlyOurs, c.missed = c.both+p.both, c.neither+p.neither, c.onlyOurs+p.onlyOurs, append(c.missed, p.missed...)
 	}
-	t.Logf("of %d Rollouts both refuse %d, both accept %d, ours alone refuses %d, upstream alone %d", rollouts, c.both, c.neither, c.onlyOurs, len(c.missed))
+	t.Logf("of %d Rollouts both refuse %d, both accept %d, Validate alone refuses %d, upstream alone %d", rollouts, c.both, c.neither, c.onlyOurs, len(c.missed))
 	for _, m := range c.missed[:min(len(c.missed), 10)] {
 		t.Log(m)
 	}
 	require.Empty(t, c.missed[:min(len(c.missed), 1)], "each would be refused after the fact, in the cluster")
 	require.Equal(t, rollouts, c.both+c.neither+c.onlyOurs)
 	require.Greater(t, c.both, rollouts/10, "the test sees refusals")
-	require.Greater(t, c.neither, rollouts/10, "and what is right")
+	require.Greater(t, c.neither, rollouts/10, "and correct ones")
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// Probe is a kind as a project would write it: its status embeds the Stamp, and its markers are those that status.Rules documents.
+// Probe is a kind as a project would write it: its status embeds the Stamp, and
+// its markers are those that status.Rules documents.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

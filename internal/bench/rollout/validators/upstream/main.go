@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command upstream is the smallest program that validates a Rollout with the code of Argo Rollouts: JSON on standard input, problems
-// on standard output.
+// Command upstream is the smallest program that validates a Rollout with the
+// code of Argo Rollouts: JSON on standard input, problems on standard output.
 package main
 
 import (

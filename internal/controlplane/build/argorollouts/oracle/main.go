@@ -1,8 +1,10 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command oracle says what the code of Argo Rollouts makes of Rollouts: one JSON question a line on standard input, one JSON answer a
-// line on standard output, until the input ends. It is built in the module of the controller, so it is the controller's very code.
+// Command oracle says what the code of Argo Rollouts makes of Rollouts: one
+// JSON question a line on standard input, one JSON answer a line on standard
+// output, until the input ends. It is built in the module of the controller, so
+// it is the controller's very code.
 //
 //	{"rollout": {...}}                  {"refused": "why its validation refuses it, empty if it does not"}
 //	{"rollout": {...}, "settle": true}  {"canary": 1, "stable": 4}
@@ -66,7 +68,8 @@ func run() error {
 	}
 }
 
-// reply never fails: what the types cannot hold the CRD does not let in, and a panic is a refusal too.
+// reply never fails: what the types cannot hold the CRD does not let in, and a
+// panic is a refusal too.
 func reply(line []byte) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -86,8 +89,9 @@ func reply(line []byte) (a answer) {
 	return answer{}
 }
 
-// settle lets the controller's arithmetic scale from the old version alone, at the first step, until it changes nothing more; pods are
-// ready at once. It is what a person sees at the pause, rather than what one reconcile aims at.
+// settle lets the controller's arithmetic scale from the old version alone, at
+// the first step, until it changes nothing more; pods are ready at once. It is
+// what a person sees at the pause, rather than what one reconcile aims at.
 func settle(r *v1alpha1.Rollout) answer {
 	r.Status.CurrentStepIndex = new(int32(0))
 	r.Status.StableRS, r.Status.CurrentPodHash = "old", "new"

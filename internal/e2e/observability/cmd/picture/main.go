@@ -1,9 +1,10 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command picture shows what the dashboard shows, without Grafana: it runs the example under load beside a real Prometheus, asks each
-// panel's queries, and writes one page, dashboard.html, that loads nothing from anywhere. Where Chromium is installed, it takes a
-// screenshot of the page too.
+// Command picture draws the dashboard without Grafana. It runs the example
+// under load with a real Prometheus, sends each panel's queries, and writes the
+// page dashboard.html, which loads nothing from the network. If Chromium is
+// installed, it also takes a screenshot.
 package main
 
 import (
@@ -21,9 +22,9 @@ import (
 	"time"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
-	"github.com/proompteng/controllerkit/examples/agentrun/rig"
-	"github.com/proompteng/controllerkit/examples/agentrun/samples"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/observability"
 	"github.com/proompteng/controllerkit/internal/e2e/promtest"
 	"github.com/proompteng/controllerkit/metrics/manifest"
@@ -76,7 +77,7 @@ func played(ctx context.Context, plane *controlplane.ControlPlane, load time.Dur
 	if _, err := kubectl.Run(ctx, rbac.LeaderYAML(), "--namespace=default", "apply", "--server-side", "-f", "-"); err != nil {
 		return nil, err
 	}
-	stage, err := samples.NewStage(plane.Config(), "default")
+	stage, err := play.NewStage(plane.Config(), "default")
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func played(ctx context.Context, plane *controlplane.ControlPlane, load time.Dur
 	return render(ctx, prometheus.API, pack.Dashboard(), began, time.Now())
 }
 
-// screenshot has Chromium draw the page, if there is one.
+// screenshot draws the page with Chromium, if it is installed.
 func screenshot(ctx context.Context, page, png string) error {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -126,7 +127,8 @@ func screenshot(ctx context.Context, page, png string) error {
 	defer func() { _ = os.RemoveAll(profile) }()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	// No sandbox, as it needs rights that a container lacks; the page is our own and loads nothing.
+	// No sandbox, because it needs rights that a container lacks. The page is
+	// ours and loads nothing.
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+profile,
 		"--window-size=1640,5000", "--screenshot="+png, "file://"+page)

@@ -5,7 +5,7 @@ package main
 
 import "html/template"
 
-// pageTemplate is the page: a grid of 24 columns, as Grafana has it.
+// pageTemplate is the page, with a grid of 24 columns like Grafana's.
 var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

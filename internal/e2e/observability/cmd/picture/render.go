@@ -26,7 +26,7 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// panel is what is read of a panel of Grafana's dashboard.
+// panel has the fields of a panel of Grafana's dashboard that are used here.
 type panel struct {
 	Type, Title, Description string
 	Targets                  []struct{ Expr, LegendFormat string }
@@ -34,7 +34,7 @@ type panel struct {
 	GridPos                  struct{ W int }
 }
 
-// shown is a panel on the page.
+// shown is a panel of the page.
 type shown struct {
 	Row         bool
 	Title, Help string
@@ -50,10 +50,10 @@ type legend struct {
 	Last  string
 }
 
-// window is what the rates look back over: a few scrapes.
+// window is the range of the rates, a few scrapes.
 const window = 10 * time.Second
 
-// render asks Prometheus what each panel asks, and returns the page.
+// render sends each panel's queries to Prometheus and returns the page.
 func render(ctx context.Context, prometheus promv1.API, dashboard []byte, from, to time.Time) ([]byte, error) {
 	var of struct {
 		Title  string
@@ -125,7 +125,7 @@ func (l line) last() float64 {
 	return l.points[len(l.points)-1].Y
 }
 
-// points leaves out what is no number: a quantile of nothing.
+// points skips NaN, such as a quantile without values.
 func points(values []model.SamplePair) (xys plotter.XYs) {
 	for _, v := range values {
 		if y := float64(v.Value); !math.IsNaN(y) && !math.IsInf(y, 0) {
@@ -135,7 +135,7 @@ func points(values []model.SamplePair) (xys plotter.XYs) {
 	return xys
 }
 
-// named fills the labels into a legend.
+// named inserts the labels into a legend.
 func named(format string, labels model.Metric) string {
 	name := regexp.MustCompile(`\{\{(\w+)\}\}`).ReplaceAllStringFunc(format, func(place string) string {
 		return string(labels[model.LabelName(strings.Trim(place, "{}"))])
@@ -193,7 +193,7 @@ func ticks(unit string) plot.TickerFunc {
 	}
 }
 
-// number writes a value in one of Grafana's units.
+// number formats a value in one of Grafana's units.
 func number(v float64, unit string) string {
 	short := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 	switch {

@@ -1,0 +1,170 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// TestGeneratedWords_MakeNoNewEvents: the text of each try names another pod.
+func TestGeneratedWords_MakeNoNewEvents(t *testing.T) {
+	const letters = "bcdfghjklmnpqrstvwxz2456789"
+	for name, text := range map[string]func(i int) string{
+		"PodName": func(i int) string {
+			return fmt.Sprintf("pods %q is invalid: spec.x", "run-7d4b9c6f5-"+string([]byte{letters[i%27], letters[i/27%27], 'x', '2', letters[i%13]}))
+		},
+		"UID":  func(i int) string { return fmt.Sprintf("run 0a1b2c3d-0000-4000-8000-%012d is invalid", i) },
+		"Hash": func(i int) string { return fmt.Sprintf("secret params-a1b2c3%06d is invalid", i) },
+		"Time": func(i int) string { return fmt.Sprintf("token issued at %d is invalid", 1700000000+i) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, stop := start(t, s, events.Options{})
+				for i := range 360 {
+					rec.Failure(object("a"), invalid(text(i)))
+					time.Sleep(10 * time.Second)
+				}
+				require.NoError(t, stop())
+				assert.Len(t, s.all(), 1)
+				assert.Equal(t, int32(360), s.all()[0].Series.Count)
+				assert.LessOrEqual(t, len(s.asked()), 15)
+			})
+		})
+	}
+}
+
+// TestRelatedAndFieldPath_DistinguishSeries.
+func TestRelatedAndFieldPath_DistinguishSeries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{WritesPerMinute: 100})
+		part := func(path string) *corev1.ObjectReference {
+			return &corev1.ObjectReference{Kind: "Pod", Namespace: "runs", Name: "p", UID: "p", FieldPath: path}
+		}
+		for range 3 {
+			rec.Eventf(object("a"), object("b"), "Normal", "Linked", "", "linked")
+			rec.Eventf(object("a"), object("c"), "Normal", "Linked", "", "linked")
+			rec.Eventf(object("a"), nil, "Normal", "Linked", "", "linked")
+			rec.Eventf(part("spec.containers{one}"), nil, "Normal", "Pulled", "", "pulled")
+			rec.Eventf(part("spec.containers{two}"), nil, "Normal", "Pulled", "", "pulled")
+		}
+		require.NoError(t, stop())
+		require.Len(t, s.all(), 5)
+		seen := map[string]int32{}
+		for _, ev := range s.all() {
+			id := ev.Regarding.FieldPath
+			if ev.Related != nil {
+				id += ev.Related.Name
+			}
+			seen[id] = ev.Series.Count
+		}
+		assert.Equal(t, map[string]int32{"b": 3, "c": 3, "": 3, "spec.containers{one}": 3, "spec.containers{two}": 3}, seen)
+	})
+}
+
+// overtaken is an error as the status package returns it.
+type overtaken struct{}
+
+func (overtaken) Error() string  { return "the object has changed" }
+func (overtaken) Reason() string { return events.Conflict }
+
+// TestFailure_PassesOverRoutineConflicts until they have gone on for two
+// minutes.
+func TestFailure_PassesOverRoutineConflicts(t *testing.T) {
+	conflict := apierrors.NewConflict(corev1.Resource("pods"), "p", errors.New("modified"))
+	for name, tc := range map[string]struct {
+		reason  string
+		err     error
+		routine bool
+	}{
+		"Conflict":      {"The next try has the new version.", conflict, true},
+		"Wrapped":       {"As controllers return it.", fmt.Errorf("update: %w", conflict), true},
+		"Overtaken":     {"The Reason of package status names it.", fmt.Errorf("commit: %w", overtaken{}), true},
+		"Joined":        {"Several of them.", errors.Join(conflict, overtaken{}), true},
+		"WithAnother":   {"The other one counts.", errors.Join(conflict, errAway), false},
+		"AlreadyExists": {"It does not pass by itself.", taken("x"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, stop := start(t, s, events.Options{})
+				for range 20 {
+					rec.Failure(object("a"), tc.err)
+					time.Sleep(5 * time.Second)
+				}
+				assert.Equal(t, tc.routine, len(s.all()) == 0, tc.reason)
+				rec.Failure(object("a"), nil)
+				synctest.Wait()
+				if tc.routine {
+					assert.Empty(t, s.all(), "nothing was open")
+				}
+				for range 25 {
+					rec.Failure(object("a"), tc.err)
+					time.Sleep(5 * time.Second)
+				}
+				require.NotEmpty(t, s.all(), "but they persist")
+				assert.Equal(t, events.Conflict, s.all()[len(s.all())-1].Reason)
+				_ = stop()
+				assertAccounts(t, rec)
+			})
+		})
+	}
+}
+
+// TestRecovered_IsTheLastRow of kubectl describe, which shows Events in the
+// order of their creation: each recovery is a new Event.
+//
+//req:shows E7
+func TestRecovered_IsTheLastRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{})
+		for range 5 {
+			rec.Failure(object("a"), errAway)
+			time.Sleep(5 * time.Minute)
+			rec.Failure(object("a"), nil)
+			time.Sleep(5 * time.Minute)
+			all := s.all()
+			assert.Equal(t, events.Recovered, all[len(all)-1].Reason)
+		}
+		assert.Len(t, s.all(), 10)
+		require.NoError(t, stop())
+	})
+}
+
+// TestClassify_FieldErrors: what a controller returns that has checked a spec.
+func TestClassify_FieldErrors(t *testing.T) {
+	steps := field.Required(field.NewPath("spec", "steps"), "")
+	for name, tc := range map[string]struct {
+		reason   string
+		err      error
+		terminal bool
+	}{
+		"One":       {"A retry finds the same.", fmt.Errorf("reconcile: %w", steps), true},
+		"Aggregate": {"An aggregate of them does too.", field.ErrorList{steps, field.Invalid(field.NewPath("spec"), 1, "no")}.ToAggregate(), true},
+		"Joined":    {"With another error.", errors.Join(steps, errAway), true},
+		"Internal":  {"The spec may be valid.", field.InternalError(field.NewPath("spec"), errAway), false},
+		"Nil":       {"A typed nil is not an error of a field.", (*field.Error)(nil), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reason, terminal := events.Classify(tc.err)
+			assert.Equal(t, tc.terminal, terminal, tc.reason)
+			assert.Equal(t, tc.terminal, reason == events.InvalidSpec, tc.reason)
+		})
+	}
+}

@@ -1,0 +1,24 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"math"
+	"time"
+)
+
+// An instant is a point in time in the life of a Recorder, in nanoseconds of
+// the monotonic clock. Zero is before the Recorder was made.
+type instant int64
+
+// add returns t plus d, and the last instant of all where that is too large.
+func (t instant) add(d time.Duration) instant {
+	if d > 0 && t > instant(math.MaxInt64-int64(d)) {
+		return math.MaxInt64
+	}
+	return t + instant(d)
+}
+
+// since returns the time that passed from u to t.
+func (t instant) since(u instant) time.Duration { return time.Duration(t - u) }

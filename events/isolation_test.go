@@ -1,0 +1,279 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// inNamespace is an object of a namespace.
+func inNamespace(namespace, name string) *corev1.ConfigMap {
+	o := object(name)
+	o.Namespace, o.UID = namespace, types.UID(namespace+"/"+name)
+	return o
+}
+
+// failures are the ways in which the writes of a namespace fail.
+func failures() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"500": func(context.Context) error {
+			return apierrors.NewInternalError(errors.New(`failed calling webhook "events.example.com"`))
+		},
+		"Hangs": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		"HangsThen504": func(ctx context.Context) error {
+			select {
+			case <-time.After(5 * time.Second):
+				return apierrors.NewTimeoutError("webhook", 0)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		},
+		"Denied":      func(context.Context) error { return notGranted() },
+		"Terminating": func(context.Context) error { return namespaceTerminating() },
+		"Refused":     func(context.Context) error { return rejected() },
+	}
+}
+
+// failingIn is a server where the namespaces bad-0 to bad-n fail, and that
+// takes 20 ms for others.
+func failingIn(fail func(context.Context) error) *server {
+	return &server{refuse: func(ctx context.Context, w request) error {
+		if strings.HasPrefix(w.namespace, "bad") {
+			return fail(ctx)
+		}
+		time.Sleep(20 * time.Millisecond)
+		return nil
+	}}
+}
+
+// TestAFailingNamespace_DelaysNoOther: 1 to 1,000 failing objects in 1 to 20
+// namespaces, and 20 healthy namespaces, whose first occurrences come at the
+// same time, a moment later and long after.
+//
+//req:shows E6
+func TestAFailingNamespace_DelaysNoOther(t *testing.T) {
+	for name, fail := range failures() {
+		for _, bad := range []struct{ objects, namespaces int }{{1, 1}, {5, 1}, {100, 1}, {1000, 1}, {2, 2}, {40, 20}, {1000, 20}} {
+			for _, after := range []time.Duration{0, time.Second, 90 * time.Second} {
+				t.Run(fmt.Sprintf("%s/%dIn%d/%v", name, bad.objects, bad.namespaces, after), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := failingIn(fail)
+						rec, stop := start(t, s, events.Options{})
+						for i := range bad.objects {
+							rec.Failure(inNamespace("bad-"+strconv.Itoa(i%bad.namespaces), fmt.Sprint("run-", i)), errAway)
+						}
+						time.Sleep(after)
+						began := time.Now()
+						for i := range 20 {
+							rec.Failure(inNamespace("good-"+strconv.Itoa(i), "run"), errAway)
+						}
+						time.Sleep(3 * time.Second)
+						assert.Len(t, s.writes("create"), 20, "all healthy ones within 3 s")
+						require.Empty(t, events.Unbalanced(rec))
+						for _, w := range s.writes("create") {
+							assert.LessOrEqual(t, w.at.Sub(began), 3*time.Second)
+						}
+						assertTotal(t, s, 20)
+						assertCap(t, s, 5)
+						_ = stop()
+						assertAccounts(t, rec)
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestAFailingNamespace_LeavesHalfOfTheThroughput: what healthy namespaces need
+// for 400 Events is at most twice the time that they need alone.
+func TestAFailingNamespace_LeavesHalfOfTheThroughput(t *testing.T) {
+	took := func(t *testing.T, s *server, failing, namespaces int) (d time.Duration) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			rec, stop := start(t, s, events.Options{})
+			for i := range failing {
+				rec.Failure(inNamespace("bad-"+strconv.Itoa(i%namespaces), fmt.Sprint("run-", i)), errAway)
+			}
+			began := time.Now()
+			for i := range 400 {
+				rec.Failure(inNamespace("good-"+strconv.Itoa(i%20), fmt.Sprint("run-", i)), errAway)
+			}
+			for len(s.writes("create")) < 400 && time.Since(began) < time.Hour {
+				time.Sleep(50 * time.Millisecond)
+			}
+			d = time.Since(began)
+			_ = stop()
+		})
+		return d
+	}
+	for name, fail := range failures() {
+		alone := took(t, failingIn(fail), 0, 1)
+		for _, bad := range []struct{ objects, namespaces int }{{100, 1}, {1000, 20}} {
+			assert.LessOrEqual(t, took(t, failingIn(fail), bad.objects, bad.namespaces), 2*alone, "%s: %+v", name, bad)
+		}
+	}
+}
+
+// TestAFailingNamespace_HasOneRequestAtATime, and all of them have half of the
+// workers.
+func TestAFailingNamespace_HasOneRequestAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		busy, most, all, mostOfAll := map[string]int{}, 0, 0, 0
+		began := time.Now()
+		s := &server{refuse: func(ctx context.Context, w request) error {
+			mu.Lock()
+			busy[w.namespace]++
+			all++
+			if time.Since(began) > 10*time.Second { // all are suspect by then
+				most, mostOfAll = max(most, busy[w.namespace]), max(mostOfAll, all)
+			}
+			mu.Unlock()
+			<-ctx.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			busy[w.namespace]--
+			all--
+			return ctx.Err()
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for i := range 200 {
+			rec.Failure(inNamespace("bad-"+strconv.Itoa(i%20), fmt.Sprint("run-", i)), errAway)
+		}
+		time.Sleep(5 * time.Minute)
+		mu.Lock()
+		assert.Equal(t, 1, most)
+		assert.LessOrEqual(t, mostOfAll, 4)
+		mu.Unlock()
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+// TestAFailingNamespace_IsWrittenWhenItRecovers: what waited is not lost, and
+// the pause is at most 30 s.
+func TestAFailingNamespace_IsWrittenWhenItRecovers(t *testing.T) {
+	for _, name := range []string{"500", "Hangs", "HangsThen504"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				fail := failures()[name]
+				s := &server{refuse: func(ctx context.Context, w request) error {
+					if w.namespace == "bad" && time.Since(began) < 4*time.Minute {
+						return fail(ctx)
+					}
+					return nil
+				}}
+				rec, stop := start(t, s, events.Options{})
+				for i := range 100 {
+					rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
+				}
+				time.Sleep(5 * time.Minute)
+				assert.Len(t, s.all(), 100)
+				require.NoError(t, stop())
+				assertAccounts(t, rec)
+			})
+		})
+	}
+}
+
+// TestAFailingNamespace_DoesNotFillTheMemory: a healthy newcomer finds room.
+func TestAFailingNamespace_DoesNotFillTheMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := failingIn(failures()["500"])
+		rec, stop := start(t, s, events.Options{MaxObjects: 100})
+		for i := range 1000 {
+			rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
+			time.Sleep(10 * time.Millisecond)
+		}
+		for i := range 50 {
+			rec.Failure(inNamespace("good", fmt.Sprint("run-", i)), errAway)
+		}
+		time.Sleep(5 * time.Second)
+		assert.Len(t, s.all(), 50)
+		require.Empty(t, events.Unbalanced(rec))
+		_ = stop()
+		assertAccounts(t, rec)
+	})
+}
+
+// TestTheServer_IsPausedForItsOwnFaultsOnly: these concern every namespace.
+func TestTheServer_IsPausedForItsOwnFaultsOnly(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		paused bool
+	}{
+		"429":          {"It asks for time.", tooManyRequests(20), true},
+		"503":          {"It is overloaded or starts.", unavailable(), true},
+		"401":          {"The token is the same everywhere.", apierrors.NewUnauthorized("expired"), true},
+		"502":          {"The proxy before the server answers it.", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusBadGateway}}, true},
+		"NoConnection": {"There is no way to it.", errors.New("dial tcp 10.96.0.1:443: connect: connection refused"), true},
+		"500":          {"A webhook of one namespace may fail.", apierrors.NewInternalError(errors.New("webhook")), false},
+		"504":          {"Or take too long.", apierrors.NewTimeoutError("webhook", 0), false},
+		"403":          {"A Role is of one namespace.", notGranted(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{refuse: func(_ context.Context, w request) error {
+					if w.namespace == "bad" {
+						return tc.err
+					}
+					return nil
+				}}
+				rec, _ := start(t, s, events.Options{})
+				rec.Failure(inNamespace("bad", "a"), errAway)
+				synctest.Wait()
+				rec.Failure(inNamespace("good", "b"), errAway)
+				synctest.Wait()
+				assert.Equal(t, tc.paused, len(s.all()) == 0, tc.reason)
+			})
+		})
+	}
+}
+
+// TestAnOutage_EndsForAllNamespaces: no namespace is suspect after it.
+func TestAnOutage_EndsForAllNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &server{refuse: func(context.Context, request) error {
+			if time.Since(began) < 2*time.Minute {
+				return unavailable()
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for i := range 400 {
+			rec.Failure(inNamespace("good-"+strconv.Itoa(i%40), fmt.Sprint("run-", i)), errAway)
+		}
+		time.Sleep(2 * time.Minute)
+		assert.LessOrEqual(t, len(s.asked()), 20, "one request at a time finds out")
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 400)
+		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}

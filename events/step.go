@@ -1,0 +1,128 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/events/redact"
+)
+
+// A step is the reaction to the answer of a request.
+type step uint8
+
+const (
+	done          step = iota
+	rename             // the name is taken: again under a new name
+	recreate           // the Event to update has expired
+	reject             // no retry can save the write
+	leave              // the namespace is absent or terminating
+	otherGroup         // not granted by this API group
+	otherService       // not served by this API group
+	waitNamespace      // the namespace, or this write, fails
+	waitServer         // the server fails, or the way to it
+)
+
+// nextStep reads the answer to a create or to a patch. It depends on nothing
+// else.
+func nextStep(err error, create bool) step {
+	if err == nil { // before the predicates, which allocate
+		return done
+	}
+	status, answered := apiStatus(err)
+	switch {
+	case !answered && timedOut(err):
+		return waitNamespace // as behind a webhook that hangs
+	case !answered:
+		return waitServer
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), status.Code == http.StatusNotFound && kind(status) == "namespaces":
+		return leave
+	case apierrors.IsForbidden(err):
+		return otherGroup
+	case apierrors.IsAlreadyExists(err):
+		return rename
+	case notServed(err):
+		return otherService
+	case apierrors.IsNotFound(err) && !create:
+		return recreate
+	case apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err), status.Code == http.StatusBadGateway:
+		return waitServer
+	case apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
+		apierrors.IsNotAcceptable(err), apierrors.IsUnsupportedMediaType(err), apierrors.IsRequestEntityTooLargeError(err):
+		return reject
+	}
+	return waitNamespace // such as a 500 of a webhook
+}
+
+func (s step) cause() cause {
+	switch s {
+	case otherGroup:
+		return forbidden
+	case leave:
+		return namespaceGone
+	default:
+		return rejected
+	}
+}
+
+func timedOut(err error) bool {
+	var failed net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()
+}
+
+func apiStatus(err error) (metav1.Status, bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || absent(status) {
+		return metav1.Status{}, false
+	}
+	return status.Status(), true
+}
+
+func kind(s metav1.Status) string {
+	if s.Details == nil {
+		return ""
+	}
+	return s.Details.Kind
+}
+
+// notServed reports whether the router answered, rather than a resource: the
+// API group is not served.
+func notServed(err error) bool {
+	status, _ := apiStatus(err)
+	if !apierrors.IsNotFound(err) {
+		return false
+	}
+	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) || kind(status) == "events" && status.Details.Name == ""
+}
+
+// retryAfter is how long the server asked to be left alone; 0 when it did not.
+func retryAfter(err error) time.Duration {
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	return time.Duration(max(seconds, 0)) * time.Second
+}
+
+// explain says what to fix. The message of a refused Event may quote its note,
+// so of that it names only the fields.
+func explain(err error, clean func(string) string) string {
+	if err == nil {
+		return ""
+	}
+	if status, _ := apiStatus(err); apierrors.IsInvalid(err) && status.Details != nil && len(status.Details.Causes) > 0 {
+		fields := make([]string, len(status.Details.Causes))
+		for i, c := range status.Details.Causes {
+			fields[i] = c.Field + ": " + string(c.Type)
+		}
+		return strings.Join(fields, ", ")
+	}
+	return redact.Note(err.Error(), clean)
+}

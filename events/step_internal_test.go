@@ -1,0 +1,121 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func answer(code int32, reason metav1.StatusReason, details *metav1.StatusDetails) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Details: details}}
+}
+
+func TestNextStep(t *testing.T) {
+	terminating := &metav1.StatusDetails{Kind: "events", Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
+	router := &metav1.StatusDetails{Kind: "events", Causes: []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse}}}
+	for name, tc := range map[string]struct {
+		reason        string
+		err           error
+		create, patch step
+	}{
+		"Nil":           {"It is stored.", nil, done, done},
+		"Conflict":      {"Another name is free.", answer(409, metav1.StatusReasonAlreadyExists, nil), rename, rename},
+		"Expired":       {"The Event has outlived its TTL. A create names none.", answer(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "events", Name: "a.1"}), reject, recreate},
+		"NoGroup":       {"The router answers.", answer(404, metav1.StatusReasonNotFound, router), otherService, otherService},
+		"NoNamespace":   {"It is gone, not the Event.", answer(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "namespaces", Name: "runs"}), leave, leave},
+		"Terminating":   {"A 403 without a missing permission.", answer(403, metav1.StatusReasonForbidden, terminating), leave, leave},
+		"Forbidden":     {"RBAC may grant the other group.", answer(403, metav1.StatusReasonForbidden, nil), otherGroup, otherGroup},
+		"Invalid":       {"It will not get better.", answer(422, metav1.StatusReasonInvalid, nil), reject, reject},
+		"BadRequest":    {"As a webhook denies by default.", answer(400, metav1.StatusReasonBadRequest, nil), reject, reject},
+		"TooLarge":      {"It will not get smaller.", answer(413, metav1.StatusReasonRequestEntityTooLarge, nil), reject, reject},
+		"429":           {"The server asks for time.", answer(429, metav1.StatusReasonTooManyRequests, nil), waitServer, waitServer},
+		"503":           {"It is overloaded.", answer(503, metav1.StatusReasonServiceUnavailable, nil), waitServer, waitServer},
+		"502":           {"A proxy finds no server.", answer(502, "", nil), waitServer, waitServer},
+		"401":           {"The token has expired.", answer(401, metav1.StatusReasonUnauthorized, nil), waitServer, waitServer},
+		"500":           {"As a webhook that fails.", answer(500, metav1.StatusReasonInternalError, nil), waitNamespace, waitNamespace},
+		"504":           {"As a webhook that hangs.", answer(504, metav1.StatusReasonTimeout, nil), waitNamespace, waitNamespace},
+		"Deadline":      {"As a webhook that hangs for longer.", fmt.Errorf("post: %w", context.DeadlineExceeded), waitNamespace, waitNamespace},
+		"URLTimeout":    {"As the client says it.", &url.Error{Op: "Post", Err: context.DeadlineExceeded}, waitNamespace, waitNamespace},
+		"NoConnection":  {"No namespace has one.", &url.Error{Op: "Post", Err: errors.New("connection refused")}, waitServer, waitServer},
+		"NilAPIStatus":  {"A typed nil has no code.", (*apierrors.StatusError)(nil), waitServer, waitServer},
+		"UnknownReason": {"It may get better.", answer(409, metav1.StatusReasonConflict, nil), waitNamespace, waitNamespace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tc.create, nextStep(tc.err, true), tc.reason)
+			assert.Equal(t, tc.patch, nextStep(tc.err, false), tc.reason)
+		})
+	}
+}
+
+// FuzzNextStep: no answer panics, none but success is done, and the answer
+// decides alone.
+func FuzzNextStep(f *testing.F) {
+	f.Add(int32(404), "NotFound", "events", "", "UnexpectedServerResponse", true)
+	f.Add(int32(0), "", "", "", "", false)
+	f.Add(int32(http.StatusForbidden), "Forbidden", "events", "a", string(corev1.NamespaceTerminatingCause), false)
+	f.Fuzz(func(t *testing.T, code int32, reason, kind, name, cause string, create bool) {
+		details := &metav1.StatusDetails{Kind: kind, Name: name, Causes: []metav1.StatusCause{{Type: metav1.CauseType(cause)}}}
+		if kind == "" {
+			details = nil
+		}
+		err := answer(code, metav1.StatusReason(reason), details)
+		got := nextStep(err, create)
+		assert.NotEqual(t, done, got)
+		assert.LessOrEqual(t, got, waitServer)
+		assert.Equal(t, got, nextStep(fmt.Errorf("wrapped: %w", err), create))
+		assert.True(t, got != recreate || !create, "a create has nothing to recreate")
+		_ = explain(err, strings.ToLower)
+	})
+}
+
+func TestSum(t *testing.T) {
+	seed := maphash.MakeSeed()
+	for name, tc := range map[string]struct {
+		reason, a, b string
+		same         bool
+	}{
+		"UUID":       {"Generated for each object.", "run 0a1b2c3d-0000-4000-8000-00000000000a", "run ffffffff-1111-4111-9111-111111111111", true},
+		"PodName":    {"generateName adds five characters.", "pod web-x2x4z", "pod web-b7c9d", true},
+		"ReplicaSet": {"And a Deployment's pods have a hash before them.", "pod web-7d4b9c6f5-x2x4z", "pod web-5f6d7c8b9-b7c9d", true},
+		"Timestamp":  {"Of each try.", "at 1700000000", "at 1700000001", true},
+		"Number":     {"A step is a cause.", "step 3 failed", "step 4 failed", false},
+		"Port":       {"An address is a cause.", "dial 10.0.0.1:8080", "dial 10.0.0.1:8443", false},
+		"ErrorCode":  {"And the code of an error.", "ORA-00942", "ORA-01017", false},
+		"Azure":      {"A code may have seven digits.", "AADSTS700016", "AADSTS7000215", false},
+		"APIVersion": {"And a version.", "v1beta1", "v1beta2", false},
+		"OtherName":  {"The name before the suffix counts.", "pod web-x2x4z", "pod api-x2x4z", false},
+		"Words":      {"Five letters are a word.", "the-quick", "the-slowe", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tc.same, sum(seed, tc.a) == sum(seed, tc.b), tc.reason)
+			assert.Equal(t, sum(seed, tc.a), sum(seed, []byte(tc.a)))
+		})
+	}
+}
+
+func FuzzSum(f *testing.F) {
+	for _, s := range []string{"", "a", "web-x2x4z", "0a1b2c3d-0000-4000-8000-00000000000a", strings.Repeat("a1", 300)} {
+		f.Add(s)
+	}
+	seed := maphash.MakeSeed()
+	f.Fuzz(func(t *testing.T, s string) {
+		assert.Equal(t, sum(seed, s), sum(seed, []byte(s)))
+		for from, end := generated(s, 0); from >= 0; from, end = generated(s, end) {
+			assert.Less(t, from, end)
+		}
+	})
+}

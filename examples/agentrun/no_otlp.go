@@ -1,0 +1,26 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !otlp
+
+package main
+
+import (
+	"context"
+	"errors"
+
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// errNoExporters: the exporters bring gRPC and protobuf, whose pages cost
+// memory also when nothing is sent.
+var errNoExporters = errors.New("this program cannot send; build it with -tags=otlp, or want none")
+
+func newSpanExporter(context.Context) (sdktrace.SpanExporter, error) { //nolint:ireturn // as the one of the tag otlp
+	return nil, errNoExporters
+}
+
+func newReader(context.Context) (sdkmetric.Reader, error) { //nolint:ireturn // as the one of the tag otlp
+	return nil, errNoExporters
+}

@@ -1,0 +1,33 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build otlp
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// newSpanExporter and newReader make what the standard variables ask for. The
+// library reads the process's environment.
+func newSpanExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+	exporter, err := autoexport.NewSpanExporter(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w; want otlp, console or none", err)
+	}
+	return exporter, nil
+}
+
+func newReader(ctx context.Context) (sdkmetric.Reader, error) {
+	reader, err := autoexport.NewMetricReader(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w; want otlp, console, prometheus or none", err)
+	}
+	return reader, nil
+}

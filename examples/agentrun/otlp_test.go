@@ -1,0 +1,67 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build otlp
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// setAll sets variables of the process, which OpenTelemetry's library reads.
+func setAll(t *testing.T, pairs []string) {
+	t.Helper()
+	for _, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		t.Setenv(name, value)
+	}
+}
+
+func TestExportersThatDoNotExist(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		env    []string
+		says   []string
+	}{
+		"TracesTo":  {"The value and what is accepted are named.", []string{"OTEL_TRACES_EXPORTER=jaeger"}, []string{"OTEL_TRACES_EXPORTER", "jaeger", "otlp"}},
+		"MetricsTo": {"So are they here.", []string{"OTEL_METRICS_EXPORTER=statsd"}, []string{"OTEL_METRICS_EXPORTER", "statsd", "otlp"}},
+		"Protocol":  {"The library's own words are kept.", []string{"OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=carrier-pigeon"}, []string{"OTEL_TRACES_EXPORTER", "grpc"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			setAll(t, tc.env)
+			var stderr bytes.Buffer
+			assert.Equal(t, 2, run(t.Context(), nil, environ(tc.env...), io.Discard, &stderr), tc.reason)
+			for _, want := range tc.says {
+				assert.Contains(t, stderr.String(), want, tc.reason)
+			}
+		})
+	}
+}
+
+// TestTheLastCountsAreSent: what is counted after the last interval is sent
+// when the program ends.
+func TestTheLastCountsAreSent(t *testing.T) {
+	var sent lines
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(&sent, r.Body)
+	}))
+	defer collector.Close()
+	environment := []string{
+		"OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL,
+		"OTEL_METRIC_EXPORT_INTERVAL=3600000",
+	}
+	setAll(t, environment)
+	p := start(t, environ(environment...), "--kubeconfig=testdata/kubeconfig.yaml")
+	assert.Empty(t, sent.String())
+	assert.Zero(t, p.stop(), p.log.String())
+	assert.Contains(t, sent.String(), "controller.events")
+}

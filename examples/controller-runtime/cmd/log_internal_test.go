@@ -1,0 +1,42 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/otel/trace"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/proompteng/controllerkit/metrics/tracelog"
+)
+
+// TestALineOfZapHasOneTraceID: zap writes a field as often as a logger got it.
+// A span inside replaces the IDs, and one that is not sampled is marked.
+//
+//req:shows O4
+func TestALineOfZapHasOneTraceID(t *testing.T) {
+	var out bytes.Buffer
+	ctx := log.IntoContext(t.Context(), zap.New(zap.WriteTo(&out), zap.JSONEncoder()))
+	span := func(id byte, flags trace.TraceFlags) trace.SpanContext {
+		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{id}, TraceFlags: flags})
+	}
+	ctx = tracelog.Bind(trace.ContextWithSpanContext(ctx, span(1, trace.FlagsSampled)))
+	log.FromContext(ctx).Info("outer")
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("name", "a"))
+	ctx = tracelog.Bind(trace.ContextWithSpanContext(ctx, span(2, 0)))
+	log.FromContext(ctx).Info("inner")
+
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	assert.Len(t, lines, 2)
+	for n, want := range []string{`"span_id":"0100000000000000"`, `"name":"a","trace_id":"01000000000000000000000000000000","span_id":"0200000000000000","trace_flags":"00"`} {
+		assert.Equal(t, 1, strings.Count(lines[n], `"trace_id"`), lines[n])
+		assert.Contains(t, lines[n], want)
+	}
+}

@@ -1,0 +1,82 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package first_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/proompteng/controllerkit/events/eventstest"
+	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
+	"github.com/proompteng/controllerkit/examples/controller-runtime/first"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// TestReconcile_RecordsEachAttempt runs one reconciler through attempts that
+// end in different ways, and counts the writes of each.
+func TestReconcile_RecordsEachAttempt(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1.AddToScheme(scheme))
+	task := &v1.Task{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "1", Generation: 1}}
+	writes := 0
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(task).WithStatusSubresource(task).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			writes++
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		},
+	}).Build()
+	recorder := &eventstest.Recorder{Scheme: scheme}
+	var failure error
+	r := first.NewTaskReconciler(c, recorder, func(_ context.Context, task *v1.Task) (status.Facts, error) {
+		ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Done"}
+		task.Status.Phase = v1.Succeeded
+		if failure != nil {
+			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "StoreDown", failure.Error()
+			task.Status.Phase = v1.Running
+		}
+		status.SetCondition(&task.Status.Conditions, ready, time.Now())
+		return status.Facts{Progress: status.Running}, failure
+	})
+
+	for _, attempt := range []struct {
+		reason string
+		err    error
+		writes int
+		events []string
+	}{
+		{"A failed attempt writes its status and one Warning.", errors.New("the store is down"), 1, []string{"InternalError"}},
+		{"The next attempt succeeds and records the recovery.", nil, 1, []string{"Recovered"}},
+		{"Nothing changed: nothing is written.", nil, 0, []string{}},
+	} {
+		writes, failure = 0, attempt.err
+		recorded := len(recorder.Reasons())
+		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(task)})
+		require.ErrorIs(t, err, attempt.err, attempt.reason)
+		assert.Equal(t, attempt.writes, writes, attempt.reason)
+		assert.Equal(t, attempt.events, recorder.Reasons()[recorded:], attempt.reason)
+		stored := new(v1.Task)
+		require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(task), stored))
+		assert.Equal(t, int64(1), stored.Status.ObservedGeneration, attempt.reason)
+		assert.NotNil(t, stored.Status.StartedAt, attempt.reason)
+	}
+
+	require.NoError(t, c.Delete(t.Context(), task))
+	recorder.Reset()
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(task)})
+	require.NoError(t, err, "A deleted Task is not a failure.")
+	assert.Empty(t, recorder.Reasons())
+}

@@ -1,0 +1,26 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package adoption runs other people's test suites with controllerkit in their
+// code.
+//
+// Its tests take a project as its authors publish it, insert the lines that an
+// adopter would write, and run the project's own tests:
+//
+//   - kubebuilder: a fresh scaffold, its own make targets and its envtest suite
+//   - sample-controller: the example of the Kubernetes project, its unit tests,
+//     its generators, and the program on the local control plane
+//   - generators: deepcopy-gen, applyconfiguration-gen and controller-gen on a
+//     type that embeds status.Stamp
+//
+// Each project keeps its own versions of client-go and controller-runtime, and
+// a test fails if adding controllerkit changes one of them.
+//
+// The inserted lines are in testdata, one file for each project. An edit names
+// the file and the exact lines that it replaces, and the test fails if they are
+// not there exactly once. No file of another project is stored here: the Go
+// command downloads them, and go.sum pins them.
+//
+// Run it with make adoption. The first run builds kubebuilder, the generators
+// and the control plane.
+package adoption

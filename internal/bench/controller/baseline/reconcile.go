@@ -1,0 +1,206 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/retry"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// reconciler runs AgentRuns as Jobs.
+type reconciler struct {
+	client.Client
+
+	events events.EventRecorder
+}
+
+// Reconcile makes steps with one run until it has to wait.
+func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	run := new(v1alpha1.AgentRun)
+	if err := r.Get(ctx, req.NamespacedName, run); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if run.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil
+	}
+	if run.Status.Phase.Progress() == status.Done {
+		return r.ended(ctx, run)
+	}
+	job := new(batchv1.Job)
+	err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: jobName(run)}, job)
+	switch {
+	case apierrors.IsNotFound(err):
+		return ctrl.Result{}, r.begin(ctx, run)
+	case err != nil:
+		return ctrl.Result{}, err
+	case !metav1.IsControlledBy(job, run):
+		return ctrl.Result{}, r.fail(ctx, run, "NameTaken", fmt.Sprintf("Job %s belongs to another run", job.Name))
+	case run.Spec.Cancel && !finished(job):
+		return ctrl.Result{}, r.cancel(ctx, run, job)
+	case run.Spec.Suspend != *job.Spec.Suspend && !finished(job):
+		patch := client.MergeFrom(job.DeepCopy())
+		job.Spec.Suspend = new(run.Spec.Suspend)
+		return ctrl.Result{}, r.Patch(ctx, job, patch)
+	}
+	return ctrl.Result{}, r.follow(ctx, run, job)
+}
+
+// begin creates the Job of a run, unless it had one.
+func (r *reconciler) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
+	switch {
+	case run.Status.JobRef != nil:
+		return r.fail(ctx, run, "WorkflowJobMissing", fmt.Sprintf("Job %s is gone and its result was never seen", run.Status.JobRef.Name))
+	case run.Spec.Cancel:
+		return r.update(ctx, run, v1alpha1.Cancelled, "Cancelled", "", nil)
+	case run.Spec.Parameters["prompt"] != "":
+		return r.fail(ctx, run, "InvalidSpec", "spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef")
+	}
+	if ref := run.Spec.SecretRef; ref != nil {
+		secret := new(corev1.Secret)
+		err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret)
+		if apierrors.IsNotFound(err) || err == nil && len(secret.Data[ref.Key]) == 0 {
+			message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
+			r.events.Eventf(run, nil, corev1.EventTypeWarning, "MissingSecret", "Reconcile", "%s", message)
+			if err := r.update(ctx, run, v1alpha1.Pending, "MissingSecret", message, nil); err != nil {
+				return err
+			}
+			return fmt.Errorf("%s", message) // with backoff
+		}
+		if err != nil {
+			return err
+		}
+	}
+	job, err := newJob(run)
+	if err != nil {
+		return err
+	}
+	if err := ctrl.SetControllerReference(run, job, r.Scheme()); err != nil {
+		return err
+	}
+	if err := r.Create(ctx, job); apierrors.IsInvalid(err) {
+		return r.fail(ctx, run, "InvalidSpec", err.Error())
+	} else if err != nil && !apierrors.IsAlreadyExists(err) { // the cache will have the existing Job
+		return err
+	}
+	return r.update(ctx, run, v1alpha1.Pending, "WaitingForJob", "", &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID})
+}
+
+// follow records the state of the Job.
+func (r *reconciler) follow(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
+	ref := &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
+	for _, c := range job.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type {
+		case batchv1.JobComplete:
+			ref.Outcome = jobgc.Succeeded
+			return r.update(ctx, run, v1alpha1.Succeeded, "JobSucceeded", "", ref, job.Status.StartTime, job.Status.CompletionTime)
+		case batchv1.JobFailed:
+			ref.Outcome = jobgc.Failed
+			message := fmt.Sprintf("Job %s failed: %s: %s", job.Name, c.Reason, c.Message)
+			if err := r.update(ctx, run, v1alpha1.Failed, "JobFailed", message, ref, job.Status.StartTime, &c.LastTransitionTime); err != nil {
+				return err
+			}
+			r.events.Eventf(run, nil, corev1.EventTypeWarning, "JobFailed", "Reconcile", "%s", message)
+			return nil
+		default: // the Job is running
+		}
+	}
+	switch {
+	case *job.Spec.Suspend:
+		return r.update(ctx, run, v1alpha1.Pending, "Suspended", "", ref)
+	case job.Status.StartTime != nil:
+		return r.update(ctx, run, v1alpha1.Running, "JobRunning", "", ref, job.Status.StartTime)
+	}
+	return r.update(ctx, run, v1alpha1.Pending, "WaitingForJob", "", ref)
+}
+
+// cancel deletes the Job and ends the run.
+func (r *reconciler) cancel(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
+	err := r.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	return r.update(ctx, run, v1alpha1.Cancelled, "Cancelled", "", nil)
+}
+
+// ended deletes a run past its retention.
+func (r *reconciler) ended(ctx context.Context, run *v1alpha1.AgentRun) (ctrl.Result, error) {
+	stay := 30 * 24 * time.Hour
+	if own := run.Spec.TTLSecondsAfterFinished; own != nil {
+		stay = time.Duration(*own) * time.Second
+	}
+	if stay == 0 || run.Status.FinishedAt == nil {
+		return ctrl.Result{}, nil
+	}
+	if left := time.Until(run.Status.FinishedAt.Add(stay)); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(r.Delete(ctx, run))
+}
+
+// fail ends a run, and reports it after that is recorded.
+func (r *reconciler) fail(ctx context.Context, run *v1alpha1.AgentRun, reason, message string) error {
+	if err := r.update(ctx, run, v1alpha1.Failed, reason, message, nil); err != nil {
+		return err
+	}
+	r.events.Eventf(run, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)
+	return nil
+}
+
+// update writes the status if it changes. The times are the start and the end
+// of the Job, if they exist.
+func (r *reconciler) update(ctx context.Context, run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, ref *jobgc.Ref, times ...*metav1.Time) error {
+	key := client.ObjectKeyFromObject(run)
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := r.Get(ctx, key, run); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if run.Status.Phase.Progress() == status.Done {
+			return nil
+		}
+		before := run.Status.DeepCopy()
+		st := &run.Status
+		st.Phase, st.Reason, st.Message = phase, reason, message
+		if ref != nil {
+			st.JobRef = ref
+		}
+		now := metav1.Now()
+		if st.StartedAt == nil && len(times) > 0 {
+			st.StartedAt = times[0]
+		}
+		if phase.Progress() == status.Done && st.FinishedAt == nil {
+			if st.FinishedAt = &now; len(times) > 1 {
+				st.FinishedAt = times[1]
+			}
+		}
+		conditions(run)
+		st.ObservedGeneration = run.Generation
+		if equality.Semantic.DeepEqual(before, st) {
+			return nil
+		}
+		st.UpdatedAt = &now
+		log.FromContext(ctx).V(1).Info("status", "phase", phase, "reason", reason)
+		return r.Status().Update(ctx, run)
+	})
+}

@@ -1,0 +1,147 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package consumer_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// project is a module of an adopter, with the versions that it requires.
+type project struct{ clientGo, controllerRuntime, otel string }
+
+// projects are one on the lowest client-go, with the OpenTelemetry of its time,
+// and one on the last patch release of each minor before the newest, with the
+// controller-runtime of that minor.
+var projects = []project{
+	{"v0.34.0", "", "v1.35.0"},
+	{"v0.34.13", "v0.22.5", ""},
+	{"v0.35.10", "v0.23.3", ""},
+	{"v0.36.6", "v0.24.1", ""},
+}
+
+// growth is the most that one package adds to the go.mod and to the go.sum of
+// such a project: this module, and what OpenTelemetry v1.40 needs where the
+// project has an older one.
+var growth = map[string]struct{ requires, sums int }{
+	"status":                    {2, 4},
+	"status/applyconfiguration": {2, 4},
+	"events":                    {2, 4},
+	"events/redact":             {2, 4},
+	"events/eventstest":         {2, 4},
+	"jobgc":                     {2, 4},
+	"metrics":                   {3, 22},
+	"metrics/kube":              {3, 22},
+	"metrics/prom":              {11, 28},
+	"metrics/tracelog":          {3, 6},
+	"rollout":                   {2, 4},
+	"rollout/live":              {2, 4},
+	"rollout/plan":              {2, 4},
+}
+
+func TestGet_KeepsTheKubernetesVersionsOfAProject(t *testing.T) {
+	r := publish(t)
+	env := r.env(t)
+	for _, p := range projects {
+		t.Run("client-go "+p.clientGo, func(t *testing.T) {
+			dir := t.TempDir()
+			before := p.create(t, dir, env)
+			requires, sums := read(t, dir, "go.mod"), read(t, dir, "go.sum")
+			var all []string
+			for _, name := range slices.Sorted(maps.Keys(growth)) {
+				all = append(all, modulePath+"/"+name)
+				write(t, filepath.Join(dir, "go.mod"), requires)
+				write(t, filepath.Join(dir, "go.sum"), sums)
+				take(t, dir, env, modulePath+"/"+name, r.version)
+				after := versions(read(t, dir, "go.mod"))
+				raised := changed(before, after)
+				for _, m := range raised {
+					assert.NotContains(t, m, "k8s.io/", "%s changes it", name)
+				}
+				lines := strings.Count(read(t, dir, "go.sum"), "\n") - strings.Count(sums, "\n")
+				t.Logf("%-18s adds %2d to go.mod and %2d lines to go.sum, and raises %d: %s", name, len(after)-len(before), lines, len(raised), strings.Join(raised, ", "))
+				assert.LessOrEqual(t, len(after)-len(before), growth[name].requires, "%s: go.mod", name)
+				assert.LessOrEqual(t, lines, growth[name].sums, "%s: go.sum", name)
+			}
+			// All of them compile with the versions that were kept.
+			write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank(all))
+			run(t, dir, env, "go", "mod", "tidy")
+			run(t, dir, env, "go", "build", "-o", os.DevNull, ".")
+		})
+	}
+}
+
+// TestGet_NeedsNoClientGoForAPITypes: such a module has the newest k8s.io/api
+// and no client-go, and client-go v0.34 needs packages that this api dropped.
+func TestGet_NeedsNoClientGoForAPITypes(t *testing.T) {
+	r := publish(t)
+	env, dir := r.env(t), t.TempDir()
+	write(t, filepath.Join(dir, "main.go"), "package main\n\n"+blank([]string{"k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1"})+"\nfunc main() {}\n")
+	run(t, dir, env, "go", "mod", "init", "example.com/consumer")
+	run(t, dir, env, "go", "get", "k8s.io/api@v0.37.2", "k8s.io/apimachinery@v0.37.2")
+	run(t, dir, env, "go", "mod", "tidy")
+	before := versions(read(t, dir, "go.mod"))
+	for _, name := range []string{"rollout", "rollout/plan", "status", "status/applyconfiguration"} {
+		take(t, dir, env, modulePath+"/"+name, r.version)
+		assert.Empty(t, changed(before, versions(read(t, dir, "go.mod"))), name)
+	}
+	run(t, dir, env, "go", "build", "-o", os.DevNull, ".")
+}
+
+// take adds a package to the module in dir.
+func take(t *testing.T, dir string, env []string, path, version string) {
+	t.Helper()
+	write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank([]string{path}))
+	run(t, dir, env, "go", "get", path+"@"+version)
+	run(t, dir, env, "go", "mod", "tidy")
+}
+
+// changed are the modules of before that have another version after.
+func changed(before, after map[string]string) (out []string) {
+	for _, path := range slices.Sorted(maps.Keys(before)) {
+		if after[path] != before[path] {
+			out = append(out, path+" "+before[path]+" => "+after[path])
+		}
+	}
+	return out
+}
+
+// create makes the project, and returns the versions that its go.mod names.
+func (p project) create(t *testing.T, dir string, env []string) map[string]string {
+	t.Helper()
+	imports := []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes"}
+	get := []string{"get", "k8s.io/api@" + p.clientGo, "k8s.io/apimachinery@" + p.clientGo, "k8s.io/client-go@" + p.clientGo}
+	if p.controllerRuntime != "" {
+		imports, get = append(imports, "sigs.k8s.io/controller-runtime"), append(get, "sigs.k8s.io/controller-runtime@"+p.controllerRuntime)
+	}
+	if p.otel != "" {
+		imports, get = append(imports, "go.opentelemetry.io/otel"), append(get, "go.opentelemetry.io/otel@"+p.otel)
+	}
+	write(t, filepath.Join(dir, "main.go"), "package main\n\n"+blank(imports)+"\nfunc main() {}\n")
+	run(t, dir, env, "go", "mod", "init", "example.com/consumer")
+	run(t, dir, env, "go", get...)
+	run(t, dir, env, "go", "mod", "tidy")
+	return versions(read(t, dir, "go.mod"))
+}
+
+// blank imports the packages for nothing but to have them.
+func blank(paths []string) string {
+	return "import (\n\t_ \"" + strings.Join(paths, "\"\n\t_ \"") + "\"\n)\n"
+}
+
+// versions maps the module paths in a go.mod to their versions.
+func versions(body string) map[string]string {
+	out := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^(?:require |\t)(\S+) (v\S+)`).FindAllStringSubmatch(body, -1) {
+		out[m[1]] = m[2]
+	}
+	return out
+}

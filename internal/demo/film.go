@@ -1,0 +1,99 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// The picture's size, in characters and pixels.
+const (
+	filmWidth = roomy - 1
+	filmRows  = 9
+	charWidth = 8
+	rowHeight = 20
+)
+
+// film is a recording of the table: an SVG that plays in a browser, and shows
+// the last frame where it does not.
+type film struct {
+	began  time.Time
+	frames []frame
+}
+
+type frame struct {
+	at    time.Duration
+	lines []string
+}
+
+// screen returns a screen that is drawn to the film alone.
+func (f *film) screen() *screen {
+	f.began = time.Now()
+	return &screen{
+		out: io.Discard, coloured: true, film: f,
+		size: func() (int, int, error) { return filmWidth, filmRows + 1, nil },
+	}
+}
+
+func (f *film) add(lines []string) {
+	f.frames = append(f.frames, frame{time.Since(f.began), lines})
+}
+
+// svg draws at most two frames a second, and the last one for five seconds.
+func (f *film) svg() []byte {
+	var shown []frame
+	for i, fr := range f.frames {
+		if len(shown) > 0 && fr.at-shown[len(shown)-1].at < 500*time.Millisecond && i < len(f.frames)-1 {
+			continue
+		}
+		shown = append(shown, fr)
+	}
+	var b bytes.Buffer
+	width, height := filmWidth*charWidth, (filmRows+1)*rowHeight
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="make demo">`+"\n", width, height, width, height)
+	b.WriteString(`<style>
+  rect { fill: #f6f8fa } text { fill: #1f2328; font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre }
+  .c31 { fill: #cf222e } .c32 { fill: #1a7f37 } .c33 { fill: #9a6700 }
+  @media (prefers-color-scheme: dark) {
+    rect { fill: #161b22 } text { fill: #e6edf3 } .c31 { fill: #ff7b72 } .c32 { fill: #3fb950 } .c33 { fill: #d29922 }
+  }
+</style>
+`)
+	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="6"/>`+"\n", width, height)
+	for i, fr := range shown {
+		begin, last := fr.at, i == len(shown)-1
+		if i == 0 {
+			begin = 0
+		}
+		if last {
+			length := begin + 5*time.Second
+			fmt.Fprintf(&b, `<g><animate id="loop" attributeName="x" begin="0s;loop.end" dur="%.1fs"/>`, length.Seconds())
+			if i > 0 {
+				fmt.Fprintf(&b, `<set attributeName="visibility" to="hidden" begin="loop.begin" dur="%.1fs"/>`, begin.Seconds())
+			}
+		} else {
+			fmt.Fprintf(&b, `<g visibility="hidden"><set attributeName="visibility" to="visible" begin="loop.begin+%.1fs" dur="%.1fs"/>`,
+				begin.Seconds(), (shown[i+1].at - begin).Seconds())
+		}
+		for n, line := range fr.lines {
+			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, charWidth, (n+1)*rowHeight, spans(line))
+		}
+		b.WriteString("</g>\n")
+	}
+	b.WriteString("</svg>\n")
+	return b.Bytes()
+}
+
+// spans converts a line with the colours of a terminal into SVG.
+func spans(line string) string {
+	line = html.EscapeString(line)
+	line = regexp.MustCompile("\x1b\\[(3[0-9])m").ReplaceAllString(line, `<tspan class="c$1">`)
+	return strings.ReplaceAll(line, "\x1b[0m", "</tspan>")
+}

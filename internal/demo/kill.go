@@ -1,0 +1,100 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// killed is what the demo knows of the controller process that it killed.
+type killed struct {
+	metrics  map[string]*dto.MetricFamily // its last scrape
+	inFlight int                          // runs that had not ended
+	down     time.Duration                // until the next process was ready
+}
+
+// kill ends the controller with SIGKILL while runs are in flight, and starts
+// it again.
+func (p *place) kill(ctx context.Context) (err error) {
+	if p.killed.metrics, err = p.controller.Metrics(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := p.controller.Kill(); err != nil {
+		return err
+	}
+	runs, err := p.stage.Runs.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range runs.Items {
+		if !terminal(&runs.Items[i]) {
+			p.killed.inFlight++
+		}
+	}
+	p.stage.Say(fmt.Sprintf("killed the controller while %d runs were in flight", p.killed.inFlight))
+	if p.controller, err = p.start(ctx); err != nil {
+		return err
+	}
+	p.killed.down = time.Since(began)
+	p.stage.Say(fmt.Sprintf("started it again; it was ready after %.1fs", p.killed.down.Seconds()))
+	return nil
+}
+
+// jobs are all Jobs that the runs have had.
+type jobs struct {
+	mu    sync.Mutex
+	byRun map[string][]types.UID
+}
+
+func (j *jobs) change(_, is any) {
+	job, ok := is.(*batchv1.Job)
+	if !ok {
+		return
+	}
+	owner := metav1.GetControllerOfNoCopy(job)
+	if owner == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.byRun == nil {
+		j.byRun = map[string][]types.UID{}
+	}
+	if !slices.Contains(j.byRun[owner.Name], job.UID) {
+		j.byRun[owner.Name] = append(j.byRun[owner.Name], job.UID)
+	}
+}
+
+// repeated returns the runs that have had more than one Job.
+func (j *jobs) repeated() (names []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for name, uids := range j.byRun {
+		if len(uids) > 1 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (j *jobs) count() (n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, uids := range j.byRun {
+		n += len(uids)
+	}
+	return n
+}

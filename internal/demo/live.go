@@ -1,0 +1,166 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// live is the table of the samples in their current state.
+type live struct {
+	all []*play.Sample
+
+	mu     sync.Mutex
+	runs   map[string]*v1alpha1.AgentRun
+	events map[string]*corev1.Event // the last one of each run
+	note   string
+}
+
+func newLive(all []*play.Sample) *live {
+	return &live{all: all, runs: map[string]*v1alpha1.AgentRun{}, events: map[string]*corev1.Event{}}
+}
+
+func (l *live) change(_, is any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch is := is.(type) {
+	case *v1alpha1.AgentRun:
+		l.runs[is.Name] = is
+	case *corev1.Event:
+		if last := l.events[is.InvolvedObject.Name]; last == nil || !happened(is).Before(happened(last)) {
+			l.events[is.InvolvedObject.Name] = is
+		}
+	}
+}
+
+func (l *live) say(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note = "(the demo) " + what
+}
+
+func (l *live) ended(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.runs[name] != nil && terminal(l.runs[name])
+}
+
+// keep draws the table until ctx ends, and one last time then.
+func (l *live) keep(ctx context.Context, s *screen) {
+	for tick := time.NewTicker(100 * time.Millisecond); ; {
+		s.draw(func(width int, coloured bool) []string {
+			rows, note := l.rows(time.Now())
+			return render(rows, note, width, coloured)
+		})
+		if ctx.Err() != nil {
+			tick.Stop()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// rows returns a row for each sample, in their order.
+func (l *live) rows(now time.Time) (rows []row, note string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.all {
+		rows = append(rows, l.row(s, now))
+	}
+	return rows, l.note
+}
+
+// row sums up the runs of a sample: all their phases, the age of the oldest,
+// the last Job and the last event.
+func (l *live) row(s *play.Sample, now time.Time) row {
+	r := row{name: s.Run.Name, age: -1}
+	phases := map[v1alpha1.Phase]int{}
+	var last *corev1.Event
+	for _, name := range s.Names() {
+		run := l.runs[name]
+		if run == nil {
+			continue
+		}
+		st := run.Status
+		phases[st.Phase]++
+		end := now
+		if st.FinishedAt != nil {
+			end = st.FinishedAt.Time
+		}
+		r.age = max(r.age, end.Sub(run.CreationTimestamp.Time))
+		if st.JobRef != nil {
+			r.job = st.JobRef.Name
+		}
+		if e := l.events[name]; e != nil && (last == nil || happened(e).After(happened(last))) {
+			last = e
+		}
+	}
+	if last != nil {
+		r.event = last.Reason + ": " + last.Message
+		if last.Series != nil && last.Series.Count > 1 {
+			r.event = fmt.Sprintf("%s x%d: %s", last.Reason, last.Series.Count, last.Message)
+		}
+	}
+	r.phase, r.tone = summary(phases, s.Copies)
+	if run := l.runs[s.Run.Name]; run != nil && expected(s, run) != "" {
+		r.phase, r.tone = r.phase+expected(s, run), good
+	}
+	return r
+}
+
+func summary(phases map[v1alpha1.Phase]int, copies int) (text string, t tone) {
+	var parts []string
+	for _, phase := range slices.Sorted(maps.Keys(phases)) {
+		name := string(phase)
+		if name == "" {
+			name = "(created)"
+		}
+		if copies > 1 {
+			name = fmt.Sprintf("%d %s", phases[phase], name)
+		}
+		parts = append(parts, name)
+	}
+	ended := phases[v1alpha1.Succeeded] + phases[v1alpha1.Failed]
+	if copies > 1 && len(phases) > 0 && ended < copies {
+		parts = []string{fmt.Sprintf("%d of %d ended", ended, copies)}
+	}
+	switch {
+	case len(phases) == 0:
+	case phases[v1alpha1.Succeeded] == max(copies, 1):
+		t = good
+	case phases[v1alpha1.Failed] > 0:
+		t = bad
+	default:
+		t = working
+	}
+	return strings.Join(parts, ", "), t
+}
+
+// happened is when an event was written last.
+func happened(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil:
+		return e.Series.LastObservedTime.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return e.LastTimestamp.Time
+}
+
+func terminal(run *v1alpha1.AgentRun) bool { return run.Status.Phase.Progress() == status.Done }

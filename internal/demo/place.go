@@ -1,0 +1,170 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
+)
+
+const namespace = "controllerkit-demo"
+
+// place is where the demo plays: a cluster, the controller on it, and a
+// namespace.
+type place struct {
+	local      *controlplane.ControlPlane // nil on a cluster that --context names
+	dir        string
+	kubectl    rig.Kubectl
+	stage      *play.Stage
+	start      func(context.Context) (*rig.Process, error)
+	controller *rig.Process
+	jobs       jobs
+	killed     killed
+}
+
+// open makes the place ready. On an error nothing is left running.
+func open(ctx context.Context, out io.Writer, contextName string) (p *place, err error) {
+	p = new(place)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close(context.WithoutCancel(ctx)))
+			p = nil
+		}
+	}()
+	find := p.startLocal
+	if contextName != "" {
+		find = p.findNamed
+	}
+	who, err := find(ctx, out, contextName)
+	if err != nil {
+		return p, err
+	}
+	fmt.Fprintln(out, "installed the CRD agentruns.agents.controllerkit.dev and the controller's role")
+	if p.stage, err = play.NewStage(who.admin, namespace); err != nil {
+		return p, err
+	}
+	if _, err := p.stage.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		p.stage = nil // the namespace is not the demo's to delete
+		return p, err
+	}
+	program, err := rig.Build(ctx, p.dir)
+	if err != nil {
+		return p, err
+	}
+	p.start = func(ctx context.Context) (*rig.Process, error) {
+		return rig.Start(ctx, program, p.dir, who.kubeconfig, nil, who.args...)
+	}
+	if p.controller, err = p.start(ctx); err != nil {
+		return p, err
+	}
+	p.stage.Kill = p.kill
+	fmt.Fprintf(out, "the controller runs under that role; its log is %s\n", p.controller.Log)
+	return p, nil
+}
+
+// identities are the demo's identity on a cluster, and the arguments that give
+// the controller its own.
+type identities struct {
+	admin      *rest.Config
+	kubeconfig string
+	args       []string
+}
+
+// startLocal starts a local control plane. The controller gets a user with only
+// the rights of its role.
+func (p *place) startLocal(ctx context.Context, out io.Writer, _ string) (who identities, err error) {
+	if p.local, err = controlplane.Start(ctx, controlplane.Options{Log: out}); err != nil {
+		return who, err
+	}
+	fmt.Fprintln(out, "API server, etcd and controllers are real; pods are simulated: they end as their annotations say, and no image is run")
+	p.dir, who.admin = p.local.Dir(), p.local.Config()
+	p.kubectl, who.kubeconfig, err = rig.Local(ctx, p.local)
+	return who, err
+}
+
+// findNamed finds a cluster by the name of its context in the files that
+// kubectl reads. The controller runs as the same person, and looks at the
+// demo's namespace alone.
+func (p *place) findNamed(ctx context.Context, out io.Writer, contextName string) (who identities, err error) {
+	if p.dir, err = os.MkdirTemp("", "controllerkit-demo-"); err != nil {
+		return who, err
+	}
+	if p.kubectl.Path, err = exec.LookPath("kubectl"); err != nil {
+		return who, err
+	}
+	files := clientcmd.NewDefaultClientConfigLoadingRules().Precedence
+	for _, file := range files {
+		if config, err := clientcmd.LoadFromFile(file); err == nil && config.Contexts[contextName] != nil {
+			who.kubeconfig = file
+			break
+		}
+	}
+	if who.kubeconfig == "" {
+		return who, fmt.Errorf("context %q is in none of %v", contextName, files)
+	}
+	who.admin, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: who.kubeconfig}, &clientcmd.ConfigOverrides{CurrentContext: contextName}).ClientConfig()
+	if err != nil {
+		return who, err
+	}
+	p.kubectl.Kubeconfig, p.kubectl.Context, p.kubectl.Cache = who.kubeconfig, contextName, filepath.Join(p.dir, "kubectl-cache")
+	who.args = []string{"--context=" + contextName, "--namespaces=" + namespace}
+	fmt.Fprintf(out, "using the cluster of context %s at %s\n", contextName, who.admin.Host)
+	return who, p.kubectl.Install(ctx)
+}
+
+// close stops the controller, then what it worked on.
+func (p *place) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	defer cancel()
+	var errs []error
+	if p.controller != nil {
+		errs = append(errs, p.controller.Stop())
+	}
+	if p.local != nil {
+		return errors.Join(append(errs, p.local.Stop())...)
+	}
+	if p.stage != nil {
+		errs = append(errs, p.stage.Kube.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}))
+	}
+	return errors.Join(append(errs, os.RemoveAll(p.dir))...)
+}
+
+// next says how to look around.
+func (p *place) next(out io.Writer, keep bool) {
+	if !keep {
+		fmt.Fprint(out, `
+Where to look next:
+  make demo KEEP=1               the same, and it stays up to look around with kubectl
+  examples/agentrun/samples      the runs that it played
+  examples/agentrun/controller   the controller, composed of the packages
+`)
+		return
+	}
+	fmt.Fprintf(out, `
+Everything stays up until Ctrl-C here. In another terminal:
+  export KUBECONFIG=%s KUBECACHEDIR=%s
+  alias kubectl=%s
+  kubectl config set-context --current --namespace=%s
+  kubectl get aruns
+  kubectl describe arun missing-secret
+  kubectl events --for agentrun/job-deleted
+  curl -s %s/metrics | grep ^controller_ | grep -v _bucket
+`, p.kubectl.Kubeconfig, p.kubectl.Cache, p.kubectl.Path, namespace, p.controller.URL)
+}

@@ -1,0 +1,199 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package play
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// Stage is where samples are played: one namespace of a cluster whose
+// controller is running.
+type Stage struct {
+	Namespace string
+	Kube      kubernetes.Interface
+	Runs      *controller.Client
+	Say       func(what string) // called with each thing that Play does to the cluster; may be nil
+	// Kill kills the controller and starts it again. If it is nil, Play leaves
+	// the controller alone.
+	Kill func(ctx context.Context) error
+}
+
+// NewStage makes the clients for a namespace.
+func NewStage(config *rest.Config, namespace string) (*Stage, error) {
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := controller.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Stage{Namespace: namespace, Kube: kube, Runs: runs(namespace)}, nil
+}
+
+// Create creates the sample's runs.
+func (s *Sample) Create(ctx context.Context, on *Stage) error {
+	for _, name := range s.Names() {
+		run := s.Run.DeepCopy()
+		run.Name = name
+		if _, err := on.Runs.Create(ctx, run, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Play performs the actions in the sample's file on its run, each at its
+// moment, and waits until all of the sample's runs are terminal.
+func (s *Sample) Play(ctx context.Context, on *Stage) error {
+	if s.Secret != nil {
+		if err := on.until(ctx, s.Run.Name, s.SecretAfter); err != nil {
+			return err
+		}
+		on.say("created Secret " + s.Secret.Name)
+		if _, err := on.Kube.CoreV1().Secrets(on.Namespace).Create(ctx, s.Secret, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	if s.DeleteJobAfter != "" {
+		if err := on.until(ctx, s.Run.Name, s.DeleteJobAfter); err != nil {
+			return err
+		}
+		run, err := on.Runs.Get(ctx, s.Run.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		on.say("deleted Job " + run.Status.JobRef.Name + ", which was running")
+		if err := on.Kube.BatchV1().Jobs(on.Namespace).Delete(ctx, run.Status.JobRef.Name,
+			metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
+			return err
+		}
+	}
+	if s.KillAfter > 0 && on.Kill != nil {
+		if err := on.ended(ctx, s.Names()[:s.KillAfter]); err != nil {
+			return err
+		}
+		if err := on.Kill(ctx); err != nil {
+			return err
+		}
+	}
+	return on.ended(ctx, s.Names())
+}
+
+// ended waits until the named runs are terminal.
+func (on *Stage) ended(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := on.wait(ctx, name, "terminal", func(run *v1alpha1.AgentRun) bool { return run.Status.Phase.Progress() == status.Done }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check compares the cluster with the sample's promises and returns the
+// differences. Events and the last update of a Job may come a moment after the
+// run's end. Check waits for them until ctx ends, 30 seconds at most.
+func (s *Sample) Check(ctx context.Context, on *Stage) []string {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var differs []string
+	_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		differs = s.differences(ctx, on)
+		return len(differs) == 0, nil
+	})
+	return differs
+}
+
+func (s *Sample) differences(ctx context.Context, on *Stage) (differs []string) {
+	for _, name := range s.Names() {
+		run, err := on.Runs.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return append(differs, err.Error())
+		}
+		if st := run.Status; string(st.Phase) != s.Phase || st.Reason != s.Reason {
+			differs = append(differs, fmt.Sprintf("%s: %s/%s, promised %s/%s", name, st.Phase, st.Reason, s.Phase, s.Reason))
+		}
+		if run.Status.FinishedAt == nil || run.Status.ObservedGeneration != run.Generation {
+			differs = append(differs, fmt.Sprintf("%s: finishedAt %v, observedGeneration %d of %d", name, run.Status.FinishedAt, run.Status.ObservedGeneration, run.Generation))
+		}
+		happened, err := on.Events(ctx, name)
+		if err != nil {
+			return append(differs, err.Error())
+		}
+		var reasons []string
+		for _, e := range happened {
+			reasons = append(reasons, e.Reason)
+		}
+		if !slices.Equal(reasons, s.Events) {
+			differs = append(differs, fmt.Sprintf("%s: events [%s], promised [%s]", name, strings.Join(reasons, " "), strings.Join(s.Events, " ")))
+		}
+		if s.JobGone {
+			if _, err := on.Kube.BatchV1().Jobs(on.Namespace).Get(ctx, run.Status.JobRef.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+				differs = append(differs, fmt.Sprintf("%s: its Job is still there, promised to be gone", name))
+			}
+		}
+	}
+	return differs
+}
+
+// Events of a run, in the order they first happened.
+func (on *Stage) Events(ctx context.Context, run string) ([]corev1.Event, error) {
+	list, err := on.Kube.CoreV1().Events(on.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=AgentRun,involvedObject.name=" + run})
+	if err != nil {
+		return nil, err
+	}
+	first := func(e corev1.Event) time.Time {
+		if e.EventTime.IsZero() {
+			return e.FirstTimestamp.Time
+		}
+		return e.EventTime.Time
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return first(a).Compare(first(b)) })
+	return list.Items, nil
+}
+
+func (on *Stage) say(what string) {
+	if on.Say != nil {
+		on.Say(what)
+	}
+}
+
+// until waits for a run to have a reason.
+func (on *Stage) until(ctx context.Context, run, reason string) error {
+	return on.wait(ctx, run, "at "+reason, func(run *v1alpha1.AgentRun) bool { return run.Status.Reason == reason })
+}
+
+func (on *Stage) wait(ctx context.Context, name, what string, reached func(*v1alpha1.AgentRun) bool) error {
+	var last *v1alpha1.AgentRun
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		run, err := on.Runs.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, nil //nolint:nilerr // a fault of the API server passes, or ctx ends
+		}
+		last = run
+		return reached(run), nil
+	})
+	if err != nil && last != nil {
+		return fmt.Errorf("AgentRun %s is not %s but %s/%s: %w", name, what, last.Status.Phase, last.Status.Reason, err)
+	}
+	if err != nil {
+		return fmt.Errorf("AgentRun %s is not %s: %w", name, what, err)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+)
+
+// The players read the API server and the lines come from a watch, which may be
+// seconds behind on a loaded machine.
+func TestDrawn_WaitsForAWatchThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		many := &play.Sample{Run: &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: "many"}}, Copies: 3}
+		var out bytes.Buffer
+		b := newBoard(&out, []*play.Sample{many})
+		l := newLive([]*play.Sample{many})
+		go func() {
+			for _, name := range many.Names() {
+				<-time.After(5 * time.Second)
+				created := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}}
+				ended := created.DeepCopy()
+				ended.Status.Phase = v1alpha1.Succeeded
+				b.change(nil, created)
+				l.change(nil, created)
+				b.change(created, ended)
+				l.change(created, ended)
+			}
+		}()
+		began := time.Now()
+		require.NoError(t, drawn(t.Context(), []*play.Sample{many}, b.hasEnded))
+		assert.Contains(t, out.String(), "many            3 Succeeded\n", "the last line is printed")
+		assert.InDelta(t, 15, time.Since(began).Seconds(), 0.1)
+		require.NoError(t, drawn(t.Context(), []*play.Sample{many}, l.ended))
+	})
+}
+
+func TestDrawn_EndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		one := &play.Sample{Run: &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: "one"}}, Copies: 1}
+		err := drawn(ctx, []*play.Sample{one}, newLive(nil).ended)
+		require.ErrorIs(t, err, context.DeadlineExceeded, fmt.Sprint(err))
+	})
+}

@@ -1,0 +1,74 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rig installs the example and runs its controller like a user does: as
+// a process under its own role. The demo and the end-to-end tests use it.
+package rig
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/crd"
+	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
+)
+
+// User is the identity that the installed role is bound to.
+const User = "agentrun-controller"
+
+const program = "github.com/proompteng/controllerkit/examples/agentrun"
+
+// Build compiles the controller into dir and returns the program's path. The
+// working directory must be in a module that requires the example, or be the
+// example's.
+func Build(ctx context.Context, dir string, flags ...string) (string, error) {
+	path := filepath.Join(dir, "agentrun")
+	args := append(append([]string{"build"}, flags...), "-o", path, program)
+	if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the controller: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// Kubectl is a kubectl and the cluster it talks to. Nothing else decides which
+// cluster that is.
+type Kubectl struct {
+	Path, Kubeconfig string
+	Context          string // empty means the kubeconfig's current one
+	Cache            string // a folder for what kubectl remembers of the cluster
+}
+
+// Run runs kubectl with args and stdin and returns what it prints.
+func (k Kubectl) Run(ctx context.Context, stdin []byte, args ...string) (string, error) {
+	base := []string{"--kubeconfig=" + k.Kubeconfig, "--cache-dir=" + k.Cache}
+	if k.Context != "" {
+		base = append(base, "--context="+k.Context)
+	}
+	cmd := exec.CommandContext(ctx, k.Path, append(base, args...)...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("kubectl %v: %w: %s", args, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return string(out), nil
+}
+
+// Install applies the CRD and the role, and waits until the API server serves
+// AgentRuns.
+func (k Kubectl) Install(ctx context.Context) error {
+	for _, manifest := range [][]byte{crd.YAML(), rbac.YAML()} {
+		if _, err := k.Run(ctx, manifest, "apply", "--server-side", "-f", "-"); err != nil {
+			return err
+		}
+	}
+	if _, err := k.Run(ctx, nil, "wait", "--for=condition=Established", "--timeout=60s", "crd/agentruns.agents.controllerkit.dev"); err != nil {
+		return err
+	}
+	return os.RemoveAll(k.Cache) // what kubectl remembers by now lacks the short name
+}

@@ -1,0 +1,166 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package repotest_test
+
+import (
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// parsed is the source of a package, and that of its tests.
+type parsed struct {
+	fset        *token.FileSet
+	code, tests []*ast.File
+}
+
+func parse(t *testing.T, p pkg) parsed {
+	t.Helper()
+	out := parsed{fset: token.NewFileSet()}
+	names, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
+	require.NoError(t, err)
+	for _, name := range names {
+		body, err := os.ReadFile(name)
+		require.NoError(t, err)
+		f, err := parser.ParseFile(out.fset, name, body, parser.ParseComments|parser.SkipObjectResolution)
+		require.NoError(t, err)
+		if strings.HasSuffix(name, "_test.go") {
+			out.tests = append(out.tests, f)
+		} else {
+			out.code = append(out.code, f)
+		}
+	}
+	require.NotEmpty(t, out.code, p.ImportPath)
+	return out
+}
+
+// TestBudgets checks CONTRIBUTING's promises about every package that a user
+// can import.
+func TestBudgets(t *testing.T) {
+	packages := public(t)
+	for name, check := range map[string]func(*testing.T, []pkg){
+		"NothingHappensOnImport":        nothingHappensOnImport,
+		"EveryExportedNameIsDocumented": everyExportedNameIsDocumented,
+		"WhatIsExportedRunsInAnExample": whatIsExportedRunsInAnExample,
+	} {
+		t.Run(name, func(t *testing.T) { check(t, packages) })
+	}
+}
+
+// nothingHappensOnImport: a package keeps no state, starts nothing on import
+// and never ends the program.
+func nothingHappensOnImport(t *testing.T, packages []pkg) {
+	t.Helper()
+	for _, p := range packages {
+		src := parse(t, p)
+		for _, f := range src.code {
+			for _, d := range f.Decls {
+				src.calm(t, d)
+			}
+		}
+	}
+}
+
+func (p parsed) calm(t *testing.T, d ast.Decl) {
+	t.Helper()
+	where := func(n ast.Node) string { return p.fset.Position(n.Pos()).String() }
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		// These block until their goroutines have ended.
+		starts := slices.Contains([]string{"Start", "Serve", "RunWith", "Flush"}, d.Name.Name)
+		assert.False(t, d.Recv == nil && d.Name.Name == "init", "%s: init", where(d))
+		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: return an error", where(d))
+		ast.Inspect(d, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				assert.True(t, starts, "%s: go, and no call waits for it", where(n))
+			}
+			if call, ok := n.(*ast.CallExpr); ok {
+				fun, ok := call.Fun.(*ast.Ident)
+				assert.False(t, ok && fun.Name == "panic", "%s: return an error", where(n))
+				method, ok := call.Fun.(*ast.SelectorExpr)
+				assert.False(t, ok && method.Sel.Name == "Go" && !starts, "%s: Go, and no call waits for it", where(n))
+			}
+			return true
+		})
+	case *ast.GenDecl:
+		if d.Tok != token.VAR {
+			return
+		}
+		for _, s := range d.Specs {
+			for _, name := range s.(*ast.ValueSpec).Names {
+				assert.True(t, strings.HasPrefix(name.Name, "Err") || name.Name == "_", "%s: var %s: a package keeps no state", where(s), name.Name)
+			}
+		}
+	}
+}
+
+// everyExportedNameIsDocumented: packages, functions, types, and the methods of
+// exported types. A comment on a group of constants covers the group.
+func everyExportedNameIsDocumented(t *testing.T, packages []pkg) {
+	t.Helper()
+	for _, p := range packages {
+		d := p.docs(t)
+		if p.name() == "" {
+			continue // it exports nothing
+		}
+		assert.NotEmpty(t, d.Doc, p.ImportPath)
+		funcs := slices.Clone(d.Funcs)
+		for _, typ := range d.Types {
+			assert.NotEmpty(t, typ.Doc, "%s.%s", p.name(), typ.Name)
+			funcs = append(append(funcs, typ.Funcs...), typ.Methods...)
+		}
+		for _, f := range funcs {
+			assert.NotEmpty(t, f.Doc, "%s.%s %s", p.name(), f.Recv, f.Name)
+		}
+	}
+}
+
+// whatIsExportedRunsInAnExample: an Example with output calls each function,
+// and at least one method of each type with methods.
+func whatIsExportedRunsInAnExample(t *testing.T, packages []pkg) {
+	t.Helper()
+	for _, p := range packages {
+		src, d := parse(t, p), p.docs(t)
+		used := map[string]bool{}
+		for _, e := range doc.Examples(src.tests...) {
+			if e.Output == "" {
+				continue
+			}
+			ast.Inspect(e.Code, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					used[s.Sel.Name] = true
+				}
+				return true
+			})
+		}
+		funcs := slices.Clone(d.Funcs)
+		for _, typ := range d.Types {
+			funcs = append(funcs, typ.Funcs...)
+			methods := slices.DeleteFunc(slices.Clone(typ.Methods), func(m *doc.Func) bool { return m.Name == "String" || m.Name == "Error" }) // called by fmt
+			called := func(m *doc.Func) bool { return used[m.Name] }
+			assert.True(t, len(methods) == 0 || slices.ContainsFunc(methods, called), "no Example calls a method of %s.%s", p.name(), typ.Name)
+		}
+		for _, f := range funcs {
+			assert.True(t, used[f.Name], "no Example calls %s.%s", p.name(), f.Name)
+		}
+	}
+}
+
+// docs returns the documentation that go doc shows.
+func (p pkg) docs(t *testing.T) *doc.Package {
+	t.Helper()
+	src := parse(t, p)
+	d, err := doc.NewFromFiles(src.fset, src.code, p.ImportPath)
+	require.NoError(t, err)
+	return d
+}

@@ -1,0 +1,61 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package repotest_test
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestRequirements: at least one test shows each row of the requirements table,
+// each test names existing rows, and the last column lists the packages of the
+// tests.
+func TestRequirements(t *testing.T) {
+	packages := map[string]map[string]bool{} // by row
+	mark := regexp.MustCompile(`(?m)^//req:shows (.+)\nfunc Test`)
+	anywhere := regexp.MustCompile(`(?m)^//req:.*$`)
+	for name, body := range tracked(t, "*_test.go") {
+		marks := mark.FindAllSubmatch(body, -1)
+		assert.Len(t, anywhere.FindAll(body, -1), len(marks), "%s: //req:shows is the last line above a test function", name)
+		for _, m := range marks {
+			for row := range strings.FieldsSeq(string(m[1])) {
+				if packages[row] == nil {
+					packages[row] = map[string]bool{}
+				}
+				packages[row][path.Dir(name)] = true
+			}
+		}
+	}
+	page := filepath.Join(root, "internal", "docs", "requirements.md")
+	got, err := os.ReadFile(page)
+	require.NoError(t, err)
+	rows := map[string]bool{}
+	want := regexp.MustCompile(`(?m)^(\| ([A-Z]\d) \| [^|]+ \|).*$`).ReplaceAllStringFunc(string(got), func(line string) string {
+		cells := strings.Split(line, "|")
+		row := strings.TrimSpace(cells[1])
+		assert.False(t, rows[row], "requirements.md: two rows %s", row)
+		rows[row] = true
+		assert.NotEmpty(t, packages[row], "requirements.md: no test shows %s", row)
+		return strings.Join(cells[:3], "|") + "| `" + strings.Join(slices.Sorted(maps.Keys(packages[row])), "`, `") + "` |"
+	})
+	require.NotEmpty(t, rows)
+	for row := range packages {
+		assert.True(t, rows[row], "a test shows %s, which requirements.md does not have", row)
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+		return
+	}
+	assert.True(t, bytes.Equal([]byte(want), got), "go test ./internal/repotest -run TestRequirements -update, writes the table")
+}

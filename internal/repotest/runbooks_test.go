@@ -1,0 +1,241 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package repotest_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/metrics/catalog"
+	"github.com/proompteng/controllerkit/metrics/manifest"
+)
+
+var runbooks = filepath.Join(root, "internal", "docs", "runbooks")
+
+// sections has the headings of every runbook.
+var sections = []string{"## Meaning\n", "## Impact\n", "## Diagnosis\n", "## Mitigation\n"}
+
+// TestRunbooksOfTheAlerts: each alert links to a page that exists, and each
+// page belongs to an alert.
+//
+//req:shows O4
+func TestRunbooksOfTheAlerts(t *testing.T) {
+	pack, err := manifest.New(manifest.Target{Name: "agentrun"})
+	require.NoError(t, err)
+	const base = "https://" + module + "/blob/main/"
+	table := "| alert | severity | fires after | meaning |\n|---|---|---|---|\n"
+	var names []string
+	for _, a := range pack.Alerts() {
+		path, ok := strings.CutPrefix(a.RunbookURL, base)
+		require.True(t, ok, "%s links to %s", a.Name, a.RunbookURL)
+		require.Equal(t, "internal/docs/runbooks/"+a.Name+".md", path)
+		page := runbook(t, a.Name+".md", a.Name)
+		for _, metric := range regexp.MustCompile(`controller_\w+|\bup\b`).FindAllString(a.Expr, -1) {
+			if metric != "controller_" {
+				assert.Contains(t, page, strings.TrimSuffix(metric, "_bucket"), "%s does not query the metric of its alert", a.Name)
+			}
+		}
+		names = append(names, a.Name)
+		wait := "immediately"
+		if a.For > 0 {
+			wait = fmt.Sprintf("%g min", a.For.Minutes())
+		}
+		table += fmt.Sprintf("| [%s](%s.md) | %s | %s | %s |\n", a.Name, a.Name, a.Severity, wait, withoutActions(a.Summary))
+	}
+	assert.ElementsMatch(t, append(names, "README", "switches"), pagesIn(t, runbooks), "a page without an alert")
+	generated(t, filepath.Join(runbooks, "README.md"), "-update -->\n", table)
+}
+
+// TestRunbooksOfTheReasons: each reason of package events has a page, and each
+// page belongs to a reason.
+//
+//req:shows O4
+func TestRunbooksOfTheReasons(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "events", "reasons.go"), nil, parser.ParseComments)
+	require.NoError(t, err)
+	table := "\n| reason | meaning |\n|---|---|\n"
+	var names []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		reason, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		require.NoError(t, err)
+		names = append(names, reason)
+		runbook(t, filepath.Join("reasons", reason+".md"), reason)
+		said := strings.TrimPrefix(strings.Join(strings.Fields(spec.Doc.Text()), " "), spec.Names[0].Name+" ")
+		said, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(said, "says that "), "is Normal: "), ".")
+		said, _, _ = strings.Cut(said, ":")
+		table += fmt.Sprintf("| [%s](reasons/%s.md) | %s |\n", reason, reason, said)
+		return true
+	})
+	require.NotEmpty(t, names)
+	assert.ElementsMatch(t, names, pagesIn(t, filepath.Join(runbooks, "reasons")))
+	generated(t, filepath.Join(runbooks, "README.md"), "<!-- reasons -->\n", table)
+}
+
+// TestRunbookOfTheSwitches: every flag and variable of the example, and every
+// variable of a package's FromEnv, has a section; and every name in a heading
+// is one of these, or an option.
+//
+//req:shows O4
+func TestRunbookOfTheSwitches(t *testing.T) {
+	known := map[string]bool{}
+	variable := regexp.MustCompile(`"((?:JANGAR|AGENTS)_[A-Z_]+|POD_NAME)"`)
+	for name, body := range tracked(t, "events/*.go", "jobgc/*.go", "rollout/*.go") {
+		if !strings.HasSuffix(name, "_test.go") {
+			for _, m := range variable.FindAllSubmatch(body, -1) {
+				known[string(m[1])] = true
+			}
+		}
+	}
+	for _, body := range tracked(t, "examples/agentrun/*.go") {
+		for _, m := range regexp.MustCompile(`flags\.\w+Var\(&[\w.]+, "([\w-]+)"`).FindAllSubmatch(body, -1) {
+			known["--"+string(m[1])] = true
+		}
+		for _, m := range regexp.MustCompile(`(?m)^  ([A-Z][A-Z_]+)$`).FindAllSubmatch(body, -1) {
+			known[string(m[1])] = true
+		}
+	}
+	require.Greater(t, len(known), 20)
+
+	page, err := os.ReadFile(filepath.Join(runbooks, "switches.md"))
+	require.NoError(t, err)
+	headings := map[string]bool{}
+	for _, section := range regexp.MustCompile(`(?m)^### `).Split(string(page), -1)[1:] {
+		title, text, _ := strings.Cut(section, "\n")
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(title, -1) {
+			headings[m[1]] = true
+			assert.True(t, known[m[1]] || strings.Contains(m[1], ".Options."), "%s is not a setting", m[1])
+		}
+		for _, word := range []string{"**Enable**", "**Disable**", "**Rollback**", "**Expected failures**"} {
+			assert.True(t, strings.Contains(text, word) || strings.Contains(title, "--version"), "%s does not say %s", title, word)
+		}
+	}
+	for name := range known {
+		assert.True(t, headings[name], "internal/docs/runbooks/switches.md has no section for %s: say how to enable, disable and roll it back, and its expected failures", name)
+	}
+}
+
+// TestRunbooksNameWhatExists: every metric is in the catalog, every link has a
+// target, and README sets every variable of a command.
+//
+//req:shows O4
+func TestRunbooksNameWhatExists(t *testing.T) {
+	metrics := map[string]catalog.Instrument{}
+	for _, i := range catalog.Instruments().All() {
+		metrics[i.PrometheusName()] = i
+	}
+	readme, err := os.ReadFile(filepath.Join(runbooks, "README.md"))
+	require.NoError(t, err)
+	for name, body := range tracked(t, "internal/docs/runbooks/*.md", "internal/docs/metrics.md") {
+		for _, m := range regexp.MustCompile(`\bcontroller_[a-z_]+`).FindAllString(string(body), -1) {
+			_, ok := metrics[m]
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				if base, cut := strings.CutSuffix(m, suffix); cut {
+					ok = ok || metrics[base].Kind == catalog.Histogram
+				}
+			}
+			assert.True(t, ok || m == "controller_", "%s names %s, which is not a metric", name, m)
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`).FindAllStringSubmatch(string(body), -1) {
+			target, anchor := m[1], strings.TrimPrefix(m[2], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := filepath.Join(root, filepath.Dir(name), target)
+			if target == "" {
+				path = filepath.Join(root, name)
+			}
+			info, err := os.Stat(path)
+			require.NoError(t, err, "%s links to %s", name, m[0])
+			if anchor == "" || info.IsDir() {
+				continue
+			}
+			linked, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Contains(t, anchors(string(linked)), anchor, "%s links to %s", name, m[0])
+		}
+		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(body), -1) {
+			for _, v := range regexp.MustCompile(`\$([A-Z_]+)`).FindAllStringSubmatch(block[1], -1) {
+				assert.Contains(t, string(readme), "export "+v[1]+"=", "%s uses %s", name, v[0])
+			}
+		}
+	}
+}
+
+// anchors returns the anchors of a page's headings on GitHub.
+func anchors(page string) (all []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		plain := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(plain, " ", "-"))
+	}
+	return all
+}
+
+// runbook returns a page. It checks the title and that every section has text.
+func runbook(t *testing.T, name, title string) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(runbooks, name))
+	require.NoError(t, err, "%s has no runbook", title)
+	page := string(body)
+	assert.True(t, strings.HasPrefix(page, "# "+title+"\n"), name)
+	for n, s := range sections {
+		_, text, found := strings.Cut(page, s)
+		require.True(t, found, "%s has no section %s", name, strings.TrimSpace(s))
+		if n+1 < len(sections) {
+			text, _, found = strings.Cut(text, sections[n+1])
+			require.True(t, found, "%s: the sections are in another order", name)
+		}
+		assert.NotEmpty(t, strings.TrimSpace(text), "%s: %s", name, s)
+	}
+	return page
+}
+
+func pagesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	require.NoError(t, err)
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(f), ".md"))
+	}
+	return names
+}
+
+// withoutActions replaces a template's value of a label by the name of the
+// label.
+func withoutActions(s string) string {
+	return regexp.MustCompile(`\{\{ \$labels\.(\w+) \}\}`).ReplaceAllString(s, "`$1`")
+}
+
+// generated compares the part of a page between a mark and the next end mark
+// with want, or rewrites it.
+func generated(t *testing.T, path, mark, want string) {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	head, rest, found := strings.Cut(string(page), mark)
+	require.True(t, found, mark)
+	got, tail, found := strings.Cut(rest, "<!-- end -->")
+	require.True(t, found)
+	if *update {
+		page := strings.Join(slices.Insert([]string{head, mark}, 2, want, "<!-- end -->", tail), "")
+		require.NoError(t, os.WriteFile(path, []byte(page), 0o644))
+		return
+	}
+	assert.Equal(t, want, got, "go test ./internal/repotest -update rewrites the table")
+}

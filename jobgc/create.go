@@ -1,0 +1,210 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/internal/notfound"
+)
+
+// creationTimeout is how long after a live read of the owner its Job may be
+// created.
+const creationTimeout = 10 * time.Second
+
+// read reads the owner live. The zero value is an owner that is gone or was
+// recreated under the same name.
+func read(ctx context.Context, req Request) (*stored, error) {
+	owner, ref, done, err := req.Stored(ctx)
+	if gone, err := notfound.Is(err, schema.GroupResource{}, req.Owner.GetName()); gone {
+		return &stored{}, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("stored: %w", err)
+	}
+	switch {
+	case isNil(owner):
+		return nil, errors.New("stored returned neither an owner nor an error")
+	case owner.GetName() != req.Owner.GetName() || owner.GetNamespace() != req.Owner.GetNamespace() || owner.GetUID() == "":
+		return nil, fmt.Errorf("stored returned %s/%s with the uid %q, want owner %s/%s and a uid",
+			owner.GetNamespace(), owner.GetName(), owner.GetUID(), req.Owner.GetNamespace(), req.Owner.GetName())
+	case owner.GetUID() != req.Owner.GetUID():
+		return &stored{}, nil
+	}
+	out := &stored{exists: true, deleting: owner.GetDeletionTimestamp() != nil, done: done}
+	if ref != nil {
+		out.ref = *ref.DeepCopy()
+	}
+	return out, nil
+}
+
+// jobName is the name of the Job of an owner without a recorded one. A Ref that
+// has a name was written by an older version before the creation.
+func jobName(ref Ref, owner types.UID) string { return cmp.Or(ref.Name, "run-"+string(owner)) }
+
+// builderError is an error of Request.Job, which Step returns unchanged.
+type builderError struct{ error }
+
+// built is the Job that the caller builds, checked and completed.
+func (g *Guard[J]) built(ref Ref, req Request) (*batchv1.Job, error) {
+	job, err := req.Job()
+	switch {
+	case err != nil:
+		return nil, builderError{err}
+	case job == nil:
+		return nil, errors.New("job returned neither a Job nor an error")
+	}
+	job = job.DeepCopy()
+	want := jobName(ref, req.Owner.GetUID())
+	job.Name = cmp.Or(job.Name, want)
+	ref.Namespace = cmp.Or(ref.Namespace, job.Namespace)
+	controller := metav1.GetControllerOfNoCopy(job)
+	switch {
+	case job.Name != want:
+		return nil, fmt.Errorf("job.metadata.name is %q, want %q or none", job.Name, want)
+	case ref.Namespace == "":
+		return nil, errors.New("job.metadata.namespace and owner.metadata.namespace are empty")
+	case job.Namespace != "" && job.Namespace != ref.Namespace:
+		return nil, fmt.Errorf("job.metadata.namespace is %q, want the namespace of owner, %q", job.Namespace, ref.Namespace)
+	case controller == nil || controller.UID != req.Owner.GetUID():
+		return nil, fmt.Errorf("job.metadata.ownerReferences: owner %s with the uid %s is not the controller; use metav1.NewControllerRef", req.Owner.GetName(), req.Owner.GetUID())
+	}
+	if err := fits(job); err != nil {
+		return nil, err
+	}
+	if req.Suspend != nil {
+		job.Spec.Suspend = ptr.To(*req.Suspend)
+	}
+	retention := g.opts.Retention
+	if req.Retention != nil {
+		retention = *req.Retention
+	}
+	return g.prepared(job, ref.Namespace, retention), nil
+}
+
+// fits checks the length of the name. Pods carry it as a label. The pods of an
+// Indexed Job have it, with their index behind it, as their host name.
+func fits(job *batchv1.Job) error {
+	const most = 63
+	length, what := len(job.Name), ""
+	if job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion && job.Spec.Completions != nil {
+		length += len("-") + len(strconv.Itoa(int(max(*job.Spec.Completions, 1)-1)))
+		what = fmt.Sprintf(" with the index of %d completions behind it", *job.Spec.Completions)
+	}
+	if length > most {
+		return fmt.Errorf("job.metadata.name: %q%s has %d bytes; want at most %d", job.Name, what, length, most)
+	}
+	return nil
+}
+
+// create creates the Job, or adopts the Job that an earlier call created and
+// did not record. It never tries twice: if the Job vanishes in between, another
+// replica may have recorded its result and released it.
+func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked time.Time) (*Ref, Observation, error) {
+	jobs := g.client(job.Namespace)
+	if isNil(jobs) {
+		return nil, Observation{}, fmt.Errorf("the client of namespace %s is nil", job.Namespace)
+	}
+	until := asked.Add(creationTimeout)
+	if !g.now().Before(until) {
+		return nil, Observation{}, fmt.Errorf("%s/%s was not created: owner was read more than %s ago", job.Namespace, job.Name, creationTimeout)
+	}
+	creating, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	live, err := jobs.Create(creating, job, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		live, err = jobs.Get(ctx, job.Name, metav1.GetOptions{})
+		var missing bool
+		if missing, err = isGone(err, Ref{Name: job.Name}); missing {
+			return nil, Observation{State: Pending, Source: SourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}, nil
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, Observation{}, fmt.Errorf("create %s/%s: %w", job.Namespace, job.Name, err)
+	case live == nil || live.UID == "" || live.Name != job.Name:
+		return nil, Observation{}, fmt.Errorf("create %s/%s: the client returned no Job of this name with a uid", job.Namespace, job.Name)
+	}
+	if owner := metav1.GetControllerOfNoCopy(job); !metav1.IsControlledBy(live, &metav1.ObjectMeta{UID: owner.UID}) {
+		return nil, Observation{}, g.adoptable(live, owner)
+	}
+	live.Namespace = job.Namespace
+	return g.adopt(ctx, v, live)
+}
+
+// adopt puts a Job of this owner into the Ref. A TTL that could delete the Job
+// before its result is recorded is raised.
+func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, Observation, error) {
+	next := v.ref
+	next.Namespace, next.Name, next.UID, next.ResourceVersion = cmp.Or(v.ref.Namespace, live.Namespace), live.Name, live.UID, live.ResourceVersion
+	next.CreatedAt = ptr.To(metav1.NewTime(v.now.Truncate(time.Second)))
+	has := live.Spec.TTLSecondsAfterFinished
+	if ttl := v.retention.atCreation(has); live.DeletionTimestamp == nil && live.Annotations[releasedAnnotation] == "" && !ptr.Equal(ttl, has) {
+		ops := []operation{{Op: "test", Path: "/metadata/uid", Value: live.UID}, {Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}}
+		raised, err := g.patch(ctx, next, ops)
+		if err != nil {
+			return nil, Observation{}, err
+		}
+		if raised != nil {
+			live = raised
+		}
+	}
+	v.ref, v.found = next, StateOf(live)
+	v.found.Source = SourceLiveRead
+	switch {
+	case v.cancel:
+		v.found = Observation{State: Pending, Source: SourceLiveRead, After: poll} // it is suspended next
+	case v.found.State == Finished:
+		next.Outcome, next.Released = v.found.Outcome, v.settled()
+		v.found.After = poll
+	case g.store == nil:
+		v.found.After = reread
+	}
+	return &next, v.found, nil
+}
+
+// findUnrecorded looks for a Job of an owner that has recorded none. Only a
+// cancelled run needs it: its Job may have been created by a call that was cut
+// off, and must be stopped. Once the cancellation is recorded the cache is
+// enough: it shows such a Job at some time.
+func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) (Observation, error) {
+	none := Observation{State: NotCreated, Source: SourceRef}
+	if !v.cancel || v.ref.Namespace == "" {
+		return none, nil
+	}
+	ref := Ref{Namespace: v.ref.Namespace, Name: jobName(v.ref, owner)}
+	var job *batchv1.Job
+	var err error
+	if v.done {
+		if g.store != nil {
+			job, _, err = g.store.get(ref)
+		}
+	} else {
+		jobs := g.client(ref.Namespace)
+		if isNil(jobs) {
+			return none, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
+		}
+		if job, err = jobs.Get(ctx, ref.Name, metav1.GetOptions{}); err != nil {
+			job = nil
+		}
+		_, err = isGone(err, ref)
+	}
+	if err != nil || job == nil || job.UID == "" || !metav1.IsControlledBy(job, &metav1.ObjectMeta{UID: owner}) {
+		return none, err
+	}
+	found := StateOf(job)
+	found.Source = SourceLiveRead
+	return found, nil
+}

@@ -1,0 +1,177 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// action is what Step does next.
+type action string
+
+const (
+	actWait      action = "wait"      // change nothing
+	actReadOwner action = "readOwner" // read the owner live, then decide again
+	actCreate    action = "create"    // create the Job, or adopt it
+	actAdopt     action = "adopt"     // put the uid of a Job that exists into the Ref
+	actRecord    action = "record"    // put the outcome into the Ref
+	actSuspend   action = "suspend"   // stop the pods
+	actResume    action = "resume"    // let the pods run
+	actRelease   action = "release"   // set the final TTL and take off the finalizer
+	actDelete    action = "delete"    // delete the Job of a cancelled run
+)
+
+// view is the input of a decision.
+type view struct {
+	ref          Ref         // in the caller's copy of the owner
+	done, cancel bool        // what the caller says of its run
+	suspend      *bool       // nil changes nothing
+	found        Observation // of the Job
+	stored       *stored     // the owner in the API server; nil before the read
+	retention    Retention
+	finalizer    string
+	deletes      bool // Options.DeleteCancelled
+	now          time.Time
+}
+
+// stored is the result of the live read of the owner. The zero value is an
+// owner that is gone or was recreated under the same name.
+type stored struct {
+	exists, deleting, done bool
+	ref                    Ref
+}
+
+// decide returns the one thing to do now. Two rules hold for every view. A Job
+// is created only for a stored owner that is neither done nor being deleted and
+// that has recorded no Job. A Job is released or deleted only if its stored
+// owner has recorded how it ended.
+func decide(v view) action {
+	switch {
+	case v.ref.UID == "":
+		return v.start()
+	case v.ref.Released || v.found.State == Pending:
+		return actWait
+	case v.found.State == Finished && v.ref.Outcome == "" && !v.done:
+		return actRecord
+	case v.found.Job == nil || v.found.gone():
+		return actWait
+	case v.cancel && v.ref.Outcome == "":
+		return v.stop()
+	case v.found.State == Finished || v.found.State == Deleting && v.done:
+		return v.release()
+	case v.done || v.found.State == Deleting:
+		return actWait
+	}
+	return v.resume()
+}
+
+// start decides for an owner that has recorded no Job.
+func (v view) start() action {
+	switch {
+	case v.found.Job != nil:
+		return actAdopt
+	case v.done || v.cancel:
+		return actWait
+	case v.stored == nil:
+		return actReadOwner
+	case !v.stored.exists || v.stored.deleting || v.stored.done || !v.stored.ref.same(v.ref):
+		return actWait
+	}
+	return actCreate
+}
+
+// stop decides for the Job of a cancelled run that has recorded no outcome.
+func (v view) stop() action {
+	job := v.found.Job
+	switch {
+	case v.found.State != Finished && job.DeletionTimestamp == nil && !suspends(job):
+		return actSuspend
+	case !v.done:
+		return actWait
+	case job.DeletionTimestamp != nil || !v.deletes:
+		return v.release()
+	}
+	return v.recorded(actDelete)
+}
+
+// release decides for a Job that has finished, or that Options.Finalizer keeps
+// although its loss is recorded.
+func (v view) release() action {
+	if !v.finalTTLIsDue() && !hasFinalizer(v.found.Job, v.finalizer) && !v.blind() {
+		return actWait
+	}
+	return v.recorded(actRelease)
+}
+
+// recorded returns a if the stored owner has recorded how this Job ended.
+func (v view) recorded(a action) action {
+	switch {
+	case v.stored == nil:
+		return actReadOwner
+	case !v.stored.exists || v.stored.ref.UID != v.ref.UID || v.stored.ref.Outcome == "" && !v.stored.done:
+		return actWait
+	}
+	return a
+}
+
+// resume decides for a Job that has not finished and is wanted.
+func (v view) resume() action {
+	switch {
+	case v.suspend == nil || *v.suspend == suspends(v.found.Job):
+		return actWait
+	case *v.suspend:
+		return actSuspend
+	}
+	return actResume
+}
+
+// finalTTLIsDue reports whether the Job has not got its final TTL yet. The
+// annotation of a released Job records that it has.
+func (v view) finalTTLIsDue() bool {
+	job := v.found.Job
+	if v.found.State != Finished || job.DeletionTimestamp != nil || job.Annotations[releasedAnnotation] != "" {
+		return false
+	}
+	return job.Spec.TTLSecondsAfterFinished != nil || v.retention.final(job, v.found, v.now) != nil
+}
+
+// settled reports whether nothing is left to do once the outcome is recorded:
+// the TTL of the creation is the final one, within a tenth of it and a minute.
+func (v view) settled() bool {
+	job := v.found.Job
+	if job == nil || v.found.gone() {
+		return true
+	}
+	if v.blind() || hasFinalizer(job, v.finalizer) {
+		return false
+	}
+	has, want := job.Spec.TTLSecondsAfterFinished, v.retention.final(job, v.found, v.now)
+	if has == nil || want == nil {
+		return has == nil && want == nil
+	}
+	slack := min(int64(*want)/10, 60)
+	return int64(*has) >= int64(*want)-slack && int64(*has) <= int64(*want)+slack
+}
+
+// blind reports whether this copy of the Job may lack what the stored Job has:
+// an informer's transform strips metadata. Every Job that Step creates carries
+// an annotation and, with Options.Finalizer, a finalizer until its release.
+func (v view) blind() bool {
+	job := v.found.Job
+	if v.found.Source == SourceLiveRead {
+		return false
+	}
+	return job.Annotations[annotation] == "" ||
+		v.finalizer != "" && !hasFinalizer(job, v.finalizer) && job.Annotations[releasedAnnotation] == ""
+}
+
+// same reports whether two Refs record the same about the same Job. It ignores
+// the time and the version of the creation.
+func (r *Ref) same(as Ref) bool {
+	return r.Name == as.Name && r.UID == as.UID && r.Outcome == as.Outcome && r.Released == as.Released
+}
+
+func suspends(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }

@@ -1,0 +1,31 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// OnAdd, OnUpdate and OnDelete are what an informer calls on the handler that
+// New registers.
+func (g *Guard[J]) OnAdd(obj any, initial bool) { handler[J]{g: g}.OnAdd(obj, initial) }
+
+// OnUpdate is one of them.
+func (g *Guard[J]) OnUpdate(before, after any) { handler[J]{g: g}.OnUpdate(before, after) }
+
+// OnDelete is one of them.
+func (g *Guard[J]) OnDelete(obj any) { handler[J]{g: g}.OnDelete(obj) }
+
+// Final is the TTL of a finished Job whose outcome is recorded.
+func (r Retention) Final(job *batchv1.Job, f Observation, now time.Time) *int32 {
+	return r.final(job, f, now)
+}
+
+// AtCreation is the TTL of a Job whose outcome is not recorded.
+func (r Retention) AtCreation(asked *int32) *int32 { return r.atCreation(asked) }
+
+// Text is the annotation.
+func (r Retention) Text() string { return r.text() }

@@ -1,0 +1,112 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgctest_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/jobgctest"
+)
+
+// run is the owner of a Job.
+type run struct {
+	metav1.ObjectMeta
+
+	ref  *jobgc.Ref
+	done bool
+}
+
+func (r *run) request() jobgc.Request {
+	return jobgc.Request{
+		Owner: r, Ref: r.ref, Done: r.done,
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return r, r.ref, r.done, nil },
+		Job: func() (*batchv1.Job, error) {
+			owner := *metav1.NewControllerRef(r, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+			return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{owner}}}, nil
+		},
+	}
+}
+
+func newRun() *run {
+	return &run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "nightly", UID: "4f1c"}}
+}
+
+// A unit test of a controller, on client-go's fake clientset.
+func ExampleGiveUIDs() {
+	ctx, clientset := context.Background(), fake.NewClientset()
+	jobgctest.GiveUIDs(clientset)
+	guard, err := jobgc.New(clientset.BatchV1().Jobs, nil, jobgc.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ref, found, err := guard.Step(ctx, newRun().request())
+	fmt.Println(ref.Name, ref.UID != "", found.State, err)
+	// Output: run-4f1c true Active <nil>
+}
+
+// A whole life on the fake clientset and an informer of it, which New registers
+// with.
+func TestAWholeLifeOnTheFakeClientset(t *testing.T) {
+	ctx, clientset := t.Context(), fake.NewClientset()
+	jobgctest.GiveUIDs(clientset)
+	factory := informers.NewSharedInformerFactory(clientset, 0)
+	informer := factory.Batch().V1().Jobs().Informer()
+	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
+	require.NoError(t, err)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	t.Cleanup(factory.Shutdown)
+
+	r := newRun()
+	step := func() (found jobgc.Observation) {
+		var err error
+		r.ref, found, err = guard.Step(ctx, r.request())
+		require.NoError(t, err)
+		r.done = r.done || found.Outcome != ""
+		return found
+	}
+	step()
+	jobs := clientset.BatchV1().Jobs("ns")
+	job, err := jobs.Get(ctx, r.ref.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	_, err = jobs.UpdateStatus(ctx, job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Eventually(t, func() bool { return step().Outcome == jobgc.Succeeded }, time.Minute, time.Millisecond)
+	step()
+	job, err = jobs.Get(ctx, r.ref.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NotNil(t, job.Spec.TTLSecondsAfterFinished, "released")
+	assert.InDelta(t, 3600, *job.Spec.TTLSecondsAfterFinished, 60)
+
+	// The delete event brings the result of a Job that nothing read in time.
+	lost := newRun()
+	lost.UID = "5a2b"
+	lost.ref, _, err = guard.Step(ctx, lost.request())
+	require.NoError(t, err)
+	other, err := jobs.Get(ctx, lost.ref.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	other.Status.Conditions = job.Status.Conditions
+	_, err = jobs.UpdateStatus(ctx, other, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.NoError(t, jobs.Delete(ctx, other.Name, metav1.DeleteOptions{}))
+	assert.Eventually(t, func() bool {
+		_, found, err := guard.Step(ctx, lost.request())
+		return err == nil && found.Source == jobgc.SourceTombstone && found.Outcome == jobgc.Succeeded
+	}, time.Minute, time.Millisecond)
+}

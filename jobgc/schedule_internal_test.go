@@ -1,0 +1,273 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// bug is a mistake of a controller that the schedules have to find.
+type bug int
+
+const (
+	noBug             bug = iota
+	releasesUnwritten     // calls again with the Ref in memory, whose status was not written
+	createsFromCache      // reads the owner from the cache
+	trustsAnyVersion      // takes the cache for as new as the API server
+)
+
+// schedule is one order of all events of one run name, two replicas and an API
+// server. Every random choice comes from its seed.
+type schedule struct {
+	*apiServer
+
+	rand     *rand.Rand
+	bug      bug
+	replicas [2]*replica
+
+	retention Retention
+	template  *int32 // ttlSecondsAfterFinished of the Job as built
+	options   Options
+	strips    bool // the informer's transform drops what metadata it can
+	failing   bool // the work fails
+	chaos     bool
+	released  bool // a Job with a short TTL: the documented gap is open
+	disturbed int  // how often users did something
+}
+
+// draw makes the schedule of a seed.
+func draw(seed uint64, b bug) *schedule {
+	s := &schedule{apiServer: newAPIServer(), rand: rand.New(rand.NewPCG(seed, 1)), bug: b, chaos: true}
+	pick := func(of ...time.Duration) time.Duration { return of[s.rand.IntN(len(of))] }
+	s.retention = Retention{SucceededTTL: pick(0, time.Second, 10*time.Minute), FailedTTL: pick(0, 30*time.Second, time.Hour), UnrecordedTTL: pick(0, 7*day)}
+	if s.rand.IntN(2) == 0 {
+		s.template = ptr.To([]int32{0, 1, 600}[s.rand.IntN(3)])
+	}
+	s.options = Options{Retention: s.retention, DeleteCancelled: s.rand.IntN(2) == 0, TrustCache: b == trustsAnyVersion}
+	if s.rand.IntN(4) == 0 {
+		s.options.Finalizer = resultFinalize
+	}
+	s.strips = s.rand.IntN(4) == 0
+	s.failing = s.rand.IntN(4) == 0
+	s.create()
+	for i := range s.replicas {
+		s.replicas[i] = &replica{sim: s}
+		s.replicas[i].start()
+	}
+	return s
+}
+
+// create makes a run; it has the name of the one before it.
+func (s *schedule) create() {
+	s.putRun(&run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "run", UID: s.uid("run")}})
+}
+
+// play takes the schedule to its end, and says what went wrong.
+func (s *schedule) play() []string {
+	for range 60 + s.rand.IntN(120) {
+		s.happen()
+	}
+	s.chaos = false
+	for range 400 {
+		if s.quiet() {
+			break
+		}
+	}
+	s.judge()
+	return s.wrong
+}
+
+// happen is one thing that happens.
+func (s *schedule) happen() {
+	r := s.replicas[s.rand.IntN(2)]
+	switch n := s.rand.IntN(100); {
+	case n < 12:
+		r.hearOfRuns()
+	case n < 27:
+		r.hearOfJobs()
+	case n < 62:
+		switch {
+		case r.resume != nil:
+			r.proceed(s.judgement())
+		case r.due || !r.again.IsZero() && !s.now.Before(r.again):
+			r.again = time.Time{}
+			r.begin()
+		}
+	case n < 74:
+		for _, job := range s.sorted() {
+			s.work(job, s.outcome())
+		}
+	case n < 80:
+		s.clean()
+	case n < 94:
+		s.now = s.now.Add([]time.Duration{10 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second, 2 * time.Second, 12 * time.Second, 70 * time.Second, 700 * time.Second}[s.rand.IntN(7)])
+	case n < 96 && r.resume == nil:
+		r.start() // killed while it was idle
+	case s.disturbed < 3:
+		s.disturb()
+	}
+}
+
+func (s *schedule) outcome() Outcome {
+	if s.failing {
+		return Failed
+	}
+	return Succeeded
+}
+
+func (s *schedule) judgement() verdict {
+	if s.rand.IntN(8) > 0 {
+		return served
+	}
+	return verdict(s.rand.IntN(5))
+}
+
+// disturb is what users and other tools do.
+func (s *schedule) disturb() {
+	s.disturbed++
+	edit := func(change func(*run)) {
+		if s.run != nil {
+			next := s.run.clone()
+			change(next)
+			s.putRun(next)
+		}
+	}
+	n := s.rand.IntN(16)
+	switch {
+	case n < 2:
+		edit(func(r *run) { r.cancel = true })
+	case n < 4:
+		edit(func(r *run) { r.suspend = ptr.To(r.suspend == nil || !*r.suspend) })
+	case n < 7:
+		edit(func(r *run) { r.Annotations = map[string]string{"note": strconv.Itoa(s.version)} })
+	case n < 9:
+		if s.run != nil {
+			s.deleteRun()
+		} else {
+			s.create()
+		}
+	case n < 11 && s.run != nil:
+		s.deleteRun()
+		s.create()
+	default:
+		for _, job := range s.sorted() {
+			next := job.DeepCopy()
+			switch {
+			case n < 13:
+				if next.Annotations == nil {
+					next.Annotations = map[string]string{}
+				}
+				next.Annotations[foreign] = strconv.Itoa(s.version)
+				s.putJob(next)
+			case n < 14 && job.DeletionTimestamp == nil && len(next.Finalizers) < 2:
+				next.Finalizers = append([]string{foreignKeeper}, next.Finalizers...)
+				s.putJob(next)
+			case n < 15:
+				s.taken[job.UID] = true
+				s.deleteJob(job)
+			}
+		}
+	}
+}
+
+// quiet lets everything come to rest; true if nothing was left to do.
+func (s *schedule) quiet() bool {
+	rest := true
+	for _, r := range s.replicas {
+		for r.resume != nil {
+			r.proceed(served)
+			rest = false
+		}
+		for r.hearOfRuns() || r.hearOfJobs() {
+			rest = false
+		}
+		if r.due || !r.again.IsZero() {
+			r.again, rest = time.Time{}, false
+			r.begin()
+		}
+	}
+	for _, job := range s.sorted() {
+		version := s.version
+		s.work(job, s.outcome())
+		if job = s.jobs[job.Name]; job != nil && len(job.Finalizers) > 0 && job.Finalizers[0] == foreignKeeper {
+			next := job.DeepCopy()
+			next.Finalizers = next.Finalizers[1:]
+			s.putJob(next)
+		}
+		rest = rest && version == s.version
+	}
+	s.now = s.now.Add(1500 * time.Millisecond)
+	return rest
+}
+
+// judge holds the end of the schedule to the rules.
+func (s *schedule) judge() {
+	short := func(d time.Duration) bool { return d > 0 && d < time.Minute }
+	gap := short(s.retention.SucceededTTL) || short(s.retention.FailedTTL)
+	if s.template != nil {
+		gap = *s.template < 60
+	}
+	for owner, jobs := range s.executed {
+		unrecorded := false
+		for uid := range jobs {
+			unrecorded = unrecorded || s.taken[uid]
+			if s.orphans[uid] {
+				delete(jobs, uid) // its creation was under way when its owner was deleted, and the garbage collector takes it
+			}
+		}
+		if len(jobs) > 1 && unrecorded {
+			continue // a person deleted a Job, and its Ref may not have been recorded
+		}
+		if len(jobs) > 1 && gap {
+			s.released = true
+			continue
+		}
+		if len(jobs) > 1 {
+			s.breaks("run twice: %s has %d Jobs", owner, len(jobs))
+		}
+	}
+	if s.run == nil {
+		return
+	}
+	job := s.jobs["run-"+string(s.run.UID)]
+	if job != nil && s.run.ref != nil && s.run.ref.UID != "" && s.run.ref.UID != job.UID {
+		job = nil // a second one, see above
+	}
+	switch suspended := s.run.suspend != nil && *s.run.suspend; {
+	case s.run.phase == "" && !suspended:
+		s.breaks("not done at the end: %+v %+v", s.run.ref, StateOf(job))
+	case job == nil || s.run.phase == "":
+	case s.run.phase == cancelled && s.options.DeleteCancelled && StateOf(job).State != Finished:
+		s.breaks("the Job of a cancelled run is still there")
+	case s.run.phase == cancelled && !suspends(job) && StateOf(job).State != Finished:
+		s.breaks("the Job of a cancelled run still runs")
+	case s.run.phase == string(s.outcome()):
+		s.judgeRelease(job)
+	}
+}
+
+// judgeRelease holds a Job whose outcome is recorded to its final TTL.
+func (s *schedule) judgeRelease(job *batchv1.Job) {
+	if hasFinalizer(job, resultFinalize) {
+		s.breaks("still held")
+	}
+	want := s.retention.final(job, StateOf(job), s.now)
+	if has := job.Spec.TTLSecondsAfterFinished; (want == nil) != (has == nil) {
+		s.breaks("the final TTL is %s, want %s", shown(has), shown(want))
+	}
+}
+
+func shown(ttl *int32) string {
+	if ttl == nil {
+		return "none"
+	}
+	return fmt.Sprint(*ttl)
+}

@@ -1,0 +1,250 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// replica is one process of the controller, and its caches.
+type replica struct {
+	sim   *schedule
+	guard *Guard[simulated]
+	store *laggingStore
+	runAt int  // events of the runs' watch that have come
+	run   *run // as cached
+
+	resume  func() (struct{}, bool) // of the reconcile that is under way; nil if none is
+	park    func(struct{}) bool
+	verdict verdict
+	dead    bool // the process was killed: nothing more is sent
+	due     bool // a reconcile is queued
+	again   time.Time
+}
+
+// verdict is the result of a request.
+type verdict int
+
+const (
+	served   verdict = iota
+	refused          // an error, and nothing was done
+	unheard          // done, and the answer is lost
+	killed           // the process dies before the request is sent
+	killedIn         // the process dies before the answer comes
+)
+
+var errSimulated = apierrors.NewInternalError(errors.New("simulated"))
+
+// request is one request of a replica. It waits until the schedule runs it.
+func request[T any](r *replica, serve func(*apiServer) (T, error)) (T, error) {
+	var none T
+	if r.dead || !r.park(struct{}{}) {
+		return none, context.Canceled
+	}
+	switch r.verdict {
+	case refused:
+		return none, errSimulated
+	case killed:
+		r.dead = true
+		return none, context.Canceled
+	default:
+	}
+	answer, err := serve(r.sim.apiServer)
+	switch r.verdict {
+	case unheard:
+		return none, errSimulated
+	case killedIn:
+		r.dead = true
+		return none, context.Canceled
+	default:
+	}
+	return answer, err
+}
+
+// laggingStore is the informer's store of Jobs.
+type laggingStore struct {
+	r       *replica
+	at      int // events that have come
+	version int
+	items   map[string]*batchv1.Job
+}
+
+func (l *laggingStore) LastStoreSyncResourceVersion() string {
+	if l.r.sim.bug == trustsAnyVersion {
+		return strconv.Itoa(l.r.sim.version)
+	}
+	return strconv.Itoa(l.version)
+}
+
+func (l *laggingStore) GetByKey(key string) (any, bool, error) {
+	job, ok := l.items[key]
+	return job, ok, nil
+}
+
+// start begins a process, whose caches have just been listed.
+func (r *replica) start() {
+	s := r.sim
+	*r = replica{sim: s, runAt: len(s.runLog), due: true}
+	r.store = &laggingStore{r: r, at: len(s.jobLog), version: s.version, items: map[string]*batchv1.Job{}}
+	for name, job := range s.jobs {
+		r.store.items[namespace+"/"+name] = r.seen(job)
+	}
+	if s.run != nil {
+		r.run = s.run.clone()
+	}
+	r.guard, _ = New(func(string) simulated { return simulated{r} }, r.store, s.options) // checked once, in draw
+	r.guard.now = func() time.Time { return s.now }
+	r.guard.fed = true
+}
+
+// seen is a Job as the informer keeps it.
+func (r *replica) seen(job *batchv1.Job) *batchv1.Job {
+	if r.sim.strips {
+		job = job.DeepCopy()
+		job.Annotations, job.Finalizers, job.Labels = nil, nil, nil
+	}
+	return job
+}
+
+// hear delivers the next event of a watch.
+func (r *replica) hearOfRuns() bool {
+	if r.runAt == len(r.sim.runLog) {
+		return false
+	}
+	e := r.sim.runLog[r.runAt]
+	r.runAt++
+	if r.run = e.object; e.deleted {
+		r.run = nil
+	}
+	r.due = true
+	return true
+}
+
+func (r *replica) hearOfJobs() bool {
+	l := r.store
+	if l.at == len(r.sim.jobLog) {
+		return false
+	}
+	e := r.sim.jobLog[l.at]
+	l.at++
+	l.version = e.version
+	job := r.seen(e.object)
+	if e.deleted {
+		delete(l.items, namespace+"/"+job.Name)
+		handler[simulated]{g: r.guard}.OnDelete(job)
+	} else {
+		l.items[namespace+"/"+job.Name] = job
+	}
+	r.due = true
+	return true
+}
+
+// begin begins a reconcile, which stops at its first request.
+func (r *replica) begin() {
+	r.due = false
+	next, _ := iter.Pull(func(yield func(struct{}) bool) {
+		r.park = yield
+		if after, err := r.reconcile(); err != nil {
+			r.again = r.sim.now.Add(time.Second)
+		} else if after > 0 {
+			r.again = r.sim.now.Add(after)
+		}
+	})
+	r.resume = next
+	r.proceed(served)
+}
+
+// proceed lets the request that waits go on, and takes the reconcile to the
+// next one.
+func (r *replica) proceed(v verdict) {
+	r.verdict = v
+	r.sim.note("replica %p goes on: %d", r, v)
+	if _, more := r.resume(); !more {
+		r.resume = nil
+		if r.dead {
+			r.start()
+		}
+	}
+}
+
+// reconcile is the controller that the package's documentation shows.
+func (r *replica) reconcile() (time.Duration, error) {
+	if r.run == nil || r.run.DeletionTimestamp != nil {
+		return 0, nil
+	}
+	before, copied := r.run, r.run.clone()
+	found, err := r.step(copied)
+	if err == nil && r.sim.bug == releasesUnwritten && copied.ref != nil && copied.ref.Outcome != "" && before.phase == "" {
+		_, err = r.step(copied)
+	}
+	if err != nil || copied.phase == before.phase && copied.ref.equal(before.ref) {
+		return found.After, err
+	}
+	_, err = request(r, func(s *apiServer) (struct{}, error) { return struct{}{}, s.commit(copied) })
+	return found.After, err
+}
+
+func (r *replica) step(copied *run) (Observation, error) {
+	ref, found, err := r.guard.Step(context.Background(), Request{
+		Owner: copied, Ref: copied.ref, Done: copied.phase != "", Cancel: copied.cancel, Suspend: copied.suspend,
+		Stored: func(context.Context) (metav1.Object, *Ref, bool, error) {
+			switch r.sim.bug {
+			case createsFromCache:
+				if r.run == nil {
+					return nil, nil, false, apierrors.NewNotFound(resourceOfRuns, copied.Name)
+				}
+				return r.run, r.run.ref, r.run.phase != "", nil
+			case releasesUnwritten:
+				return copied, copied.ref, copied.phase != "", nil
+			default:
+			}
+			live, err := request(r, func(s *apiServer) (*run, error) {
+				if s.run == nil || s.run.Name != copied.Name {
+					return nil, apierrors.NewNotFound(resourceOfRuns, copied.Name)
+				}
+				return s.run.clone(), nil
+			})
+			if err != nil {
+				return nil, nil, false, err
+			}
+			return live, live.ref, live.phase != "", nil
+		},
+		Job: func() (*batchv1.Job, error) {
+			return &batchv1.Job{
+				ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "AgentRun", Name: copied.Name, UID: copied.UID, Controller: ptr.To(true)}}},
+				Spec:       batchv1.JobSpec{TTLSecondsAfterFinished: r.sim.template},
+			}, nil
+		},
+	})
+	if err != nil {
+		return found, err
+	}
+	copied.ref = ref
+	switch {
+	case copied.phase != "":
+	case found.State == Cancelled:
+		copied.phase = cancelled
+	case found.Lost():
+		copied.phase = lost
+	case ref != nil && ref.Outcome != "":
+		copied.phase = string(ref.Outcome)
+	}
+	return found, nil
+}
+
+func (r *Ref) equal(as *Ref) bool {
+	if r == nil || as == nil {
+		return r == as
+	}
+	return r.same(*as)
+}

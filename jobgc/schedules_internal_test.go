@@ -1,0 +1,107 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// number reads a number from the environment.
+func number(t *testing.T, name string, def uint64) uint64 {
+	t.Helper()
+	value := os.Getenv(name)
+	if value == "" {
+		return def
+	}
+	n, err := strconv.ParseUint(value, 10, 64)
+	require.NoError(t, err, name)
+	return n
+}
+
+// played plays the schedules of n seeds from first on, and returns the first
+// seed that breaks a rule, with what it broke, and how many met the documented
+// gap of short TTLs.
+func played(first, n uint64, b bug) (seed uint64, wrong []string, gaps int64) {
+	var mu sync.Mutex
+	var next, met atomic.Int64
+	var failed atomic.Bool
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := uint64(next.Add(1) - 1); i < n && !failed.Load(); i = uint64(next.Add(1) - 1) {
+				s := draw(first+i, b)
+				broken := s.play()
+				if s.released {
+					met.Add(1)
+				}
+				if len(broken) > 0 {
+					failed.Store(true)
+					mu.Lock()
+					if wrong == nil || first+i < seed {
+						seed, wrong = first+i, broken
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return seed, wrong, met.Load()
+}
+
+// TestTenThousandSchedules plays that many orders of the events of a run, two
+// replicas of its controller and an API server. With the race detector it plays
+// a tenth of them. JOBGC_SCHEDULES sets their number, JOBGC_SEED the first
+// seed.
+//
+//req:shows J3 J4
+func TestTenThousandSchedules(t *testing.T) {
+	n := number(t, "JOBGC_SCHEDULES", 10_000/slowness)
+	seed, wrong, gaps := played(number(t, "JOBGC_SEED", 1), n, noBug)
+	if len(wrong) > 0 {
+		again := draw(seed, noBug)
+		again.traced = true
+		again.play()
+		t.Log(strings.Join(again.trace, "\n"))
+	}
+	require.Empty(t, wrong, "seed %d: JOBGC_SEED=%d JOBGC_SCHEDULES=1 go test -run TenThousandSchedules ./jobgc", seed, seed)
+	t.Logf("%d schedules; %d ran a Job twice with a TTL below a minute, which the documentation names", n, gaps)
+}
+
+// TestSchedules_FindBugs shows that the schedules find bugs. Each of these
+// mistakes occurs in controllers.
+func TestSchedules_FindBugs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		bug  bug
+		want string
+	}{
+		"ReleaseBeforeTheRecord":   {releasesUnwritten, "released before the record"},
+		"CreationFromAStaleCopy":   {createsFromCache, "run twice"},
+		"MissingFromALaggingCache": {trustsAnyVersion, "falsely missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for first := uint64(1); first <= 10_000; {
+				seed, wrong, _ := played(first, 10_001-first, tc.bug)
+				require.NotEmpty(t, wrong, "10,000 schedules do not find it")
+				for _, w := range wrong {
+					if len(w) >= len(tc.want) && w[:len(tc.want)] == tc.want {
+						t.Logf("found by seed %d: %s", seed, w)
+						return
+					}
+				}
+				first = seed + 1
+			}
+			assert.Fail(t, "10,000 schedules find other mistakes only")
+		})
+	}
+}

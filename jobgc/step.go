@@ -1,0 +1,267 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// Request is what one call of Step works on.
+type Request struct {
+	// Owner is the caller's copy of the object that owns the Job. It may come
+	// from a cache.
+	Owner metav1.Object
+
+	// Ref is the one in the status of Owner; nil if there is none yet.
+	Ref *Ref
+
+	// Done says that the status of Owner is final: its run has succeeded, has
+	// failed, is lost or is cancelled.
+	Done bool
+
+	// Cancel asks to stop the run.
+	Cancel bool
+
+	// Suspend sets spec.suspend of the Job. Nil does not change it, so that a
+	// queue such as Kueue can decide.
+	Suspend *bool
+
+	// Stored reads the owner from the API server, not from a cache, and returns
+	// it with the Ref and Done of its status. Step calls it at most once, and
+	// only before it creates, releases or deletes a Job. An error that says
+	// that this owner does not exist is not an error of Step.
+	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
+
+	// Job builds the Job. Owner must be its controller. Its name is empty or
+	// run-<uid of Owner>. Its ttlSecondsAfterFinished, if set, replaces the
+	// TTLs of the retention. The Job gets it once its outcome is recorded.
+	Job func() (*batchv1.Job, error)
+
+	// Retention replaces Options.Retention. Nil keeps it.
+	Retention *Retention
+
+	_ struct{}
+}
+
+// Step takes the Job of one owner as far as it can go now: it creates the Job,
+// observes it, suspends it, and releases it once its outcome is recorded. Call
+// it on every reconcile. Put the Ref that it returns into the status of the
+// owner, with what the Observation says, and write the status if it changed.
+// The write must fail if the owner has changed since it was read (a
+// resourceVersion in an update or a patch does that). Look again after
+// Observation.After.
+//
+// The Observation has these states. NotCreated and Pending: change nothing.
+// Finished: the returned Ref has the outcome. Lost: make the status final, and
+// keep the Ref. Cancelled, with Request.Cancel: the Job is suspended or gone;
+// make the status final. A Job that has finished before it could be suspended
+// is Finished. The others say what the Job does.
+//
+// Step makes no request while the Job is in the cache and needs no change. A
+// creation costs a read of the owner and the creation. A release costs a read
+// of the owner and a patch. The patch is left out if the TTL of the creation is
+// already the final TTL.
+//
+// With an error, Step returns the Ref of the request. An error of Request.Job
+// is returned unchanged. The state of the Job is then unknown; the next call
+// finds out.
+func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
+	ref, found, err := g.step(ctx, req)
+	if own := (builderError{}); errors.As(err, &own) {
+		return req.Ref, Observation{}, own.error
+	}
+	if err != nil {
+		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
+	}
+	if req.Cancel && found.Outcome == "" && found.State != Pending {
+		found.State = Cancelled
+	}
+	return ref, found, nil
+}
+
+func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, error) {
+	v, err := g.view(req)
+	if err != nil {
+		return nil, Observation{}, err
+	}
+	if v.found, err = g.find(ctx, v, req.Owner.GetUID()); err != nil {
+		return nil, Observation{}, err
+	}
+	var job *batchv1.Job
+	asked := v.now
+	for {
+		next := v.ref
+		switch a := decide(v); a {
+		case actReadOwner:
+			if v.ref.UID == "" {
+				// Built first, so that the builder's time does not pass between
+				// the read and the creation.
+				if job, err = g.built(v.ref, req); err != nil {
+					return nil, Observation{}, err
+				}
+			}
+			asked = g.now()
+			if v.stored, err = read(ctx, req); err != nil {
+				return nil, Observation{}, err
+			}
+			continue
+		case actCreate:
+			return g.create(ctx, v, job, asked)
+		case actAdopt:
+			return g.adopt(ctx, v, v.found.Job)
+		case actRecord:
+			next.Outcome, next.Released = v.found.Outcome, v.settled()
+			if !next.Released {
+				v.found.After = poll // the release
+			}
+			return &next, v.found, nil
+		case actSuspend, actResume:
+			found, err := g.suspend(ctx, v, a == actSuspend)
+			return req.Ref, found, err
+		case actRelease:
+			blind := v.blind()
+			err := g.release(ctx, v.ref, v.found, v.retention, v.now)
+			if next.Released = blind; blind && err == nil {
+				return &next, v.found, nil // the cache will never show it
+			}
+			return req.Ref, v.found, err
+		case actDelete:
+			return req.Ref, v.found, g.remove(ctx, v.ref)
+		default:
+			return req.Ref, v.waiting(), nil
+		}
+	}
+}
+
+// waiting is the Observation for a call that changes nothing.
+func (v view) waiting() Observation {
+	if v.ref.UID == "" && v.stored != nil {
+		return Observation{State: Pending, Source: SourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
+	}
+	return v.found
+}
+
+// view checks the request and completes its Ref.
+func (g *Guard[J]) view(req Request) (view, error) {
+	v := view{
+		done: req.Done, cancel: req.Cancel, suspend: req.Suspend, retention: g.opts.Retention,
+		finalizer: g.opts.Finalizer, deletes: g.opts.DeleteCancelled, now: g.now(),
+	}
+	switch {
+	case isNil(req.Owner):
+		return v, errors.New("owner is nil")
+	case req.Owner.GetUID() == "" || req.Owner.GetName() == "":
+		return v, errors.New("owner needs a name and a uid; pass the object that was read")
+	case req.Stored == nil:
+		return v, errors.New("stored is nil; pass a live read of the owner")
+	case req.Job == nil:
+		return v, errors.New("job is nil; pass what builds the Job")
+	}
+	if req.Ref != nil {
+		v.ref = *req.Ref.DeepCopy()
+	}
+	if req.Retention != nil {
+		if v.retention = *req.Retention; v.retention.check() != nil {
+			return v, v.retention.check()
+		}
+	}
+	if req.Owner.GetDeletionTimestamp() != nil {
+		v.done = true // its Job goes with it
+	}
+	switch {
+	case v.ref.UID != "" && v.ref.Name == "":
+		return v, errors.New("ref.name is empty, and ref.uid is not")
+	case v.ref.UID == "" && v.ref.Outcome != "":
+		return v, errors.New("ref.uid is empty, and ref.outcome is not")
+	case req.Owner.GetNamespace() != "" && v.ref.Namespace != "" && v.ref.Namespace != req.Owner.GetNamespace():
+		return v, fmt.Errorf("ref.namespace is %q, want the namespace of owner, %q", v.ref.Namespace, req.Owner.GetNamespace())
+	}
+	v.ref.Namespace = cmp.Or(v.ref.Namespace, req.Owner.GetNamespace())
+	return v, nil
+}
+
+// find observes the Job.
+func (g *Guard[J]) find(ctx context.Context, v view, owner types.UID) (Observation, error) {
+	if v.ref.Released && v.ref.UID != "" {
+		return Observation{State: Collected, Source: SourceRef, Outcome: v.ref.Outcome}, nil
+	}
+	if v.ref.UID == "" {
+		return g.findUnrecorded(ctx, v, owner)
+	}
+	found, err := g.Inspect(ctx, v.ref)
+	if err != nil || found.Job == nil {
+		return found, err
+	}
+	if has := metav1.GetControllerOfNoCopy(found.Job); has != nil && has.UID != owner {
+		return found, fmt.Errorf("ref.uid: the Job %s/%s is controlled by %s %s, not by owner", v.ref.Namespace, v.ref.Name, has.Kind, has.Name)
+	}
+	return found, nil
+}
+
+// suspend sets spec.suspend of the Job that was found, and of no other.
+func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observation, error) {
+	job, err := g.patch(ctx, v.ref, []operation{
+		{Op: "test", Path: "/metadata/uid", Value: v.ref.UID}, {Op: "add", Path: "/spec/suspend", Value: suspend},
+	})
+	if err != nil || job == nil {
+		return v.found, err
+	}
+	found := StateOf(job)
+	found.Source = SourceLiveRead
+	if suspend && found.State == Active {
+		found.State = Suspended // its condition follows
+	}
+	return found, nil
+}
+
+// patch applies a JSON patch to a Job. No Job and no error mean that the Job is
+// gone.
+func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv1.Job, error) {
+	jobs := g.client(ref.Namespace)
+	if isNil(jobs) {
+		return nil, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
+	}
+	data, err := json.Marshal(ops)
+	if err != nil {
+		return nil, err
+	}
+	job, err := jobs.Patch(ctx, ref.Name, types.JSONPatchType, data, metav1.PatchOptions{})
+	if missing, err := isGone(err, ref); missing || err != nil {
+		if err != nil {
+			err = fmt.Errorf("patch %s/%s: %w", ref.Namespace, ref.Name, err)
+		}
+		return nil, err
+	}
+	return job, nil
+}
+
+// remove deletes the Job of a cancelled run, with its pods.
+func (g *Guard[J]) remove(ctx context.Context, ref Ref) error {
+	jobs, ok := any(g.client(ref.Namespace)).(deleter)
+	if !ok || isNil(jobs) {
+		return fmt.Errorf("options.deleteCancelled: the client of namespace %s cannot delete Jobs", ref.Namespace)
+	}
+	err := jobs.Delete(ctx, ref.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &ref.UID}, PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
+	})
+	if _, err = isGone(err, ref); err != nil && !apierrors.IsConflict(err) { // a conflict: the name is another Job's
+		return fmt.Errorf("delete %s/%s: %w", ref.Namespace, ref.Name, err)
+	}
+	return nil
+}
+
+// deleter is what Options.DeleteCancelled needs of a client.
+type deleter interface {
+	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+}

@@ -1,0 +1,103 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+func TestStepSuspends(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	want := true
+	s.edit = func(req *jobgc.Request) { req.Suspend = &want }
+	s.step(t)
+	assert.True(t, *s.jobs[jobOfRun].Spec.Suspend, "from the creation on")
+	s.store.sync(s.server)
+	want = false
+	assert.Equal(t, jobgc.Active, s.step(t).State)
+	assert.False(t, *s.jobs[jobOfRun].Spec.Suspend)
+	s.store.sync(s.server)
+	s.edit = nil
+	s.change(jobOfRun, func(job *batchv1.Job) { job.Spec.Suspend = ptr.To(true) })
+	s.store.sync(s.server)
+	s.step(t)
+	assert.Equal(t, 1, s.patches, "a queue of Jobs decides")
+
+	// The name is another Job's by now.
+	want = false
+	s.edit = func(req *jobgc.Request) { req.Suspend = &want }
+	s.change(jobOfRun, func(job *batchv1.Job) { job.UID = "another" })
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.Error(t, err, "the patch tests the uid")
+	assert.True(t, *s.jobs[jobOfRun].Spec.Suspend)
+}
+
+func TestStepCancels(t *testing.T) {
+	cancel := func(req *jobgc.Request) { req.Cancel = true }
+	t.Run("Running", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.store.sync(s.server)
+		s.edit = cancel
+		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
+		assert.True(t, *s.jobs[jobOfRun].Spec.Suspend, "its pods stop first")
+		s.store.sync(s.server)
+		s.step(t)
+		assert.Equal(t, []int{1, 0, 1, 1}, s.requests(), "without the verb delete it stays suspended")
+	})
+	t.Run("NotCreated", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.edit = cancel
+		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
+		assert.Equal(t, []int{0, 1, 0, 0}, s.requests(), "one read: a creation may have been cut off")
+	})
+	t.Run("CreatedAndNotRecorded", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.stored.job, s.edit = nil, cancel
+		assert.Equal(t, jobgc.Pending, s.step(t).State)
+		assert.NotEmpty(t, s.stored.job.UID)
+		s.store.sync(s.server)
+		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
+		assert.True(t, *s.jobs[jobOfRun].Spec.Suspend)
+	})
+	t.Run("TooLate", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.change(jobOfRun, finish(time.Now()))
+		s.store.sync(s.server)
+		s.edit = cancel
+		assert.Equal(t, jobgc.Finished, s.step(t).State)
+		assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
+	})
+	t.Run("Missing", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.remove(jobOfRun)
+		s.store.sync(s.server)
+		s.edit = cancel
+		found := s.step(t)
+		assert.Equal(t, jobgc.Cancelled, found.State, "no controller waits for its result")
+		assert.False(t, found.Lost())
+	})
+	t.Run("NoVerb", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{DeleteCancelled: true})
+		s.step(t)
+		s.store.sync(s.server)
+		s.edit = cancel
+		s.step(t)
+		s.store.sync(s.server)
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.ErrorContains(t, err, "options.deleteCancelled: the client of namespace ns cannot delete Jobs")
+	})
+}

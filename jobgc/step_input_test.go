@@ -1,0 +1,175 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// Bad input is an error that names the field, and nothing is created.
+func TestStepBadInput(t *testing.T) {
+	job := func(edit func(*batchv1.Job)) func(*jobgc.Request) {
+		return func(req *jobgc.Request) {
+			req.Job = func() (*batchv1.Job, error) {
+				job := ownedJob()
+				job.Name = ""
+				edit(job)
+				return job, nil
+			}
+		}
+	}
+	other := func(run metav1.Object, err error) func(*jobgc.Request) {
+		return func(req *jobgc.Request) {
+			req.Stored = func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return run, nil, false, err }
+		}
+	}
+	long := &agentRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: types.UID(strings.Repeat("a", 60))}}
+	for name, tc := range map[string]struct {
+		edit func(*jobgc.Request)
+		want string
+	}{
+		"NoOwner":        {func(req *jobgc.Request) { req.Owner = nil }, "owner is nil"},
+		"NilOwner":       {func(req *jobgc.Request) { req.Owner = (*agentRun)(nil) }, "owner is nil"},
+		"OwnerNoUID":     {func(req *jobgc.Request) { req.Owner = &metav1.ObjectMeta{Name: "run"} }, "owner needs a name and a uid"},
+		"NoReader":       {func(req *jobgc.Request) { req.Stored = nil }, "stored is nil"},
+		"NoBuilder":      {func(req *jobgc.Request) { req.Job = nil }, "job is nil"},
+		"OtherOwner":     {other(&metav1.ObjectMeta{Namespace: "ns", Name: "another", UID: "run-uid"}, nil), "stored returned ns/another"},
+		"OtherNamespace": {other(&metav1.ObjectMeta{Namespace: "elsewhere", Name: "run", UID: "run-uid"}, nil), "stored returned elsewhere/run"},
+		"NoStored":       {other(nil, nil), "stored returned neither"},
+		"StoredNilRun":   {other((*agentRun)(nil), nil), "stored returned neither"},
+		"StoredNoUID":    {other(&metav1.ObjectMeta{Namespace: "ns", Name: "run"}, nil), "and a uid"},
+		"StoredFails":    {other(nil, errors.New("no route to host")), "stored: no route to host"},
+		"StoredOther404": {other(nil, notFoundOf("", "namespaces", "ns")), "stored: "},
+		"NilJob":         {func(req *jobgc.Request) { req.Job = func() (job *batchv1.Job, err error) { return job, err } }, "job returned neither"},
+		"JobName":        {job(func(j *batchv1.Job) { j.Name = "mine" }), `job.metadata.name is "mine", want "run-run-uid" or none`},
+		"JobNamespace":   {job(func(j *batchv1.Job) { j.Namespace = "elsewhere" }), "job.metadata.namespace"},
+		"JobNoOwner":     {job(func(j *batchv1.Job) { j.OwnerReferences = nil }), "job.metadata.ownerReferences"},
+		"JobOtherOwner":  {job(func(j *batchv1.Job) { j.OwnerReferences[0].UID = "x" }), "job.metadata.ownerReferences"},
+		"JobMereOwner":   {job(func(j *batchv1.Job) { j.OwnerReferences[0].Controller = nil }), "job.metadata.ownerReferences"},
+		"LongName": {func(req *jobgc.Request) {
+			req.Owner = long
+			req.Job = func() (*batchv1.Job, error) {
+				return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", long.UID)}}}, nil
+			}
+		}, "has 64 bytes; want at most 63"},
+		"RefNoName":      {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{UID: "x"} }, "ref.name is empty"},
+		"RefNoUID":       {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Name: "x", Outcome: jobgc.Failed} }, "ref.uid is empty"},
+		"RefElsewhere":   {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Namespace: "elsewhere"} }, "ref.namespace"},
+		"RetentionMinus": {func(req *jobgc.Request) { req.Retention = &jobgc.Retention{SucceededTTL: -1} }, "retention.succeededTTL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			s.edit = tc.edit
+			req := s.request(s.stored)
+			ref, found, err := s.guard.Step(t.Context(), req)
+			require.ErrorContains(t, err, "jobgc: step: ")
+			require.ErrorContains(t, err, tc.want)
+			assert.Equal(t, req.Ref, ref)
+			assert.Zero(t, found)
+			assert.Zero(t, s.creates)
+		})
+	}
+	t.Run("BuilderFails", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		own := errors.New("no image")
+		s.edit = func(req *jobgc.Request) { req.Job = func() (*batchv1.Job, error) { return nil, own } }
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		assert.Equal(t, own, err, "the caller's own words")
+		assert.Zero(t, s.creates)
+	})
+	t.Run("RefOfAnotherOwner", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		job := ownedJob()
+		job.UID, job.OwnerReferences = "x", []metav1.OwnerReference{ownerRef("another", "y")}
+		s.put(job)
+		s.store.sync(s.server)
+		s.stored.job = &jobgc.Ref{Name: "job", UID: "x"}
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.ErrorContains(t, err, "ref.uid: the Job ns/job is controlled by AgentRun another, not by owner")
+	})
+}
+
+// The pods of an Indexed Job carry its name and their index as a host name.
+func TestStepNamesFitIndexedJobs(t *testing.T) {
+	for completions, fits := range map[int32]bool{1: true, 100: true, 100_000: true} {
+		s := newStage(t, jobgc.Options{})
+		run := newAgentRun()
+		run.UID = "9f1c7d52-6c1e-4a86-8a55-0a8f3f0b7d11"
+		s.stored = run
+		s.edit = func(req *jobgc.Request) {
+			req.Job = func() (*batchv1.Job, error) {
+				return &batchv1.Job{
+					ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", run.UID)}},
+					Spec:       batchv1.JobSpec{Completions: &completions, CompletionMode: ptr.To(batchv1.IndexedCompletion)},
+				}, nil
+			}
+		}
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		assert.Equal(t, fits, err == nil, "%d: %v", completions, err)
+	}
+	s := newStage(t, jobgc.Options{})
+	s.stored.UID = types.UID(strings.Repeat("a", 57))
+	s.edit = func(req *jobgc.Request) {
+		req.Job = func() (*batchv1.Job, error) {
+			return &batchv1.Job{
+				ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", s.stored.UID)}},
+				Spec:       batchv1.JobSpec{Completions: ptr.To[int32](101), CompletionMode: ptr.To(batchv1.IndexedCompletion)},
+			}, nil
+		}
+	}
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.ErrorContains(t, err, "with the index of 101 completions behind it has 65 bytes; want at most 63")
+}
+
+// A Ref of the first edition has its name before its Job.
+func TestStepTakesAnIntent(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.stored.job = &jobgc.Ref{Namespace: "ns", Name: "run-hash"}
+	s.step(t)
+	assert.Equal(t, "run-hash", s.stored.job.Name)
+	assert.NotNil(t, s.jobs["run-hash"])
+}
+
+// The outcome of a Job with SuccessCriteriaMet is decided: deleted, it is not
+// lost.
+func TestADecidedOutcomeIsNotLost(t *testing.T) {
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
+		want := map[batchv1.JobConditionType]jobgc.Outcome{batchv1.JobSuccessCriteriaMet: jobgc.Succeeded, batchv1.JobFailureTarget: jobgc.Failed}[kind]
+		job := ownedJob()
+		job.UID, job.Status.Conditions = "x", []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		assert.Equal(t, jobgc.Finishing, jobgc.StateOf(job).State)
+		s := newStage(t, jobgc.Options{})
+		s.guard.OnDelete(job) // in the background: the last state has no deletion timestamp
+		f := s.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "x"})
+		assert.Equal(t, jobgc.Finished, f.State)
+		assert.Equal(t, want, f.Outcome)
+		job.DeletionTimestamp = ptr.To(metav1.Now())
+		assert.Equal(t, want, jobgc.StateOf(job).Outcome, "in the foreground")
+		assert.False(t, jobgc.StateOf(job).Lost())
+	}
+}
+
+// Nothing announces the end of a Job that is read live.
+func TestALiveReadSaysWhenToLookAgain(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	g, err := jobgc.New(s.client, nil, jobgc.Options{})
+	require.NoError(t, err)
+	s.guard = g
+	assert.Positive(t, s.step(t).After)
+	assert.Positive(t, s.step(t).After)
+}

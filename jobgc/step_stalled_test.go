@@ -1,0 +1,75 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// A replica stalls between the read of the owner and the creation, until a
+// second replica has taken the run to its end and released its Job.
+func TestStepOfAReplicaThatStalls(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		ttl    int32
+		stall  time.Duration
+		jobs   int
+		fails  bool
+	}{
+		"Minute":     {"The name is still taken: the Job is adopted.", 60, 9 * time.Second, 1, false},
+		"MinuteLate": {"The creation is given up.", 60, 10 * time.Second, 1, true},
+		"ZeroLate":   {"The creation is given up.", 0, 10 * time.Second, 1, true},
+		"Zero":       {"The documented gap: with a final TTL below a minute the name may be free within these seconds.", 0, 9 * time.Second, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, jobgc.Options{})
+				s.edit = func(req *jobgc.Request) {
+					req.Job = func() (*batchv1.Job, error) {
+						job := ownedJob()
+						job.Name, job.Spec.TTLSecondsAfterFinished = jobOfRun, &tc.ttl
+						return job, nil
+					}
+				}
+				stalled := s.request(newAgentRun())
+				stalled.Stored = func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+					s.step(t)
+					s.change(jobOfRun, finish(time.Now()))
+					s.store.sync(s.server)
+					s.step(t)
+					s.step(t)
+					require.Equal(t, tc.ttl, *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
+					time.Sleep(tc.stall)
+					if tc.ttl == 0 {
+						s.remove(jobOfRun)
+					}
+					return newAgentRun(), nil, false, nil // as before the first step
+				}
+				replica, err := jobgc.New(s.client, nil, jobgc.Options{})
+				require.NoError(t, err)
+				_, _, err = replica.Step(t.Context(), stalled)
+				assert.Equal(t, tc.fails, err != nil, "%s %v", tc.reason, err)
+				uids := map[string]bool{string(s.stored.job.UID): true}
+				if job := s.jobs[jobOfRun]; job != nil {
+					uids[string(job.UID)] = true
+					if tc.jobs == 1 {
+						assert.Equal(t, tc.ttl, *job.Spec.TTLSecondsAfterFinished, "adopted, it stays released")
+					}
+				}
+				assert.Len(t, uids, tc.jobs, tc.reason)
+			})
+		})
+	}
+}

@@ -1,0 +1,134 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/otlptranslator"
+
+	"github.com/proompteng/controllerkit/internal/isolate"
+)
+
+// gatherer is one of Options.Gatherers.
+type gatherer struct {
+	prometheus.Gatherer
+	call isolate.Call[[]*dto.MetricFamily]
+}
+
+// gathering is a time limit for all gatherers of a scrape. Gatherers have no
+// context.
+func gathering(limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), limit) //nolint:forbidigo // Prometheus' interfaces pass none
+}
+
+// collect reads the provider's metrics. An error means that there are none.
+func (e *Endpoint) collect(ctx context.Context) (page, error) {
+	running := &e.collector.running
+	p, err := e.collector.call.Start(func() (page, error) {
+		return e.collector.read(context.WithValue(ctx, current{}, running))
+	}).Wait(ctx)
+	if errors.Is(err, isolate.ErrLate) {
+		what := "the provider"
+		if name := running.Load(); name != nil {
+			what = (*name)()
+		}
+		return page{}, fmt.Errorf("prom: collect: %s %w", what, err)
+	}
+	if err != nil {
+		return page{}, fmt.Errorf("prom: collect: %w", err)
+	}
+	return p, nil
+}
+
+// gather is one scrape: the metrics of the provider, of Options.Gatherers and
+// of the process. If the provider's metrics are missing, the scrape fails.
+func (e *Endpoint) gather() ([]*dto.MetricFamily, error) {
+	ctx, cancel := gathering(e.timeout)
+	defer cancel()
+	var runs []*isolate.Run[[]*dto.MetricFamily]
+	for _, g := range e.gatherers {
+		runs = append(runs, g.call.Start(g.Gather))
+	}
+	p, err := e.collect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(p.families) // which other scrapes share
+	err = errors.Join(p.errs...)
+	if len(runs) > 0 {
+		merged := prometheus.Gatherers{prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return all, err })}
+		for i, run := range runs {
+			merged = append(merged, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+				families, err := run.Wait(ctx)
+				if err != nil {
+					err = fmt.Errorf("prom: Options.Gatherers[%d]: %w", i, err)
+				}
+				return families, err
+			}))
+		}
+		all, err = merged.Gather()
+	}
+	var process []*dto.MetricFamily
+	var more error
+	if e.process != nil {
+		process, more = e.process.Gather()
+	}
+	for _, f := range append(process, e.errors.family()) { // a gatherer may return the process metrics too
+		if !slices.ContainsFunc(all, func(have *dto.MetricFamily) bool { return have.GetName() == f.GetName() }) {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return all, errors.Join(err, more)
+}
+
+// Describe describes only target_info, because the other metrics are not known
+// in advance. A registry accepts one endpoint. It refuses a second one, whose
+// series would collide with the first.
+func (e *Endpoint) Describe(ch chan<- *prometheus.Desc) {
+	ch <- prometheus.NewDesc(otlptranslator.TargetInfoMetricName, targetHelp, nil, nil)
+}
+
+// Collect hands out the metrics of the provider, so that you can register an
+// Endpoint with an existing registry, such as controller-runtime's. It omits
+// the metrics of Options.Gatherers and of the process. If a callback of the
+// provider panics or hangs, the registry gets only an error.
+func (e *Endpoint) Collect(ch chan<- prometheus.Metric) {
+	if !e.made() {
+		return
+	}
+	ctx, cancel := gathering(e.timeout)
+	defer cancel()
+	p, err := e.collect(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
+	}
+	if err = errors.Join(append(p.errs, err)...); err != nil && e.errors.onError != nil {
+		e.errors.onError(err)
+	}
+	p.Collect(ch)
+}
+
+// unavailable answers 503 instead of promhttp's 500 when a scrape gathered
+// nothing. The next scrape may succeed.
+type unavailable struct{ http.ResponseWriter }
+
+func (w unavailable) WriteHeader(code int) {
+	if code == http.StatusInternalServerError {
+		code = http.StatusServiceUnavailable
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (w unavailable) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,308 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/proompteng/controllerkit/metrics/prom"
+)
+
+// reported is what OnError was called with.
+type reported struct{ errs []error }
+
+func (r *reported) add(err error) { r.errs = append(r.errs, err) }
+
+// callbacks are the ways to give a provider a function. Each observes 7.
+func callbacks() map[string]func(*testing.T, metric.Meter, func()) {
+	made := func(t *testing.T, err error) {
+		t.Helper()
+		require.NoError(t, err)
+	}
+	ints := func(do func()) metric.Int64Callback {
+		return func(_ context.Context, o metric.Int64Observer) error { o.Observe(7); do(); return nil }
+	}
+	floats := func(do func()) metric.Float64Callback {
+		return func(_ context.Context, o metric.Float64Observer) error { o.Observe(7); do(); return nil }
+	}
+	return map[string]func(*testing.T, metric.Meter, func()){
+		"Registered": func(t *testing.T, m metric.Meter, do func()) {
+			t.Helper()
+			c, err := m.Int64ObservableCounter("theirs")
+			made(t, err)
+			_, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error { o.ObserveInt64(c, 7); do(); return nil }, c)
+			made(t, err)
+		},
+		"Int64Counter": func(t *testing.T, m metric.Meter, do func()) {
+			t.Helper()
+			_, err := m.Int64ObservableCounter("theirs", metric.WithUnit("{it}"), metric.WithInt64Callback(ints(do)))
+			made(t, err)
+		},
+		"Int64UpDown": func(t *testing.T, m metric.Meter, do func()) {
+			t.Helper()
+			_, err := m.Int64ObservableUpDownCounter("theirs_total", metric.WithInt64Callback(ints(do)))
+			made(t, err)
+		},
+		"Int64Gauge": func(t *testing.T, m metric.Meter, do func()) {
+			t.Helper()
+			_, err := m.Int64ObservableGauge("theirs_total", metric.WithInt64Callback(ints(do)))
+			made(t, err)
+		},
+		"Float64Counter": func(t *testing.T, m metric.Meter, do func()) {
+			t.Helper()
+			_, err := m.Float64ObservableCounter("theirs", metric.WithFloat64Callback(floats(do)))
+			made(t, err)
+		},
+		"Float64UpDown": func(t *testing.T, m metric.Meter, do func()) {
+			t.Helper()
+			_, err := m.Float64ObservableUpDownCounter("theirs_total", metric.WithFloat64Callback(floats(do)))
+			made(t, err)
+		},
+		"Float64Gauge": func(t *testing.T, m metric.Meter, do func()) {
+			t.Helper()
+			_, err := m.Float64ObservableGauge("theirs_total", metric.WithFloat64Callback(floats(do)))
+			made(t, err)
+		},
+	}
+}
+
+// A callback that panics empties OpenTelemetry's collection. The endpoint must
+// not answer that with 200. OnError names the callback, and the counts of the
+// others do not double.
+func TestACallbackThatPanics(t *testing.T) {
+	for name, register := range callbacks() {
+		t.Run(name, func(t *testing.T) {
+			var r reported
+			ep := endpoint(t, prom.Options{OnError: r.add}, 1)
+			before, err := ep.Meter("before").Int64ObservableCounter("before")
+			require.NoError(t, err)
+			_, err = ep.Meter("before").RegisterCallback(func(_ context.Context, o metric.Observer) error {
+				o.ObserveInt64(before, 100)
+				return nil
+			}, before)
+			require.NoError(t, err)
+			broken := true
+			register(t, ep.Meter("of.others"), func() {
+				if broken {
+					panic("password=hunter2")
+				}
+			})
+			for n := range 3 {
+				w := scrape(t, ep, "")
+				assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+				require.Len(t, r.errs, n+1, "once for each scrape")
+				require.ErrorContains(t, r.errs[n], `prom_test.callbacks`)
+				require.ErrorContains(t, r.errs[n], `of the meter "of.others" panicked with a string`)
+				assert.NotContains(t, w.Body.String()+r.errs[n].Error(), "hunter2")
+			}
+			broken = false
+			got := text(t, ep)
+			assert.Contains(t, got, "\ntheirs_total 7\n")
+			assert.Contains(t, got, "\nbefore_total 100\n", "not four times as much")
+			assert.Contains(t, got, `promhttp_metric_handler_errors_total{cause="gathering"} 3`)
+		})
+	}
+}
+
+func TestACallbackThatHangs(t *testing.T) {
+	for name, register := range callbacks() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r reported
+				ep := endpoint(t, prom.Options{OnError: r.add, Timeout: 3 * time.Second}, 1)
+				release := make(chan struct{})
+				register(t, ep.Meter("of.others"), func() { <-release })
+				start := time.Now()
+				for n := range 3 {
+					assert.Equal(t, http.StatusServiceUnavailable, scrape(t, ep, "").Code)
+					require.Len(t, r.errs, n+1)
+					require.ErrorContains(t, r.errs[n], `of the meter "of.others" did not return in time`)
+				}
+				assert.Equal(t, 3*time.Second, time.Since(start), "the second scrape does not wait for a callback that is known to hang")
+				close(release)
+				synctest.Wait()
+				assert.Contains(t, text(t, ep), "\ntheirs_total 7\n")
+			})
+		})
+	}
+}
+
+// An error of a callback costs its own metrics. It goes to OnError and not to
+// OpenTelemetry's global handler.
+func TestTheErrorOfACallback(t *testing.T) {
+	handler := otel.GetErrorHandler()
+	defer otel.SetErrorHandler(handler)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { assert.NoError(t, err, "the global handler") }))
+	var r reported
+	ep := endpoint(t, prom.Options{OnError: r.add}, 1)
+	refused := errors.New("refused")
+	_, err := ep.Meter("x").Int64ObservableGauge("g", metric.WithInt64Callback(func(context.Context, metric.Int64Observer) error { return refused }))
+	require.NoError(t, err)
+	assert.Contains(t, text(t, ep), `a_thing_total{i="0"} 1`)
+	require.Len(t, r.errs, 1)
+	require.ErrorIs(t, r.errs[0], refused)
+}
+
+// gatherFunc is a gatherer.
+type gatherFunc func() ([]*dto.MetricFamily, error)
+
+func (f gatherFunc) Gather() ([]*dto.MetricFamily, error) { return f() }
+
+// A gatherer that hangs costs its own metrics.
+func TestAGathererThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r reported
+		release := make(chan struct{})
+		var calls atomic.Int64
+		ep := endpoint(t, prom.Options{OnError: r.add, Gatherers: []prometheus.Gatherer{
+			gatherFunc(func() ([]*dto.MetricFamily, error) { calls.Add(1); <-release; return nil, nil }),
+			counter(t, "theirs_total", 7),
+		}}, 1)
+		start := time.Now()
+		for n := range 3 {
+			got := text(t, ep)
+			assert.Contains(t, got, `a_thing_total{i="0"} 1`)
+			assert.Contains(t, got, "theirs_total 7")
+			require.Len(t, r.errs, n+1)
+			require.ErrorContains(t, r.errs[n], "Options.Gatherers[0]: did not return in time")
+		}
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		assert.Equal(t, int64(1), calls.Load())
+		close(release)
+		synctest.Wait()
+		text(t, ep)
+		assert.Len(t, r.errs, 3)
+		assert.Equal(t, int64(2), calls.Load())
+	})
+}
+
+// The endpoint's metrics are in another registry too. When they cannot be
+// collected, the registry gets an error.
+func TestAsACollector(t *testing.T) {
+	var r reported
+	ep := endpoint(t, prom.Options{OnError: r.add}, 1)
+	theirs := prometheus.NewRegistry()
+	require.NoError(t, theirs.Register(ep))
+	second, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	require.Error(t, theirs.Register(second), "it would have the series of the first")
+	require.NoError(t, theirs.Register(prometheus.NewGauge(prometheus.GaugeOpts{Name: "theirs"})))
+	page := promhttp.HandlerFor(theirs, promhttp.HandlerOpts{})
+	got := text(t, page)
+	assert.Contains(t, got, `a_thing_total{i="0"} 1`)
+	assert.Contains(t, got, "theirs 0")
+	assert.NotContains(t, got, "process_", "theirs may have them")
+	assert.Empty(t, r.errs)
+
+	_, err = ep.Meter("x").Int64ObservableGauge("g", metric.WithInt64Callback(func(context.Context, metric.Int64Observer) error { panic(1) }))
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusInternalServerError, scrape(t, page, "").Code, "never 200 without them")
+	assert.Len(t, r.errs, 1)
+
+	empty := prometheus.NewRegistry()
+	require.NoError(t, empty.Register(&prom.Endpoint{}))
+	families, err := empty.Gather()
+	require.NoError(t, err)
+	assert.Empty(t, families)
+}
+
+// stalled is a client that reads nothing until it is released.
+type stalled struct {
+	*httptest.ResponseRecorder
+	entered, release chan struct{}
+	once             sync.Once
+}
+
+func (s *stalled) Write(b []byte) (int, error) {
+	s.once.Do(func() { close(s.entered); <-s.release })
+	return len(b), nil
+}
+
+func TestASlowClientHoldsNoLock(t *testing.T) {
+	ep := endpoint(t, prom.Options{}, 1)
+	slow := &stalled{ResponseRecorder: httptest.NewRecorder(), entered: make(chan struct{}), release: make(chan struct{})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ep.ServeHTTP(slow, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	}()
+	<-slow.entered
+	assert.Contains(t, text(t, ep), `a_thing_total{i="0"} 1`)
+	c, err := ep.Meter("test").Int64Counter("new.thing")
+	require.NoError(t, err)
+	c.Add(t.Context(), 1)
+	require.NoError(t, ep.Shutdown(t.Context()))
+	close(slow.release)
+	<-ended
+}
+
+// Scrapes and records during a shutdown.
+func TestScrapesWhileShuttingDown(t *testing.T) {
+	ep := endpoint(t, prom.Options{MaxInFlight: 8, Exemplars: true}, 1)
+	h, err := ep.Meter("x").Float64Histogram("seconds")
+	require.NoError(t, err)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for range 50 {
+				h.Record(sampled(t.Context(), 1), .1)
+				w := scrape(t, ep, "application/openmetrics-text")
+				assert.Equal(t, http.StatusOK, w.Code, w.Body.String())
+			}
+		})
+	}
+	wait.Go(func() { assert.NoError(t, ep.Shutdown(t.Context())) })
+	wait.Wait()
+	assert.NotContains(t, text(t, ep), "\nseconds_count")
+}
+
+// The process is described by default, once.
+func TestProcessMetrics(t *testing.T) {
+	got := text(t, endpoint(t, prom.Options{}, 1))
+	assert.Contains(t, got, "\nprocess_start_time_seconds ")
+	assert.Contains(t, got, "\ngo_goroutines ")
+	assert.NotContains(t, text(t, endpoint(t, prom.Options{NoProcessMetrics: true}, 1)), "\ngo_goroutines ")
+
+	theirs := prometheus.NewRegistry() // as controller-runtime's, which has them already
+	require.NoError(t, theirs.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "go_goroutines"}, func() float64 { return 4711 })))
+	var r reported
+	got = text(t, endpoint(t, prom.Options{OnError: r.add, Gatherers: []prometheus.Gatherer{theirs}}, 1))
+	assert.Contains(t, got, "\ngo_goroutines 4711\n")
+	assert.Contains(t, got, "\nprocess_start_time_seconds ")
+	assert.Empty(t, r.errs)
+}
+
+// Short-lived series do not pile up in the endpoint.
+func TestSeriesThatAreGoneAreForgotten(t *testing.T) {
+	ep, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	n := 0
+	_, err = ep.Meter("x").Int64ObservableGauge("g", metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+		n++
+		o.Observe(int64(n), metric.WithAttributes(attribute.Int("n", n)))
+		return nil
+	}))
+	require.NoError(t, err)
+	for range 1000 {
+		scrape(t, ep, "")
+	}
+	assert.Less(t, prom.Cached(ep), 50)
+}

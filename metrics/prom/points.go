@@ -1,0 +1,189 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package prom
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/otlptranslator"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// sample is one metric of one collection. It does not change once it is in a
+// page, because scrapes share it.
+type sample struct {
+	series *series
+	metric dto.Metric
+}
+
+// Desc describes the metric.
+func (s *sample) Desc() *prometheus.Desc { return s.series.desc }
+
+// Write hands out the metric.
+func (s *sample) Write(out *dto.Metric) error {
+	out.Label, out.Counter, out.Gauge, out.Histogram = s.metric.Label, s.metric.Counter, s.metric.Gauge, s.metric.Histogram
+	return nil
+}
+
+// usable notes why an instrument cannot be served, and reports whether it can.
+func (i *instrument) usable(p *page) bool {
+	if i.err != nil {
+		p.errs = append(p.errs, i.err)
+	}
+	return i.err == nil
+}
+
+// numbers adds the points of a counter or a gauge. All points of an instrument
+// share three allocations.
+func numbers[N int64 | float64](c *collector, p *page, i *instrument, k dto.MetricType, points []metricdata.DataPoint[N]) {
+	if !i.usable(p) {
+		return
+	}
+	samples, values := make([]sample, len(points)), make([]float64, len(points))
+	var counters []dto.Counter
+	var gauges []dto.Gauge
+	if k == isCounter {
+		counters = make([]dto.Counter, len(points))
+	} else {
+		gauges = make([]dto.Gauge, len(points))
+	}
+	for n, point := range points {
+		s := c.seriesOf(p, i, point.Attributes)
+		if s == nil {
+			continue
+		}
+		m := &samples[n]
+		m.series, m.metric.Label, values[n] = s, s.labels, float64(point.Value)
+		if k == isCounter {
+			counters[n].Value = &values[n]
+			m.metric.Counter = &counters[n]
+			attach(c, p, m, point.Exemplars)
+		} else {
+			gauges[n].Value = &values[n]
+			m.metric.Gauge = &gauges[n]
+		}
+		c.add(p, i.family, m)
+	}
+	c.forget(i, len(points))
+}
+
+// histograms adds the points of a histogram with fixed buckets.
+func histograms[N int64 | float64](c *collector, p *page, i *instrument, points []metricdata.HistogramDataPoint[N]) {
+	if !i.usable(p) {
+		return
+	}
+	samples, dtos := make([]sample, len(points)), make([]dto.Histogram, len(points))
+	for n, point := range points {
+		s := c.seriesOf(p, i, point.Attributes)
+		if s == nil {
+			continue
+		}
+		if !slices.Equal(s.bounds, point.Bounds) {
+			s.bounds = slices.Clone(point.Bounds)
+		}
+		h, count, sum := &dtos[n], point.Count, float64(point.Sum)
+		h.SampleCount, h.SampleSum = &count, &sum
+		h.Bucket = make([]*dto.Bucket, len(s.bounds))
+		buckets, counts := make([]dto.Bucket, len(s.bounds)), make([]uint64, len(s.bounds))
+		var cumulative uint64
+		for b := range s.bounds {
+			cumulative += point.BucketCounts[b]
+			counts[b] = cumulative
+			buckets[b].UpperBound, buckets[b].CumulativeCount = &s.bounds[b], &counts[b]
+			h.Bucket[b] = &buckets[b]
+		}
+		m := &samples[n]
+		m.series, m.metric.Label, m.metric.Histogram = s, s.labels, h
+		attach(c, p, m, point.Exemplars)
+		c.add(p, i.family, m)
+	}
+	c.forget(i, len(points))
+}
+
+// The scales that Prometheus has.
+const (
+	finestScale   = 8
+	coarsestScale = -4
+)
+
+// natives adds the points of a histogram with exponential buckets.
+func natives[N int64 | float64](c *collector, p *page, i *instrument, points []metricdata.ExponentialHistogramDataPoint[N]) {
+	if !i.usable(p) {
+		return
+	}
+	for _, point := range points {
+		s := c.seriesOf(p, i, point.Attributes)
+		if s == nil {
+			continue
+		}
+		if point.Scale < coarsestScale {
+			p.errs = append(p.errs, fmt.Errorf("prom: a series of %s: the scale is %d, and Prometheus' coarsest is %d", i.family.name, point.Scale, coarsestScale))
+			continue
+		}
+		by := max(0, point.Scale-finestScale)
+		native, err := prometheus.NewConstNativeHistogram(s.desc, point.Count, float64(point.Sum),
+			spread(point.PositiveBucket, by), spread(point.NegativeBucket, by),
+			point.ZeroCount, point.Scale-by, point.ZeroThreshold, point.StartTime, s.values...)
+		var out dto.Metric
+		if err == nil {
+			err = native.Write(&out)
+		}
+		if err != nil {
+			p.errs = append(p.errs, fmt.Errorf("prom: a series of %s: %w", i.family.name, err))
+			continue
+		}
+		m := &sample{series: s}
+		m.metric.Label, m.metric.Histogram = s.labels, out.GetHistogram()
+		attach(c, p, m, point.Exemplars)
+		c.add(p, i.family, m)
+	}
+	c.forget(i, len(points))
+}
+
+// spread counts by Prometheus' bucket index, which is the index of the upper
+// bound, at a scale that is coarser by so many steps.
+func spread(b metricdata.ExponentialBucket, by int32) map[int]int64 {
+	all := map[int]int64{}
+	for n, count := range b.Counts {
+		index := int(b.Offset) + n
+		all[index>>by+1] += int64(min(count, math.MaxInt64)) //nolint:gosec // it is bounded
+	}
+	return all
+}
+
+// attach puts the exemplars into a metric that is not in the page yet, each
+// into its bucket.
+func attach[N int64 | float64](c *collector, p *page, m *sample, exemplars []metricdata.Exemplar[N]) {
+	if len(exemplars) == 0 {
+		return
+	}
+	all, err := make([]prometheus.Exemplar, len(exemplars)), error(nil)
+	for n, e := range exemplars {
+		labels := prometheus.Labels{}
+		for _, kv := range e.FilteredAttributes {
+			label, e := c.labelNamer.Build(string(kv.Key))
+			err = errors.Join(err, e)
+			labels[label] = kv.Value.Emit()
+		}
+		labels[otlptranslator.ExemplarTraceIDKey] = hex.EncodeToString(e.TraceID)
+		labels[otlptranslator.ExemplarSpanIDKey] = hex.EncodeToString(e.SpanID)
+		all[n] = prometheus.Exemplar{Value: float64(e.Value), Timestamp: e.Time, Labels: labels}
+	}
+	var with prometheus.Metric
+	if err == nil {
+		with, err = prometheus.NewMetricWithExemplars(m, all...)
+	}
+	if err == nil {
+		err = with.Write(new(dto.Metric)) // it writes into what m hands out
+	}
+	if err != nil {
+		p.errs = append(p.errs, fmt.Errorf("prom: an exemplar: %w", err))
+	}
+}

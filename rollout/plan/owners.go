@@ -1,0 +1,94 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// owner is a tool that writes objects and marks them.
+type owner struct {
+	name     string
+	prefix   []string // of a label or an annotation
+	managers []string // its field managers; a prefix if it ends with a hyphen
+	advice   string
+}
+
+func owners() []owner {
+	const (
+		suspend = ": suspend it for this workload while the plan runs, or it puts back what the plan removes."
+		sync    = ": suspend its automatic sync while the plan runs, or it puts back what the plan removes. To let it do the switch instead, set " +
+			"argocd.argoproj.io/sync-options: PruneLast=true on the live object one sync before."
+		upgrade = ": an upgrade that changes the kind deletes the old workload immediately, and --wait does not know Rollouts. Set helm.sh/resource-policy: keep on it " +
+			"one release before. What the plan creates needs the annotations meta.helm.sh/release-name and release-namespace and the label app.kubernetes.io/managed-by: Helm. Without them Helm refuses to take it over."
+	)
+	return []owner{
+		{"Argo CD", []string{"argocd.argoproj.io/"}, []string{"argocd-"}, sync},
+		{"Flux", []string{"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"}, []string{"kustomize-controller", "helm-controller"}, suspend},
+		{"Fleet", []string{"fleet.cattle.io/", "objectset.rio.cattle.io/"}, []string{"fleetagent"}, suspend},
+		{"Config Sync", []string{"configsync.gke.io/", "configmanagement.gke.io/"}, []string{"configsync"}, suspend},
+		{"kapp", []string{"kapp.k14s.io/"}, []string{"kapp", "kapp-"}, suspend},
+		{"Terraform", nil, []string{"Terraform", "HashiCorp"}, suspend},
+		{"Pulumi", []string{"pulumi.com/"}, []string{"pulumi-"}, suspend},
+		{"KEDA", []string{"scaledobject.keda.sh/"}, nil, suspend},
+		{"Operator Lifecycle Manager", []string{"olm.owner", "olm.managed"}, nil, suspend},
+		{"Helm", []string{"meta.helm.sh/"}, []string{"helm"}, upgrade},
+	}
+}
+
+// marks reports whether the metadata shows that the tool writes the object.
+func (o *owner) marks(m *metav1.ObjectMeta) bool {
+	if o.name == "Helm" && m.Labels["app.kubernetes.io/managed-by"] == "Helm" || anyKey(m.Labels, o.prefix) || anyKey(m.Annotations, o.prefix) {
+		return true
+	}
+	return slices.ContainsFunc(m.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+		return slices.ContainsFunc(o.managers, func(name string) bool {
+			return f.Manager == name || strings.HasSuffix(name, "-") && strings.HasPrefix(f.Manager, name)
+		})
+	})
+}
+
+// warnOwners has one warning for each other writer of the workload that its
+// metadata shows.
+func (b *builder) warnOwners(m *metav1.ObjectMeta) {
+	for _, o := range owners() {
+		if o.marks(m) {
+			b.warn(o.name + " applies this workload" + o.advice)
+		}
+	}
+	for _, r := range m.OwnerReferences {
+		b.warn("The workload belongs to " + r.Kind + " " + r.Name + ": its controller may create again what the plan removes. Change " + r.Kind + " " + r.Name + " instead, or stop its controller while the plan runs.")
+	}
+}
+
+// warnScalerOwners: what creates an autoscaler writes its target too. It copies
+// its own labels, so the labels of an autoscaler with an owner are not read.
+func (b *builder) warnScalerOwners(h *autoscalingv2.HorizontalPodAutoscaler) {
+	if h == nil {
+		return
+	}
+	for _, r := range h.OwnerReferences {
+		b.warn("The HorizontalPodAutoscaler " + h.Name + " belongs to " + r.Kind + " " + r.Name + ", which puts back its scaleTargetRef: change the target in " + r.Kind + " " + r.Name + " right after the plan has handed the autoscaler over.")
+	}
+	for _, o := range owners() {
+		if len(h.OwnerReferences) == 0 && o.marks(&h.ObjectMeta) {
+			b.warn(o.name + " applies the HorizontalPodAutoscaler " + h.Name + ": suspend it while the plan runs, or it puts back the scaleTargetRef.")
+		}
+	}
+}
+
+func anyKey(m map[string]string, prefixes []string) bool {
+	for key := range m {
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(key, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}

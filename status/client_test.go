@@ -1,0 +1,174 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// The types below have the shape of controller-runtime's client package.
+// internal/docs/migrate and examples/controller-runtime compile and run with
+// the real one.
+
+type clientObject interface {
+	metav1.Object
+	runtime.Object
+}
+
+type clientPatch interface {
+	Type() types.PatchType
+	Data(obj clientObject) ([]byte, error)
+}
+
+type (
+	patchOption    interface{ ApplyToPatch() }
+	subPatchOption interface{ ApplyToSubResourcePatch() }
+)
+
+type rawPatch struct {
+	patchType types.PatchType
+	data      []byte
+}
+
+func (p rawPatch) Type() types.PatchType                   { return p.patchType }
+func (p rawPatch) Data(obj clientObject) ([]byte, error)   { return p.data, nil }
+func newRawPatch(pt types.PatchType, d []byte) clientPatch { return rawPatch{pt, d} }
+
+type statusClient struct{ *server }
+
+// runtimeClient fills the object that it is given.
+type runtimeClient struct{ *server }
+
+func (c runtimeClient) Status() statusClient { return statusClient(c) }
+
+func (c runtimeClient) Patch(ctx context.Context, o clientObject, p clientPatch, _ ...patchOption) error {
+	return c.do(ctx, o, p, false)
+}
+
+func (c statusClient) Patch(ctx context.Context, o clientObject, p clientPatch, _ ...subPatchOption) error {
+	return runtimeClient(c).do(ctx, o, p, true)
+}
+
+func (c runtimeClient) do(ctx context.Context, o clientObject, p clientPatch, sub bool) error {
+	data, err := p.Data(o)
+	if err != nil {
+		return err
+	}
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		require.Equal(c.t, "Run", u.GetKind(), "a client finds the resource by the kind")
+	}
+	raw, err := c.patch(ctx, o.GetName(), data, sub)
+	if err != nil {
+		return err
+	}
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		return u.UnmarshalJSON(raw)
+	}
+	return json.Unmarshal(raw, o)
+}
+
+func TestForClient_WritesTypedAndUnstructured(t *testing.T) {
+	s, before := start(t)
+	w := status.ForClient(runtimeClient{s}.Patch, runtimeClient{s}.Status().Patch, newRawPatch)
+
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	s.relabel("a", "owner", "user")
+	result, err := w.Commit(t.Context(), before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Merged, result)
+	assert.Equal(t, get[Run](t, s, "a").ObjectMeta, after.ObjectMeta)
+
+	loose := get[unstructured.Unstructured](t, s, "a")
+	next := loose.DeepCopy()
+	require.NoError(t, unstructured.SetNestedField(next.Object, "Succeeded", "status", "phase"))
+	result, err = w.Commit(t.Context(), loose, next, done)
+	require.NoError(t, err)
+	assert.Equal(t, status.Written, result)
+	assert.Equal(t, "Succeeded", get[Run](t, s, "a").Status.Phase)
+}
+
+func TestForClient_TellsGoneFromNoStatusSubresource(t *testing.T) {
+	s, before := start(t)
+	w := status.ForClient(runtimeClient{s}.Patch, runtimeClient{s}.Status().Patch, newRawPatch)
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	s.noStatus = true
+	_, err := w.Commit(t.Context(), before, after, running)
+	require.ErrorContains(t, err, "no status subresource")
+
+	s.delete("a")
+	result, err := w.Commit(t.Context(), before, after, running)
+	require.NoError(t, err)
+	assert.Equal(t, status.Gone, result)
+}
+
+func TestForClient_RefusesWhatItCannotDo(t *testing.T) {
+	s, before := start(t)
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+
+	w := status.ForClient(runtimeClient{s}.Patch, runtimeClient{s}.Status().Patch, newRawPatch)
+	w.FieldManager = "runs"
+	_, err := w.Commit(t.Context(), before, after, running)
+	require.ErrorContains(t, err, "client.WithFieldOwner")
+
+	w = status.ForClient(runtimeClient{s}.Patch, runtimeClient{s}.Status().Patch, (func(types.PatchType, []byte) clientPatch)(nil))
+	_, err = w.Commit(t.Context(), before, after, running)
+	require.ErrorContains(t, err, "the Writer has no client")
+
+	c := runtimeClient{s}
+	for _, w := range []status.Writer{
+		status.ForClient((func(context.Context, clientObject, clientPatch, ...patchOption) error)(nil), c.Status().Patch, newRawPatch),
+		status.ForClient(c.Patch, (func(context.Context, clientObject, clientPatch, ...subPatchOption) error)(nil), newRawPatch),
+	} {
+		_, err = w.Commit(t.Context(), before, after, running)
+		require.ErrorContains(t, err, "the Writer has no client")
+	}
+
+	only := func(ctx context.Context, o *Report, p clientPatch, _ ...patchOption) error { return nil }
+	w = status.ForClient(only, only, newRawPatch)
+	_, err = w.Commit(t.Context(), before, after, running)
+	require.ErrorContains(t, err, "does not accept a *status_test.Run")
+
+	w = status.ForResource((func(string) typedClient[Report, *Report])(nil))
+	_, err = w.Commit(t.Context(), before, after, running)
+	require.ErrorContains(t, err, "the Writer has no client")
+
+	w = status.ForResource(func(string) typedClient[Report, *Report] { return typedClient[Report, *Report]{s} })
+	_, err = w.Commit(t.Context(), before, after, running)
+	require.ErrorContains(t, err, "the client returned a *status_test.Report; want a *status_test.Run")
+	assert.Zero(t, s.sent()-1)
+}
+
+// With controller-runtime, c is the manager's client and newRawPatch is
+// client.RawPatch.
+func ExampleForClient() {
+	s := newServer(nil)
+	s.create("build")
+	c := runtimeClient{s}
+
+	w := status.ForClient(c.Patch, c.Status().Patch, newRawPatch)
+	w.Owned = []string{"Ready"}
+
+	before := &Run{ObjectMeta: metav1.ObjectMeta{Name: "build", UID: "uid-1", ResourceVersion: "1", Generation: 1}}
+	after := before.DeepCopy()
+	after.Status.Phase = "Running"
+	result, err := w.Commit(context.Background(), before, after, status.Facts{Progress: status.Running})
+	fmt.Println(result, err, after.ResourceVersion)
+	// Output: written <nil> 2
+}
