@@ -114,7 +114,9 @@ func TestSoak(t *testing.T) {
 	assert.InDelta(t, runs, requests.done("create jobs"), float64(cut), "one creation a run")
 	assert.InDelta(t, runs, requests.done("patch jobs"), float64(cut), "one patch")
 	assert.LessOrEqual(t, requests.sent("get jobs"), cut, "no read of a Job")
-	assert.InDelta(t, 4*runs, requests.done("patch agentruns/status"), float64(runs), "four status writes a run, or three if the run was faster than its watch")
+	statuses := requests.done("patch agentruns/status")
+	assert.GreaterOrEqual(t, statuses, 3*runs-cut, "three status writes for a run that was faster than its watch")
+	assert.LessOrEqual(t, statuses, 4*runs+cut, "four status writes for any other")
 }
 
 // size returns the number of runs and how long they may take.
