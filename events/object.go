@@ -15,12 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A key tells objects apart: by uid, and by kind, namespace and name when there
-// is none. The resourceVersion plays no part.
-type key struct {
-	id, kind, namespace string
-}
-
 // A reference is what an Event says of its object.
 type reference struct {
 	apiVersion, kind, namespace, name string
@@ -32,20 +26,17 @@ type kinds interface {
 	ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error)
 }
 
-// identify returns the key of obj. It allocates nothing for an object with a
-// uid.
-func identify(obj runtime.Object, scheme kinds) (key, error) {
+// identify returns what tells obj apart. It asks no scheme and allocates
+// nothing for an object with a uid.
+func identify(obj runtime.Object, scheme kinds) (string, error) {
 	if absent(obj) {
-		return key{}, errors.New("the object is nil")
+		return "", errors.New("the object is nil")
 	}
-	if ref, ok := obj.(*corev1.ObjectReference); ok {
-		if ref.UID != "" {
-			return key{id: string(ref.UID)}, nil
-		}
-	} else if m, err := apimeta.Accessor(obj); err == nil {
-		if uid := m.GetUID(); uid != "" {
-			return key{id: string(uid)}, nil
-		}
+	if ref, ok := obj.(*corev1.ObjectReference); ok && ref.UID != "" {
+		return string(ref.UID), nil
+	}
+	if m, err := apimeta.Accessor(obj); err == nil && m.GetUID() != "" {
+		return string(m.GetUID()), nil
 	}
 	ref, err := refer(obj, scheme)
 	return ref.key(), err
@@ -86,13 +77,27 @@ func absent(v any) bool {
 	return p.Kind() == reflect.Pointer && p.IsNil()
 }
 
-func (r reference) key() key {
+// key is the uid, or the kind, the namespace and the name where there is none.
+// The resourceVersion plays no part.
+func (r reference) key() string {
 	if r.uid != "" {
-		return key{id: string(r.uid)}
+		return string(r.uid)
 	}
-	return key{id: r.name, kind: r.kind, namespace: r.namespace}
+	return r.kind + "/" + r.namespace + "/" + r.name
 }
 
 func (r reference) object() corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name, UID: r.uid}
+}
+
+// aboutOf returns the other references of the Event of o. A related object that
+// cannot be referred to is left out.
+func (r *Recorder) aboutOf(o *occurrence) (a about) {
+	if ref, ok := o.regarding.(*corev1.ObjectReference); ok && ref != nil {
+		a.fieldPath = ref.FieldPath
+	}
+	if !absent(o.related) {
+		a.related, _ = refer(o.related, r.o.Scheme)
+	}
+	return a
 }

@@ -4,7 +4,6 @@
 package events
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -64,20 +63,20 @@ func nextStep(err error, create bool) step {
 	return waitNamespace // such as a 500 of a webhook
 }
 
-func (s step) cause() cause {
+func (s step) cause() string {
 	switch s {
 	case otherGroup:
-		return forbidden
+		return LostForbidden
 	case leave:
-		return namespaceGone
+		return LostNamespaceGone
 	default:
-		return rejected
+		return LostRejected
 	}
 }
 
 func timedOut(err error) bool {
-	var failed net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()
+	failed, ok := find[net.Error](err) // context.DeadlineExceeded is one
+	return ok && failed.Timeout()
 }
 
 func apiStatus(err error) (metav1.Status, bool) {
