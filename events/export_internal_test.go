@@ -58,16 +58,16 @@ func Unbalanced(r *Recorder) (problems []string) {
 		}
 		if e.busy {
 			busy[e.lane]++
-			check(e.queue == nil && e.list == nil, "%s is busy and waits", e.ref.name)
+			check(e.queue == nil && e.list == nil, "%s is busy and waits", e.ref.Name)
 		}
 		switch e.queue {
 		case nil:
-			check(e.busy || !waits || r.closed, "%s waits in no queue", e.ref.name)
+			check(e.busy || !waits || r.closed, "%s waits in no queue", e.ref.Name)
 		case &r.plan.later:
 			later++
 		default:
 			ready[e.lane]++
-			check(e.queue == &e.lane.ready, "%s is in the queue of another namespace", e.ref.name)
+			check(e.queue == &e.lane.ready, "%s is in the queue of another namespace", e.ref.Name)
 		}
 	}
 	if r.closed {

@@ -74,23 +74,23 @@ func (r *Recorder) recovered(obj runtime.Object) {
 		return
 	}
 	now := r.now()
-	from := ""
 	r.locked(func() {
 		e := r.entries[k]
 		if e == nil {
 			return
 		}
-		from, e.lastFailure, e.conflicted = e.lastFailure, "", 0
-		if from != "" {
-			r.hasten(e, true, now)
-			r.settle(e, now)
+		from := e.lastFailure
+		if e.lastFailure, e.conflicted = "", 0; from == "" {
+			return
 		}
+		r.hasten(e, true, now)
+		r.settle(e, now)
+		o := occurrence{regarding: obj, identity: identity{reason: Recovered, action: reconcile}, recovery: true}
+		o.about = r.aboutOf(&o)
+		text := []byte("recovered from " + from)
+		r.stats.Recorded++
+		r.count(k, &o, text, sum(r.seed, text), now)
 	})
-	if from != "" {
-		r.recordText(&occurrence{
-			regarding: obj, eventtype: corev1.EventTypeNormal, identity: identity{reason: Recovered, action: reconcile}, recovery: true,
-		}, "recovered from "+from)
-	}
 }
 
 // hasten is called when an object fails or recovers. It shortens the pauses

@@ -12,14 +12,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
-
-// A reference is what an Event says of its object.
-type reference struct {
-	apiVersion, kind, namespace, name string
-	uid                               types.UID
-}
 
 // kinds finds the kinds of a typed object; *runtime.Scheme does.
 type kinds interface {
@@ -39,33 +32,37 @@ func identify(obj runtime.Object, scheme kinds) (string, error) {
 		return string(m.GetUID()), nil
 	}
 	ref, err := refer(obj, scheme)
-	return ref.key(), err
+	return keyOf(ref), err
 }
 
-// refer returns the reference of obj, or an error that says why there is none.
-func refer(obj runtime.Object, scheme kinds) (reference, error) {
-	if ref, ok := obj.(*corev1.ObjectReference); ok {
-		if ref.Kind == "" {
-			return reference{}, errors.New("the ObjectReference names no kind")
+// refer returns what an Event says of obj, or an error that says why it cannot
+// say it.
+func refer(obj runtime.Object, scheme kinds) (ref corev1.ObjectReference, err error) {
+	if given, ok := obj.(*corev1.ObjectReference); ok {
+		if given.Kind == "" {
+			return ref, errors.New("the ObjectReference names no kind")
 		}
-		return reference{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, ref.UID}, nil
+		ref = *given
+		ref.ResourceVersion, ref.FieldPath = "", ""
+		return ref, nil
 	}
 	m, err := apimeta.Accessor(obj)
 	if err != nil {
-		return reference{}, fmt.Errorf("%T has no object metadata", obj)
+		return ref, fmt.Errorf("%T has no object metadata", obj)
 	}
 	gvk := obj.GetObjectKind().GroupVersionKind()
 	if gvk.Kind == "" {
 		if scheme == nil {
-			return reference{}, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
+			return ref, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
 		}
 		known, _, err := scheme.ObjectKinds(obj)
 		if err != nil || len(known) == 0 {
-			return reference{}, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
+			return ref, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
 		}
 		gvk = known[0]
 	}
-	return reference{gvk.GroupVersion().String(), gvk.Kind, m.GetNamespace(), m.GetName(), m.GetUID()}, nil
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, nil
 }
 
 // absent reports whether v is nil or an interface that holds a nil pointer.
@@ -77,17 +74,13 @@ func absent(v any) bool {
 	return p.Kind() == reflect.Pointer && p.IsNil()
 }
 
-// key is the uid, or the kind, the namespace and the name where there is none.
-// The resourceVersion plays no part.
-func (r reference) key() string {
-	if r.uid != "" {
-		return string(r.uid)
+// keyOf is the uid, or the kind, the namespace and the name where there is
+// none. The resourceVersion plays no part.
+func keyOf(ref corev1.ObjectReference) string {
+	if ref.UID != "" {
+		return string(ref.UID)
 	}
-	return r.kind + "/" + r.namespace + "/" + r.name
-}
-
-func (r reference) object() corev1.ObjectReference {
-	return corev1.ObjectReference{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name, UID: r.uid}
+	return ref.Kind + "/" + ref.Namespace + "/" + ref.Name
 }
 
 // aboutOf returns the other references of the Event of o. A related object that

@@ -88,12 +88,8 @@ type Options struct {
 	_ struct{} // keyed literals only
 }
 
-// The API server's own limits: pkg/apis/core/validation/events.go.
-const (
-	maxInstance = 128
-	maxReason   = 128
-	maxAction   = 128
-)
+// The API server's own limit: pkg/apis/core/validation/events.go.
+const maxName = 128 // of an instance, a reason and an action
 
 // complete replaces every zero by its default. It returns an error for each
 // option that is out of range.
@@ -104,7 +100,7 @@ func (o *Options) complete() error {
 	if o.Instance == "" {
 		o.Instance, _ = os.Hostname()
 	}
-	o.Instance = or(cut(o.Instance, maxInstance), "unknown")
+	o.Instance = or(cut(o.Instance, maxName), "unknown")
 	o.Namespace = or(o.Namespace, "default")
 	if o.Redact == nil {
 		o.Redact = redact.Text
@@ -138,9 +134,6 @@ func positive[T int | float64 | time.Duration](name string, v *T, def T) error {
 }
 
 func checkController(name string) error {
-	if name == "" {
-		return errors.New("events: the controller has no name; want a qualified name such as agents.example.com/agentrun")
-	}
 	problems := validation.IsQualifiedName(name)
 	if len(problems) == 0 {
 		return nil

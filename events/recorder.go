@@ -51,11 +51,7 @@ type Recorder struct {
 // without a client, a name the API server refuses and an option out of range
 // are errors. New reports all of them.
 func New(sink *Sink, controller string, o Options) (*Recorder, error) {
-	var noClient error
-	if !sink.usable() {
-		noClient = errors.New("events: the sink has no client; make one with NewSink")
-	}
-	if err := errors.Join(noClient, checkController(controller), o.complete()); err != nil {
+	if err := errors.Join(sink.check(), checkController(controller), o.complete()); err != nil {
 		return nil, err
 	}
 	r := &Recorder{
@@ -215,9 +211,9 @@ func (o *occurrence) check() error {
 	switch {
 	case o.eventtype != corev1.EventTypeWarning && o.eventtype != corev1.EventTypeNormal:
 		return errors.New("the event type is neither Normal nor Warning")
-	case o.reason == "" || len(o.reason) > maxReason:
+	case o.reason == "" || len(o.reason) > maxName:
 		return errors.New("the reason is empty or longer than 128 bytes")
-	case len(o.action) > maxAction:
+	case len(o.action) > maxName:
 		return errors.New("the action is longer than 128 bytes")
 	}
 	return nil

@@ -6,6 +6,8 @@ package events
 import (
 	"container/ring"
 	"errors"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 var (
@@ -48,10 +50,9 @@ func (r *Recorder) settle(e *entry, now instant) {
 	}
 }
 
-// entry makes room for the object of o and returns what will be kept about it.
-// Without room it returns why.
-func (r *Recorder) entry(ref reference, warning bool) (*entry, error) {
-	namespace := or(ref.namespace, r.o.Namespace)
+// entry makes room for an object and returns what will be kept about it.
+func (r *Recorder) entry(ref corev1.ObjectReference, warning bool) (*entry, error) {
+	namespace := or(ref.Namespace, r.o.Namespace)
 	l := r.plan.lanes[namespace]
 	if l == nil {
 		l = &lane{name: namespace}
@@ -63,7 +64,7 @@ func (r *Recorder) entry(ref reference, warning bool) (*entry, error) {
 	l.members++
 	e := &entry{ref: ref, lane: l}
 	e.place.Value = e
-	r.entries[ref.key()] = e
+	r.entries[keyOf(ref)] = e
 	return e, nil
 }
 
@@ -113,7 +114,7 @@ func (r *Recorder) remove(e *entry) {
 	if e.lane.members--; e.lane.members == 0 {
 		delete(r.plan.lanes, e.lane.name)
 	}
-	delete(r.entries, e.ref.key())
+	delete(r.entries, keyOf(e.ref))
 	r.notify()
 }
 

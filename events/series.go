@@ -7,13 +7,15 @@ import (
 	"cmp"
 	"container/ring"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // An entry is what a Recorder keeps about one object. Its bucket is charged
 // when a request has ended, and at most one request about an object is under
 // way: so the cap holds on the API server even if a request takes long.
 type entry struct {
-	ref         reference
+	ref         corev1.ObjectReference
 	lane        *lane
 	bucket      bucket
 	series      *series
@@ -73,7 +75,7 @@ type identity struct {
 
 // about has the other references of an Event.
 type about struct {
-	related   reference
+	related   corev1.ObjectReference
 	fieldPath string
 }
 

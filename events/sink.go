@@ -5,6 +5,7 @@ package events
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -72,7 +73,12 @@ func NewCoreSink[C coreClient](core func(namespace string) C) *Sink {
 	return s
 }
 
-func (s *Sink) usable() bool { return s != nil && (s.events != nil || s.core != nil) }
+func (s *Sink) check() error {
+	if s == nil || s.events == nil && s.core == nil {
+		return errors.New("events: the sink has no client; make one with NewSink")
+	}
+	return nil
+}
 
 // write makes the request w. Both groups are views of one object, so each may
 // update what the other created.

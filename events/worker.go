@@ -45,10 +45,11 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 		var lost map[string]loss
 		r.locked(func() { j, lost = r.await(ctx, done) })
 		report(log, lost)
-		if j.e == nil && lost == nil {
-			break
-		}
-		if j.e == nil {
+		switch {
+		case j.e == nil && lost == nil:
+			cancel()
+			return
+		case j.e == nil:
 			continue
 		}
 		limit := quickTime
@@ -62,7 +63,6 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 		}
 		r.attempt(ctx, request, log, &j)
 	}
-	cancel()
 }
 
 // await waits for a request to make, or for losses to log. It returns neither
@@ -132,40 +132,28 @@ func (r *Recorder) next(now instant) (j job, at instant) {
 
 // attempt makes the request of j.
 func (r *Recorder) attempt(ctx, request context.Context, log logr.Logger, j *job) {
-	if j.draft != nil {
-		if err := r.redact(j.event); err != nil {
-			r.locked(func() {
-				r.plan.end(j)
-				r.refuse(j, LostRejected, err.Error(), r.now())
-				j.s.refused, j.s.due = "", 0 // the next occurrence tries again
-				r.release(j, r.now())
-			})
-			return
-		}
+	st, a := spoilt, refusal{err: r.redact(j.event)}
+	if a.err != nil {
+		a.why = a.err.Error()
+	} else {
+		a.err = r.sink.write(request, &j.write)
+		st, a.why = nextStep(a.err, j.draft != nil), explain(a.err, r.o.Redact)
 	}
-	err := r.sink.write(request, &j.write)
-	now := r.now()
-	var refused error
+	if a.err != nil && ctx.Err() != nil {
+		st = interrupted // by the caller's end: nothing is learnt from it
+	}
+	var refused *refusal
 	var length time.Duration
-	r.locked(func() {
-		r.plan.end(j)
-		j.e.bucket.take(r.perObject, now)
-		if err != nil && ctx.Err() != nil { // by the caller's end: nothing is learnt from it
-			r.again(j, 0, true)
-		} else {
-			refused, length = r.finish(j, err, now)
-		}
-		r.release(j, now)
-	})
+	r.locked(func() { refused, length = r.finish(j, st, a, r.now()) })
 	if refused != nil {
-		log.Info("Events go to core/v1: events.k8s.io/v1 refused them", "for", length.String(), "cause", explain(refused, r.o.Redact))
+		log.Info("Events go to core/v1: events.k8s.io/v1 refused them", "for", length.String(), "cause", refused.why)
 	}
 }
 
-// finish takes the next step of j. It returns what schedule.accept does.
-func (r *Recorder) finish(j *job, err error, now instant) (refused error, length time.Duration) {
-	l, s := j.e.lane, j.s
-	st := nextStep(err, j.draft != nil)
+// finish accounts for the request of j and lets the next one about the object
+// begin. It returns what schedule.accept does.
+func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *refusal, length time.Duration) {
+	l, s, b := j.e.lane, j.s, (*breaker)(nil)
 	unsure := st != rename
 	switch {
 	case unsure:
@@ -177,7 +165,11 @@ func (r *Recorder) finish(j *job, err error, now instant) (refused error, length
 	default:
 		j.draft.number, j.draft.renamed = 0, true
 	}
-	b := r.plan.learn(j, st, err, now)
+	r.plan.end(j)
+	j.e.bucket.take(r.perObject, now)
+	if st <= waitServer {
+		b = r.plan.learn(j, st, a.err, now)
+	}
 	if st <= reject {
 		refused, length = r.plan.accept(l, j.core, now)
 	}
@@ -189,28 +181,36 @@ func (r *Recorder) finish(j *job, err error, now instant) (refused error, length
 	case recreate:
 		r.vanished(j, now)
 	case otherGroup, otherService:
-		if err = l.refuse(r.sink, j.core, err); err == nil {
+		if final := l.refuse(r.sink, j.core, &a); final == nil {
 			r.again(j, 0, false)
 		} else if since := s.failed(true, now); s.refused == "" && now.since(since) < patience {
 			r.again(j, now.add(patience), false)
 		} else {
-			r.refuse(j, nextStep(err, true).cause(), explain(err, r.o.Redact), now)
+			r.refuse(j, nextStep(final.err, true).cause(), final.why, now)
 		}
 	case waitServer:
-		r.plan.asked = max(r.plan.asked, now.add(min(retryAfter(err), r.o.RetryTimeout)))
+		r.plan.asked = max(r.plan.asked, now.add(min(retryAfter(a.err), r.o.RetryTimeout)))
 		fallthrough
 	case waitNamespace:
-		r.wait(j, b, unsure, err, now)
+		r.wait(j, b, unsure, a.why, now)
+	case interrupted:
+		r.again(j, 0, true)
 	default:
-		r.refuse(j, st.cause(), explain(err, r.o.Redact), now)
+		r.refuse(j, st.cause(), a.why, now)
 	}
+	if st == spoilt {
+		s.refused, s.due = "", 0 // the next occurrence tries again
+	}
+	j.e.busy, s.busy = false, false
+	r.settle(j.e, now)
+	r.notify()
 	return refused, length
 }
 
 // wait has the write made again after a fault, or gives up a new Event after
 // RetryTimeout. While nothing succeeds, b gives up one in each RetryTimeout:
 // the others wait for the end of the outage.
-func (r *Recorder) wait(j *job, b *breaker, unsure bool, err error, now instant) {
+func (r *Recorder) wait(j *job, b *breaker, unsure bool, why string, now instant) {
 	since := j.s.failed(false, now)
 	// Longer than the pauses of a breaker: each attempt takes a token of the object.
 	pause := min(max(3*now.since(since), firstPause), longestPause)
@@ -219,7 +219,7 @@ func (r *Recorder) wait(j *job, b *breaker, unsure bool, err error, now instant)
 	}
 	if j.draft != nil && now.since(since) >= r.o.RetryTimeout && !r.closed {
 		b.expired = now
-		r.refuse(j, LostExpired, explain(err, r.o.Redact), now)
+		r.refuse(j, LostExpired, why, now)
 		j.s.refused, j.s.due = "", now // it was not the Event's fault: the next occurrence tries again
 		return
 	}
@@ -283,11 +283,4 @@ func (r *Recorder) refuse(j *job, cause, why string, now instant) {
 	r.lose(cause, n, why)
 	s.rest(now, r.o.MaxUpdateInterval)
 	s.refused = cause
-}
-
-// release lets the next write about the object begin.
-func (r *Recorder) release(j *job, now instant) {
-	j.e.busy, j.s.busy = false, false
-	r.settle(j.e, now)
-	r.notify()
 }

@@ -44,7 +44,7 @@ func (r *Recorder) prepare(j *job, now instant) write {
 		if first := time.Unix(0, s.event); last.Time.Before(first) {
 			last = metav1.NewMicroTime(first) // the clock was set back
 		}
-		w.name, w.series = eventName(ref.name, s.event), eventsv1.EventSeries{Count: count32(s.count + j.carried), LastObservedTime: last}
+		w.name, w.series = eventName(ref.Name, s.event), eventsv1.EventSeries{Count: count32(s.count + j.carried), LastObservedTime: last}
 		return w
 	}
 	if j.draft.number == 0 {
@@ -53,22 +53,22 @@ func (r *Recorder) prepare(j *job, now instant) write {
 	}
 	w.event = &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: eventName(ref.name, j.draft.number), Namespace: w.namespace, Annotations: maps.Clone(j.draft.annotations),
+			Name: eventName(ref.Name, j.draft.number), Namespace: w.namespace, Annotations: maps.Clone(j.draft.annotations),
 		},
 		EventTime:           at(s.since),
 		ReportingController: r.controller,
 		ReportingInstance:   r.o.Instance,
 		Action:              s.action,
 		Reason:              s.reason,
-		Regarding:           ref.object(),
+		Regarding:           ref,
 		Note:                j.draft.text,
 		Type:                corev1.EventTypeNormal,
 	}
 	if s.about != nil {
 		w.event.Regarding.FieldPath = s.about.fieldPath
 	}
-	if s.about != nil && s.about.related != (reference{}) {
-		related := s.about.related.object()
+	if s.about != nil && s.about.related != (corev1.ObjectReference{}) {
+		related := s.about.related
 		w.event.Related = &related
 	}
 	if s.warning {
@@ -84,6 +84,9 @@ func (r *Recorder) prepare(j *job, now instant) write {
 // credentials. It runs without mu, since the redactor is the caller's code. If
 // that panics, there is no write.
 func (r *Recorder) redact(ev *eventsv1.Event) (err error) {
+	if ev == nil {
+		return nil
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("redacting the note panicked: %v", p)
