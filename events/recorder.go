@@ -228,8 +228,8 @@ func (r *Recorder) count(k string, o *occurrence, text []byte, hash uint64, now 
 			r.lose(LostNoReference, 1, err.Error())
 			return
 		}
-		if e, err = r.entry(ref, o.warning); err != nil {
-			r.lose(LostQueueFull, 1, err.Error())
+		if e = r.entry(ref, o.warning); e == nil {
+			r.lose(LostQueueFull, 1, noRoom)
 			return
 		}
 	}
@@ -242,9 +242,8 @@ func (r *Recorder) count(k string, o *occurrence, text []byte, hash uint64, now 
 	s := e.find(o)
 	switch {
 	case s == nil:
-		var err error
-		if s, err = r.newSeries(e, o); err != nil {
-			r.lose(LostQueueFull, 1, err.Error())
+		if s = r.newSeries(e, o); s == nil {
+			r.lose(LostQueueFull, 1, manyReasons)
 			return
 		}
 	case now.since(s.seen)/2 > r.o.MaxUpdateInterval && s.pending == 0:

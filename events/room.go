@@ -5,14 +5,13 @@ package events
 
 import (
 	"container/ring"
-	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-var (
-	errNoRoom      = errors.New("raise Options.MaxObjects or Options.TotalWritesPerSecond")
-	errManyReasons = errors.New("more concurrent reasons than Options.MaxReasons for one object")
+const (
+	noRoom      = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
+	manyReasons = "more concurrent reasons than Options.MaxReasons for one object"
 )
 
 // settle puts e where it belongs: into its lane when something of it may be
@@ -50,22 +49,23 @@ func (r *Recorder) settle(e *entry, now instant) {
 	}
 }
 
-// entry makes room for an object and returns what will be kept about it.
-func (r *Recorder) entry(ref corev1.ObjectReference, warning bool) (*entry, error) {
+// entry makes room for an object and returns what will be kept about it; nil
+// when it finds none.
+func (r *Recorder) entry(ref corev1.ObjectReference, warning bool) *entry {
 	namespace := or(ref.Namespace, r.o.Namespace)
 	l := r.plan.lanes[namespace]
 	if l == nil {
 		l = &lane{name: namespace}
 	}
 	if !r.makeRoom(l, warning) {
-		return nil, errNoRoom
+		return nil
 	}
 	r.plan.lanes[namespace] = l
 	l.members++
 	e := &entry{ref: ref, lane: l}
 	e.place.Value = e
 	r.entries[keyOf(ref)] = e
-	return e, nil
+	return e
 }
 
 // makeRoom reports whether there is room for one more object of l. It drops an
@@ -107,7 +107,7 @@ func back(list *ring.Ring) *entry {
 // remove forgets e.
 func (r *Recorder) remove(e *entry) {
 	for s := e.series; s != nil; s = s.older {
-		r.drop(s, s.pending, LostQueueFull, errNoRoom.Error())
+		r.drop(s, s.pending, LostQueueFull, noRoom)
 	}
 	e.move(nil)
 	e.enqueue(nil, waiting, 0)
@@ -133,7 +133,7 @@ func (r *Recorder) drop(s *series, n int64, cause, detail string) {
 // newSeries adds a series to e. At MaxReasons the longest silent series makes
 // room, unless it waits to be written. For a Warning, the latest Normal that
 // waits makes room too.
-func (r *Recorder) newSeries(e *entry, o *occurrence) (*series, error) {
+func (r *Recorder) newSeries(e *entry, o *occurrence) *series {
 	n := 0
 	var silent, normal **series
 	for at := &e.series; *at != nil; at = &(*at).older {
@@ -151,10 +151,10 @@ func (r *Recorder) newSeries(e *entry, o *occurrence) (*series, error) {
 			silent = normal
 		}
 		if silent == nil {
-			return nil, errManyReasons
+			return nil
 		}
 		s := *silent
-		r.drop(s, s.pending, LostQueueFull, errManyReasons.Error())
+		r.drop(s, s.pending, LostQueueFull, manyReasons)
 		*silent = s.older
 	}
 	s := &series{identity: o.identity, older: e.series, first: true, pause: r.pause, state: o.failure || o.recovery}
@@ -163,5 +163,5 @@ func (r *Recorder) newSeries(e *entry, o *occurrence) (*series, error) {
 		*s.about = o.about
 	}
 	e.series = s
-	return s, nil
+	return s
 }
