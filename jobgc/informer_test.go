@@ -73,11 +73,11 @@ func TestNewRegistersItsHandler(t *testing.T) {
 	done := job.DeepCopy()
 	finish(time.Now())(done)
 	informer.handlers[0].OnUpdate(job, done)
-	assert.Equal(t, jobgc.SourceSeen, look().Source)
+	assert.Equal(t, "Seen", look().Source)
 	assert.Equal(t, jobgc.Finished, look().State)
 	assert.Zero(t, reads)
 	informer.handlers[0].OnDelete(done)
-	assert.Equal(t, jobgc.SourceTombstone, look().Source)
+	assert.Equal(t, "Tombstone", look().Source)
 	ref.UID = "another"
 	look()
 	assert.Equal(t, 1, reads, "a Job that is not in the store is read live")

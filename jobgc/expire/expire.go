@@ -3,11 +3,12 @@
 
 // Package expire deletes finished runs whose retention is over.
 //
-// A run is the object that owns a Job, of any kind. Retention.Expired of jobgc
-// decides when its time is over. The run's own ttlSecondsAfterFinished counts
-// before the controller's setting, 0 keeps the run, and the retain annotation
-// keeps it. A [Sweeper] deletes the expired runs. It reads the informer's store
-// and makes no request while there is nothing to delete:
+// A run is the object that owns a Job, of any kind. It expires RunTTL of
+// jobgc.Retention after its finish. The run's own ttlSecondsAfterFinished
+// counts before that, 0 keeps the run, and the annotation Retention.Retain
+// keeps it with 1, true, yes, y, on, keep or forever. A [Sweeper] deletes the
+// expired runs. It reads the informer's store and makes no request while there
+// is nothing to delete:
 //
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
@@ -143,12 +144,8 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 			continue
 		}
 		at, own := s.finished(run)
-		if expired, _ := s.keep.Expired(run, at, own, now); expired {
-			lived := s.keep.RunTTL
-			if own != nil {
-				lived = time.Duration(*own) * time.Second
-			}
-			due = append(due, overdue[R]{run, now.Sub(at) - lived})
+		if by, is := expired(run, at, own, s.keep, now); is {
+			due = append(due, overdue[R]{run, by})
 		}
 	}
 	slices.SortStableFunc(due, func(a, b overdue[R]) int { return cmp.Compare(b.by, a.by) })
