@@ -12,6 +12,9 @@
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
 //
+// A sweep looks at every run. With tens of thousands, call [Sweeper.Saw] in the
+// informer's event handler. Then a sweep looks at them only if one may be due.
+//
 // # Guarantees
 //
 // Every deletion carries the run's uid and resourceVersion as preconditions. A
@@ -38,6 +41,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -69,8 +73,8 @@ type Options struct {
 	_ struct{}
 }
 
-// Sweeper deletes runs of type R. Make it with New. Its methods must not be
-// called concurrently; several replicas may each have one.
+// Sweeper deletes runs of type R. Make it with New. Only Saw may be called
+// concurrently. Several replicas may each have a Sweeper.
 type Sweeper[R metav1.Object, C Runs] struct {
 	client   func(namespace string) C
 	list     func() []any
@@ -78,6 +82,10 @@ type Sweeper[R metav1.Object, C Runs] struct {
 	keep     jobgc.Retention
 	opts     Options
 	turns    fairness.Turns
+
+	mu   sync.Mutex
+	saw  bool
+	next time.Time // the first run may be due then, if saw; zero if none
 }
 
 // New returns a Sweeper and makes no request. The function client returns the
@@ -131,11 +139,50 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 	}
 }
 
+// Saw tells the Sweeper of a run that was added to the store or changed there.
+// Call it for each of them, from the informer's event handler. From the first
+// call on, Sweep does not look at the runs before one of them may be due.
+func (s *Sweeper[R, C]) Saw(run R) {
+	now := time.Now()
+	at, own := s.finished(run)
+	expired, in := s.keep.Expired(run, at, own, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saw = true
+	s.expect(expired, in, now)
+}
+
+// expect keeps the time at which a run is due, if it is the first one. The
+// caller holds mu.
+func (s *Sweeper[R, C]) expect(expired bool, in time.Duration, now time.Time) {
+	if !expired && in == 0 {
+		return // never
+	}
+	if due := now.Round(0).Add(in); s.next.IsZero() || due.Before(s.next) { // of the wall clock, as the finish of a run is
+		s.next = due
+	}
+}
+
+// begin reports whether a sweep has to look at the runs, and forgets when the
+// next one is due. Saw may be called from then on.
+func (s *Sweeper[R, C]) begin(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.saw && (s.next.IsZero() || now.Before(s.next)) {
+		return false
+	}
+	s.next = time.Time{}
+	return true
+}
+
 // Sweep deletes the runs that have expired by now, the most overdue first. A
 // run that an earlier sweep failed to delete goes behind the others. A run that
 // has changed or is gone since it was read is not an error. The error names the
 // first few runs that could not be deleted.
 func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
+	if !s.begin(now) {
+		return 0, nil
+	}
 	var due []overdue[R]
 	for _, item := range s.list() {
 		run, ok := item.(R)
@@ -143,7 +190,11 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 			continue
 		}
 		at, own := s.finished(run)
-		if expired, _ := s.keep.Expired(run, at, own, now); expired {
+		expired, in := s.keep.Expired(run, at, own, now)
+		s.mu.Lock()
+		s.expect(expired, in, now) // also for one that is deleted now: it may stay
+		s.mu.Unlock()
+		if expired {
 			lived := s.keep.RunTTL
 			if own != nil {
 				lived = time.Duration(*own) * time.Second

@@ -19,6 +19,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/expire"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/status"
 )
@@ -30,6 +31,7 @@ type scope struct {
 	followed   []cache.InformerSynced
 	written    cache.MutationCache // runs, with our last writes if they are newer than the informer's copy
 	guard      *jobgc.Guard[jobs.JobInterface]
+	expired    *expire.Sweeper[*v1alpha1.AgentRun, *Client]
 }
 
 func (c *Controller) newScope(namespace string) (*scope, error) {
@@ -49,6 +51,9 @@ func (c *Controller) newScope(namespace string) (*scope, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index Jobs: %w", err)
 	}
+	if s.expired, err = expire.New(c.runs, s.runs.GetStore().List, finished, c.options.Retention, expire.Options{Interval: sweepEvery}); err != nil {
+		return nil, err
+	}
 	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs, jobgc.Options{
 		Retention: c.options.Retention, Finalizer: c.holdFinalizer(), DeleteCancelled: true,
 	}); err != nil {
@@ -64,6 +69,7 @@ func (s *scope) follow(c *Controller) error {
 			if run, ok := obj.(*v1alpha1.AgentRun); ok {
 				c.queue.Add(keyOf(run))
 				c.measured.Active(active(run))
+				s.expired.Saw(run)
 			}
 		},
 		UpdateFunc: func(was, is any) {
@@ -71,6 +77,7 @@ func (s *scope) follow(c *Controller) error {
 			after, ok2 := is.(*v1alpha1.AgentRun)
 			if ok1 && ok2 {
 				c.measured.Active(active(after) - active(before))
+				s.expired.Saw(after)
 				if status.NeedsReconcile(before, after) || ended(before, after) {
 					c.queue.Add(keyOf(after))
 				}

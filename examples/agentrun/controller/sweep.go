@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/jobgc/expire"
 	"github.com/proompteng/controllerkit/jobgc/hold"
 )
 
@@ -50,7 +49,7 @@ func (c *Controller) sweep(ctx context.Context, running *sync.WaitGroup) {
 		running.Go(func() { _ = s.Start(ctx) }) // ends with ctx
 	}
 	for _, s := range c.scopes {
-		start(expire.New(c.runs, s.runs.GetStore().List, finished, c.options.Retention, expire.Options{Interval: sweepEvery}))
+		start(s.expired, nil)
 		if c.options.Hold {
 			start(newHolds(c.config, s.namespace, c.options.OnHolds))
 		}
