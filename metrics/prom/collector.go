@@ -77,6 +77,8 @@ type instrument struct {
 	labels []string
 	values []string
 	series map[attribute.Distinct]*series
+	turn   uint64 // of the last collection that had it
+	points int    // of that collection
 }
 
 // series is one set of labels of an instrument.
@@ -134,6 +136,9 @@ func (c *collector) read(ctx context.Context) (page, error) {
 		for _, m := range scope.Metrics {
 			c.convert(&p, scope.Scope, m)
 		}
+	}
+	for _, i := range c.instruments {
+		c.forget(i)
 	}
 	for _, f := range c.families {
 		if f.turn == c.turn {
@@ -312,6 +317,10 @@ func (c *collector) pairs(attrs attribute.Set) (labels, values []string, err err
 
 // seriesOf returns the series of attributes, or nil after it noted the reason.
 func (c *collector) seriesOf(p *page, i *instrument, attrs attribute.Set) *series {
+	if i.turn != c.turn {
+		i.turn, i.points = c.turn, 0
+	}
+	i.points++
 	s, ok := i.series[attrs.Equivalent()]
 	if !ok {
 		s = c.newSeries(i, attrs)
@@ -361,7 +370,11 @@ func (c *collector) newSeries(i *instrument, attrs attribute.Set) *series {
 // forget drops the series that this collection did not have, so that
 // short-lived series do not pile up. It keeps about as many of them as there
 // are current series.
-func (c *collector) forget(i *instrument, points int) {
+func (c *collector) forget(i *instrument) {
+	points := i.points
+	if i.turn != c.turn {
+		points = 0 // the instrument has stopped
+	}
 	if len(i.series) <= 2*points+16 {
 		return
 	}

@@ -71,7 +71,6 @@ func numbers[N int64 | float64](c *collector, p *page, i *instrument, k dto.Metr
 		}
 		c.add(p, i.family, m)
 	}
-	c.forget(i, len(points))
 }
 
 // histograms adds the points of a histogram with fixed buckets.
@@ -104,7 +103,6 @@ func histograms[N int64 | float64](c *collector, p *page, i *instrument, points 
 		attach(c, p, m, point.Exemplars)
 		c.add(p, i.family, m)
 	}
-	c.forget(i, len(points))
 }
 
 // The scales that Prometheus has.
@@ -144,7 +142,6 @@ func natives[N int64 | float64](c *collector, p *page, i *instrument, points []m
 		attach(c, p, m, point.Exemplars)
 		c.add(p, i.family, m)
 	}
-	c.forget(i, len(points))
 }
 
 // spread counts by Prometheus' bucket index, which is the index of the upper
