@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -118,17 +117,3 @@ func (e *Endpoint) Collect(ch chan<- prometheus.Metric) {
 	}
 	p.Collect(ch)
 }
-
-// unavailable answers 503 instead of promhttp's 500 when a scrape gathered
-// nothing. The next scrape may succeed.
-type unavailable struct{ http.ResponseWriter }
-
-func (w unavailable) WriteHeader(code int) {
-	if code == http.StatusInternalServerError {
-		code = http.StatusServiceUnavailable
-	}
-	w.ResponseWriter.WriteHeader(code)
-}
-
-// Unwrap is for http.ResponseController.
-func (w unavailable) Unwrap() http.ResponseWriter { return w.ResponseWriter }
