@@ -179,7 +179,7 @@ func (s *Sweeper[J, O]) release(
 			failed.add(ctx.Err())
 			break
 		}
-		if err := RemoveFinalizer(ctx, s.jobs(job.Namespace), job, s.hold); err != nil {
+		if err := s.drop(ctx, job); err != nil {
 			failed.add(err)
 			continue
 		}
