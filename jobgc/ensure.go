@@ -49,6 +49,9 @@ var ErrTerminating = errors.New("jobgc: an earlier Job of that name is still bei
 // the finalizers that it has. An error of the API server is wrapped. The next
 // call recovers from it, whether the Job was created or not.
 func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, error) {
+	if !g.made() {
+		return ref, errNotMade()
+	}
 	if ref.UID != "" {
 		return ref, nil
 	}

@@ -4,7 +4,6 @@
 package jobgc
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,17 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// checkHold refuses what the API server would refuse in a Job's finalizers
+// isFinalizer refuses what the API server would refuse in a Job's finalizers
 // (ValidateFinalizerName in k8s.io/kubernetes/pkg/apis/core/validation), and
 // the finalizers of Kubernetes itself, which have no domain.
-func checkHold(name string) error {
-	if name == "" {
-		return nil
-	}
-	if len(validation.IsQualifiedName(name)) > 0 || !strings.Contains(name, "/") {
-		return fmt.Errorf("jobgc: new: options.finalizer: %q is not accepted; want a domain and a name, such as agents.example.com/result", name)
-	}
-	return nil
+func isFinalizer(name string) bool {
+	return len(validation.IsQualifiedName(name)) == 0 && strings.Contains(name, "/")
 }
 
 // hasFinalizer reports whether a Job carries a finalizer. Without a name it

@@ -40,18 +40,20 @@ import (
 // not retried.
 func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Observation, retention Retention) error {
 	switch {
+	case !g.made():
+		return errNotMade()
 	case ref.Released || finding.gone() || finding.State == Deleting && !hasFinalizer(finding.Job, g.opts.Finalizer):
 		return nil
 	case finding.State != Finished && finding.State != Deleting:
-		return fmt.Errorf("jobgc: release: %s/%s: finding.state is %q, want %q", ref.Namespace, ref.Name, finding.State, Finished)
+		return fmt.Errorf("jobgc: release: %s/%s: finding.State is %q; want %q", ref.Namespace, ref.Name, finding.State, Finished)
 	case finding.State == Finished && ref.Outcome == "":
 		return fmt.Errorf("jobgc: release: %s/%s: ref.outcome is empty; record the outcome first", ref.Namespace, ref.Name)
 	case finding.Job == nil:
-		return fmt.Errorf("jobgc: release: %s/%s: finding.job is nil; pass what Inspect returned", ref.Namespace, ref.Name)
+		return fmt.Errorf("jobgc: release: %s/%s: finding.Job is nil; pass what Inspect returned", ref.Namespace, ref.Name)
 	case ref.Namespace == "" || ref.Name == "" || ref.UID == "":
 		return errors.New("jobgc: release: ref needs namespace, name and uid")
 	case finding.Job.UID != ref.UID:
-		return fmt.Errorf("jobgc: release: %s/%s: the uid of finding.job is %q, want ref.uid %q", ref.Namespace, ref.Name, finding.Job.UID, ref.UID)
+		return fmt.Errorf("jobgc: release: %s/%s: the uid of finding.Job is %q; want ref.uid %q", ref.Namespace, ref.Name, finding.Job.UID, ref.UID)
 	}
 	return g.release(ctx, ref, finding, retention, g.now())
 }

@@ -77,6 +77,9 @@ type Request struct {
 // is returned unchanged. The state of the Job is then unknown; the next call
 // finds out.
 func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
+	if !g.made() {
+		return req.Ref, Observation{}, errNotMade()
+	}
 	ref, found, err := g.step(ctx, req)
 	if own := (builderError{}); errors.As(err, &own) {
 		return req.Ref, Observation{}, own.error
@@ -172,8 +175,9 @@ func (g *Guard[J]) view(req Request) (view, error) {
 		v.ref = *req.Ref.DeepCopy()
 	}
 	if req.Retention != nil {
-		if v.retention = *req.Retention; v.retention.check() != nil {
-			return v, v.retention.check()
+		v.retention = *req.Retention
+		if err := errors.Join(v.retention.check()...); err != nil {
+			return v, err
 		}
 	}
 	if req.Owner.GetDeletionTimestamp() != nil {

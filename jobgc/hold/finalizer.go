@@ -30,7 +30,7 @@ func RemoveFinalizer[T any](ctx context.Context, jobs interface {
 }, job metav1.Object, finalizer string,
 ) error {
 	if jobs == nil || job == nil {
-		return errors.New("hold: drop: the client or the job is nil")
+		return errors.New("jobgc/hold: removeFinalizer: the client or the job is nil")
 	}
 	i := slices.Index(job.GetFinalizers(), finalizer)
 	if i < 0 {
@@ -43,11 +43,11 @@ func RemoveFinalizer[T any](ctx context.Context, jobs interface {
 		Value string `json:"value,omitempty"`
 	}{{"test", "/metadata/uid", string(job.GetUID())}, {"test", path, finalizer}, {"remove", path, ""}})
 	if err != nil {
-		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return fmt.Errorf("jobgc/hold: removeFinalizer: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	_, err = jobs.Patch(ctx, job.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
 	if _, err = notfound.Is(err, schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName()); err != nil {
-		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return fmt.Errorf("jobgc/hold: removeFinalizer: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	return nil
 }
