@@ -61,7 +61,7 @@ func New(o Options) (*Endpoint, error) {
 			collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		} {
 			if err := e.process.Register(c); err != nil {
-				return nil, fmt.Errorf("prom: metrics of the process: %w", err)
+				return nil, fmt.Errorf("metrics/prom: metrics of the process: %w", err)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (e *Endpoint) Meter(name string, opts ...metric.MeterOption) metric.Meter {
 // can be collected: the answer is 503 within Options.Timeout.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !e.made() {
-		http.Error(w, "prom: the endpoint was not made by New", http.StatusServiceUnavailable)
+		http.Error(w, "metrics/prom: the endpoint was not made by New", http.StatusServiceUnavailable)
 		return
 	}
 	e.handler.ServeHTTP(unavailable{w}, r)
@@ -106,7 +106,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	if err := unended(e.sdk.Shutdown(ctx)); err != nil {
-		return fmt.Errorf("prom: shut down: %w", err)
+		return fmt.Errorf("metrics/prom: shutdown: %w", err)
 	}
 	return nil
 }
