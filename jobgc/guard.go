@@ -8,13 +8,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // jobClient is what a Guard uses of a Job client of one namespace.
@@ -99,7 +101,7 @@ type Guard[J jobClient] struct {
 func New[J jobClient](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
 	g := &Guard[J]{client: client, opts: opts, now: time.Now, store: storeOf(informer)}
 	h := handler[J]{g: g}
-	if g.store == nil && !isNil(informer) {
+	if g.store == nil && !isnil.Is(informer) {
 		h.events = &eventStore{jobs: map[string]*batchv1.Job{}}
 		g.store = newStore(h.events)
 	}
@@ -131,7 +133,7 @@ func (o Options) check() []error {
 	for _, err := range o.Retention.check() {
 		errs = append(errs, fmt.Errorf("jobgc: new: Options.%w", err))
 	}
-	if o.Finalizer != "" && !isFinalizer(o.Finalizer) {
+	if o.Finalizer != "" && !finalizer.IsName(o.Finalizer) {
 		errs = append(errs, fmt.Errorf("jobgc: new: Options.Finalizer: %q is not accepted; want a domain and a name, such as agents.example.com/result", o.Finalizer))
 	}
 	return errs
@@ -140,12 +142,3 @@ func (o Options) check() []error {
 func (g *Guard[J]) made() bool { return g != nil && g.client != nil }
 
 func errNotMade() error { return errors.New("jobgc: the Guard is nil or empty; make it with New") }
-
-// isNil reports whether v is nil or a nil pointer in an interface.
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	r := reflect.ValueOf(v)
-	return r.Kind() == reflect.Pointer && r.IsNil()
-}

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
@@ -31,7 +32,7 @@ func Inspect(ctx context.Context, jobs interface {
 }, ref Ref,
 ) (Observation, error) {
 	switch {
-	case isNil(jobs):
+	case isnil.Is(jobs):
 		return Observation{}, errors.New("jobgc: inspect: the client is nil")
 	case ref.Name == "":
 		return Observation{}, errors.New("jobgc: inspect: ref.name is empty")

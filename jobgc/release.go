@@ -15,6 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Release lets a Job be deleted. It sets the TTL of the retention, counted from
@@ -62,7 +65,7 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Observation, re
 // has is read again first, so that nothing is overwritten or left behind.
 func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, retention Retention, now time.Time) error {
 	jobs := g.client(ref.Namespace)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return fmt.Errorf("jobgc: release: the client of namespace %s is nil", ref.Namespace)
 	}
 	copied := view{found: found, finalizer: g.opts.Finalizer}
@@ -126,8 +129,4 @@ func (g *Guard[J]) lower(f Observation, retention Retention, now time.Time) []op
 }
 
 // operation is one step of a JSON patch (RFC 6902).
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
+type operation = finalizer.Operation

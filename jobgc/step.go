@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Request is what one call of Step works on.
@@ -162,7 +164,7 @@ func (g *Guard[J]) view(req Request) (view, error) {
 		finalizer: g.opts.Finalizer, deletes: g.opts.DeleteCancelled, now: g.now(),
 	}
 	switch {
-	case isNil(req.Owner):
+	case isnil.Is(req.Owner):
 		return v, errors.New("owner is nil")
 	case req.Owner.GetUID() == "" || req.Owner.GetName() == "":
 		return v, errors.New("owner needs a name and a uid; pass the object that was read")
@@ -233,7 +235,7 @@ func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observati
 // gone.
 func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv1.Job, error) {
 	jobs := g.client(ref.Namespace)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return nil, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
 	}
 	data, err := json.Marshal(ops)
@@ -253,7 +255,7 @@ func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv
 // remove deletes the Job of a cancelled run, with its pods.
 func (g *Guard[J]) remove(ctx context.Context, ref Ref) error {
 	jobs, ok := any(g.client(ref.Namespace)).(deleter)
-	if !ok || isNil(jobs) {
+	if !ok || isnil.Is(jobs) {
 		return fmt.Errorf("options.deleteCancelled: the client of namespace %s cannot delete Jobs", ref.Namespace)
 	}
 	err := jobs.Delete(ctx, ref.Name, metav1.DeleteOptions{

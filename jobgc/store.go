@@ -10,6 +10,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // position is whether a store has seen the creation of a Job.
@@ -41,7 +43,7 @@ type keyed interface {
 // returns a type of client-go, so that no interface written here can name it,
 // and the informer interface of controller-runtime leaves it out.
 func storeOf(informer any) *store {
-	if isNil(informer) {
+	if isnil.Is(informer) {
 		return nil
 	}
 	if s, ok := informer.(keyed); ok {
@@ -59,7 +61,7 @@ func storeOf(informer any) *store {
 // AddEventHandler takes an interface of client-go, which no interface written
 // here can name.
 func registrar(informer, handler any) func() error {
-	if isNil(informer) {
+	if isnil.Is(informer) {
 		return nil
 	}
 	m := reflect.ValueOf(informer).MethodByName("AddEventHandler")

@@ -44,10 +44,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/fairness"
+	"github.com/proompteng/controllerkit/internal/notfound"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
@@ -178,10 +180,11 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 		if ctx.Err() != nil {
 			break
 		}
-		switch err := s.remove(ctx, d.run); {
+		gone, err := notfound.Is(s.remove(ctx, d.run), schema.GroupResource{}, d.run.GetName())
+		switch {
+		case gone || hasChanged(err, d.run.GetName()):
 		case err == nil:
 			deleted++
-		case (apierrors.IsNotFound(err) || apierrors.IsConflict(err)) && isAbout(err, d.run.GetName()):
 		default:
 			if len(errs) == 5 {
 				more++
@@ -204,13 +207,12 @@ type overdue[R metav1.Object] struct {
 
 func (o overdue[R]) GetUID() types.UID { return o.run.GetUID() }
 
-// isAbout reports whether an API server wrote err about the object of that
-// name. The kind is not known here. An answer of a proxy, of a webhook, or of a
-// server that does not serve the kind has a cause or no name, and Sweep must
-// report it.
-func isAbout(err error, name string) bool {
+// hasChanged reports whether an API server refused a deletion because the
+// object of that name does not meet its preconditions. The conflict of a proxy
+// has a cause, that of a webhook has no name, and Sweep must report both.
+func hasChanged(err error, name string) bool {
 	s := apierrors.APIStatus(nil)
-	return !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
+	return apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
 		errors.As(err, &s) && s.Status().Details != nil && s.Status().Details.Name == name
 }
 

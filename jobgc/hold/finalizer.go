@@ -8,13 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	finalizers "github.com/proompteng/controllerkit/internal/finalizer"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
@@ -32,16 +31,11 @@ func RemoveFinalizer[T any](ctx context.Context, jobs interface {
 	if jobs == nil || job == nil {
 		return errors.New("jobgc/hold: removeFinalizer: the client or the job is nil")
 	}
-	i := slices.Index(job.GetFinalizers(), finalizer)
-	if i < 0 {
+	removal := finalizers.Removal(job.GetFinalizers(), finalizer)
+	if removal == nil {
 		return nil
 	}
-	path := "/metadata/finalizers/" + strconv.Itoa(i)
-	patch, err := json.Marshal([]struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value string `json:"value,omitempty"`
-	}{{"test", "/metadata/uid", string(job.GetUID())}, {"test", path, finalizer}, {"remove", path, ""}})
+	patch, err := json.Marshal(append([]finalizers.Operation{{Op: "test", Path: "/metadata/uid", Value: job.GetUID()}}, removal...))
 	if err != nil {
 		return fmt.Errorf("jobgc/hold: removeFinalizer: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}

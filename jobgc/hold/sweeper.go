@@ -8,16 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/internal/fairness"
+	finalizers "github.com/proompteng/controllerkit/internal/finalizer"
 )
 
 // Owners lists the metadata of the Jobs' owners in one namespace, or in all. A
@@ -98,7 +97,7 @@ func New[J Jobs, O Owners](jobs func(namespace string) J, owners func(namespace 
 	if owners == nil {
 		errs = append(errs, errors.New("jobgc/hold: new: owners is nil; want a function that returns the owners' client of a namespace"))
 	}
-	if len(validation.IsQualifiedName(finalizer)) > 0 || !strings.Contains(finalizer, "/") {
+	if !finalizers.IsName(finalizer) {
 		errs = append(errs, fmt.Errorf("jobgc/hold: new: finalizer: %q is not accepted; want that of jobgc.Options.Finalizer, such as agents.example.com/result", finalizer))
 	}
 	if opts.Interval < 0 {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // ErrOption is wrapped by the error that names each field of Options that
@@ -97,12 +98,12 @@ func (o Options) check() error {
 		refuse("Timeout", o.Timeout, fmt.Sprintf("a positive duration, or 0 for %v", defaultTimeout))
 	}
 	for i, g := range o.Gatherers {
-		if isNil(g) {
+		if isnil.Is(g) {
 			refuse(fmt.Sprintf("Gatherers[%d]", i), "nil", "a gatherer")
 		}
 	}
 	for i, r := range o.Readers {
-		if isNil(r) {
+		if isnil.Is(r) {
 			refuse(fmt.Sprintf("Readers[%d]", i), "nil", "a reader")
 		}
 	}
@@ -112,10 +113,4 @@ func (o Options) check() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// isNil reports whether v is nil or a nil pointer in an interface.
-func isNil(v any) bool {
-	r := reflect.ValueOf(v)
-	return !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil()
 }
