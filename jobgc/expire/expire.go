@@ -44,10 +44,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/fairness"
+	"github.com/proompteng/controllerkit/internal/notfound"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
@@ -69,7 +71,8 @@ type Options struct {
 	_ struct{}
 }
 
-// Sweeper deletes runs of type R. Make it with New. Its methods must not be
+// Sweeper deletes runs of type R. Make it with New: the methods of a nil
+// Sweeper, or of one that New did not make, return an error. They must not be
 // called concurrently; several replicas may each have one.
 type Sweeper[R metav1.Object, C Runs] struct {
 	client   func(namespace string) C
@@ -85,21 +88,28 @@ type Sweeper[R metav1.Object, C Runs] struct {
 // informer.GetStore().List; items that are not an R are ignored. The function
 // finished returns when a run finished, or zero if it has not, and the run's
 // own ttlSecondsAfterFinished, or nil if it has none. A nil function and
-// negative options are errors.
+// negative options are errors, and New reports all of them.
 func New[R metav1.Object, C Runs](
 	client func(namespace string) C, list func() []any, finished func(run R) (at time.Time, own *int32), keep jobgc.Retention, opts Options,
 ) (*Sweeper[R, C], error) {
-	switch {
-	case client == nil:
-		return nil, errors.New("expire: new: the client is nil")
-	case list == nil:
-		return nil, errors.New("expire: new: list is nil")
-	case finished == nil:
-		return nil, errors.New("expire: new: finished is nil")
-	case opts.Interval < 0:
-		return nil, fmt.Errorf("expire: new: options.interval: %s is not accepted; want a positive duration, or 0 for a minute", opts.Interval)
-	case opts.MaxPerSweep < 0:
-		return nil, fmt.Errorf("expire: new: options.maxPerSweep: %d is not accepted; want a positive number, or 0 for 100", opts.MaxPerSweep)
+	var errs []error
+	if client == nil {
+		errs = append(errs, errors.New("jobgc/expire: new: client is nil; want a function that returns the client of a namespace"))
+	}
+	if list == nil {
+		errs = append(errs, errors.New("jobgc/expire: new: list is nil; want the List of a store"))
+	}
+	if finished == nil {
+		errs = append(errs, errors.New("jobgc/expire: new: finished is nil; want a function that returns when a run finished"))
+	}
+	if opts.Interval < 0 {
+		errs = append(errs, fmt.Errorf("jobgc/expire: new: Options.Interval: %s is not accepted; want a positive duration, or 0 for a minute", opts.Interval))
+	}
+	if opts.MaxPerSweep < 0 {
+		errs = append(errs, fmt.Errorf("jobgc/expire: new: Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 100", opts.MaxPerSweep))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	if opts.Interval == 0 {
 		opts.Interval = time.Minute
@@ -110,10 +120,19 @@ func New[R metav1.Object, C Runs](
 	return &Sweeper[R, C]{client: client, list: list, finished: finished, keep: keep, opts: opts}, nil
 }
 
+func (s *Sweeper[R, C]) made() bool { return s != nil && s.client != nil }
+
+func errNotMade() error {
+	return errors.New("jobgc/expire: the Sweeper is nil or empty; make it with New")
+}
+
 // Start sweeps immediately and then every Options.Interval. When ctx ends it
 // returns nil. Call it when the store is filled. Deletions and failures go to
 // the context's logger.
 func (s *Sweeper[R, C]) Start(ctx context.Context) error {
+	if !s.made() {
+		return errNotMade()
+	}
 	log := logr.FromContextOrDiscard(ctx).WithName("expire")
 	for {
 		deleted, err := s.Sweep(ctx, time.Now())
@@ -136,6 +155,9 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 // has changed or is gone since it was read is not an error. The error names the
 // first few runs that could not be deleted.
 func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
+	if !s.made() {
+		return 0, errNotMade()
+	}
 	var due []overdue[R]
 	for _, item := range s.list() {
 		run, ok := item.(R)
@@ -158,16 +180,17 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 		if ctx.Err() != nil {
 			break
 		}
-		switch err := s.remove(ctx, d.run); {
+		gone, err := notfound.Is(s.remove(ctx, d.run), schema.GroupResource{}, d.run.GetName())
+		switch {
+		case gone || hasChanged(err, d.run.GetName()):
 		case err == nil:
 			deleted++
-		case (apierrors.IsNotFound(err) || apierrors.IsConflict(err)) && isAbout(err, d.run.GetName()):
 		default:
 			if len(errs) == 5 {
 				more++
 				continue
 			}
-			errs = append(errs, fmt.Errorf("expire: %s/%s: %w", d.run.GetNamespace(), d.run.GetName(), err))
+			errs = append(errs, fmt.Errorf("jobgc/expire: %s/%s: %w", d.run.GetNamespace(), d.run.GetName(), err))
 		}
 	}
 	if more > 0 {
@@ -184,13 +207,12 @@ type overdue[R metav1.Object] struct {
 
 func (o overdue[R]) GetUID() types.UID { return o.run.GetUID() }
 
-// isAbout reports whether an API server wrote err about the object of that
-// name. The kind is not known here. An answer of a proxy, of a webhook, or of a
-// server that does not serve the kind has a cause or no name, and Sweep must
-// report it.
-func isAbout(err error, name string) bool {
+// hasChanged reports whether an API server refused a deletion because the
+// object of that name does not meet its preconditions. The conflict of a proxy
+// has a cause, that of a webhook has no name, and Sweep must report both.
+func hasChanged(err error, name string) bool {
 	s := apierrors.APIStatus(nil)
-	return !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
+	return apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
 		errors.As(err, &s) && s.Status().Details != nil && s.Status().Details.Name == name
 }
 

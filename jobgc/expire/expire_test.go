@@ -173,7 +173,7 @@ func TestSweepIsNotFooled(t *testing.T) {
 			c.refuse = func(string) error { return answer }
 			_, err := newSweeper(t, c, expire.Options{}).Sweep(t.Context(), start)
 			require.ErrorIs(t, err, answer)
-			require.ErrorContains(t, err, "expire: ns/a: ")
+			require.ErrorContains(t, err, "jobgc/expire: ns/a: ")
 		})
 	}
 }
@@ -209,7 +209,7 @@ func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
 	s := newSweeper(t, c, expire.Options{MaxPerSweep: 7})
 	deleted, err := s.Sweep(t.Context(), start)
 	require.ErrorIs(t, err, refused)
-	require.ErrorContains(t, err, "expire: ns/stuck-6: ")
+	require.ErrorContains(t, err, "jobgc/expire: ns/stuck-6: ")
 	require.ErrorContains(t, err, "and 2 more")
 	assert.Zero(t, deleted)
 	deleted, err = s.Sweep(t.Context(), start)
@@ -284,23 +284,27 @@ func TestStartLogs(t *testing.T) {
 		require.Len(t, lines, 3)
 		assert.Contains(t, lines[0], `"msg"="deleted runs that are past their retention" "deleted"=1`)
 		for _, line := range lines[1:] {
-			assert.Contains(t, line, `"error"="expire: ns/stuck: a webhook says no"`)
+			assert.Contains(t, line, `"error"="jobgc/expire: ns/stuck: a webhook says no"`)
 		}
 	})
 }
 
-func TestNewBadInput(t *testing.T) {
-	c := newCluster()
-	_, err := expire.New[*run, *cluster](nil, c.list, finished, jobgc.Retention{}, expire.Options{})
-	require.ErrorContains(t, err, "expire: new: the client is nil")
-	_, err = expire.New(c.runs, nil, finished, jobgc.Retention{}, expire.Options{})
-	require.ErrorContains(t, err, "expire: new: list is nil")
-	_, err = expire.New[*run](c.runs, c.list, nil, jobgc.Retention{}, expire.Options{})
-	require.ErrorContains(t, err, "expire: new: finished is nil")
-	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{Interval: -1})
-	require.ErrorContains(t, err, "options.interval: -1ns")
-	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{MaxPerSweep: -1})
-	require.ErrorContains(t, err, "options.maxPerSweep: -1")
+func TestNew_ReportsAllBadInput(t *testing.T) {
+	_, err := expire.New[*run, *cluster](nil, nil, nil, jobgc.Retention{}, expire.Options{Interval: -1, MaxPerSweep: -1})
+	require.EqualError(t, err, `jobgc/expire: new: client is nil; want a function that returns the client of a namespace
+jobgc/expire: new: list is nil; want the List of a store
+jobgc/expire: new: finished is nil; want a function that returns when a run finished
+jobgc/expire: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for a minute
+jobgc/expire: new: Options.MaxPerSweep: -1 is not accepted; want a positive number, or 0 for 100`)
+}
+
+func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
+	var none *expire.Sweeper[*run, *cluster]
+	for _, s := range []*expire.Sweeper[*run, *cluster]{none, {}} {
+		_, err := s.Sweep(t.Context(), start)
+		require.EqualError(t, err, "jobgc/expire: the Sweeper is nil or empty; make it with New")
+		require.EqualError(t, s.Start(t.Context()), err.Error())
+	}
 }
 
 // Two runs have finished; the retention is one hour.

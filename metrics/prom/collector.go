@@ -128,7 +128,7 @@ func (c *collector) read(ctx context.Context) (page, error) {
 	case errors.As(err, &broken):
 		return page{}, err
 	case err != nil:
-		p.errs = append(p.errs, fmt.Errorf("prom: collect: %w", err))
+		p.errs = append(p.errs, fmt.Errorf("metrics/prom: collect: %w", err))
 	}
 	c.turn++
 	c.targetInfo(&p)
@@ -230,27 +230,27 @@ func (c *collector) newInstrument(scope instrumentation.Scope, m metricdata.Metr
 	i := &instrument{series: map[attribute.Distinct]*series{}}
 	name, err := c.namer.Build(otlptranslator.Metric{Name: m.Name, Unit: m.Unit, Type: namingType(m)})
 	if err != nil {
-		i.err = fmt.Errorf("prom: the instrument %q: %w", m.Name, err)
+		i.err = fmt.Errorf("metrics/prom: the instrument %q: %w", m.Name, err)
 		return i
 	}
 	i.family = c.families[name]
 	if i.family == nil {
 		if other := c.collides(name, k); other != "" {
-			i.err = fmt.Errorf("prom: the instrument %q of %q: %s collides with %s", m.Name, scope.Name, name, other)
+			i.err = fmt.Errorf("metrics/prom: the instrument %q of %q: %s collides with %s", m.Name, scope.Name, name, other)
 			return i
 		}
 		i.family = &family{name: name, help: m.Description, kind: k, places: map[string]*place{}}
 		c.families[name] = i.family
 	}
 	if i.family.kind != k {
-		i.err = fmt.Errorf("prom: the instrument %q of %q is a %s, but %s is a %s already", m.Name, scope.Name, k, name, i.family.kind)
+		i.err = fmt.Errorf("metrics/prom: the instrument %q of %q is a %s, but %s is a %s already", m.Name, scope.Name, k, name, i.family.kind)
 	}
 	if c.scopeLabels {
 		i.labels = []string{"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"}
 		i.values = []string{scope.Name, scope.Version, scope.SchemaURL}
 		labels, values, err := c.pairs(scope.Attributes)
 		if err != nil {
-			i.err = fmt.Errorf("prom: the scope %q: %w", scope.Name, err)
+			i.err = fmt.Errorf("metrics/prom: the scope %q: %w", scope.Name, err)
 		}
 		for _, label := range labels {
 			i.labels = append(i.labels, "otel_scope_"+label)
@@ -332,7 +332,7 @@ func (c *collector) seriesOf(p *page, i *instrument, attrs attribute.Set) *serie
 		p.errs = append(p.errs, s.err)
 		return nil
 	case s.place.turn == c.turn:
-		p.errs = append(p.errs, fmt.Errorf("prom: a series of %s is there twice: %v", i.family.name, s.labels))
+		p.errs = append(p.errs, fmt.Errorf("metrics/prom: a series of %s is there twice: %v", i.family.name, s.labels))
 		return nil
 	}
 	s.place.turn = c.turn
@@ -353,7 +353,7 @@ func (c *collector) newSeries(i *instrument, attrs attribute.Set) *series {
 		s.labels = out.GetLabel()
 	}
 	if err != nil {
-		s.err = fmt.Errorf("prom: a series of %s: %w", i.family.name, err)
+		s.err = fmt.Errorf("metrics/prom: a series of %s: %w", i.family.name, err)
 		return s
 	}
 	var key strings.Builder

@@ -63,7 +63,7 @@ func New(o Options) (*Endpoint, error) {
 			collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		} {
 			if err := e.process.Register(c); err != nil {
-				return nil, fmt.Errorf("prom: metrics of the process: %w", err)
+				return nil, fmt.Errorf("metrics/prom: metrics of the process: %w", err)
 			}
 		}
 	}
@@ -89,11 +89,12 @@ func (e *Endpoint) Meter(name string, opts ...metric.MeterOption) metric.Meter {
 }
 
 // ServeHTTP serves one scrape at any path, compressed if the client accepts
-// gzip. A gatherer that fails costs its own metrics. If a callback of the provider panics or does not return, no metrics
-// can be collected: the answer is 503 within Options.Timeout.
+// gzip. A gatherer that fails costs its own metrics. If a callback of the
+// provider panics or does not return, no metrics can be collected: the answer
+// is 503 within Options.Timeout.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !e.made() {
-		http.Error(w, "prom: the endpoint was not made by New", http.StatusServiceUnavailable)
+		http.Error(w, "metrics/prom: the endpoint was not made by New", http.StatusServiceUnavailable)
 		return
 	}
 	a := &answer{ResponseWriter: w, gzip: acceptsGzip(r), writers: &e.writers}
@@ -111,7 +112,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	if err := unended(e.sdk.Shutdown(ctx)); err != nil {
-		return fmt.Errorf("prom: shut down: %w", err)
+		return fmt.Errorf("metrics/prom: shutdown: %w", err)
 	}
 	return nil
 }

@@ -41,10 +41,10 @@ func (e *Endpoint) collect(ctx context.Context) (page, error) {
 		if name := running.Load(); name != nil {
 			what = (*name)()
 		}
-		return page{}, fmt.Errorf("prom: collect: %s %w", what, err)
+		return page{}, fmt.Errorf("metrics/prom: collect: %s %w", what, err)
 	}
 	if err != nil {
-		return page{}, fmt.Errorf("prom: collect: %w", err)
+		return page{}, fmt.Errorf("metrics/prom: collect: %w", err)
 	}
 	return p, nil
 }
@@ -70,7 +70,7 @@ func (e *Endpoint) gather() ([]*dto.MetricFamily, error) {
 			merged = append(merged, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 				families, err := run.Wait(ctx)
 				if err != nil {
-					err = fmt.Errorf("prom: Options.Gatherers[%d]: %w", i, err)
+					err = fmt.Errorf("metrics/prom: Options.Gatherers[%d]: %w", i, err)
 				}
 				return families, err
 			}))
