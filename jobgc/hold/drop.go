@@ -9,45 +9,55 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	finalizers "github.com/proompteng/controllerkit/internal/finalizer"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
-// RemoveFinalizer removes the finalizer from one Job. The uid and the
-// finalizers of job must be those that were read. The client jobs is any client
-// of the Job's namespace, typed or of metadata. It returns nil if the Job does
-// not have the finalizer or is gone. A 404 that is not about this Job is an
-// error. The patch tests the uid and the element that it removes. If either has
-// changed since, the API server refuses the patch, and RemoveFinalizer returns
-// that error. Then read the Job again.
-func RemoveFinalizer[T any](ctx context.Context, jobs interface {
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
-}, job metav1.Object, finalizer string,
-) error {
-	if jobs == nil || job == nil {
-		return errors.New("hold: drop: the client or the job is nil")
+// ReleaseOrphan releases one held Job whose owner is gone or is being deleted,
+// and does nothing if the owner lives or the Job is not held. Call it when a
+// controller finds a held Job and not its owner, so that the deletion does not
+// wait for the next sweep. It lists the owner by its name, because a cache may
+// not have it yet. The uid, the finalizers and the owner of job must be those
+// that were read. If they have changed since, the API server refuses the patch,
+// and ReleaseOrphan returns that error. Then read the Job again.
+func (s *Sweeper[J, O]) ReleaseOrphan(ctx context.Context, job metav1.Object) error {
+	if job == nil {
+		return errors.New("jobgc/hold: releaseOrphan: the job is nil")
 	}
-	i := slices.Index(job.GetFinalizers(), finalizer)
-	if i < 0 {
+	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && slices.Contains(job.GetFinalizers(), s.hold) {
+		live := false
+		err := list(ctx, s.owners(job.GetNamespace()), metav1.ListOptions{FieldSelector: "metadata.name=" + owner.Name}, func(o *metav1.PartialObjectMetadata) {
+			live = live || o.UID == owner.UID && o.DeletionTimestamp == nil
+		}, func() { live = false })
+		if err != nil {
+			return fmt.Errorf("jobgc/hold: releaseOrphan: list owners: %w", err)
+		}
+		if live {
+			return nil
+		}
+	}
+	return s.drop(ctx, job)
+}
+
+// drop removes the finalizer from a Job. The patch tests the uid and the
+// element that it removes.
+func (s *Sweeper[J, O]) drop(ctx context.Context, job metav1.Object) error {
+	removal := finalizers.Removal(job.GetFinalizers(), s.hold)
+	if removal == nil {
 		return nil
 	}
-	path := "/metadata/finalizers/" + strconv.Itoa(i)
-	patch, err := json.Marshal([]struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value string `json:"value,omitempty"`
-	}{{"test", "/metadata/uid", string(job.GetUID())}, {"test", path, finalizer}, {"remove", path, ""}})
+	patch, err := json.Marshal(append([]finalizers.Operation{{Op: "test", Path: "/metadata/uid", Value: job.GetUID()}}, removal...))
 	if err != nil {
-		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return fmt.Errorf("jobgc/hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
-	_, err = jobs.Patch(ctx, job.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
+	_, err = s.jobs(job.GetNamespace()).Patch(ctx, job.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
 	if _, err = notfound.Is(err, schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName()); err != nil {
-		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return fmt.Errorf("jobgc/hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	return nil
 }
