@@ -35,7 +35,7 @@ type scope struct {
 func (c *Controller) newScope(namespace string) (*scope, error) {
 	s := &scope{
 		namespace: namespace,
-		runs:      informer(c.runs(namespace), new(v1alpha1.AgentRun), ""),
+		runs:      informer(c.runs(namespace), new(v1alpha1.AgentRun), c.options.Selector),
 		jobs:      informer(c.cluster.BatchV1().Jobs(namespace), new(batchv1.Job), runLabel),
 	}
 	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
