@@ -49,7 +49,7 @@ type scope struct {
 func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, error) {
 	s := &scope{
 		namespace: namespace,
-		runs:      informer(c.runs(namespace).GetClient(), "agentruns", namespace, "", new(v1alpha1.AgentRun), nil),
+		runs:      informer(c.runs(namespace).GetClient(), "agentruns", namespace, c.options.Selector, new(v1alpha1.AgentRun), nil),
 		jobs: informer(c.cluster.BatchV1().RESTClient(), "jobs", namespace, runLabel, new(batchv1.Job), cache.Indexers{
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
 		}),
