@@ -201,7 +201,7 @@ func (s *Sweeper[J, O]) release(
 			failed.add(ctx.Err())
 			break
 		}
-		if err := s.drop(ctx, job); err != nil {
+		if err := s.removeFinalizer(ctx, job); err != nil {
 			failed.add(err)
 			continue
 		}

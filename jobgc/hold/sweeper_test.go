@@ -318,5 +318,6 @@ func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
 		_, all := s.ReleaseAll(t.Context())
 		require.EqualError(t, all, err.Error())
 		require.EqualError(t, s.Start(t.Context()), err.Error())
+		require.EqualError(t, s.ReleaseOrphan(t.Context(), nil), err.Error())
 	}
 }

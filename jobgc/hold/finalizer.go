@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	finalizers "github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/internal/finalizer"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
@@ -26,6 +26,9 @@ import (
 // that were read. If they have changed since, the API server refuses the patch,
 // and ReleaseOrphan returns that error. Then read the Job again.
 func (s *Sweeper[J, O]) ReleaseOrphan(ctx context.Context, job metav1.Object) error {
+	if !s.made() {
+		return errNotMade()
+	}
 	if job == nil {
 		return errors.New("jobgc/hold: releaseOrphan: the job is nil")
 	}
@@ -35,29 +38,29 @@ func (s *Sweeper[J, O]) ReleaseOrphan(ctx context.Context, job metav1.Object) er
 			live = live || o.UID == owner.UID && o.DeletionTimestamp == nil
 		}, func() { live = false })
 		if err != nil {
-			return fmt.Errorf("jobgc/hold: releaseOrphan: list owners: %w", err)
+			return fmt.Errorf("jobgc/hold: list owners: %w", err)
 		}
 		if live {
 			return nil
 		}
 	}
-	return s.drop(ctx, job)
+	return s.removeFinalizer(ctx, job)
 }
 
-// drop removes the finalizer from a Job. The patch tests the uid and the
-// element that it removes.
-func (s *Sweeper[J, O]) drop(ctx context.Context, job metav1.Object) error {
-	removal := finalizers.Removal(job.GetFinalizers(), s.hold)
+// removeFinalizer patches a Job that has the finalizer. The patch tests the uid
+// and the element that it removes.
+func (s *Sweeper[J, O]) removeFinalizer(ctx context.Context, job metav1.Object) error {
+	removal := finalizer.Removal(job.GetFinalizers(), s.hold)
 	if removal == nil {
 		return nil
 	}
-	patch, err := json.Marshal(append([]finalizers.Operation{{Op: "test", Path: "/metadata/uid", Value: job.GetUID()}}, removal...))
+	patch, err := json.Marshal(append([]finalizer.Operation{{Op: "test", Path: "/metadata/uid", Value: job.GetUID()}}, removal...))
 	if err != nil {
-		return fmt.Errorf("jobgc/hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return fmt.Errorf("jobgc/hold: removeFinalizer: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	_, err = s.jobs(job.GetNamespace()).Patch(ctx, job.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
 	if _, err = notfound.Is(err, schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName()); err != nil {
-		return fmt.Errorf("jobgc/hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return fmt.Errorf("jobgc/hold: removeFinalizer: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	return nil
 }
