@@ -15,6 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // release sets the final TTL, counted from now, and removes the finalizer of
@@ -24,7 +27,7 @@ import (
 // has is read again first, so that nothing is overwritten or left behind.
 func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, retention Retention, now time.Time) error {
 	jobs := g.client(ref.Namespace)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return fmt.Errorf("release: the client of namespace %s is nil", ref.Namespace)
 	}
 	copied := view{found: found, finalizer: g.opts.Finalizer}
@@ -88,8 +91,4 @@ func (g *Guard[J]) lower(f Observation, retention Retention, now time.Time) []op
 }
 
 // operation is one step of a JSON patch (RFC 6902).
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
+type operation = finalizer.Operation

@@ -4,6 +4,7 @@
 package expire
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -12,13 +13,14 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// expired reports whether to delete a run, and for how long it is overdue.
+// expiresIn returns how long a run still has, zero or less if it has expired,
+// and whether it ever expires.
 //
 // The run's own ttlSecondsAfterFinished counts before keep.RunTTL. Zero or a
 // negative value keeps the run. A run that has not finished (a zero
 // finishedAt), is being deleted, or carries the annotation keep.Retain with 1,
-// true, yes, y, on, keep or forever in any case, is never expired.
-func expired(run metav1.Object, finishedAt time.Time, own *int32, keep jobgc.Retention, now time.Time) (by time.Duration, is bool) {
+// true, yes, y, on, keep or forever in any case, never expires.
+func expiresIn(run metav1.Object, finishedAt time.Time, own *int32, keep jobgc.Retention, now time.Time) (in time.Duration, ever bool) {
 	lives := keep.RunTTL
 	if own != nil {
 		lives = time.Duration(*own) * time.Second
@@ -26,8 +28,7 @@ func expired(run metav1.Object, finishedAt time.Time, own *int32, keep jobgc.Ret
 	if lives <= 0 || finishedAt.IsZero() || run.GetDeletionTimestamp() != nil || retained(run, keep) {
 		return 0, false
 	}
-	by = now.Sub(finishedAt) // it saturates
-	return by - lives, by >= lives
+	return lives + min(finishedAt.Sub(now), math.MaxInt64-lives), true // Sub saturates, and so must the sum
 }
 
 func retained(run metav1.Object, keep jobgc.Retention) bool {

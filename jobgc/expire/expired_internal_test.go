@@ -30,23 +30,24 @@ func TestExpired(t *testing.T) {
 		finished time.Time
 		own      *int32
 		want     bool
+		in       time.Duration
 	}{
-		"Young":         {"The retention is not over yet.", hour, run, ago(59 * time.Minute), nil, false},
-		"Due":           {"The run expires exactly when the retention is over.", hour, run, ago(time.Hour), nil, true},
-		"Old":           {"The retention was over long ago.", hour, run, ago(1000 * time.Hour), nil, true},
-		"KeepAll":       {"A RunTTL of 0 keeps the run.", jobgc.Retention{}, run, ago(1000 * time.Hour), nil, false},
-		"OwnShorter":    {"The run's own value counts first.", hour, run, ago(time.Minute), ptr.To[int32](60), true},
-		"OwnLonger":     {"The run's own value counts first.", hour, run, ago(2 * time.Hour), ptr.To[int32](3 * 3600), false},
-		"OwnKeeps":      {"The run's own 0 keeps the run.", hour, run, ago(1000 * time.Hour), ptr.To[int32](0), false},
-		"OwnAlone":      {"The run's own value counts even if RunTTL keeps runs.", jobgc.Retention{}, run, ago(time.Minute), ptr.To[int32](60), true},
-		"OwnNegative":   {"A negative value of the run keeps the run.", hour, run, ago(1000 * time.Hour), ptr.To[int32](-1), false},
-		"Negative":      {"A negative RunTTL keeps the run.", jobgc.Retention{RunTTL: -time.Hour}, run, ago(1000 * time.Hour), nil, false},
-		"NotFinished":   {"A run that has not finished never expires.", hour, run, time.Time{}, nil, false},
-		"ClockSkew":     {"A finish in the future makes the wait longer.", hour, run, ago(-time.Minute), nil, false},
-		"FarFuture":     {"The sum must not overflow.", jobgc.Retention{RunTTL: math.MaxInt64}, run, ago(-time.Minute), nil, false},
-		"LimitsOfTime":  {"The sum must not overflow.", hour, run, time.Unix(math.MinInt64/4, 0), nil, true},
-		"BeingDeleted":  {"A run that is being deleted is not deleted again.", hour, &metav1.ObjectMeta{DeletionTimestamp: ptr.To(metav1.NewTime(now))}, ago(1000 * time.Hour), nil, false},
-		"OtherRetained": {"A custom annotation replaces the default one.", jobgc.Retention{RunTTL: time.Hour, Retain: "x.com/keep"}, retains("yes"), ago(time.Hour), nil, true},
+		"Young":         {"The retention is not over yet.", hour, run, ago(59 * time.Minute), nil, false, time.Minute},
+		"Due":           {"The run expires exactly when the retention is over.", hour, run, ago(time.Hour), nil, true, 0},
+		"Old":           {"The retention was over long ago.", hour, run, ago(1000 * time.Hour), nil, true, 0},
+		"KeepAll":       {"A RunTTL of 0 keeps the run.", jobgc.Retention{}, run, ago(1000 * time.Hour), nil, false, 0},
+		"OwnShorter":    {"The run's own value counts first.", hour, run, ago(time.Minute), ptr.To[int32](60), true, 0},
+		"OwnLonger":     {"The run's own value counts first.", hour, run, ago(2 * time.Hour), ptr.To[int32](3 * 3600), false, time.Hour},
+		"OwnKeeps":      {"The run's own 0 keeps the run.", hour, run, ago(1000 * time.Hour), ptr.To[int32](0), false, 0},
+		"OwnAlone":      {"The run's own value counts even if RunTTL keeps runs.", jobgc.Retention{}, run, ago(time.Minute), ptr.To[int32](60), true, 0},
+		"OwnNegative":   {"A negative value of the run keeps the run.", hour, run, ago(1000 * time.Hour), ptr.To[int32](-1), false, 0},
+		"Negative":      {"A negative RunTTL keeps the run.", jobgc.Retention{RunTTL: -time.Hour}, run, ago(1000 * time.Hour), nil, false, 0},
+		"NotFinished":   {"A run that has not finished never expires.", hour, run, time.Time{}, nil, false, 0},
+		"ClockSkew":     {"A finish in the future makes the wait longer.", hour, run, ago(-time.Minute), nil, false, 61 * time.Minute},
+		"FarFuture":     {"The sum must not overflow.", jobgc.Retention{RunTTL: math.MaxInt64}, run, ago(-time.Minute), nil, false, math.MaxInt64},
+		"LimitsOfTime":  {"The sum must not overflow.", hour, run, time.Unix(math.MinInt64/4, 0), nil, true, 0},
+		"BeingDeleted":  {"A run that is being deleted is not deleted again.", hour, &metav1.ObjectMeta{DeletionTimestamp: ptr.To(metav1.NewTime(now))}, ago(1000 * time.Hour), nil, false, 0},
+		"OtherRetained": {"A custom annotation replaces the default one.", jobgc.Retention{RunTTL: time.Hour, Retain: "x.com/keep"}, retains("yes"), ago(time.Hour), nil, true, 0},
 	}
 	for _, v := range []string{"1", "true", "TRUE", "yes", "y", "on", "keep", "Forever", " yes "} {
 		cases["Retained:"+v] = struct {
@@ -56,7 +57,8 @@ func TestExpired(t *testing.T) {
 			finished time.Time
 			own      *int32
 			want     bool
-		}{"The annotation keeps the run.", hour, retains(v), ago(1000 * time.Hour), ptr.To[int32](1), false}
+			in       time.Duration
+		}{"The annotation keeps the run.", hour, retains(v), ago(1000 * time.Hour), ptr.To[int32](1), false, 0}
 	}
 	for _, v := range []string{"", "0", "false", "no", "off", "yess"} {
 		cases["NotRetained:"+v] = struct {
@@ -66,12 +68,16 @@ func TestExpired(t *testing.T) {
 			finished time.Time
 			own      *int32
 			want     bool
-		}{"Other values of the annotation do not keep the run.", hour, retains(v), ago(time.Hour), nil, true}
+			in       time.Duration
+		}{"Other values of the annotation do not keep the run.", hour, retains(v), ago(time.Hour), nil, true, 0}
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, got := expired(tc.run, tc.finished, tc.own, tc.keep, now)
-			assert.Equal(t, tc.want, got, tc.reason)
+			in, ever := expiresIn(tc.run, tc.finished, tc.own, tc.keep, now)
+			assert.Equal(t, tc.want, ever && in <= 0, tc.reason)
+			if !tc.want {
+				assert.Equal(t, tc.in, in, tc.reason)
+			}
 		})
 	}
 }
@@ -89,14 +95,14 @@ func FuzzExpired(f *testing.F) {
 	f.Fuzz(func(t *testing.T, keep, finish, now int64) {
 		finish, now = finish>>8, now>>8
 		r := jobgc.Retention{RunTTL: time.Duration(keep)}
-		by, is := expired(&metav1.ObjectMeta{}, time.Unix(finish, 0), nil, r, time.Unix(now, 0))
+		in, ever := expiresIn(&metav1.ObjectMeta{}, time.Unix(finish, 0), nil, r, time.Unix(now, 0))
 		due := new(big.Int).Mul(big.NewInt(finish), big.NewInt(1e9))
 		due.Add(due, big.NewInt(keep))
 		at := new(big.Int).Mul(big.NewInt(now), big.NewInt(1e9))
-		require.Equal(t, keep > 0 && at.Cmp(due) >= 0, is)
-		if is {
-			require.GreaterOrEqual(t, by, time.Duration(0))
-			require.LessOrEqual(t, big.NewInt(int64(by)).Cmp(at.Sub(at, due)), 0, "it is not overdue for longer")
+		require.Equal(t, keep > 0, ever)
+		require.Equal(t, keep > 0 && at.Cmp(due) >= 0, ever && in <= 0)
+		if in > 0 {
+			require.LessOrEqual(t, at.Add(at, big.NewInt(int64(in))).Cmp(due), 0, "the wait does not overshoot")
 		}
 	})
 }

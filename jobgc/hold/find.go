@@ -27,7 +27,7 @@ func (s *Sweeper[J, O]) held(ctx context.Context) ([]*metav1.PartialObjectMetada
 		}
 	}, func() { held = nil })
 	if err != nil {
-		return nil, fmt.Errorf("hold: list Jobs: %w", err)
+		return nil, fmt.Errorf("jobgc/hold: list Jobs: %w", err)
 	}
 	slices.SortStableFunc(held, func(a, b *metav1.PartialObjectMetadata) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
@@ -43,7 +43,7 @@ func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObj
 	owners := map[types.UID]bool{}
 	err := list(ctx, s.owners(s.opts.Namespace), metav1.ListOptions{}, func(owner *metav1.PartialObjectMetadata) { owners[owner.UID] = true }, func() { clear(owners) })
 	if err != nil {
-		return nil, fmt.Errorf("hold: list owners: %w", err)
+		return nil, fmt.Errorf("jobgc/hold: list owners: %w", err)
 	}
 	ending := map[string]bool{} // namespaces
 	var out []*metav1.PartialObjectMetadata
@@ -76,7 +76,7 @@ func (s *Sweeper[J, O]) terminating(ctx context.Context, namespace string) (bool
 		err = errors.New("the client returned neither a namespace nor an error")
 	}
 	if err != nil {
-		return false, fmt.Errorf("hold: namespace %s: %w", namespace, err)
+		return false, fmt.Errorf("jobgc/hold: namespace %s: %w", namespace, err)
 	}
 	return ns.DeletionTimestamp != nil, nil
 }

@@ -53,8 +53,8 @@ func (a *attempt) words(ctx context.Context, text string) string {
 	return a.secrets.Redact(text)
 }
 
-// haveSecret returns an error if the Secret that the run names, or its key, does
-// not exist yet.
+// haveSecret returns an error if the Secret that the run names, or its key,
+// does not exist yet.
 func (a *attempt) haveSecret(ctx context.Context) error {
 	ref := a.run.Spec.SecretRef
 	if ref == nil {

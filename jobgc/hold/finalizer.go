@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/proompteng/controllerkit/internal/finalizer"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
@@ -26,8 +26,11 @@ import (
 // that were read. If they have changed since, the API server refuses the patch,
 // and ReleaseOrphan returns that error. Then read the Job again.
 func (s *Sweeper[J, O]) ReleaseOrphan(ctx context.Context, job metav1.Object) error {
+	if !s.made() {
+		return errNotMade()
+	}
 	if job == nil {
-		return errors.New("hold: release orphan: the job is nil")
+		return errors.New("jobgc/hold: releaseOrphan: the job is nil")
 	}
 	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && slices.Contains(job.GetFinalizers(), s.hold) {
 		live := false
@@ -35,34 +38,29 @@ func (s *Sweeper[J, O]) ReleaseOrphan(ctx context.Context, job metav1.Object) er
 			live = live || o.UID == owner.UID && o.DeletionTimestamp == nil
 		}, func() { live = false })
 		if err != nil {
-			return fmt.Errorf("hold: list owners: %w", err)
+			return fmt.Errorf("jobgc/hold: list owners: %w", err)
 		}
 		if live {
 			return nil
 		}
 	}
-	return s.drop(ctx, job)
+	return s.removeFinalizer(ctx, job)
 }
 
-// drop removes the finalizer from a Job. The patch tests the uid and the
-// element that it removes.
-func (s *Sweeper[J, O]) drop(ctx context.Context, job metav1.Object) error {
-	i := slices.Index(job.GetFinalizers(), s.hold)
-	if i < 0 {
+// removeFinalizer patches a Job that has the finalizer. The patch tests the uid
+// and the element that it removes.
+func (s *Sweeper[J, O]) removeFinalizer(ctx context.Context, job metav1.Object) error {
+	removal := finalizer.Removal(job.GetFinalizers(), s.hold)
+	if removal == nil {
 		return nil
 	}
-	path := "/metadata/finalizers/" + strconv.Itoa(i)
-	patch, err := json.Marshal([]struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value string `json:"value,omitempty"`
-	}{{"test", "/metadata/uid", string(job.GetUID())}, {"test", path, s.hold}, {"remove", path, ""}})
+	patch, err := json.Marshal(append([]finalizer.Operation{{Op: "test", Path: "/metadata/uid", Value: job.GetUID()}}, removal...))
 	if err != nil {
-		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return fmt.Errorf("jobgc/hold: removeFinalizer: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	_, err = s.jobs(job.GetNamespace()).Patch(ctx, job.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
 	if _, err = notfound.Is(err, schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName()); err != nil {
-		return fmt.Errorf("hold: drop: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
+		return fmt.Errorf("jobgc/hold: removeFinalizer: %s/%s: %w", job.GetNamespace(), job.GetName(), err)
 	}
 	return nil
 }

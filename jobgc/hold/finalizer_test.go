@@ -56,7 +56,7 @@ func TestReleaseOrphan(t *testing.T) {
 			err := newSweeper(t, c, hold.Options{}).ReleaseOrphan(t.Context(), read)
 			if tc.refused {
 				require.True(t, apierrors.IsInvalid(err), tc.reason)
-				require.ErrorContains(t, err, "hold: drop: ns/a: ")
+				require.ErrorContains(t, err, "jobgc/hold: removeFinalizer: ns/a: ")
 			} else {
 				require.NoError(t, err, tc.reason)
 			}
@@ -89,7 +89,7 @@ func TestSweepIsNotFooledBy404AboutAJob(t *testing.T) {
 	c := &cluster{refuse: func(string) error { return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns") }}
 	c.job("a", "gone")
 	report, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
-	require.ErrorContains(t, err, `hold: drop: ns/a: a 404 about namespaces "ns", want jobs.batch "a"`)
+	require.ErrorContains(t, err, `jobgc/hold: removeFinalizer: ns/a: a 404 about namespaces "ns", want jobs.batch "a"`)
 	assert.Equal(t, 1, report.Held)
 	assert.Zero(t, report.Released)
 }
@@ -103,10 +103,10 @@ func TestSweepIsNotFooledBy404(t *testing.T) {
 	_, err := newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "management.example.com", Resource: "clusters"}, "ns")
 	}}).Sweep(t.Context())
-	require.ErrorContains(t, err, `hold: namespace ns: a 404 about clusters.management.example.com "ns", want namespaces "ns"`)
+	require.ErrorContains(t, err, `jobgc/hold: namespace ns: a 404 about clusters.management.example.com "ns", want namespaces "ns"`)
 	assert.Equal(t, []string{"a"}, c.stillHeld())
 	_, err = newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
 		return nil, nil //nolint:nilnil // what a broken fake does
 	}}).Sweep(t.Context())
-	require.ErrorContains(t, err, "hold: namespace ns: the client returned neither a namespace nor an error")
+	require.ErrorContains(t, err, "jobgc/hold: namespace ns: the client returned neither a namespace nor an error")
 }
