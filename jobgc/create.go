@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
@@ -35,7 +36,7 @@ func read(ctx context.Context, req Request) (*stored, error) {
 		return nil, fmt.Errorf("stored: %w", err)
 	}
 	switch {
-	case isNil(owner):
+	case isnil.Is(owner):
 		return nil, errors.New("stored returned neither an owner nor an error")
 	case owner.GetName() != req.Owner.GetName() || owner.GetNamespace() != req.Owner.GetNamespace() || owner.GetUID() == "":
 		return nil, fmt.Errorf("stored returned %s/%s with the uid %q, want owner %s/%s and a uid",
@@ -114,7 +115,7 @@ func fits(job *batchv1.Job) error {
 // replica may have recorded its result and released it.
 func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked time.Time) (*Ref, Observation, error) {
 	jobs := g.client(job.Namespace)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return nil, Observation{}, fmt.Errorf("the client of namespace %s is nil", job.Namespace)
 	}
 	until := asked.Add(creationTimeout)
@@ -193,7 +194,7 @@ func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) 
 		}
 	} else {
 		jobs := g.client(ref.Namespace)
-		if isNil(jobs) {
+		if isnil.Is(jobs) {
 			return none, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
 		}
 		if job, err = jobs.Get(ctx, ref.Name, metav1.GetOptions{}); err != nil {

@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // ErrNotOwned is returned by Ensure when the name belongs to a Job of another
@@ -49,6 +51,9 @@ var ErrTerminating = errors.New("jobgc: an earlier Job of that name is still bei
 // the finalizers that it has. An error of the API server is wrapped. The next
 // call recovers from it, whether the Job was created or not.
 func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, error) {
+	if !g.made() {
+		return ref, errNotMade()
+	}
 	if ref.UID != "" {
 		return ref, nil
 	}
@@ -57,7 +62,7 @@ func (g *Guard[J]) Ensure(ctx context.Context, ref Ref, job *batchv1.Job) (Ref, 
 		return ref, err
 	}
 	jobs, owner := g.client(ref.Namespace), metav1.GetControllerOfNoCopy(job)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return ref, fmt.Errorf("jobgc: ensure: the client of namespace %s is nil", ref.Namespace)
 	}
 	job = g.prepared(job, ref.Namespace, g.opts.Retention)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Expired decides whether to delete a run, and otherwise how long until then.
@@ -26,7 +28,7 @@ func (r Retention) Expired(run metav1.Object, finishedAt time.Time, own *int32, 
 	if own != nil {
 		keep = time.Duration(*own) * time.Second
 	}
-	if isNil(run) || keep <= 0 || finishedAt.IsZero() || run.GetDeletionTimestamp() != nil || r.retained(run) {
+	if isnil.Is(run) || keep <= 0 || finishedAt.IsZero() || run.GetDeletionTimestamp() != nil || r.retained(run) {
 		return false, 0
 	}
 	if now.Sub(finishedAt) >= keep {

@@ -30,10 +30,12 @@ const settle = time.Second
 // An error leaves the question open: it never means that the Job is lost.
 func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
 	switch {
+	case !g.made():
+		return Observation{}, errNotMade()
 	case ref.Namespace == "":
-		return Observation{}, errors.New("jobgc: look: ref.namespace is empty")
+		return Observation{}, errors.New("jobgc: inspect: ref.namespace is empty")
 	case ref.Name == "":
-		return Observation{}, errors.New("jobgc: look: ref.name is empty")
+		return Observation{}, errors.New("jobgc: inspect: ref.name is empty")
 	case ref.UID == "":
 		return Observation{State: NotCreated, Source: SourceRef}, nil
 	}

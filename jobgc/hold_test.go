@@ -35,7 +35,7 @@ func TestHoldBadInput(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := jobgc.New(newServer().client, nil, jobgc.Options{Finalizer: tc.name})
-			require.ErrorContains(t, err, "jobgc: new: options.finalizer: ", tc.reason)
+			require.ErrorContains(t, err, "jobgc: new: Options.Finalizer: ", tc.reason)
 			require.ErrorContains(t, err, tc.name)
 			require.ErrorContains(t, err, "want a domain and a name, such as agents.example.com/result")
 		})

@@ -124,3 +124,27 @@ func TestNewTakesAnInformerOrItsStore(t *testing.T) {
 		})
 	}
 }
+
+func TestNew_ReportsAllBadInput(t *testing.T) {
+	_, err := jobgc.New[fakeJobs](nil, spread{}, jobgc.Options{
+		Finalizer: "result", Retention: jobgc.Retention{SucceededTTL: -time.Second, RunTTL: time.Second},
+	})
+	require.EqualError(t, err, `jobgc: new: Options.Retention.SucceededTTL: -1s is not accepted; want 0 to keep, or 1ns to 596523h14m7s
+jobgc: new: Options.Retention.RunTTL: 1s is not accepted; want 0 to keep, or 1m0s to 596523h14m7s
+jobgc: new: Options.Finalizer: "result" is not accepted; want a domain and a name, such as agents.example.com/result
+jobgc: new: client is nil; want a function that returns the Job client of a namespace
+jobgc: new: informer: jobgc_test.spread is neither an informer of Jobs (GetStore or AddEventHandler) nor a store (GetByKey); pass one, or nil for live reads`)
+}
+
+func TestGuard_NotMadeByNewIsAnError(t *testing.T) {
+	var none *jobgc.Guard[fakeJobs]
+	for _, g := range []*jobgc.Guard[fakeJobs]{none, {}} {
+		_, _, err := g.Step(t.Context(), jobgc.Request{})
+		require.EqualError(t, err, "jobgc: the Guard is nil or empty; make it with New")
+		_, look := g.Inspect(t.Context(), jobgc.Ref{})
+		_, ensure := g.Ensure(t.Context(), jobgc.Ref{}, nil)
+		for _, other := range []error{look, ensure, g.Release(t.Context(), jobgc.Ref{}, jobgc.Observation{}, jobgc.Retention{})} {
+			require.EqualError(t, other, err.Error())
+		}
+	}
+}

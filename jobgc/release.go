@@ -15,6 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Release lets a Job be deleted. It sets the TTL of the retention, counted from
@@ -40,18 +43,20 @@ import (
 // not retried.
 func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Observation, retention Retention) error {
 	switch {
+	case !g.made():
+		return errNotMade()
 	case ref.Released || finding.gone() || finding.State == Deleting && !hasFinalizer(finding.Job, g.opts.Finalizer):
 		return nil
 	case finding.State != Finished && finding.State != Deleting:
-		return fmt.Errorf("jobgc: release: %s/%s: finding.state is %q, want %q", ref.Namespace, ref.Name, finding.State, Finished)
+		return fmt.Errorf("jobgc: release: %s/%s: finding.State is %q; want %q", ref.Namespace, ref.Name, finding.State, Finished)
 	case finding.State == Finished && ref.Outcome == "":
 		return fmt.Errorf("jobgc: release: %s/%s: ref.outcome is empty; record the outcome first", ref.Namespace, ref.Name)
 	case finding.Job == nil:
-		return fmt.Errorf("jobgc: release: %s/%s: finding.job is nil; pass what Inspect returned", ref.Namespace, ref.Name)
+		return fmt.Errorf("jobgc: release: %s/%s: finding.Job is nil; pass what Inspect returned", ref.Namespace, ref.Name)
 	case ref.Namespace == "" || ref.Name == "" || ref.UID == "":
 		return errors.New("jobgc: release: ref needs namespace, name and uid")
 	case finding.Job.UID != ref.UID:
-		return fmt.Errorf("jobgc: release: %s/%s: the uid of finding.job is %q, want ref.uid %q", ref.Namespace, ref.Name, finding.Job.UID, ref.UID)
+		return fmt.Errorf("jobgc: release: %s/%s: the uid of finding.Job is %q; want ref.uid %q", ref.Namespace, ref.Name, finding.Job.UID, ref.UID)
 	}
 	return g.release(ctx, ref, finding, retention, g.now())
 }
@@ -60,7 +65,7 @@ func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Observation, re
 // has is read again first, so that nothing is overwritten or left behind.
 func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, retention Retention, now time.Time) error {
 	jobs := g.client(ref.Namespace)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return fmt.Errorf("jobgc: release: the client of namespace %s is nil", ref.Namespace)
 	}
 	copied := view{found: found, finalizer: g.opts.Finalizer}
@@ -124,8 +129,4 @@ func (g *Guard[J]) lower(f Observation, retention Retention, now time.Time) []op
 }
 
 // operation is one step of a JSON patch (RFC 6902).
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
+type operation = finalizer.Operation

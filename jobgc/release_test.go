@@ -128,11 +128,11 @@ func TestReleaseRefuses(t *testing.T) {
 		names   string
 	}{
 		"NotRecorded": {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, finished, "ref.outcome"},
-		"NoFinding":   {ref, jobgc.Observation{}, "finding.state"},
-		"Active":      {ref, jobgc.StateOf(&batchv1.Job{}), "finding.state"},
-		"Pending":     {ref, jobgc.Observation{State: jobgc.Pending}, "finding.state"},
-		"NotCreated":  {ref, jobgc.Observation{State: jobgc.NotCreated}, "finding.state"},
-		"NoJob":       {ref, jobgc.Observation{State: jobgc.Finished}, "finding.job is nil; pass what Inspect returned"},
+		"NoFinding":   {ref, jobgc.Observation{}, "finding.State"},
+		"Active":      {ref, jobgc.StateOf(&batchv1.Job{}), "finding.State"},
+		"Pending":     {ref, jobgc.Observation{State: jobgc.Pending}, "finding.State"},
+		"NotCreated":  {ref, jobgc.Observation{State: jobgc.NotCreated}, "finding.State"},
+		"NoJob":       {ref, jobgc.Observation{State: jobgc.Finished}, "finding.Job is nil; pass what Inspect returned"},
 		"NoJobYet":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, jobgc.Observation{State: jobgc.Finished}, "ref.outcome"},
 		"NoUID":       {jobgc.Ref{Namespace: "ns", Name: "job", Outcome: jobgc.Succeeded}, finished, "uid"},
 		"NoNamespace": {jobgc.Ref{Name: "job", UID: "mine", Outcome: jobgc.Succeeded}, finished, "namespace"},

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Request is what one call of Step works on.
@@ -77,6 +79,9 @@ type Request struct {
 // is returned unchanged. The state of the Job is then unknown; the next call
 // finds out.
 func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
+	if !g.made() {
+		return req.Ref, Observation{}, errNotMade()
+	}
 	ref, found, err := g.step(ctx, req)
 	if own := (builderError{}); errors.As(err, &own) {
 		return req.Ref, Observation{}, own.error
@@ -159,7 +164,7 @@ func (g *Guard[J]) view(req Request) (view, error) {
 		finalizer: g.opts.Finalizer, deletes: g.opts.DeleteCancelled, now: g.now(),
 	}
 	switch {
-	case isNil(req.Owner):
+	case isnil.Is(req.Owner):
 		return v, errors.New("owner is nil")
 	case req.Owner.GetUID() == "" || req.Owner.GetName() == "":
 		return v, errors.New("owner needs a name and a uid; pass the object that was read")
@@ -172,8 +177,9 @@ func (g *Guard[J]) view(req Request) (view, error) {
 		v.ref = *req.Ref.DeepCopy()
 	}
 	if req.Retention != nil {
-		if v.retention = *req.Retention; v.retention.check() != nil {
-			return v, v.retention.check()
+		v.retention = *req.Retention
+		if err := errors.Join(v.retention.check()...); err != nil {
+			return v, err
 		}
 	}
 	if req.Owner.GetDeletionTimestamp() != nil {
@@ -229,7 +235,7 @@ func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observati
 // gone.
 func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv1.Job, error) {
 	jobs := g.client(ref.Namespace)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return nil, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
 	}
 	data, err := json.Marshal(ops)
@@ -249,7 +255,7 @@ func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv
 // remove deletes the Job of a cancelled run, with its pods.
 func (g *Guard[J]) remove(ctx context.Context, ref Ref) error {
 	jobs, ok := any(g.client(ref.Namespace)).(deleter)
-	if !ok || isNil(jobs) {
+	if !ok || isnil.Is(jobs) {
 		return fmt.Errorf("options.deleteCancelled: the client of namespace %s cannot delete Jobs", ref.Namespace)
 	}
 	err := jobs.Delete(ctx, ref.Name, metav1.DeleteOptions{

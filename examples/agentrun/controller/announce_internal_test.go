@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/status"
@@ -39,8 +41,9 @@ func TestAnEndWhoseRecordWasNotAnsweredIsAnnouncedOnce(t *testing.T) {
 	run := newRun("nightly", "uid-1")
 	run.ResourceVersion = "1"
 	a := &attempt{Controller: c, scope: c.scopes[0], before: run, run: run.DeepCopy()}
-	refused := &failure{reasonInvalidSpec, "spec.image is empty"}
-	require.ErrorContains(t, a.end(t.Context(), v1alpha1.Failed, refused), "connection reset")
+	refused := &failure{events.InvalidSpec, "spec.image is empty"}
+	enter(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
+	require.ErrorContains(t, a.end(t.Context(), refused), "connection reset")
 	require.Zero(t, recorded(), "nobody knows yet whether it is recorded")
 
 	stored := a.run.DeepCopy()

@@ -40,14 +40,12 @@ func TestHowLongWhatRunsMayGoOn(t *testing.T) {
 				c.options.Tracer, c.scopes = hanging{}, nil
 				c.queue.Add(types.NamespacedName{Namespace: "ns", Name: "a"})
 				leading, end := context.WithCancelCause(t.Context())
-				working, stop := context.WithCancel(t.Context())
 				var ended time.Time
 				time.AfterFunc(20*time.Second, func() {
 					ended = time.Now()
 					end(tc.cause)
 				})
-				c.lead(leading, working, stop)
-				stop()
+				c.lead(leading)
 				assert.Equal(t, tc.want, time.Since(ended), tc.reason)
 			})
 		})

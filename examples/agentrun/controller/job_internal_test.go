@@ -23,6 +23,10 @@ func newRun(name string, uid types.UID) *v1alpha1.AgentRun {
 	}
 }
 
+func keyOf(run *v1alpha1.AgentRun) types.NamespacedName {
+	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
+}
+
 func TestNewJob(t *testing.T) {
 	run := newRun("nightly", "uid-1")
 	run.Spec.Parameters = map[string]string{"language": "en"}
@@ -59,11 +63,10 @@ func TestNewJob(t *testing.T) {
 }
 
 //req:shows S4
-func TestCheck(t *testing.T) {
+func TestNewJob_RefusesAPromptInTheParameters(t *testing.T) {
 	run := newRun("nightly", "uid-1")
-	require.NoError(t, check(run))
 	run.Spec.Parameters = map[string]string{"prompt": "my private words"}
-	err := check(run)
+	_, err := newJob(run)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "spec.parameters[prompt]", "the error names the field")
 	assert.NotContains(t, err.Error(), "private", "and not its value")

@@ -15,7 +15,7 @@ import (
 // A run that was deleted, or written by somebody else, while it was reconciled
 // has not failed: no event, no condition, no request.
 func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
-	for _, cause := range []error{errGone, status.ErrReplaced, status.ErrSuperseded, status.ErrFieldConflict} {
+	for _, cause := range []error{status.ErrReplaced, status.ErrSuperseded, status.ErrFieldConflict} {
 		run := newRun("nightly", "uid-1")
 		a := &attempt{before: run, run: run.DeepCopy()} // without a Controller: whatever it did would panic
 		require.ErrorIs(t, a.hindered(t.Context(), cause), cause)

@@ -14,6 +14,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -76,7 +77,7 @@ func TestATerminalPhaseIsNeverLeft(t *testing.T) {
 
 func TestRecoveryClearsTheFailure(t *testing.T) {
 	run, now := newRun("nightly", "uid-1"), time.Now()
-	hinder(run, reasonMissingSecret, "no Secret", now)
+	hinder(run, events.MissingSecret, "no Secret", now)
 	assert.Equal(t, v1alpha1.Pending, run.Status.Phase)
 	assert.True(t, apimeta.IsStatusConditionTrue(run.Status.Conditions, degraded))
 	enter(run, v1alpha1.Pending, reasonWaiting, "", now)

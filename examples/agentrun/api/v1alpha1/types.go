@@ -35,6 +35,9 @@ func (p Phase) Progress() status.Progress {
 	}
 }
 
+// Terminal reports whether a run stays in the phase.
+func (p Phase) Terminal() bool { return p.Progress() == status.Done }
+
 // AgentRun is one run of an agent as a Job.
 //
 // +kubebuilder:object:root=true

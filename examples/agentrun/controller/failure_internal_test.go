@@ -17,6 +17,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/proompteng/controllerkit/events"
 )
 
 //req:shows E6
@@ -39,7 +41,7 @@ func TestAnOutageIsNoFailureOfARun(t *testing.T) {
 		"UnavailableComingUp": {"Nor does it reach its store.", apierrors.NewServiceUnavailable("starting"), true, true},
 		"Unavailable":         {"A webhook that fails is told at once.", apierrors.NewServiceUnavailable("webhook"), false, false},
 		"InvalidComingUp":     {"It has read the Job, and refuses it.", apierrors.NewInvalid(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), "x", nil), true, false},
-		"OursComingUp":        {"What this controller finds wrong with a run is the run's.", &failure{reasonMissingSecret, "none"}, true, false},
+		"OursComingUp":        {"What this controller finds wrong with a run is the run's.", &failure{events.MissingSecret, "none"}, true, false},
 		"SomethingElse":       {"Not known to be of the server.", errors.New("a bug"), true, false},
 	}
 	for name, tc := range tests {
