@@ -114,8 +114,8 @@ func work(t *testing.T, namespace string, r *replica) []request {
 	return all
 }
 
-// leaseWritten returns when the API server received the replica's last write of its
-// lease. A replica that has stopped has released it then.
+// leaseWritten returns when the API server received the replica's last write of
+// its lease. A replica that has stopped has released it then.
 func leaseWritten(t *testing.T, namespace string, r *replica) (at time.Time) {
 	t.Helper()
 	for _, q := range requests(t, namespace) {
