@@ -23,6 +23,7 @@ type Report struct {
 	Took    time.Duration
 	Peers   []string // "controller-runtime v0.25.2 (sigs.k8s.io/controller-runtime)"
 	Rows    []Row
+	Figures []Figure // of the counted measures
 }
 
 // Main is the main function of a group. It measures, logs its progress to
@@ -62,6 +63,9 @@ func (g Group) run(rounds int, only string) (Report, error) {
 			return report, err
 		}
 		report.Rows = append(report.Rows, rows...)
+		for _, s := range samples {
+			report.Figures = append(report.Figures, s.Figures...)
+		}
 		fmt.Fprintf(os.Stderr, " %.1fs%s\n", time.Since(began).Seconds(), verdict(rows))
 	}
 	report.Took = time.Since(start)

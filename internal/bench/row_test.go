@@ -44,6 +44,17 @@ func TestTheRatioOfTimesIsThatOfTheRounds(t *testing.T) {
 	assert.Equal(t, []bench.Row{{"status", "write", "ns", "10", "one", "10", "0.51", "<= 0.5x", "FAIL"}}, got)
 }
 
+func TestAResultThatWasLostOnceIsNoMedian(t *testing.T) {
+	m := bench.Measure{Name: "lost", Unit: "runs", Gates: []bench.Gate{{Unit: "runs", Limit: "= 0"}}}
+	got, err := bench.Rows("controller", m, []bench.Sample{{Unit: "runs", Ours: 0, Most: 2}})
+	require.NoError(t, err)
+	assert.Equal(t, []bench.Row{{"controller", "lost", "runs", "2", "-", "-", "-", "= 0", "FAIL"}}, got)
+	m.Gates[0].Limit = "<= 1"
+	got, err = bench.Rows("controller", m, []bench.Sample{{Unit: "runs", Ours: 0, Most: 2}})
+	require.NoError(t, err)
+	assert.Equal(t, []bench.Row{{"controller", "lost", "runs", "0", "-", "-", "-", "<= 1", "pass"}}, got, "other numbers vary")
+}
+
 func TestRowsWithoutPeers(t *testing.T) {
 	got, err := bench.Rows("status", bench.Measure{Name: "observe"}, []bench.Sample{{Unit: bench.Allocs, Ours: 0}})
 	require.NoError(t, err)

@@ -12,6 +12,11 @@
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
 //
+// A sweep looks at every run. If there are tens of thousands, also register the
+// Sweeper as an event handler. It then looks at them only if one may be due:
+//
+//	_, err = informer.AddEventHandler(sweeper)
+//
 // # Guarantees
 //
 // Every deletion carries the run's uid and resourceVersion as preconditions. A
@@ -38,6 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -71,9 +77,10 @@ type Options struct {
 	_ struct{}
 }
 
-// Sweeper deletes runs of type R. Make it with New: the methods of a nil
+// Sweeper deletes runs of type R. Make it with New: Start and Sweep of a nil
 // Sweeper, or of one that New did not make, return an error. They must not be
-// called concurrently; several replicas may each have one.
+// called concurrently; several replicas may each have one. A Sweeper is an
+// event handler of the runs' informer.
 type Sweeper[R metav1.Object, C Runs] struct {
 	client   func(namespace string) C
 	list     func() []any
@@ -81,6 +88,10 @@ type Sweeper[R metav1.Object, C Runs] struct {
 	keep     jobgc.Retention
 	opts     Options
 	turns    fairness.Turns
+
+	mu      sync.Mutex
+	follows bool      // the informer
+	next    time.Time // the first run may be due then, if it follows; zero if none
 }
 
 // New returns a Sweeper and makes no request. The function client returns the
@@ -150,6 +161,51 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 	}
 }
 
+// OnAdd notes when a run of the informer may be due. From the first call on,
+// Sweep does not look at the runs before that.
+func (s *Sweeper[R, C]) OnAdd(obj any, _ bool) {
+	run, ok := obj.(R)
+	if !ok || !s.made() {
+		return
+	}
+	now := time.Now()
+	at, own := s.finished(run)
+	expired, in := s.keep.Expired(run, at, own, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.follows = true
+	s.expect(expired, in, now)
+}
+
+// OnUpdate notes when a run that has changed may be due.
+func (s *Sweeper[R, C]) OnUpdate(_, obj any) { s.OnAdd(obj, false) }
+
+// OnDelete does nothing: the run is no longer in the store.
+func (s *Sweeper[R, C]) OnDelete(any) {}
+
+// expect keeps the time at which a run is due, if it is the first one. The
+// caller holds mu.
+func (s *Sweeper[R, C]) expect(expired bool, in time.Duration, now time.Time) {
+	if !expired && in == 0 {
+		return // never
+	}
+	if due := now.Round(0).Add(in); s.next.IsZero() || due.Before(s.next) { // of the wall clock, as the finish of a run is
+		s.next = due
+	}
+}
+
+// begin reports whether a sweep has to look at the runs, and forgets when the
+// next one is due. OnAdd may be called from then on.
+func (s *Sweeper[R, C]) begin(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.follows && (s.next.IsZero() || now.Before(s.next)) {
+		return false
+	}
+	s.next = time.Time{}
+	return true
+}
+
 // Sweep deletes the runs that have expired by now, the most overdue first. A
 // run that an earlier sweep failed to delete goes behind the others. A run that
 // has changed or is gone since it was read is not an error. The error names the
@@ -158,6 +214,9 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 	if !s.made() {
 		return 0, errNotMade()
 	}
+	if !s.begin(now) {
+		return 0, nil
+	}
 	var due []overdue[R]
 	for _, item := range s.list() {
 		run, ok := item.(R)
@@ -165,7 +224,11 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 			continue
 		}
 		at, own := s.finished(run)
-		if expired, _ := s.keep.Expired(run, at, own, now); expired {
+		expired, in := s.keep.Expired(run, at, own, now)
+		s.mu.Lock()
+		s.expect(expired, in, now) // also for one that is deleted now: it may stay
+		s.mu.Unlock()
+		if expired {
 			lived := s.keep.RunTTL
 			if own != nil {
 				lived = time.Duration(*own) * time.Second

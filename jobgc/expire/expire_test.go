@@ -59,6 +59,8 @@ type cluster struct {
 	refuse func(name string) error
 }
 
+var _ cache.ResourceEventHandler = (*expire.Sweeper[*run, *cluster])(nil)
+
 func newCluster(runs ...*run) *cluster {
 	c := &cluster{live: map[string]*run{}}
 	for _, r := range runs {
@@ -243,6 +245,67 @@ func TestSweepGoesRoundWhatItCannotSettle(t *testing.T) {
 			}
 			assert.Empty(t, c.live)
 		})
+	}
+}
+
+// A Sweeper that follows the informer looks at the runs when one may be due, and
+// not before.
+func TestSweep_LooksAtTheRunsWhenOneIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(start))
+		c := newCluster(ran("kept", 2*time.Hour, func(r *run) { r.ttl = ptr.To[int32](0) }), ran("soon", 58*time.Minute))
+		looks := 0
+		s, err := expire.New(c.runs, func() []any { looks++; return c.store }, finished, jobgc.Retention{RunTTL: time.Hour}, expire.Options{})
+		require.NoError(t, err)
+		sweep := func(after time.Duration, wantLooks int, reason string) {
+			t.Helper()
+			time.Sleep(after)
+			_, err := s.Sweep(t.Context(), time.Now())
+			require.NoError(t, err)
+			require.Equal(t, wantLooks, looks, reason)
+		}
+		sweep(0, 1, "it does not follow the informer yet")
+		for _, item := range c.store {
+			s.OnAdd(item, true)
+		}
+		sweep(time.Minute, 1, "soon is due in a minute")
+		sweep(time.Minute, 2, "it is due")
+		assert.Equal(t, []string{"soon"}, c.asked)
+		sweep(time.Minute, 3, "it is in the store still, so it may not be deleted")
+		c.store = c.store[:1]
+		s.OnDelete(c.live["soon"])
+		sweep(time.Minute, 4, "that sweep finds none")
+		sweep(1000*time.Hour, 4, "kept is never due")
+
+		added := ran("added", 0)
+		added.finished = time.Now()
+		c.live["added"], c.store = added, append(c.store, added)
+		s.OnUpdate(nil, added)
+		sweep(59*time.Minute, 4, "not yet")
+		sweep(time.Minute, 5, "an hour after its finish")
+		assert.Equal(t, []string{"soon", "soon", "added"}, c.asked)
+	})
+}
+
+// A run that the informer stores while a sweep reads the store is not
+// forgotten.
+func TestOnAdd_DuringASweepCounts(t *testing.T) {
+	c := newCluster()
+	var s *expire.Sweeper[*run, *cluster]
+	list := func() []any {
+		store := c.store
+		if late := ran("late", 2*time.Hour); len(store) == 0 {
+			c.live["late"], c.store = late, []any{late}
+			s.OnAdd(late, false)
+		}
+		return store
+	}
+	s, err := expire.New(c.runs, list, finished, jobgc.Retention{RunTTL: time.Hour}, expire.Options{})
+	require.NoError(t, err)
+	for _, want := range []int{0, 1} {
+		deleted, err := s.Sweep(t.Context(), time.Now())
+		require.NoError(t, err)
+		assert.Equal(t, want, deleted)
 	}
 }
 

@@ -47,6 +47,9 @@ const Name = "agents.controllerkit.dev/agentrun"
 type Options struct {
 	// Namespaces whose runs are reconciled, each once. None means all.
 	Namespaces []string
+	// Selector is the label selector of the runs that are reconciled. Empty
+	// means all.
+	Selector string
 	// Workers is the number of concurrent reconciles. Zero means 4.
 	Workers int
 	// Retention is how long Jobs and runs stay.

@@ -49,7 +49,7 @@ type scope struct {
 func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, error) {
 	s := &scope{
 		namespace: namespace,
-		runs:      informer(c.runs(namespace).GetClient(), "agentruns", namespace, "", new(v1alpha1.AgentRun), nil),
+		runs:      informer(c.runs(namespace).GetClient(), "agentruns", namespace, c.options.Selector, new(v1alpha1.AgentRun), nil),
 		jobs: informer(c.cluster.BatchV1().RESTClient(), "jobs", namespace, runLabel, new(batchv1.Job), cache.Indexers{
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
 		}),
@@ -99,7 +99,8 @@ func (c *Controller) follow(ctx context.Context) bool {
 	for _, s := range c.scopes {
 		runs, err1 := s.runs.AddEventHandler(on(c.runChanged))
 		jobs, err2 := s.jobs.AddEventHandler(on(c.jobChanged))
-		if errors.Join(err1, err2) != nil {
+		_, err3 := s.runs.AddEventHandler(s.expired) // so that it looks at them only when one is due
+		if errors.Join(err1, err2, err3) != nil {
 			return false // the informers were stopped: ctx has ended
 		}
 		followed = append(followed, runs.HasSynced, jobs.HasSynced)
