@@ -64,7 +64,7 @@ func (r Retention) check() (errs []error) {
 		{"LogTTL", r.LogTTL, 0},
 	} {
 		if f.value != 0 && (f.value < f.min || f.value > longestTTL) {
-			errs = append(errs, fmt.Errorf("Retention.%s: %s is not accepted; want 0 to keep, or %s to %s", f.name, f.value, max(f.min, 1), longestTTL))
+			errs = append(errs, fmt.Errorf("%s: %s is not accepted; want 0 to keep, or %s to %s", "Retention."+f.name, f.value, max(f.min, 1), longestTTL))
 		}
 	}
 	return errs

@@ -113,52 +113,6 @@ func TestAnEventThatExpires(t *testing.T) {
 	assert.Empty(t, r.Stats().Lost)
 }
 
-// TestAnEventThatIsDeleted: somebody cleans up in the middle of a series. The
-// next occurrence makes a new Event.
-func TestAnEventThatIsDeleted(t *testing.T) {
-	t.Parallel()
-	for name, w := range map[string]way{"events": bothGroups, "core": coreOnly} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, plane)
-			r := record(t, plane.Config(), w, events.Options{WritesPerMinute: 60})
-			again(r.Recorder, s.reference("a"))
-			r.flushed(t)
-			require.NoError(t, s.kube.CoreV1().Events(s.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
-			failed(r.Recorder, s.reference("a")) // finds out
-			r.flushed(t)
-			failed(r.Recorder, s.reference("a"))
-			failed(r.Recorder, s.reference("a"))
-			r.flushed(t)
-			stored := s.stored(t)
-			require.Len(t, stored, 1)
-			assert.Equal(t, 2, told(stored[0]))
-			st := r.Stats()
-			assert.EqualValues(t, 1, st.Suppressed, "%+v", st)
-			r.assertAccounts(t, 5)
-			require.NoError(t, r.stop())
-		})
-	}
-}
-
-// TestAnObjectThatIsGone: the last Event about it is often the one that says
-// why. Another object of its name is another object.
-func TestAnObjectThatIsGone(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, plane)
-	first := s.object(t, "a")
-	require.NoError(t, s.kube.CoreV1().ConfigMaps(s.namespace).Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	r := record(t, plane.Config(), bothGroups, events.Options{})
-	failed(r.Recorder, first)
-	r.Forget(first)
-	second := s.object(t, "a")
-	failed(r.Recorder, second)
-	r.flushed(t)
-	stored := s.stored(t)
-	require.Len(t, stored, 2)
-	assert.ElementsMatch(t, []any{first.UID, second.UID}, []any{stored[0].Regarding.UID, stored[1].Regarding.UID})
-}
-
 // TestLeadershipChanges: the new leader knows nothing of the old one's series.
 // Each open failure is one more Event, under another name, that says which
 // replica it is from.

@@ -182,26 +182,6 @@ func TestNamespaceThatGoes(t *testing.T) {
 	}
 }
 
-// TestSeriesInANamespaceThatGoes: the series began while the namespace existed.
-func TestSeriesInANamespaceThatGoes(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, plane)
-	o := s.object(t, "a")
-	r := record(t, plane.Config(), bothGroups, events.Options{})
-	failed(r.Recorder, o)
-	r.flushed(t)
-	s.terminate(t)
-	require.NoError(t, s.kube.EventsV1().Events(s.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
-	for range 4 {
-		failed(r.Recorder, o)
-		_ = r.flush(t)
-	}
-	st := r.Stats()
-	assert.EqualValues(t, 4, st.Suppressed+st.Lost[events.LostNamespaceGone], "%+v", st)
-	assert.NotZero(t, st.Lost[events.LostNamespaceGone])
-	r.assertAccounts(t, 5)
-}
-
 // terminate deletes the namespace, and keeps it terminating with an object that
 // has a finalizer.
 func (s *stage) terminate(t *testing.T) {

@@ -98,23 +98,3 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 		})
 	}
 }
-
-// TestCancelledBetweenConflictAndMerge: a controller that stops writes nothing
-// more.
-func TestCancelledBetweenConflictAndMerge(t *testing.T) {
-	s := newStage(t)
-	before := s.reconciled(t, "a")
-	after := before.DeepCopy()
-	after.Status.Phase = "Running"
-	changed := s.respec(t, "a", "new")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	c := meddled(s.ours.probes.Patch, func(patch string) {
-		if patch == "{}" {
-			cancel()
-		}
-	})
-	_, err := via(c, writer{}).Commit(ctx, before, after, running)
-	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, changed, s.read(t, "a"))
-}

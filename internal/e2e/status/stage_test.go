@@ -128,14 +128,6 @@ func (s *stage) respec(t *testing.T, name, image string) *kinds.Probe {
 	return p
 }
 
-// restatus merges JSON into the status, like another writer.
-func (s *stage) restatus(t *testing.T, name, patch string) *kinds.Probe {
-	t.Helper()
-	p, err := s.theirs.probes.Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":`+patch+`}`), metav1.PatchOptions{}, "status")
-	require.NoError(t, err)
-	return p
-}
-
 // recreate creates another object with the same name.
 func (s *stage) recreate(t *testing.T, name string) *kinds.Probe {
 	t.Helper()
