@@ -24,8 +24,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/demo/play"
 )
 
-// TestShards_EveryRunEndsOnce: one replica has a namespace of its own, and two
-// share another one by a label. Under load one of these is killed, and its
+// TestShards_EveryRunEndsOnce: one replica has a namespace, and two share
+// another namespace by a label. Under load one of these is killed, and its
 // standby takes its lease. A fourth replica is added, and runs in flight are
 // moved to it by their label, as an external sharder does.
 //
@@ -52,7 +52,7 @@ func TestShards_EveryRunEndsOnce(t *testing.T) {
 	green := start(t, byLabel, "green", "--selector=shard=green")
 	loading.Wait()
 
-	// Each run ended once, whichever replica had it.
+	// Each run ended once.
 	runs := allEnded(ctx, t, byNamespace, each)
 	endedBy := assertOnce(t, byNamespace.Namespace, runs)
 	labelled := allEnded(ctx, t, byLabel, 2*each)
