@@ -182,9 +182,9 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 	})
 }
 
-// TestTakeover_IsBounded: the standby asks often enough that it leads within 2
-// seconds of a release and within the lease and 3 seconds of a kill, whatever
-// the phase of the two and the jitter of its pauses. The clock is virtual, so
+// TestTakeover_IsBounded: in every phase and with every jitter of its pauses,
+// the standby leads within 2 seconds of a release, and within the lease and 3
+// seconds of a kill. The clock is virtual, so
 // the bound does not depend on the machine. internal/e2e/replicas measures two
 // processes.
 func TestTakeover_IsBounded(t *testing.T) {

@@ -174,7 +174,8 @@ func (o *options) checkLease() error {
 }
 
 // checkSelector refuses a selector that cannot be parsed, and settings under
-// which a shard would wait for another one or go beyond itself.
+// which two shards would wait for each other, or one would release the Jobs of
+// all.
 func (o *options) checkSelector() error {
 	_, err := labels.Parse(o.controller.Selector)
 	switch {
