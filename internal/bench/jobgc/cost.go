@@ -48,7 +48,7 @@ func costs(ctx context.Context) ([]bench.Measure, error) {
 			Ours: looking(ctx, guard, gone, jobgc.Missing),
 			Peers: []bench.Subject{{Name: plainLister, Do: bench.Each(func() error {
 				if _, err := lister.Get(gone.Name); !apierrors.IsNotFound(err) {
-					return fmt.Errorf("the lister has it: %w", err)
+					return fmt.Errorf("the lister finds it: %w", err)
 				}
 				return nil
 			})}},
@@ -66,9 +66,9 @@ func looking(ctx context.Context, guard *jobgc.Guard[*server], ref jobgc.Ref, wa
 	})}
 }
 
-// lives counts the requests of a whole life: created, looked at until it has
-// finished, let go. Beside the creation and the writes of the owner's status
-// there is one patch.
+// lives counts the requests of a whole life: a Job is created, observed until
+// it has finished, and released. That is the creation, the writes of the
+// owner's status, and one patch.
 func lives(ctx context.Context) []bench.Measure {
 	requests := func(number func(s *server) int) bench.Subject {
 		return bench.Subject{Count: func() (float64, error) {
