@@ -73,11 +73,11 @@ func TestNewRegistersItsHandler(t *testing.T) {
 	done := job.DeepCopy()
 	finish(time.Now())(done)
 	informer.handlers[0].OnUpdate(job, done)
-	assert.Equal(t, jobgc.SourceSeen, look().Source)
+	assert.Equal(t, "Seen", look().Source)
 	assert.Equal(t, jobgc.Finished, look().State)
 	assert.Zero(t, reads)
 	informer.handlers[0].OnDelete(done)
-	assert.Equal(t, jobgc.SourceTombstone, look().Source)
+	assert.Equal(t, "Tombstone", look().Source)
 	ref.UID = "another"
 	look()
 	assert.Equal(t, 1, reads, "a Job that is not in the store is read live")
@@ -142,9 +142,6 @@ func TestGuard_NotMadeByNewIsAnError(t *testing.T) {
 		_, _, err := g.Step(t.Context(), jobgc.Request{})
 		require.EqualError(t, err, "jobgc: the Guard is nil or empty; make it with New")
 		_, look := g.Inspect(t.Context(), jobgc.Ref{})
-		_, ensure := g.Ensure(t.Context(), jobgc.Ref{}, nil)
-		for _, other := range []error{look, ensure, g.Release(t.Context(), jobgc.Ref{}, jobgc.Observation{}, jobgc.Retention{})} {
-			require.EqualError(t, other, err.Error())
-		}
+		require.EqualError(t, look, err.Error())
 	}
 }

@@ -37,13 +37,13 @@ func Inspect(ctx context.Context, jobs interface {
 	case ref.Name == "":
 		return Observation{}, errors.New("jobgc: inspect: ref.name is empty")
 	case ref.UID == "":
-		return Observation{State: NotCreated, Source: SourceRef}, nil
+		return Observation{State: NotCreated, Source: sourceRef}, nil
 	}
 	job, err := jobs.Get(ctx, ref.Name, metav1.GetOptions{})
 	missing, err := isGone(err, ref)
 	switch {
 	case missing:
-		return gone(ref, Missing, SourceLiveRead), nil
+		return gone(ref, Missing, sourceLiveRead), nil
 	case err != nil:
 		return Observation{}, fmt.Errorf("jobgc: inspect: %s: %w", ref.Name, err)
 	case job == nil:
@@ -53,10 +53,10 @@ func Inspect(ctx context.Context, jobs interface {
 	case ref.Namespace != "" && job.Namespace != "" && ref.Namespace != job.Namespace:
 		return Observation{}, fmt.Errorf("jobgc: inspect: %s: ref.namespace is %q, the client reads %q", ref.Name, ref.Namespace, job.Namespace)
 	case job.UID != ref.UID:
-		return gone(ref, Replaced, SourceLiveRead), nil
+		return gone(ref, Replaced, sourceLiveRead), nil
 	}
 	f := StateOf(job)
-	f.Source = SourceLiveRead
+	f.Source = sourceLiveRead
 	return f, nil
 }
 

@@ -152,7 +152,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 // waiting is the Observation for a call that changes nothing.
 func (v view) waiting() Observation {
 	if v.ref.UID == "" && v.stored != nil {
-		return Observation{State: Pending, Source: SourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
+		return Observation{State: Pending, Source: sourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
 	}
 	return v.found
 }
@@ -200,7 +200,7 @@ func (g *Guard[J]) view(req Request) (view, error) {
 // find observes the Job.
 func (g *Guard[J]) find(ctx context.Context, v view, owner types.UID) (Observation, error) {
 	if v.ref.Released && v.ref.UID != "" {
-		return Observation{State: Collected, Source: SourceRef, Outcome: v.ref.Outcome}, nil
+		return Observation{State: Collected, Source: sourceRef, Outcome: v.ref.Outcome}, nil
 	}
 	if v.ref.UID == "" {
 		return g.findUnrecorded(ctx, v, owner)
@@ -224,7 +224,7 @@ func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observati
 		return v.found, err
 	}
 	found := StateOf(job)
-	found.Source = SourceLiveRead
+	found.Source = sourceLiveRead
 	if suspend && found.State == Active {
 		found.State = Suspended // its condition follows
 	}

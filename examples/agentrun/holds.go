@@ -27,7 +27,7 @@ func releaseHolds(ctx context.Context, o options, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := controller.New(config, m, o.controller)
+	c, err := controller.New(config, m, o.controller) //nolint:contextcheck // a queue has no context
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,12 @@
 
 // Package expire deletes finished runs whose retention is over.
 //
-// A run is the object that owns a Job, of any kind. Retention.Expired of jobgc
-// decides when its time is over. The run's own ttlSecondsAfterFinished counts
-// before the controller's setting, 0 keeps the run, and the retain annotation
-// keeps it. A [Sweeper] deletes the expired runs. It reads the informer's store
-// and makes no request while there is nothing to delete:
+// A run is the object that owns a Job, of any kind. It expires RunTTL of
+// jobgc.Retention after its finish. The run's own ttlSecondsAfterFinished
+// counts before that, 0 keeps the run, and the annotation Retention.Retain
+// keeps it with 1, true, yes, y, on, keep or forever. A [Sweeper] deletes the
+// expired runs. It reads the informer's store and makes no request while there
+// is nothing to delete:
 //
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
@@ -170,11 +171,11 @@ func (s *Sweeper[R, C]) OnAdd(obj any, _ bool) {
 	}
 	now := time.Now()
 	at, own := s.finished(run)
-	expired, in := s.keep.Expired(run, at, own, now)
+	in, ever := expiresIn(run, at, own, s.keep, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.follows = true
-	s.expect(expired, in, now)
+	s.expect(in, ever, now)
 }
 
 // OnUpdate notes when a run that has changed may be due.
@@ -185,11 +186,11 @@ func (s *Sweeper[R, C]) OnDelete(any) {}
 
 // expect keeps the time at which a run is due, if it is the first one. The
 // caller holds mu.
-func (s *Sweeper[R, C]) expect(expired bool, in time.Duration, now time.Time) {
-	if !expired && in == 0 {
-		return // never
+func (s *Sweeper[R, C]) expect(in time.Duration, ever bool, now time.Time) {
+	if !ever {
+		return
 	}
-	if due := now.Round(0).Add(in); s.next.IsZero() || due.Before(s.next) { // of the wall clock, as the finish of a run is
+	if due := now.Round(0).Add(max(in, 0)); s.next.IsZero() || due.Before(s.next) { // of the wall clock, as the finish of a run is
 		s.next = due
 	}
 }
@@ -224,16 +225,12 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 			continue
 		}
 		at, own := s.finished(run)
-		expired, in := s.keep.Expired(run, at, own, now)
+		in, ever := expiresIn(run, at, own, s.keep, now)
 		s.mu.Lock()
-		s.expect(expired, in, now) // also for one that is deleted now: it may stay
+		s.expect(in, ever, now) // also for one that is deleted now: it may stay
 		s.mu.Unlock()
-		if expired {
-			lived := s.keep.RunTTL
-			if own != nil {
-				lived = time.Duration(*own) * time.Second
-			}
-			due = append(due, overdue[R]{run, now.Sub(at) - lived})
+		if ever && in <= 0 {
+			due = append(due, overdue[R]{run, -in})
 		}
 	}
 	slices.SortStableFunc(due, func(a, b overdue[R]) int { return cmp.Compare(b.by, a.by) })

@@ -248,8 +248,8 @@ func TestSweepGoesRoundWhatItCannotSettle(t *testing.T) {
 	}
 }
 
-// A Sweeper that follows the informer looks at the runs when one may be due, and
-// not before.
+// A Sweeper that follows the informer looks at the runs when one may be due,
+// and not before.
 func TestSweep_LooksAtTheRunsWhenOneIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(start))

@@ -154,7 +154,7 @@ func (c *Controller) jobChanged(before, after *batchv1.Job) {
 func (c *Controller) find(key types.NamespacedName) (*scope, *v1alpha1.AgentRun) {
 	for _, s := range c.scopes {
 		if s.namespace == key.Namespace || s.namespace == metav1.NamespaceAll {
-			obj, _, _ := s.written.GetByKey(key.String()) //nolint:errcheck // the error is of a store that is no map
+			obj, _, _ := s.written.GetByKey(key.String())
 			run, _ := obj.(*v1alpha1.AgentRun)
 			return s, run
 		}

@@ -40,8 +40,8 @@ func TestStateOfd(t *testing.T) {
 		},
 		"Succeeded": {"", jobgc.Observation{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: start, FinishedAt: start}, v1alpha1.Succeeded, reasonSucceeded, false},
 		"Failed":    {"A failed Job is reported.", jobgc.Observation{State: jobgc.Finished, Outcome: jobgc.Failed, Reason: "BackoffLimitExceeded"}, v1alpha1.Failed, reasonJobFailed, true},
-		"Missing":   {"A lost Job ends the run and is reported.", jobgc.Observation{State: jobgc.Missing, Source: jobgc.SourceLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
-		"Replaced":  {"So does one whose name another Job took.", jobgc.Observation{State: jobgc.Replaced, Source: jobgc.SourceLiveRead}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+		"Missing":   {"A lost Job ends the run and is reported.", jobgc.Observation{State: jobgc.Missing, Source: "LiveRead"}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+		"Replaced":  {"So does one whose name another Job took.", jobgc.Observation{State: jobgc.Replaced, Source: "LiveRead"}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestEdgeFilteredInformer(t *testing.T) {
 	eventually(t, "the cache is past the creation", func() bool { return len(c.informer.GetStore().ListKeys()) == 1 })
 	f, err := c.decided(t.Context(), ref)
 	require.NoError(t, err)
-	assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+	assert.Equal(t, "LiveRead", f.Source)
 	assert.False(t, f.Lost(), "%s", f.State)
 }
 
@@ -61,13 +61,13 @@ func TestEdgeWithoutAVersion(t *testing.T) {
 		f, err := g.Inspect(t.Context(), missing)
 		require.NoError(t, err)
 		assert.Equal(t, jobgc.Missing, f.State)
-		assert.Equal(t, jobgc.SourceLiveRead, f.Source, "nothing can be said without a read")
+		assert.Equal(t, "LiveRead", f.Source, "nothing can be said without a read")
 	})
 	t.Run("OfTheRef", func(t *testing.T) {
 		missing.ResourceVersion = "opaque"
 		f, err := c.decided(t.Context(), missing)
 		require.NoError(t, err)
-		assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+		assert.Equal(t, "LiveRead", f.Source)
 	})
 }
 
@@ -80,12 +80,12 @@ func TestEdgeRefOfAnotherNamespace(t *testing.T) {
 	require.NoError(t, err)
 	c.ensured(t, s, "job", suspended())
 	f := c.look(t, jobgc.Ref{Namespace: other.namespace, Name: "job", UID: job.UID})
-	assert.Equal(t, jobgc.SourceLiveRead, f.Source, "this cache has only its own namespace")
+	assert.Equal(t, "LiveRead", f.Source, "this cache has only its own namespace")
 	assert.False(t, f.Lost())
 	_, err = jobgc.Inspect(t.Context(), s.jobs, jobgc.Ref{Namespace: other.namespace, Name: "job", UID: job.UID})
 	require.ErrorContains(t, err, other.namespace)
-	_, err = c.Ensure(t.Context(), jobgc.Ref{Namespace: other.namespace, Name: "job"}, s.job("job"))
-	require.ErrorContains(t, err, "want ref.namespace")
+	_, err = ensure(t.Context(), c, jobgc.Ref{Namespace: other.namespace, Name: "job"}, s.job("job"))
+	require.ErrorContains(t, err, "want the namespace of owner")
 }
 
 // The API server speaks of the Job also where its namespace has never been: of
@@ -114,9 +114,7 @@ func TestEdge404InANamespaceThatDoesNotExist(t *testing.T) {
 	assert.Equal(t, jobgc.Missing, f.State)
 	g, err := jobgc.New(s.kube.BatchV1().Jobs, nil, jobgc.Options{})
 	require.NoError(t, err)
-	job := newJob(s.run, "job")
-	job.UID, job.Status.Conditions = "x", []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-	require.NoError(t, g.Release(t.Context(), ref, jobgc.StateOf(job), jobgc.Retention{SucceededTTL: time.Hour}))
+	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 }
 
 // A store of other objects is an error, not a missing Job.

@@ -197,7 +197,7 @@ func TestEdgeClockSkew(t *testing.T) {
 	f := c.until(t, ref, jobgc.Finished)
 	assert.True(t, f.FinishedAt.Equal(ahead), "the Job's own time")
 	ref.Outcome = f.Outcome
-	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
+	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 	assert.EqualValues(t, 600, *s.live(t, "job").Spec.TTLSecondsAfterFinished)
 	s.patch(t, "job", `{"spec":{"ttlSecondsAfterFinished":0}}`)
 	s.stays(t, "job")
@@ -262,7 +262,7 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	plain.misses(t, s, "plain")
 	f, err := plain.decided(t.Context(), ref)
 	require.NoError(t, err)
-	assert.Equal(t, jobgc.SourceTombstone, f.Source, "rescued, if the process lives")
+	assert.Equal(t, "Tombstone", f.Source, "rescued, if the process lives")
 
 	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	ref = c.ensured(t, s, "held", owned)
@@ -273,9 +273,9 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	})
 	c.until(t, ref, jobgc.Finished)
 	f = c.look(t, ref)
-	assert.Equal(t, jobgc.SourceSeen, f.Source)
+	assert.Equal(t, "Seen", f.Source)
 	ref.Outcome = f.Outcome
-	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{}))
+	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
 	s.gone(t, "held")
 }
 

@@ -88,7 +88,7 @@ func TestGateFalselyMissing(t *testing.T) {
 			var looking sync.WaitGroup
 			atOnce(n, 8, func(i int) {
 				name := fmt.Sprintf("job-%d", i)
-				ref, err := c.Ensure(ctx, s.ref(name), s.job(name, suspended()))
+				ref, err := ensure(ctx, c, s.ref(name), s.job(name, suspended()))
 				if err != nil {
 					got.fail(err)
 					return

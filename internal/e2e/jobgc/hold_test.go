@@ -79,7 +79,7 @@ func TestHoldSweep(t *testing.T) {
 	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	gone := s.newRun(t, "gone")
 	for _, job := range []*batchv1.Job{newJob(gone, "orphan", never()), newJob(gone, "orphan-finished"), s.job("kept", never())} {
-		_, err := c.Ensure(t.Context(), s.ref(job.Name), job)
+		_, err := ensure(t.Context(), c, s.ref(job.Name), job)
 		require.NoError(t, err)
 	}
 	s.finished(t, "orphan-finished")
@@ -208,16 +208,16 @@ func TestHoldRights(t *testing.T) {
 		return g
 	}
 	jobs := rule("batch", "jobs", "create", "get", "patch", "list", "watch")
-	_, err := guard(s.grant(t, "poor."+s.namespace, jobs)).Ensure(t.Context(), s.ref("job"), s.job("job"))
+	_, err := ensure(t.Context(), guard(s.grant(t, "poor."+s.namespace, jobs)), s.ref("job"), s.job("job"))
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	require.ErrorContains(t, err, "blockOwnerDeletion")
 	g := guard(s.grant(t, "exact."+s.namespace, jobs, rule("", "configmaps/finalizers", "update")))
-	ref, err := g.Ensure(t.Context(), s.ref("job"), s.job("job"))
+	ref, err := ensure(t.Context(), g, s.ref("job"), s.job("job"))
 	require.NoError(t, err)
 	s.finished(t, "job")
 	f, err := g.Inspect(t.Context(), ref)
 	require.NoError(t, err)
 	ref.Outcome = f.Outcome
-	require.NoError(t, g.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour}))
+	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 	assert.NotContains(t, s.live(t, "job").Finalizers, finalizer)
 }

@@ -82,7 +82,7 @@ func TestRace08TheTTLIsPatchedLate(t *testing.T) {
 		f := c.until(t, ref, jobgc.Finished)
 		ref.Outcome = f.Outcome
 		if name == "ours" {
-			require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
+			require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 		} else {
 			s.patch(t, name, `{"spec":{"ttlSecondsAfterFinished":600}}`)
 		}
@@ -96,40 +96,39 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	c := s.controller(t, 0, jobgc.Options{})
-	recorded := func(t *testing.T, name string, edits ...edit) (jobgc.Ref, jobgc.Observation) {
+	recorded := func(t *testing.T, name string, edits ...edit) jobgc.Ref {
 		t.Helper()
 		ref := c.ensured(t, s, name, edits...)
-		f := c.until(t, ref, jobgc.Finished)
-		ref.Outcome = f.Outcome
-		return ref, f
+		ref.Outcome = c.until(t, ref, jobgc.Finished).Outcome
+		return ref
 	}
 	atOnce := jobgc.Retention{SucceededTTL: time.Second}
 
 	t.Run("GoneBetweenLookAndRelease", func(t *testing.T) {
-		ref, f := recorded(t, "gone")
+		ref := recorded(t, "gone")
 		s.patch(t, "gone", `{"spec":{"ttlSecondsAfterFinished":0}}`)
 		s.gone(t, "gone")
-		require.NoError(t, c.Release(t.Context(), ref, f, atOnce), "404 is all that was wanted")
+		require.NoError(t, release(t.Context(), c, ref, atOnce), "404 is all that was wanted")
 	})
 	t.Run("GoneAndTheNameTakenAgain", func(t *testing.T) {
-		ref, f := recorded(t, "taken")
+		ref := recorded(t, "taken")
 		s.remove(t, "taken", metav1.DeletePropagationBackground)
 		s.gone(t, "taken")
 		successor, err := s.jobs.Create(t.Context(), s.job("taken", suspended(), func(j *batchv1.Job) { j.Annotations = map[string]string{"a": "b"} }), metav1.CreateOptions{})
 		require.NoError(t, err)
-		require.NoError(t, c.Release(t.Context(), ref, f, atOnce))
+		require.NoError(t, release(t.Context(), c, ref, atOnce))
 		now := s.live(t, "taken")
 		assert.Equal(t, successor.UID, now.UID)
 		assert.Nil(t, now.Spec.TTLSecondsAfterFinished, "the test on the uid spares it")
 	})
 	t.Run("RefusedForAnotherReason", func(t *testing.T) {
 		s.denyPatches(t, "refused")
-		ref, f := recorded(t, "refused", func(j *batchv1.Job) { j.Labels["deny"] = s.namespace })
+		ref := recorded(t, "refused", func(j *batchv1.Job) { j.Labels["deny"] = s.namespace })
 		eventually(t, "the policy counts", func() bool {
 			_, err := s.jobs.Patch(t.Context(), "refused", types.MergePatchType, []byte(`{"metadata":{"labels":{"probe":"x"}}}`), metav1.PatchOptions{})
 			return err != nil
 		})
-		err := c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour})
+		err := release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: time.Hour})
 		require.True(t, apierrors.IsInvalid(err), "not every 422 is a success: %v", err)
 		assert.ErrorContains(t, err, "no patches here")
 	})
@@ -182,7 +181,7 @@ func TestRace15TwoReplicas(t *testing.T) {
 			all.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				ref, err := c.Ensure(ctx, s.ref(name), s.job(name))
+				ref, err := ensure(ctx, c, s.ref(name), s.job(name))
 				var f jobgc.Observation
 				for err == nil && f.State != jobgc.Finished {
 					wait(ctx, 20*time.Millisecond)
@@ -191,7 +190,7 @@ func TestRace15TwoReplicas(t *testing.T) {
 				ref.Outcome = f.Outcome
 				for range 2 {
 					if err == nil {
-						err = c.Release(ctx, ref, f, jobgc.Retention{SucceededTTL: time.Minute})
+						err = release(ctx, c, ref, jobgc.Retention{SucceededTTL: time.Minute})
 					}
 				}
 				assert.NoError(t, err)

@@ -5,6 +5,7 @@ package jobgc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -138,10 +139,47 @@ func (s *stage) stoppable(t *testing.T, lag time.Duration, opts jobgc.Options, t
 	}
 }
 
+// stepper is a Guard.
+type stepper interface {
+	Step(ctx context.Context, req jobgc.Request) (*jobgc.Ref, jobgc.Observation, error)
+}
+
+// ensure is the step of an owner that is stored as ref says and has not ended.
+func ensure(ctx context.Context, g stepper, ref jobgc.Ref, job *batchv1.Job) (jobgc.Ref, error) {
+	by := metav1.GetControllerOf(job)
+	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: by.Name, UID: by.UID}
+	next, _, err := g.Step(ctx, jobgc.Request{
+		Owner: owner, Ref: &ref,
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
+		Job:    func() (*batchv1.Job, error) { return job, nil },
+	})
+	return *next, err
+}
+
+// release is the step of an owner that has recorded how its run ended.
+func release(ctx context.Context, g stepper, ref jobgc.Ref, keep jobgc.Retention) error {
+	job, err := g.(interface { //nolint:forcetypeassert // a Guard
+		Inspect(ctx context.Context, ref jobgc.Ref) (jobgc.Observation, error)
+	}).Inspect(ctx, ref)
+	if err != nil {
+		return err
+	}
+	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run"}
+	if job.Job != nil {
+		owner.UID = metav1.GetControllerOf(job.Job).UID
+	}
+	_, _, err = g.Step(ctx, jobgc.Request{
+		Owner: owner, Ref: &ref, Done: true, Retention: &keep,
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, true, nil },
+		Job:    func() (*batchv1.Job, error) { return nil, errors.New("this run has ended") },
+	})
+	return err
+}
+
 // ensured makes a Job and returns its Ref.
 func (c *controller) ensured(t *testing.T, s *stage, name string, edits ...edit) jobgc.Ref {
 	t.Helper()
-	ref, err := c.Ensure(t.Context(), s.ref(name), s.job(name, edits...))
+	ref, err := ensure(t.Context(), c, s.ref(name), s.job(name, edits...))
 	require.NoError(t, err)
 	return ref
 }

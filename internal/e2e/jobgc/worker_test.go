@@ -52,6 +52,9 @@ const (
 type assignment struct {
 	Kubeconfig, Namespace string
 	DieAt                 point // by SIGKILL, when all runs are there; empty for never
+
+	Replica bool          // of two; it works until it is killed
+	Lag     time.Duration // of its cache of owners, at most
 }
 
 // keep is the retention of workers.
@@ -95,6 +98,9 @@ func work(ctx context.Context, a assignment) error {
 	w := &worker{assignment: a}
 	if w.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return err
+	}
+	if a.Replica {
+		return replicate(ctx, w)
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(w.kube, 0, informers.WithNamespace(a.Namespace))
 	informer := factory.Batch().V1().Jobs().Informer()
