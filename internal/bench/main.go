@@ -29,7 +29,7 @@ type Report struct {
 // Main is the main function of a group. It measures, logs its progress to
 // stderr, and prints the Report as JSON.
 func Main(g Group) {
-	rounds := flag.Int("rounds", 15, "turns of each subject, at least 8")
+	rounds := flag.Int("rounds", 15, "measurements of each subject, at least 8")
 	only := flag.String("only", "", "do the measures whose names contain this")
 	flag.Parse()
 	report, err := g.run(max(*rounds, 8), *only)

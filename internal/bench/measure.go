@@ -37,7 +37,7 @@ type Measure struct {
 	// Rounds is how often each subject runs. Zero means the number on the
 	// command line for a timed job, and once for a counted one.
 	Rounds int
-	// Ours and the Peers do the same job. Ours is the library.
+	// Ours and the Peers do the same work. Ours is the library.
 	Ours  Subject
 	Peers []Subject
 	// Gates are the limits. A row without one only reports its numbers.

@@ -38,9 +38,9 @@ type Sample struct {
 	Unit  string
 	Ours  float64
 	Peers []float64
-	// Ratios are the medians of the ratios of each round of a timed job. They
-	// are better than the ratio of the two medians, because the speed of the
-	// machine changes between rounds. Nil means Ours/Peers.
+	// Ratios are the medians of the ratios of each round of a timed measure.
+	// They are better than the ratio of the two medians, because the speed of
+	// the machine changes between rounds. Nil means Ours/Peers.
 	Ratios []float64
 	// Most is the library's highest number of all rounds. A gate with "=" is
 	// held against it, because a median hides a result that was lost once.
@@ -68,9 +68,9 @@ func (s Sample) ratio(peer int) float64 {
 	return 0
 }
 
-// Rows returns the rows of one measure: one for each unit and peer, and one for
-// the library's number if there is no peer or a gate on that number. A gate
-// without a row is an error.
+// Rows returns the rows of one measure: one for each unit and peer. There is
+// one for the library's number if there is no peer, or a gate on that number. A
+// gate without a row is an error.
 func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 	limits := map[[2]string]string{}
 	for _, g := range m.Gates {

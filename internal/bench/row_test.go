@@ -66,12 +66,12 @@ func TestGatesThatCannotBeChecked(t *testing.T) {
 		reason string
 		gates  []bench.Gate
 	}{
-		"UnknownPeer":  {"A gate on nobody would always pass.", []bench.Gate{{Unit: bench.Allocs, Peer: "three", Limit: "<= 0.1x"}}},
+		"UnknownPeer":  {"A gate against an unknown peer would always pass.", []bench.Gate{{Unit: bench.Allocs, Peer: "three", Limit: "<= 0.1x"}}},
 		"UnknownUnit":  {"Nor on a unit that is not measured.", []bench.Gate{{Unit: "requests", Limit: "= 0"}}},
 		"Twice":        {"The second would hide the first.", []bench.Gate{{Unit: bench.Allocs, Limit: "= 0"}, {Unit: bench.Allocs, Limit: "= 1"}}},
 		"RatioOfOwn":   {"A ratio needs a peer.", []bench.Gate{{Unit: bench.Allocs, Limit: "<= 0.1x"}}},
 		"NotALimit":    {"A limit must be readable.", []bench.Gate{{Unit: bench.Allocs, Limit: "few"}}},
-		"NotALimitToo": {"Also beside a peer.", []bench.Gate{{Unit: bench.Allocs, Peer: "one", Limit: "few"}}},
+		"NotALimitToo": {"A peer does not change that.", []bench.Gate{{Unit: bench.Allocs, Peer: "one", Limit: "few"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

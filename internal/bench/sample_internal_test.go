@@ -50,7 +50,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 	}
 	_, err := Measure{Ours: turns('a'), Peers: []Subject{turns('b')}}.run(8)
 	require.NoError(t, err)
-	assert.Equal(t, "abababab", string(order[:8]), "no subject is measured before the other had its turn")
+	assert.Equal(t, "abababab", string(order[:8]), "the subjects are measured alternately")
 }
 
 func TestCountedMeasuresAreMediansToo(t *testing.T) {

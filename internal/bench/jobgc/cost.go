@@ -50,7 +50,7 @@ func costs(ctx context.Context) ([]bench.Measure, error) {
 			Ours: looking(ctx, guard, gone, jobgc.Missing),
 			Peers: []bench.Subject{{Name: plainLister, Do: bench.Each(func() error {
 				if _, err := lister.Get(gone.Name); !apierrors.IsNotFound(err) {
-					return fmt.Errorf("the lister has it: %w", err)
+					return fmt.Errorf("the lister finds it: %w", err)
 				}
 				return nil
 			})}},
@@ -68,8 +68,8 @@ func looking(ctx context.Context, guard *jobgc.Guard[*server], ref jobgc.Ref, wa
 	})}
 }
 
-// lives counts the requests about the Job in its whole life: created, looked at
-// until it has finished, and released. In addition to the creation there is one
+// lives counts the requests about a Job in its whole life: it is created,
+// observed until it has finished, and released. That is one creation and one
 // patch.
 func lives(ctx context.Context) []bench.Measure {
 	requests := func(number func(s *server) int) bench.Subject {

@@ -59,7 +59,7 @@ func TestGroupNotServed(t *testing.T) {
 			assert.Subset(t, []int{tc.code}, asked, tc.reason)
 			assert.Equal(t, []int{201, 200, 200}, r.wire.codes(""))
 			require.Len(t, s.stored(t), 1)
-			assert.Equal(t, 3, told(s.stored(t)[0]))
+			assert.Equal(t, 3, reported(s.stored(t)[0]))
 			eventually(t, "kubectl shows it, before it expires", func(context.Context) bool {
 				failed(r.Recorder, o)
 				r.flushed(t)
@@ -76,9 +76,9 @@ func TestGroupNotServed(t *testing.T) {
 	}
 }
 
-// TestAnEventThatExpires: the API server forgets Events. While a failure is
-// told again in time it stays; when it was forgotten the next occurrence makes
-// a new Event.
+// TestAnEventThatExpires: the API server deletes Events after their TTL. While
+// a failure is reported in time, its Event stays. After the Event has expired,
+// the next occurrence makes a new one.
 func TestAnEventThatExpires(t *testing.T) {
 	t.Parallel()
 	ttl, err := time.ParseDuration(eventTTL)
@@ -97,7 +97,7 @@ func TestAnEventThatExpires(t *testing.T) {
 	}
 	stored := s.stored(t)
 	require.Len(t, stored, 1)
-	assert.Equal(t, first[0].UID, stored[0].UID, "each write begins its TTL anew")
+	assert.Equal(t, first[0].UID, stored[0].UID, "each write restarts its TTL")
 
 	eventually(t, "it is forgotten", func(ctx context.Context) bool {
 		_, err := s.kube.CoreV1().Events(s.namespace).Get(ctx, first[0].Name, metav1.GetOptions{})
@@ -128,7 +128,7 @@ func TestLeadershipChanges(t *testing.T) {
 	var by []string
 	for _, ev := range s.stored(t) {
 		by = append(by, ev.ReportingInstance)
-		assert.Equal(t, 2, told(ev))
+		assert.Equal(t, 2, reported(ev))
 	}
 	assert.Equal(t, []string{"replica-0", "replica-1"}, by)
 }

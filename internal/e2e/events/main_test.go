@@ -20,8 +20,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// plane is the control plane that all tests share, except those of old. Each
-// test has a separate namespace.
+// plane is the control plane of all tests that do not use old. Each test has a
+// separate namespace.
 var plane *controlplane.ControlPlane
 
 // old returns a control plane whose API server does not serve events.k8s.io and

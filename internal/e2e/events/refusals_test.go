@@ -64,7 +64,7 @@ func TestShapesOfRefusals(t *testing.T) {
 	}
 	nobody := func(t *testing.T, s *stage) kubernetes.Interface {
 		t.Helper()
-		config, err := s.cp.User("nobody")
+		config, err := s.cp.User("stranger")
 		require.NoError(t, err)
 		cs, err := kubernetes.NewForConfig(config)
 		require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestShapesOfRefusals(t *testing.T) {
 			shape{metav1.StatusReasonForbidden, "events", false, ""},
 		},
 		"NotGranted": {
-			"There are no causes.", nil,
+			"The answer has no causes.", nil,
 			func(t *testing.T, s *stage) error { t.Helper(); return create(nobody(t, s), s.valid()) },
 			shape{metav1.StatusReasonForbidden, "events", false, ""},
 		},

@@ -88,7 +88,7 @@ func TestCoreUpdatesBothGenerations(t *testing.T) {
 	stored := s.stored(t)
 	require.Len(t, stored, 1)
 	ev := stored[0]
-	require.Equal(t, 3, told(ev))
+	require.Equal(t, 3, reported(ev))
 	assert.EqualValues(t, 3, ev.DeprecatedCount)
 	assert.Equal(t, controller, ev.DeprecatedSource.Component)
 	assert.Equal(t, ev.Series.LastObservedTime.Unix(), ev.DeprecatedLastTimestamp.Unix())
@@ -130,7 +130,7 @@ func TestOneObjectInBothGroups(t *testing.T) {
 	assert.Equal(t, "a", ev.InvolvedObject.Name)
 	assert.Equal(t, "ConfigMap", ev.InvolvedObject.Kind)
 	assert.NotEmpty(t, ev.InvolvedObject.UID)
-	assert.Empty(t, ev.InvolvedObject.ResourceVersion, "it would make each Event another for those who group them")
+	assert.Empty(t, ev.InvolvedObject.ResourceVersion, "with it, tools that group Events would show each one separately")
 	require.NotNil(t, ev.Related)
 	assert.Equal(t, "b", ev.Related.Name)
 }

@@ -90,10 +90,10 @@ func TestRollback_MidCanaryLosesNoEndpoint(t *testing.T) {
 	s.capacity("back from the middle of a canary", c, 6)
 }
 
-// TestRollback_OfEachScaleDown in each way that the controller knows, and goes
-// back by the plan: at the first revision the controller would put a Deployment
-// that it has scaled down straight back to 0. Progressively it is 7 to 10 pods
-// at the most, by how busy the controllers are.
+// TestRollback_OfEachScaleDown scales down in each way that the controller
+// knows, and goes back by the plan. At the first revision the controller would
+// scale a Deployment that it has scaled down back to 0. Progressively there are
+// 7 to 10 pods, depending on how busy the controllers are.
 //
 //req:shows R5
 func TestRollback_OfEachScaleDown(t *testing.T) {

@@ -79,7 +79,7 @@ func TestAPIServerDownDuringCommit(t *testing.T) {
 			mend()
 			require.Error(t, err, tc.reason)
 			assert.Empty(t, result)
-			assert.Equal(t, read, before, "what was read is as it was, and can be reconciled again")
+			assert.Equal(t, read, before, "before has not changed, and can be reconciled again")
 			if name != "Frozen" {
 				assert.Equal(t, tc.written, s.read(t, "a").Status.Phase == "Running", tc.reason)
 			}

@@ -30,8 +30,8 @@ import (
 // client is a generated client of Probes.
 type client = gentype.ClientWithList[*kinds.Probe, *kinds.ProbeList]
 
-// stage is a namespace with two parties: ours is the controller under test,
-// whose requests are counted, and theirs is every other client.
+// stage is a namespace with two clients. The requests of ours, the controller
+// under test, are counted. The client theirs acts for all other programs.
 type stage struct {
 	namespace    string
 	wire         *wire
