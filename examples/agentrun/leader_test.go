@@ -115,8 +115,7 @@ func newReplica(t *testing.T, c *connection, lease time.Duration) *election {
 	return e
 }
 
-// TestALeaderStopsBeforeTheNextBegins: whatever the moment at which it is cut
-// off.
+// TestALeaderStopsBeforeTheNextBegins: at any moment at which it is cut off.
 func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 	const lease = 15 * time.Second
 	for after := 10 * time.Second; after < 12*time.Second; after += 250 * time.Millisecond {
@@ -153,8 +152,8 @@ func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 	}
 }
 
-// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: and not before, and the next
-// leader need not wait for its end.
+// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: not before, and the next leader
+// does not wait for the lease to expire.
 func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := new(leases)
@@ -182,11 +181,10 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 	})
 }
 
-// TestTakeover_IsBounded: the standby asks often enough that it leads within 2
-// seconds of a release and within the lease and 3 seconds of a kill, whatever
-// the phase of the two and the jitter of its pauses. The clock is virtual, so
-// the bound does not depend on the machine. internal/e2e/replicas measures two
-// processes.
+// TestTakeover_IsBounded: the standby leads within 2 seconds of a release and
+// within the lease and 3 seconds of a kill, for any phase of the two processes
+// and any jitter of the pauses. The clock is virtual, so the bound does not
+// depend on the machine. internal/e2e/replicas measures two processes.
 func TestTakeover_IsBounded(t *testing.T) {
 	for _, lease := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute} {
 		t.Run(lease.String(), func(t *testing.T) {

@@ -37,7 +37,7 @@ func TestRequestsOfANormalRun(t *testing.T) {
 		patches int // of a run
 	}{
 		"Released":      {"600", 1},
-		"CreatedAsItIs": {"168h", 0}, // which is that of Jobs whose result is not recorded
+		"CreatedAsItIs": {"168h", 0}, // the TTL of Jobs whose result is not recorded
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

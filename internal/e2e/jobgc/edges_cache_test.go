@@ -21,8 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// To an informer with a selector a Job outside it is absent for ever, and its
-// version passes. The confirming read tells.
+// An informer with a selector never brings a Job outside it, and its version
+// moves on. The confirming read finds the Job.
 //
 //req:shows J2
 func TestEdgeFilteredInformer(t *testing.T) {
@@ -129,8 +129,8 @@ func TestEdgeStoreOfPods(t *testing.T) {
 	require.ErrorContains(t, err, "the store holds *v1.Pod, want *v1.Job of batch")
 }
 
-// A transform strips from the cache what saves memory. What others wrote on a
-// Job stays, and so does nothing of ours.
+// A transform strips metadata from the cache to save memory. The annotations
+// and finalizers of others stay on the Job, and those of jobgc go.
 func TestEdgeTransformStripsMetadata(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// The control plane that all tests share. Each test has a namespace of its own.
+// The control plane that all tests share. Each test has a separate namespace.
 var (
 	plane      *controlplane.ControlPlane
 	kubectl    rig.Kubectl
@@ -47,8 +47,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// jobsOf is how many Jobs a gate is measured with: E2E_JOBS if it is set, as
-// `make e2e-soak` does, else a number that every run of the tests can afford.
+// jobsOf is the number of Jobs for a gate: E2E_JOBS if it is set, as in `make
+// e2e-soak`, and otherwise a number that each run of the tests can afford.
 func jobsOf(t *testing.T, affordable int) int {
 	t.Helper()
 	value := os.Getenv("E2E_JOBS")

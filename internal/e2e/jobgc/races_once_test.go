@@ -21,7 +21,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The races that would run work twice, or leave it behind. Numbers are those of
+// The races that would run work twice, or leave it behind. The numbers are from
 // the design's list.
 
 func TestRace05CrashBetweenCreateAndStatusWrite(t *testing.T) {
@@ -31,7 +31,7 @@ func TestRace05CrashBetweenCreateAndStatusWrite(t *testing.T) {
 	s.work(t, created)
 	ref, _ := s.record(t, "run")
 	require.Empty(t, ref.UID, "the creation was never recorded")
-	s.finished(t, "run") // and meanwhile it has run
+	s.finished(t, "run") // and its Job has run
 	s.work(t, "")
 	ref, _ = s.record(t, "run")
 	assert.Equal(t, jobgc.Succeeded, ref.Outcome, "it was adopted")
@@ -44,7 +44,7 @@ func TestRace06CrashBeforeTheCreate(t *testing.T) {
 	seen := s.watchJobs(t)
 	s.work(t, intended)
 	ref, _ := s.record(t, "run")
-	assert.Zero(t, ref, "there is no intent")
+	assert.Zero(t, ref, "no intent is recorded")
 	s.work(t, "")
 	ref, _ = s.record(t, "run")
 	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
@@ -60,15 +60,15 @@ func TestRace07CrashBetweenOutcomeAndRelease(t *testing.T) {
 	assert.EqualValues(t, 604800, *s.live(t, "run").Spec.TTLSecondsAfterFinished, "not released: the backstop holds")
 	s.work(t, "")
 	job := s.live(t, "run")
-	assert.Less(t, *job.Spec.TTLSecondsAfterFinished, int32(3700), "released, from what was persisted alone")
+	assert.Less(t, *job.Spec.TTLSecondsAfterFinished, int32(3700), "released, from the persisted Ref alone")
 	assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(3600))
 	s.work(t, "")
 	assert.Equal(t, job.ResourceVersion, s.live(t, "run").ResourceVersion, "once is enough")
 	ranOnce(t, seen(), 1)
 }
 
-// Kubernetes counts a TTL from the finish. One that is set late would delete at
-// once what was promised for ten minutes.
+// Kubernetes counts a TTL from the finish. A late TTL of ten minutes must not
+// delete the Job immediately.
 //
 //req:shows J4
 func TestRace08TheTTLIsPatchedLate(t *testing.T) {
@@ -108,7 +108,7 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 		ref := recorded(t, "gone")
 		s.patch(t, "gone", `{"spec":{"ttlSecondsAfterFinished":0}}`)
 		s.gone(t, "gone")
-		require.NoError(t, release(t.Context(), c, ref, atOnce), "404 is all that was wanted")
+		require.NoError(t, release(t.Context(), c, ref, atOnce), "a 404 means that the Job is gone")
 	})
 	t.Run("GoneAndTheNameTakenAgain", func(t *testing.T) {
 		ref := recorded(t, "taken")
@@ -119,7 +119,7 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 		require.NoError(t, release(t.Context(), c, ref, atOnce))
 		now := s.live(t, "taken")
 		assert.Equal(t, successor.UID, now.UID)
-		assert.Nil(t, now.Spec.TTLSecondsAfterFinished, "the test on the uid spares it")
+		assert.Nil(t, now.Spec.TTLSecondsAfterFinished, "the test of the uid protects it")
 	})
 	t.Run("RefusedForAnotherReason", func(t *testing.T) {
 		s.denyPatches(t, "refused")
@@ -203,7 +203,7 @@ func TestRace15TwoReplicas(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Items, runs)
 	for _, job := range list.Items {
-		assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(60), "what was promised is kept")
+		assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(60), "the TTL is not shortened")
 		assert.NotContains(t, job.Finalizers, finalizer)
 	}
 }
