@@ -5,7 +5,6 @@ package jobgc_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,19 +34,6 @@ func TestRace05CrashBetweenCreateAndStatusWrite(t *testing.T) {
 	s.work(t, "")
 	ref, _ = s.record(t, "run")
 	assert.Equal(t, jobgc.Succeeded, ref.Outcome, "it was adopted")
-	ranOnce(t, seen(), 1)
-}
-
-func TestRace06CrashBeforeTheCreate(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	seen := s.watchJobs(t)
-	s.work(t, intended)
-	ref, _ := s.record(t, "run")
-	assert.Zero(t, ref, "no intent is recorded")
-	s.work(t, "")
-	ref, _ = s.record(t, "run")
-	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
 	ranOnce(t, seen(), 1)
 }
 
@@ -164,46 +150,4 @@ func (s *stage) denyPatches(t *testing.T, name string) {
 		assert.NoError(t, policies.ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}))
 		assert.NoError(t, policies.ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
 	})
-}
-
-// Two replicas, or a leader that does not know yet that it is none, do
-// everything twice, at the same time.
-func TestRace15TwoReplicas(t *testing.T) {
-	t.Parallel()
-	const runs = 20
-	s := newStage(t)
-	seen := s.watchJobs(t)
-	replicas := []*controller{s.controller(t, 0, jobgc.Options{Finalizer: finalizer}), s.controller(t, 250*time.Millisecond, jobgc.Options{Finalizer: finalizer})}
-	var all sync.WaitGroup
-	for i := range runs {
-		name := "run-" + string(rune('a'+i))
-		for _, c := range replicas {
-			all.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				ref, err := ensure(ctx, c, s.ref(name), s.job(name))
-				var f jobgc.Observation
-				for err == nil && f.State != jobgc.Finished {
-					wait(ctx, 20*time.Millisecond)
-					f, err = c.Inspect(ctx, ref)
-				}
-				ref.Outcome = f.Outcome
-				for range 2 {
-					if err == nil {
-						err = release(ctx, c, ref, jobgc.Retention{SucceededTTL: time.Minute})
-					}
-				}
-				assert.NoError(t, err)
-			})
-		}
-	}
-	all.Wait()
-	ranOnce(t, seen(), runs)
-	list, err := s.jobs.List(t.Context(), metav1.ListOptions{})
-	require.NoError(t, err)
-	require.Len(t, list.Items, runs)
-	for _, job := range list.Items {
-		assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(60), "the TTL is not shortened")
-		assert.NotContains(t, job.Finalizers, finalizer)
-	}
 }
