@@ -77,8 +77,8 @@ func retryPeriod(lease time.Duration) time.Duration {
 	return min(renewPeriod(lease), 500*time.Millisecond)
 }
 
-// lock is a lease that its leader renews less often than client-go does.
-// client-go has one period for the leader and for the standbys.
+// lock is a lease that its leader renews less often than client-go tries to.
+// client-go has one period for the leader and for waiting replicas.
 type lock struct {
 	*resourcelock.LeaseLock
 

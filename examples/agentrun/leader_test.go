@@ -115,7 +115,8 @@ func newReplica(t *testing.T, c *connection, lease time.Duration) *election {
 	return e
 }
 
-// TestALeaderStopsBeforeTheNextBegins: at any moment at which it is cut off.
+// TestALeaderStopsBeforeTheNextBegins: whatever the moment at which it is cut
+// off.
 func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 	const lease = 15 * time.Second
 	for after := 10 * time.Second; after < 12*time.Second; after += 250 * time.Millisecond {
@@ -152,8 +153,8 @@ func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 	}
 }
 
-// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: not before, and the next leader
-// does not wait for the lease to expire.
+// TestTheLeaseIsGivenBackWhenTheWorkHasEnded: and not before, and the next
+// leader need not wait for its end.
 func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := new(leases)
@@ -181,10 +182,11 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 	})
 }
 
-// TestTakeover_IsBounded: the standby leads within 2 seconds of a release and
-// within the lease and 3 seconds of a kill, for any phase of the two processes
-// and any jitter of the pauses. The clock is virtual, so the bound does not
-// depend on the machine. internal/e2e/replicas measures two processes.
+// TestTakeover_IsBounded: in every phase and with every jitter of its pauses,
+// the standby leads within 2 seconds of a release, and within the lease and 3
+// seconds of a kill. The clock is virtual, so
+// the bound does not depend on the machine. internal/e2e/replicas measures two
+// processes.
 func TestTakeover_IsBounded(t *testing.T) {
 	for _, lease := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute} {
 		t.Run(lease.String(), func(t *testing.T) {

@@ -173,9 +173,9 @@ func (o *options) checkLease() error {
 	return nil
 }
 
-// checkSelector refuses a selector that cannot be parsed. It also refuses
-// settings with which a shard would wait for another shard or act outside its
-// own.
+// checkSelector refuses a selector that cannot be parsed, and settings under
+// which two shards would wait for each other, or one would release the Jobs of
+// all.
 func (o *options) checkSelector() error {
 	_, err := labels.Parse(o.controller.Selector)
 	switch {

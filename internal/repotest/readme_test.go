@@ -41,6 +41,21 @@ func TestReadmeCodeIsCompiledCode(t *testing.T) {
 	}
 }
 
+// TestDoc_ReconcilerOfJobgcIsCompiledCode: the reconciler in the documentation
+// of package jobgc is compiled in an example, and has at most 35 lines.
+//
+//req:shows A2
+func TestDoc_ReconcilerOfJobgcIsCompiledCode(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join(root, "jobgc", "doc.go"))
+	require.NoError(t, err)
+	code := regexp.MustCompile(`(?ms)^//\tfunc \(r \*Reconciler\) Reconcile.*?^//\t}$`).FindString(string(doc))
+	require.NotEmpty(t, code)
+	assert.LessOrEqual(t, strings.Count(code, "\n")+1, 35)
+	compiled, err := os.ReadFile(filepath.Join(root, "examples", "controller-runtime", "onejob", "reconcile.go"))
+	require.NoError(t, err)
+	assert.Contains(t, string(compiled), regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(code, ""))
+}
+
 // TestReadmeBeginsWithAUse: the first screen has go get and a use of it.
 func TestReadmeBeginsWithAUse(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))

@@ -27,7 +27,7 @@ import (
 )
 
 // group has the rights of the controller in the tests' namespaces. Each replica
-// is a user of its own, so that the audit log tells them apart.
+// is a separate user, so that the audit log tells them apart.
 const group = "replicas"
 
 // replica is a process and its user.
@@ -62,7 +62,7 @@ func newStage(t *testing.T, name string) *play.Stage {
 }
 
 // start runs a replica in the stage's namespace until the test ends. It returns
-// when the replica is ready, which one that waits for a lease is too.
+// when the replica is ready. A replica that waits for a lease is ready, too.
 func start(t *testing.T, stage *play.Stage, name string, args ...string) *replica {
 	t.Helper()
 	r := &replica{user: stage.Namespace + "-" + name}
@@ -141,7 +141,9 @@ func allEnded(ctx context.Context, t *testing.T, stage *play.Stage, n int) (runs
 	t.Helper()
 	eventually(ctx, t, fmt.Sprintf("%d runs have ended", n), func() bool {
 		list, err := stage.Runs.List(ctx, metav1.ListOptions{})
-		require.NoError(t, err)
+		if err != nil {
+			return false
+		}
 		runs = list.Items
 		return len(ended(runs)) == n
 	})

@@ -23,8 +23,8 @@ const tries = 3
 
 // TestTakeover measures, by the clock of the API server, how long a standby
 // takes from the release of the lease, or from the kill of its holder, to its
-// first write. However long that is: a leader has no write after its release,
-// the next one has none before, and no run is run twice.
+// first write. In any case a leader has no write after its release, the next
+// leader has none before, and each run runs once.
 //
 //req:shows J3
 func TestTakeover(t *testing.T) {
@@ -52,7 +52,7 @@ func TestTakeover(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
 		bound  time.Duration
-		end    func(*replica) time.Time // ends the leader and returns since when nobody leads
+		end    func(*replica) time.Time // ends the leader and returns since when no replica leads
 	}{
 		{
 			"A leader that stops releases its lease, and its standby asks for it every 1.1 seconds or sooner.", 2 * time.Second,
