@@ -1,11 +1,13 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jobgc_test holds package jobgc to its promises on a real API server
-// with the real Job, TTL, CronJob, garbage collector and namespace controllers:
-// the fifteen races, the edge cases, the finalizer, and the numbers that its
-// design names as gates. Where a controller restarts, a process is killed;
-// where a cache lags, its watch is delayed on the wire.
+// Package jobgc_test tests package jobgc on a real API server, with the real
+// Job, TTL, CronJob, garbage collector and namespace controllers. Restarts kill
+// processes, and a slow cache has a watch that is delayed on the wire.
+//
+// Only this suite proves how these controllers delete Jobs, the numbers of
+// requests and of lost results, and the commands that release a hold. The
+// package has the tests that need no server.
 package jobgc_test
 
 import (
