@@ -23,8 +23,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// attempt is one reconcile of one run: the run as it was read, and the copy
-// that is being changed.
+// attempt is one reconcile of one run: the run that was read, and the copy that
+// changes.
 type attempt struct {
 	*Controller
 	scope  *scope
@@ -119,7 +119,7 @@ func (a *attempt) end(ctx context.Context, failed error) error {
 	did, err := a.commit(ctx)
 	if err != nil {
 		if !isOvertaken(err) { // which says that it was not recorded
-			a.unsure.Store(a.run.UID, failed) // if the answer was lost, it is recorded all the same
+			a.unsure.Store(a.run.UID, failed) // it is recorded if only the answer was lost
 		}
 		return err
 	}
@@ -129,7 +129,7 @@ func (a *attempt) end(ctx context.Context, failed error) error {
 	return nil
 }
 
-// announce reports the end of a run as it is recorded, and why it failed.
+// announce reports the recorded end of a run, and why it failed.
 func (a *attempt) announce(ctx context.Context, failed error) {
 	a.recorder.Failure(a.run, failed)
 	st, result := a.run.Status, metrics.Success

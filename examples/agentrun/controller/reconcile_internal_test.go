@@ -12,12 +12,12 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// A run that was deleted, or written by somebody else, while it was reconciled
-// has not failed: no event, no condition, no request.
+// A run that was deleted, or written by another client, during its reconcile
+// has not failed: no Event, no condition, no request.
 func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
 	for _, cause := range []error{status.ErrReplaced, status.ErrSuperseded, status.ErrFieldConflict} {
 		run := newRun("nightly", "uid-1")
-		a := &attempt{before: run, run: run.DeepCopy()} // without a Controller: whatever it did would panic
+		a := &attempt{before: run, run: run.DeepCopy()} // without a Controller, so that any request would panic
 		require.ErrorIs(t, a.hindered(t.Context(), cause), cause)
 		assert.Equal(t, run, a.run)
 	}

@@ -48,7 +48,7 @@ import (
 // latest is how late the cache of owners of the second replica is at most.
 const latest = 500 * time.Millisecond
 
-// fleet is a controller of which two replicas run as processes.
+// fleet is a controller whose two replicas run as processes.
 type fleet struct {
 	life   func(replica int) *exec.Cmd                                    // one life of a replica; the owners that the second sees are late
 	create func(ctx context.Context, name string, ttl int32) error        // an owner, whose Job succeeds and has this TTL
@@ -114,8 +114,8 @@ func TestGateTwoReplicas(t *testing.T) {
 	}
 }
 
-// killed runs one process after the other, each of which dies by SIGKILL at a
-// random moment, until ctx ends.
+// killed runs one process after the other until ctx ends. Each dies by SIGKILL
+// at a random moment.
 func killed(ctx context.Context, life func() *exec.Cmd) (kills int, err error) {
 	runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505
 	defer runtime.UnlockOSThread()
@@ -196,7 +196,7 @@ func replicate(ctx context.Context, w *worker) error {
 	}
 	factory.StartWithContext(ctx)
 	factory.WaitForCacheSyncWithContext(ctx)
-	late := map[string]*corev1.ConfigMap{} // the cache of owners, as it was a while ago
+	late := map[string]*corev1.ConfigMap{} // an older state of the owners' cache
 	for ctx.Err() == nil {
 		for _, item := range runs.GetStore().List() {
 			run, ok := item.(*corev1.ConfigMap)
