@@ -37,8 +37,8 @@ func TestMap_NamesEachFolder(t *testing.T) {
 	}
 }
 
-// TestSuites_NameTheirPromise: the package comment of each end-to-end suite says
-// what only this suite proves or finds.
+// TestSuites_NameTheirPromise: the package comment of each end-to-end suite
+// says what only this suite proves or finds.
 func TestSuites_NameTheirPromise(t *testing.T) {
 	promise := regexp.MustCompile(`(?m)^// Only this suite (proves|finds) `)
 	suites := map[string]bool{}
