@@ -59,10 +59,10 @@ func AgentsNames() EnvNames {
 // MaxUpdateInterval means 10 minutes.
 func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Options, error) {
 	if lookup == nil {
-		return Options{}, errors.New("events: fromenv: lookup is nil; pass os.LookupEnv")
+		return Options{}, errors.New("events: fromEnv: lookup is nil; pass os.LookupEnv")
 	}
 	if names == (EnvNames{}) {
-		return Options{}, errors.New("events: fromenv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+		return Options{}, errors.New("events: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
 	}
 	var errs []error
 	enabled, err := env.Bool(lookup, names.Enabled, true)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
@@ -35,7 +36,7 @@ func read(ctx context.Context, req Request) (*stored, error) {
 		return nil, fmt.Errorf("stored: %w", err)
 	}
 	switch {
-	case isNil(owner):
+	case isnil.Is(owner):
 		return nil, errors.New("stored returned neither an owner nor an error")
 	case owner.GetName() != req.Owner.GetName() || owner.GetNamespace() != req.Owner.GetNamespace() || owner.GetUID() == "":
 		return nil, fmt.Errorf("stored returned %s/%s with the uid %q, want owner %s/%s and a uid",
@@ -94,6 +95,28 @@ func (g *Guard[J]) built(ref Ref, req Request) (*batchv1.Job, error) {
 	return g.prepared(job, ref.Namespace, retention), nil
 }
 
+// prepared is the Job to create.
+func (g *Guard[J]) prepared(job *batchv1.Job, namespace string, retention Retention) *batchv1.Job {
+	job = job.DeepCopy()
+	job.Namespace = namespace
+	if job.Annotations == nil {
+		job.Annotations = map[string]string{}
+	}
+	delete(job.Annotations, releasedAnnotation) // of the Job that this one is a copy of
+	job.Annotations[annotation] = retention.text()
+	// Only here: once a deletion has begun the API server lets no finalizer be
+	// added.
+	if g.opts.Finalizer != "" && !hasFinalizer(job, g.opts.Finalizer) {
+		job.Finalizers = append(job.Finalizers, g.opts.Finalizer)
+	}
+	asked := job.Spec.TTLSecondsAfterFinished
+	job.Spec.TTLSecondsAfterFinished = retention.atCreation(asked)
+	if delete(job.Annotations, askedAnnotation); asked != nil {
+		job.Annotations[askedAnnotation] = strconv.Itoa(int(*asked))
+	}
+	return job
+}
+
 // fits checks the length of the name. Pods carry it as a label. The pods of an
 // Indexed Job have it, with their index behind it, as their host name.
 func fits(job *batchv1.Job) error {
@@ -114,7 +137,7 @@ func fits(job *batchv1.Job) error {
 // replica may have recorded its result and released it.
 func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked time.Time) (*Ref, Observation, error) {
 	jobs := g.client(job.Namespace)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return nil, Observation{}, fmt.Errorf("the client of namespace %s is nil", job.Namespace)
 	}
 	until := asked.Add(creationTimeout)
@@ -128,7 +151,7 @@ func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked t
 		live, err = jobs.Get(ctx, job.Name, metav1.GetOptions{})
 		var missing bool
 		if missing, err = isGone(err, Ref{Name: job.Name}); missing {
-			return nil, Observation{State: Pending, Source: SourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}, nil
+			return nil, Observation{State: Pending, Source: sourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}, nil
 		}
 	}
 	switch {
@@ -138,10 +161,25 @@ func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked t
 		return nil, Observation{}, fmt.Errorf("create %s/%s: the client returned no Job of this name with a uid", job.Namespace, job.Name)
 	}
 	if owner := metav1.GetControllerOfNoCopy(job); !metav1.IsControlledBy(live, &metav1.ObjectMeta{UID: owner.UID}) {
-		return nil, Observation{}, g.adoptable(live, owner)
+		return nil, Observation{}, taken(live, owner)
 	}
 	live.Namespace = job.Namespace
 	return g.adopt(ctx, v, live)
+}
+
+// taken says whose Job has the name of the Job of owner.
+func taken(live *batchv1.Job, owner *metav1.OwnerReference) error {
+	has := metav1.GetControllerOfNoCopy(live)
+	// If the controller is an earlier owner of the same name, it is gone, and
+	// the garbage collector will delete its Job.
+	predecessor := has != nil && has.Kind == owner.Kind && has.Name == owner.Name && has.APIVersion == owner.APIVersion
+	switch {
+	case live.DeletionTimestamp != nil || predecessor:
+		return fmt.Errorf("an earlier Job of the name %s/%s is still being deleted", live.Namespace, live.Name)
+	case has == nil:
+		return fmt.Errorf("the name %s/%s belongs to a Job that has no controller", live.Namespace, live.Name)
+	}
+	return fmt.Errorf("the name %s/%s belongs to the Job of %s %s", live.Namespace, live.Name, has.Kind, has.Name)
 }
 
 // adopt puts a Job of this owner into the Ref. A TTL that could delete the Job
@@ -162,10 +200,10 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, 
 		}
 	}
 	v.ref, v.found = next, StateOf(live)
-	v.found.Source = SourceLiveRead
+	v.found.Source = sourceLiveRead
 	switch {
 	case v.cancel:
-		v.found = Observation{State: Pending, Source: SourceLiveRead, After: poll} // it is suspended next
+		v.found = Observation{State: Pending, Source: sourceLiveRead, After: poll} // it is suspended next
 	case v.found.State == Finished:
 		next.Outcome, next.Released = v.found.Outcome, v.settled()
 		v.found.After = poll
@@ -180,7 +218,7 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, 
 // off, and must be stopped. Once the cancellation is recorded the cache is
 // enough: it shows such a Job at some time.
 func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) (Observation, error) {
-	none := Observation{State: NotCreated, Source: SourceRef}
+	none := Observation{State: NotCreated, Source: sourceRef}
 	if !v.cancel || v.ref.Namespace == "" {
 		return none, nil
 	}
@@ -193,7 +231,7 @@ func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) 
 		}
 	} else {
 		jobs := g.client(ref.Namespace)
-		if isNil(jobs) {
+		if isnil.Is(jobs) {
 			return none, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
 		}
 		if job, err = jobs.Get(ctx, ref.Name, metav1.GetOptions{}); err != nil {
@@ -205,6 +243,6 @@ func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) 
 		return none, err
 	}
 	found := StateOf(job)
-	found.Source = SourceLiveRead
+	found.Source = sourceLiveRead
 	return found, nil
 }

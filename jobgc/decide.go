@@ -161,7 +161,7 @@ func (v view) settled() bool {
 // an annotation and, with Options.Finalizer, a finalizer until its release.
 func (v view) blind() bool {
 	job := v.found.Job
-	if v.found.Source == SourceLiveRead {
+	if v.found.Source == sourceLiveRead {
 		return false
 	}
 	return job.Annotations[annotation] == "" ||

@@ -45,7 +45,7 @@ func TestDecide(t *testing.T) {
 	ten := Retention{SucceededTTL: 10 * time.Minute}
 	live := func(ref Ref) *stored { return &stored{exists: true, ref: ref} }
 	none := Observation{State: NotCreated}
-	missing := Observation{State: Missing, Source: SourceLiveRead}
+	missing := Observation{State: Missing, Source: sourceLiveRead}
 	cases := map[string]struct {
 		reason string
 		view   view
@@ -147,10 +147,10 @@ func FuzzDecide(f *testing.F) {
 		}
 		switch kind % 4 {
 		case 0:
-			v.found = Observation{State: []State{NotCreated, Pending, Missing, Replaced, Collected}[kind/4%5], Source: SourceLiveRead}
+			v.found = Observation{State: []State{NotCreated, Pending, Missing, Replaced, Collected}[kind/4%5], Source: sourceLiveRead}
 		case 1:
 			v.found = seenJob(edits...)
-			v.found.Source = SourceTombstone
+			v.found.Source = sourceTombstone
 		default:
 			v.found = seenJob(edits...)
 		}

@@ -42,8 +42,9 @@
 //		return ctrl.Result{RequeueAfter: found.After}, err
 //	}
 //
-// examples/controller-runtime shows the complete controller. Package expire
-// deletes the runs themselves when their retention is over.
+// examples/controller-runtime has this reconciler in onejob, and a complete
+// controller. Package expire deletes the runs themselves when their retention
+// is over.
 //
 // # What each request is for
 //

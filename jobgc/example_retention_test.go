@@ -8,7 +8,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -46,29 +45,6 @@ func ExampleRetention_Warnings() {
 	// Output:
 	// unrecordedTTL 1m0s: a finished Job is deleted before its result is recorded if the controller is down for longer; use 1h0m0s or more
 	// the template's ttlSecondsAfterFinished of 0: the Job is deleted as soon as its outcome is recorded, and its pods and logs with it
-}
-
-// A sweep deletes what has expired, so many at a time, and looks again when the
-// next is due.
-func ExampleRetention_Expired() {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	keep := jobgc.Retention{RunTTL: 24 * time.Hour}
-	run := &metav1.ObjectMeta{Name: "run-1", UID: "4f1c", ResourceVersion: "7"} // any object
-	for _, ago := range []time.Duration{23 * time.Hour, 25 * time.Hour} {
-		expired, in := keep.Expired(run, now.Add(-ago), nil, now)
-		fmt.Println(expired, in)
-		if expired {
-			only := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &run.UID, ResourceVersion: &run.ResourceVersion}}
-			fmt.Println("delete", run.Name, "only at version", *only.Preconditions.ResourceVersion)
-		}
-	}
-	run.Annotations = map[string]string{"agents.proompteng.ai/retain": "forever"}
-	fmt.Println(keep.Expired(run, now.Add(-1000*time.Hour), nil, now))
-	// Output:
-	// false 1h0m0s
-	// true 0s
-	// delete run-1 only at version 7
-	// false 0s
 }
 
 func ExampleRetention_LogValues() {

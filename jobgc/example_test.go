@@ -5,7 +5,6 @@ package jobgc_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -39,78 +38,41 @@ func Example() {
 
 // The life of a run, one step for each reconcile. What the status has is all
 // that a restarted controller needs.
-func ExampleGuard() {
-	ctx := context.Background()
-	cluster := newServer()
-	informer := &fakeStore{}
-	guard, err := jobgc.New(cluster.client, informer, jobgc.Options{}) // New(clientset.BatchV1().Jobs, informer, ...)
+func ExampleGuard_Step() {
+	ctx, cluster, informer := context.Background(), newServer(), &fakeStore{}
+	cluster.version = 7
+	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute, UnrecordedTTL: week}
+	guard, err := jobgc.New(cluster.client, informer, jobgc.Options{Retention: keep}) // New(clientset.BatchV1().Jobs, informer, ...)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
-	status := jobgc.Ref{Namespace: "default", Name: "job"} // the intent is persisted first
-
+	run := newAgentRun() // as it is stored
 	reconcile := func() {
-		status, err = guard.Ensure(ctx, status, ownedJob())
+		informer.sync(cluster)
+		ref, found, err := guard.Step(ctx, jobgc.Request{
+			Owner: run, Ref: run.job, Done: run.done,
+			Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return run, run.job, run.done, nil },
+			Job:    func() (*batchv1.Job, error) { job := ownedJob(); job.Name = ""; return job, nil },
+		})
 		if err != nil {
-			fmt.Println(err) // ErrTerminating: requeue; ErrNotOwned: report it
+			fmt.Println(err) // and try again
 			return
 		}
-		// Persist status: uid and resource version are known now.
-		f, err := guard.Inspect(ctx, status)
-		switch {
-		case err != nil:
-			fmt.Println(err)
-		case f.Lost():
-			// Persist the failure, once for status.UID, and stop. The UID
-			// stays, or the work would run twice.
-			fmt.Println(f.State, f.Reason, f.Message)
-		case f.State == jobgc.Finished:
-			status.Outcome = f.Outcome
-			// Persist status: the result is recorded now, and the Job may go.
-			err := guard.Release(ctx, status, f, keep)
-			status.Released = err == nil
-			fmt.Println(f.State, status.Outcome, "released:", status.Released)
-		default:
-			fmt.Println(f.State, "again after:", f.After)
-		}
+		run.job, run.done = ref, found.State == jobgc.Finished || found.Lost() // and write the status if it changed
+		ttl := time.Duration(*cluster.jobs[ref.Name].Spec.TTLSecondsAfterFinished) * time.Second
+		fmt.Println(found.State, found.Outcome, "TTL:", ttl.Round(time.Minute))
 	}
-	informer.sync(cluster)
-	cluster.version = 7
-	informer.sync(cluster)
-	reconcile() // created; the cache is behind
-	informer.sync(cluster)
+	reconcile() // creates the Job
 	reconcile()
-	cluster.change("job", finish(time.Now()))
-	informer.sync(cluster)
-	reconcile()
+	cluster.change(run.job.Name, finish(time.Now()))
+	reconcile() // records the outcome
+	reconcile() // sets the final TTL, because the outcome is stored
 	// Output:
-	// Pending again after: 1s
-	// Active again after: 10s
-	// Finished Succeeded released: true
-}
-
-// A Job that has the name already is adopted only if the same controller made
-// it.
-func ExampleGuard_Ensure() {
-	ctx, cluster := context.Background(), newServer()
-	guard, _ := jobgc.New(cluster.client, nil, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
-	intent := jobgc.Ref{Namespace: "default", Name: "job"}
-	first, err := guard.Ensure(ctx, intent, ownedJob())
-	fmt.Println(first.UID, err)
-	again, err := guard.Ensure(ctx, intent, ownedJob()) // the first answer was never persisted
-	fmt.Println(again.UID, err)
-	other := ownedJob()
-	other.OwnerReferences[0].Name, other.OwnerReferences[0].UID = "another-run", "8d02"
-	_, err = guard.Ensure(ctx, intent, other)
-	fmt.Println(err)
-	fmt.Println("TTL until its result is recorded:", *cluster.jobs["job"].Spec.TTLSecondsAfterFinished)
-	// Output:
-	// uid-1 <nil>
-	// uid-1 <nil>
-	// jobgc: the name belongs to the Job of another controller: default/job is controlled by AgentRun run
-	// TTL until its result is recorded: 604800
+	// Active  TTL: 168h0m0s
+	// Active  TTL: 168h0m0s
+	// Finished Succeeded TTL: 168h0m0s
+	// Finished Succeeded TTL: 10m0s
 }
 
 // Inspect distinguishes a deleted Job from a Job that the cache has not seen
@@ -128,42 +90,6 @@ func ExampleGuard_Inspect() {
 	// Output:
 	// Pending CacheBehind <nil>
 	// Missing CachePastCreate <nil>
-}
-
-// A TTL counts from the finish; what Release promises counts from the release.
-func ExampleGuard_Release() {
-	ctx, cluster := context.Background(), newServer()
-	guard, _ := jobgc.New(cluster.client, nil, jobgc.Options{})
-	ref, _ := guard.Ensure(ctx, jobgc.Ref{Namespace: "default", Name: "job"}, ownedJob())
-	cluster.change("job", finish(time.Now().Add(-time.Hour))) // the controller was down
-	f, _ := guard.Inspect(ctx, ref)
-
-	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
-	fmt.Println(guard.Release(ctx, ref, f, keep))
-	ref.Outcome = f.Outcome // and persisted
-	fmt.Println(guard.Release(ctx, ref, f, keep))
-	left := *cluster.jobs["job"].Spec.TTLSecondsAfterFinished - 3600
-	fmt.Println("ten minutes are left:", left >= 600 && left <= 610)
-	// Output:
-	// jobgc: release: default/job: ref.outcome is empty; record the outcome first
-	// <nil>
-	// ten minutes are left: true
-}
-
-// The informer's delete event carries the last state of a Job that went too
-// early.
-func ExampleGuard_OnDelete() {
-	cluster, job := newServer(), ownedJob()
-	guard, _ := jobgc.New(cluster.client, nil, jobgc.Options{})
-	job.Namespace, job.UID = "default", "4f1c"
-	finish(time.Now())(job)
-	guard.OnDelete(job) // called by the informer: informer.AddEventHandler(guard)
-	f, err := guard.Inspect(context.Background(), jobgc.Ref{Namespace: "default", Name: "job", UID: "4f1c"})
-	fmt.Println(f.State, f.Outcome, f.Source, err)
-	fmt.Println(f.Hint)
-	// Output:
-	// Finished Succeeded Tombstone <nil>
-	// probably deleted by hand, with its owner or by another controller: it had no TTL
 }
 
 // A watcher that only gets events calls it on what it has.
@@ -191,15 +117,6 @@ func ExampleObservation_Lost() {
 	// Deleting true
 	// Replaced true
 	// Missing true
-}
-
-// A name that every replica and every restart finds again: prefix and hash have
-// 60 bytes, a Job's name at most 63.
-func ExampleRef() {
-	run := metav1.ObjectMeta{Namespace: "default", Name: "nightly", UID: "9f1c7d52-6c1e-4a86-8a55-0a8f3f0b7d11"}
-	ref := jobgc.Ref{Namespace: run.Namespace, Name: fmt.Sprintf("run-%x", sha256.Sum224([]byte(run.UID)))}
-	fmt.Println(len(ref.Name), ref.UID == "") // persisted like this, before Ensure
-	// Output: 60 true
 }
 
 func ExampleRef_DeepCopy() {

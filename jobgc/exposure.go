@@ -23,7 +23,7 @@ const shortRunTTL = time.Hour
 func (r Retention) Warnings(job *batchv1.Job) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if err := r.check(); err != nil {
+	for _, err := range r.check() {
 		say("%s", err)
 	}
 	if r.UnrecordedTTL > 0 && r.UnrecordedTTL < leastBackstop {

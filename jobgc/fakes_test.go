@@ -250,9 +250,37 @@ func newGuard(t *testing.T, w *world, opts jobgc.Options) *jobgc.Guard[fakeJobs]
 // ensured creates a Job and returns its Ref.
 func (w *world) ensured(t *testing.T) jobgc.Ref {
 	t.Helper()
-	ref, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
+	ref, err := ensure(t.Context(), w.guard, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 	require.NoError(t, err)
 	return ref
+}
+
+// stepper is a Guard.
+type stepper interface {
+	Step(ctx context.Context, req jobgc.Request) (*jobgc.Ref, jobgc.Observation, error)
+}
+
+// ensure is the step of a stored owner that has recorded no uid.
+func ensure(ctx context.Context, g stepper, ref jobgc.Ref, job *batchv1.Job) (jobgc.Ref, error) {
+	controller := metav1.GetControllerOf(job)
+	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: controller.Name, UID: controller.UID}
+	next, _, err := g.Step(ctx, jobgc.Request{
+		Owner: owner, Ref: &ref,
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
+		Job:    func() (*batchv1.Job, error) { return job, nil },
+	})
+	return *next, err
+}
+
+// release is the step of a stored owner that has recorded how its run ended.
+func release(ctx context.Context, g stepper, ref jobgc.Ref, keep jobgc.Retention) error {
+	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run-uid"}
+	_, _, err := g.Step(ctx, jobgc.Request{
+		Owner: owner, Ref: &ref, Done: true, Retention: &keep,
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, true, nil },
+		Job:    func() (*batchv1.Job, error) { return nil, errUnexpected },
+	})
+	return err
 }
 
 func (w *world) look(t *testing.T, ref jobgc.Ref) jobgc.Observation {

@@ -15,12 +15,12 @@ type State string
 // The states. Of a Job that is both finished and being deleted, the finish
 // counts: its outcome is known.
 const (
-	NotCreated State = "NotCreated" // no uid is recorded: Ensure the Job
+	NotCreated State = "NotCreated" // no uid is recorded
 	Pending    State = "Pending"    // not known yet (of a Guard only): change nothing, and look again after Observation.After
 	Active     State = "Active"     // not finished
 	Suspended  State = "Suspended"  // not finished, and suspended: no TTL counts
 	Finishing  State = "Finishing"  // SuccessCriteriaMet or FailureTarget: its last pods are ending
-	Finished   State = "Finished"   // Complete or Failed: record the outcome, then Release
+	Finished   State = "Finished"   // Complete or Failed: record the outcome
 	Deleting   State = "Deleting"   // lost: being deleted before it finished
 	Collected  State = "Collected"  // gone, and its outcome is recorded: all is well
 	Replaced   State = "Replaced"   // lost: the name belongs to another Job, and no outcome is recorded
@@ -30,12 +30,12 @@ const (
 
 // The sources: what an Observation rests on.
 const (
-	SourceRef             = "Ref"             // the Ref alone; nothing was read
-	SourceSeen            = "Seen"            // the Job was at hand, in the cache or as an argument
-	SourceCacheBehind     = "CacheBehind"     // the cache has not passed the creation, or its delete event may still be on the way
-	SourceCachePastCreate = "CachePastCreate" // the cache has passed the creation and has no such Job
-	SourceLiveRead        = "LiveRead"        // the API server said so just now
-	SourceTombstone       = "Tombstone"       // the informer's delete event carried the finished Job
+	sourceRef             = "Ref"             // the Ref alone; nothing was read
+	sourceSeen            = "Seen"            // the Job was at hand, in the cache or as an argument
+	sourceCacheBehind     = "CacheBehind"     // the cache has not passed the creation, or its delete event may still be on the way
+	sourceCachePastCreate = "CachePastCreate" // the cache has passed the creation and has no such Job
+	sourceLiveRead        = "LiveRead"        // the API server said so just now
+	sourceTombstone       = "Tombstone"       // the informer's delete event carried the finished Job
 )
 
 // Observation is the answer of Step, Inspect and StateOf. The zero Observation
@@ -43,7 +43,12 @@ const (
 type Observation struct {
 	State   State
 	Outcome Outcome // of a Finished Job, and of a Collected Job from its Ref
-	Source  string  // one of the sources, such as SourceLiveRead
+
+	// Source is what the answer rests on, for logs and messages: Ref (nothing
+	// was read), Seen (the Job was at hand), CacheBehind, CachePastCreate,
+	// LiveRead, or Tombstone (the informer's delete event carried the finished
+	// Job).
+	Source string
 
 	// Reason and Message come from the condition that decides the State, or
 	// explain why a Job is lost. Reason is a valid reason of conditions and
@@ -56,7 +61,7 @@ type Observation struct {
 	StartedAt, FinishedAt time.Time
 
 	// Job is the object that was seen, or nil. Do not change it: it may belong
-	// to the cache. With SourceTombstone it is the last known state.
+	// to the cache. With the source Tombstone it is the last known state.
 	Job *batchv1.Job
 
 	// After is when to look again if nothing happens before. Zero means that an
@@ -79,5 +84,5 @@ func (f Observation) Lost() bool {
 
 // gone reports whether there is nothing left to release.
 func (f Observation) gone() bool {
-	return f.State == Missing || f.State == Replaced || f.State == Collected || f.Source == SourceTombstone
+	return f.State == Missing || f.State == Replaced || f.State == Collected || f.Source == sourceTombstone
 }

@@ -59,10 +59,10 @@ func AgentsNames() EnvNames {
 // UnrecordedTTL is 7 days.
 func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Retention, error) {
 	if lookup == nil {
-		return Retention{}, errors.New("jobgc: fromenv: lookup is nil; pass os.LookupEnv")
+		return Retention{}, errors.New("jobgc: fromEnv: lookup is nil; pass os.LookupEnv")
 	}
 	if names == (EnvNames{}) {
-		return Retention{}, errors.New("jobgc: fromenv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+		return Retention{}, errors.New("jobgc: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
 	}
 	var errs []error
 	read := func(name string, def, lowest, highest time.Duration) time.Duration {

@@ -4,16 +4,19 @@
 package jobgc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // jobClient is what a Guard uses of a Job client of one namespace.
@@ -65,8 +68,9 @@ type Options struct {
 	_ struct{}
 }
 
-// Guard manages the Jobs of one controller. Make it with New; it is safe
-// for concurrent use, holds no goroutine, and must not be copied.
+// Guard manages the Jobs of one controller. Make it with New: the methods of a
+// nil Guard, or of one that New did not make, return an error. It is safe for
+// concurrent use, holds no goroutine, and must not be copied.
 type Guard[J jobClient] struct {
 	client func(namespace string) J
 	store  *store // nil without one
@@ -93,47 +97,48 @@ type Guard[J jobClient] struct {
 //
 // It is an error if client is nil, if informer is none of these, if the
 // retention is out of range, or if Options.Finalizer is not a finalizer name
-// with a domain.
+// with a domain. New reports all of these problems, and then registers nothing.
 func New[J jobClient](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
-	if client == nil {
-		return nil, errors.New("jobgc: new: the client is nil")
-	}
-	if err := checkHold(opts.Finalizer); err != nil {
-		return nil, err
-	}
-	if err := opts.Retention.check(); err != nil {
-		return nil, fmt.Errorf("jobgc: new: options.%w", err)
-	}
-	if opts.CacheLagTimeout == 0 {
-		opts.CacheLagTimeout = 10 * time.Second
-	}
-	if opts.Tombstones == 0 {
-		opts.Tombstones = 1024
-	}
-	g := &Guard[J]{client: client, opts: opts, now: time.Now}
-	g.tombstones.limit, g.absent.limit = opts.Tombstones, opts.Tombstones
-	jobs := storeOf(informer)
+	g := &Guard[J]{client: client, opts: opts, now: time.Now, store: storeOf(informer)}
 	h := handler[J]{g: g}
-	if jobs == nil && !isNil(informer) {
+	if g.store == nil && !isnil.Is(informer) {
 		h.events = &eventStore{jobs: map[string]*batchv1.Job{}}
-		jobs = newStore(h.events)
+		g.store = newStore(h.events)
 	}
-	g.store = jobs
-	registered, err := register(informer, h)
-	if err != nil {
-		return nil, err
+	register := registrar(informer, h)
+	errs := opts.check()
+	if client == nil {
+		errs = append(errs, errors.New("jobgc: new: client is nil; want a function that returns the Job client of a namespace"))
 	}
-	if h.events != nil && !registered {
-		return nil, fmt.Errorf("jobgc: new: %T is neither an informer of Jobs (GetStore or AddEventHandler) nor a store (GetByKey); pass one, or nil for live reads", informer)
+	if h.events != nil && register == nil {
+		errs = append(errs, fmt.Errorf("jobgc: new: informer: %T is neither an informer of Jobs (GetStore or AddEventHandler) nor a store (GetByKey); pass one, or nil for live reads", informer))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	g.opts.CacheLagTimeout = cmp.Or(opts.CacheLagTimeout, 10*time.Second)
+	g.opts.Tombstones = cmp.Or(opts.Tombstones, 1024)
+	g.tombstones.limit, g.absent.limit = g.opts.Tombstones, g.opts.Tombstones
+	if register != nil {
+		if err := register(); err != nil {
+			return nil, err
+		}
 	}
 	return g, nil
 }
 
-// isNil reports whether v is nil or a nil pointer in an interface.
-func isNil(v any) bool {
-	if v == nil {
-		return true
+// check returns an error for each field that New refuses.
+func (o Options) check() []error {
+	var errs []error
+	for _, err := range o.Retention.check() {
+		errs = append(errs, fmt.Errorf("jobgc: new: Options.%w", err))
 	}
-	r := reflect.ValueOf(v)
-	return r.Kind() == reflect.Pointer && r.IsNil()
+	if o.Finalizer != "" && !finalizer.IsName(o.Finalizer) {
+		errs = append(errs, fmt.Errorf("jobgc: new: Options.Finalizer: %q is not accepted; want a domain and a name, such as agents.example.com/result", o.Finalizer))
+	}
+	return errs
 }
+
+func (g *Guard[J]) made() bool { return g != nil && g.client != nil }
+
+func errNotMade() error { return errors.New("jobgc: the Guard is nil or empty; make it with New") }

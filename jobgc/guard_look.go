@@ -30,12 +30,14 @@ const settle = time.Second
 // An error leaves the question open: it never means that the Job is lost.
 func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
 	switch {
+	case !g.made():
+		return Observation{}, errNotMade()
 	case ref.Namespace == "":
-		return Observation{}, errors.New("jobgc: look: ref.namespace is empty")
+		return Observation{}, errors.New("jobgc: inspect: ref.namespace is empty")
 	case ref.Name == "":
-		return Observation{}, errors.New("jobgc: look: ref.name is empty")
+		return Observation{}, errors.New("jobgc: inspect: ref.name is empty")
 	case ref.UID == "":
-		return Observation{State: NotCreated, Source: SourceRef}, nil
+		return Observation{State: NotCreated, Source: sourceRef}, nil
 	}
 	if g.store != nil {
 		f, err := g.lookCached(ref)
@@ -55,7 +57,7 @@ func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
 		return t, nil
 	}
 	if f.Lost() && !g.settled(ref.UID) {
-		return Observation{State: Pending, Source: SourceCacheBehind, After: settle}, nil
+		return Observation{State: Pending, Source: sourceCacheBehind, After: settle}, nil
 	}
 	return f, nil
 }
@@ -79,7 +81,7 @@ func (g *Guard[J]) lookCached(ref Ref) (Observation, error) {
 		// reason to wait. It has whole seconds: up to one was cut off.
 		age, grace := g.now().Sub(timeOf(ref.CreatedAt)), min(g.opts.CacheLagTimeout, math.MaxInt64-time.Second)+time.Second
 		if ref.CreatedAt != nil && age >= 0 && g.opts.CacheLagTimeout > 0 && age < grace {
-			return Observation{State: Pending, Source: SourceCacheBehind, After: min(poll, grace-age)}, nil
+			return Observation{State: Pending, Source: sourceCacheBehind, After: min(poll, grace-age)}, nil
 		}
 		return Observation{}, nil
 	case unknown:
@@ -90,12 +92,12 @@ func (g *Guard[J]) lookCached(ref Ref) (Observation, error) {
 	if job != nil {
 		lost = Replaced
 	}
-	f := gone(ref, lost, SourceCachePastCreate)
+	f := gone(ref, lost, sourceCachePastCreate)
 	switch {
 	case f.State == Collected:
 		return f, nil
 	case !g.settled(ref.UID):
-		return Observation{State: Pending, Source: SourceCacheBehind, After: settle}, nil
+		return Observation{State: Pending, Source: sourceCacheBehind, After: settle}, nil
 	case g.opts.TrustCache:
 		return f, nil
 	}

@@ -52,59 +52,59 @@ func TestGuardInspect(t *testing.T) {
 		live    *batchv1.Job // on the server
 		want    found
 	}{
-		"Cached":            {"A Job in the cache needs no live read.", jobgc.Options{}, ref, "100", mine, mine, found{jobgc.Active, jobgc.SourceSeen, 0}},
-		"CachedAndGone":     {"The cached Job counts until the delete event arrives.", jobgc.Options{}, ref, "100", mine, nil, found{jobgc.Active, jobgc.SourceSeen, 0}},
-		"AtCreation":        {"A store at exactly that version has seen the creation.", jobgc.Options{TrustCache: true}, ref, "100", nil, nil, found{jobgc.Missing, jobgc.SourceCachePastCreate, 0}},
-		"Behind":            {"The store has not seen the creation yet.", jobgc.Options{}, ref, "99", nil, mine, found{jobgc.Pending, jobgc.SourceCacheBehind, 0}},
-		"BehindByDigits":    {"Versions are numbers, not text.", jobgc.Options{}, ref, "99", nil, mine, found{jobgc.Pending, jobgc.SourceCacheBehind, 0}},
-		"PastByDigits":      {"1000 is past 100.", jobgc.Options{TrustCache: true}, ref, "1000", nil, mine, found{jobgc.Missing, jobgc.SourceCachePastCreate, 0}},
-		"BehindGraceOver":   {"After CacheLagTimeout, a live read finds the Job.", jobgc.Options{}, old, "99", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
-		"BehindNoGrace":     {"A negative timeout reads immediately.", jobgc.Options{CacheLagTimeout: -1}, ref, "99", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
-		"BehindLongerGrace": {"CacheLagTimeout may be longer than the default.", jobgc.Options{CacheLagTimeout: 2 * time.Hour}, old, "99", nil, mine, found{jobgc.Pending, jobgc.SourceCacheBehind, 0}},
+		"Cached":            {"A Job in the cache needs no live read.", jobgc.Options{}, ref, "100", mine, mine, found{jobgc.Active, "Seen", 0}},
+		"CachedAndGone":     {"The cached Job counts until the delete event arrives.", jobgc.Options{}, ref, "100", mine, nil, found{jobgc.Active, "Seen", 0}},
+		"AtCreation":        {"A store at exactly that version has seen the creation.", jobgc.Options{TrustCache: true}, ref, "100", nil, nil, found{jobgc.Missing, "CachePastCreate", 0}},
+		"Behind":            {"The store has not seen the creation yet.", jobgc.Options{}, ref, "99", nil, mine, found{jobgc.Pending, "CacheBehind", 0}},
+		"BehindByDigits":    {"Versions are numbers, not text.", jobgc.Options{}, ref, "99", nil, mine, found{jobgc.Pending, "CacheBehind", 0}},
+		"PastByDigits":      {"1000 is past 100.", jobgc.Options{TrustCache: true}, ref, "1000", nil, mine, found{jobgc.Missing, "CachePastCreate", 0}},
+		"BehindGraceOver":   {"After CacheLagTimeout, a live read finds the Job.", jobgc.Options{}, old, "99", nil, mine, found{jobgc.Active, "LiveRead", 1}},
+		"BehindNoGrace":     {"A negative timeout reads immediately.", jobgc.Options{CacheLagTimeout: -1}, ref, "99", nil, mine, found{jobgc.Active, "LiveRead", 1}},
+		"BehindLongerGrace": {"CacheLagTimeout may be longer than the default.", jobgc.Options{CacheLagTimeout: 2 * time.Hour}, old, "99", nil, mine, found{jobgc.Pending, "CacheBehind", 0}},
 		"BehindLongestGrace": {
 			"The longest duration must not overflow the sum.",
 			jobgc.Options{CacheLagTimeout: math.MaxInt64},
 			old, "99", nil, mine,
-			found{jobgc.Pending, jobgc.SourceCacheBehind, 0},
+			found{jobgc.Pending, "CacheBehind", 0},
 		},
 		"BehindAndClockOff": {
 			"A creation in the future must not make a Job pending for an hour.",
 			jobgc.Options{},
 			with(func(r *jobgc.Ref) { r.CreatedAt = ptr.To(metav1.NewTime(now.Add(time.Hour))) }), "99", nil, mine,
-			found{jobgc.Active, jobgc.SourceLiveRead, 1},
+			found{jobgc.Active, "LiveRead", 1},
 		},
 		"BehindCreatedAtPruned": {
 			"Without CreatedAt there is no grace period.",
 			jobgc.Options{},
 			with(func(r *jobgc.Ref) { r.CreatedAt = nil }), "99", nil, mine,
-			found{jobgc.Active, jobgc.SourceLiveRead, 1},
+			found{jobgc.Active, "LiveRead", 1},
 		},
-		"BehindAndGone":     {"After CacheLagTimeout, a live read proves the loss.", jobgc.Options{}, old, "99", nil, nil, found{jobgc.Missing, jobgc.SourceLiveRead, 1}},
-		"BehindPredecessor": {"An old Job of that name is still cached.", jobgc.Options{TrustCache: true}, ref, "99", other, mine, found{jobgc.Pending, jobgc.SourceCacheBehind, 0}},
-		"Gone":              {"One live read confirms the loss.", jobgc.Options{}, ref, "200", nil, nil, found{jobgc.Missing, jobgc.SourceLiveRead, 1}},
-		"GoneTrusted":       {"With TrustCache, the cache alone proves the loss.", jobgc.Options{TrustCache: true}, ref, "200", nil, nil, found{jobgc.Missing, jobgc.SourceCachePastCreate, 0}},
-		"GoneRecorded":      {"A recorded outcome is not a loss, so no read confirms it.", jobgc.Options{}, recorded, "200", nil, nil, found{jobgc.Collected, jobgc.SourceCachePastCreate, 0}},
-		"Replaced":          {"One live read confirms the loss.", jobgc.Options{}, ref, "200", other, other, found{jobgc.Replaced, jobgc.SourceLiveRead, 1}},
-		"ReplacedTrusted":   {"With TrustCache, the cache alone proves the loss.", jobgc.Options{TrustCache: true}, ref, "200", other, other, found{jobgc.Replaced, jobgc.SourceCachePastCreate, 0}},
-		"ReplacedRecorded":  {"A successor is not a loss once the outcome is recorded.", jobgc.Options{}, recorded, "200", other, other, found{jobgc.Collected, jobgc.SourceCachePastCreate, 0}},
-		"FilteredInformer":  {"A filtered store never has the Job at any version; the live read finds it.", jobgc.Options{}, ref, "200", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
-		"NotSynced":         {"Before the first list, only a live read can tell.", jobgc.Options{TrustCache: true}, ref, "", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
-		"NotSyncedGone":     {"Without a version, TrustCache does not apply.", jobgc.Options{TrustCache: true}, ref, "", nil, nil, found{jobgc.Missing, jobgc.SourceLiveRead, 1}},
-		"OpaqueStore":       {"A version that is not a number cannot be compared.", jobgc.Options{TrustCache: true}, ref, "v1:abc", nil, mine, found{jobgc.Active, jobgc.SourceLiveRead, 1}},
+		"BehindAndGone":     {"After CacheLagTimeout, a live read proves the loss.", jobgc.Options{}, old, "99", nil, nil, found{jobgc.Missing, "LiveRead", 1}},
+		"BehindPredecessor": {"An old Job of that name is still cached.", jobgc.Options{TrustCache: true}, ref, "99", other, mine, found{jobgc.Pending, "CacheBehind", 0}},
+		"Gone":              {"One live read confirms the loss.", jobgc.Options{}, ref, "200", nil, nil, found{jobgc.Missing, "LiveRead", 1}},
+		"GoneTrusted":       {"With TrustCache, the cache alone proves the loss.", jobgc.Options{TrustCache: true}, ref, "200", nil, nil, found{jobgc.Missing, "CachePastCreate", 0}},
+		"GoneRecorded":      {"A recorded outcome is not a loss, so no read confirms it.", jobgc.Options{}, recorded, "200", nil, nil, found{jobgc.Collected, "CachePastCreate", 0}},
+		"Replaced":          {"One live read confirms the loss.", jobgc.Options{}, ref, "200", other, other, found{jobgc.Replaced, "LiveRead", 1}},
+		"ReplacedTrusted":   {"With TrustCache, the cache alone proves the loss.", jobgc.Options{TrustCache: true}, ref, "200", other, other, found{jobgc.Replaced, "CachePastCreate", 0}},
+		"ReplacedRecorded":  {"A successor is not a loss once the outcome is recorded.", jobgc.Options{}, recorded, "200", other, other, found{jobgc.Collected, "CachePastCreate", 0}},
+		"FilteredInformer":  {"A filtered store never has the Job at any version; the live read finds it.", jobgc.Options{}, ref, "200", nil, mine, found{jobgc.Active, "LiveRead", 1}},
+		"NotSynced":         {"Before the first list, only a live read can tell.", jobgc.Options{TrustCache: true}, ref, "", nil, mine, found{jobgc.Active, "LiveRead", 1}},
+		"NotSyncedGone":     {"Without a version, TrustCache does not apply.", jobgc.Options{TrustCache: true}, ref, "", nil, nil, found{jobgc.Missing, "LiveRead", 1}},
+		"OpaqueStore":       {"A version that is not a number cannot be compared.", jobgc.Options{TrustCache: true}, ref, "v1:abc", nil, mine, found{jobgc.Active, "LiveRead", 1}},
 		"OpaqueRef": {
 			"A Ref with such a version cannot be compared either.",
 			jobgc.Options{TrustCache: true},
 			with(func(r *jobgc.Ref) { r.ResourceVersion = "abc" }), "200", nil, mine,
-			found{jobgc.Active, jobgc.SourceLiveRead, 1},
+			found{jobgc.Active, "LiveRead", 1},
 		},
 		"NameAndUIDAlone": {
 			"If the schema prunes the other fields, a live read still answers.",
 			jobgc.Options{TrustCache: true},
 			jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"},
 			"200", nil, nil,
-			found{jobgc.Missing, jobgc.SourceLiveRead, 1},
+			found{jobgc.Missing, "LiveRead", 1},
 		},
-		"Intent": {"Without a uid, nothing is read.", jobgc.Options{}, jobgc.Ref{Namespace: "ns", Name: "job"}, "200", mine, mine, found{jobgc.NotCreated, jobgc.SourceRef, 0}},
+		"Intent": {"Without a uid, nothing is read.", jobgc.Options{}, jobgc.Ref{Namespace: "ns", Name: "job"}, "200", mine, mine, found{jobgc.NotCreated, "Ref", 0}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestGuardInspect(t *testing.T) {
 			}
 			f := w.look(t, tc.ref)
 			assert.Equal(t, tc.want, found{f.State, f.Source, w.gets}, tc.reason)
-			assert.Equal(t, f.State == jobgc.Pending || f.State == jobgc.Active && f.Source == jobgc.SourceLiveRead, f.After > 0, "where no event says when")
+			assert.Equal(t, f.State == jobgc.Pending || f.State == jobgc.Active && f.Source == "LiveRead", f.After > 0, "where no event says when")
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestGuardInspectWithoutVersions(t *testing.T) {
 			f, err := g.Inspect(t.Context(), ref)
 			require.NoError(t, err)
 			assert.Equal(t, jobgc.Active, f.State)
-			assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+			assert.Equal(t, "LiveRead", f.Source)
 			assert.Equal(t, 1, w.gets)
 		})
 	}
@@ -151,19 +151,19 @@ func TestGuardInspectWithClientGoStore(t *testing.T) {
 	s := newServer()
 	s.version = 41
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
-	source, reads := jobgc.SourceLiveRead, 1
+	source, reads := "LiveRead", 1
 	if _, ok := any(store).(interface{ LastStoreSyncResourceVersion() string }); ok {
-		source, reads = jobgc.SourceCachePastCreate, 0
+		source, reads = "CachePastCreate", 0
 	}
 	g, err := jobgc.New(s.client, store, jobgc.Options{TrustCache: true})
 	require.NoError(t, err)
-	ref, err := g.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
+	ref, err := ensure(t.Context(), g, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 	require.NoError(t, err)
 	require.NoError(t, store.Add(s.jobs["job"]))
 	f, err := g.Inspect(t.Context(), ref)
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Active, f.State)
-	assert.Equal(t, jobgc.SourceSeen, f.Source)
+	assert.Equal(t, "Seen", f.Source)
 	require.NoError(t, store.Replace(nil, "50"))
 	s.remove("job")
 	before := s.gets
@@ -205,7 +205,7 @@ func TestGuardInspectBadInput(t *testing.T) {
 	require.NoError(t, err)
 	_, err = none.Inspect(t.Context(), ref)
 	require.ErrorContains(t, err, "client is nil")
-	_, err = none.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
+	_, err = ensure(t.Context(), none, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 	require.ErrorContains(t, err, "namespace ns is nil")
 }
 

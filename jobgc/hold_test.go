@@ -35,14 +35,14 @@ func TestHoldBadInput(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := jobgc.New(newServer().client, nil, jobgc.Options{Finalizer: tc.name})
-			require.ErrorContains(t, err, "jobgc: new: options.finalizer: ", tc.reason)
+			require.ErrorContains(t, err, "jobgc: new: Options.Finalizer: ", tc.reason)
 			require.ErrorContains(t, err, tc.name)
 			require.ErrorContains(t, err, "want a domain and a name, such as agents.example.com/result")
 		})
 	}
 }
 
-func TestEnsureHolds(t *testing.T) {
+func TestStepCreates_WithTheFinalizer(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		finalizers []string
@@ -58,7 +58,7 @@ func TestEnsureHolds(t *testing.T) {
 			job := ownedJob()
 			job.Finalizers = tc.finalizers
 			before := job.DeepCopy()
-			_, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, job)
+			_, err := ensure(t.Context(), w.guard, jobgc.Ref{Namespace: "ns", Name: "job"}, job)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, w.jobs["job"].Finalizers, tc.reason)
 			assert.Equal(t, before, job, "the caller's Job is not changed")
@@ -66,16 +66,15 @@ func TestEnsureHolds(t *testing.T) {
 	}
 }
 
-func TestEnsureAdoptsWhatOnlyItsRefCanRelease(t *testing.T) {
+func TestStepAdopts_WhatOnlyItsRefCanRelease(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		owner      metav1.OwnerReference
 		finalizers []string
-		want       error
+		want       string
 	}{
-		"OursHeld":        {"Only this controller removes the finalizer: without adoption the Job would stay.", ownerRef("run", "run-uid"), []string{hold}, nil},
-		"OursHeldByOther": {"Only its own controller removes another finalizer.", ownerRef("run", "run-uid"), []string{"example.com/theirs"}, jobgc.ErrTerminating},
-		"PredecessorHeld": {"The sweep finds that its owner is gone.", ownerRef("run", "run-uid-of-before"), []string{hold}, jobgc.ErrTerminating},
+		"OursHeld":        {"Only this controller removes the finalizer: without adoption the Job would stay.", ownerRef("run", "run-uid"), []string{hold}, ""},
+		"PredecessorHeld": {"The sweep finds that its owner is gone.", ownerRef("run", "run-uid-of-before"), []string{hold}, "still being deleted"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -83,15 +82,16 @@ func TestEnsureAdoptsWhatOnlyItsRefCanRelease(t *testing.T) {
 			w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 				Name: "job", UID: "there", OwnerReferences: []metav1.OwnerReference{tc.owner}, Finalizers: tc.finalizers, DeletionTimestamp: ptr.To(metav1.Now()),
 			}})
-			ref, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
-			require.ErrorIs(t, err, tc.want, tc.reason)
-			if tc.want != nil {
+			ref, err := ensure(t.Context(), w.guard, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
+			if tc.want != "" {
+				require.ErrorContains(t, err, tc.want, tc.reason)
 				return
 			}
+			require.NoError(t, err, tc.reason)
 			w.store.sync(w.server)
 			f := w.look(t, ref)
 			require.Equal(t, jobgc.Deleting, f.State)
-			require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{}))
+			require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{}))
 			assert.Empty(t, w.jobs, "the release lets the deletion finish")
 		})
 	}
@@ -138,9 +138,11 @@ func TestReleaseHeld(t *testing.T) {
 				w.change("job", func(j *batchv1.Job) { finish(time.Now())(j); tc.edit(j) })
 				w.store.sync(w.server)
 				f := w.look(t, ref)
-				require.ErrorContains(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: hour}), "ref.outcome is empty", "held until recorded")
+				_, err := ensure(t.Context(), w.guard, ref, ownedJob())
+				require.NoError(t, err)
+				assert.Zero(t, w.patches, "held until recorded")
 				ref.Outcome = f.Outcome
-				require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: hour}))
+				require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: hour}))
 				assert.Equal(t, tc.patches, w.patches, tc.reason)
 				job := w.jobs["job"]
 				require.Equal(t, tc.stays, job != nil, tc.reason)
@@ -150,7 +152,7 @@ func TestReleaseHeld(t *testing.T) {
 				assert.Equal(t, tc.has, job.Finalizers, tc.reason)
 				assert.Equal(t, tc.ttl, *job.Spec.TTLSecondsAfterFinished, tc.reason)
 				w.store.sync(w.server)
-				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: hour}))
+				require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: hour}))
 				assert.Equal(t, tc.patches, w.patches, "once is enough")
 			})
 		})
@@ -177,7 +179,7 @@ func TestReleaseHeldWithAStaleCache(t *testing.T) {
 			f := w.look(t, ref)
 			ref.Outcome = f.Outcome
 			w.change("job", func(j *batchv1.Job) { j.Finalizers = tc.finalizers })
-			require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Minute}))
+			require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Minute}))
 			assert.Equal(t, []string{"a.example.com/a"}, w.jobs["job"].Finalizers, tc.reason)
 			assert.Equal(t, tc.patches, w.patches, tc.reason)
 			assert.InDelta(t, 60, *w.jobs["job"].Spec.TTLSecondsAfterFinished, 30)
@@ -203,7 +205,7 @@ func TestReleaseHeldGivesUp(t *testing.T) {
 		}}
 	}, w.store, jobgc.Options{Finalizer: hold})
 	require.NoError(t, err)
-	require.ErrorContains(t, g.Release(t.Context(), ref, f, jobgc.Retention{}), "jobgc: release: ns/job: ")
+	require.ErrorContains(t, release(t.Context(), g, ref, jobgc.Retention{}), "jobgc: step: release ns/job: ")
 	assert.Equal(t, 3, patches)
 }
 
@@ -219,7 +221,7 @@ func TestReleaseWithoutHold(t *testing.T) {
 			w.guard = newGuard(t, w, opts[1])
 			w.store.sync(w.server)
 			ref.Outcome = jobgc.Succeeded
-			require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: time.Minute}))
+			require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Minute}))
 			assert.Equal(t, has, w.jobs["job"].Finalizers)
 			assert.Equal(t, 1, w.patches)
 		})

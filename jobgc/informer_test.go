@@ -73,11 +73,11 @@ func TestNewRegistersItsHandler(t *testing.T) {
 	done := job.DeepCopy()
 	finish(time.Now())(done)
 	informer.handlers[0].OnUpdate(job, done)
-	assert.Equal(t, jobgc.SourceSeen, look().Source)
+	assert.Equal(t, "Seen", look().Source)
 	assert.Equal(t, jobgc.Finished, look().State)
 	assert.Zero(t, reads)
 	informer.handlers[0].OnDelete(done)
-	assert.Equal(t, jobgc.SourceTombstone, look().Source)
+	assert.Equal(t, "Tombstone", look().Source)
 	ref.UID = "another"
 	look()
 	assert.Equal(t, 1, reads, "a Job that is not in the store is read live")
@@ -122,5 +122,26 @@ func TestNewTakesAnInformerOrItsStore(t *testing.T) {
 			assert.Equal(t, jobgc.Active, f.State)
 			assert.Equal(t, tc.reads, reads == 1, tc.reason)
 		})
+	}
+}
+
+func TestNew_ReportsAllBadInput(t *testing.T) {
+	_, err := jobgc.New[fakeJobs](nil, spread{}, jobgc.Options{
+		Finalizer: "result", Retention: jobgc.Retention{SucceededTTL: -time.Second, RunTTL: time.Second},
+	})
+	require.EqualError(t, err, `jobgc: new: Options.Retention.SucceededTTL: -1s is not accepted; want 0 to keep, or 1ns to 596523h14m7s
+jobgc: new: Options.Retention.RunTTL: 1s is not accepted; want 0 to keep, or 1m0s to 596523h14m7s
+jobgc: new: Options.Finalizer: "result" is not accepted; want a domain and a name, such as agents.example.com/result
+jobgc: new: client is nil; want a function that returns the Job client of a namespace
+jobgc: new: informer: jobgc_test.spread is neither an informer of Jobs (GetStore or AddEventHandler) nor a store (GetByKey); pass one, or nil for live reads`)
+}
+
+func TestGuard_NotMadeByNewIsAnError(t *testing.T) {
+	var none *jobgc.Guard[fakeJobs]
+	for _, g := range []*jobgc.Guard[fakeJobs]{none, {}} {
+		_, _, err := g.Step(t.Context(), jobgc.Request{})
+		require.EqualError(t, err, "jobgc: the Guard is nil or empty; make it with New")
+		_, look := g.Inspect(t.Context(), jobgc.Ref{})
+		require.EqualError(t, look, err.Error())
 	}
 }

@@ -22,7 +22,7 @@ func StateOf(job *batchv1.Job) Observation {
 	if job == nil {
 		return Observation{}
 	}
-	f := Observation{State: Active, Source: SourceSeen, Job: job, StartedAt: timeOf(job.Status.StartTime)}
+	f := Observation{State: Active, Source: sourceSeen, Job: job, StartedAt: timeOf(job.Status.StartTime)}
 	c := deciding(job.Status.Conditions)
 	if c != nil {
 		f.Reason, f.Message = c.Reason, c.Message

@@ -100,7 +100,7 @@ func TestStateOf(t *testing.T) {
 			assert.Equal(t, tc.outcome, f.Outcome, tc.reason)
 			assert.Equal(t, tc.why, f.Reason, tc.reason)
 			assert.Equal(t, tc.finished, f.FinishedAt, tc.reason)
-			assert.Equal(t, jobgc.SourceSeen, f.Source)
+			assert.Equal(t, "Seen", f.Source)
 			assert.Same(t, &tc.job, f.Job)
 			assert.Equal(t, f.State == jobgc.Deleting, f.Lost())
 		})

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
@@ -31,31 +32,31 @@ func Inspect(ctx context.Context, jobs interface {
 }, ref Ref,
 ) (Observation, error) {
 	switch {
-	case isNil(jobs):
-		return Observation{}, errors.New("jobgc: look: the client is nil")
+	case isnil.Is(jobs):
+		return Observation{}, errors.New("jobgc: inspect: the client is nil")
 	case ref.Name == "":
-		return Observation{}, errors.New("jobgc: look: ref.name is empty")
+		return Observation{}, errors.New("jobgc: inspect: ref.name is empty")
 	case ref.UID == "":
-		return Observation{State: NotCreated, Source: SourceRef}, nil
+		return Observation{State: NotCreated, Source: sourceRef}, nil
 	}
 	job, err := jobs.Get(ctx, ref.Name, metav1.GetOptions{})
 	missing, err := isGone(err, ref)
 	switch {
 	case missing:
-		return gone(ref, Missing, SourceLiveRead), nil
+		return gone(ref, Missing, sourceLiveRead), nil
 	case err != nil:
-		return Observation{}, fmt.Errorf("jobgc: look: %s: %w", ref.Name, err)
+		return Observation{}, fmt.Errorf("jobgc: inspect: %s: %w", ref.Name, err)
 	case job == nil:
-		return Observation{}, fmt.Errorf("jobgc: look: %s: the client returned neither a Job nor an error", ref.Name)
+		return Observation{}, fmt.Errorf("jobgc: inspect: %s: the client returned neither a Job nor an error", ref.Name)
 	case job.UID == "" || job.Name != ref.Name:
-		return Observation{}, fmt.Errorf("jobgc: look: %s: the client returned a Job with the name %q and the uid %q, want this name and a uid", ref.Name, job.Name, job.UID)
+		return Observation{}, fmt.Errorf("jobgc: inspect: %s: the client returned a Job with the name %q and the uid %q, want this name and a uid", ref.Name, job.Name, job.UID)
 	case ref.Namespace != "" && job.Namespace != "" && ref.Namespace != job.Namespace:
-		return Observation{}, fmt.Errorf("jobgc: look: %s: ref.namespace is %q, the client reads %q", ref.Name, ref.Namespace, job.Namespace)
+		return Observation{}, fmt.Errorf("jobgc: inspect: %s: ref.namespace is %q, the client reads %q", ref.Name, ref.Namespace, job.Namespace)
 	case job.UID != ref.UID:
-		return gone(ref, Replaced, SourceLiveRead), nil
+		return gone(ref, Replaced, sourceLiveRead), nil
 	}
 	f := StateOf(job)
-	f.Source = SourceLiveRead
+	f.Source = sourceLiveRead
 	return f, nil
 }
 

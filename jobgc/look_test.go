@@ -37,16 +37,16 @@ func TestInspect(t *testing.T) {
 		want   jobgc.State
 		proof  string
 	}{
-		"Active":    {"The Job is there.", ref, active, nil, jobgc.Active, jobgc.SourceLiveRead},
-		"Finished":  {"The Job is there.", ref, done, nil, jobgc.Finished, jobgc.SourceLiveRead},
-		"Missing":   {"The API server does not know it.", ref, nil, notFound("job"), jobgc.Missing, jobgc.SourceLiveRead},
-		"Replaced":  {"The name is another Job's.", ref, successor, nil, jobgc.Replaced, jobgc.SourceLiveRead},
-		"Collected": {"Gone, but its outcome is recorded.", recorded, nil, notFound("job"), jobgc.Collected, jobgc.SourceLiveRead},
+		"Active":    {"The Job is there.", ref, active, nil, jobgc.Active, "LiveRead"},
+		"Finished":  {"The Job is there.", ref, done, nil, jobgc.Finished, "LiveRead"},
+		"Missing":   {"The API server does not know it.", ref, nil, notFound("job"), jobgc.Missing, "LiveRead"},
+		"Replaced":  {"The name is another Job's.", ref, successor, nil, jobgc.Replaced, "LiveRead"},
+		"Collected": {"Gone, but its outcome is recorded.", recorded, nil, notFound("job"), jobgc.Collected, "LiveRead"},
 		"CollectedAndReplaced": {
 			"A successor takes nothing from an outcome that is recorded.",
-			recorded, successor, nil, jobgc.Collected, jobgc.SourceLiveRead,
+			recorded, successor, nil, jobgc.Collected, "LiveRead",
 		},
-		"NotCreated": {"Without a uid there is nothing to look for.", jobgc.Ref{Name: "job"}, nil, errUnexpected, jobgc.NotCreated, jobgc.SourceRef},
+		"NotCreated": {"Without a uid there is nothing to look for.", jobgc.Ref{Name: "job"}, nil, errUnexpected, jobgc.NotCreated, "Ref"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestInspectIsNotFooled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, err := jobgc.Inspect(t.Context(), fakeJobs{get: func(string) (*batchv1.Job, error) { return tc.job, tc.err }}, ref)
 			require.Error(t, err, tc.reason)
-			require.ErrorContains(t, err, "jobgc: look: job: ")
+			require.ErrorContains(t, err, "jobgc: inspect: job: ")
 			require.ErrorContains(t, err, tc.says, tc.reason)
 			assert.Equal(t, jobgc.Observation{}, f)
 			if tc.err != nil {

@@ -30,7 +30,7 @@ func TestRace01CreatedAndTheCacheIsBehind(t *testing.T) {
 			time.Sleep(lag)
 			f := w.look(t, ref)
 			assert.Equal(t, jobgc.Pending, f.State, lag)
-			assert.Equal(t, jobgc.SourceCacheBehind, f.Source)
+			assert.Equal(t, "CacheBehind", f.Source)
 			assert.Equal(t, time.Second, f.After)
 		}
 		w.store.sync(w.server)
@@ -52,7 +52,7 @@ func TestRace01TheCacheStaysBehind(t *testing.T) {
 		time.Sleep(f.After)
 		f = w.look(t, ref)
 		assert.Equal(t, jobgc.Active, f.State)
-		assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+		assert.Equal(t, "LiveRead", f.Source)
 		assert.Equal(t, 1, w.gets)
 	})
 }
@@ -67,7 +67,7 @@ func TestRace01AGraceBelowASecond(t *testing.T) {
 		time.Sleep(499 * time.Millisecond)
 		assert.Equal(t, jobgc.Pending, w.look(t, ref).State)
 		time.Sleep(time.Second)
-		assert.Equal(t, jobgc.SourceLiveRead, w.look(t, ref).Source)
+		assert.Equal(t, "LiveRead", w.look(t, ref).Source)
 		assert.Equal(t, 1, w.gets)
 	})
 }
@@ -103,13 +103,13 @@ func TestRace03DeletedByItsTTLBeforeTheReconcileReads(t *testing.T) {
 			f := w.look(t, ref)
 			assert.Equal(t, jobgc.Finished, f.State)
 			assert.Equal(t, jobgc.Succeeded, f.Outcome)
-			assert.Equal(t, jobgc.SourceTombstone, f.Source)
+			assert.Equal(t, "Tombstone", f.Source)
 			assert.Equal(t, last, f.Job)
 			assert.Contains(t, f.Hint, "probably deleted by its TTL")
 			assert.Zero(t, w.gets)
 
 			ref.Outcome = f.Outcome
-			require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{}))
+			require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{}))
 			assert.Zero(t, w.patches, "nothing is left to release")
 			assert.Equal(t, jobgc.Collected, w.look(t, ref).State)
 		})
@@ -172,7 +172,7 @@ func TestRace03TheDeleteEventComesDuringTheLiveRead(t *testing.T) {
 	f, err := g.Inspect(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"})
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Finished, f.State)
-	assert.Equal(t, jobgc.SourceTombstone, f.Source)
+	assert.Equal(t, "Tombstone", f.Source)
 }
 
 // A restarted controller has no tombstone: the Job is missing, with proof, and
@@ -194,7 +194,7 @@ func TestRace04TheSameWithARestartInBetween(t *testing.T) {
 		for range 3 {
 			f = w.look(t, ref)
 			assert.Equal(t, jobgc.Missing, f.State)
-			assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+			assert.Equal(t, "LiveRead", f.Source)
 			assert.Equal(t, "JobMissing", f.Reason)
 		}
 	})
@@ -216,12 +216,12 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		w.store.sync(w.server)
 		f := w.look(t, ref)
 		assert.Equal(t, jobgc.Replaced, f.State)
-		assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+		assert.Equal(t, "LiveRead", f.Source)
 		assert.Nil(t, f.Job, "the Job of another controller is not returned")
 		ref.Outcome = jobgc.Succeeded
 		f = w.look(t, ref)
 		assert.Equal(t, jobgc.Collected, f.State)
-		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Duration(0)}))
+		require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Duration(0)}))
 		assert.Nil(t, w.jobs["job"].Spec.TTLSecondsAfterFinished, "a successor is not touched")
 	})
 	t.Run("OldJobStillCached", func(t *testing.T) {
@@ -234,8 +234,8 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 	t.Run("OldJobTerminating", func(t *testing.T) {
 		w := newWorld(t, jobgc.Options{})
 		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "old", DeletionTimestamp: ptr.To(metav1.Now())}})
-		_, err := w.guard.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
-		require.ErrorIs(t, err, jobgc.ErrTerminating)
+		_, err := ensure(t.Context(), w.guard, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
+		require.ErrorContains(t, err, "still being deleted")
 		w.remove("job")
 		w.ensured(t)
 	})
@@ -253,7 +253,7 @@ func TestRace10DeletedWhileRunningAndHeld(t *testing.T) {
 	assert.Equal(t, jobgc.Deleting, f.State)
 	assert.Empty(t, f.Outcome, "the workload has not failed")
 	assert.True(t, f.Lost())
-	require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{}))
+	require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{}))
 	assert.Zero(t, w.patches)
 }
 
@@ -269,7 +269,7 @@ func TestRace10SeenByALiveRead(t *testing.T) {
 	})
 	f := w.look(t, ref)
 	assert.Equal(t, jobgc.Deleting, f.State)
-	assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+	assert.Equal(t, "LiveRead", f.Source)
 }
 
 // A held Job that was deleted after its finish is Finished like any other.
@@ -283,7 +283,7 @@ func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 	again := w.ensured(t)
 	assert.Equal(t, ref.UID, again.UID, "nor does a lost Ref run it again")
 	ref.Outcome = jobgc.Succeeded
-	require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: time.Hour}))
+	require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 	assert.Zero(t, w.patches, "it is on its way out already")
 }
 

@@ -28,7 +28,7 @@ func TestRace05CrashBeforeTheRefIsPersisted(t *testing.T) {
 			if finished {
 				w.change("job", finish(time.Now()))
 			}
-			w.guard = newGuard(t, w, jobgc.Options{})
+			w.guard = newGuard(t, w, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
 			again := w.ensured(t)
 			assert.Equal(t, first.UID, again.UID, "the Job of the attempt before is adopted")
 			assert.Len(t, w.jobs, 1)
@@ -48,7 +48,7 @@ func TestRace05TheAnswerOfTheCreateIsLost(t *testing.T) {
 		return fakeJobs{create: func(j *batchv1.Job) (*batchv1.Job, error) { _, _ = client.create(j); return nil, lost }}
 	}, w.store, jobgc.Options{})
 	require.NoError(t, err)
-	ref, err := g.Ensure(t.Context(), jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
+	ref, err := ensure(t.Context(), g, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 	require.ErrorIs(t, err, lost)
 	assert.Empty(t, ref.UID)
 	ref = w.ensured(t)
@@ -77,7 +77,7 @@ func TestRace07CrashBeforeRelease(t *testing.T) {
 		w.guard = newGuard(t, w, jobgc.Options{})
 		keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
 
-		require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), keep))
+		require.NoError(t, release(t.Context(), w.guard, ref, keep))
 		assert.Equal(t, int32(600), *w.jobs["job"].Spec.TTLSecondsAfterFinished)
 
 		// The controller crashed again before it persisted Released, or the
@@ -85,7 +85,7 @@ func TestRace07CrashBeforeRelease(t *testing.T) {
 		w.store.sync(w.server)
 		for range 5 {
 			time.Sleep(time.Minute)
-			require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), keep))
+			require.NoError(t, release(t.Context(), w.guard, ref, keep))
 		}
 		assert.Equal(t, 1, w.patches, "a Job that was released is not patched again, nor kept for longer")
 		assert.Equal(t, int32(600), *w.jobs["job"].Spec.TTLSecondsAfterFinished)
@@ -103,55 +103,54 @@ func TestRace08TheTTLIsSetLate(t *testing.T) {
 		w.store.sync(w.server)
 		f := w.look(t, ref)
 		ref.Outcome = f.Outcome
-		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
+		require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 		ttl := time.Duration(*w.jobs["job"].Spec.TTLSecondsAfterFinished) * time.Second
 		assert.Equal(t, time.Now().Add(10*time.Minute), f.FinishedAt.Add(ttl), "ten minutes from the release")
 	})
 }
 
 func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
-	setup := func(t *testing.T) (*world, jobgc.Ref, jobgc.Observation) {
+	setup := func(t *testing.T) (*world, jobgc.Ref) {
 		t.Helper()
 		w := newWorld(t, jobgc.Options{})
 		ref := w.ensured(t)
 		w.change("job", finish(time.Now()))
 		w.store.sync(w.server)
-		f := w.look(t, ref)
-		ref.Outcome = f.Outcome
-		return w, ref, f
+		ref.Outcome = w.look(t, ref).Outcome
+		return w, ref
 	}
 	t.Run("Gone", func(t *testing.T) {
-		w, ref, f := setup(t)
+		w, ref := setup(t)
 		w.remove("job")
-		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{}))
+		require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{}))
 		assert.Equal(t, 1, w.patches)
 		assert.Zero(t, w.gets)
 	})
 	t.Run("GoneAndReplaced", func(t *testing.T) {
-		w, ref, f := setup(t)
+		w, ref := setup(t)
 		w.remove("job")
 		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "successor", Annotations: map[string]string{"a": "b"}}})
-		require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Duration(0)}))
+		require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Duration(0)}))
 		assert.Nil(t, w.jobs["job"].Spec.TTLSecondsAfterFinished, "the test of the uid protects the successor")
 		assert.Equal(t, 1, w.gets, "422 is checked")
 	})
 	t.Run("RefusedForAnotherReason", func(t *testing.T) {
-		w, ref, f := setup(t)
+		w, ref := setup(t)
 		refusal := invalid("job") // a webhook's, say
 		g, err := jobgc.New(func(string) fakeJobs {
 			return fakeJobs{get: w.client("ns").get, patch: func(string, []byte) (*batchv1.Job, error) { return nil, refusal }}
 		}, w.store, jobgc.Options{})
 		require.NoError(t, err)
-		require.ErrorIs(t, g.Release(t.Context(), ref, f, jobgc.Retention{}), refusal, "a 422 for another reason is an error")
+		require.ErrorIs(t, release(t.Context(), g, ref, jobgc.Retention{}), refusal, "a 422 for another reason is an error")
 	})
 	t.Run("RefusedAndNobodyKnowsWhy", func(t *testing.T) {
-		w, ref, f := setup(t)
+		w, ref := setup(t)
 		refusal := invalid("job")
 		g, err := jobgc.New(func(string) fakeJobs {
 			return fakeJobs{patch: func(string, []byte) (*batchv1.Job, error) { return nil, refusal }}
 		}, w.store, jobgc.Options{})
 		require.NoError(t, err)
-		require.ErrorIs(t, g.Release(t.Context(), ref, f, jobgc.Retention{}), refusal)
+		require.ErrorIs(t, release(t.Context(), g, ref, jobgc.Retention{}), refusal)
 	})
 }
 
@@ -162,19 +161,18 @@ func TestRace15TwoReplicas(t *testing.T) {
 		w := newWorld(t, jobgc.Options{})
 		a, b := w.guard, newGuard(t, w, jobgc.Options{})
 		intent := jobgc.Ref{Namespace: "ns", Name: "job"}
-		refA, err := a.Ensure(t.Context(), intent, ownedJob())
+		refA, err := ensure(t.Context(), a, intent, ownedJob())
 		require.NoError(t, err)
-		refB, err := b.Ensure(t.Context(), intent, ownedJob())
+		refB, err := ensure(t.Context(), b, intent, ownedJob())
 		require.NoError(t, err)
 		assert.Equal(t, refA.UID, refB.UID)
 		w.change("job", finish(time.Now()))
 		w.store.sync(w.server)
 		refA.Outcome, refB.Outcome = jobgc.Succeeded, jobgc.Succeeded
-		f := w.look(t, refA)
 		keep := jobgc.Retention{SucceededTTL: time.Minute}
-		require.NoError(t, a.Release(t.Context(), refA, f, keep))
+		require.NoError(t, release(t.Context(), a, refA, keep))
 		time.Sleep(time.Second)
-		require.NoError(t, b.Release(t.Context(), refB, f, keep), "its cache is behind")
+		require.NoError(t, release(t.Context(), b, refB, keep), "its cache is behind")
 		assert.Equal(t, int32(61), *w.jobs["job"].Spec.TTLSecondsAfterFinished, "and the first TTL is kept")
 
 		w.remove("job")
@@ -197,9 +195,9 @@ func TestRequestsOfANormalRun(t *testing.T) {
 	w.store.sync(w.server)
 	f := w.look(t, ref)
 	ref.Outcome = f.Outcome
-	require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour}))
+	require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 	ref.Released = true
-	require.NoError(t, w.guard.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour}))
+	require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 	w.remove("job")
 	w.store.sync(w.server)
 	assert.Equal(t, jobgc.Collected, w.look(t, ref).State)

@@ -46,12 +46,12 @@ type Ref struct {
 	// +optional
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 
-	// CreatedAt is when Ensure created or adopted the Job, by the controller's
+	// CreatedAt is when Step created or adopted the Job, by the controller's
 	// clock.
 	// +optional
 	CreatedAt *metav1.Time `json:"createdAt,omitempty"`
 
-	// Outcome, once it is known. Persist it before Release.
+	// Outcome, once it is known. Step releases a Job only after it is recorded.
 	// +optional
 	Outcome Outcome `json:"outcome,omitempty"`
 

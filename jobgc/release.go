@@ -15,53 +15,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// Release lets a Job be deleted. It sets the TTL of the retention, counted from
-// now, and removes the finalizer of Options.Finalizer. Call it once the outcome
-// is persisted in ref. With Options.Finalizer, also call it once the loss of a
-// Job that is Deleting is persisted; if the Job has finished since, set
-// ref.Outcome to the outcome that Inspect returns now.
-//
-// An annotation on the Job records the release, so Release keeps no memory.
-// After a restart the same call does only what is left to do. It makes no
-// request if nothing is left, or if the Job is gone. So you can call it on
-// every reconcile of a finished run. Where Inspect is a live read, persist
-// ref.Released to avoid those calls.
-//
-// The finding is the latest answer of Inspect. A Job that is lost or Collected
-// needs no release, and Release returns nil. A Job that has not finished, and a
-// Ref without an outcome, are errors: a Job whose result is not recorded never
-// gets a short TTL.
-//
-// Release sends one JSON patch, which tests the uid, so that it never changes a
-// successor of the same name. If the Job is gone, Release succeeds. It patches
-// again only if the Job was changed in between. Other errors are wrapped and
-// not retried.
-func (g *Guard[J]) Release(ctx context.Context, ref Ref, finding Observation, retention Retention) error {
-	switch {
-	case ref.Released || finding.gone() || finding.State == Deleting && !hasFinalizer(finding.Job, g.opts.Finalizer):
-		return nil
-	case finding.State != Finished && finding.State != Deleting:
-		return fmt.Errorf("jobgc: release: %s/%s: finding.state is %q, want %q", ref.Namespace, ref.Name, finding.State, Finished)
-	case finding.State == Finished && ref.Outcome == "":
-		return fmt.Errorf("jobgc: release: %s/%s: ref.outcome is empty; record the outcome first", ref.Namespace, ref.Name)
-	case finding.Job == nil:
-		return fmt.Errorf("jobgc: release: %s/%s: finding.job is nil; pass what Inspect returned", ref.Namespace, ref.Name)
-	case ref.Namespace == "" || ref.Name == "" || ref.UID == "":
-		return errors.New("jobgc: release: ref needs namespace, name and uid")
-	case finding.Job.UID != ref.UID:
-		return fmt.Errorf("jobgc: release: %s/%s: the uid of finding.job is %q, want ref.uid %q", ref.Namespace, ref.Name, finding.Job.UID, ref.UID)
-	}
-	return g.release(ctx, ref, finding, retention, g.now())
-}
-
-// release makes the patch. A copy of the Job that may lack what the stored Job
+// release sets the final TTL, counted from now, and removes the finalizer of
+// Options.Finalizer. It sends one JSON patch, which tests the uid, so that it
+// never changes a successor of the same name. It patches again only if the Job
+// was changed in between. A copy of the Job that may lack what the stored Job
 // has is read again first, so that nothing is overwritten or left behind.
 func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, retention Retention, now time.Time) error {
 	jobs := g.client(ref.Namespace)
-	if isNil(jobs) {
-		return fmt.Errorf("jobgc: release: the client of namespace %s is nil", ref.Namespace)
+	if isnil.Is(jobs) {
+		return fmt.Errorf("release: the client of namespace %s is nil", ref.Namespace)
 	}
 	copied := view{found: found, finalizer: g.opts.Finalizer}
 	again := copied.blind()
@@ -86,7 +53,7 @@ func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, rete
 		}
 		patch, err := json.Marshal(append([]operation{{Op: "test", Path: "/metadata/uid", Value: ref.UID}}, ops...))
 		if err != nil {
-			return fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)
+			return fmt.Errorf("release %s/%s: %w", ref.Namespace, ref.Name, err)
 		}
 		if bytes.Equal(patch, sent) {
 			break // the Job has not changed: the refusal has another cause
@@ -95,7 +62,7 @@ func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, rete
 		if _, err = isGone(err, ref); err == nil {
 			return nil
 		}
-		sent, refused = patch, fmt.Errorf("jobgc: release: %s/%s: %w", ref.Namespace, ref.Name, err)
+		sent, refused = patch, fmt.Errorf("release %s/%s: %w", ref.Namespace, ref.Name, err)
 		if !apierrors.IsInvalid(err) {
 			break
 		}
@@ -124,8 +91,4 @@ func (g *Guard[J]) lower(f Observation, retention Retention, now time.Time) []op
 }
 
 // operation is one step of a JSON patch (RFC 6902).
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
+type operation = finalizer.Operation

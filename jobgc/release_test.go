@@ -49,9 +49,8 @@ func TestRelease(t *testing.T) {
 				})
 				w.store.sync(w.server)
 				time.Sleep(time.Minute)
-				f := w.look(t, ref)
 				ref.Outcome = tc.outcome
-				require.NoError(t, w.guard.Release(t.Context(), ref, f, tc.keep), tc.reason)
+				require.NoError(t, release(t.Context(), w.guard, ref, tc.keep), tc.reason)
 				assert.Equal(t, tc.want, w.jobs["job"].Spec.TTLSecondsAfterFinished, tc.reason)
 				assert.Equal(t, tc.patches, w.patches, tc.reason)
 				assert.Equal(t, tc.patches > 0, w.jobs["job"].Annotations["jobgc.controllerkit.dev/released"] != "", "an annotation on the Job records the release")
@@ -88,12 +87,12 @@ func TestReleaseOnce(t *testing.T) {
 				w.change("job", finish(time.Now()))
 				w.store.sync(w.server)
 				ref.Outcome = jobgc.Succeeded
-				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: time.Hour}))
+				require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 				w.change("job", tc.edit)
 				w.store.sync(w.server)
 				w.guard = newGuard(t, w, jobgc.Options{})
 				time.Sleep(time.Minute)
-				require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: tc.keep}))
+				require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: tc.keep}))
 				assert.Equal(t, tc.want, w.jobs["job"].Spec.TTLSecondsAfterFinished, tc.reason)
 				assert.Equal(t, 1, w.patches, tc.reason)
 			})
@@ -109,60 +108,18 @@ func TestReleaseWithoutAnnotations(t *testing.T) {
 	w.store.sync(w.server)
 	ref.Outcome = jobgc.Succeeded
 	for range 2 {
-		require.NoError(t, w.guard.Release(t.Context(), ref, w.look(t, ref), jobgc.Retention{SucceededTTL: time.Hour}))
+		require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 		w.store.sync(w.server)
 	}
 	assert.NotEmpty(t, w.jobs["job"].Annotations["jobgc.controllerkit.dev/released"])
 	assert.Equal(t, 1, w.patches)
 }
 
-// A Job whose result is not recorded keeps its backstop.
-func TestReleaseRefuses(t *testing.T) {
-	done := &batchv1.Job{}
-	finish(time.Now())(done)
-	finished := jobgc.StateOf(done)
-	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Succeeded}
-	cases := map[string]struct {
-		ref     jobgc.Ref
-		finding jobgc.Observation
-		names   string
-	}{
-		"NotRecorded": {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, finished, "ref.outcome"},
-		"NoFinding":   {ref, jobgc.Observation{}, "finding.state"},
-		"Active":      {ref, jobgc.StateOf(&batchv1.Job{}), "finding.state"},
-		"Pending":     {ref, jobgc.Observation{State: jobgc.Pending}, "finding.state"},
-		"NotCreated":  {ref, jobgc.Observation{State: jobgc.NotCreated}, "finding.state"},
-		"NoJob":       {ref, jobgc.Observation{State: jobgc.Finished}, "finding.job is nil; pass what Inspect returned"},
-		"NoJobYet":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine"}, jobgc.Observation{State: jobgc.Finished}, "ref.outcome"},
-		"NoUID":       {jobgc.Ref{Namespace: "ns", Name: "job", Outcome: jobgc.Succeeded}, finished, "uid"},
-		"NoNamespace": {jobgc.Ref{Name: "job", UID: "mine", Outcome: jobgc.Succeeded}, finished, "namespace"},
-		"OtherJob":    {jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Succeeded}, jobgc.StateOf(done), "uid"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, jobgc.Options{})
-			require.ErrorContains(t, w.guard.Release(t.Context(), tc.ref, tc.finding, jobgc.Retention{}), tc.names)
-			assert.Zero(t, w.patches)
-		})
-	}
-}
-
-func TestReleaseOfWhatIsGone(t *testing.T) {
-	g, err := jobgc.New(func(string) fakeJobs { return fakeJobs{} }, nil, jobgc.Options{Finalizer: hold})
-	require.NoError(t, err)
-	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
-	for _, s := range []jobgc.State{jobgc.Missing, jobgc.Replaced, jobgc.Deleting, jobgc.Collected} {
-		require.NoError(t, g.Release(t.Context(), ref, jobgc.Observation{State: s}, jobgc.Retention{}), s)
-	}
-	ref.Released = true
-	require.NoError(t, g.Release(t.Context(), ref, jobgc.Observation{}, jobgc.Retention{}), "once is enough")
-}
-
 // Release succeeds on a 404 only if it is about this very Job. A 404 about
 // something else would leave a Job that is never released.
 func TestReleaseIsNotFooledBy404(t *testing.T) {
 	job := ownedJob()
-	job.UID, job.Annotations = "mine", map[string]string{annotation: "x"}
+	job.UID, job.Annotations, job.Spec.TTLSecondsAfterFinished = "mine", map[string]string{annotation: "x"}, ptr.To[int32](604800)
 	finish(time.Now())(job)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
 	for name, tc := range map[string]struct {
@@ -170,15 +127,18 @@ func TestReleaseIsNotFooledBy404(t *testing.T) {
 		says string
 	}{
 		"ThisJob":   {notFound("job"), ""},
-		"OtherJob":  {notFound("another"), `jobgc: release: ns/job: a 404 about jobs.batch "another", want jobs.batch "job"`},
-		"Namespace": {notFoundOf("", "namespaces", "ns"), `jobgc: release: ns/job: a 404 about namespaces "ns", want jobs.batch "job"`},
+		"OtherJob":  {notFound("another"), `jobgc: step: release ns/job: a 404 about jobs.batch "another", want jobs.batch "job"`},
+		"Namespace": {notFoundOf("", "namespaces", "ns"), `jobgc: step: release ns/job: a 404 about namespaces "ns", want jobs.batch "job"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := jobgc.New(func(string) fakeJobs {
-				return fakeJobs{patch: func(string, []byte) (*batchv1.Job, error) { return nil, tc.err }}
+				return fakeJobs{
+					get:   func(string) (*batchv1.Job, error) { return job, nil },
+					patch: func(string, []byte) (*batchv1.Job, error) { return nil, tc.err },
+				}
 			}, nil, jobgc.Options{})
 			require.NoError(t, err)
-			err = g.Release(t.Context(), ref, jobgc.StateOf(job), jobgc.Retention{FailedTTL: time.Hour})
+			err = release(t.Context(), g, ref, jobgc.Retention{FailedTTL: time.Hour})
 			if tc.says == "" {
 				require.NoError(t, err)
 				return
@@ -191,9 +151,6 @@ func TestReleaseIsNotFooledBy404(t *testing.T) {
 func TestReleaseClientNil(t *testing.T) {
 	g, err := jobgc.New(func(string) batchv1client.JobInterface { return nil }, nil, jobgc.Options{})
 	require.NoError(t, err)
-	job := ownedJob()
-	job.UID = "mine"
-	finish(time.Now())(job)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
-	require.ErrorContains(t, g.Release(t.Context(), ref, jobgc.StateOf(job), jobgc.Retention{FailedTTL: time.Hour}), "is nil")
+	require.ErrorContains(t, release(t.Context(), g, ref, jobgc.Retention{FailedTTL: time.Hour}), "is nil")
 }

@@ -4,7 +4,6 @@
 package jobgc
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -53,23 +52,22 @@ type Retention struct {
 }
 
 // check names each field whose value is out of range.
-func (r Retention) check() error {
-	var errs []error
+func (r Retention) check() (errs []error) {
 	for _, f := range []struct {
 		name       string
 		value, min time.Duration
 	}{
-		{"succeededTTL", r.SucceededTTL, 0},
-		{"failedTTL", r.FailedTTL, 0},
-		{"unrecordedTTL", r.UnrecordedTTL, 0},
-		{"runTTL", r.RunTTL, leastRunTTL},
-		{"logTTL", r.LogTTL, 0},
+		{"SucceededTTL", r.SucceededTTL, 0},
+		{"FailedTTL", r.FailedTTL, 0},
+		{"UnrecordedTTL", r.UnrecordedTTL, 0},
+		{"RunTTL", r.RunTTL, leastRunTTL},
+		{"LogTTL", r.LogTTL, 0},
 	} {
 		if f.value != 0 && (f.value < f.min || f.value > longestTTL) {
-			errs = append(errs, fmt.Errorf("retention.%s: %s is not accepted; want 0 to keep, or %s to %s", f.name, f.value, max(f.min, 1), longestTTL))
+			errs = append(errs, fmt.Errorf("%s: %s is not accepted; want 0 to keep, or %s to %s", "Retention."+f.name, f.value, max(f.min, 1), longestTTL))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // atCreation is the ttlSecondsAfterFinished of a Job whose outcome is not

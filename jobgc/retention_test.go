@@ -85,15 +85,15 @@ func TestFinalTTL(t *testing.T) {
 //req:shows J1
 func TestNewRefusesARetentionOutOfRange(t *testing.T) {
 	for field, keep := range map[string]jobgc.Retention{
-		"succeededTTL: -1s":         {SucceededTTL: -time.Second},
-		"failedTTL: -1ns":           {FailedTTL: -1},
-		"unrecordedTTL: -1h0m0s":    {UnrecordedTTL: -time.Hour},
-		"runTTL: 30s":               {RunTTL: 30 * time.Second},
-		"logTTL: -1s":               {LogTTL: -time.Second},
-		"succeededTTL: 613200h0m0s": {SucceededTTL: 70 * 365 * 24 * time.Hour},
+		"SucceededTTL: -1s":         {SucceededTTL: -time.Second},
+		"FailedTTL: -1ns":           {FailedTTL: -1},
+		"UnrecordedTTL: -1h0m0s":    {UnrecordedTTL: -time.Hour},
+		"RunTTL: 30s":               {RunTTL: 30 * time.Second},
+		"LogTTL: -1s":               {LogTTL: -time.Second},
+		"SucceededTTL: 613200h0m0s": {SucceededTTL: 70 * 365 * 24 * time.Hour},
 	} {
 		_, err := jobgc.New(newServer().client, nil, jobgc.Options{Retention: keep})
-		require.ErrorContains(t, err, "jobgc: new: options.retention."+field+" is not accepted; want 0 to keep, or ")
+		require.ErrorContains(t, err, "jobgc: new: Options.Retention."+field+" is not accepted; want 0 to keep, or ")
 	}
 	_, err := jobgc.New(newServer().client, nil, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Second, RunTTL: time.Minute, LogTTL: 1}})
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		"Default":         {"No setting is dangerous.", jobgc.Retention{}, nil, nil},
 		"Usual":           {"No setting is dangerous.", jobgc.Retention{SucceededTTL: time.Hour, FailedTTL: time.Hour, RunTTL: 720 * time.Hour}, &batchv1.Job{}, nil},
-		"OutOfRange":      {"New and Step refuse the value.", jobgc.Retention{FailedTTL: -1}, nil, []string{"retention.failedTTL"}},
+		"OutOfRange":      {"New and Step refuse the value.", jobgc.Retention{FailedTTL: -1}, nil, []string{"Retention.FailedTTL"}},
 		"ShortUnrecorded": {"An outage can be longer than the TTL.", jobgc.Retention{UnrecordedTTL: time.Minute}, nil, []string{"unrecordedTTL 1m0s"}},
 		"HourUnrecorded":  {"An hour is long enough.", jobgc.Retention{UnrecordedTTL: time.Hour}, nil, nil},
 		"ShortRuns":       {"The number may have been meant as days.", jobgc.Retention{RunTTL: 5 * time.Minute}, nil, []string{"30 days are 720h"}},

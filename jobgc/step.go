@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Request is what one call of Step works on.
@@ -40,7 +42,9 @@ type Request struct {
 	// Stored reads the owner from the API server, not from a cache, and returns
 	// it with the Ref and Done of its status. Step calls it at most once, and
 	// only before it creates, releases or deletes a Job. An error that says
-	// that this owner does not exist is not an error of Step.
+	// that this owner does not exist is not an error of Step. If the status
+	// was final when it was last read or written, Stored may return that copy
+	// without a request, because it does not change any more.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Job builds the Job. Owner must be its controller. Its name is empty or
@@ -77,6 +81,9 @@ type Request struct {
 // is returned unchanged. The state of the Job is then unknown; the next call
 // finds out.
 func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
+	if !g.made() {
+		return req.Ref, Observation{}, errNotMade()
+	}
 	ref, found, err := g.step(ctx, req)
 	if own := (builderError{}); errors.As(err, &own) {
 		return req.Ref, Observation{}, own.error
@@ -147,7 +154,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 // waiting is the Observation for a call that changes nothing.
 func (v view) waiting() Observation {
 	if v.ref.UID == "" && v.stored != nil {
-		return Observation{State: Pending, Source: SourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
+		return Observation{State: Pending, Source: sourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
 	}
 	return v.found
 }
@@ -159,7 +166,7 @@ func (g *Guard[J]) view(req Request) (view, error) {
 		finalizer: g.opts.Finalizer, deletes: g.opts.DeleteCancelled, now: g.now(),
 	}
 	switch {
-	case isNil(req.Owner):
+	case isnil.Is(req.Owner):
 		return v, errors.New("owner is nil")
 	case req.Owner.GetUID() == "" || req.Owner.GetName() == "":
 		return v, errors.New("owner needs a name and a uid; pass the object that was read")
@@ -172,8 +179,9 @@ func (g *Guard[J]) view(req Request) (view, error) {
 		v.ref = *req.Ref.DeepCopy()
 	}
 	if req.Retention != nil {
-		if v.retention = *req.Retention; v.retention.check() != nil {
-			return v, v.retention.check()
+		v.retention = *req.Retention
+		if err := errors.Join(v.retention.check()...); err != nil {
+			return v, err
 		}
 	}
 	if req.Owner.GetDeletionTimestamp() != nil {
@@ -194,7 +202,7 @@ func (g *Guard[J]) view(req Request) (view, error) {
 // find observes the Job.
 func (g *Guard[J]) find(ctx context.Context, v view, owner types.UID) (Observation, error) {
 	if v.ref.Released && v.ref.UID != "" {
-		return Observation{State: Collected, Source: SourceRef, Outcome: v.ref.Outcome}, nil
+		return Observation{State: Collected, Source: sourceRef, Outcome: v.ref.Outcome}, nil
 	}
 	if v.ref.UID == "" {
 		return g.findUnrecorded(ctx, v, owner)
@@ -218,7 +226,7 @@ func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observati
 		return v.found, err
 	}
 	found := StateOf(job)
-	found.Source = SourceLiveRead
+	found.Source = sourceLiveRead
 	if suspend && found.State == Active {
 		found.State = Suspended // its condition follows
 	}
@@ -229,7 +237,7 @@ func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observati
 // gone.
 func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv1.Job, error) {
 	jobs := g.client(ref.Namespace)
-	if isNil(jobs) {
+	if isnil.Is(jobs) {
 		return nil, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
 	}
 	data, err := json.Marshal(ops)
@@ -249,7 +257,7 @@ func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv
 // remove deletes the Job of a cancelled run, with its pods.
 func (g *Guard[J]) remove(ctx context.Context, ref Ref) error {
 	jobs, ok := any(g.client(ref.Namespace)).(deleter)
-	if !ok || isNil(jobs) {
+	if !ok || isnil.Is(jobs) {
 		return fmt.Errorf("options.deleteCancelled: the client of namespace %s cannot delete Jobs", ref.Namespace)
 	}
 	err := jobs.Delete(ctx, ref.Name, metav1.DeleteOptions{

@@ -70,7 +70,7 @@ func TestStepBadInput(t *testing.T) {
 		"RefNoName":      {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{UID: "x"} }, "ref.name is empty"},
 		"RefNoUID":       {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Name: "x", Outcome: jobgc.Failed} }, "ref.uid is empty"},
 		"RefElsewhere":   {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Namespace: "elsewhere"} }, "ref.namespace"},
-		"RetentionMinus": {func(req *jobgc.Request) { req.Retention = &jobgc.Retention{SucceededTTL: -1} }, "retention.succeededTTL"},
+		"RetentionMinus": {func(req *jobgc.Request) { req.Retention = &jobgc.Retention{SucceededTTL: -1} }, "Retention.SucceededTTL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, jobgc.Options{})

@@ -209,7 +209,7 @@ func TestStepAdopts(t *testing.T) {
 	job.DeletionTimestamp, job.OwnerReferences = nil, []metav1.OwnerReference{ownerRef("another", "x")}
 	s.put(job)
 	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.ErrorIs(t, err, jobgc.ErrNotOwned)
+	require.ErrorContains(t, err, "the name ns/run-run-uid belongs to the Job of AgentRun another")
 }
 
 // A Job that another replica has released in between keeps its TTL.

@@ -10,6 +10,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // position is whether a store has seen the creation of a Job.
@@ -41,7 +43,7 @@ type keyed interface {
 // returns a type of client-go, so that no interface written here can name it,
 // and the informer interface of controller-runtime leaves it out.
 func storeOf(informer any) *store {
-	if isNil(informer) {
+	if isnil.Is(informer) {
 		return nil
 	}
 	if s, ok := informer.(keyed); ok {
@@ -55,22 +57,24 @@ func storeOf(informer any) *store {
 	return nil
 }
 
-// register adds a handler to an informer, and reports whether it could. Its
+// registrar returns what adds a handler to an informer; nil if it takes none.
 // AddEventHandler takes an interface of client-go, which no interface written
 // here can name.
-func register(informer, handler any) (bool, error) {
-	if isNil(informer) {
-		return false, nil
+func registrar(informer, handler any) func() error {
+	if isnil.Is(informer) {
+		return nil
 	}
 	m := reflect.ValueOf(informer).MethodByName("AddEventHandler")
 	if !m.IsValid() || m.Type().NumIn() != 1 || m.Type().NumOut() != 2 ||
 		m.Type().In(0).Kind() != reflect.Interface || !reflect.TypeOf(handler).Implements(m.Type().In(0)) {
-		return false, nil
+		return nil
 	}
-	if err, failed := reflect.TypeAssert[error](m.Call([]reflect.Value{reflect.ValueOf(handler)})[1]); failed {
-		return false, fmt.Errorf("jobgc: new: add an event handler to the informer: %w", err)
+	return func() error {
+		if err, failed := reflect.TypeAssert[error](m.Call([]reflect.Value{reflect.ValueOf(handler)})[1]); failed {
+			return fmt.Errorf("jobgc: new: add an event handler to the informer: %w", err)
+		}
+		return nil
 	}
-	return true, nil
 }
 
 // eventStore keeps the Jobs that an informer's events bring. It serves an
@@ -130,17 +134,17 @@ func (s *store) get(ref Ref) (*batchv1.Job, position, error) {
 	}
 	item, exists, err := s.getByKey(s.key(ref))
 	if err != nil {
-		return nil, unknown, fmt.Errorf("jobgc: look: %s/%s: store: %w", ref.Namespace, ref.Name, err)
+		return nil, unknown, fmt.Errorf("jobgc: inspect: %s/%s: store: %w", ref.Namespace, ref.Name, err)
 	}
 	if !exists {
 		return nil, at, nil
 	}
 	job, ok := item.(*batchv1.Job)
 	if !ok || job == nil {
-		return nil, unknown, fmt.Errorf("jobgc: look: %s/%s: the store holds %T, want *v1.Job of batch", ref.Namespace, ref.Name, item)
+		return nil, unknown, fmt.Errorf("jobgc: inspect: %s/%s: the store holds %T, want *v1.Job of batch", ref.Namespace, ref.Name, item)
 	}
 	if job.UID == "" {
-		return nil, unknown, fmt.Errorf("jobgc: look: %s/%s: the store holds a Job without a uid", ref.Namespace, ref.Name)
+		return nil, unknown, fmt.Errorf("jobgc: inspect: %s/%s: the store holds a Job without a uid", ref.Namespace, ref.Name)
 	}
 	return job, at, nil
 }

@@ -62,10 +62,10 @@ func (g *Guard[J]) tombstone(ref Ref) Observation {
 	case !ok:
 		return Observation{}
 	case ref.Outcome != "":
-		return Observation{State: Collected, Source: SourceTombstone, Outcome: ref.Outcome, Job: job}
+		return Observation{State: Collected, Source: sourceTombstone, Outcome: ref.Outcome, Job: job}
 	}
 	f := lastState(job)
-	f.Source, f.Hint = SourceTombstone, hint(f)
+	f.Source, f.Hint = sourceTombstone, hint(f)
 	return f
 }
 

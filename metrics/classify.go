@@ -6,8 +6,9 @@ package metrics
 import (
 	"context"
 	"errors"
-	"reflect"
 	"time"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Classify maps the outcome of a reconciler to a [Result].
@@ -28,7 +29,7 @@ func Classify(err error, requeueAfter time.Duration, terminal func(error) bool) 
 		return RequeueAfter
 	case err == nil:
 		return Success
-	case absent(err):
+	case isnil.Is(err):
 		return Error
 	case isTerminal(err, terminal):
 		return TerminalError
@@ -42,15 +43,8 @@ func Classify(err error, requeueAfter time.Duration, terminal func(error) bool) 
 
 func isTerminal(err error, terminal func(error) bool) bool {
 	var own interface{ Terminal() bool }
-	if errors.As(err, &own) && !absent(own) {
+	if errors.As(err, &own) && !isnil.Is(own) {
 		return own.Terminal()
 	}
 	return terminal != nil && terminal(err)
-}
-
-// absent reports whether v is nil or holds a nil pointer, whose methods would
-// panic.
-func absent(v any) bool {
-	r := reflect.ValueOf(v)
-	return !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil()
 }

@@ -115,3 +115,19 @@ func TestQueueWait(t *testing.T) {
 	assert.Equal(t, "2", scrape(t, ep)[`controller_queue_wait_duration_seconds_sum{controller="c"}`])
 	assert.Equal(t, "2", scrape(t, ep)[`controller_queue_wait_duration_seconds_count{controller="c"}`])
 }
+
+// Waits of 50 µs look like 50 µs: histogram_quantile interpolates within the
+// bucket that has the quantile, so both its bounds must be near.
+func TestWaits_OfMicrosecondsAreShownAsSuch(t *testing.T) {
+	m, ep := newSet(t, metrics.Options{})
+	for range 100 {
+		m.Controller("c").QueueWait(50 * time.Microsecond)
+		m.ClientWait(t.Context(), 50*time.Microsecond)
+	}
+	for name, labels := range map[string]string{"controller_queue_wait": `controller="c",`, "controller_client_limiter_wait": ""} {
+		got := scrape(t, ep)
+		bucket := name + "_duration_seconds_bucket{" + labels + `le="`
+		assert.Equal(t, "100", got[bucket+`5e-05"}`], name)
+		assert.Equal(t, "0", got[bucket+`2.5e-05"}`], name)
+	}
+}

@@ -65,7 +65,7 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// metrics: invalid option: Buckets["controller.run.duration"]: bound 1 is 30 after 60, want increasing bounds
+	// metrics: invalid option: Options.Buckets["controller.run.duration"][1]: 30 after 60 is not accepted; want increasing bounds
 }
 
 func ExampleClassify() {

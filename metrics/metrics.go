@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
@@ -49,7 +50,7 @@ type Metrics struct {
 // [ErrOption] if an option cannot be used. New also returns the provider's
 // errors.
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
-	if absent(mp) {
+	if isnil.Is(mp) {
 		return nil, ErrNoProvider
 	}
 	t, err := o.table()
@@ -57,7 +58,7 @@ func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 		return nil, err
 	}
 	meter := mp.Meter(scope)
-	if absent(meter) {
+	if isnil.Is(meter) {
 		return nil, fmt.Errorf("%w: %T gives no meter; make it with its constructor", ErrNoProvider, mp)
 	}
 	b := builder{meter: meter}

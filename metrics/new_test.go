@@ -63,6 +63,18 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+func TestNew_ReportsEveryOptionThatItRefuses(t *testing.T) {
+	_, ep := newSet(t, metrics.Options{})
+	_, err := metrics.New(ep, metrics.Options{MaxControllers: -1, Buckets: map[string][]float64{
+		"controller.queue.wait.duration": {}, "controller.run.duration": {60, 30}, "controller.unknown": {1},
+	}})
+	require.ErrorIs(t, err, metrics.ErrOption)
+	require.ErrorContains(t, err, `metrics: invalid option: Options.MaxControllers: -1 is not accepted; want a positive number, or 0 for 150
+metrics: invalid option: Options.Buckets["controller.queue.wait.duration"] is empty; want at least one bound
+metrics: invalid option: Options.Buckets["controller.run.duration"][1]: 30 after 60 is not accepted; want increasing bounds
+metrics: invalid option: Options.Buckets["controller.unknown"]: no such histogram; want one of [`)
+}
+
 func TestBucketsAreApplied(t *testing.T) {
 	bounds := []float64{7, 11}
 	m, ep := newSet(t, metrics.Options{Buckets: map[string][]float64{"controller.run.duration": bounds}})

@@ -18,7 +18,7 @@ var (
 	// ErrNoProvider is returned for a nil meter provider, or one without a
 	// meter. Nothing falls back to OpenTelemetry's global one.
 	ErrNoProvider = errors.New("metrics: the meter provider is nil")
-	// ErrOption is wrapped by the error that names the field of Options that
+	// ErrOption is wrapped by the error that names each field of Options that
 	// cannot be used.
 	ErrOption = errors.New("metrics: invalid option")
 )
@@ -47,11 +47,13 @@ type Options struct {
 // SDK's default limit of 2000.
 const defaultControllers = 150
 
-// table is the catalogue with the options applied.
+// table is the catalogue with the options applied. The error has each option
+// that cannot be used.
 func (o Options) table() (catalog.Table, error) {
 	t := catalog.Instruments()
+	var errs []error
 	if o.MaxControllers < 0 {
-		return t, fmt.Errorf("%w: MaxControllers is %d, want 0 (for %d) or more", ErrOption, o.MaxControllers, defaultControllers)
+		errs = append(errs, fmt.Errorf("%w: Options.MaxControllers: %d is not accepted; want a positive number, or 0 for %d", ErrOption, o.MaxControllers, defaultControllers))
 	}
 	histograms := map[string]*[]float64{}
 	for _, i := range []*catalog.Instrument{
@@ -59,31 +61,33 @@ func (o Options) table() (catalog.Table, error) {
 	} {
 		histograms[i.Name] = &i.Buckets
 	}
-	for name, bounds := range o.Buckets {
+	for _, name := range slices.Sorted(maps.Keys(o.Buckets)) {
 		target, ok := histograms[name]
 		if !ok {
-			return t, fmt.Errorf("%w: Buckets[%q]: no such histogram, want one of %q", ErrOption, name, slices.Sorted(maps.Keys(histograms)))
+			errs = append(errs, fmt.Errorf("%w: Options.Buckets[%q]: no such histogram; want one of %q", ErrOption, name, slices.Sorted(maps.Keys(histograms))))
+			continue
 		}
-		if err := checkBounds(bounds); err != nil {
-			return t, fmt.Errorf("%w: Buckets[%q]: %w", ErrOption, name, err)
+		if err := checkBounds(o.Buckets[name]); err != nil {
+			errs = append(errs, fmt.Errorf("%w: Options.Buckets[%q]%w", ErrOption, name, err))
+			continue
 		}
-		*target = bounds
+		*target = o.Buckets[name]
 	}
-	return t, nil
+	return t, errors.Join(errs...)
 }
 
 // checkBounds accepts the bounds from which every backend can compute a
 // quantile. Without a finite bound there is none.
 func checkBounds(bounds []float64) error {
 	if len(bounds) == 0 {
-		return errors.New("want at least one bound")
+		return errors.New(" is empty; want at least one bound")
 	}
 	for i, b := range bounds {
 		if math.IsNaN(b) || math.IsInf(b, 0) {
-			return fmt.Errorf("bound %d is %v, want a finite number of seconds", i, b)
+			return fmt.Errorf("[%d]: %v is not accepted; want a finite number of seconds", i, b)
 		}
 		if i > 0 && b <= bounds[i-1] {
-			return fmt.Errorf("bound %d is %v after %v, want increasing bounds", i, b, bounds[i-1])
+			return fmt.Errorf("[%d]: %v after %v is not accepted; want increasing bounds", i, b, bounds[i-1])
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ const (
 
 // Writer writes the status of objects. Make one with [ForClient] or
 // [ForResource], set its fields, and share it by all goroutines. A copy shares
-// the client of the original.
+// the client of the original. Commit of the zero Writer returns an error.
 //
 // In a reconciler that embeds client.Client, call the field Writer. A field
 // called Status would hide the method r.Status.

@@ -209,7 +209,7 @@ func (r *Recorder) Wait(ctx context.Context, n int) ([]Entry, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return entries, fmt.Errorf("eventstest: %d of %d events were recorded: %w", len(entries), n, context.Cause(ctx))
+			return entries, fmt.Errorf("events/eventstest: wait: %d of %d events were recorded: %w", len(entries), n, context.Cause(ctx))
 		}
 	}
 }

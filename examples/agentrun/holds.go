@@ -11,8 +11,10 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/metrics"
 )
 
 // releaseHolds runs the program with --release-holds.
@@ -21,7 +23,15 @@ func releaseHolds(ctx context.Context, o options, stdout io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	released, err := controller.ReleaseHolds(ctx, config, o.controller.Namespaces...)
+	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+	if err != nil {
+		return err
+	}
+	c, err := controller.New(config, m, o.controller) //nolint:contextcheck // a queue has no context
+	if err != nil {
+		return err
+	}
+	released, err := c.ReleaseHolds(ctx)
 	fmt.Fprintf(stdout, "released %d Jobs\n", released)
 	return err
 }

@@ -67,17 +67,22 @@ func (s *leases) answer(r *http.Request) (*http.Response, error) {
 }
 
 // connection is one replica's. After it is cut, one more write arrives, and is
-// answered as late as it can be; nothing else is.
+// answered as late as it can be; nothing else is. If the replica is killed, not
+// even that write arrives.
 type connection struct {
-	to  *leases
-	cut bool
-	one sync.Once
+	to          *leases
+	cut, killed bool
+	one         sync.Once
 }
 
 func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.to.mu.Lock()
-	cut := c.cut
+	cut, killed := c.cut, c.killed
 	c.to.mu.Unlock()
+	if killed {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
 	if !cut {
 		return c.to.answer(r)
 	}
@@ -175,4 +180,78 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 		assert.True(t, ended.Before(began))
 		assert.Less(t, began.Sub(ended), 30*time.Second)
 	})
+}
+
+// TestTakeover_IsBounded: in every phase and with every jitter of its pauses,
+// the standby leads within 2 seconds of a release, and within the lease and 3
+// seconds of a kill. The clock is virtual, so
+// the bound does not depend on the machine. internal/e2e/replicas measures two
+// processes.
+func TestTakeover_IsBounded(t *testing.T) {
+	for _, lease := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute} {
+		t.Run(lease.String(), func(t *testing.T) {
+			var released, killed time.Duration
+			for phase := range 40 {
+				after := lease + time.Duration(phase)*70*time.Millisecond
+				released = max(released, takeover(t, lease, after, false))
+				killed = max(killed, takeover(t, lease, after, true))
+			}
+			t.Logf("of 40 each, the longest: %s after a release, %s after a kill", released, killed)
+			assert.LessOrEqual(t, released, 2*time.Second)
+			assert.LessOrEqual(t, killed, lease+3*time.Second)
+		})
+	}
+}
+
+// TestLock_SkipsRenewalsThatComeTooSoon: a standby that asks often must not
+// make the leader write as often.
+func TestLock_SkipsRenewalsThatComeTooSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := new(leases)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		require.NoError(t, newReplica(t, &connection{to: server}, 15*time.Second).lead(ctx, func(ctx context.Context) { <-ctx.Done() }))
+		assert.InDelta(t, 36, server.version, 6, "one write in 1.5 to 2 seconds, and the release")
+		assert.Empty(t, *server.lease.Spec.HolderIdentity)
+	})
+}
+
+// takeover stops or kills a leader after some time and returns how long its
+// standby then takes to lead.
+func takeover(t *testing.T, lease, after time.Duration, kill bool) (took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		limited, end := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer end()
+		ctx, stop := context.WithCancel(limited)
+		defer stop()
+		server := new(leases)
+		line := &connection{to: server}
+		var ended, began time.Time
+		var both sync.WaitGroup
+		both.Go(func() {
+			err := newReplica(t, line, lease).lead(ctx, func(ctx context.Context) {
+				<-ctx.Done()
+				if !kill {
+					ended = time.Now()
+				}
+			})
+			assert.Equal(t, kill, err != nil, "%v", err)
+		})
+		time.Sleep(100 * time.Millisecond)
+		both.Go(func() {
+			assert.NoError(t, newReplica(t, &connection{to: server}, lease).lead(limited, func(context.Context) { began = time.Now() }))
+		})
+		time.Sleep(after)
+		if kill {
+			server.mu.Lock()
+			line.killed, ended = true, time.Now()
+			server.mu.Unlock()
+		} else {
+			stop()
+		}
+		both.Wait()
+		took = began.Sub(ended)
+	})
+	return took
 }

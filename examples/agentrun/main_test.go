@@ -66,6 +66,9 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 		"PodNamespace":  {"The variable is named, not the flag.", []string{"--leader-elect"}, []string{"POD_NAMESPACE=A B"}, []string{"POD_NAMESPACE", `"A B"`}},
 		"LeaseSeconds":  {"A Lease has whole seconds.", []string{"--leader-elect-lease-duration=1500ms"}, nil, []string{"--leader-elect-lease-duration", "1.5s", "whole seconds"}},
 		"LeaseTooShort": {"It would be lost at the first slow request.", []string{"--leader-elect-lease-duration=1s"}, nil, []string{"1s", "3s to 1h"}},
+		"Selector":      {"The API server would refuse it.", []string{"--selector=shard in a"}, nil, []string{"--selector", `"shard in a"`}},
+		"SharedLease":   {"The shards would wait for each other.", []string{"--selector=shard=a", "--leader-elect"}, nil, []string{"--selector", "--leader-elect-lease-name"}},
+		"HoldsOfAShard": {"The Jobs of other shards would be released too.", []string{"--selector=shard=a", "--release-holds"}, nil, []string{"--selector", "--release-holds"}},
 		"NoSuchContext": {"The context is named.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--context=moon"}, nil, []string{"moon", "nowhere"}},
 	}
 	for name, tc := range cases {
@@ -91,7 +94,7 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	assert.Zero(t, run(t.Context(), []string{"--help"}, environ(), &stdout, &stderr))
 	assert.Empty(t, stderr.String())
 	for _, flag := range []string{
-		"-kubeconfig", "-context", "-namespaces", "-workers", "-metrics-bind-address", "-log-format", "-version", "-reconcile", "-hold-jobs", "-release-holds",
+		"-kubeconfig", "-context", "-namespaces", "-selector", "-workers", "-metrics-bind-address", "-log-format", "-version", "-reconcile", "-hold-jobs", "-release-holds",
 		"-leader-elect", "-leader-elect-lease-name", "-leader-elect-lease-namespace", "-leader-elect-lease-duration",
 		"-metrics-tls-cert-file", "-metrics-tls-key-file",
 	} {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/events"
@@ -38,6 +39,8 @@ type options struct {
 
 	controller controller.Options
 }
+
+const defaultLeaseName = "agentrun"
 
 const intro = `agentrun runs AgentRuns (agentruns.agents.controllerkit.dev) as Jobs.
 
@@ -85,12 +88,13 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; empty means KUBECONFIG, then the default, then the service account of the pod")
 	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig context; empty means the current one")
 	flags.StringVar(&namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
+	flags.StringVar(&o.controller.Selector, "selector", "", "label `selector` of the runs to work on, such as shard=a or 'shard notin (a,b)'; empty means all. Other replicas handle the rest")
 	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of concurrent reconciles")
 	flags.BoolVar(&o.reconcile, "reconcile", true, "false only serves the endpoint and sends no request to the cluster")
 	flags.BoolVar(&o.controller.Hold, "hold-jobs", false, "keep each Job until its result is recorded, by a finalizer; run --release-holds before you remove the controller (default false)")
 	flags.BoolVar(&o.releaseHolds, "release-holds", false, "remove the finalizer of --hold-jobs from every Job in --namespaces and exit; stop the controller first")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "reconcile only while holding the lease, so that several replicas can run (default false)")
-	flags.StringVar(&o.leaseName, "leader-elect-lease-name", "agentrun", "`name` of the lease")
+	flags.StringVar(&o.leaseName, "leader-elect-lease-name", defaultLeaseName, "`name` of the lease")
 	flags.StringVar(&o.leaseNamespace, "leader-elect-lease-namespace", "", "`namespace` of the lease; empty means POD_NAMESPACE, then the namespace of the kubeconfig context or of the pod")
 	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease lasts without a renewal, in whole seconds; after it another replica replaces a dead leader")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "127.0.0.1:8080", "`address` that serves /metrics, /healthz and /readyz; port 0 picks a free one")
@@ -118,6 +122,9 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 		return o, usageError{fmt.Errorf("--workers: %d is not accepted; want at least 1", o.controller.Workers)}
 	}
 	if err := o.checkLease(); err != nil {
+		return o, usageError{err}
+	}
+	if err := o.checkSelector(); err != nil {
 		return o, usageError{err}
 	}
 	if _, _, err := net.SplitHostPort(o.metricsAddress); err != nil {
@@ -162,6 +169,24 @@ func (o *options) checkLease() error {
 		return fmt.Errorf("--leader-elect-lease-namespace: %q is not a namespace", o.leaseNamespace)
 	case o.leaseDuration < 3*time.Second || o.leaseDuration > time.Hour || o.leaseDuration%time.Second != 0:
 		return fmt.Errorf("--leader-elect-lease-duration: %s is not accepted; want whole seconds from 3s to 1h", o.leaseDuration)
+	}
+	return nil
+}
+
+// checkSelector refuses a selector that cannot be parsed, and settings under
+// which two shards would wait for each other, or one would release the Jobs of
+// all.
+func (o *options) checkSelector() error {
+	_, err := labels.Parse(o.controller.Selector)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--selector: %q is not a label selector: %w", o.controller.Selector, err)
+	case o.controller.Selector == "":
+		return nil
+	case o.releaseHolds:
+		return errors.New("--selector: --release-holds releases the Jobs of all runs in --namespaces; want it without --selector")
+	case o.leaderElect && o.leaseName == defaultLeaseName:
+		return errors.New("--selector: replicas of one lease wait for each other; want --leader-elect-lease-name with a name for this shard")
 	}
 	return nil
 }

@@ -129,6 +129,6 @@ func (f *failures) Handle(err error) {
 		f.more++
 		return
 	}
-	f.log.Error(err, "telemetry was not delivered; the controller works on, and tells of the next failure in ten minutes at the earliest", "untold", f.more)
+	f.log.Error(err, "Telemetry was not delivered. The controller goes on, and logs the next failure in ten minutes or later", "unreported", f.more)
 	f.last, f.more = time.Now(), 0
 }

@@ -30,8 +30,8 @@ func parseLimit(s string) (limit, error) {
 	return limit{equal: op == "=", ratio: ratio, bound: bound}, nil
 }
 
-// holds reports whether ours is within the limit. A ratio is compared as a
-// product, so that 0 passes if the peer's number is 0.
+// holds reports whether the library's number is within the limit. A ratio is
+// compared as a product, so that 0 passes if the peer's number is 0.
 func (l limit) holds(ours, peer float64) bool {
 	bound := l.bound
 	if l.ratio {

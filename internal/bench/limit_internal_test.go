@@ -23,9 +23,9 @@ func TestLimits(t *testing.T) {
 		"EqualHolds":      {"Nothing is nothing.", "= 0", 0, 0, true},
 		"Ratio":           {"A fifth of the peer's.", "<= 0.2x", 20, 100, true},
 		"RatioExceeded":   {"A little more than a fifth.", "<= 0.2x", 20.1, 100, false},
-		"RatioOfNothing":  {"Where the peer has none, ours must have none.", "<= 0.2x", 1, 0, false},
+		"RatioOfNothing":  {"If the peer's number is 0, the library's must be 0.", "<= 0.2x", 1, 0, false},
 		"RatioBothNone":   {"And none is.", "<= 0.2x", 0, 0, true},
-		"RatioAboveEqual": {"A gate may allow ours to cost more.", "<= 2x", 150, 100, true},
+		"RatioAboveEqual": {"A gate may allow the library to cost more.", "<= 2x", 150, 100, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -19,16 +19,18 @@ import (
 type Report struct {
 	Package string
 	Note    string // how it was measured, if not by medians of rounds
+	Remark  string
 	Rounds  int
 	Took    time.Duration
 	Peers   []string // "controller-runtime v0.25.2 (sigs.k8s.io/controller-runtime)"
 	Rows    []Row
+	Figures []Figure // of the counted measures
 }
 
 // Main is the main function of a group. It measures, logs its progress to
 // stderr, and prints the Report as JSON.
 func Main(g Group) {
-	rounds := flag.Int("rounds", 15, "turns of each subject, at least 8")
+	rounds := flag.Int("rounds", 15, "measurements of each subject, at least 8")
 	only := flag.String("only", "", "do the measures whose names contain this")
 	flag.Parse()
 	report, err := g.run(max(*rounds, 8), *only)
@@ -45,7 +47,7 @@ func Main(g Group) {
 }
 
 func (g Group) run(rounds int, only string) (Report, error) {
-	report := Report{Package: g.Package, Note: g.Note, Rounds: rounds, Peers: g.versions()}
+	report := Report{Package: g.Package, Note: g.Note, Remark: g.Remark, Rounds: rounds, Peers: g.versions()}
 	start := time.Now()
 	for i, m := range g.Measures {
 		if !strings.Contains(m.Name, only) {
@@ -62,6 +64,9 @@ func (g Group) run(rounds int, only string) (Report, error) {
 			return report, err
 		}
 		report.Rows = append(report.Rows, rows...)
+		for _, s := range samples {
+			report.Figures = append(report.Figures, s.Figures...)
+		}
 		fmt.Fprintf(os.Stderr, " %.1fs%s\n", time.Since(began).Seconds(), verdict(rows))
 	}
 	report.Took = time.Since(start)

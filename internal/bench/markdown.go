@@ -11,13 +11,14 @@ import (
 )
 
 // preface is the head of RESULTS.md.
-const preface = `# Ours beside the peers
+const preface = `# controllerkit and its peers
 
 Measured by ` + "`make bench`" + ` (one package: ` + "`make bench GROUP=status`" + `), which writes this page and the same rows to results.tsv.
-Ours and the peers take turns in one process; times are medians of CPU time without that of the garbage collector, whose share the bytes
-tell. Their ratios carry over to other machines better than the times do. Allocations, bytes and requests are exact
-counts. A ratio is ours/peer: 0.1x is a tenth of the peer's; that of times is the median of the ratios of each round, for a machine may
-change its pace between two rounds. The command fails if a gate does. How each peer is used, and why so, is in the folder of the group.
+The library and its peers are measured alternately in one process. Times are medians of CPU time without the garbage collector's;
+the bytes show its share. On another machine the ratios stay closer to these than the times. Allocations, bytes and requests are
+exact counts. A ratio of 0.1x is a tenth of the peer's number. The ratio of a time is the median of the ratios of all rounds, because
+a machine may change its speed between two rounds. The command fails if a gate fails. The folder of each group has the code of its
+peers, and the reasons for it.
 `
 
 // heading begins the section of a package.
@@ -30,7 +31,7 @@ func Section(about []string, rows []Row) string {
 	for _, line := range about {
 		b.WriteString(line + "\n")
 	}
-	b.WriteString("\n| measure | unit | ours | peer | peer's | ratio | gate | |\n|---|---|---:|---|---:|---:|---|---|\n")
+	b.WriteString("\n| measure | unit | controllerkit | peer | peer's | ratio | gate | |\n|---|---|---:|---|---:|---:|---|---|\n")
 	var last Row
 	for _, r := range rows {
 		shown := r

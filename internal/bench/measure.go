@@ -21,6 +21,8 @@ type Group struct {
 	Measures []Measure
 	// Note says how it is measured. Empty means by medians of rounds.
 	Note string
+	// Remark is for readers of the table, in lines. It may be empty.
+	Remark string
 	// End, if set, is called after the measures, also after a failure.
 	End func() error
 }
@@ -37,7 +39,7 @@ type Measure struct {
 	// Rounds is how often each subject runs. Zero means the number on the
 	// command line for a timed job, and once for a counted one.
 	Rounds int
-	// Ours and the Peers do the same job. Ours is the library.
+	// Ours and the Peers do the same work. Ours is the library.
 	Ours  Subject
 	Peers []Subject
 	// Gates are the limits. A row without one only reports its numbers.

@@ -47,7 +47,7 @@ func TestMergeReplacesThePackageAlone(t *testing.T) {
 	old := []bench.Row{row("events", "one"), row("jobgc", "gone"), row("jobgc", "gone too"), row("status", "three")}
 	got := bench.Merge(old, "jobgc", []bench.Row{row("jobgc", "b"), row("jobgc", "a")})
 	assert.Equal(t, []bench.Row{row("events", "one"), row("jobgc", "b"), row("jobgc", "a"), row("status", "three")}, got,
-		"packages in alphabetical order, measures in that of the group")
+		"packages in alphabetical order, measures in the order of the group")
 	assert.Len(t, old, 4)
 	assert.Equal(t, []bench.Row{row("a", "x")}, bench.Merge(nil, "a", []bench.Row{row("a", "x")}))
 }

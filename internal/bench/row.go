@@ -6,6 +6,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // None is the cell for a missing peer, ratio, gate or verdict.
@@ -37,10 +38,23 @@ type Sample struct {
 	Unit  string
 	Ours  float64
 	Peers []float64
-	// Ratios are the medians of the ratios of each round of a timed job. They
-	// are better than the ratio of the two medians, because the speed of the
-	// machine changes between rounds. Nil means Ours/Peers.
+	// Ratios are the medians of the ratios of each round of a timed measure.
+	// They are better than the ratio of the two medians, because the speed of
+	// the machine changes between rounds. Nil means Ours/Peers.
 	Ratios []float64
+	// Most is the library's highest number of all rounds. A gate with "=" is
+	// held against it, because a median hides a result that was lost once.
+	Most float64
+	// Figures are the medians and the spread of the rounds of a counted job:
+	// the library's, and the peers' in their order.
+	Figures []Figure
+}
+
+// Figure is one number of one subject, over all rounds.
+type Figure struct {
+	Measure, Unit       string
+	Subject             string // a peer, or empty for the library
+	Median, Least, Most float64
 }
 
 // ratio returns the ratio to a peer, or 0 if there is none.
@@ -54,9 +68,9 @@ func (s Sample) ratio(peer int) float64 {
 	return 0
 }
 
-// Rows returns the rows of one measure: one for each unit and peer, and one for
-// the library's number if there is no peer or a gate on that number. A gate
-// without a row is an error.
+// Rows returns the rows of one measure: one for each unit and peer. There is
+// one for the library's number if there is no peer, or a gate on that number. A
+// gate without a row is an error.
 func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 	limits := map[[2]string]string{}
 	for _, g := range m.Gates {
@@ -70,7 +84,11 @@ func Rows(pkg string, m Measure, samples []Sample) ([]Row, error) {
 	for _, s := range samples {
 		own := limits[[2]string{s.Unit, ""}]
 		if own != "" || len(m.Peers) == 0 {
-			row, err := line(pkg, m.Name, s.Unit, own, s.Ours, None, 0, 0)
+			ours := s.Ours
+			if strings.HasPrefix(own, "=") {
+				ours = max(ours, s.Most)
+			}
+			row, err := line(pkg, m.Name, s.Unit, own, ours, None, 0, 0)
 			if err != nil {
 				return nil, err
 			}

@@ -44,6 +44,17 @@ func TestTheRatioOfTimesIsThatOfTheRounds(t *testing.T) {
 	assert.Equal(t, []bench.Row{{"status", "write", "ns", "10", "one", "10", "0.51", "<= 0.5x", "FAIL"}}, got)
 }
 
+func TestAResultThatWasLostOnceIsNoMedian(t *testing.T) {
+	m := bench.Measure{Name: "lost", Unit: "runs", Gates: []bench.Gate{{Unit: "runs", Limit: "= 0"}}}
+	got, err := bench.Rows("controller", m, []bench.Sample{{Unit: "runs", Ours: 0, Most: 2}})
+	require.NoError(t, err)
+	assert.Equal(t, []bench.Row{{"controller", "lost", "runs", "2", "-", "-", "-", "= 0", "FAIL"}}, got)
+	m.Gates[0].Limit = "<= 1"
+	got, err = bench.Rows("controller", m, []bench.Sample{{Unit: "runs", Ours: 0, Most: 2}})
+	require.NoError(t, err)
+	assert.Equal(t, []bench.Row{{"controller", "lost", "runs", "0", "-", "-", "-", "<= 1", "pass"}}, got, "other numbers vary")
+}
+
 func TestRowsWithoutPeers(t *testing.T) {
 	got, err := bench.Rows("status", bench.Measure{Name: "observe"}, []bench.Sample{{Unit: bench.Allocs, Ours: 0}})
 	require.NoError(t, err)
@@ -55,12 +66,12 @@ func TestGatesThatCannotBeChecked(t *testing.T) {
 		reason string
 		gates  []bench.Gate
 	}{
-		"UnknownPeer":  {"A gate on nobody would always pass.", []bench.Gate{{Unit: bench.Allocs, Peer: "three", Limit: "<= 0.1x"}}},
+		"UnknownPeer":  {"A gate against an unknown peer would always pass.", []bench.Gate{{Unit: bench.Allocs, Peer: "three", Limit: "<= 0.1x"}}},
 		"UnknownUnit":  {"Nor on a unit that is not measured.", []bench.Gate{{Unit: "requests", Limit: "= 0"}}},
 		"Twice":        {"The second would hide the first.", []bench.Gate{{Unit: bench.Allocs, Limit: "= 0"}, {Unit: bench.Allocs, Limit: "= 1"}}},
 		"RatioOfOwn":   {"A ratio needs a peer.", []bench.Gate{{Unit: bench.Allocs, Limit: "<= 0.1x"}}},
 		"NotALimit":    {"A limit must be readable.", []bench.Gate{{Unit: bench.Allocs, Limit: "few"}}},
-		"NotALimitToo": {"Also beside a peer.", []bench.Gate{{Unit: bench.Allocs, Peer: "one", Limit: "few"}}},
+		"NotALimitToo": {"A peer does not change that.", []bench.Gate{{Unit: bench.Allocs, Peer: "one", Limit: "few"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

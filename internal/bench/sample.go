@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -94,9 +95,14 @@ func (m Measure) counted(subjects []Subject) ([]Sample, error) {
 			values[i] = append(values[i], v)
 		}
 	}
-	out := Sample{Unit: m.Unit, Ours: median(values[0])}
-	for _, v := range values[1:] {
-		out.Peers = append(out.Peers, median(v))
+	out := Sample{Unit: m.Unit, Ours: median(values[0]), Most: slices.Max(values[0])}
+	for i, v := range values {
+		out.Figures = append(out.Figures, Figure{
+			Measure: m.Name, Unit: m.Unit, Subject: subjects[i].Name, Median: median(v), Least: slices.Min(v), Most: slices.Max(v),
+		})
+		if i > 0 {
+			out.Peers = append(out.Peers, median(v))
+		}
 	}
 	return []Sample{out}, nil
 }

@@ -33,6 +33,7 @@ func TestAFreshModuleTakesOnePackage(t *testing.T) {
 		"events/redact":     {0, 10, 0},
 		"events/eventstest": {19, 125, 19},
 		"jobgc":             {18, 125, 18},
+		"jobgc/jobgctest":   {39, 158, 39},
 		"metrics":           {3, 54, 3},
 		"metrics/kube":      {9, 118, 9},
 		"metrics/prom":      {20, 61, 20},
@@ -88,14 +89,22 @@ func TestTheZipHoldsTheRootModuleOnly(t *testing.T) {
 	t.Logf("%d files, %d KiB packed", len(r.files), r.bytes>>10)
 }
 
-// TestHelloRunsWithoutAClone: README's command prints what the README of hello
+// TestRelease_ChecklistWorksInAnEmptyFolder runs the commands with which the
+// release checklist tries a published version. hello must print what its README
 // shows.
-func TestHelloRunsWithoutAClone(t *testing.T) {
+func TestRelease_ChecklistWorksInAnEmptyFolder(t *testing.T) {
 	r := publish(t)
-	out := run(t, t.TempDir(), r.env(t), "go", "run", modulePath+"/examples/hello@"+r.version)
+	block := regexp.MustCompile("(?s)Try it in an empty folder.*?```sh\n(.*?)```").FindStringSubmatch(read(t, "../docs", "release.md"))
+	require.NotNil(t, block, "the release checklist tries the version")
+	dir := t.TempDir()
+	out := run(t, dir, append(r.env(t), "VERSION="+r.version, "TMPDIR="+dir), "bash", "-euc", block[1])
 	shown := regexp.MustCompile("(?s)```text\n(status .*?)```").FindStringSubmatch(read(t, "../../examples/hello", "README.md"))
 	require.NotNil(t, shown, "the README of hello shows its output")
 	assert.Equal(t, shown[1], string(out))
+	mods, err := filepath.Glob(filepath.Join(dir, "*", "go.mod"))
+	require.NoError(t, err)
+	require.Len(t, mods, 1)
+	assert.Contains(t, read(t, filepath.Dir(mods[0]), "go.mod"), modulePath+" "+r.version)
 }
 
 func read(t *testing.T, dir, name string) string {

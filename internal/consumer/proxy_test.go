@@ -7,7 +7,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 	modzip "golang.org/x/mod/zip"
 )
 
@@ -32,20 +32,24 @@ type release struct {
 	nested  []string // folders of the nested modules
 }
 
-// publish packs HEAD. The version names the commit, so that what the module
-// cache keeps of it never goes stale; it is taken out again at the end all the
-// same.
+// publish packs HEAD as the newest version that has release notes. The module
+// cache must not keep it: another commit may get the same version.
 func publish(t *testing.T) release {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	hash := git(t, root, "rev-parse", "HEAD")
-	stamp := git(t, root, "show", "-s", "--format=%ct", "HEAD")
-	var seconds int64
-	_, err = fmt.Sscan(stamp, &seconds)
+	notes, err := filepath.Glob(filepath.Join(root, "internal", "docs", "releases", "v*.md"))
 	require.NoError(t, err)
-	at := time.Unix(seconds, 0).UTC()
-	version := module.PseudoVersion("", "", at, hash[:12])
+	var version string
+	for _, path := range notes {
+		if v := strings.TrimSuffix(filepath.Base(path), ".md"); semver.Compare(v, version) > 0 {
+			version = v
+		}
+	}
+	require.True(t, semver.IsValid(version), "a version with release notes: %q", version)
+	at, err := time.Parse(time.RFC3339, git(t, root, "show", "-s", "--format=%cI", "HEAD"))
+	require.NoError(t, err)
+	forget(t, version)
 
 	var packed bytes.Buffer
 	tree := t.TempDir() // only committed files
@@ -59,7 +63,7 @@ func publish(t *testing.T) release {
 	for _, f := range contents.File {
 		files = append(files, strings.TrimPrefix(f.Name, modulePath+"@"+version+"/"))
 	}
-	info, err := json.Marshal(map[string]any{"Version": version, "Time": at})
+	info, err := json.Marshal(map[string]any{"Version": version, "Time": at.UTC()})
 	require.NoError(t, err)
 
 	dir := t.TempDir()
@@ -103,9 +107,9 @@ func forget(t *testing.T, version string) {
 	}
 }
 
-// env is a user's: our folder before the machine's own proxies, and no
-// workspace. The checksum database knows nothing of a commit that was never
-// published.
+// env is a user's environment without a workspace. The folder comes before the
+// machine's own proxies. The checksum database does not have a commit that was
+// never published.
 func (r release) env(t *testing.T) []string {
 	t.Helper()
 	proxies := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOPROXY")))
@@ -117,8 +121,8 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(run(t, dir, nil, "git", args...)))
 }
 
-// run returns what the command printed to its standard output, and fails with
-// all that it said.
+// run returns what the command wrote to standard output. The error has what it
+// wrote to standard error.
 func run(t *testing.T, dir string, env []string, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

@@ -97,8 +97,7 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 	}
 }
 
-// runs reports whether the process exists and is more than an exit code that
-// nobody has asked for.
+// runs reports whether the process exists and is not a zombie.
 func runs(t *testing.T, pid int) bool {
 	t.Helper()
 	out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output() // fails if there is none

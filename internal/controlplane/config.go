@@ -50,8 +50,8 @@ func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error
 }
 
 // WriteKubeconfig writes config, as [ControlPlane.User] returns it, to a
-// kubeconfig file that only its owner may read, for a program that runs under
-// that identity. It replaces a file at path.
+// kubeconfig file for a program of that user. Only the owner may read the file.
+// It replaces a file at path.
 func WriteKubeconfig(path string, config *rest.Config) error {
 	const name = "controlplane"
 	file := clientcmdapi.NewConfig()

@@ -244,8 +244,8 @@ func (cp *ControlPlane) AuditLog() string { return filepath.Join(cp.dir, auditFi
 // Kubectl returns the path of a kubectl of the API server's version.
 func (cp *ControlPlane) Kubectl() string { return cp.kubectl }
 
-// Keep keeps the directory after Stop, for a day. Call it when a test failed,
-// so that you can read the logs.
+// Keep makes Stop leave the directory for a day. Call it when a test failed, so
+// that you can read the logs.
 func (cp *ControlPlane) Keep() { cp.keep.Store(true) }
 
 // Stop kills all processes and returns when they are gone. It removes the

@@ -26,8 +26,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
-// shared is the control plane of all tests that do not break it. Each uses a
-// namespace of its own.
+// shared is the control plane of all tests that do not break it. Each test uses
+// a separate namespace.
 var shared struct {
 	once sync.Once
 	cp   *controlplane.ControlPlane
@@ -69,7 +69,7 @@ func clientOf(t *testing.T, cp *controlplane.ControlPlane) kubernetes.Interface 
 	return client
 }
 
-// namespace creates one that no other test uses.
+// namespace creates a namespace for one test.
 func namespace(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
 	ns, err := client.CoreV1().Namespaces().Create(t.Context(),
@@ -127,7 +127,7 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 	}
 	info, err := os.Stat(cp.Dir())
 	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "nobody else may reach the sockets and the keys")
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "other users must not reach the sockets and the keys")
 }
 
 func TestConfigIsAFreshCopy(t *testing.T) {

@@ -34,8 +34,8 @@ func (cp *ControlPlane) InstallCRDs(ctx context.Context, paths ...string) error 
 	return cp.ControllerManager.Start(ctx)
 }
 
-// established waits until the API server serves the kinds. kubectl wait fails
-// at once for an object that has no conditions yet, so it is asked again.
+// established waits until the API server serves the kinds. It repeats kubectl
+// wait, which fails immediately for an object without conditions.
 func (cp *ControlPlane) established(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

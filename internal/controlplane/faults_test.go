@@ -86,5 +86,5 @@ func TestFrozenProcessCanBeEnded(t *testing.T) {
 	require.NoError(t, cp.ControllerManager.Freeze())
 	require.NoError(t, cp.ControllerManager.Kill())
 	require.NoError(t, cp.ControllerManager.Start(t.Context()))
-	require.Error(t, cp.ControllerManager.Start(t.Context()), "one that runs is not started twice")
+	require.Error(t, cp.ControllerManager.Start(t.Context()), "a running process is not started twice")
 }

@@ -49,7 +49,8 @@ func startGuard(data string) (*guard, error) {
 	cmd := exec.Command("/bin/sh", "-c", guardScript, "controlplane-guard", data)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	// Ctrl-C goes to a whole process group, so the guard needs another one.
+	// Ctrl-C goes to a whole process group, so the guard needs a separate
+	// group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	input, err := cmd.StdinPipe()
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// elsewhere sets up every way by which programs find a cluster, all leading to
-// a server that must not be asked.
+// elsewhere sets every variable and file that leads programs to a cluster. All
+// lead to a server that must not be asked.
 func elsewhere(t *testing.T) (asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
@@ -33,7 +33,7 @@ func elsewhere(t *testing.T) (asked *atomic.Int32) {
 	other.Start()
 	t.Cleanup(other.Close)
 
-	if os.Getenv("CONTROLLERKIT_CACHE") == "" { // the cache lies under HOME; it is not what this is about
+	if os.Getenv("CONTROLLERKIT_CACHE") == "" { // the cache is below HOME, and is not tested here
 		dir, err := os.UserCacheDir()
 		require.NoError(t, err)
 		t.Setenv("CONTROLLERKIT_CACHE", filepath.Join(dir, "controllerkit"))

@@ -21,10 +21,10 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 )
 
-// The tests of this file run together, after those that break the control plane
-// and mend it.
+// The tests of this file run together, after the tests that break the control
+// plane and repair it.
 
-// job is one that tries once.
+// job returns a Job that tries once.
 func job(name string, annotations map[string]string) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -62,7 +62,7 @@ func condition(j *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.JobCo
 	return nil
 }
 
-// ready tells whether the kubelet says so.
+// ready reports whether the kubelet has reported the pod as ready.
 func ready(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue

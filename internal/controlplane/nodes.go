@@ -30,7 +30,7 @@ const (
 	ReadyAfterAnnotation = "controlplane.controllerkit.dev/ready-after"
 )
 
-// stages is what kwok does to nodes and pods. It has no defaults of its own.
+// stages are kwok's rules for nodes and pods. kwok has no defaults.
 //
 //go:embed stages.yaml
 var stages []byte
@@ -67,8 +67,8 @@ func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
 	return nil
 }
 
-// smallHeap is for programs that do little beside the API server: what they
-// save in memory costs next to no CPU.
+// smallHeap is for programs that do little work: the memory that it saves costs
+// almost no CPU.
 const smallHeap = "GOGC=50"
 
 func schedulerArgs(dir string, port int) []string {

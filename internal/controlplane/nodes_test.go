@@ -18,7 +18,7 @@ import (
 )
 
 // TestNodesRunDeployments: the scheduler spreads the pods over kwok's nodes,
-// and kwok makes them ready, but for those that are never to be.
+// and kwok makes them ready, except the pods that must never be ready.
 func TestNodesRunDeployments(t *testing.T) {
 	cp, err := controlplane.Start(t.Context(), controlplane.Options{
 		Log: os.Stderr, Nodes: 2, Controllers: []string{"deployment-controller", "replicaset-controller"},
@@ -52,7 +52,7 @@ func TestNodesRunDeployments(t *testing.T) {
 		require.Len(c, pods.Items, 4)
 		for i := range pods.Items {
 			require.Equal(c, corev1.PodRunning, pods.Items[i].Status.Phase)
-			assert.False(t, ready(&pods.Items[i]), "those that are to be ready are so as soon as they run")
+			assert.False(t, ready(&pods.Items[i]), "a pod without the annotation is ready as soon as it runs")
 		}
 	})
 	d, err := client.AppsV1().Deployments("default").Get(t.Context(), "never", metav1.GetOptions{})

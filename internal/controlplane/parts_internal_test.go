@@ -80,7 +80,7 @@ func TestCertificatesServeTheirPurposeOnly(t *testing.T) {
 	require.Error(t, verify(server, "", x509.ExtKeyUsageClientAuth))
 	require.NoError(t, verify(client, "", x509.ExtKeyUsageClientAuth))
 	require.Error(t, verify(client, "", x509.ExtKeyUsageServerAuth))
-	require.Error(t, verify(stranger, "", x509.ExtKeyUsageClientAuth), "another control plane's users are not ours")
+	require.Error(t, verify(stranger, "", x509.ExtKeyUsageClientAuth), "a user of another control plane is refused")
 	assert.Equal(t, "jane", client.Subject.CommonName)
 	assert.ElementsMatch(t, []string{"readers", "writers"}, client.Subject.Organization)
 }
@@ -96,7 +96,7 @@ func TestGuardKillsWhatStillRunsAndNothingElse(t *testing.T) {
 		require.NoError(t, g.start(cmd))
 	}
 	require.NoError(t, foreign.Start())
-	g.ended(ended) // as if its pid were somebody else's by now
+	g.ended(ended) // as if another process had its pid by now
 
 	require.NoError(t, g.input.Close()) // what the death of this process does
 	for _, cmd := range []*exec.Cmd{first, second} {
@@ -106,7 +106,7 @@ func TestGuardKillsWhatStillRunsAndNothingElse(t *testing.T) {
 	assert.NoDirExists(t, data)
 	for _, cmd := range []*exec.Cmd{ended, foreign} {
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-		require.ErrorContains(t, cmd.Wait(), "terminated", "it was spared until now")
+		require.ErrorContains(t, cmd.Wait(), "terminated", "it was not killed before")
 	}
 }
 
@@ -116,7 +116,7 @@ func TestGuardThatHasNothingToDoLeavesTheData(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, g.stop())
 	assert.DirExists(t, data)
-	assert.Error(t, g.start(exec.CommandContext(context.WithoutCancel(t.Context()), "sleep", "60")), "what cannot be guarded is not left running")
+	assert.Error(t, g.start(exec.CommandContext(context.WithoutCancel(t.Context()), "sleep", "60")), "a process without a guard is not left running")
 }
 
 func TestTailIsBounded(t *testing.T) {

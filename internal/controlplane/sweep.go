@@ -53,8 +53,9 @@ func newDir(parent string) (dir string, owner *os.File, err error) {
 	return dir, owner, nil
 }
 
-// sweep removes directories in parent whose process is gone for long enough. It
-// keeps directories of other users, and those that may still have an owner.
+// sweep removes directories in parent whose process has been gone for long
+// enough. It keeps directories of other users, and directories that may still
+// have an owner.
 func sweep(parent string, now time.Time) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {

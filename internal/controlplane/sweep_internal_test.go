@@ -28,7 +28,7 @@ func TestSweep(t *testing.T) {
 		make   func(t *testing.T, dir string, owner *os.File)
 		stays  bool
 	}{
-		"Gone":        {"Its owner was killed, and nobody has read its logs for long.", 61 * time.Minute, gone, false},
+		"Gone":        {"Its owner was killed long ago.", 61 * time.Minute, gone, false},
 		"JustGone":    {"The logs may explain the death.", 59 * time.Minute, gone, true},
 		"Alive":       {"A control plane may run for days.", 100 * time.Hour, func(*testing.T, string, *os.File) {}, true},
 		"Kept":        {"A test failed today.", 23 * time.Hour, kept, true},
@@ -50,7 +50,7 @@ func TestSweep(t *testing.T) {
 			require.NoError(t, os.Rename(dir, other))
 			require.NoError(t, os.Symlink(other, dir))
 		}, true},
-		"ALockThatIsALink": {"The lock would be somebody else's.", 61 * time.Minute, func(t *testing.T, dir string, owner *os.File) {
+		"ALockThatIsALink": {"The link may lead to a lock of another user.", 61 * time.Minute, func(t *testing.T, dir string, owner *os.File) {
 			t.Helper()
 			gone(t, dir, owner)
 			other := filepath.Join(t.TempDir(), "other")
@@ -100,8 +100,8 @@ func TestSweepLeavesWhatIsNoControlPlanes(t *testing.T) {
 	assert.ErrorIs(t, sweep(filepath.Join(parent, "none"), time.Now()), os.ErrNotExist)
 }
 
-// TestWhatIsKeptSaysSo: Stop leaves what a later sweep needs to tell it from
-// what was killed.
+// TestWhatIsKeptSaysSo: Stop marks a directory that it keeps, so that a later
+// sweep does not take it for one of a killed process.
 func TestWhatIsKeptSaysSo(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for keep, want := range map[bool]func(assert.TestingT, string, ...any) bool{true: assert.FileExists, false: assert.NoFileExists} {

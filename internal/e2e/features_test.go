@@ -112,7 +112,7 @@ func TestSpec(t *testing.T) {
 	t.Run("TheLogAndTheGaugesShowHowLongThingsStay", func(t *testing.T) {
 		t.Parallel()
 		var said []line
-		eventually(t, "the controller says what is in force", func(context.Context) bool {
+		eventually(t, "the controller logs its settings", func(context.Context) bool {
 			said = logged(t, p, "reconciling")
 			return len(said) > 0
 		})
@@ -142,17 +142,17 @@ func TestSpec(t *testing.T) {
 	})
 }
 
-// TestEventsOffStillTellsByConditionAndLog: without Events, the condition of a
-// hindered run has the reason, and so has a log line for each attempt.
+// TestEventsOff_LeavesTheConditionAndTheLog: without Events, the condition of a
+// hindered run has the reason, and each attempt logs it.
 //
 //req:shows E2 E4
-func TestEventsOffStillTellsByConditionAndLog(t *testing.T) {
+func TestEventsOff_LeavesTheConditionAndTheLog(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
 	p := startController(t, stage, "JANGAR_CONTROLLER_EVENTS_ENABLED=false")
 	run := create(t, stage, "waits", func(spec *v1alpha1.AgentRunSpec) { spec.SecretRef = &v1alpha1.SecretRef{Name: "absent", Key: "token"} })
 	const says = `spec.secretRef: Secret "absent" does not exist yet`
-	eventually(t, "the condition says so", func(ctx context.Context) bool {
+	eventually(t, "the condition has the reason", func(ctx context.Context) bool {
 		now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
 		require.NoError(t, err)
 		c := apimeta.FindStatusCondition(now.Status.Conditions, "Degraded")

@@ -56,7 +56,7 @@ func TestIdleClusterSeesNoWrites(t *testing.T) {
 	}
 	var before []string
 	var requests int
-	eventually(t, "what follows has come to its end", func(ctx context.Context) bool {
+	eventually(t, "the consequences have ended", func(ctx context.Context) bool {
 		before, requests = versions(t, stage.Namespace), writes(t, p)
 		wait(ctx, 5*time.Second)
 		return slices.Equal(before, versions(t, stage.Namespace)) && requests == writes(t, p)

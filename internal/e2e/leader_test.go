@@ -85,7 +85,7 @@ func TestALostLeaseEndsTheProcess(t *testing.T) {
 	eventually(t, "it leads", leads(p))
 
 	body, err := json.Marshal(map[string]any{"spec": map[string]any{
-		"holderIdentity": "somebody-else", "renewTime": metav1.NowMicro(), "leaseDurationSeconds": 60,
+		"holderIdentity": "other-process", "renewTime": metav1.NowMicro(), "leaseDurationSeconds": 60,
 	}})
 	require.NoError(t, err)
 	_, err = stage.Kube.CoordinationV1().Leases(stage.Namespace).Patch(t.Context(), "agentrun", types.MergePatchType, body, metav1.PatchOptions{})
@@ -94,7 +94,7 @@ func TestALostLeaseEndsTheProcess(t *testing.T) {
 	log, err := os.ReadFile(p.Log)
 	require.NoError(t, err)
 	assert.Contains(t, string(log), "agentrun: leader election: the lease "+stage.Namespace+"/agentrun was not renewed in time")
-	assert.Equal(t, "somebody-else", holds(t.Context(), t, stage), "The other holder keeps its lease.")
+	assert.Equal(t, "other-process", holds(t.Context(), t, stage), "The other holder keeps its lease.")
 	now, err := stage.Runs.Get(t.Context(), run.Name, metav1.GetOptions{})
 	require.NoError(t, err)
 	holdsTogether(t, now)

@@ -73,7 +73,7 @@ func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
 			missing++
 		}
 	}
-	t.Logf("%d of %d failed runs have no Event; the log tells of %v", missing, len(runs), lost(t, p))
+	t.Logf("%d of %d failed runs have no Event; the log reports %v", missing, len(runs), lost(t, p))
 	assert.NotZero(t, missing, "the server did hang")
 	// The workers' writes hung too. The next controller reports a status that
 	// was stored without an answer.

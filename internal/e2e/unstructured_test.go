@@ -33,8 +33,8 @@ import (
 
 // TestSomebodyElsesCRD runs the controller of examples/unstructured with its
 // role, on a CRD with other field names. At first it may not patch the status,
-// and the Backup's Events say so. Then it may: one Job runs, and its times are
-// in those fields.
+// and the Backup's Events report that. Then it may: one Job runs, and its times
+// are in those fields.
 //
 //req:shows S5
 func TestSomebodyElsesCRD(t *testing.T) {
@@ -98,7 +98,7 @@ func TestSomebodyElsesCRD(t *testing.T) {
 
 	jobs, err := stage.Kube.BatchV1().Jobs(stage.Namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	require.Len(t, jobs.Items, 1, "one Job, however often the status was refused")
+	require.Len(t, jobs.Items, 1, "one Job, also after many refused writes of the status")
 	job := jobs.Items[0]
 	// The Job controller reads the clock again for its condition, which may be
 	// a second after status.completionTime (enactJobFinished).

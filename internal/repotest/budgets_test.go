@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parsed is the source of a package, and that of its tests.
+// parsed is the source of a package and of its tests.
 type parsed struct {
 	fset        *token.FileSet
 	code, tests []*ast.File

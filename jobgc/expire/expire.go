@@ -3,14 +3,20 @@
 
 // Package expire deletes finished runs whose retention is over.
 //
-// A run is the object that owns a Job, of any kind. Retention.Expired of jobgc
-// decides when its time is over. The run's own ttlSecondsAfterFinished counts
-// before the controller's setting, 0 keeps the run, and the retain annotation
-// keeps it. A [Sweeper] deletes the expired runs. It reads the informer's store
-// and makes no request while there is nothing to delete:
+// A run is the object that owns a Job, of any kind. It expires RunTTL of
+// jobgc.Retention after its finish. The run's own ttlSecondsAfterFinished
+// counts before that, 0 keeps the run, and the annotation Retention.Retain
+// keeps it with 1, true, yes, y, on, keep or forever. A [Sweeper] deletes the
+// expired runs. It reads the informer's store and makes no request while there
+// is nothing to delete:
 //
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
+//
+// A sweep looks at every run. If there are tens of thousands, also register the
+// Sweeper as an event handler. It then looks at them only if one may be due:
+//
+//	_, err = informer.AddEventHandler(sweeper)
 //
 // # Guarantees
 //
@@ -38,16 +44,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/fairness"
+	"github.com/proompteng/controllerkit/internal/notfound"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
@@ -69,8 +78,10 @@ type Options struct {
 	_ struct{}
 }
 
-// Sweeper deletes runs of type R. Make it with New. Its methods must not be
-// called concurrently; several replicas may each have one.
+// Sweeper deletes runs of type R. Make it with New: Start and Sweep of a nil
+// Sweeper, or of one that New did not make, return an error. They must not be
+// called concurrently; several replicas may each have one. A Sweeper is an
+// event handler of the runs' informer.
 type Sweeper[R metav1.Object, C Runs] struct {
 	client   func(namespace string) C
 	list     func() []any
@@ -78,6 +89,10 @@ type Sweeper[R metav1.Object, C Runs] struct {
 	keep     jobgc.Retention
 	opts     Options
 	turns    fairness.Turns
+
+	mu      sync.Mutex
+	follows bool      // the informer
+	next    time.Time // the first run may be due then, if it follows; zero if none
 }
 
 // New returns a Sweeper and makes no request. The function client returns the
@@ -85,21 +100,28 @@ type Sweeper[R metav1.Object, C Runs] struct {
 // informer.GetStore().List; items that are not an R are ignored. The function
 // finished returns when a run finished, or zero if it has not, and the run's
 // own ttlSecondsAfterFinished, or nil if it has none. A nil function and
-// negative options are errors.
+// negative options are errors, and New reports all of them.
 func New[R metav1.Object, C Runs](
 	client func(namespace string) C, list func() []any, finished func(run R) (at time.Time, own *int32), keep jobgc.Retention, opts Options,
 ) (*Sweeper[R, C], error) {
-	switch {
-	case client == nil:
-		return nil, errors.New("expire: new: the client is nil")
-	case list == nil:
-		return nil, errors.New("expire: new: list is nil")
-	case finished == nil:
-		return nil, errors.New("expire: new: finished is nil")
-	case opts.Interval < 0:
-		return nil, fmt.Errorf("expire: new: options.interval: %s is not accepted; want a positive duration, or 0 for a minute", opts.Interval)
-	case opts.MaxPerSweep < 0:
-		return nil, fmt.Errorf("expire: new: options.maxPerSweep: %d is not accepted; want a positive number, or 0 for 100", opts.MaxPerSweep)
+	var errs []error
+	if client == nil {
+		errs = append(errs, errors.New("jobgc/expire: new: client is nil; want a function that returns the client of a namespace"))
+	}
+	if list == nil {
+		errs = append(errs, errors.New("jobgc/expire: new: list is nil; want the List of a store"))
+	}
+	if finished == nil {
+		errs = append(errs, errors.New("jobgc/expire: new: finished is nil; want a function that returns when a run finished"))
+	}
+	if opts.Interval < 0 {
+		errs = append(errs, fmt.Errorf("jobgc/expire: new: Options.Interval: %s is not accepted; want a positive duration, or 0 for a minute", opts.Interval))
+	}
+	if opts.MaxPerSweep < 0 {
+		errs = append(errs, fmt.Errorf("jobgc/expire: new: Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 100", opts.MaxPerSweep))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	if opts.Interval == 0 {
 		opts.Interval = time.Minute
@@ -110,10 +132,19 @@ func New[R metav1.Object, C Runs](
 	return &Sweeper[R, C]{client: client, list: list, finished: finished, keep: keep, opts: opts}, nil
 }
 
+func (s *Sweeper[R, C]) made() bool { return s != nil && s.client != nil }
+
+func errNotMade() error {
+	return errors.New("jobgc/expire: the Sweeper is nil or empty; make it with New")
+}
+
 // Start sweeps immediately and then every Options.Interval. When ctx ends it
 // returns nil. Call it when the store is filled. Deletions and failures go to
 // the context's logger.
 func (s *Sweeper[R, C]) Start(ctx context.Context) error {
+	if !s.made() {
+		return errNotMade()
+	}
 	log := logr.FromContextOrDiscard(ctx).WithName("expire")
 	for {
 		deleted, err := s.Sweep(ctx, time.Now())
@@ -131,11 +162,62 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 	}
 }
 
+// OnAdd notes when a run of the informer may be due. From the first call on,
+// Sweep does not look at the runs before that.
+func (s *Sweeper[R, C]) OnAdd(obj any, _ bool) {
+	run, ok := obj.(R)
+	if !ok || !s.made() {
+		return
+	}
+	now := time.Now()
+	at, own := s.finished(run)
+	in, ever := expiresIn(run, at, own, s.keep, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.follows = true
+	s.expect(in, ever, now)
+}
+
+// OnUpdate notes when a run that has changed may be due.
+func (s *Sweeper[R, C]) OnUpdate(_, obj any) { s.OnAdd(obj, false) }
+
+// OnDelete does nothing: the run is no longer in the store.
+func (s *Sweeper[R, C]) OnDelete(any) {}
+
+// expect keeps the time at which a run is due, if it is the first one. The
+// caller holds mu.
+func (s *Sweeper[R, C]) expect(in time.Duration, ever bool, now time.Time) {
+	if !ever {
+		return
+	}
+	if due := now.Round(0).Add(max(in, 0)); s.next.IsZero() || due.Before(s.next) { // of the wall clock, as the finish of a run is
+		s.next = due
+	}
+}
+
+// begin reports whether a sweep has to look at the runs, and forgets when the
+// next one is due. OnAdd may be called from then on.
+func (s *Sweeper[R, C]) begin(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.follows && (s.next.IsZero() || now.Before(s.next)) {
+		return false
+	}
+	s.next = time.Time{}
+	return true
+}
+
 // Sweep deletes the runs that have expired by now, the most overdue first. A
 // run that an earlier sweep failed to delete goes behind the others. A run that
 // has changed or is gone since it was read is not an error. The error names the
 // first few runs that could not be deleted.
 func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
+	if !s.made() {
+		return 0, errNotMade()
+	}
+	if !s.begin(now) {
+		return 0, nil
+	}
 	var due []overdue[R]
 	for _, item := range s.list() {
 		run, ok := item.(R)
@@ -143,12 +225,12 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 			continue
 		}
 		at, own := s.finished(run)
-		if expired, _ := s.keep.Expired(run, at, own, now); expired {
-			lived := s.keep.RunTTL
-			if own != nil {
-				lived = time.Duration(*own) * time.Second
-			}
-			due = append(due, overdue[R]{run, now.Sub(at) - lived})
+		in, ever := expiresIn(run, at, own, s.keep, now)
+		s.mu.Lock()
+		s.expect(in, ever, now) // also for one that is deleted now: it may stay
+		s.mu.Unlock()
+		if ever && in <= 0 {
+			due = append(due, overdue[R]{run, -in})
 		}
 	}
 	slices.SortStableFunc(due, func(a, b overdue[R]) int { return cmp.Compare(b.by, a.by) })
@@ -158,16 +240,17 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 		if ctx.Err() != nil {
 			break
 		}
-		switch err := s.remove(ctx, d.run); {
+		gone, err := notfound.Is(s.remove(ctx, d.run), schema.GroupResource{}, d.run.GetName())
+		switch {
+		case gone || hasChanged(err, d.run.GetName()):
 		case err == nil:
 			deleted++
-		case (apierrors.IsNotFound(err) || apierrors.IsConflict(err)) && isAbout(err, d.run.GetName()):
 		default:
 			if len(errs) == 5 {
 				more++
 				continue
 			}
-			errs = append(errs, fmt.Errorf("expire: %s/%s: %w", d.run.GetNamespace(), d.run.GetName(), err))
+			errs = append(errs, fmt.Errorf("jobgc/expire: %s/%s: %w", d.run.GetNamespace(), d.run.GetName(), err))
 		}
 	}
 	if more > 0 {
@@ -184,13 +267,12 @@ type overdue[R metav1.Object] struct {
 
 func (o overdue[R]) GetUID() types.UID { return o.run.GetUID() }
 
-// isAbout reports whether an API server wrote err about the object of that
-// name. The kind is not known here. An answer of a proxy, of a webhook, or of a
-// server that does not serve the kind has a cause or no name, and Sweep must
-// report it.
-func isAbout(err error, name string) bool {
+// hasChanged reports whether an API server refused a deletion because the
+// object of that name does not meet its preconditions. The conflict of a proxy
+// has a cause, that of a webhook has no name, and Sweep must report both.
+func hasChanged(err error, name string) bool {
 	s := apierrors.APIStatus(nil)
-	return !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
+	return apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
 		errors.As(err, &s) && s.Status().Details != nil && s.Status().Details.Name == name
 }
 

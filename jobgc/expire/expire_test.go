@@ -59,6 +59,8 @@ type cluster struct {
 	refuse func(name string) error
 }
 
+var _ cache.ResourceEventHandler = (*expire.Sweeper[*run, *cluster])(nil)
+
 func newCluster(runs ...*run) *cluster {
 	c := &cluster{live: map[string]*run{}}
 	for _, r := range runs {
@@ -173,7 +175,7 @@ func TestSweepIsNotFooled(t *testing.T) {
 			c.refuse = func(string) error { return answer }
 			_, err := newSweeper(t, c, expire.Options{}).Sweep(t.Context(), start)
 			require.ErrorIs(t, err, answer)
-			require.ErrorContains(t, err, "expire: ns/a: ")
+			require.ErrorContains(t, err, "jobgc/expire: ns/a: ")
 		})
 	}
 }
@@ -209,7 +211,7 @@ func TestSweepGoesRoundWhatCannotBeDeleted(t *testing.T) {
 	s := newSweeper(t, c, expire.Options{MaxPerSweep: 7})
 	deleted, err := s.Sweep(t.Context(), start)
 	require.ErrorIs(t, err, refused)
-	require.ErrorContains(t, err, "expire: ns/stuck-6: ")
+	require.ErrorContains(t, err, "jobgc/expire: ns/stuck-6: ")
 	require.ErrorContains(t, err, "and 2 more")
 	assert.Zero(t, deleted)
 	deleted, err = s.Sweep(t.Context(), start)
@@ -243,6 +245,67 @@ func TestSweepGoesRoundWhatItCannotSettle(t *testing.T) {
 			}
 			assert.Empty(t, c.live)
 		})
+	}
+}
+
+// A Sweeper that follows the informer looks at the runs when one may be due,
+// and not before.
+func TestSweep_LooksAtTheRunsWhenOneIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(start))
+		c := newCluster(ran("kept", 2*time.Hour, func(r *run) { r.ttl = ptr.To[int32](0) }), ran("soon", 58*time.Minute))
+		looks := 0
+		s, err := expire.New(c.runs, func() []any { looks++; return c.store }, finished, jobgc.Retention{RunTTL: time.Hour}, expire.Options{})
+		require.NoError(t, err)
+		sweep := func(after time.Duration, wantLooks int, reason string) {
+			t.Helper()
+			time.Sleep(after)
+			_, err := s.Sweep(t.Context(), time.Now())
+			require.NoError(t, err)
+			require.Equal(t, wantLooks, looks, reason)
+		}
+		sweep(0, 1, "it does not follow the informer yet")
+		for _, item := range c.store {
+			s.OnAdd(item, true)
+		}
+		sweep(time.Minute, 1, "soon is due in a minute")
+		sweep(time.Minute, 2, "it is due")
+		assert.Equal(t, []string{"soon"}, c.asked)
+		sweep(time.Minute, 3, "it is in the store still, so it may not be deleted")
+		c.store = c.store[:1]
+		s.OnDelete(c.live["soon"])
+		sweep(time.Minute, 4, "that sweep finds none")
+		sweep(1000*time.Hour, 4, "kept is never due")
+
+		added := ran("added", 0)
+		added.finished = time.Now()
+		c.live["added"], c.store = added, append(c.store, added)
+		s.OnUpdate(nil, added)
+		sweep(59*time.Minute, 4, "not yet")
+		sweep(time.Minute, 5, "an hour after its finish")
+		assert.Equal(t, []string{"soon", "soon", "added"}, c.asked)
+	})
+}
+
+// A run that the informer stores while a sweep reads the store is not
+// forgotten.
+func TestOnAdd_DuringASweepCounts(t *testing.T) {
+	c := newCluster()
+	var s *expire.Sweeper[*run, *cluster]
+	list := func() []any {
+		store := c.store
+		if late := ran("late", 2*time.Hour); len(store) == 0 {
+			c.live["late"], c.store = late, []any{late}
+			s.OnAdd(late, false)
+		}
+		return store
+	}
+	s, err := expire.New(c.runs, list, finished, jobgc.Retention{RunTTL: time.Hour}, expire.Options{})
+	require.NoError(t, err)
+	for _, want := range []int{0, 1} {
+		deleted, err := s.Sweep(t.Context(), time.Now())
+		require.NoError(t, err)
+		assert.Equal(t, want, deleted)
 	}
 }
 
@@ -284,23 +347,27 @@ func TestStartLogs(t *testing.T) {
 		require.Len(t, lines, 3)
 		assert.Contains(t, lines[0], `"msg"="deleted runs that are past their retention" "deleted"=1`)
 		for _, line := range lines[1:] {
-			assert.Contains(t, line, `"error"="expire: ns/stuck: a webhook says no"`)
+			assert.Contains(t, line, `"error"="jobgc/expire: ns/stuck: a webhook says no"`)
 		}
 	})
 }
 
-func TestNewBadInput(t *testing.T) {
-	c := newCluster()
-	_, err := expire.New[*run, *cluster](nil, c.list, finished, jobgc.Retention{}, expire.Options{})
-	require.ErrorContains(t, err, "expire: new: the client is nil")
-	_, err = expire.New(c.runs, nil, finished, jobgc.Retention{}, expire.Options{})
-	require.ErrorContains(t, err, "expire: new: list is nil")
-	_, err = expire.New[*run](c.runs, c.list, nil, jobgc.Retention{}, expire.Options{})
-	require.ErrorContains(t, err, "expire: new: finished is nil")
-	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{Interval: -1})
-	require.ErrorContains(t, err, "options.interval: -1ns")
-	_, err = expire.New(c.runs, c.list, finished, jobgc.Retention{}, expire.Options{MaxPerSweep: -1})
-	require.ErrorContains(t, err, "options.maxPerSweep: -1")
+func TestNew_ReportsAllBadInput(t *testing.T) {
+	_, err := expire.New[*run, *cluster](nil, nil, nil, jobgc.Retention{}, expire.Options{Interval: -1, MaxPerSweep: -1})
+	require.EqualError(t, err, `jobgc/expire: new: client is nil; want a function that returns the client of a namespace
+jobgc/expire: new: list is nil; want the List of a store
+jobgc/expire: new: finished is nil; want a function that returns when a run finished
+jobgc/expire: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for a minute
+jobgc/expire: new: Options.MaxPerSweep: -1 is not accepted; want a positive number, or 0 for 100`)
+}
+
+func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
+	var none *expire.Sweeper[*run, *cluster]
+	for _, s := range []*expire.Sweeper[*run, *cluster]{none, {}} {
+		_, err := s.Sweep(t.Context(), start)
+		require.EqualError(t, err, "jobgc/expire: the Sweeper is nil or empty; make it with New")
+		require.EqualError(t, s.Start(t.Context()), err.Error())
+	}
 }
 
 // Two runs have finished; the retention is one hour.

@@ -19,10 +19,10 @@
 //
 // # What a controller with a hold has to do
 //
-//   - Call jobgc's Guard.Release once the outcome, or the loss of a Job that is
-//     Deleting, is persisted.
-//   - Call [RemoveFinalizer] when it finds a held Job that is being deleted and
-//     whose owner is gone, or leave that to the sweep.
+//   - Go on to call jobgc's Guard.Step once the outcome, or the loss of a Job
+//     that is Deleting, is recorded: Step then removes the finalizer.
+//   - Call [Sweeper.ReleaseOrphan] when it finds a held Job and not its owner,
+//     or leave that to the sweep.
 //   - Run a Sweeper.
 //   - Offer an uninstall step that calls [Sweeper.ReleaseAll] after the
 //     controller has stopped and before its CRD is deleted. Run the same step

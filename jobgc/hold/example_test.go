@@ -47,11 +47,12 @@ func ExampleSweeper_ReleaseAll() {
 
 // A controller that finds a held Job without its run does not have to wait for
 // the sweep.
-func ExampleRemoveFinalizer() {
+func ExampleSweeper_ReleaseOrphan() {
 	ctx, cluster := context.Background(), &cluster{}
 	cluster.job("job-1", "run-1")
+	sweeper, _ := hold.New(cluster.jobsIn, cluster.ownersIn, "agents.example.com/result", hold.Options{})
 	job := &metav1.ObjectMeta{Namespace: "ns", Name: "job-1", UID: "uid-job-1", Finalizers: []string{"agents.example.com/result"}} // from the informer
-	err := hold.RemoveFinalizer(ctx, cluster.jobsIn("ns"), job, "agents.example.com/result")                                       // clientset.BatchV1().Jobs("ns")
+	err := sweeper.ReleaseOrphan(ctx, job)
 	fmt.Println(cluster.stillHeld(), err)
 	// Output: [] <nil>
 }

@@ -70,7 +70,8 @@ func (c client) List(_ context.Context, opts metav1.ListOptions) (*metav1.Partia
 	}
 	out := &metav1.PartialObjectMetadataList{}
 	for i, o := range *c.of {
-		if c.namespace != "" && o.Namespace != c.namespace || opts.LabelSelector != "" && o.Labels["selected"] == "" || i < from {
+		if c.namespace != "" && o.Namespace != c.namespace || opts.LabelSelector != "" && o.Labels["selected"] == "" || i < from ||
+			opts.FieldSelector != "" && opts.FieldSelector != "metadata.name="+o.Name {
 			continue
 		}
 		if opts.Limit > 0 && i >= from+2 {
@@ -136,7 +137,7 @@ func (c *cluster) job(name string, owner types.UID, edit ...func(*metav1.Partial
 		CreationTimestamp: metav1.NewTime(start.Add(time.Duration(len(c.jobs)) * time.Hour)),
 	}}
 	if owner != "" {
-		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Name: "run", UID: owner, Controller: ptr.To(true)}}
+		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "agents.example.com/v1", Kind: "AgentRun", Name: string(owner), UID: owner, Controller: ptr.To(true)}}
 	}
 	for _, e := range edit {
 		e(&o)

@@ -21,13 +21,13 @@ import (
 // selector for finalizers.
 func (s *Sweeper[J, O]) held(ctx context.Context) ([]*metav1.PartialObjectMetadata, error) {
 	var held []*metav1.PartialObjectMetadata
-	err := list(ctx, s.jobs(s.opts.Namespace), s.opts.Selector, func(job *metav1.PartialObjectMetadata) {
+	err := list(ctx, s.jobs(s.opts.Namespace), metav1.ListOptions{LabelSelector: s.opts.Selector}, func(job *metav1.PartialObjectMetadata) {
 		if slices.Contains(job.Finalizers, s.hold) {
 			held = append(held, job)
 		}
 	}, func() { held = nil })
 	if err != nil {
-		return nil, fmt.Errorf("hold: list Jobs: %w", err)
+		return nil, fmt.Errorf("jobgc/hold: list Jobs: %w", err)
 	}
 	slices.SortStableFunc(held, func(a, b *metav1.PartialObjectMetadata) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
@@ -41,9 +41,9 @@ func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObj
 		return nil, nil
 	}
 	owners := map[types.UID]bool{}
-	err := list(ctx, s.owners(s.opts.Namespace), "", func(owner *metav1.PartialObjectMetadata) { owners[owner.UID] = true }, func() { clear(owners) })
+	err := list(ctx, s.owners(s.opts.Namespace), metav1.ListOptions{}, func(owner *metav1.PartialObjectMetadata) { owners[owner.UID] = true }, func() { clear(owners) })
 	if err != nil {
-		return nil, fmt.Errorf("hold: list owners: %w", err)
+		return nil, fmt.Errorf("jobgc/hold: list owners: %w", err)
 	}
 	ending := map[string]bool{} // namespaces
 	var out []*metav1.PartialObjectMetadata
@@ -76,7 +76,7 @@ func (s *Sweeper[J, O]) terminating(ctx context.Context, namespace string) (bool
 		err = errors.New("the client returned neither a namespace nor an error")
 	}
 	if err != nil {
-		return false, fmt.Errorf("hold: namespace %s: %w", namespace, err)
+		return false, fmt.Errorf("jobgc/hold: namespace %s: %w", namespace, err)
 	}
 	return ns.DeletionTimestamp != nil, nil
 }
@@ -87,8 +87,8 @@ const page = 500
 // list calls each for every object. All pages show the same moment. If the API
 // server has dropped that moment before the last page (410 Gone), list calls
 // reset and starts again. The third attempt reads everything as one page.
-func list(ctx context.Context, from Owners, selector string, each func(*metav1.PartialObjectMetadata), reset func()) error {
-	opts := metav1.ListOptions{LabelSelector: selector, Limit: page}
+func list(ctx context.Context, from Owners, opts metav1.ListOptions, each func(*metav1.PartialObjectMetadata), reset func()) error {
+	opts.Limit = page
 	for expired := 0; ; {
 		got, err := from.List(ctx, opts)
 		switch {

@@ -4,11 +4,8 @@
 package hold_test
 
 import (
-	"context"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/metadata"
 
 	"github.com/proompteng/controllerkit/jobgc/hold"
@@ -25,8 +22,5 @@ var (
 			finalizer,
 			hold.Options{Namespaces: c.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get},
 		)
-	}
-	_ = func(ctx context.Context, jobs batchv1client.JobInterface, job *batchv1.Job) error {
-		return hold.RemoveFinalizer(ctx, jobs, job, finalizer)
 	}
 )

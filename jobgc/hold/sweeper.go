@@ -8,16 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/internal/fairness"
+	finalizers "github.com/proompteng/controllerkit/internal/finalizer"
 )
 
 // Owners lists the metadata of the Jobs' owners in one namespace, or in all. A
@@ -73,8 +72,9 @@ type Report struct {
 	Released int
 }
 
-// Sweeper finds held Jobs that no controller will release. Make it with New.
-// Its methods may be called concurrently and by several replicas: only one of
+// Sweeper finds held Jobs that no controller will release. Make it with New:
+// the methods of a nil Sweeper, or of one that New did not make, return an
+// error. They may be called concurrently and by several replicas: only one of
 // them removes each finalizer.
 type Sweeper[J Jobs, O Owners] struct {
 	jobs   func(namespace string) J
@@ -88,19 +88,26 @@ type Sweeper[J Jobs, O Owners] struct {
 // return the clients of a namespace, or of all namespaces for "". Only the kind
 // of the owners may control the Jobs. The finalizer is jobgc.Options.Finalizer.
 // A nil function, a finalizer without domain or name, and negative options are
-// errors.
+// errors, and New reports all of them.
 func New[J Jobs, O Owners](jobs func(namespace string) J, owners func(namespace string) O, finalizer string, opts Options) (*Sweeper[J, O], error) {
-	switch {
-	case jobs == nil:
-		return nil, errors.New("hold: new: jobs is nil")
-	case owners == nil:
-		return nil, errors.New("hold: new: owners is nil")
-	case len(validation.IsQualifiedName(finalizer)) > 0 || !strings.Contains(finalizer, "/"):
-		return nil, fmt.Errorf("hold: new: finalizer %q is not accepted; want that of jobgc.Options.Finalizer, such as agents.example.com/result", finalizer)
-	case opts.Interval < 0:
-		return nil, fmt.Errorf("hold: new: options.interval: %s is not accepted; want a positive duration, or 0 for an hour", opts.Interval)
-	case opts.MaxPerSweep < 0:
-		return nil, fmt.Errorf("hold: new: options.maxPerSweep: %d is not accepted; want a positive number, or 0 for 500", opts.MaxPerSweep)
+	var errs []error
+	if jobs == nil {
+		errs = append(errs, errors.New("jobgc/hold: new: jobs is nil; want a function that returns the Job client of a namespace"))
+	}
+	if owners == nil {
+		errs = append(errs, errors.New("jobgc/hold: new: owners is nil; want a function that returns the owners' client of a namespace"))
+	}
+	if !finalizers.IsName(finalizer) {
+		errs = append(errs, fmt.Errorf("jobgc/hold: new: finalizer: %q is not accepted; want that of jobgc.Options.Finalizer, such as agents.example.com/result", finalizer))
+	}
+	if opts.Interval < 0 {
+		errs = append(errs, fmt.Errorf("jobgc/hold: new: Options.Interval: %s is not accepted; want a positive duration, or 0 for an hour", opts.Interval))
+	}
+	if opts.MaxPerSweep < 0 {
+		errs = append(errs, fmt.Errorf("jobgc/hold: new: Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 500", opts.MaxPerSweep))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	if opts.Interval == 0 {
 		opts.Interval = time.Hour
@@ -111,9 +118,18 @@ func New[J Jobs, O Owners](jobs func(namespace string) J, owners func(namespace 
 	return &Sweeper[J, O]{jobs: jobs, owners: owners, hold: finalizer, opts: opts}, nil
 }
 
+func (s *Sweeper[J, O]) made() bool { return s != nil && s.jobs != nil }
+
+func errNotMade() error {
+	return errors.New("jobgc/hold: the Sweeper is nil or empty; make it with New")
+}
+
 // Start sweeps immediately and then every Options.Interval. When ctx ends it
 // returns nil. Releases and failures go to the context's logger.
 func (s *Sweeper[J, O]) Start(ctx context.Context) error {
+	if !s.made() {
+		return errNotMade()
+	}
 	log := logr.FromContextOrDiscard(ctx).WithName("hold")
 	for {
 		wait := s.opts.Interval
@@ -144,6 +160,9 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 // With an error, the Report has what was done before it. If listing fails,
 // nothing is released.
 func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
+	if !s.made() {
+		return Report{}, errNotMade()
+	}
 	return s.release(ctx, s.opts.MaxPerSweep, s.abandoned)
 }
 
@@ -152,6 +171,9 @@ func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 // ReleaseAll goes on when a release fails, and the error names the failed ones.
 // Call it until it returns nil.
 func (s *Sweeper[J, O]) ReleaseAll(ctx context.Context) (Report, error) {
+	if !s.made() {
+		return Report{}, errNotMade()
+	}
 	return s.release(ctx, math.MaxInt, func(_ context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
 		return held, nil
 	})
@@ -179,7 +201,7 @@ func (s *Sweeper[J, O]) release(
 			failed.add(ctx.Err())
 			break
 		}
-		if err := RemoveFinalizer(ctx, s.jobs(job.Namespace), job, s.hold); err != nil {
+		if err := s.removeFinalizer(ctx, job); err != nil {
 			failed.add(err)
 			continue
 		}

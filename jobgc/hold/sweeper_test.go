@@ -150,7 +150,7 @@ func TestSweepFails(t *testing.T) {
 	c.job("a", "gone")
 	_, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
 	require.ErrorIs(t, err, errDown)
-	require.ErrorContains(t, err, "hold: list owners: ")
+	require.ErrorContains(t, err, "jobgc/hold: list owners: ")
 	assert.Equal(t, []string{"a"}, c.stillHeld())
 
 	c = &cluster{}
@@ -289,26 +289,35 @@ func TestStartLogs(t *testing.T) {
 		require.NoError(t, s.Start(ctx))
 		require.Len(t, lines, 4)
 		const released = `"msg"="released Jobs whose owner is gone" "released"=1 "held"=0`
-		const failed = `"error"="hold: list owners: the API server does not answer" "released"=0`
+		const failed = `"error"="jobgc/hold: list owners: the API server does not answer" "released"=0`
 		for i, want := range []string{released, failed, failed, released} {
 			assert.Contains(t, lines[i], want)
 		}
 	})
 }
 
-func TestNewBadInput(t *testing.T) {
+func TestNew_ReportsAllBadInput(t *testing.T) {
+	_, err := hold.New[client, client](nil, nil, "result", hold.Options{Interval: -1, MaxPerSweep: -1})
+	require.EqualError(t, err, `jobgc/hold: new: jobs is nil; want a function that returns the Job client of a namespace
+jobgc/hold: new: owners is nil; want a function that returns the owners' client of a namespace
+jobgc/hold: new: finalizer: "result" is not accepted; want that of jobgc.Options.Finalizer, such as agents.example.com/result
+jobgc/hold: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for an hour
+jobgc/hold: new: Options.MaxPerSweep: -1 is not accepted; want a positive number, or 0 for 500`)
 	c := &cluster{}
-	var none func(string) client
-	_, err := hold.New(none, c.ownersIn, finalizer, hold.Options{})
-	require.ErrorContains(t, err, "hold: new: jobs is nil")
-	_, err = hold.New(c.jobsIn, none, finalizer, hold.Options{})
-	require.ErrorContains(t, err, "hold: new: owners is nil")
-	for _, name := range []string{"", "result", "foregroundDeletion", "a/b/c"} {
+	for _, name := range []string{"", "foregroundDeletion", "a/b/c"} {
 		_, err = hold.New(c.jobsIn, c.ownersIn, name, hold.Options{})
 		require.ErrorContains(t, err, "want that of jobgc.Options.Finalizer")
 	}
-	_, err = hold.New(c.jobsIn, c.ownersIn, finalizer, hold.Options{Interval: -1})
-	require.ErrorContains(t, err, "options.interval: -1ns")
-	_, err = hold.New(c.jobsIn, c.ownersIn, finalizer, hold.Options{MaxPerSweep: -1})
-	require.ErrorContains(t, err, "options.maxPerSweep: -1")
+}
+
+func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
+	var none *hold.Sweeper[client, client]
+	for _, s := range []*hold.Sweeper[client, client]{none, {}} {
+		_, err := s.Sweep(t.Context())
+		require.EqualError(t, err, "jobgc/hold: the Sweeper is nil or empty; make it with New")
+		_, all := s.ReleaseAll(t.Context())
+		require.EqualError(t, all, err.Error())
+		require.EqualError(t, s.Start(t.Context()), err.Error())
+		require.EqualError(t, s.ReleaseOrphan(t.Context(), nil), err.Error())
+	}
 }

@@ -107,6 +107,6 @@ func TestAWholeLifeOnTheFakeClientset(t *testing.T) {
 	require.NoError(t, jobs.Delete(ctx, other.Name, metav1.DeleteOptions{}))
 	assert.Eventually(t, func() bool {
 		_, found, err := guard.Step(ctx, lost.request())
-		return err == nil && found.Source == jobgc.SourceTombstone && found.Outcome == jobgc.Succeeded
+		return err == nil && found.Source == "Tombstone" && found.Outcome == jobgc.Succeeded
 	}, time.Minute, time.Millisecond)
 }

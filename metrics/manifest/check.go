@@ -87,7 +87,7 @@ func (c *checks) want(ok bool, field string, value any, accepted string, args ..
 	if s, text := value.(string); text {
 		value = fmt.Sprintf("%q", s)
 	}
-	c.errs = append(c.errs, fmt.Errorf("%w: %s is %v, want %s", ErrTarget, field, value, fmt.Sprintf(accepted, args...)))
+	c.errs = append(c.errs, fmt.Errorf("%w: Target.%s: %v is not accepted; want %s", ErrTarget, field, value, fmt.Sprintf(accepted, args...)))
 }
 
 // duration accepts a duration that Prometheus can read and that is not a

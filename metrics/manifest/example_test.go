@@ -49,10 +49,10 @@ func ExampleNew() {
 	_, err := manifest.New(manifest.Target{Name: "Agent Run", Interval: time.Second, Timeout: 2 * time.Second})
 	fmt.Println(err)
 	// Output:
-	// manifest: invalid target: Name is "Agent Run", want a DNS label of at most 63 characters, such as agentrun
-	// manifest: invalid target: Job is "Agent Run", want letters, digits and _ . / : - within, at most 253
-	// manifest: invalid target: Selector["app.kubernetes.io/name"] is "Agent Run", want a label's value: at most 63 letters, digits and - _ . within
-	// manifest: invalid target: Timeout is 2s, want at most Interval, which is 1s
+	// metrics/manifest: invalid target: Target.Name: "Agent Run" is not accepted; want a DNS label of at most 63 characters, such as agentrun
+	// metrics/manifest: invalid target: Target.Job: "Agent Run" is not accepted; want letters, digits and _ . / : - within, at most 253
+	// metrics/manifest: invalid target: Target.Selector["app.kubernetes.io/name"]: "Agent Run" is not accepted; want a label's value: at most 63 letters, digits and - _ . within
+	// metrics/manifest: invalid target: Target.Timeout: 2s is not accepted; want at most Interval, which is 1s
 }
 
 // pack is the bundle that the examples below share.
@@ -103,7 +103,7 @@ func ExampleBundle_PrometheusRule() {
 	//           labels:
 	//             severity: critical
 	//           annotations:
-	//             summary: "Nobody holds the lease \u007b\u007b $labels.lease }}."
+	//             summary: "No process holds the lease \u007b\u007b $labels.lease }}."
 	//             description: "No process of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} leads by the lease \u007b\u007b $labels.lease }}: nothing is reconciled."
 	//             runbook_url: "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/ControllerNoLeader.md"
 }

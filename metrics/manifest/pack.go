@@ -30,13 +30,13 @@ func New(t Target) (*Bundle, error) {
 	p, table := &Bundle{target: t}, catalog.Instruments()
 	var err error
 	if p.rows, err = rows(table); err != nil {
-		return nil, fmt.Errorf("manifest: the dashboard does not fit the catalogue: %w", err)
+		return nil, fmt.Errorf("metrics/manifest: the dashboard does not fit the catalogue: %w", err)
 	}
 	if p.alerts, err = rules(t, table); err != nil {
-		return nil, fmt.Errorf("manifest: the rules do not fit the catalogue: %w", err)
+		return nil, fmt.Errorf("metrics/manifest: the rules do not fit the catalogue: %w", err)
 	}
 	if p.old, err = oldNames(t, table); err != nil {
-		return nil, fmt.Errorf("manifest: the recording rules do not fit the catalogue: %w", err)
+		return nil, fmt.Errorf("metrics/manifest: the recording rules do not fit the catalogue: %w", err)
 	}
 	return p, nil
 }

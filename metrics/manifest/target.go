@@ -12,7 +12,7 @@ import (
 
 // ErrTarget is wrapped by the error that names each field of Target that cannot
 // be used.
-var ErrTarget = errors.New("manifest: invalid target")
+var ErrTarget = errors.New("metrics/manifest: invalid target")
 
 // Target says which processes the manifests select and how the objects are
 // found. Only Name is required. The zero value of every other field is the

@@ -77,6 +77,8 @@ type instrument struct {
 	labels []string
 	values []string
 	series map[attribute.Distinct]*series
+	turn   uint64 // of the last collection that had it
+	points int    // of that collection
 }
 
 // series is one set of labels of an instrument.
@@ -126,7 +128,7 @@ func (c *collector) read(ctx context.Context) (page, error) {
 	case errors.As(err, &broken):
 		return page{}, err
 	case err != nil:
-		p.errs = append(p.errs, fmt.Errorf("prom: collect: %w", err))
+		p.errs = append(p.errs, fmt.Errorf("metrics/prom: collect: %w", err))
 	}
 	c.turn++
 	c.targetInfo(&p)
@@ -134,6 +136,9 @@ func (c *collector) read(ctx context.Context) (page, error) {
 		for _, m := range scope.Metrics {
 			c.convert(&p, scope.Scope, m)
 		}
+	}
+	for _, i := range c.instruments {
+		c.forget(i)
 	}
 	for _, f := range c.families {
 		if f.turn == c.turn {
@@ -225,27 +230,27 @@ func (c *collector) newInstrument(scope instrumentation.Scope, m metricdata.Metr
 	i := &instrument{series: map[attribute.Distinct]*series{}}
 	name, err := c.namer.Build(otlptranslator.Metric{Name: m.Name, Unit: m.Unit, Type: namingType(m)})
 	if err != nil {
-		i.err = fmt.Errorf("prom: the instrument %q: %w", m.Name, err)
+		i.err = fmt.Errorf("metrics/prom: the instrument %q: %w", m.Name, err)
 		return i
 	}
 	i.family = c.families[name]
 	if i.family == nil {
 		if other := c.collides(name, k); other != "" {
-			i.err = fmt.Errorf("prom: the instrument %q of %q: %s collides with %s", m.Name, scope.Name, name, other)
+			i.err = fmt.Errorf("metrics/prom: the instrument %q of %q: %s collides with %s", m.Name, scope.Name, name, other)
 			return i
 		}
 		i.family = &family{name: name, help: m.Description, kind: k, places: map[string]*place{}}
 		c.families[name] = i.family
 	}
 	if i.family.kind != k {
-		i.err = fmt.Errorf("prom: the instrument %q of %q is a %s, but %s is a %s already", m.Name, scope.Name, k, name, i.family.kind)
+		i.err = fmt.Errorf("metrics/prom: the instrument %q of %q is a %s, but %s is a %s already", m.Name, scope.Name, k, name, i.family.kind)
 	}
 	if c.scopeLabels {
 		i.labels = []string{"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"}
 		i.values = []string{scope.Name, scope.Version, scope.SchemaURL}
 		labels, values, err := c.pairs(scope.Attributes)
 		if err != nil {
-			i.err = fmt.Errorf("prom: the scope %q: %w", scope.Name, err)
+			i.err = fmt.Errorf("metrics/prom: the scope %q: %w", scope.Name, err)
 		}
 		for _, label := range labels {
 			i.labels = append(i.labels, "otel_scope_"+label)
@@ -312,6 +317,10 @@ func (c *collector) pairs(attrs attribute.Set) (labels, values []string, err err
 
 // seriesOf returns the series of attributes, or nil after it noted the reason.
 func (c *collector) seriesOf(p *page, i *instrument, attrs attribute.Set) *series {
+	if i.turn != c.turn {
+		i.turn, i.points = c.turn, 0
+	}
+	i.points++
 	s, ok := i.series[attrs.Equivalent()]
 	if !ok {
 		s = c.newSeries(i, attrs)
@@ -323,7 +332,7 @@ func (c *collector) seriesOf(p *page, i *instrument, attrs attribute.Set) *serie
 		p.errs = append(p.errs, s.err)
 		return nil
 	case s.place.turn == c.turn:
-		p.errs = append(p.errs, fmt.Errorf("prom: a series of %s is there twice: %v", i.family.name, s.labels))
+		p.errs = append(p.errs, fmt.Errorf("metrics/prom: a series of %s is there twice: %v", i.family.name, s.labels))
 		return nil
 	}
 	s.place.turn = c.turn
@@ -344,7 +353,7 @@ func (c *collector) newSeries(i *instrument, attrs attribute.Set) *series {
 		s.labels = out.GetLabel()
 	}
 	if err != nil {
-		s.err = fmt.Errorf("prom: a series of %s: %w", i.family.name, err)
+		s.err = fmt.Errorf("metrics/prom: a series of %s: %w", i.family.name, err)
 		return s
 	}
 	var key strings.Builder
@@ -361,7 +370,11 @@ func (c *collector) newSeries(i *instrument, attrs attribute.Set) *series {
 // forget drops the series that this collection did not have, so that
 // short-lived series do not pile up. It keeps about as many of them as there
 // are current series.
-func (c *collector) forget(i *instrument, points int) {
+func (c *collector) forget(i *instrument) {
+	points := i.points
+	if i.turn != c.turn {
+		points = 0 // the instrument has stopped
+	}
 	if len(i.series) <= 2*points+16 {
 		return
 	}

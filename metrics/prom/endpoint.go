@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,6 +38,7 @@ type Endpoint struct {
 	errors    *errorLog
 	timeout   time.Duration
 	handler   http.Handler
+	writers   sync.Pool // of gzip.Writer
 }
 
 // New makes an endpoint with a separate registry. It never touches
@@ -61,7 +63,7 @@ func New(o Options) (*Endpoint, error) {
 			collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		} {
 			if err := e.process.Register(c); err != nil {
-				return nil, fmt.Errorf("prom: metrics of the process: %w", err)
+				return nil, fmt.Errorf("metrics/prom: metrics of the process: %w", err)
 			}
 		}
 	}
@@ -70,6 +72,7 @@ func New(o Options) (*Endpoint, error) {
 		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: cmp.Or(o.MaxInFlight, defaultInFlight),
 		EnableOpenMetrics:   o.Exemplars,
+		DisableCompression:  true, // answer compresses
 	})
 	return e, nil
 }
@@ -85,15 +88,18 @@ func (e *Endpoint) Meter(name string, opts ...metric.MeterOption) metric.Meter {
 	return e.MeterProvider.Meter(name, opts...)
 }
 
-// ServeHTTP serves one scrape at any path. A gatherer that fails costs its own
-// metrics. If a callback of the provider panics or does not return, no metrics
-// can be collected: the answer is 503 within Options.Timeout.
+// ServeHTTP serves one scrape at any path, compressed if the client accepts
+// gzip. A gatherer that fails costs its own metrics. If a callback of the
+// provider panics or does not return, no metrics can be collected: the answer
+// is 503 within Options.Timeout.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !e.made() {
-		http.Error(w, "prom: the endpoint was not made by New", http.StatusServiceUnavailable)
+		http.Error(w, "metrics/prom: the endpoint was not made by New", http.StatusServiceUnavailable)
 		return
 	}
-	e.handler.ServeHTTP(unavailable{w}, r)
+	a := &answer{ResponseWriter: w, gzip: acceptsGzip(r), writers: &e.writers}
+	e.handler.ServeHTTP(a, r)
+	a.end()
 }
 
 // Shutdown ends the provider. Later measurements are lost, and scrapes show
@@ -106,7 +112,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	if err := unended(e.sdk.Shutdown(ctx)); err != nil {
-		return fmt.Errorf("prom: shut down: %w", err)
+		return fmt.Errorf("metrics/prom: shutdown: %w", err)
 	}
 	return nil
 }
@@ -148,18 +154,16 @@ func (o Options) provider(reader sdkmetric.Reader) []sdkmetric.Option {
 	for k, v := range o.Resource {
 		attrs = append(attrs, attribute.String(k, v))
 	}
-	filter := exemplar.AlwaysOffFilter
+	filter, view := exemplar.AlwaysOffFilter, noExemplars
 	if o.Exemplars {
-		filter = exemplar.TraceBasedFilter
+		filter, view = exemplar.TraceBasedFilter, newestPerBucket
 	}
 	opts := []sdkmetric.Option{
 		sdkmetric.WithReader(reader),
 		sdkmetric.WithResource(resource.NewSchemaless(attrs...)),
 		sdkmetric.WithExemplarFilter(filter),
+		sdkmetric.WithView(view),
 		sdkmetric.WithCardinalityLimit(o.limit()),
-	}
-	if o.Exemplars {
-		opts = append(opts, sdkmetric.WithView(newestPerBucket))
 	}
 	for _, r := range o.Readers {
 		opts = append(opts, sdkmetric.WithReader(r))

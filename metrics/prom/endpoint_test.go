@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
@@ -83,6 +84,19 @@ func TestNewRefuses(t *testing.T) {
 			assert.Nil(t, ep)
 		})
 	}
+}
+
+func TestNew_ReportsEveryOptionThatItRefuses(t *testing.T) {
+	_, err := prom.New(prom.Options{
+		MaxInFlight: -1, Timeout: -time.Second, Gatherers: []prometheus.Gatherer{nil}, Readers: []sdkmetric.Reader{nil},
+		Resource: map[string]string{"": "x", "a": "\xff"},
+	})
+	require.EqualError(t, err, `metrics/prom: invalid option: Options.MaxInFlight: -1 is not accepted; want a positive number, or 0 for 3
+metrics/prom: invalid option: Options.Timeout: -1s is not accepted; want a positive duration, or 0 for 5s
+metrics/prom: invalid option: Options.Gatherers[0]: nil is not accepted; want a gatherer
+metrics/prom: invalid option: Options.Readers[0]: nil is not accepted; want a reader
+metrics/prom: invalid option: Options.Resource[""]: "x" is not accepted; want a name that is not empty, and UTF-8
+metrics/prom: invalid option: Options.Resource["a"]: "\xff" is not accepted; want a name that is not empty, and UTF-8`)
 }
 
 func TestDefaults(t *testing.T) {

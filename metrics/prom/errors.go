@@ -35,7 +35,7 @@ func (l *errorLog) Println(v ...any) {
 			return
 		}
 	}
-	l.onError(fmt.Errorf("prom: %s", fmt.Sprint(v...)))
+	l.onError(fmt.Errorf("metrics/prom: %s", fmt.Sprint(v...)))
 }
 
 // family is the counter.

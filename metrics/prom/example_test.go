@@ -46,7 +46,7 @@ func Example() {
 func ExampleNew() {
 	_, err := prom.New(prom.Options{MaxInFlight: -1})
 	fmt.Println(err)
-	// Output: prom: invalid option: MaxInFlight is -1, want 0 (for 3) or more
+	// Output: metrics/prom: invalid option: Options.MaxInFlight: -1 is not accepted; want a positive number, or 0 for 3
 }
 
 // The metrics of another library on the same page.

@@ -15,6 +15,27 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+// noExemplars is the view that gives each instrument a reservoir that costs
+// nothing. The SDK makes its own reservoirs even when no exemplar can get into
+// them, at every collection for each series of an observable instrument.
+func noExemplars(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
+	return sdkmetric.Stream{
+		Name: i.Name, Description: i.Description, Unit: i.Unit,
+		ExemplarReservoirProviderSelector: func(sdkmetric.Aggregation) exemplar.ReservoirProvider {
+			return func(attribute.Set) exemplar.Reservoir { return none{} }
+		},
+	}, true
+}
+
+// none keeps no exemplars.
+type none struct{}
+
+// Offer drops the measurement.
+func (none) Offer(context.Context, time.Time, exemplar.Value, []attribute.KeyValue) {}
+
+// Collect lists no exemplars.
+func (none) Collect(dest *[]exemplar.Exemplar) { *dest = (*dest)[:0] }
+
 // newestPerBucket is the view that gives each histogram a custom reservoir. It
 // holds one exemplar per bucket, as OpenTelemetry's specification requires for
 // fixed buckets. It keeps the newest to within a second, which the

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -42,10 +41,10 @@ func (e *Endpoint) collect(ctx context.Context) (page, error) {
 		if name := running.Load(); name != nil {
 			what = (*name)()
 		}
-		return page{}, fmt.Errorf("prom: collect: %s %w", what, err)
+		return page{}, fmt.Errorf("metrics/prom: collect: %s %w", what, err)
 	}
 	if err != nil {
-		return page{}, fmt.Errorf("prom: collect: %w", err)
+		return page{}, fmt.Errorf("metrics/prom: collect: %w", err)
 	}
 	return p, nil
 }
@@ -71,7 +70,7 @@ func (e *Endpoint) gather() ([]*dto.MetricFamily, error) {
 			merged = append(merged, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 				families, err := run.Wait(ctx)
 				if err != nil {
-					err = fmt.Errorf("prom: Options.Gatherers[%d]: %w", i, err)
+					err = fmt.Errorf("metrics/prom: Options.Gatherers[%d]: %w", i, err)
 				}
 				return families, err
 			}))
@@ -118,17 +117,3 @@ func (e *Endpoint) Collect(ch chan<- prometheus.Metric) {
 	}
 	p.Collect(ch)
 }
-
-// unavailable answers 503 instead of promhttp's 500 when a scrape gathered
-// nothing. The next scrape may succeed.
-type unavailable struct{ http.ResponseWriter }
-
-func (w unavailable) WriteHeader(code int) {
-	if code == http.StatusInternalServerError {
-		code = http.StatusServiceUnavailable
-	}
-	w.ResponseWriter.WriteHeader(code)
-}
-
-// Unwrap is for http.ResponseController.
-func (w unavailable) Unwrap() http.ResponseWriter { return w.ResponseWriter }

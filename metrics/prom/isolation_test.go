@@ -306,3 +306,24 @@ func TestSeriesThatAreGoneAreForgotten(t *testing.T) {
 	}
 	assert.Less(t, prom.Cached(ep), 50)
 }
+
+// An instrument that stops leaves no series behind in the endpoint.
+func TestAnInstrumentThatStopsIsForgotten(t *testing.T) {
+	ep, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	meter := ep.Meter("x")
+	g, err := meter.Int64ObservableGauge("g")
+	require.NoError(t, err)
+	registered, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for n := range 1000 {
+			o.ObserveInt64(g, int64(n), metric.WithAttributes(attribute.Int("n", n)))
+		}
+		return nil
+	}, g)
+	require.NoError(t, err)
+	scrape(t, ep, "")
+	assert.Equal(t, 1000, prom.Cached(ep))
+	require.NoError(t, registered.Unregister())
+	scrape(t, ep, "")
+	assert.Zero(t, prom.Cached(ep))
+}

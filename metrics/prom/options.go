@@ -6,17 +6,21 @@ package prom
 import (
 	"errors"
 	"fmt"
-	"reflect"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// ErrOption is wrapped by the error that names the field of Options that cannot
-// be used.
-var ErrOption = errors.New("prom: invalid option")
+// ErrOption is wrapped by the error that names each field of Options that
+// cannot be used.
+var ErrOption = errors.New("metrics/prom: invalid option")
 
 // Options of an endpoint. The zero value is the recommended behaviour.
 type Options struct {
@@ -81,27 +85,32 @@ const defaultInFlight = 3
 
 const defaultTimeout = 5 * time.Second
 
+// check returns an error for each option that cannot be used.
 func (o Options) check() error {
+	var errs []error
+	refuse := func(field string, value any, accepted string) {
+		errs = append(errs, fmt.Errorf("%w: Options.%s: %v is not accepted; want %s", ErrOption, field, value, accepted))
+	}
 	if o.MaxInFlight < 0 {
-		return fmt.Errorf("%w: MaxInFlight is %d, want 0 (for %d) or more", ErrOption, o.MaxInFlight, defaultInFlight)
+		refuse("MaxInFlight", o.MaxInFlight, fmt.Sprintf("a positive number, or 0 for %d", defaultInFlight))
 	}
 	if o.Timeout < 0 {
-		return fmt.Errorf("%w: Timeout is %v, want 0 (for %v) or more", ErrOption, o.Timeout, defaultTimeout)
+		refuse("Timeout", o.Timeout, fmt.Sprintf("a positive duration, or 0 for %v", defaultTimeout))
 	}
 	for i, g := range o.Gatherers {
-		if v := reflect.ValueOf(g); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-			return fmt.Errorf("%w: Gatherers[%d] is nil", ErrOption, i)
+		if isnil.Is(g) {
+			refuse(fmt.Sprintf("Gatherers[%d]", i), "nil", "a gatherer")
 		}
 	}
 	for i, r := range o.Readers {
-		if v := reflect.ValueOf(r); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-			return fmt.Errorf("%w: Readers[%d] is nil", ErrOption, i)
+		if isnil.Is(r) {
+			refuse(fmt.Sprintf("Readers[%d]", i), "nil", "a reader")
 		}
 	}
-	for k, v := range o.Resource {
-		if k == "" || !utf8.ValidString(k) || !utf8.ValidString(v) {
-			return fmt.Errorf("%w: Resource[%q]: want a name that is not empty, and UTF-8", ErrOption, k)
+	for _, k := range slices.Sorted(maps.Keys(o.Resource)) {
+		if v := o.Resource[k]; k == "" || !utf8.ValidString(k) || !utf8.ValidString(v) {
+			refuse(fmt.Sprintf("Resource[%q]", k), strconv.Quote(v), "a name that is not empty, and UTF-8")
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

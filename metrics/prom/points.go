@@ -71,7 +71,6 @@ func numbers[N int64 | float64](c *collector, p *page, i *instrument, k dto.Metr
 		}
 		c.add(p, i.family, m)
 	}
-	c.forget(i, len(points))
 }
 
 // histograms adds the points of a histogram with fixed buckets.
@@ -104,7 +103,6 @@ func histograms[N int64 | float64](c *collector, p *page, i *instrument, points 
 		attach(c, p, m, point.Exemplars)
 		c.add(p, i.family, m)
 	}
-	c.forget(i, len(points))
 }
 
 // The scales that Prometheus has.
@@ -124,7 +122,7 @@ func natives[N int64 | float64](c *collector, p *page, i *instrument, points []m
 			continue
 		}
 		if point.Scale < coarsestScale {
-			p.errs = append(p.errs, fmt.Errorf("prom: a series of %s: the scale is %d, and Prometheus' coarsest is %d", i.family.name, point.Scale, coarsestScale))
+			p.errs = append(p.errs, fmt.Errorf("metrics/prom: a series of %s: the scale is %d, and Prometheus' coarsest is %d", i.family.name, point.Scale, coarsestScale))
 			continue
 		}
 		by := max(0, point.Scale-finestScale)
@@ -136,7 +134,7 @@ func natives[N int64 | float64](c *collector, p *page, i *instrument, points []m
 			err = native.Write(&out)
 		}
 		if err != nil {
-			p.errs = append(p.errs, fmt.Errorf("prom: a series of %s: %w", i.family.name, err))
+			p.errs = append(p.errs, fmt.Errorf("metrics/prom: a series of %s: %w", i.family.name, err))
 			continue
 		}
 		m := &sample{series: s}
@@ -144,7 +142,6 @@ func natives[N int64 | float64](c *collector, p *page, i *instrument, points []m
 		attach(c, p, m, point.Exemplars)
 		c.add(p, i.family, m)
 	}
-	c.forget(i, len(points))
 }
 
 // spread counts by Prometheus' bucket index, which is the index of the upper
@@ -184,6 +181,6 @@ func attach[N int64 | float64](c *collector, p *page, m *sample, exemplars []met
 		err = with.Write(new(dto.Metric)) // it writes into what m hands out
 	}
 	if err != nil {
-		p.errs = append(p.errs, fmt.Errorf("prom: an exemplar: %w", err))
+		p.errs = append(p.errs, fmt.Errorf("metrics/prom: an exemplar: %w", err))
 	}
 }

@@ -28,7 +28,7 @@ const (
 // [http.Handler], in your own server.
 func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
 	if l == nil {
-		return errors.New("prom: serve: the listener is nil")
+		return errors.New("metrics/prom: serve: the listener is nil")
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", e)
@@ -43,7 +43,7 @@ func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
 	go func() { served <- server.Serve(l) }()
 	select {
 	case err := <-served:
-		return fmt.Errorf("prom: serve: %w", err)
+		return fmt.Errorf("metrics/prom: serve: %w", err)
 	case <-ctx.Done():
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
@@ -54,7 +54,7 @@ func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
 	}
 	<-served //nolint:errcheck // http.ErrServerClosed, by the line above
 	if err != nil {
-		return fmt.Errorf("prom: stop serving: %w", err)
+		return fmt.Errorf("metrics/prom: serve: stop: %w", err)
 	}
 	return nil
 }

@@ -11,11 +11,12 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
 // mostReads bounds what a Rollout with many steps, or templates that name
@@ -52,15 +53,15 @@ func (l *lookup) find(ctx context.Context, path *field.Path, kind, name string) 
 		namespace, where = "", ""
 	}
 	obj, err := l.once(ctx, kind, namespace, name)
+	// A kind that is not served is a 404 too.
+	gone, err := notfound.Is(err, schema.GroupResource{}, name)
 	switch {
-	case err == nil:
-		return obj
-	case absent(err):
+	case gone:
 		l.add(notFound(path, name, fmt.Sprintf("there is no such %s%s; create it before the Rollout", kind, where)))
-	default:
+	case err != nil:
 		l.unknown(path, kind, where, err)
 	}
-	return nil
+	return obj
 }
 
 // unknown: nothing is known of what the cluster has.
@@ -81,12 +82,6 @@ func notFound(path *field.Path, value, detail string) *field.Error {
 	return e
 }
 
-// absent tells an object that is not there from a kind that is not served: both
-// are 404, and the latter comes from the server's mux.
-func absent(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
-}
-
 // once reads an object at most once. It reads nothing after ctx is done or the
 // limit is reached.
 func (l *lookup) once(ctx context.Context, kind, namespace, name string) (*unstructured.Unstructured, error) {
@@ -101,7 +96,10 @@ func (l *lookup) once(ctx context.Context, kind, namespace, name string) (*unstr
 		return nil, fmt.Errorf("not looked at: it comes after %d others", mostReads)
 	}
 	obj, err := l.get(ctx, resource(kind), namespace, name)
-	if err == nil && obj == nil {
+	switch {
+	case err != nil:
+		obj = nil
+	case obj == nil:
 		err = errors.New("the client returned no object")
 	}
 	l.read[key] = answer{obj, err}
@@ -158,7 +156,7 @@ func (l *lookup) plugin(ctx context.Context, path *field.Path, name string) {
 	const config = "argo-rollouts-config"
 	where := "ConfigMap " + config + " of namespace " + l.controller
 	obj, err := l.once(ctx, "ConfigMap", l.controller, config)
-	if err != nil && !absent(err) {
+	if _, err = notfound.Is(err, schema.GroupResource{}, config); err != nil {
 		l.unknown(path, "ConfigMap", " in namespace "+l.controller, err)
 		return
 	}

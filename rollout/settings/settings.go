@@ -170,10 +170,10 @@ func AgentsNames() EnvNames {
 // Settings.
 func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Settings, error) {
 	if lookup == nil {
-		return Settings{}, errors.New("rollout/settings: fromenv: lookup is nil; pass os.LookupEnv")
+		return Settings{}, errors.New("rollout/settings: fromEnv: lookup is nil; pass os.LookupEnv")
 	}
 	if names == (EnvNames{}) {
-		return Settings{}, errors.New("rollout/settings: fromenv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+		return Settings{}, errors.New("rollout/settings: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
 	}
 	var (
 		s    Settings

@@ -6,19 +6,23 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -28,9 +32,11 @@ import (
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/client"
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/metrics/tracelog"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -39,8 +45,11 @@ const Name = "agents.controllerkit.dev/agentrun"
 
 // Options configure a Controller. The zero value works.
 type Options struct {
-	// Namespaces whose runs are reconciled. None means all.
+	// Namespaces whose runs are reconciled, each once. None means all.
 	Namespaces []string
+	// Selector is the label selector of the runs that are reconciled. Empty
+	// means all.
+	Selector string
 	// Workers is the number of concurrent reconciles. Zero means 4.
 	Workers int
 	// Retention is how long Jobs and runs stay.
@@ -59,7 +68,7 @@ type Options struct {
 	// ErrDeposed if another replica may already lead. Nil means that this
 	// replica leads from the start.
 	Lead func(ctx context.Context, reconcile func(context.Context)) error
-	// Tracer makes a span of each reconcile. Nil means no spans, at no cost.
+	// Tracer makes a span of each reconcile. Nil means no spans.
 	Tracer trace.Tracer
 
 	_ struct{}
@@ -69,7 +78,7 @@ type Options struct {
 type Controller struct {
 	options Options
 	cluster kubernetes.Interface
-	runs    func(namespace string) *Client
+	runs    func(namespace string) *client.Client
 	scopes  []*scope
 	queue   *kube.Queue[types.NamespacedName]
 
@@ -78,9 +87,8 @@ type Controller struct {
 	secrets  *redact.SecretValues
 	metrics  *metrics.Controller
 	measured *metrics.Runs
-	config   *rest.Config
 	outage   outage
-	unsure   sync.Map // by the uid of a run whose end may be recorded and is not announced: ending
+	unsure   sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded and is not announced
 
 	synced chan struct{}
 }
@@ -103,23 +111,21 @@ const (
 
 // New returns a Controller. It starts nothing and sends no request.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
-	if o.Workers == 0 {
-		o.Workers = 4
+	o.Workers = cmp.Or(o.Workers, 4)
+	if o.Tracer == nil {
+		o.Tracer = noop.Tracer{}
 	}
-	if o.Lead == nil {
-		o.Lead = func(ctx context.Context, reconcile func(context.Context)) error {
-			reconcile(ctx)
-			return nil
-		}
-	}
+	c := &Controller{options: o, metrics: m.Controller("agentrun"), secrets: new(redact.SecretValues), synced: make(chan struct{})}
+	c.measured = c.metrics.Runs()
+	c.queue = kube.NewQueue(c.metrics, workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](200*time.Millisecond, 30*time.Second))
 	config = rest.CopyConfig(config)
 	config.Wrap(kube.Transport(m))
 	forEvents, err := kubernetes.NewForConfig(config) // a separate rate limiter: Events and reconciles never wait for each other
 	if err != nil {
 		return nil, err
 	}
-	// One client for Jobs and one for the status of runs, as controller-runtime
-	// has one for each kind.
+	// One limiter for Jobs and one for the status of runs, as
+	// controller-runtime has one for each kind.
 	limited := func() *rest.Config {
 		each := rest.CopyConfig(config)
 		if each.RateLimiter == nil && each.QPS > 0 {
@@ -127,162 +133,116 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		}
 		return each
 	}
-	cluster, err := kubernetes.NewForConfig(limited())
-	if err != nil {
+	if c.cluster, err = kubernetes.NewForConfig(limited()); err != nil {
 		return nil, err
 	}
-	runs, err := NewClient(limited())
-	if err != nil {
+	if c.runs, err = client.New(limited()); err != nil {
 		return nil, err
 	}
-	c := &Controller{
-		options: o,
-		config:  config,
-		cluster: cluster,
-		runs:    runs,
-		metrics: m.Controller("agentrun"),
-		secrets: new(redact.SecretValues),
-		synced:  make(chan struct{}),
-	}
-	c.measured = c.metrics.Runs()
-	c.queue = kube.NewQueue(c.metrics, workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](200*time.Millisecond, 30*time.Second))
-	c.status = status.ForResource(runs)
+	c.status = status.ForResource(c.runs)
 	c.status.Owned = []string{ready, progressing, degraded}
 	c.status.FieldManager, c.status.Heartbeat, c.status.OnCommit = "agentrun", heartbeat, c.metrics.StatusWrites()
-	o.Events.Redact, o.Events.OnResult = c.secrets.Redact, c.metrics.Events()
-	if o.Events.DrainTimeout == 0 {
-		o.Events.DrainTimeout = telling
-	}
-	if o.Events.Scheme, err = newScheme(); err != nil {
+
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	sink := events.NewSink(forEvents.EventsV1().Events, forEvents.CoreV1().Events)
-	if c.recorder, err = events.New(sink, Name, o.Events); err != nil {
+	o.Events.Scheme, o.Events.Redact, o.Events.OnResult = scheme, c.secrets.Redact, c.metrics.Events()
+	o.Events.DrainTimeout = cmp.Or(o.Events.DrainTimeout, telling)
+	if c.recorder, err = events.New(events.NewSink(forEvents.EventsV1().Events, forEvents.CoreV1().Events), Name, o.Events); err != nil {
 		return nil, err
 	}
 	c.metrics.SetWorkers(o.Workers)
 	c.measured.Retention(o.Retention.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
-	namespaces := o.Namespaces
-	if len(namespaces) == 0 {
-		namespaces = []string{metav1.NamespaceAll}
+	m.ObserveConditions("AgentRun", c.conditions)
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = []string{metav1.NamespaceAll}
 	}
-	for i, namespace := range namespaces {
-		if slices.Contains(namespaces[:i], namespace) {
-			return nil, fmt.Errorf("the namespace %q is there twice; want each once", namespace)
-		}
-		s, err := c.newScope(namespace)
+	for _, namespace := range o.Namespaces {
+		s, err := c.newScope(namespace, config)
 		if err != nil {
 			return nil, err
 		}
 		c.scopes = append(c.scopes, s)
 	}
-	m.ObserveConditions("AgentRun", c.conditions)
 	return c, nil
 }
 
 // Synced is closed when the caches are filled.
 func (c *Controller) Synced() <-chan struct{} { return c.synced }
 
-// Start fills the caches and runs the recorder until ctx ends, and reconciles
-// while this replica leads. Then it finishes the running reconciles, writes the
-// queued Events, and returns.
+// Start fills the caches, and reconciles while this replica leads. When ctx or
+// the leadership ends it finishes the running reconciles, writes the queued
+// Events, and returns.
 func (c *Controller) Start(ctx context.Context) error {
-	// A reconcile that runs when ctx ends still sends requests and Events.
-	working, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-
-	ctx, end := context.WithCancel(ctx) // also if the leadership ends first
-
-	var informers, emitter sync.WaitGroup
-	var lost, deposed error
-	emitting, drain := context.WithCancel(context.WithoutCancel(ctx)) // it ends after stop, so that interrupted reconciles are recorded too
-	defer drain()
-	emitter.Go(func() { lost = c.recorder.Start(emitting) })
-	for _, s := range c.scopes {
-		informers.Go(func() { s.runs.RunWithContext(ctx) })
-		informers.Go(func() { s.jobs.RunWithContext(ctx) })
-	}
-	defer informers.Wait()
-	defer end()
-
-	waiting, found := context.WithCancel(ctx)
-	informers.Go(func() { c.complain(waiting) })
-	synced := c.sync(ctx, func(s *scope) []cache.InformerSynced {
-		return []cache.InformerSynced{s.runs.HasSynced, s.jobs.HasSynced}
-	})
-	found()
-	if synced {
+	return c.recorder.RunWith(ctx, func(ctx context.Context) error {
+		ctx, end := context.WithCancel(ctx)
+		var caches sync.WaitGroup
+		defer caches.Wait()
+		defer end()
+		filling, filled := context.WithCancel(ctx)
+		defer filled()
+		var synced []cache.InformerSynced
+		for _, s := range c.scopes {
+			caches.Go(func() { s.runs.RunWithContext(ctx) })
+			caches.Go(func() { s.jobs.RunWithContext(ctx) })
+			synced = append(synced, s.runs.HasSynced, s.jobs.HasSynced)
+		}
+		caches.Go(func() { c.complain(filling) })
+		if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+			return nil
+		}
+		filled()
 		close(c.synced)
-		deposed = c.options.Lead(ctx, func(leading context.Context) { c.lead(leading, working, stop) })
-	}
-	drain()
-	emitter.Wait()
-	if lost != nil {
-		lost = fmt.Errorf("stopped, but not every event was written: %w", lost)
-	}
-	return errors.Join(deposed, lost)
-}
-
-// lead reconciles until leading ends. Running reconciles then have a grace
-// period, after which stop ends the context of their requests. There is no
-// grace period if the leadership was lost.
-func (c *Controller) lead(leading, working context.Context, stop func()) {
-	log := logr.FromContextOrDiscard(leading)
-	// Only a leader queues changes: another replica would fill its queue and
-	// never work on it.
-	for _, s := range c.scopes {
-		if err := s.follow(c); err != nil {
-			log.Error(err, "cannot follow the caches") // the informers were stopped: ctx has ended
-			return
+		if c.options.Lead != nil {
+			return c.options.Lead(ctx, c.lead)
 		}
-	}
-	var workers sync.WaitGroup
-	if c.sync(leading, func(s *scope) []cache.InformerSynced { return s.followed }) {
-		log.Info("reconciling", append([]any{"workers", c.options.Workers, "namespaces", c.options.Namespaces}, c.options.Retention.LogValues()...)...)
-		for _, warning := range c.options.Retention.Warnings(nil) {
-			log.Info("check the retention settings", "warning", warning)
-		}
-		for range c.options.Workers {
-			workers.Go(func() { c.work(working) })
-		}
-		c.sweep(leading, &workers)
-		<-leading.Done()
-	}
-	if errors.Is(context.Cause(leading), ErrDeposed) {
-		stop() // another replica may start at any moment
-	}
-	deadline := time.AfterFunc(finishing, stop)
-	defer deadline.Stop()
-	c.queue.ShutDown()
-	workers.Wait()
-}
-
-// sync waits until the caches of each scope are filled. It returns false if ctx
-// ends first.
-func (c *Controller) sync(ctx context.Context, of func(*scope) []cache.InformerSynced) bool {
-	for _, s := range c.scopes {
-		if !cache.WaitForCacheSync(ctx.Done(), of(s)...) {
-			return false
-		}
-	}
-	return true
+		c.lead(ctx)
+		return nil
+	})
 }
 
 // complain logs every ten seconds, until ctx ends, why the caches are still
 // empty, because informers retry without an error if no server answers.
 func (c *Controller) complain(ctx context.Context) {
-	for ctx.Err() == nil {
-		asking, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, err := c.runs(c.scopes[0].namespace).List(asking, metav1.ListOptions{Limit: 1})
-		cancel()
+	_ = wait.PollUntilContextCancel(ctx, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+		_, err := c.runs(c.scopes[0].namespace).List(ctx, metav1.ListOptions{Limit: 1, TimeoutSeconds: new(int64(5))})
 		if err != nil && ctx.Err() == nil {
 			logr.FromContextOrDiscard(ctx).Error(err, "AgentRuns cannot be listed yet, trying on")
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Second):
+		return false, nil
+	})
+}
+
+// lead reconciles until leading ends. Running reconciles then have a grace
+// period, after which the context of their requests ends. There is no grace
+// period if the leadership was lost.
+func (c *Controller) lead(leading context.Context) {
+	log := logr.FromContextOrDiscard(leading)
+	working, stop := context.WithCancel(context.WithoutCancel(leading)) // a reconcile that runs when leading ends still sends requests
+	defer stop()
+	var workers sync.WaitGroup
+	if c.follow(leading) {
+		log.Info("reconciling", append(c.options.Retention.LogValues(),
+			"warnings", c.options.Retention.Warnings(nil), "workers", c.options.Workers, "namespaces", c.options.Namespaces)...)
+		for range c.options.Workers {
+			workers.Go(func() { c.work(working) })
 		}
+		for _, s := range c.scopes {
+			workers.Go(func() { _ = s.expired.Start(leading) }) // ends with leading
+			if c.options.Hold {
+				workers.Go(func() { _ = s.holds.Start(leading) })
+			}
+		}
+		<-leading.Done()
 	}
+	grace := finishing
+	if errors.Is(context.Cause(leading), ErrDeposed) {
+		grace = 0 // another replica may start at any moment
+	}
+	defer time.AfterFunc(grace, stop).Stop()
+	c.queue.ShutDown()
+	workers.Wait()
 }
 
 // work reconciles runs from the queue until the queue is shut down.
@@ -315,16 +275,14 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Minute)
 	defer cancel()
 	var result metrics.Result
-	ctx, end := c.span(ctx, key)
-	defer func() { end(result, err) }()
+	ctx, span := c.options.Tracer.Start(ctx, "reconcile AgentRun", trace.WithAttributes(
+		attribute.String("k8s.namespace.name", key.Namespace), attribute.String("agentrun.name", key.Name)))
+	ctx = tracelog.Bind(ctx)
+	defer func() { c.endSpan(span, result, err) }()
 	defer c.metrics.Begin().End(ctx, &result) // after the span, because the exemplar names its trace
 
-	after, err = c.step(ctx, key)
-	switch {
-	case errors.Is(err, errGone):
-		err = nil
-	case isOvertaken(err):
-		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", err.Error())
+	if after, err = c.step(ctx, key); isOvertaken(err) {
+		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", c.secrets.Redact(err.Error()))
 		after, err = time.Second, nil
 	}
 	result = metrics.Classify(err, after, events.IsTerminal)
@@ -332,4 +290,30 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 		logr.FromContextOrDiscard(ctx).Error(errors.New(c.secrets.Redact(err.Error())), "reconcile failed", "result", result.String())
 	}
 	return after, err
+}
+
+// endSpan ends the span of a reconcile. Its attributes follow OpenTelemetry's
+// conventions where they exist. The text of an error is redacted, like every
+// text that leaves the process.
+func (c *Controller) endSpan(span trace.Span, result metrics.Result, err error) {
+	span.SetAttributes(attribute.String("result", result.String()))
+	switch {
+	case err != nil:
+		span.SetAttributes(attribute.String("error.type", reasonOf(err)))
+		span.SetStatus(codes.Error, c.secrets.Redact(err.Error()))
+	case result.Failed():
+		span.SetStatus(codes.Error, result.String()) // a panic
+	}
+	span.End()
+}
+
+// ReleaseHolds removes the finalizer of Options.Hold from every Job in the
+// namespaces. Stop the controller, then call ReleaseHolds before you remove the
+// controller and after you disable Options.Hold. You can call it again.
+func (c *Controller) ReleaseHolds(ctx context.Context) (released int, err error) {
+	for _, s := range c.scopes {
+		report, failed := s.holds.ReleaseAll(ctx)
+		released, err = released+report.Released, errors.Join(err, failed)
+	}
+	return released, err
 }

@@ -30,7 +30,7 @@ func TestHowLongWhatRunsMayGoOn(t *testing.T) {
 		cause  error
 		want   time.Duration
 	}{
-		"Stopped": {"Nobody else leads before it returns.", nil, finishing},
+		"Stopped": {"No other process leads before it returns.", nil, finishing},
 		"Deposed": {"Another replica may lead already.", ErrDeposed, 0},
 	}
 	for name, tc := range tests {
@@ -40,14 +40,12 @@ func TestHowLongWhatRunsMayGoOn(t *testing.T) {
 				c.options.Tracer, c.scopes = hanging{}, nil
 				c.queue.Add(types.NamespacedName{Namespace: "ns", Name: "a"})
 				leading, end := context.WithCancelCause(t.Context())
-				working, stop := context.WithCancel(t.Context())
 				var ended time.Time
 				time.AfterFunc(20*time.Second, func() {
 					ended = time.Now()
 					end(tc.cause)
 				})
-				c.lead(leading, working, stop)
-				stop()
+				c.lead(leading)
 				assert.Equal(t, tc.want, time.Since(ended), tc.reason)
 			})
 		})

@@ -4,15 +4,15 @@
 package controller
 
 import (
-	"fmt"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/events"
 )
 
-// The reasons of this controller, in addition to those of package events.
+// The reasons of this controller, in addition to the reasons of package events.
 // Status, conditions and Events have them.
 const (
 	reasonWaiting            = "WaitingForJob"
@@ -22,41 +22,57 @@ const (
 	reasonSucceeded          = "JobSucceeded"
 	reasonJobFailed          = "JobFailed"
 	reasonCancelled          = "Cancelled"
-	reasonInvalidSpec        = "InvalidSpec"
-	reasonMissingSecret      = "MissingSecret"
 	reasonWorkflowJobMissing = "WorkflowJobMissing"
 )
 
 // failure is an error of a run that only an external change can fix. Packages
 // events and metrics use its two methods.
-type failure struct {
-	reason, message string
-}
+type failure struct{ reason, message string }
 
 func (f *failure) Error() string  { return f.message }
 func (f *failure) Reason() string { return f.reason }
 func (f *failure) Terminal() bool { return true }
 
-// check returns an error if this controller refuses the run's spec, in addition
-// to the checks of the CRD's schema.
-func check(run *v1alpha1.AgentRun) error {
-	if _, found := run.Spec.Parameters["prompt"]; found {
-		return &failure{reasonInvalidSpec, `spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef`}
-	}
-	return nil
+// reasonOf returns the reason of a failure, as package events records it.
+func reasonOf(err error) string {
+	reason, _ := events.Classify(err)
+	return reason
 }
 
-// absent reports whether the API server says that the object does not exist.
-// The answer of a proxy, or of a server that does not serve the kind, has a
-// cause and does not count.
-func absent(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+// isOvertaken reports whether err says that the run was changed by someone else
+// since it was read.
+func isOvertaken(err error) bool { return reasonOf(err) == events.Conflict }
+
+// isMissingSecret reports whether the API server says that the Secret does not
+// exist. The 404 of a proxy is not such an answer.
+func isMissingSecret(err error) bool { return reasonOf(err) == events.MissingSecret }
+
+// comingUp is how long an API server that answers again may still lack roles or
+// custom resources.
+const comingUp = 15 * time.Second
+
+// outage remembers when the API server last gave no answer. All runs then fail
+// for the same reason, which is not their fault. The log, the conditions and
+// the request metrics report it. An Event for each run would be written only
+// after the outage.
+type outage struct{ last atomic.Int64 } // in Unix nanoseconds
+
+// explains reports whether the API server causes a failure, or may cause it
+// because it has just started. A failure that lasts longer belongs to the run.
+func (o *outage) explains(err error, now time.Time) bool {
+	if unanswered(err) {
+		o.last.Store(now.UnixNano())
+		return true
+	}
+	if now.Sub(time.Unix(0, o.last.Load())) >= comingUp {
+		return false
+	}
+	reason := reasonOf(err)
+	return reason == events.Forbidden || reason == events.Unavailable || reason == events.Timeout
 }
 
-// missingSecret returns the error for a Secret or key that does not exist yet.
-func missingSecret(ref *v1alpha1.SecretRef, exists bool) error {
-	if !exists {
-		return &failure{reasonMissingSecret, fmt.Sprintf("spec.secretRef: Secret %q does not exist yet", ref.Name)}
-	}
-	return &failure{reasonMissingSecret, fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)}
+// unanswered reports whether err is from a request without an answer. This
+// controller sends requests only to the API server.
+func unanswered(err error) bool {
+	return errors.As(err, new(net.Error)) // every error of http.Client is one, and context.DeadlineExceeded
 }

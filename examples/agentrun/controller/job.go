@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
@@ -20,15 +21,14 @@ import (
 const runLabel = "agents.controllerkit.dev/agent-run-uid"
 
 // newJob is the Job of a run. Package jobgc names it, and sets its TTL once its
-// result is recorded.
+// result is recorded. It refuses a spec in addition to the checks of the CRD's
+// schema.
 func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
-	labels := map[string]string{runLabel: string(run.UID), "app.kubernetes.io/managed-by": "agentrun"}
-	container := corev1.Container{
-		Name:    "agent",
-		Image:   run.Spec.Image,
-		Command: run.Spec.Command,
-		Args:    run.Spec.Args,
+	if _, found := run.Spec.Parameters["prompt"]; found {
+		return nil, &failure{events.InvalidSpec, `spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef`}
 	}
+	labels := map[string]string{runLabel: string(run.UID), "app.kubernetes.io/managed-by": "agentrun"}
+	container := corev1.Container{Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args}
 	if len(run.Spec.Parameters) > 0 {
 		parameters, err := json.Marshal(run.Spec.Parameters)
 		if err != nil {
@@ -50,7 +50,7 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))},
 		},
 		Spec: batchv1.JobSpec{
-			BackoffLimit:          new(value(run.Spec.BackoffLimit)),
+			BackoffLimit:          run.Spec.BackoffLimit,
 			ActiveDeadlineSeconds: run.Spec.TimeoutSeconds,
 
 			TTLSecondsAfterFinished: run.Spec.JobTTLSecondsAfterFinished,
@@ -64,13 +64,4 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 			},
 		},
 	}, nil
-}
-
-// value is what p points to, or the zero value.
-func value[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
 }

@@ -23,6 +23,10 @@ func newRun(name string, uid types.UID) *v1alpha1.AgentRun {
 	}
 }
 
+func keyOf(run *v1alpha1.AgentRun) types.NamespacedName {
+	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
+}
+
 func TestNewJob(t *testing.T) {
 	run := newRun("nightly", "uid-1")
 	run.Spec.Parameters = map[string]string{"language": "en"}
@@ -42,7 +46,7 @@ func TestNewJob(t *testing.T) {
 	env := pod.Spec.Containers[0].Env
 	assert.JSONEq(t, `{"language":"en"}`, env[0].Value)
 	assert.Equal(t, "key", env[1].ValueFrom.SecretKeyRef.Name)
-	assert.Empty(t, env[1].Value, "a secret's value never stands in a Job")
+	assert.Empty(t, env[1].Value, "a Job never has the value of a Secret")
 	for label, v := range pod.Labels {
 		assert.Empty(t, validation.IsValidLabelValue(v), label)
 	}
@@ -50,7 +54,7 @@ func TestNewJob(t *testing.T) {
 	run.Spec.Parameters = map[string]string{"price": "a$$b $(HOME)"}
 	job, err = newJob(run)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "of which the kubelet makes what the run says")
+	assert.JSONEq(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "the kubelet turns it into the value in the run")
 
 	run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
 	job, err = newJob(run)
@@ -59,11 +63,10 @@ func TestNewJob(t *testing.T) {
 }
 
 //req:shows S4
-func TestCheck(t *testing.T) {
+func TestNewJob_RefusesAPromptInTheParameters(t *testing.T) {
 	run := newRun("nightly", "uid-1")
-	require.NoError(t, check(run))
 	run.Spec.Parameters = map[string]string{"prompt": "my private words"}
-	err := check(run)
+	_, err := newJob(run)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "spec.parameters[prompt]", "the error names the field")
 	assert.NotContains(t, err.Error(), "private", "and not its value")

@@ -4,158 +4,196 @@
 package controller
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"iter"
 	"maps"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	jobs "k8s.io/client-go/kubernetes/typed/batch/v1"
+	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/client"
 	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/expire"
+	"github.com/proompteng/controllerkit/jobgc/hold"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// scope is the cache of one namespace, or of all.
-type scope struct {
-	namespace  string
-	runs, jobs cache.SharedIndexInformer
-	followed   []cache.InformerSynced
-	written    cache.MutationCache // runs, with our last writes if they are newer than the informer's copy
-	guard      *jobgc.Guard[jobs.JobInterface]
-}
-
-func (c *Controller) newScope(namespace string) (*scope, error) {
-	s := &scope{
-		namespace: namespace,
-		runs:      informer(c.runs(namespace), new(v1alpha1.AgentRun), ""),
-		jobs:      informer(c.cluster.BatchV1().Jobs(namespace), new(batchv1.Job), runLabel),
-	}
-	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
-		cache.MutationCacheOptions{MaxCacheSize: 8192, TTL: 5 * time.Minute})
-	err := s.jobs.AddIndexers(cache.Indexers{byRun: func(obj any) ([]string, error) {
-		if run, ok := runOf(obj); ok {
-			return []string{run.String()}, nil
-		}
-		return nil, nil
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("index Jobs: %w", err)
-	}
-	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs, jobgc.Options{
-		Retention: c.options.Retention, Finalizer: c.holdFinalizer(), DeleteCancelled: true,
-	}); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// follow queues the cached runs now, and each run when it changes.
-func (s *scope) follow(c *Controller) error {
-	ofRuns, err := s.runs.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) {
-			if run, ok := obj.(*v1alpha1.AgentRun); ok {
-				c.queue.Add(keyOf(run))
-				c.measured.Active(active(run))
-			}
-		},
-		UpdateFunc: func(was, is any) {
-			before, ok1 := was.(*v1alpha1.AgentRun)
-			after, ok2 := is.(*v1alpha1.AgentRun)
-			if ok1 && ok2 {
-				c.measured.Active(active(after) - active(before))
-				if status.NeedsReconcile(before, after) || ended(before, after) {
-					c.queue.Add(keyOf(after))
-				}
-			}
-		},
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			if run, ok := obj.(*v1alpha1.AgentRun); ok {
-				c.measured.Active(-active(run))
-				c.recorder.Forget(run)
-				c.unsure.Delete(run.UID)
-			}
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("watch AgentRuns: %w", err)
-	}
-	ofJobs, err := s.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    c.enqueueOwner,
-		UpdateFunc: func(_, is any) { c.enqueueOwner(is) },
-		DeleteFunc: c.enqueueOwner,
-	})
-	if err != nil {
-		return fmt.Errorf("watch Jobs: %w", err)
-	}
-	s.followed = []cache.InformerSynced{ofRuns.HasSynced, ofJobs.HasSynced}
-	return nil
-}
-
-// scope returns the scope of a namespace.
-func (c *Controller) scope(namespace string) *scope {
-	for _, s := range c.scopes {
-		if s.namespace == namespace || s.namespace == metav1.NamespaceAll {
-			return s
-		}
-	}
-	return nil
-}
-
-// cached returns the newest copy of a run without a request.
-func (s *scope) cached(key types.NamespacedName) (*v1alpha1.AgentRun, bool) {
-	obj, found, err := s.written.GetByKey(key.String())
-	run, ok := obj.(*v1alpha1.AgentRun)
-	return run, found && ok && err == nil
-}
+// HoldFinalizer is the finalizer of Options.Hold.
+const HoldFinalizer = "agents.controllerkit.dev/result"
 
 // byRun indexes Jobs by the run that controls them.
 const byRun = "run"
 
-// enqueueOwner queues the run of a Job.
-func (c *Controller) enqueueOwner(obj any) {
-	if run, ok := runOf(obj); ok {
+// scope is the cache of one namespace, or of all, with what works on it.
+type scope struct {
+	namespace  string
+	runs, jobs cache.SharedIndexInformer
+	written    cache.MutationCache // runs, with our last writes if they are newer than the informer's copy
+	guard      *jobgc.Guard[batchclient.JobInterface]
+	expired    *expire.Sweeper[*v1alpha1.AgentRun, *client.Client]
+	holds      *hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface]
+}
+
+func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, error) {
+	s := &scope{
+		namespace: namespace,
+		runs:      informer(c.runs(namespace).GetClient(), "agentruns", namespace, c.options.Selector, new(v1alpha1.AgentRun), nil),
+		jobs: informer(c.cluster.BatchV1().RESTClient(), "jobs", namespace, runLabel, new(batchv1.Job), cache.Indexers{
+			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
+		}),
+	}
+	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
+		cache.MutationCacheOptions{MaxCacheSize: 8192, TTL: 5 * time.Minute})
+	keep := jobgc.Options{Retention: c.options.Retention, DeleteCancelled: true}
+	if c.options.Hold {
+		keep.Finalizer = HoldFinalizer
+	}
+	var err error
+	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs, keep); err != nil {
+		return nil, err
+	}
+	// The search for runs past their retention sends no request.
+	if s.expired, err = expire.New(c.runs, s.runs.GetStore().List, finished, c.options.Retention, expire.Options{Interval: 10 * time.Second}); err != nil {
+		return nil, err
+	}
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	holds := hold.Options{Namespace: namespace, Selector: runLabel}
+	if c.options.OnHolds != nil {
+		holds.OnSweep = func(held int, oldest time.Duration) { c.options.OnHolds(namespace, held, oldest) }
+	}
+	s.holds, err = hold.New(
+		objects.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace,
+		objects.Resource(v1alpha1.GroupVersion().WithResource("agentruns")).Namespace,
+		HoldFinalizer, holds,
+	)
+	return s, err
+}
+
+// informer caches the objects of a kind that selector matches.
+func informer(kind cache.Getter, resource, namespace, selector string, of runtime.Object, by cache.Indexers) cache.SharedIndexInformer {
+	return cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(kind, resource, namespace, func(o *metav1.ListOptions) {
+		o.LabelSelector = selector
+	}), of, 0, by)
+}
+
+// follow queues the cached runs now, and each run when it or its Job changes.
+// Only a leader follows: another replica would fill its queue and never work on
+// it. It returns false if ctx ends first.
+func (c *Controller) follow(ctx context.Context) bool {
+	var followed []cache.InformerSynced
+	for _, s := range c.scopes {
+		runs, err1 := s.runs.AddEventHandler(on(c.runChanged))
+		jobs, err2 := s.jobs.AddEventHandler(on(c.jobChanged))
+		_, err3 := s.runs.AddEventHandler(s.expired) // so that it looks at them only when one is due
+		if errors.Join(err1, err2, err3) != nil {
+			return false // the informers were stopped: ctx has ended
+		}
+		followed = append(followed, runs.HasSynced, jobs.HasSynced)
+	}
+	return cache.WaitForCacheSync(ctx.Done(), followed...)
+}
+
+// on calls changed for each change that an informer sees. A created object has
+// no before, and a deleted one no after.
+func on[T any](changed func(before, after *T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { changed(nil, as[T](obj)) },
+		UpdateFunc: func(before, after any) { changed(as[T](before), as[T](after)) },
+		DeleteFunc: func(obj any) { changed(as[T](obj), nil) },
+	}
+}
+
+// as returns an object of a cache, or the last state of an object whose
+// deletion the informer missed. Anything else is an empty T.
+func as[T any](obj any) *T {
+	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = missed.Obj
+	}
+	if t, ok := obj.(*T); ok {
+		return t
+	}
+	return new(T)
+}
+
+// runChanged queues a run that needs a reconcile. The Job of a run that has
+// just ended can be released.
+func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
+	c.measured.Active(active(after) - active(before))
+	switch {
+	case after == nil:
+		c.recorder.Forget(before)
+		c.unsure.Delete(before.UID)
+	case before == nil || status.NeedsReconcile(before, after) || after.Status.Phase.Terminal() && !before.Status.Phase.Terminal():
+		c.queue.Add(types.NamespacedName{Namespace: after.Namespace, Name: after.Name})
+	}
+}
+
+// jobChanged queues the run of a Job.
+func (c *Controller) jobChanged(before, after *batchv1.Job) {
+	if run := runOf(cmp.Or(after, before)); run.Name != "" {
 		c.queue.Add(run)
 	}
 }
 
-// runOf returns the run that controls a Job. The informer may have missed the
-// deletion of the Job.
-func runOf(obj any) (types.NamespacedName, bool) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
-	}
-	if job, ok := obj.(*batchv1.Job); ok {
-		if owner := metav1.GetControllerOf(job); owner != nil && owner.Kind == "AgentRun" {
-			return types.NamespacedName{Namespace: job.Namespace, Name: owner.Name}, true
+// find returns the scope of a run, and its newest copy without a request.
+func (c *Controller) find(key types.NamespacedName) (*scope, *v1alpha1.AgentRun) {
+	for _, s := range c.scopes {
+		if s.namespace == key.Namespace || s.namespace == metav1.NamespaceAll {
+			obj, _, _ := s.written.GetByKey(key.String())
+			run, _ := obj.(*v1alpha1.AgentRun)
+			return s, run
 		}
 	}
-	return types.NamespacedName{}, false
+	return nil, nil
 }
 
-func keyOf(run *v1alpha1.AgentRun) types.NamespacedName {
-	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name}
+// abandon releases the held Jobs of a run that is gone, or is being deleted: no
+// replica will record their results.
+func (c *Controller) abandon(ctx context.Context, s *scope, key types.NamespacedName) error {
+	if s == nil {
+		return nil
+	}
+	jobs, err := s.jobs.GetIndexer().ByIndex(byRun, key.String())
+	for _, obj := range jobs {
+		err = errors.Join(err, s.holds.ReleaseOrphan(ctx, as[batchv1.Job](obj)))
+	}
+	return err
 }
 
-// ended reports whether the run has just ended, so that its Job can be
-// released.
-func ended(before, after *v1alpha1.AgentRun) bool {
-	return before.Status.Phase.Progress() != status.Done && after.Status.Phase.Progress() == status.Done
+// runOf names the run that controls a Job.
+func runOf(job *batchv1.Job) (run types.NamespacedName) {
+	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && owner.Kind == "AgentRun" {
+		run = types.NamespacedName{Namespace: job.Namespace, Name: owner.Name}
+	}
+	return run
+}
+
+// finished returns when a run ended, and its own retention.
+func finished(run *v1alpha1.AgentRun) (at time.Time, own *int32) {
+	if run.Status.FinishedAt != nil {
+		at = run.Status.FinishedAt.Time
+	}
+	return at, run.Spec.TTLSecondsAfterFinished
 }
 
 // active is 1 for a run in flight, otherwise 0.
 func active(run *v1alpha1.AgentRun) int {
-	if run.Status.Phase.Progress() == status.Running {
+	if run != nil && run.Status.Phase == v1alpha1.Running {
 		return 1
 	}
 	return 0
@@ -167,10 +205,8 @@ func (c *Controller) conditions(context.Context) iter.Seq2[metrics.Condition, in
 	counts := map[metrics.Condition]int64{}
 	for _, s := range c.scopes {
 		for _, obj := range s.runs.GetStore().List() {
-			if run, ok := obj.(*v1alpha1.AgentRun); ok {
-				for _, condition := range run.Status.Conditions {
-					counts[metrics.Condition{Type: condition.Type, Status: string(condition.Status)}]++
-				}
+			for _, condition := range as[v1alpha1.AgentRun](obj).Status.Conditions {
+				counts[metrics.Condition{Type: condition.Type, Status: string(condition.Status)}]++
 			}
 		}
 	}

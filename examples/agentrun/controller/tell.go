@@ -6,14 +6,17 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/events"
 )
 
-// told is an error with a text that every user may read. Its cause still has
-// the kind of the error.
+// told is an error whose text every user may read. It has the kind of its
+// cause.
 type told struct {
 	words string
 	cause error
@@ -25,19 +28,13 @@ func (t *told) Unwrap() error { return t.cause }
 // tell returns such an error. If no server answered, the error quotes nothing,
 // and a request for the Secret would not be answered either.
 func (a *attempt) tell(ctx context.Context, cause error) error {
-	if cause == nil {
-		return nil
-	}
 	if _, already := errors.AsType[*told](cause); already {
 		return cause
 	}
-	text := cause.Error()
 	if unanswered(cause) {
-		text = a.secrets.Redact(text)
-	} else {
-		text = a.words(ctx, text)
+		return &told{a.secrets.Redact(cause.Error()), cause}
 	}
-	return &told{text, cause}
+	return &told{a.words(ctx, cause.Error()), cause}
 }
 
 // withheld replaces a text that may quote a Secret that cannot be read, because
@@ -49,11 +46,28 @@ const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be 
 // attempts, and package redact forgets them after many others.
 func (a *attempt) words(ctx context.Context, text string) string {
 	if a.run.Spec.SecretRef != nil && !a.read {
-		if _, err := a.secret(ctx); err != nil && !absent(err) {
+		if _, err := a.secret(ctx); err != nil && !isMissingSecret(err) {
 			return withheld
 		}
 	}
 	return a.secrets.Redact(text)
+}
+
+// haveSecret returns an error if the Secret that the run names, or its key,
+// does not exist yet.
+func (a *attempt) haveSecret(ctx context.Context) error {
+	ref := a.run.Spec.SecretRef
+	if ref == nil {
+		return nil
+	}
+	secret, err := a.secret(ctx)
+	switch {
+	case isMissingSecret(err):
+		return &failure{events.MissingSecret, fmt.Sprintf("spec.secretRef: Secret %q does not exist yet", ref.Name)}
+	case err == nil && len(secret.Data[ref.Key]) == 0:
+		return &failure{events.MissingSecret, fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)}
+	}
+	return err
 }
 
 // secret reads the run's Secret and registers its values, so that no Event,
@@ -61,7 +75,7 @@ func (a *attempt) words(ctx context.Context, text string) string {
 // so its error names the missing right.
 func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
-	a.read = err == nil || absent(err)
+	a.read = err == nil || isMissingSecret(err)
 	if apierrors.IsForbidden(err) {
 		return nil, &told{a.secrets.Redact(err.Error()), err}
 	}

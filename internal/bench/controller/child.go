@@ -29,7 +29,7 @@ type child struct {
 // ending is how a process ended.
 type ending struct{ err error }
 
-// kind is one of the two controllers.
+// kind is one of the controllers.
 type kind struct {
 	name    string
 	program string
@@ -39,7 +39,7 @@ type kind struct {
 }
 
 // leaseName is the name of each controller's lease, in the controller's
-// namespace. It lasts 15 seconds, the default of both.
+// namespace. It lasts 15 seconds, the default of all.
 const leaseName = "agentrun"
 
 var listening = regexp.MustCompile(`"address":"([^"]+)"`)
@@ -64,9 +64,10 @@ func ours(program string) kind {
 	}}
 }
 
-func theUsual(program string) kind {
-	return kind{baseline, program, func(namespace, kubeconfig string) []string {
-		return []string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}
+// plain is the baseline with one of its reconcilers.
+func plain(name, program string, flags ...string) kind {
+	return kind{name, program, func(namespace, kubeconfig string) []string {
+		return append([]string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}, flags...)
 	}, func(string) []string { return []string{"--leader-elect"} }, func(log string) bool { return strings.Contains(log, "ready\n") }}
 }
 

@@ -120,9 +120,8 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
-// idle returns the measures of n idle runs. Both controllers get the same runs,
-// one after the other, because neither writes. It also returns the memory at
-// rest.
+// idle returns the measures of n idle runs. All controllers get the same runs,
+// one after the other, because none writes. It also returns the memory at rest.
 func (s *stand) idle(ctx context.Context, n int) ([]bench.Measure, point) {
 	filled := sync.OnceValues(func() (*world, error) {
 		if err := s.up(ctx); err != nil {
@@ -134,30 +133,20 @@ func (s *stand) idle(ctx context.Context, n int) ([]bench.Measure, point) {
 		}
 		return w, w.fillEnded(ctx, n)
 	})
-	rests := [2]func() (*rest, error){}
+	var rests [controllers]*memory[*rest]
 	for i := range rests {
-		rests[i] = sync.OnceValues(func() (*rest, error) {
+		rests[i] = &memory[*rest]{round: func() (*rest, error) {
 			w, err := filled()
 			if err != nil {
 				return nil, err
 			}
 			return s.idling(ctx, s.kinds[i], w)
-		})
+		}}
 	}
 	measure := func(what, unit string, of func(r *rest) float64, gates ...bench.Gate) bench.Measure {
-		count := func(i int) func() (float64, error) {
-			return func() (float64, error) {
-				r, err := rests[i]()
-				if err != nil {
-					return 0, err
-				}
-				return of(r), nil
-			}
-		}
-		return bench.Measure{
-			Name: fmt.Sprintf("%d idle runs, a minute: %s", n, what), Unit: unit, Gates: gates,
-			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: baseline, Count: count(1)}},
-		}
+		m := bench.Measure{Name: fmt.Sprintf("%d idle runs, a minute: %s", n, what), Unit: unit, Gates: gates}
+		m.Ours, m.Peers = subjects(rests, of)
+		return m
 	}
 	resident := measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident })
 	return []bench.Measure{

@@ -89,7 +89,7 @@ type account struct {
 }
 
 // creators is the number of goroutines that create runs. Together they are
-// faster than both controllers.
+// faster than each controller.
 const creators = 8
 
 // fault names the process that is killed three times during a load.

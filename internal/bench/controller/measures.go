@@ -12,33 +12,60 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// underLoad returns the measures of one load. The load runs once for each
-// controller, and each measure returns one of its numbers. underLoad also
-// returns the CPU time.
-func (s *stand) underLoad(ctx context.Context, l load) ([]bench.Measure, point) {
-	accounts := [2]func() (*account, error){}
+// memory has the results of the rounds of one controller, so that each measure
+// returns one number of each.
+type memory[T any] struct {
+	round  func() (T, error)
+	rounds []T
+}
+
+func (m *memory[T]) of(round int) (T, error) {
+	for len(m.rounds) <= round {
+		one, err := m.round()
+		if err != nil {
+			return one, err
+		}
+		m.rounds = append(m.rounds, one)
+	}
+	return m.rounds[round], nil
+}
+
+// subjects returns the controllers as the subjects of a measure. The n-th call
+// of one returns the number of its n-th round.
+func subjects[T any](each [controllers]*memory[T], of func(T) float64) (ours bench.Subject, peers []bench.Subject) {
+	var all [controllers]bench.Subject
+	for i, c := range each {
+		round := -1
+		all[i] = bench.Subject{Name: names[i], Count: func() (float64, error) {
+			round++
+			one, err := c.of(round)
+			if err != nil {
+				return 0, err
+			}
+			return of(one), nil
+		}}
+	}
+	all[0].Name = ""
+	return all[0], all[1:]
+}
+
+// underLoad returns the measures of one load. The load runs in each round once
+// for each controller, and each measure returns one of its numbers. underLoad
+// also returns the CPU time.
+func (s *stand) underLoad(ctx context.Context, l load, rounds int) ([]bench.Measure, point) {
+	var accounts [controllers]*memory[*account]
 	for i := range accounts {
-		accounts[i] = sync.OnceValues(func() (*account, error) {
+		accounts[i] = &memory[*account]{round: func() (*account, error) {
 			if err := s.up(ctx); err != nil {
 				return nil, err
 			}
 			return s.account(ctx, s.kinds[i], l)
-		})
+		}}
 	}
 	measure := func(what, unit string, of func(a *account) float64, gates ...bench.Gate) bench.Measure {
-		count := func(i int) func() (float64, error) {
-			return func() (float64, error) {
-				a, err := accounts[i]()
-				if err != nil {
-					return 0, err
-				}
-				return of(a), nil
-			}
-		}
-		return bench.Measure{
-			Name: l.String() + ": " + what, Unit: unit, Gates: gates,
-			Ours: bench.Subject{Count: count(0)}, Peers: []bench.Subject{{Name: baseline, Count: count(1)}},
-		}
+		m := bench.Measure{Name: l.String() + ": " + what, Unit: unit, Rounds: rounds, Gates: gates}
+		m.Ours, m.Peers = subjects(accounts, of)
+		return m
 	}
 	none := bench.Gate{Unit: "runs", Limit: "= 0"}
 	told := []bench.Gate{none}
@@ -48,6 +75,7 @@ func (s *stand) underLoad(ctx context.Context, l load) ([]bench.Measure, point) 
 	all := []bench.Measure{
 		measure("outcomes wrong", "runs", func(a *account) float64 { return float64(a.wrong) }, none),
 		measure("outcomes missing", "runs", func(a *account) float64 { return float64(a.missing) }, none),
+		measure("results lost", "runs", func(a *account) float64 { return float64(a.wrong + a.missing) }),
 		measure("run more than once", "runs", func(a *account) float64 { return float64(a.doubled) }, none),
 		measure("failures without an event", "runs", func(a *account) float64 { return float64(a.silent) }, told...),
 		measure("events written", "events", func(a *account) float64 { return float64(a.events) }),
@@ -61,17 +89,25 @@ func (s *stand) underLoad(ctx context.Context, l load) ([]bench.Measure, point) 
 	for _, verb := range []string{"all", "writes", "get", "list", "watch", "create", "patch", "update", "delete"} {
 		all = append(all, measure("requests, "+verb, bench.Requests, func(a *account) float64 { return float64(a.verbs[verb]) }))
 	}
+	all = append(all,
+		measure("requests a run", bench.Requests, func(a *account) float64 { return float64(a.verbs["all"]) / float64(l.runs) }),
+		measure("writes a run", bench.Requests, func(a *account) float64 { return float64(a.verbs["writes"]) / float64(l.runs) }),
+	)
 	return all, pointOf(l.runs, measure("", "", func(a *account) float64 { return a.cpu.Seconds() }))
 }
 
-// point is one number of both controllers for a number of runs.
+// point is one number of each controller for a number of runs.
 type point struct {
 	runs int
-	of   [2]func() (float64, error)
+	of   [controllers]func() (float64, error)
 }
 
 func pointOf(runs int, m bench.Measure) point {
-	return point{runs, [2]func() (float64, error){m.Ours.Count, m.Peers[0].Count}}
+	p := point{runs: runs}
+	for i, subject := range append([]bench.Subject{m.Ours}, m.Peers...) {
+		p.of[i] = sync.OnceValues(subject.Count)
+	}
+	return p
 }
 
 // growth returns what each further run adds to a number, from the first point
@@ -81,15 +117,15 @@ func growth(what, unit string, units float64, points []point) []bench.Measure {
 	if few.runs == many.runs {
 		return nil
 	}
-	each := func(i int) func() (float64, error) {
-		return func() (float64, error) {
+	var each [controllers]*memory[float64]
+	for i := range each {
+		each[i] = &memory[float64]{round: func() (float64, error) {
 			a, err1 := few.of[i]()
 			b, err2 := many.of[i]()
 			return (b - a) * units / float64(many.runs-few.runs), errors.Join(err1, err2)
-		}
+		}}
 	}
-	return []bench.Measure{{
-		Name: fmt.Sprintf("%d to %d %s of each further one", few.runs, many.runs, what), Unit: unit,
-		Ours: bench.Subject{Count: each(0)}, Peers: []bench.Subject{{Name: baseline, Count: each(1)}},
-	}}
+	m := bench.Measure{Name: fmt.Sprintf("%d to %d %s of each further one", few.runs, many.runs, what), Unit: unit}
+	m.Ours, m.Peers = subjects(each, func(n float64) float64 { return n })
+	return []bench.Measure{m}
 }

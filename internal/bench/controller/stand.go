@@ -26,13 +26,13 @@ import (
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
 
-// stand is the control plane for both controllers, one after the other.
+// stand is the control plane for the controllers, one after the other.
 type stand struct {
 	once   sync.Once
 	err    error
 	dir    string
 	plane  *controlplane.ControlPlane
-	kinds  [2]kind // the example and the baseline
+	kinds  [controllers]kind
 	worlds int
 }
 
@@ -46,7 +46,7 @@ rules:
   - level: Metadata
 `
 
-// up starts the control plane and builds both programs in the first call.
+// up starts the control plane and builds the programs in the first call.
 func (s *stand) up(ctx context.Context) error {
 	s.once.Do(func() { s.err = s.start(ctx) })
 	return s.err
@@ -68,9 +68,9 @@ func (s *stand) start(ctx context.Context) (err error) {
 	}
 	peer := filepath.Join(s.dir, "baseline")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", peer, "./baseline").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the usual controller: %w\n%s", err, out)
+		return fmt.Errorf("build the baseline: %w\n%s", err, out)
 	}
-	s.kinds = [2]kind{ours(example), theUsual(peer)}
+	s.kinds = [controllers]kind{ours(example), plain(careful, peer, "--careful"), plain(usual, peer)}
 	for _, k := range s.kinds { // otherwise the first load would meet an API server that has never served these kinds
 		if _, err := s.account(ctx, k, load{runs: 50}); err != nil {
 			return err
@@ -94,7 +94,7 @@ type world struct {
 	user, kubeconfig string
 }
 
-// newWorld creates a namespace, and a user with the rights of both controllers:
+// newWorld creates a namespace, and a user with the rights of all controllers:
 // the documented role, and the reads and updates of the baseline.
 func (s *stand) newWorld(ctx context.Context) (*world, error) {
 	s.worlds++

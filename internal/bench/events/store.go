@@ -22,8 +22,8 @@ const (
 	coreGroup = ""
 )
 
-// patience limits each wait. An event that is later counts as lost: the measure
-// ends and says so.
+// patience limits each wait. An Event that comes later counts as lost: the
+// measure ends and reports it.
 const patience = time.Minute
 
 // store is an API server for Events. It counts the writes, and accepts or

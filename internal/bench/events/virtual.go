@@ -113,8 +113,8 @@ func burst(n int, pause time.Duration) func(func(*corev1.ConfigMap, string)) int
 	}
 }
 
-// beside lets n objects of badNamespace fail, and then as many of another
-// namespace.
+// beside makes n objects of badNamespace fail, and then as many objects of
+// another namespace.
 func beside(n int) func(func(*corev1.ConfigMap, string)) int {
 	return func(fail func(*corev1.ConfigMap, string)) int {
 		for i := range n {

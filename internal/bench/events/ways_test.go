@@ -58,7 +58,7 @@ func TestExpiring(t *testing.T) {
 		assert.False(t, e.add("a", []string{"x"}))
 		assert.True(t, e.add("a", []string{"y"}))
 		pass(2*time.Minute + 1)
-		assert.True(t, e.add("a", []string{"x"}), "after two minutes it is told again")
+		assert.True(t, e.add("a", []string{"x"}), "after two minutes it is reported again")
 		assert.Len(t, e.until, 1, "what expired is gone")
 	})
 }

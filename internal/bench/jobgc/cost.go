@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -48,7 +50,7 @@ func costs(ctx context.Context) ([]bench.Measure, error) {
 			Ours: looking(ctx, guard, gone, jobgc.Missing),
 			Peers: []bench.Subject{{Name: plainLister, Do: bench.Each(func() error {
 				if _, err := lister.Get(gone.Name); !apierrors.IsNotFound(err) {
-					return fmt.Errorf("the lister has it: %w", err)
+					return fmt.Errorf("the lister finds it: %w", err)
 				}
 				return nil
 			})}},
@@ -66,9 +68,9 @@ func looking(ctx context.Context, guard *jobgc.Guard[*server], ref jobgc.Ref, wa
 	})}
 }
 
-// lives counts the requests of a whole life: created, looked at until it has
-// finished, let go. Beside the creation and the writes of the owner's status
-// there is one patch.
+// lives counts the requests about a Job in its whole life: it is created,
+// observed until it has finished, and released. That is one creation and one
+// patch.
 func lives(ctx context.Context) []bench.Measure {
 	requests := func(number func(s *server) int) bench.Subject {
 		return bench.Subject{Count: func() (float64, error) {
@@ -92,21 +94,27 @@ func life(ctx context.Context) (*server, error) {
 		return &server{}, err
 	}
 	defer w.stop()
-	owned := job(1)
-	ref, err := w.guard.Ensure(ctx, jobgc.Ref{Namespace: namespace, Name: owned.Name}, owned)
-	if err != nil {
-		return w.server, err
-	}
-	for looks := range 200 {
-		f, err := w.guard.Inspect(ctx, ref)
+	owner := &metav1.ObjectMeta{Namespace: namespace, Name: "run-1", UID: "owner"}
+	var ref *jobgc.Ref // in the status of the owner
+	done := func() bool { return ref != nil && ref.Outcome != "" }
+	for steps := range 200 {
+		recorded := done()
+		next, f, err := w.guard.Step(ctx, jobgc.Request{
+			Owner: owner, Ref: ref, Done: done(),
+			Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, ref, done(), nil },
+			Job: func() (*batchv1.Job, error) {
+				owned := job(1)
+				owned.Name = ""
+				return owned, nil
+			},
+		})
 		if err != nil || f.Lost() {
 			return w.server, fmt.Errorf("the Job is %s: %w", f.State, err)
 		}
-		if f.State == jobgc.Finished {
-			ref.Outcome = f.Outcome
-			return w.server, w.guard.Release(ctx, ref, f, keep)
+		if ref = next; recorded {
+			return w.server, nil // this step has released it
 		}
-		if looks == 20 {
+		if steps == 20 {
 			w.server.complete(ref.Name)
 		}
 		pass(2 * time.Millisecond)

@@ -31,7 +31,7 @@ func newDelayed(lag time.Duration) *delayed {
 	return d
 }
 
-// send hands an event over; the buffer holds all that a measure makes.
+// send passes an event on; the buffer holds all events of a measure.
 func (d *delayed) send(e watch.Event) {
 	select {
 	case d.due <- timed{time.Now().Add(d.lag), e}:

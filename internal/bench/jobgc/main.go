@@ -1,9 +1,9 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command jobgc measures package jobgc beside the rules by which controllers
-// tell that a Job is missing, in virtual time on a real informer of client-go
-// whose watch lags behind.
+// Command jobgc compares package jobgc with the rules by which controllers
+// decide that a Job is missing. It runs in virtual time, on a real informer of
+// client-go whose watch lags behind.
 package main
 
 import (

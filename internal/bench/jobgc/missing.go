@@ -24,16 +24,16 @@ const jobs = 1000
 // informer overtake one another is luck.
 const rounds = 9
 
-// seen is what was counted of a rule.
+// seen counts the answers of a rule.
 type seen struct {
 	Wrong int // Jobs that it calls missing and that are there, or whose result it has lost
-	Reads int // live ones, by which it knows better
+	Reads int // live reads, which correct the cache
 }
 
 // race is a rule that looks while the Jobs change.
 type race struct {
 	name string
-	unit string // of what is wrong
+	unit string // of the wrong answers
 	run  func(ctx context.Context, r rule) (seen, error)
 }
 
@@ -45,7 +45,7 @@ func races() (out []race) {
 			func(ctx context.Context, r rule) (seen, error) { return afterCreate(ctx, r, lag) },
 		})
 	}
-	for _, ms := range []int{20, 100, 500, 3000} { // 20 is about when a watch has told of it
+	for _, ms := range []int{20, 100, 500, 3000} { // a watch reports a creation after about 20 ms
 		delay := time.Duration(ms) * time.Millisecond
 		out = append(out, race{
 			fmt.Sprintf("TTL 0, read %d ms after completion", ms), "results lost",
@@ -78,7 +78,7 @@ func lost(ctx context.Context) (out []bench.Measure) {
 	return out
 }
 
-// play runs the race that it is told to, "race|rule".
+// play runs the race that its argument names, "race|rule".
 func play(ctx context.Context, what string) (seen, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // what waits for longer waits for what does not come
 	defer cancel()
@@ -93,7 +93,7 @@ func play(ctx context.Context, what string) (seen, error) {
 	return seen{}, fmt.Errorf("there is no %q", what)
 }
 
-// afterCreate creates a Job each millisecond and asks at once.
+// afterCreate creates a Job each millisecond and asks immediately.
 func afterCreate(ctx context.Context, r rule, lag time.Duration) (out seen, err error) {
 	w, err := newWorld(ctx, lag, jobgc.Options{})
 	if err != nil {

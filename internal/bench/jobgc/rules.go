@@ -35,8 +35,8 @@ const (
 	liveRead    = "lister, then live GET"      // Kubernetes' own TTL controller, before it deletes
 )
 
-// ours asks again after as long as Inspect says, as a controller does that is
-// to change nothing meanwhile.
+// ours asks again when Inspect says so, like a controller that has nothing to
+// change until then.
 var ours = rule{"ours", func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
 	for {
 		f, err := w.guard.Inspect(ctx, ref)

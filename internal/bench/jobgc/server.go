@@ -36,7 +36,7 @@ func newServer(lag time.Duration) *server {
 	return &server{lag: lag, version: 1000, jobs: map[string]*batchv1.Job{}}
 }
 
-// client is that of a namespace, as jobgc.New takes it.
+// client is the client of a namespace, as jobgc.New takes it.
 func (s *server) client(string) *server { return s }
 
 // Create stores a Job.

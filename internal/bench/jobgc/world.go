@@ -20,7 +20,7 @@ import (
 const namespace = "ci"
 
 // world is a controller's view of a server: a real informer of client-go, and
-// what stands on it.
+// its users.
 type world struct {
 	server *server
 	lister batchlisters.JobNamespaceLister

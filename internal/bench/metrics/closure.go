@@ -12,8 +12,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/bench"
 )
 
-// closures count the non-standard packages that an import compiles besides the
-// one that is imported.
+// closures count the non-standard packages that an import compiles, without the
+// imported package.
 func closures(ctx context.Context) []bench.Measure {
 	count := func(name, path string) bench.Subject {
 		return bench.Subject{Name: name, Count: func() (float64, error) { return closure(ctx, path) }}

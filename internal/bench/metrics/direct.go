@@ -39,8 +39,8 @@ func (w watch) took(began time.Time) float64 {
 	return 1e-7
 }
 
-// bounds are the buckets of our histogram of reconciles, for the peers to have
-// the same.
+// bounds are the buckets of the library's histogram of reconciles, for the
+// peers too.
 func bounds() []float64 { return catalog.Instruments().ReconcileDuration.Buckets }
 
 // child are client_golang's metrics of one controller, looked up once: the

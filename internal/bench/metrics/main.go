@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command metrics measures package metrics beside controller-runtime's vectors,
-// client_golang's precomputed children and OpenTelemetry used directly, with
+// Command metrics compares package metrics with controller-runtime's vectors,
+// client_golang's precomputed children, and OpenTelemetry used directly, with
 // and without care.
 package main
 

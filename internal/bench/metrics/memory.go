@@ -20,9 +20,8 @@ import (
 // many is how many histograms are made to see what one keeps.
 const many = 5000
 
-// kept measures the memory of one histogram, that is of one set of labels with
-// its buckets: of twelve bounds, and of those that our histogram of reconciles
-// has.
+// kept measures the memory of one histogram with one set of labels: with twelve
+// bounds, and with the bounds of the library's histogram of reconciles.
 func kept(ctx context.Context) []bench.Measure {
 	measure := func(name, limit string, exemplars bool, bounds []float64) bench.Measure {
 		m := bench.Measure{
@@ -44,8 +43,8 @@ func kept(ctx context.Context) []bench.Measure {
 	}
 }
 
-// recorder records one observation under a name; keep is what must stay alive
-// meanwhile.
+// recorder records one observation under a name; keep holds the objects that
+// must stay alive.
 type recorder struct {
 	record func(name string)
 	keep   any
@@ -92,7 +91,7 @@ func histograms(r recorder) (float64, error) {
 	return (float64(after) - float64(before)) / many, nil
 }
 
-// heap is what is alive.
+// heap is the size of the live objects.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

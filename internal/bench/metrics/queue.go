@@ -37,8 +37,8 @@ func queues(theirs vectors) ([]bench.Measure, error) {
 	all := []bench.Measure{
 		hooks(m, theirs),
 		{
-			// A queue without a name has no metrics in client-go. Ours counts
-			// all the same, for State.
+			// A queue without a name has no metrics in client-go. The library's
+			// queue counts for State anyway.
 			Name:  "queue item, not exported",
 			Ours:  through("", kube.NewQueue(nil, limiter()), key),
 			Peers: []bench.Subject{bare},
@@ -81,7 +81,7 @@ func named(name string, l workqueue.TypedRateLimiter[types.NamespacedName]) work
 	return workqueue.NewTypedRateLimitingQueueWithConfig(l, workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: name})
 }
 
-// holding is a queue of which workers hold n items.
+// holding is a queue whose workers hold n items.
 func holding(n int, q workqueue.TypedRateLimitingInterface[types.NamespacedName]) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
 	for i := range n {
 		q.Add(types.NamespacedName{Namespace: "held", Name: strconv.Itoa(i)})

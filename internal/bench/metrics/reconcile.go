@@ -18,7 +18,7 @@ import (
 
 const agentrun = "agentrun"
 
-// reconcile is the door, as a user writes it.
+// reconcile wraps one reconcile, as a user writes it.
 func reconcile(ctx context.Context, c *metrics.Controller) {
 	var result metrics.Result
 	defer c.Begin().End(ctx, &result)
@@ -41,8 +41,8 @@ func times(name string, f func()) bench.Subject {
 	}}
 }
 
-// reconciles measure what one reconcile that succeeds costs: all count it, by
-// result, count it as running meanwhile, and record its duration.
+// reconciles measure the cost of one reconcile that succeeds. All count it by
+// result, count it as running, and record its duration.
 func reconciles(ctx context.Context, theirs vectors) ([]bench.Measure, error) {
 	endpoint, err := prom.New(prom.Options{})
 	if err != nil {
@@ -92,8 +92,8 @@ func reconciles(ctx context.Context, theirs vectors) ([]bench.Measure, error) {
 			},
 		},
 		{
-			// controller-runtime has no exemplars; client_golang makes their
-			// labels anew each time.
+			// controller-runtime has no exemplars. client_golang makes their
+			// labels each time.
 			Name:  "reconcile with exemplar, less the clock",
 			Ours:  timeless(door(span, traced)),
 			Peers: []bench.Subject{plain(stopped)[0], times(children, func() { c.traced(span, stopped) })},
@@ -115,8 +115,8 @@ func door(ctx context.Context, c *metrics.Controller) bench.Subject {
 	return times("", func() { reconcile(ctx, c) })
 }
 
-// timeless is ours less its two readings of the clock, which cannot be left
-// out.
+// timeless is the library without its two readings of the clock, which cannot
+// be left out.
 func timeless(s bench.Subject) bench.Subject {
 	epoch := time.Now()
 	var took time.Duration

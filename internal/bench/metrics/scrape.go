@@ -53,8 +53,8 @@ func scrapes(ctx context.Context, theirs vectors, n int) []bench.Measure {
 			Gates: within("<= 0.8x"),
 		},
 		size("body of a scrape of "+name, ours, bench.Gate{Unit: "KiB", Peer: ctrlRuntime, Limit: "<= 0.8x"}),
-		// Ours has a histogram for each result that occurred,
-		// controller-runtime has one for all.
+		// The library has a histogram for each result that occurred,
+		// controller-runtime one for all.
 		size("body of a scrape of "+name+", three results each", varied),
 	}
 }
@@ -77,8 +77,8 @@ func populate(v vectors, n int) {
 	}
 }
 
-// populated is an endpoint of ours with n controllers, which had a reconcile of
-// each result.
+// populated is an endpoint of the library with n controllers, which had a
+// reconcile of each result.
 func populated(ctx context.Context, n int, results ...metrics.Result) (http.Handler, error) {
 	endpoint, err := prom.New(prom.Options{NoProcessMetrics: true})
 	if err != nil {

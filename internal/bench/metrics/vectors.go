@@ -13,9 +13,9 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// vectors are controller-runtime's own. They lie in an internal package, so
-// they are taken from its registry, which hands out the collector that is there
-// when an equal one is registered again.
+// vectors are controller-runtime's. They are in an internal package, so they
+// are taken from its registry: it returns the registered collector when an
+// equal one is registered again.
 type vectors struct {
 	total    *prometheus.CounterVec
 	errors   *prometheus.CounterVec
@@ -25,7 +25,7 @@ type vectors struct {
 	depth    *prometheus.GaugeVec
 
 	counters []*prometheus.CounterVec // that a controller sets to zero when it starts
-	own      *prometheus.Registry     // all but those of Go's runtime and of the process
+	own      *prometheus.Registry     // without Go's runtime and the process
 	resets   []func()                 // of all of them
 }
 
@@ -65,8 +65,8 @@ type find struct {
 	err    error
 }
 
-// found is the collector of that name, help and labels, which all must be those
-// of the one that is registered; what else it has, such as buckets, need not.
+// found is the registered collector with that name, help and labels, which must
+// be equal. Its other options, such as buckets, may differ.
 func found[C interface {
 	prometheus.Collector
 	Reset()

@@ -15,8 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// availability counts the requests by which a cluster is asked whether it
-// serves Rollouts.
+// availability counts the requests that find out whether a cluster serves
+// Rollouts.
 func availability() (m bench.Measure, stop func(), err error) {
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

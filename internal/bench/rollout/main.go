@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command rollout measures package rollout beside the Go types and the
-// validation of Argo Rollouts.
+// Command rollout compares package rollout with the Go types and the validation
+// of Argo Rollouts.
 package main
 
 import (

@@ -38,7 +38,7 @@ func sizes(ctx context.Context) []bench.Measure {
 }
 
 // closure counts the modules of which at least one package is compiled, without
-// the program's own.
+// the program's module.
 func closure(ctx context.Context, pkg string) (float64, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", pkg)
 	cmd.Stderr = os.Stderr

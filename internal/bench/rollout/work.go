@@ -57,8 +57,8 @@ func deployment() *appsv1.Deployment {
 	}
 }
 
-// theirs is the same Rollout in upstream's types, as a good engineer makes it:
-// like ours it shares no memory with the Deployment.
+// theirs is the same Rollout in upstream's types, written with care. Like the
+// library's, it shares no memory with the Deployment.
 func theirs(d *appsv1.Deployment) *v1alpha1.Rollout {
 	meta := d.ObjectMeta.DeepCopy()
 	return &v1alpha1.Rollout{

@@ -20,7 +20,7 @@ import (
 type change struct {
 	name     string
 	after    func() *Run
-	requests string // the gate of ours
+	requests string // the library's gate
 	allocs   string
 	sent     bool
 }
@@ -41,14 +41,13 @@ var helpers = []struct {
 	{"cluster-api", func(ctx context.Context, c client.Client, b, a *Run) error { return capi(ctx, c, b, a) }},
 }
 
-// commit measures the work of the libraries alone. It counts all that one does
-// with two objects until it hands the bytes of each request to the client:
-// comparing, converting and computing the patch, the copies that flux's and
-// cluster-api's helpers take for themselves, and that ours looks at the reply.
-// It does not count what is the same for all and would hide the difference:
-// requests take no time and no memory, no reply is decoded, and nobody is
-// charged for the caller's own copy of the object (see copied for both
-// together, and overHTTP for the whole way).
+// commit measures the work of the libraries alone. It counts everything from
+// two objects to the bytes of each request: comparing, converting and computing
+// the patch. It includes the copies that flux's and cluster-api's helpers make,
+// and the library's look at the reply. It leaves out the costs that all have,
+// because they would hide the difference: requests take no time and no memory,
+// no reply is decoded, and the caller's copy of the object is free. See copied
+// for both together, and overHTTP for whole requests.
 func commit(ctx context.Context, ch change) bench.Measure {
 	before, after, c := bigRun(), ch.after(), &ourMemory[*Run]{reply: committed(ch.after())}
 	w := status.ForResource(resource(c))

@@ -66,7 +66,8 @@ func setOther() bench.Measure {
 	return m
 }
 
-// setting sets the last of five conditions again and again, changed in turns.
+// setting sets the last of five conditions again and again, to alternating
+// values.
 func setting(s setter, change func(c *metav1.Condition, odd bool)) bench.Subject {
 	r := bigRun()
 	c := r.Status.Conditions[4]
@@ -81,7 +82,7 @@ func setting(s setter, change func(c *metav1.Condition, odd bool)) bench.Subject
 	}}
 }
 
-// observe applies the contract to a stamp. No peer has it.
+// observe applies the contract to a stamp. The peers do not have it.
 func observe(name string, f status.Facts, stamp status.Stamp, gate string) bench.Measure {
 	return bench.Measure{
 		Name: "Stamp.Observe, " + name,

@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command status measures package status beside flux's and cluster-api's patch
+// Command status compares package status with flux's and cluster-api's patch
 // helpers, controller-runtime's patch and apimachinery's conditions.
 package main
 

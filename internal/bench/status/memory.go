@@ -28,10 +28,10 @@ func (m *ourMemory[T]) Patch(context.Context, string, types.PatchType, []byte, m
 	return m.reply, nil
 }
 
-// theirMemory is the same for what is written against controller-runtime's
-// client. A patch is computed there when the client asks for its bytes, so it
-// asks; the reply is decoded into no object, which favours the peers. A Get is
-// no request: a manager's client reads from its cache.
+// theirMemory is the same for code that is written against controller-runtime's
+// client. That code computes a patch when the client asks for its bytes, so
+// theirMemory asks. It decodes the reply into no object, which favours the
+// peers. A Get makes no request: a manager's client reads from its cache.
 type theirMemory struct {
 	cache
 	client.Client // nil: a method that is not written here is not used

@@ -25,7 +25,7 @@ var (
 
 // Run is the kind whose status is written. Its spec is small and it has no
 // managedFields, which favours the peers: they marshal or convert the whole
-// object, where ours looks at the status alone.
+// object, and the library reads the status alone.
 type Run struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -39,7 +39,7 @@ type RunSpec struct {
 	Image string `json:"image,omitempty"`
 }
 
-// RunStatus is what became of it.
+// RunStatus is the status of a Run.
 type RunStatus struct {
 	status.Stamp `json:",inline"`
 

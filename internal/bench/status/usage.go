@@ -21,7 +21,8 @@ import (
 
 // How each is used at the end of a reconcile, which has made after of before.
 
-// ours is Commit. The clock stands, so that a fixed reply is what was sent.
+// ours is Commit. The clock does not move, so that a fixed reply equals the
+// request.
 func ours(ctx context.Context, w status.Writer, before, after status.Object) error {
 	_, err := w.At(noon.Add(time.Hour)).Commit(ctx, before, after, status.Facts{Progress: status.Running})
 	return err
@@ -30,7 +31,7 @@ func ours(ctx context.Context, w status.Writer, before, after status.Object) err
 // resource is the client of one namespace, for every namespace.
 func resource[C any](c C) func(string) C { return func(string) C { return c } }
 
-// committed is what Commit makes of bigRun with the status of after.
+// committed is the result of Commit for bigRun with the status of after.
 func committed(after *Run) *Run {
 	if _, err := status.Patch(bigRun(), after, status.Facts{Progress: status.Running}, noon.Add(time.Hour)); err != nil {
 		return nil // a Run can be patched
@@ -38,11 +39,11 @@ func committed(after *Run) *Run {
 	return after
 }
 
-// guarded is controller-runtime's own patch as careful controllers use it:
-// nothing is sent if only updatedAt would change, and the optimistic lock keeps
-// it off an object that was recreated or written meanwhile. Semantic equality
-// is what the Kubernetes controllers themselves use; reflect.DeepEqual would
-// see a difference in two equal times.
+// guarded is controller-runtime's patch as careful controllers use it. It sends
+// nothing if only updatedAt would change. The optimistic lock keeps it from an
+// object that was recreated or written since. The Kubernetes controllers use
+// semantic equality too; reflect.DeepEqual would see a difference in two equal
+// times.
 func guarded(ctx context.Context, c client.Client, before, after *Run) error {
 	after.Status.UpdatedAt = before.Status.UpdatedAt
 	if equality.Semantic.DeepEqual(&before.Status, &after.Status) {

@@ -28,7 +28,7 @@ import (
 type server struct {
 	mu    sync.Mutex
 	body  []byte
-	apply bool // merge patches into the body; else it stays as it is and costs nothing
+	apply bool // merge patches into the body; if not, the body stays and costs nothing
 	asked int64
 }
 
@@ -44,7 +44,7 @@ func (s *server) requests() int64 {
 	return s.asked
 }
 
-// object is what is stored.
+// object is the stored object.
 func (s *server) object() (*Run, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +75,8 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// config is that of clients of the server. They have no rate limit, which would
-// only be waited for.
+// config configures clients of the server. They have no rate limit, because
+// they would only wait for it.
 func (s *server) config() *rest.Config {
 	return &rest.Config{Host: "http://memory", Transport: s, QPS: -1}
 }

@@ -71,7 +71,7 @@ type Options struct {
 
 	// Source is the directory with the build modules. Empty means the directory
 	// that this package was compiled from. If that does not exist (-trimpath),
-	// it is the one that `go list -m` names in the working directory.
+	// the directory comes from `go list -m` in the working directory.
 	Source string
 
 	// More are other programs to provide, such as Scheduler. Empty means none.
@@ -124,21 +124,21 @@ func wanted(more []string) ([]program, error) {
 	for _, name := range more {
 		i := slices.IndexFunc(extras(), func(p program) bool { return p.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("build: More: %q is no program; want %s, %s, %s or %s", name, Scheduler, Kwok, ArgoRollouts, ArgoOracle)
+			return nil, fmt.Errorf("build: More: %q is not a program; want %s, %s, %s or %s", name, Scheduler, Kwok, ArgoRollouts, ArgoOracle)
 		}
 		list = append(list, extras()[i])
 	}
 	return list, nil
 }
 
-// Ensure returns the programs. It builds those that are neither in
-// KUBEBUILDER_ASSETS nor in the cache.
+// Ensure returns the programs. It builds each program that is in neither
+// KUBEBUILDER_ASSETS nor the cache.
 //
-// It needs the go command unless KUBEBUILDER_ASSETS holds everything, and the
-// network (or a module proxy) for the first build only. It may be called from
-// several goroutines and processes at once. When ctx ends it stops the build
-// and returns an error that wraps ctx.Err(). A program that does not compile is
-// an [*Error].
+// It needs the go command unless KUBEBUILDER_ASSETS holds everything. It needs
+// the network (or a module proxy) for the first build only. Goroutines and
+// processes may call it concurrently. When ctx ends it stops the build and
+// returns an error that wraps ctx.Err(). A program that does not compile is an
+// [*Error].
 func Ensure(ctx context.Context, opts Options) (Binaries, error) {
 	log := newProgress(opts.Log)
 	list, err := wanted(opts.More)
@@ -208,7 +208,7 @@ func (e *entry) fill(ctx context.Context, wanted []program, log *progress) error
 	return e.prune()
 }
 
-// assetsVariable is the one that controller-runtime's envtest reads.
+// assetsVariable also configures controller-runtime's envtest.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
 // fromAssets returns the programs of list that dir holds, and the others.

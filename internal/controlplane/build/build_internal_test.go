@@ -102,7 +102,7 @@ func TestEstimate(t *testing.T) {
 		"All":      {reason: "The table holds seconds on two cores.", programs: programs(), cores: 2, want: "5 min"},
 		"OneCore":  {reason: "Half the cores, twice the time.", programs: programs(), cores: 1, want: "9 min"},
 		"Many":     {reason: "Linking does not get faster.", programs: programs(), cores: 64, want: "2 min"},
-		"EtcdOnly": {reason: "Short ones are told in seconds.", programs: programs()[:1], cores: 2, want: "35 s"},
+		"EtcdOnly": {reason: "Short times are in seconds.", programs: programs()[:1], cores: 2, want: "35 s"},
 		"None":     {reason: "Nothing divides by zero.", programs: nil, cores: 0, want: "1 s"},
 	}
 	for name, tc := range cases {
@@ -158,10 +158,10 @@ func TestFirstError(t *testing.T) {
 		output string
 		want   string
 	}{
-		"Compiler": {"The package's name comes first, and says nothing.", "# a/b\nb.go:1:2: undefined: x\nb.go:2:1: y\n", "b.go:1:2: undefined: x"},
-		"Download": {"Downloads are no failure.", "go: downloading a v1\ngo: a@v1: not found\n", "go: a@v1: not found"},
+		"Compiler": {"The line with the package's name has no error.", "# a/b\nb.go:1:2: undefined: x\nb.go:2:1: y\n", "b.go:1:2: undefined: x"},
+		"Download": {"A download is not an error.", "go: downloading a v1\ngo: a@v1: not found\n", "go: a@v1: not found"},
 		"Heading":  {"A heading needs the line below it.", "go: errors parsing go.mod:\ngo.mod:1: unknown directive\n", "go: errors parsing go.mod: go.mod:1: unknown directive"},
-		"Empty":    {"Silence is told, too.", "", "it printed nothing"},
+		"Empty":    {"A build without output fails with a text too.", "", "it printed nothing"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, firstError([]byte(tc.output)), tc.reason) })

@@ -93,7 +93,7 @@ func TestEnsureBuildsOnceAndShowsProgress(t *testing.T) {
 	for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
 		out, err := exec.CommandContext(t.Context(), programs[name]).CombinedOutput()
 		require.NoError(t, err)
-		assert.Equal(t, "v1.36.3 1 36\n", string(out), "the version is the one that the build module requires")
+		assert.Equal(t, "v1.36.3 1 36\n", string(out), "the version that the build module requires")
 	}
 	files, err := os.ReadDir(filepath.Dir(programs[build.Etcd]))
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestEnsureBuildsMoreForThoseWhoAsk(t *testing.T) {
 	assert.NotEqual(t, filepath.Dir(usual[build.APIServer]), filepath.Dir(more[build.Kwok]))
 	assert.FileExists(t, more[build.Kwok])
 
-	// A change of kwok's module builds kwok anew, and nothing else.
+	// A change of kwok's module rebuilds kwok alone.
 	require.NoError(t, os.WriteFile(filepath.Join(src, "kwok", "go.sum"), []byte("\n"), 0o644))
 	log.Reset()
 	again, err := build.Ensure(t.Context(), build.Options{Log: &log, Source: src, More: []string{build.Scheduler, build.Kwok}})
@@ -135,7 +135,7 @@ func TestEnsureBuildsMoreForThoseWhoAsk(t *testing.T) {
 
 	_, err = build.Ensure(t.Context(), build.Options{Source: src, More: []string{"kubelet"}})
 	require.ErrorContains(t, err, `"kubelet"`)
-	require.ErrorContains(t, err, build.ArgoRollouts, "the error says what is accepted")
+	require.ErrorContains(t, err, build.ArgoRollouts, "the error lists the accepted programs")
 	_, err = build.Ensure(t.Context(), build.Options{Source: src, More: []string{build.ArgoRollouts}})
 	require.ErrorContains(t, err, filepath.Join("argorollouts", "go.mod"), "this source has none")
 }
@@ -181,7 +181,7 @@ func TestEnsureFailsWithOneClearLine(t *testing.T) {
 
 	_, log, err = ensure(t, src)
 	require.Error(t, err)
-	assert.Contains(t, log, "building 2 programs", "what was built stays")
+	assert.Contains(t, log, "building 2 programs", "the finished programs stay")
 }
 
 func TestEnsureNamesWhatIsMissing(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// lock takes the lock file at path, which it creates, and returns how to give
-// it back. It calls waiting once if somebody else holds it. The system gives it
-// back when the process dies, however it dies; the file stays, because removing
-// it would let two processes hold two locks of one name.
+// lock creates and locks the file at path, and returns the function that
+// unlocks it. If another process holds the lock, it calls waiting first. The
+// kernel unlocks the file when the process dies. The file stays: if it were
+// removed, two processes could hold two locks of one name.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("build: %w", err)

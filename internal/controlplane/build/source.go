@@ -62,7 +62,7 @@ func holdsModules(dir string) bool {
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	if dir != "" { // a build module, whose Go version is that of its builds
+	if dir != "" { // the build module decides the Go version of its builds
 		cmd.Env = append(os.Environ(), environment()...)
 	}
 	out, err := cmd.Output()
@@ -78,11 +78,11 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return "", fmt.Errorf("build: go %s: %w", args[0], err)
 }
 
-// module is one build module as it is on disk.
+// module is the content of one build module.
 type module struct {
 	dir       string
 	mod, sum  []byte
-	sources   [][]byte // of programs of our own
+	sources   [][]byte // of this repository's programs
 	goVersion string   // may follow from go.mod: the go command switches toolchains
 }
 

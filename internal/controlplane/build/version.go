@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// kubernetes is the build module of the version that is used where nobody asks
-// for another.
+// kubernetes is the build module of the default version.
 const kubernetes = "kubernetes"
 
 // versionVariable names the minor version of Kubernetes that is used instead.

@@ -23,19 +23,19 @@ func TestEnsureTakesTheVersionThatIsAskedFor(t *testing.T) {
 	t.Setenv("CONTROLLERKIT_KUBERNETES", "1.36")
 	same, log, err := ensure(t, src)
 	require.NoError(t, err)
-	assert.Empty(t, log, "it is the usual one, and is there")
+	assert.Empty(t, log, "the default version is built already")
 	assert.Equal(t, usual, same)
 
 	t.Setenv("CONTROLLERKIT_KUBERNETES", "1.35")
 	older, log, err := ensure(t, src)
 	require.NoError(t, err)
 	assert.Contains(t, log, "building 3 programs from source")
-	assert.Equal(t, usual[build.Etcd], older[build.Etcd], "etcd is no part of Kubernetes")
+	assert.Equal(t, usual[build.Etcd], older[build.Etcd], "etcd has its own version")
 	for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
 		out, err := exec.CommandContext(t.Context(), older[name]).CombinedOutput()
 		require.NoError(t, err)
 		assert.Equal(t, "v1.35.0 1 35\n", string(out), name)
-		assert.FileExists(t, usual[name], "the usual ones stay beside it")
+		assert.FileExists(t, usual[name], "the programs of the default version stay")
 		assert.NotEqual(t, filepath.Dir(usual[name]), filepath.Dir(older[name]), name)
 	}
 }
@@ -47,10 +47,10 @@ func TestEnsureRefusesAVersionThatItCannotPromise(t *testing.T) {
 		minor, assets string
 		wants         []string
 	}{
-		"Unknown": {reason: "The error says what is accepted.", minor: "1.33", wants: []string{"CONTROLLERKIT_KUBERNETES", `"1.33"`, "1.35 or 1.36"}},
+		"Unknown": {reason: "The error lists the accepted versions.", minor: "1.33", wants: []string{"CONTROLLERKIT_KUBERNETES", `"1.33"`, "1.35 or 1.36"}},
 		"Path":    {reason: "A minor version, not a part of a path.", minor: "../1.36", wants: []string{"1.35 or 1.36"}},
 		"Assets": {
-			reason: "Nobody knows the version of what KUBEBUILDER_ASSETS holds.", minor: "1.35", assets: os.TempDir(),
+			reason: "The version of the programs in KUBEBUILDER_ASSETS is unknown.", minor: "1.35", assets: os.TempDir(),
 			wants: []string{"CONTROLLERKIT_KUBERNETES=1.35", "KUBEBUILDER_ASSETS", "unset one"},
 		},
 	}

@@ -26,9 +26,9 @@ func TestPlanFor(t *testing.T) {
 		refused     []string // what the error must name
 	}{
 		"Default":        {reason: "A pod of a Job succeeds soon.", restart: corev1.RestartPolicyNever, want: succeed},
-		"OnFailure":      {reason: "So does one that may be restarted.", restart: corev1.RestartPolicyOnFailure, want: succeed},
+		"OnFailure":      {reason: "A pod that may be restarted succeeds too.", restart: corev1.RestartPolicyOnFailure, want: succeed},
 		"Always":         {reason: "A pod of a Deployment stays.", restart: corev1.RestartPolicyAlways, want: plan{outcome: Never, delay: defaultDelay}},
-		"AlwaysButEnds":  {reason: "What is asked for counts.", restart: corev1.RestartPolicyAlways, annotations: map[string]string{OutcomeAnnotation: Succeed}, want: succeed},
+		"AlwaysButEnds":  {reason: "The annotation decides.", restart: corev1.RestartPolicyAlways, annotations: map[string]string{OutcomeAnnotation: Succeed}, want: succeed},
 		"Fail":           {reason: "The usual exit code.", annotations: map[string]string{OutcomeAnnotation: Fail}, want: plan{outcome: Fail, code: 1, delay: defaultDelay}},
 		"FailWithCode":   {reason: "A code of choice.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "255"}, want: plan{outcome: Fail, code: 255, delay: defaultDelay}},
 		"Times":          {reason: "Go durations.", annotations: map[string]string{DelayAnnotation: "1m30s", LingerAnnotation: "2s"}, want: plan{outcome: Succeed, delay: 90 * time.Second, linger: 2 * time.Second}},
@@ -72,7 +72,7 @@ func TestNext(t *testing.T) {
 		wait    time.Duration
 	}{
 		"Unbound":         {reason: "A pod needs a node first.", plan: short, want: bind},
-		"UnboundInvalid":  {reason: "Even one that will be rejected.", invalid: errors.New("x"), want: bind},
+		"UnboundInvalid":  {reason: "A pod that will be rejected is bound too.", invalid: errors.New("x"), want: bind},
 		"Gated":           {reason: "A gate holds it back.", pod: corev1.Pod{Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}}}}, want: nothing},
 		"UnboundDeleted":  {reason: "The API server removes it.", pod: corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: deleted}}, want: nothing},
 		"Elsewhere":       {reason: "Another node's pod.", pod: pod("other", corev1.PodPending, nil), want: nothing},
@@ -86,7 +86,7 @@ func TestNext(t *testing.T) {
 		"EndedInvalid":    {reason: "Also after an edit.", pod: pod(NodeName, corev1.PodFailed, nil), invalid: errors.New("x"), want: nothing},
 		"DeletedLingers":  {reason: "It takes its time.", pod: pod(NodeName, corev1.PodRunning, deleted), plan: short, wait: time.Second},
 		"DeletedRunning":  {reason: "It ends before it goes.", pod: pod(NodeName, corev1.PodRunning, deleted), plan: short, since: time.Second, want: evict},
-		"DeletedPending":  {reason: "So does one that has not begun.", pod: pod(NodeName, corev1.PodPending, deleted), want: evict},
+		"DeletedPending":  {reason: "A pod that has not started is evicted too.", pod: pod(NodeName, corev1.PodPending, deleted), want: evict},
 		"DeletedEnded":    {reason: "Then it goes.", pod: pod(NodeName, corev1.PodFailed, deleted), plan: short, since: time.Second, want: remove},
 		"HeldByFinalizer": {reason: "Removed once is enough.", pod: graceless(pod(NodeName, corev1.PodFailed, deleted)), want: nothing},
 	}
@@ -134,7 +134,7 @@ func TestStatusKeepsWhatOthersWrote(t *testing.T) {
 			StartedAt: metav1.NewTime(begin), FinishedAt: metav1.NewTime(end),
 		}, c.State.Terminated)
 	}
-	assert.NotNil(t, p.Status.ContainerStatuses[0].State.Running, "the pod that was passed is as it was")
+	assert.NotNil(t, p.Status.ContainerStatuses[0].State.Running, "the pod that was passed does not change")
 
 	unstarted := pod(NodeName, corev1.PodPending, nil)
 	ended = endedStatus(&unstarted, ending{code: 1}, end)
@@ -149,7 +149,7 @@ func TestStopwatch(t *testing.T) {
 	assert.Zero(t, s.since(name, "u", whileRunning, at))
 	assert.Equal(t, time.Second, s.since(name, "u", whileRunning, at.Add(time.Second)))
 	assert.Zero(t, s.since(name, "u", whileDeleting, at.Add(2*time.Second)), "another stage starts over")
-	assert.Zero(t, s.since(name, "v", whileDeleting, at.Add(3*time.Second)), "so does another pod of the name")
+	assert.Zero(t, s.since(name, "v", whileDeleting, at.Add(3*time.Second)), "another pod of that name starts at zero too")
 	s.forget(name)
-	assert.Empty(t, s.marks, "one mark for each pod that exists, no more")
+	assert.Empty(t, s.marks, "one mark for each existing pod")
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/controller"
+	"github.com/proompteng/controllerkit/examples/agentrun/client"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -27,7 +27,7 @@ import (
 type Stage struct {
 	Namespace string
 	Kube      kubernetes.Interface
-	Runs      *controller.Client
+	Runs      *client.Client
 	Say       func(what string) // called with each thing that Play does to the cluster; may be nil
 	// Kill kills the controller and starts it again. If it is nil, Play leaves
 	// the controller alone.
@@ -40,7 +40,7 @@ func NewStage(config *rest.Config, namespace string) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := controller.NewClient(config)
+	runs, err := client.New(config)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func TestTheRightsAreRevokedAndGrantedAgain(t *testing.T) {
 	w.during(ctx, t, last, 100*time.Millisecond, func() {
 		wait(ctx, 500*time.Millisecond)
 		require.NoError(t, w.Kube.RbacV1().RoleBindings(w.Namespace).Delete(ctx, w.user, metav1.DeleteOptions{}))
-		eventually(t, "the log says what is denied", func(ctx context.Context) bool {
+		eventually(t, "the log names the denied right", func(ctx context.Context) bool {
 			between.cut() // a granted watch continues until its next request
 			wait(ctx, 500*time.Millisecond)
 			return says(t, w.process, "forbidden", w.user, "cannot list resource", "agentruns")
@@ -128,10 +128,10 @@ func TestTheSecretIsMaskedAfterARestart(t *testing.T) {
 	_, err := w.Runs.Patch(ctx, run.Name, types.MergePatchType, specPatch(t, map[string]any{"suspend": true}), metav1.PatchOptions{})
 	require.NoError(t, err)
 	const masked = "AGENT_SECRET=[redacted]"
-	eventually(t, "the condition tells of it, masked", func(ctx context.Context) bool {
+	eventually(t, "the condition reports it, masked", func(ctx context.Context) bool {
 		return strings.Contains(status(ctx).Message, masked)
 	})
-	eventually(t, "an event tells of it, masked", func(ctx context.Context) bool {
+	eventually(t, "an Event reports it, masked", func(ctx context.Context) bool {
 		events, err := w.Events(ctx, run.Name)
 		return err == nil && slices.ContainsFunc(events, func(e corev1.Event) bool { return strings.Contains(e.Message, masked) })
 	})

@@ -47,7 +47,7 @@ func TestTheClockIsWrong(t *testing.T) {
 			w.holds(ctx, t, last+1)
 			jobs, err := w.Kube.BatchV1().Jobs(w.Namespace).List(ctx, metav1.ListOptions{})
 			require.NoError(t, err)
-			assert.Len(t, jobs.Items, last+1-11, "%s Those of a third of the runs went as they were told to", tc.reason)
+			assert.Len(t, jobs.Items, last+1-11, "%s A third of the runs asked for the deletion of their Jobs", tc.reason)
 		})
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spare is how many more goroutines a controller may have than a fresh one, for
+// spare is how many goroutines a controller may have above a fresh one, for
 // connections that stay open for a while.
 const spare = 6
 
@@ -29,9 +29,9 @@ var fresh struct {
 	stacks map[string]map[string]int
 }
 
-// goroutines ends the controller and compares its goroutines with those of a
-// fresh one. The example's metrics do not count them, and threads do not show
-// them. The Go runtime lists them on SIGQUIT.
+// goroutines ends the controller and compares its goroutines with a fresh
+// controller's. The example's metrics do not count them, and threads do not
+// show them. The Go runtime lists them on SIGQUIT.
 func (w *world) goroutines(t *testing.T) int {
 	t.Helper()
 	stacks, err := w.process.Dump(t.Context())

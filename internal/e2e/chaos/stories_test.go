@@ -61,10 +61,10 @@ func (w *world) stories(t *testing.T) map[string]func(ctx context.Context) bool 
 		"fails": func(ctx context.Context) bool {
 			return begin(ctx, "fails", func(s *v1alpha1.AgentRunSpec) { s.PodAnnotations[outcome] = "fail" }) && is(ctx, "fails", v1alpha1.Failed)
 		},
-		"told": func(ctx context.Context) bool { // that it is not accepted
-			return begin(ctx, "told", func(s *v1alpha1.AgentRunSpec) { s.Parameters = map[string]string{"prompt": "x"} }) &&
+		"refused": func(ctx context.Context) bool { // that it is not accepted
+			return begin(ctx, "refused", func(s *v1alpha1.AgentRunSpec) { s.Parameters = map[string]string{"prompt": "x"} }) &&
 				until(ctx, func() bool {
-					events, err := w.Events(ctx, "told")
+					events, err := w.Events(ctx, "refused")
 					return err == nil && slices.ContainsFunc(events, func(e corev1.Event) bool { return e.Reason == "InvalidSpec" })
 				})
 		},

@@ -74,7 +74,7 @@ var withouts = []struct {
 	{"changes are seen late, by lists", []right{{agents, "agentruns", "watch"}}, []string{"promptly"}, false},
 	{"runs stay beyond their retention", []right{{agents, "agentruns", "delete"}}, []string{"expires"}, false},
 	{"no run starts, because its stored status is unknown", []right{{agents, "agentruns", "get"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go"}, false},
-	{"no status can be recorded, so no run starts", []right{{agents, "agentruns/status", "patch"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go", "told"}, true},
+	{"no status can be recorded, so no run starts", []right{{agents, "agentruns/status", "patch"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go", "refused"}, true},
 	{"the API server refuses an owner reference that blocks deletion", []right{{agents, "agentruns/finalizers", "update"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go"}, false},
 	{"nothing with an API server that streams the initial list of a watch", []right{{"batch", "jobs", "list"}}, nil, false},
 	{"the caches are not filled: it never becomes ready", []right{{"batch", "jobs", "list"}, {"batch", "jobs", "watch"}}, []string{"everything"}, false},
@@ -86,15 +86,15 @@ var withouts = []struct {
 	{"runs with a Secret wait", []right{{"", "secrets", "get"}}, []string{"waits"}, true},
 	{"events go to the core group", []right{{eventsV1, "events", "create"}}, nil, false},
 	{"nothing: the core group is only the fallback", []right{{"", "events", "create"}}, nil, false},
-	{"no Event is written", []right{{eventsV1, "events", "create"}, {"", "events", "create"}}, []string{"told", "repeats"}, false},
+	{"no Event is written", []right{{eventsV1, "events", "create"}, {"", "events", "create"}}, []string{"refused", "repeats"}, false},
 	{"a series goes to the core group", []right{{eventsV1, "events", "patch"}}, nil, false},
 	{"nothing: the core group is only the fallback", []right{{"", "events", "patch"}}, nil, false},
 	{"repeats are not counted", []right{{eventsV1, "events", "patch"}, {"", "events", "patch"}}, []string{"repeats"}, false},
 }
 
 // TestEachVerbTakenAway removes each documented right in turn. It shows which
-// stories fail, that the others still work, and where the controller reports
-// it.
+// stories fail, where the controller reports it, and that the other stories
+// still work.
 func TestEachVerbTakenAway(t *testing.T) {
 	taken := map[right]bool{}
 	for _, w := range withouts {
@@ -152,7 +152,7 @@ func takeAway(t *testing.T, without []right, breaks []string) string {
 		require.ErrorContains(t, err, "not ready")
 		log, err := os.ReadFile(filepath.Join(dir, "agentrun.log"))
 		require.NoError(t, err)
-		assert.True(t, names(string(log), without), "the log names what is denied")
+		assert.True(t, names(string(log), without), "the log names the denied right")
 		return "yes\t-\t-"
 	}
 	require.NoError(t, err)

@@ -196,7 +196,7 @@ func (w *world) idle(ctx context.Context, t *testing.T) time.Duration {
 		since := time.Now()
 		wait(ctx, quiet)
 		written := writesSince(t, w.user, since)
-		require.NoError(t, ctx.Err(), "what is idle is written: %v", written) // also if the last wait was interrupted
+		require.NoError(t, ctx.Err(), "an idle object is written: %v", written) // also if the last wait was interrupted
 		if len(written) == 0 {
 			return quiet
 		}

@@ -63,7 +63,7 @@ func TestTheRoleIsTheExamples(t *testing.T) {
 
 	all = render(t, "controllers: {replicaCount: 1, leaderElection: {enabled: false}}")
 	for key := range all {
-		assert.NotContains(t, key, "leader-election", "there is no election")
+		assert.NotContains(t, key, "leader-election", "the election is off")
 	}
 	all = render(t, "controller: {events: {enabled: false}}")
 	for _, rule := range into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns-r-agentrun-controllers")).Rules {

@@ -64,8 +64,8 @@ func relabelings(t *testing.T, values string) []any {
 	return rules
 }
 
-// discovered are the labels under which Prometheus finds a pod: the pod's own,
-// with underscores for characters that a label's name cannot hold.
+// discovered are the labels under which Prometheus finds a pod: the pod's
+// labels, with underscores for characters that a Prometheus label cannot have.
 func discovered(pod map[string]string) map[string]string {
 	found := map[string]string{"job": "serviceMonitor/ns/r-agentrun/0"}
 	for key, value := range pod {

@@ -27,12 +27,12 @@ import (
 // itself when a Job names an owner that it blocks.
 const finalizers = "update agents.controllerkit.dev/agentruns/finalizers"
 
-// assertEveryRightIsUsed compares what the roles of the release grant with what
-// the account did, as the API server noted it: nothing was refused, and no
-// right is left that nothing used. Three need a separate story: the core
-// group of events is used where the new one is not granted; caches are filled
-// by lists where the API server does not stream them, which client-go's own
-// switch stands for; and without the finalizers no Job is made.
+// assertEveryRightIsUsed compares the rights in the release's roles with the
+// requests of the account in the audit log. The API server refused none, and
+// each right was used. Three rights need a separate story. The core group of
+// events is used where the new group is not granted. A list fills a cache where
+// the API server does not stream it; client-go has a switch for that. Without
+// the finalizers right the controller cannot make a Job.
 func assertEveryRightIsUsed(t *testing.T, stage *play.Stage, all objects, user string, start func(name string, env ...string) *rig.Process) {
 	t.Helper()
 	roles := stage.Kube.RbacV1().ClusterRoles()

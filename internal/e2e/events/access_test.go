@@ -110,7 +110,7 @@ func TestDocumentedPermissionsSuffice(t *testing.T) {
 		r.assertAccounts(t, 3)
 	}
 	for _, verb := range []string{"get", "list", "watch", "update", "delete", "deletecollection"} {
-		assert.False(t, s.may(t.Context(), t, "us", "events.k8s.io", verb), "and nobody needs to %s", verb)
+		assert.False(t, s.may(t.Context(), t, "us", "events.k8s.io", verb), "the verb %s is not needed", verb)
 	}
 }
 
@@ -158,9 +158,9 @@ func TestEachDocumentedVerbIsNeeded(t *testing.T) {
 }
 
 // TestFallbackByPermissions: a role from before events.k8s.io grants core
-// Events alone. All is written there and the log says what is missing. When
-// that is granted the series goes on in the new group, at once where the old
-// permission goes.
+// Events alone. The Recorder writes there, and the log names the missing right.
+// When that is granted, the series goes on in the new group, immediately if the
+// old right is taken away.
 //
 //req:shows E3
 func TestFallbackByPermissions(t *testing.T) {
@@ -193,14 +193,14 @@ func TestFallbackByPermissions(t *testing.T) {
 				if slices.Contains(r.wire.codes("events.k8s.io"), 200) {
 					return true
 				}
-				assert.False(t, revoked, "there is no other way")
+				assert.False(t, revoked, "no other group is left")
 				wait(ctx, time.Second)
 				occurs()
 				times++
 				return false
 			})
 			require.Len(t, s.stored(t), 1)
-			assert.Equal(t, times, told(s.stored(t)[0]), "one series through both groups")
+			assert.Equal(t, times, reported(s.stored(t)[0]), "one series through both groups")
 			r.assertAccounts(t, times)
 			require.NoError(t, r.stop())
 		})

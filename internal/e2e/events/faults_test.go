@@ -17,17 +17,17 @@ import (
 )
 
 // The faults of an API server that dies or hangs in the middle of a burst.
-// Tests that run at the same time as others would suffer from them: these do
-// not. The controller has the rights of the documentation alone: an API server
-// that comes up knows no roles for a moment.
+// These tests do not run in parallel, because they would disturb the others.
+// The controller has only the documented rights: an API server that starts
+// knows no roles for a moment.
 
 func TestAPIServerFailsDuringABurst(t *testing.T) {
 	const objects, before = 120, 20
 	cases := map[string]struct {
 		reason string
-		fault  func(t *testing.T) // breaks the API server, and mends it
+		fault  func(t *testing.T) // breaks the API server, and repairs it
 	}{
-		"Killed": {"Connections break, then nobody listens, then it is back with what it had stored.", func(t *testing.T) {
+		"Killed": {"Connections break, then the port is closed, then the server is back with its stored objects.", func(t *testing.T) {
 			t.Helper()
 			require.NoError(t, plane.APIServer.Kill())
 			wait(t.Context(), 2*time.Second)
@@ -76,11 +76,11 @@ func TestAPIServerFailsDuringABurst(t *testing.T) {
 			total, stored := 0, map[string]int{}
 			for _, ev := range s.stored(t) {
 				assert.Zero(t, stored[ev.Regarding.Name], "%s has one Event", ev.Regarding.Name)
-				stored[ev.Regarding.Name] = told(ev)
+				stored[ev.Regarding.Name] = reported(ev)
 			}
 			for i, n := range recorded {
 				total += n
-				assert.Equal(t, n, stored[fmt.Sprintf("run-%03d", i)], "run-%03d: each occurrence is told", i)
+				assert.Equal(t, n, stored[fmt.Sprintf("run-%03d", i)], "run-%03d: each occurrence is reported", i)
 			}
 			st := r.Stats()
 			t.Logf("%d occurrences, %d requests: %+v", total, len(r.wire.sent()), st)

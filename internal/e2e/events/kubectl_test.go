@@ -25,7 +25,7 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// refusal is an error that no retry mends.
+// refusal is an error that a retry cannot fix.
 type refusal struct{ text string }
 
 func (r refusal) Error() string { return r.text }
@@ -47,8 +47,8 @@ var (
 	again = func(r *events.Recorder, o runtime.Object) { failed(r, o); failed(r, o) }
 )
 
-// TestWhatKubectlShows: E7. What people see of a failure, of one that goes on,
-// of one that ended and of several, by either API group.
+// TestWhatKubectlShows: E7. kubectl shows a failure, one that goes on, one that
+// ended, and several of them, through either API group.
 //
 //req:shows E7
 func TestWhatKubectlShows(t *testing.T) {
@@ -56,18 +56,18 @@ func TestWhatKubectlShows(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		story  story
-		ways   []way // whose turn the steps are; nil plays the story by each group, which must look alike
+		ways   []way // one for each step; nil plays the story through each group, which must look alike
 		golden string
 	}{
 		"First":     {reason: "One line, with the cause, and without the password.", story: story{leaked}, golden: "first.txt"},
 		"Series":    {reason: "One line for all repeats, with their number.", story: story{failed, again, again}, golden: "series.txt"},
 		"Recovered": {reason: "Failure and end, in this order.", story: story{failed, again, recovered}, golden: "recovered.txt"},
 		"Life": {
-			reason: "kubectl describe has Events of events.k8s.io in the order of their beginnings, kubectl events by what was seen last.",
+			reason: "kubectl describe sorts Events of events.k8s.io by their first occurrence, kubectl events by their last.",
 			story:  story{failed, refused, again, recovered}, ways: []way{bothGroups}, golden: "life-events.txt",
 		},
 		"LifeCore": {
-			reason: "Both have Events of core/v1 by what was seen last.",
+			reason: "Both sort Events of core/v1 by their last occurrence.",
 			story:  story{failed, refused, again, recovered}, ways: []way{coreOnly}, golden: "life-core.txt",
 		},
 		"Mixed": {
@@ -130,7 +130,7 @@ func TestDescribeOfAClusterScopedObject(t *testing.T) {
 			var kept []string
 			for _, ev := range s.storedIn(t, namespace) {
 				if ev.Regarding.UID == class.UID {
-					kept = append(kept, fmt.Sprint(ev.Regarding.Kind, " ", told(ev)))
+					kept = append(kept, fmt.Sprint(ev.Regarding.Kind, " ", reported(ev)))
 				}
 			}
 			assert.Equal(t, []string{"PriorityClass 2"}, kept, "%s in %s", name, namespace)

@@ -59,7 +59,7 @@ func TestGroupNotServed(t *testing.T) {
 			assert.Subset(t, []int{tc.code}, asked, tc.reason)
 			assert.Equal(t, []int{201, 200, 200}, r.wire.codes(""))
 			require.Len(t, s.stored(t), 1)
-			assert.Equal(t, 3, told(s.stored(t)[0]))
+			assert.Equal(t, 3, reported(s.stored(t)[0]))
 			eventually(t, "kubectl shows it, before it expires", func(context.Context) bool {
 				failed(r.Recorder, o)
 				r.flushed(t)
@@ -76,9 +76,9 @@ func TestGroupNotServed(t *testing.T) {
 	}
 }
 
-// TestAnEventThatExpires: the API server forgets Events. While a failure is
-// told again in time it stays; when it was forgotten the next occurrence makes
-// a new Event.
+// TestAnEventThatExpires: the API server deletes Events after their TTL. While
+// a failure is reported in time, its Event stays. After the Event has expired,
+// the next occurrence makes a new one.
 func TestAnEventThatExpires(t *testing.T) {
 	t.Parallel()
 	ttl, err := time.ParseDuration(eventTTL)
@@ -97,7 +97,7 @@ func TestAnEventThatExpires(t *testing.T) {
 	}
 	stored := s.stored(t)
 	require.Len(t, stored, 1)
-	assert.Equal(t, first[0].UID, stored[0].UID, "each write begins its TTL anew")
+	assert.Equal(t, first[0].UID, stored[0].UID, "each write restarts its TTL")
 
 	eventually(t, "it is forgotten", func(ctx context.Context) bool {
 		_, err := s.kube.CoreV1().Events(s.namespace).Get(ctx, first[0].Name, metav1.GetOptions{})
@@ -111,52 +111,6 @@ func TestAnEventThatExpires(t *testing.T) {
 	require.Len(t, stored, 1, "the failure goes on, so there is an Event")
 	assert.NotEqual(t, first[0].UID, stored[0].UID)
 	assert.Empty(t, r.Stats().Lost)
-}
-
-// TestAnEventThatIsDeleted: somebody cleans up in the middle of a series. The
-// next occurrence makes a new Event.
-func TestAnEventThatIsDeleted(t *testing.T) {
-	t.Parallel()
-	for name, w := range map[string]way{"events": bothGroups, "core": coreOnly} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, plane)
-			r := record(t, plane.Config(), w, events.Options{WritesPerMinute: 60})
-			again(r.Recorder, s.reference("a"))
-			r.flushed(t)
-			require.NoError(t, s.kube.CoreV1().Events(s.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
-			failed(r.Recorder, s.reference("a")) // finds out
-			r.flushed(t)
-			failed(r.Recorder, s.reference("a"))
-			failed(r.Recorder, s.reference("a"))
-			r.flushed(t)
-			stored := s.stored(t)
-			require.Len(t, stored, 1)
-			assert.Equal(t, 2, told(stored[0]))
-			st := r.Stats()
-			assert.EqualValues(t, 1, st.Suppressed, "%+v", st)
-			r.assertAccounts(t, 5)
-			require.NoError(t, r.stop())
-		})
-	}
-}
-
-// TestAnObjectThatIsGone: the last Event about it is often the one that says
-// why. Another object of its name is another object.
-func TestAnObjectThatIsGone(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, plane)
-	first := s.object(t, "a")
-	require.NoError(t, s.kube.CoreV1().ConfigMaps(s.namespace).Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	r := record(t, plane.Config(), bothGroups, events.Options{})
-	failed(r.Recorder, first)
-	r.Forget(first)
-	second := s.object(t, "a")
-	failed(r.Recorder, second)
-	r.flushed(t)
-	stored := s.stored(t)
-	require.Len(t, stored, 2)
-	assert.ElementsMatch(t, []any{first.UID, second.UID}, []any{stored[0].Regarding.UID, stored[1].Regarding.UID})
 }
 
 // TestLeadershipChanges: the new leader knows nothing of the old one's series.
@@ -174,7 +128,7 @@ func TestLeadershipChanges(t *testing.T) {
 	var by []string
 	for _, ev := range s.stored(t) {
 		by = append(by, ev.ReportingInstance)
-		assert.Equal(t, 2, told(ev))
+		assert.Equal(t, 2, reported(ev))
 	}
 	assert.Equal(t, []string{"replica-0", "replica-1"}, by)
 }

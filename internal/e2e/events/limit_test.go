@@ -82,7 +82,7 @@ func TestRateLimitOfTheServer(t *testing.T) {
 		stored := s.stored(t)
 		require.Len(t, stored, len(objects))
 		for _, ev := range stored {
-			assert.Equal(t, 2, told(ev), ev.Name)
+			assert.Equal(t, 2, reported(ev), ev.Name)
 		}
 		st := r.Stats()
 		assert.NotZero(t, st.Retried, "the server did refuse")

@@ -1,10 +1,12 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events_test tests package events on a real API server: refused
-// Events, kubectl's output, the two API groups, permissions, deleted
-// namespaces, the server's rate limits, and an API server that dies or hangs.
-// The package has the tests that need no server.
+// Package events_test tests package events on a real API server.
+//
+// Only this suite proves which Events a server accepts in each API group, what
+// kubectl shows of them, which permissions are needed, and what happens when a
+// server dies, hangs or limits the rate. The package has the tests that need no
+// server.
 package events_test
 
 import (
@@ -20,8 +22,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// plane is the control plane that all tests share, except those of old. Each
-// test has a separate namespace.
+// plane is the control plane of all tests that do not use old. Each test has a
+// separate namespace.
 var plane *controlplane.ControlPlane
 
 // old returns a control plane whose API server does not serve events.k8s.io and

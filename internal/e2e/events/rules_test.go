@@ -142,12 +142,12 @@ func rules() map[string]rule {
 		"SeriesWithoutTime": {
 			reason: "Required.", field: "series.lastObservedTime",
 			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 2} },
-			record: fails("a", 2), check: func(ev eventsv1.Event) bool { return told(ev) == 2 && !ev.Series.LastObservedTime.IsZero() },
+			record: fails("a", 2), check: func(ev eventsv1.Event) bool { return reported(ev) == 2 && !ev.Series.LastObservedTime.IsZero() },
 		},
 		"SeriesAtOnce": {
 			reason: "An Event may begin as a series.",
 			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 2, LastObservedTime: micro} },
-			record: fails("a", 3), check: func(ev eventsv1.Event) bool { return told(ev) == 3 },
+			record: fails("a", 3), check: func(ev eventsv1.Event) bool { return reported(ev) == 3 },
 		},
 		"NameNoSubdomain": {
 			reason: "The name of a role or a user may be invalid for an Event.", breach: func(ev *eventsv1.Event) { ev.Name = "System:Run_1.17" }, field: "metadata.name",

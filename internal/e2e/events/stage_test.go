@@ -89,8 +89,8 @@ func (s *stage) storedIn(t *testing.T, namespace string) []eventsv1.Event {
 	return out
 }
 
-// told returns the number of occurrences that an Event reports.
-func told(ev eventsv1.Event) int {
+// reported returns the number of occurrences that an Event reports.
+func reported(ev eventsv1.Event) int {
 	if ev.Series == nil {
 		return 1
 	}

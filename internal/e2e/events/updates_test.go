@@ -13,11 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -90,7 +88,7 @@ func TestCoreUpdatesBothGenerations(t *testing.T) {
 	stored := s.stored(t)
 	require.Len(t, stored, 1)
 	ev := stored[0]
-	require.Equal(t, 3, told(ev))
+	require.Equal(t, 3, reported(ev))
 	assert.EqualValues(t, 3, ev.DeprecatedCount)
 	assert.Equal(t, controller, ev.DeprecatedSource.Component)
 	assert.Equal(t, ev.Series.LastObservedTime.Unix(), ev.DeprecatedLastTimestamp.Unix())
@@ -104,47 +102,6 @@ func TestCoreUpdatesBothGenerations(t *testing.T) {
 	}
 	require.NoError(t, patch("other"))
 	assert.True(t, apierrors.IsInvalid(patch(long(1025))))
-}
-
-// TestCoreIsLaxWithoutAnEventTime: what older writers may store, and readers
-// find in addition to our Events.
-func TestCoreIsLaxWithoutAnEventTime(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason  string
-		breach  func(ev *corev1.Event)
-		refused bool
-	}{
-		"Empty":         {"Reason, type and message are optional.", func(ev *corev1.Event) { ev.Reason, ev.Type, ev.Message = "", "", "" }, false},
-		"LongReason":    {"A reason may have any length.", func(ev *corev1.Event) { ev.Reason = long(5000) }, false},
-		"LongMessage":   {"1 MiB.", func(ev *corev1.Event) { ev.Message = long(1 << 20) }, false},
-		"Name":          {"Any segment of a path, 254 bytes.", func(ev *corev1.Event) { ev.Name = "System:A_1" + long(244) }, false},
-		"Namespace":     {"It must be the object's namespace.", func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "default" }, true},
-		"ClusterScoped": {"Only in default.", func(ev *corev1.Event) { ev.InvolvedObject.Namespace = "" }, true},
-		"WithEventTime": {"With an eventTime the rules of the new group hold.", func(ev *corev1.Event) { ev.EventTime = micro }, true},
-		"WithAllOfItNew": {"Like our Events.", func(ev *corev1.Event) {
-			ev.EventTime, ev.ReportingController, ev.ReportingInstance, ev.Action = micro, "x", "x", "B"
-		}, false},
-		"WithALongNote": {"1,024 bytes then.", func(ev *corev1.Event) {
-			ev.EventTime, ev.ReportingController, ev.ReportingInstance, ev.Action, ev.Message = micro, "x", "x", "B", long(1025)
-		}, true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, plane)
-			ev := &corev1.Event{
-				ObjectMeta:     metav1.ObjectMeta{Name: "a.17", Namespace: s.namespace},
-				InvolvedObject: *s.reference("a"), Reason: "A", Message: "m", Type: "Normal",
-			}
-			tc.breach(ev)
-			_, err := s.kube.CoreV1().Events(s.namespace).Create(t.Context(), ev, metav1.CreateOptions{})
-			assert.Equal(t, tc.refused, apierrors.IsInvalid(err), "%s: %v", tc.reason, err)
-			if !tc.refused {
-				require.NoError(t, err, tc.reason)
-			}
-		})
-	}
 }
 
 // TestOneObjectInBothGroups: both groups are views of one object, so a series
@@ -173,7 +130,7 @@ func TestOneObjectInBothGroups(t *testing.T) {
 	assert.Equal(t, "a", ev.InvolvedObject.Name)
 	assert.Equal(t, "ConfigMap", ev.InvolvedObject.Kind)
 	assert.NotEmpty(t, ev.InvolvedObject.UID)
-	assert.Empty(t, ev.InvolvedObject.ResourceVersion, "it would make each Event another for those who group them")
+	assert.Empty(t, ev.InvolvedObject.ResourceVersion, "with it, tools that group Events would show each one separately")
 	require.NotNil(t, ev.Related)
 	assert.Equal(t, "b", ev.Related.Name)
 }
@@ -198,28 +155,4 @@ func (s *stage) coreUIDs(ctx context.Context, selector string) (uids []types.UID
 		uids = append(uids, ev.UID)
 	}
 	return uids, nil
-}
-
-// TestApplyIsACreate: events does not use server-side apply, because it needs
-// both verbs even if the Event exists, like a PUT that creates.
-func TestApplyIsACreate(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, plane)
-	config := s.user(t, "applier")
-	s.grant(t, "applier", "events.k8s.io", "patch")
-	cs, err := kubernetes.NewForConfig(config)
-	require.NoError(t, err)
-	body := fmt.Sprintf(`{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"a.1"},"eventTime":"2026-01-02T03:04:05.000000Z",
-		"reportingController":"x","reportingInstance":"x","action":"B","reason":"A","type":"Normal","regarding":{"namespace":%q}}`, s.namespace)
-	apply := func(cs kubernetes.Interface) error {
-		_, err := cs.EventsV1().Events(s.namespace).Patch(t.Context(), "a.1", types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: "x"})
-		return err
-	}
-	err = apply(cs)
-	require.True(t, apierrors.IsForbidden(err), "%v", err)
-	require.ErrorContains(t, err, "create")
-	require.NoError(t, apply(s.kube), "it creates")
-	ev := s.valid()
-	_, err = s.kube.EventsV1().Events(s.namespace).Update(t.Context(), ev, metav1.UpdateOptions{})
-	require.NoError(t, err, "and so does a PUT")
 }

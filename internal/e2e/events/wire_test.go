@@ -16,7 +16,7 @@ import (
 type request struct {
 	method string
 	group  string // "events.k8s.io" or "", the core group
-	code   int    // 0 when there was no answer
+	code   int    // 0 without an answer
 	body   string
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The edge cases: what Kubernetes does, and what follows.
+// The edge cases of Kubernetes, and what jobgc makes of them.
 
 func TestEdgeTemplateWithTTLZero(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestEdgeSuspended(t *testing.T) {
 	}
 	wait(t.Context(), time.Until(first.Add(1100*time.Millisecond))) // times have whole seconds
 	s.patch(t, "job", `{"spec":{"suspend":false}}`)
-	eventually(t, "it has started again, with a start of its own: keep the first", func() bool { return c.look(t, ref).StartedAt.After(first) })
+	eventually(t, "it has started again, at a later time: keep the first", func() bool { return c.look(t, ref).StartedAt.After(first) })
 }
 
 // FailureTarget and SuccessCriteriaMet announce an outcome; the Job ends when
@@ -185,8 +185,8 @@ func TestEdgeManagedBy(t *testing.T) {
 	s.stays(t, "guarded")
 }
 
-// The clock of whoever ends the Job is an hour ahead. The TTL controller waits;
-// what was promised is not lengthened by it.
+// The clock of the client that ends the Job is an hour ahead. The TTL
+// controller waits, and jobgc does not lengthen the TTL by it.
 func TestEdgeClockSkew(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -197,7 +197,7 @@ func TestEdgeClockSkew(t *testing.T) {
 	f := c.until(t, ref, jobgc.Finished)
 	assert.True(t, f.FinishedAt.Equal(ahead), "the Job's own time")
 	ref.Outcome = f.Outcome
-	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
+	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 	assert.EqualValues(t, 600, *s.live(t, "job").Spec.TTLSecondsAfterFinished)
 	s.patch(t, "job", `{"spec":{"ttlSecondsAfterFinished":0}}`)
 	s.stays(t, "job")
@@ -224,8 +224,7 @@ func TestEdgeDeletedByAPersonOrByItsTTL(t *testing.T) {
 	assert.Contains(t, f.Hint, "probably deleted by its TTL")
 }
 
-// The Job goes with its run, and that is no loss: the run that would be told of
-// it is gone.
+// The Job goes with its run. That is not a loss, because the run is gone too.
 func TestEdgeOwnerIsCollected(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -237,8 +236,8 @@ func TestEdgeOwnerIsCollected(t *testing.T) {
 	c.until(t, ref, jobgc.Collected)
 }
 
-// A CronJob deletes its finished Jobs whatever their TTL. Exposure says so, and
-// a hold keeps them until they are recorded.
+// A CronJob deletes its finished Jobs, with any TTL. Warnings reports it, and a
+// hold keeps the Jobs until they are recorded.
 func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -262,7 +261,7 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	plain.misses(t, s, "plain")
 	f, err := plain.decided(t.Context(), ref)
 	require.NoError(t, err)
-	assert.Equal(t, jobgc.SourceTombstone, f.Source, "rescued, if the process lives")
+	assert.Equal(t, "Tombstone", f.Source, "rescued, if the process lives")
 
 	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	ref = c.ensured(t, s, "held", owned)
@@ -273,9 +272,9 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	})
 	c.until(t, ref, jobgc.Finished)
 	f = c.look(t, ref)
-	assert.Equal(t, jobgc.SourceSeen, f.Source)
+	assert.Equal(t, "Seen", f.Source)
 	ref.Outcome = f.Outcome
-	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{}))
+	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
 	s.gone(t, "held")
 }
 

@@ -29,7 +29,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc/hold"
 )
 
-// sweeper is one of the stage's namespace, with an identity of its own.
+// sweeper sweeps the stage's namespace, with a separate identity.
 func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface] {
 	t.Helper()
 	client, err := metadata.NewForConfig(config)
@@ -70,8 +70,8 @@ func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }
 
-// The sweep needs no more than list and patch on Jobs and list on their owners,
-// and releases what nobody else will.
+// The sweep needs only list and patch on Jobs and list on their owners. It
+// releases the Jobs that no controller will release.
 func TestHoldSweep(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -79,7 +79,7 @@ func TestHoldSweep(t *testing.T) {
 	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	gone := s.newRun(t, "gone")
 	for _, job := range []*batchv1.Job{newJob(gone, "orphan", never()), newJob(gone, "orphan-finished"), s.job("kept", never())} {
-		_, err := c.Ensure(t.Context(), s.ref(job.Name), job)
+		_, err := ensure(t.Context(), c, s.ref(job.Name), job)
 		require.NoError(t, err)
 	}
 	s.finished(t, "orphan-finished")
@@ -146,8 +146,8 @@ func (s *stage) terminated(t *testing.T) {
 	})
 }
 
-// With the controller gone a held Job keeps its namespace for ever. The
-// commands of the documentation free it, and touch no other Job.
+// Without the controller a held Job keeps its namespace forever. The documented
+// commands free it, and change no other Job.
 //
 //req:shows J4
 func TestHoldRecoveryWithKubectl(t *testing.T) {
@@ -188,7 +188,7 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	require.NoError(t, err, string(out))
 	assert.Contains(t, string(out), "job.batch/finished patched")
 	assert.Contains(t, string(out), "job.batch/running patched")
-	assert.Equal(t, []string{"example.com/theirs"}, s.live(t, "finished").Finalizers, "another's finalizer is not ours to take")
+	assert.Equal(t, []string{"example.com/theirs"}, s.live(t, "finished").Finalizers, "the finalizers of others stay")
 	assert.Contains(t, other.live(t, "other").Finalizers, finalizer)
 	s.patch(t, "finished", `{"metadata":{"finalizers":null}}`)
 	s.terminated(t)
@@ -208,16 +208,16 @@ func TestHoldRights(t *testing.T) {
 		return g
 	}
 	jobs := rule("batch", "jobs", "create", "get", "patch", "list", "watch")
-	_, err := guard(s.grant(t, "poor."+s.namespace, jobs)).Ensure(t.Context(), s.ref("job"), s.job("job"))
+	_, err := ensure(t.Context(), guard(s.grant(t, "poor."+s.namespace, jobs)), s.ref("job"), s.job("job"))
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	require.ErrorContains(t, err, "blockOwnerDeletion")
 	g := guard(s.grant(t, "exact."+s.namespace, jobs, rule("", "configmaps/finalizers", "update")))
-	ref, err := g.Ensure(t.Context(), s.ref("job"), s.job("job"))
+	ref, err := ensure(t.Context(), g, s.ref("job"), s.job("job"))
 	require.NoError(t, err)
 	s.finished(t, "job")
 	f, err := g.Inspect(t.Context(), ref)
 	require.NoError(t, err)
 	ref.Outcome = f.Outcome
-	require.NoError(t, g.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Hour}))
+	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 	assert.NotContains(t, s.live(t, "job").Finalizers, finalizer)
 }

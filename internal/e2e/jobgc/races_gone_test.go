@@ -21,8 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The races that make a Job look gone, or be gone, before its result is read.
-// Numbers are those of the design's list.
+// The races in which a Job looks gone, or is gone, before its result is read.
+// The numbers are from the design's list.
 
 //req:shows J2
 func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
@@ -32,14 +32,14 @@ func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
 	ref := c.ensured(t, s, "job", suspended())
 	f := c.look(t, ref)
 	assert.Equal(t, jobgc.Pending, f.State)
-	assert.Equal(t, jobgc.SourceCacheBehind, f.Source)
+	assert.Equal(t, "CacheBehind", f.Source)
 	f = c.until(t, ref, jobgc.Suspended)
-	assert.Equal(t, jobgc.SourceSeen, f.Source)
+	assert.Equal(t, "Seen", f.Source)
 	assert.Zero(t, c.wire.requests("GET"), "waiting costs no request")
 }
 
-// With Trust nothing but the order of the two reads stands between a lag and a
-// false loss. The other order is counted beside it.
+// With TrustCache only the order of the two reads prevents a false loss. The
+// other order is counted for comparison.
 //
 //req:shows J3
 func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
@@ -76,8 +76,8 @@ func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
 	assert.Zero(t, ours)
 }
 
-// A Job that is really gone: the version that the cache has reached says so,
-// and a read only confirms it.
+// A Job that is really gone: the version of the cache proves it, and a read
+// only confirms it.
 //
 //req:shows J3
 func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
@@ -90,9 +90,9 @@ func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 		proof  string
 		gets   int
 	}{
-		"Trusted":   {"Nothing is asked.", jobgc.Options{TrustCache: true}, "", jobgc.Missing, jobgc.SourceCachePastCreate, 0},
-		"Confirmed": {"The store may be that of an informer with a selector.", jobgc.Options{}, "", jobgc.Missing, jobgc.SourceLiveRead, 1},
-		"Recorded":  {"Nothing is lost that would need to be confirmed.", jobgc.Options{}, jobgc.Succeeded, jobgc.Collected, jobgc.SourceCachePastCreate, 0},
+		"Trusted":   {"Nothing is asked.", jobgc.Options{TrustCache: true}, "", jobgc.Missing, "CachePastCreate", 0},
+		"Confirmed": {"The informer may have a selector.", jobgc.Options{}, "", jobgc.Missing, "LiveRead", 1},
+		"Recorded":  {"Nothing is lost that would need to be confirmed.", jobgc.Options{}, jobgc.Succeeded, jobgc.Collected, "CachePastCreate", 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -128,14 +128,14 @@ func TestRace03DeletedByItsTTLBeforeItIsRead(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, jobgc.Finished, f.State)
 			assert.Equal(t, jobgc.Succeeded, f.Outcome)
-			assert.Equal(t, jobgc.SourceTombstone, f.Source)
+			assert.Equal(t, "Tombstone", f.Source)
 			assert.Equal(t, "probably deleted by its TTL", f.Hint)
 		})
 	}
 }
 
-// A controller that was killed has no tombstone. It says so once, with proof,
-// and does not run the work again.
+// A controller that was killed has no tombstone. It reports the loss once, with
+// proof, and does not run the work again.
 //
 //req:shows J3
 func TestRace04TheSameWithARestartInBetween(t *testing.T) {
@@ -143,7 +143,7 @@ func TestRace04TheSameWithARestartInBetween(t *testing.T) {
 	s := newStage(t)
 	seen := s.watchJobs(t)
 	s.work(t, saved)
-	s.patch(t, "run", `{"spec":{"ttlSecondsAfterFinished":0}}`) // somebody cleans up
+	s.patch(t, "run", `{"spec":{"ttlSecondsAfterFinished":0}}`) // a user cleans up
 	s.gone(t, "run")
 	s.work(t, "")
 	ref, data := s.record(t, "run")
@@ -166,11 +166,11 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		successor, err := s.jobs.Create(t.Context(), s.job("job", suspended()), metav1.CreateOptions{})
 		require.NoError(t, err)
 		f := c.until(t, ref, jobgc.Replaced)
-		assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+		assert.Equal(t, "LiveRead", f.Source)
 		assert.True(t, f.Lost())
 		ref.Outcome = jobgc.Succeeded
 		f = c.until(t, ref, jobgc.Collected)
-		require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{SucceededTTL: time.Second}))
+		require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: time.Second}))
 		assert.Equal(t, successor.UID, s.live(t, "job").UID, "the successor is not touched")
 	})
 	t.Run("OldJobStillCached", func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		s.gone(t, "job")
 		ref := c.ensured(t, s, "job", suspended())
 		require.Len(t, c.informer.GetStore().ListKeys(), 1)
-		assert.Equal(t, jobgc.Pending, c.look(t, ref).State, "what is cached is another Job")
+		assert.Equal(t, jobgc.Pending, c.look(t, ref).State, "the cache has another Job")
 		c.until(t, ref, jobgc.Suspended)
 		assert.Zero(t, c.wire.requests("GET"))
 	})
@@ -192,20 +192,16 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
 		c := s.controller(t, 0, jobgc.Options{})
-		_, err := s.jobs.Create(t.Context(), s.job("job", never(), pod(kubelet.LingerAnnotation, "2s")), metav1.CreateOptions{})
+		old, err := s.jobs.Create(t.Context(), s.job("job", never(), pod(kubelet.LingerAnnotation, "2s")), metav1.CreateOptions{})
 		require.NoError(t, err)
 		eventually(t, "its pod runs", func() bool { return s.live(t, "job").Status.Active == 1 })
 		s.remove(t, "job", metav1.DeletePropagationForeground)
 		_, err = s.jobs.Create(t.Context(), s.job("job"), metav1.CreateOptions{})
 		require.ErrorContains(t, err, "object is being deleted")
-		_, err = c.Ensure(t.Context(), s.ref("job"), s.job("job"))
-		require.ErrorIs(t, err, jobgc.ErrTerminating)
-		var ref jobgc.Ref
-		eventually(t, "the name is free", func() bool {
-			ref, err = c.Ensure(t.Context(), s.ref("job"), s.job("job"))
-			return err == nil
-		})
-		c.until(t, ref, jobgc.Finished)
+		ref, err := ensure(t.Context(), c, s.ref("job"), s.job("job"))
+		require.NoError(t, err)
+		assert.Equal(t, old.UID, ref.UID, "a new Job would run the work twice")
+		c.until(t, ref, jobgc.Missing)
 	})
 }
 
@@ -230,7 +226,7 @@ func TestRace10DeletedWhileItRunsAndHeld(t *testing.T) {
 		wait(t.Context(), 100*time.Millisecond)
 	}
 	eventually(t, "the loss, once recorded, lets it go", func() bool {
-		require.NoError(t, c.Release(t.Context(), ref, c.look(t, ref), jobgc.Retention{}))
+		require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
 		return s.live(t, "job") == nil
 	})
 }
@@ -242,19 +238,20 @@ func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 	ref := c.ensured(t, s, "job")
 	s.finished(t, "job")
 	s.remove(t, "job", metav1.DeletePropagationBackground)
-	eventually(t, "the cache has it", func() bool { f := c.look(t, ref); return f.Job != nil && f.Job.DeletionTimestamp != nil })
+	eventually(t, "the cache shows the deletion", func() bool { f := c.look(t, ref); return f.Job != nil && f.Job.DeletionTimestamp != nil })
 	f := c.look(t, ref)
 	assert.Equal(t, jobgc.Finished, f.State)
 	assert.Equal(t, jobgc.Succeeded, f.Outcome)
 	assert.Len(t, s.pods(t, "job"), 1, "of a background deletion")
-	require.ErrorContains(t, c.Release(t.Context(), ref, f, jobgc.Retention{}), "ref.outcome is empty")
+	_, err := ensure(t.Context(), c, ref, s.job("job"))
+	require.NoError(t, err)
 	require.NotNil(t, s.live(t, "job"), "held until recorded")
 	ref.Outcome = f.Outcome
-	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{}))
+	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
 	s.gone(t, "job")
 }
 
-// It is why Ensure sets the hold at the creation or never.
+// It is why Step sets the hold at the creation or never.
 func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -264,10 +261,10 @@ func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
 	_, err := s.jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/late"}]`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsForbidden(err) || apierrors.IsInvalid(err), "%v", err)
 	require.ErrorContains(t, err, "no new finalizers can be added")
-	ref, err := c.Ensure(t.Context(), s.ref("job"), s.job("job"))
-	require.NoError(t, err, "held by us, it is adopted: nobody else would release it")
-	f := c.until(t, ref, jobgc.Deleting)
-	require.NoError(t, c.Release(t.Context(), ref, f, jobgc.Retention{}))
+	ref, err := ensure(t.Context(), c, s.ref("job"), s.job("job"))
+	require.NoError(t, err, "a Job with the finalizer is adopted: no other controller would release it")
+	c.until(t, ref, jobgc.Deleting)
+	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
 	s.gone(t, "job")
 }
 
@@ -295,9 +292,9 @@ func TestRace13RelistAfterAGap(t *testing.T) {
 	f, err := c.decided(t.Context(), finished)
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Finished, f.State, "a finish never is stale")
-	assert.Equal(t, jobgc.SourceTombstone, f.Source)
+	assert.Equal(t, "Tombstone", f.Source)
 	f, err = c.decided(t.Context(), running)
 	require.NoError(t, err)
-	assert.Equal(t, jobgc.Missing, f.State, "it finished in the gap: nobody knows how")
-	assert.Equal(t, jobgc.SourceLiveRead, f.Source)
+	assert.Equal(t, jobgc.Missing, f.State, "it finished in the gap, so its outcome is unknown")
+	assert.Equal(t, "LiveRead", f.Source)
 }

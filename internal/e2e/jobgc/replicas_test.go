@@ -4,10 +4,25 @@
 package jobgc_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,101 +33,303 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/rest"
 
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// TestGateTwoReplicas: two replicas work on the same runs, and the cache of
-// owners of one of them is late. Every one of their requests may be the last:
-// the replica then forgets all that it knew and starts again.
+// latest is how late the cache of owners of the second replica is at most.
+const latest = 500 * time.Millisecond
+
+// fleet is a controller whose two replicas run as processes.
+type fleet struct {
+	life    func(replica int) *exec.Cmd                                    // one life of a replica; the owners that the second sees are late
+	create  func(ctx context.Context, name string, ttl int32) error        // an owner, whose Job succeeds and has this TTL
+	longest time.Duration                                                  // of a life, after half a second: a program has to start first
+	ended   func(ctx context.Context) (outcomes map[string]int, err error) // of the owners that have ended
+}
+
+// TestGateTwoReplicas: two replicas work on the same owners, the cache of
+// owners of one of them is 0 to 500 ms late, and both are killed with SIGKILL
+// at random. Each Job runs once, and each owner records its success.
 //
 //req:shows J3 J4
 func TestGateTwoReplicas(t *testing.T) {
-	n := jobsOf(t, 20)
-	for _, ttl := range []int32{0, 1, 600} {
-		t.Run(fmt.Sprint(ttl), func(t *testing.T) {
+	for name, newFleet := range map[string]func(*testing.T, *stage) fleet{"Guard": guards, "AgentRun": agentRuns, "ControllerRuntime": tasks} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			seen := s.watchJobs(t)
-			atOnce(n-1, 8, func(i int) { s.newRun(t, fmt.Sprintf("run-%d", i)) })
-			ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+			n, s := jobsOf(t, 30), newStage(t)
+			seen, f, began := s.watchJobs(t), newFleet(t, s), time.Now()
+			ctx, stop := context.WithTimeout(t.Context(), 2*time.Hour)
 			defer stop()
-			done := func() int {
-				list, err := s.kube.CoreV1().ConfigMaps(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: "run=yes"})
-				require.NoError(t, err)
-				ended := 0
-				for i := range list.Items {
-					ref, is, err := recordOf(&list.Items[i])
-					require.NoError(t, err)
-					if is {
-						ended++
-						assert.Equal(t, jobgc.Succeeded, ref.Outcome, "%s: %v", list.Items[i].Name, list.Items[i].Data)
-					}
-				}
-				return ended
-			}
 			var both sync.WaitGroup
-			kills := make([]int, 2)
-			for i, lag := range []time.Duration{0, 500 * time.Millisecond} {
-				both.Go(func() { kills[i] = s.replica(ctx, lag, ttl) })
+			kills, errs := make([]int, 2), make([]error, 2)
+			for i := range kills {
+				both.Go(func() { kills[i], errs[i] = killed(ctx, f.longest, func() *exec.Cmd { return f.life(i) }) })
 			}
-			for done() < n {
-				require.NoError(t, ctx.Err(), "%d of %d runs have ended", done(), n)
-				wait(ctx, 200*time.Millisecond)
+			atOnce(n, 4, func(i int) {
+				for ctx.Err() == nil {
+					err := f.create(ctx, fmt.Sprintf("owner-%d", i), []int32{0, 1, 600}[i%3])
+					if err == nil || apierrors.IsAlreadyExists(err) {
+						return
+					}
+					wait(ctx, 100*time.Millisecond)
+				}
+			})
+			outcomes := map[string]int{}
+			for done := 0; done < n; {
+				wait(ctx, 200*time.Millisecond+time.Duration(n)*time.Millisecond)
+				require.NoError(t, ctx.Err(), "%d of %d have ended", done, n)
+				now, err := f.ended(ctx)
+				if err != nil {
+					t.Log("the owners cannot be listed, trying again:", err)
+					continue
+				}
+				outcomes, done = now, 0
+				for _, count := range outcomes {
+					done += count
+				}
 			}
 			stop()
 			both.Wait()
-			twice := 0
-			for _, uids := range seen() {
+			for _, err := range errs {
+				require.NoError(t, err)
+			}
+			jobs, twice := seen(), 0
+			for _, uids := range jobs {
 				twice += len(uids) - 1
 			}
-			t.Logf("gate: %d runs with a Job TTL of %d, two replicas killed %v times, owner caches 0 and 0 to 500 ms late: 0 lost, %d run twice", n, ttl, kills, twice)
-			assert.Zero(t, twice)
+			t.Logf("gate: %d owners with Job TTLs of 0, 1 and 600, two replicas killed %v times, owner caches 0 and 0 to 500 ms late: %v, %d run twice, in %s",
+				n, kills, outcomes, twice, time.Since(began).Round(time.Second))
+			assert.Equal(t, map[string]int{"Succeeded": n}, outcomes, "any other outcome is lost or falsely missing")
+			assert.Len(t, jobs, n)
+			assert.Zero(t, twice, "run twice")
 		})
 	}
 }
 
-// replica is a controller that is killed now and then, until ctx ends.
-func (s *stage) replica(ctx context.Context, lag time.Duration, ttl int32) (kills int) {
-	for ctx.Err() == nil {
-		life, kill := context.WithTimeout(ctx, time.Duration(500+rand.IntN(2500))*time.Millisecond)
-		s.oneLife(life, lag, ttl)
-		kill()
-		kills++
+// killed runs one process after the other until ctx ends. Each dies by SIGKILL
+// at a random moment.
+func killed(ctx context.Context, longest time.Duration, life func() *exec.Cmd) (kills int, err error) {
+	runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505
+	defer runtime.UnlockOSThread()
+	for ; ctx.Err() == nil; kills++ {
+		cmd := life()
+		var output bytes.Buffer
+		cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &output, &output, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			return kills, err
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case err := <-ended:
+			return kills, fmt.Errorf("a replica ended by itself: %w: %s", err, output.Bytes())
+		case <-time.After(500*time.Millisecond + rand.N(longest)):
+		case <-ctx.Done():
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			return kills, err
+		}
+		<-ended
 	}
-	return kills
+	return kills, nil
 }
 
-// oneLife is one life of it.
-func (s *stage) oneLife(ctx context.Context, lag time.Duration, ttl int32) {
-	factory := informers.NewSharedInformerFactoryWithOptions(s.kube, 0, informers.WithNamespace(s.namespace))
-	jobs, runs := factory.Batch().V1().Jobs().Informer(), factory.Core().V1().ConfigMaps().Informer()
-	guard, err := jobgc.New(s.kube.BatchV1().Jobs, jobs, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: time.Hour}})
-	if err != nil {
-		return
+// guards are the worker of these tests: a Guard and nothing else. Its owners
+// are ConfigMaps.
+func guards(t *testing.T, s *stage) fleet {
+	t.Helper()
+	require.NoError(t, s.kube.CoreV1().ConfigMaps(s.namespace).Delete(t.Context(), s.run.Name, metav1.DeleteOptions{}))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return fleet{
+		longest: 5 * time.Second,
+		life: func(replica int) *exec.Cmd {
+			said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.namespace, Replica: true, Lag: time.Duration(replica) * latest})
+			assert.NoError(t, err)
+			cmd := exec.Command(self) //nolint:noctx // killed ends it
+			cmd.Env = append(os.Environ(), workerVariable+"="+string(said))
+			return cmd
+		},
+		create: func(ctx context.Context, name string, ttl int32) error {
+			_, err := s.kube.CoreV1().ConfigMaps(s.namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Name: name, Labels: map[string]string{"run": "yes"}, Annotations: map[string]string{ttlAnnotation: strconv.Itoa(int(ttl))},
+			}}, metav1.CreateOptions{})
+			return err
+		},
+		ended: func(ctx context.Context) (map[string]int, error) {
+			list, err := s.kube.CoreV1().ConfigMaps(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: "run=yes"})
+			if err != nil {
+				return nil, err
+			}
+			outcomes := map[string]int{}
+			for i := range list.Items {
+				ref, done, err := recordOf(&list.Items[i])
+				if err != nil {
+					return nil, err
+				}
+				if done {
+					outcomes[string(ref.Outcome)+list.Items[i].Data["lost"]]++
+				}
+			}
+			return outcomes, nil
+		},
 	}
-	defer factory.Shutdown()
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	factory.StartWithContext(running)
+}
+
+// ttlAnnotation is the TTL of the Job of an owner of guards.
+const ttlAnnotation = "e2e.controllerkit.dev/ttl"
+
+// replicate is one life of a replica of guards.
+func replicate(ctx context.Context, w *worker) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(w.kube, 0, informers.WithNamespace(w.Namespace))
+	jobs, runs := factory.Batch().V1().Jobs().Informer(), factory.Core().V1().ConfigMaps().Informer()
+	var err error
+	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, jobs, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: time.Hour}}); err != nil {
+		return err
+	}
+	factory.StartWithContext(ctx)
 	factory.WaitForCacheSyncWithContext(ctx)
-	w := &worker{kube: s.kube, guard: guard}
-	late := map[string]*corev1.ConfigMap{} // the cache of owners, as it was a while ago
+	late := map[string]*corev1.ConfigMap{} // an older state of the owners' cache
 	for ctx.Err() == nil {
 		for _, item := range runs.GetStore().List() {
 			run, ok := item.(*corev1.ConfigMap)
 			if !ok || run.Labels["run"] == "" {
 				continue
 			}
-			if late[run.Name] == nil || lag == 0 || rand.N(lag) < 50*time.Millisecond {
+			if late[run.Name] == nil || w.Lag == 0 || rand.N(w.Lag) < 50*time.Millisecond {
 				late[run.Name] = run
 			}
-			err := w.stepOnce(ctx, late[run.Name].DeepCopy(), func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = &ttl })
-			if err != nil && !apierrors.IsConflict(err) && ctx.Err() == nil {
+			ttl, err := strconv.ParseInt(run.Annotations[ttlAnnotation], 10, 32)
+			if err != nil {
+				return err
+			}
+			err = w.stepOnce(ctx, late[run.Name].DeepCopy(), func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = new(int32(ttl)) })
+			if err != nil && !apierrors.IsConflict(err) {
 				wait(ctx, 10*time.Millisecond)
 			}
 		}
 		wait(ctx, 20*time.Millisecond)
 	}
+	return ctx.Err()
+}
+
+// agentRuns are the program of examples/agentrun.
+func agentRuns(t *testing.T, s *stage) fleet {
+	t.Helper()
+	stage, err := play.NewStage(plane.Config(), s.namespace)
+	require.NoError(t, err)
+	through := []string{proxy(t, "agentruns", 0), proxy(t, "agentruns", latest)}
+	return fleet{
+		longest: 15 * time.Second,
+		life: func(replica int) *exec.Cmd {
+			cmd := exec.Command(program, "--kubeconfig="+through[replica], "--namespaces="+s.namespace, "--metrics-bind-address=127.0.0.1:0") //nolint:noctx // killed ends it
+			cmd.Env = append(os.Environ(), "JANGAR_CONTROLLER_EVENTS_ENABLED=false")
+			return cmd
+		},
+		create: func(ctx context.Context, name string, ttl int32) error {
+			_, err := stage.Runs.Create(ctx, &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{
+				Image: "busybox:1.37", JobTTLSecondsAfterFinished: &ttl, PodAnnotations: map[string]string{kubelet.DelayAnnotation: "0s"},
+			}}, metav1.CreateOptions{})
+			return err
+		},
+		ended: func(ctx context.Context) (map[string]int, error) {
+			list, err := stage.Runs.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return nil, err
+			}
+			outcomes := map[string]int{}
+			for _, run := range list.Items {
+				if run.Status.Phase.Terminal() {
+					outcomes[strings.TrimSuffix(string(run.Status.Phase)+" "+run.Status.Reason, " JobSucceeded")]++
+				}
+			}
+			return outcomes, nil
+		},
+	}
+}
+
+// tasks are the program of examples/controller-runtime, whose Jobs have a TTL
+// of 10 minutes.
+func tasks(t *testing.T, s *stage) fleet {
+	t.Helper()
+	const example = "../../../examples/controller-runtime"
+	program := filepath.Join(plane.Dir(), "task")
+	out, err := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-C", example}, raceDetector()...), "-o", program, "./cmd")...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	_, err = kubectl.Run(t.Context(), nil, "apply", "--server-side", "-f", example+"/config/crd")
+	require.NoError(t, err)
+	_, err = kubectl.Run(t.Context(), nil, "wait", "--for=condition=Established", "--timeout=60s", "crd/tasks.tasks.controllerkit.dev")
+	require.NoError(t, err)
+	client, err := dynamic.NewForConfig(plane.Config())
+	require.NoError(t, err)
+	owners := client.Resource(schema.GroupVersionResource{Group: "tasks.controllerkit.dev", Version: "v1", Resource: "tasks"}).Namespace(s.namespace)
+	through := []string{proxy(t, "tasks", 0), proxy(t, "tasks", latest)}
+	return fleet{
+		longest: 15 * time.Second,
+		life: func(replica int) *exec.Cmd {
+			return exec.Command(program, "--kubeconfig="+through[replica], "--metrics-bind-address=0", "--health-probe-bind-address=0") //nolint:noctx // killed ends it
+		},
+		create: func(ctx context.Context, name string, _ int32) error {
+			_, err := owners.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "tasks.controllerkit.dev/v1", "kind": "Task", "metadata": map[string]any{"name": name},
+				"spec": map[string]any{"image": "busybox:1.37", "podAnnotations": map[string]any{kubelet.DelayAnnotation: "0s"}},
+			}}, metav1.CreateOptions{})
+			return err
+		},
+		ended: func(ctx context.Context) (map[string]int, error) {
+			list, err := owners.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return nil, err
+			}
+			outcomes := map[string]int{}
+			for _, task := range list.Items {
+				if phase, _, _ := unstructured.NestedString(task.Object, "status", "phase"); phase == "Succeeded" || phase == "Failed" {
+					outcomes[phase]++
+				}
+			}
+			return outcomes, nil
+		},
+	}
+}
+
+// proxy is the API server for a replica: each watch of the owners is late by up
+// to most. It returns a kubeconfig file.
+func proxy(t *testing.T, owners string, most time.Duration) string {
+	t.Helper()
+	config := plane.Config()
+	transport, err := rest.TransportFor(config)
+	require.NoError(t, err)
+	target, err := url.Parse(config.Host)
+	require.NoError(t, err)
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0), // of clients that were killed
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			reply, err := transport.RoundTrip(r)
+			if err == nil && most > 0 && r.URL.Query().Get("watch") != "" && strings.HasSuffix(r.URL.Path, "/"+owners) {
+				reply.Body = newLagging(reply.Body, rand.N(most))
+			}
+			return reply, err
+		}),
+	})
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters: [{name: proxy, cluster: {server: %q}}]
+contexts: [{name: proxy, context: {cluster: proxy, user: none}}]
+users: [{name: none, user: {}}]
+current-context: proxy
+`, server.URL), 0o600))
+	return path
 }

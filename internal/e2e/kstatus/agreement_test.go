@@ -30,9 +30,9 @@ type state struct {
 }
 
 // contract is the meaning of the fields, in order of precedence. A deleted
-// object is terminating. A status of an older spec says nothing about the
+// object is terminating. A status of an older spec means nothing for the
 // current one. Reconciling and Stalled count if they are True, and then Ready.
-// Without any of them, an observed spec means that the object is current.
+// Without these conditions, an observed spec means that the object is current.
 func (s state) contract() kstatus.Status {
 	switch {
 	case s.deleted:
@@ -122,7 +122,7 @@ func TestOneLife(t *testing.T) {
 	r.reconcile(t, status.Facts{Progress: status.Done}, is("Ready", metav1.ConditionFalse), is("Stalled", metav1.ConditionTrue))
 	step(kstatus.FailedStatus, "it failed: Reconciling is gone with the group, and Stalled is there")
 	r.respec()
-	step(kstatus.InProgressStatus, "the user mended the spec, and nobody has looked yet: the old failure is not one of the new spec")
+	step(kstatus.InProgressStatus, "the user fixed the spec, and no controller has seen it yet: the old failure is not the new spec's")
 	r.reconcile(t, status.Facts{Progress: status.Running}, is("Ready", metav1.ConditionFalse), is("Reconciling", metav1.ConditionTrue))
 	step(kstatus.InProgressStatus, "it runs again: Stalled is gone")
 	r.reconcile(t, status.Facts{Progress: status.Done}, is("Ready", metav1.ConditionTrue))

@@ -118,7 +118,7 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 	for _, l := range lines {
 		ids[l.ReconcileID] = true
 	}
-	assert.Len(t, ids, len(lines), "each reconcile has an ID of its own")
+	assert.Len(t, ids, len(lines), "each reconcile has a separate ID")
 	for _, series := range found {
 		for _, exemplar := range series.Exemplars {
 			trace := string(exemplar.Labels["trace_id"])

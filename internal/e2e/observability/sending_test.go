@@ -40,12 +40,12 @@ func TestNothingIsSentUnasked(t *testing.T) {
 //
 //req:shows O2
 func TestACollectorThatFails(t *testing.T) {
-	const told = "telemetry was not delivered; the controller works on, and tells of the next failure in ten minutes at the earliest"
+	const told = "Telemetry was not delivered. The controller goes on, and logs the next failure in ten minutes or later"
 	for name, tc := range map[string]struct {
 		reason   string
 		endpoint func(*testing.T) string
 	}{
-		"absent":  {"Nobody listens.", absent},
+		"absent":  {"No server listens.", absent},
 		"hangs":   {"It takes requests and answers none.", hangs},
 		"refuses": {"It answers that it will not.", refuses},
 	} {

@@ -51,7 +51,7 @@ func TestPanelsTellWhatHappened(t *testing.T) {
 		"labels, at the start": {
 			"panel Label values beyond the bound", map[string]string{on(i.LabelOverflows, "", "label", "lease"): "2x90"}, 80, 2, "named once, when the process starts",
 		},
-		"one of two processes is up, beside another program": {
+		"one of two processes is up, next to another program": {
 			"panel Processes", map[string]string{
 				upSeries: "1x20", on(i.Reconciles, "", "controller", "runs", "result", "success"): "0+1x20",
 				`up{namespace="agents",job="agentrun",instance="b"}`: "0x20", upOther: "1x20", `up{job="node",instance="c"}`: "1x20",
@@ -69,7 +69,7 @@ func TestPanelsTellWhatHappened(t *testing.T) {
 				on(i.QueueOldest, "", "controller", "runs"): "3x20", on(i.Leader, "", "lease", "agentrun"): "1x20",
 				strings.Replace(on(i.QueueOldest, "", "controller", "runs"), "10.0.0.1", "10.0.0.2", 1): "0+60x20",
 				strings.Replace(on(i.Leader, "", "lease", "agentrun"), "10.0.0.1", "10.0.0.2", 1):       "0x20",
-			}, 10, 3, "nobody works it off until it leads",
+			}, 10, 3, "no worker takes it before the process leads",
 		},
 		"a queue without a lease": {
 			"panel Oldest ready item", map[string]string{on(i.QueueOldest, "", "controller", "runs"): "0+60x20"}, 10, 600, "all lead",

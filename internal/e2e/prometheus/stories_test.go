@@ -100,7 +100,7 @@ func stories() []story {
 		{alert: "ControllerReconcileErrors", name: "one object at the longest back-off", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare}},
 		{alert: "ControllerObjectFailing", name: "it failed twice", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): "0x16 1x16 2x120"}},
 		{
-			alert: "ControllerAPIErrors", name: "the first one that is throttled", series: map[string]string{requests("429"): "0x5 1x30"}, after: 7,
+			alert: "ControllerAPIErrors", name: "the first throttled request", series: map[string]string{requests("429"): "0x5 1x30"}, after: 7,
 			fires: with("code", "429"), summary: "API requests of agentrun fail.",
 			description: "About 1 API requests of agentrun in agents ended with 429 in a quarter of an hour. 429 is throttling by the API server.",
 		},
@@ -143,7 +143,7 @@ func stories() []story {
 			summary: "Reconciles of runs fail.", description: "20% of the reconciles of runs in agents ended with an error, a timeout or a panic.",
 		},
 		{alert: "ControllerReconcileErrors", name: "one in twenty fails", after: 20, series: map[string]string{reconciles("success"): "0+95x30", reconciles("error"): "0+5x30"}},
-		{alert: "ControllerReconcileErrors", name: "what was canceled did not fail", after: 20, series: map[string]string{reconciles("success"): "0+50x30", reconciles("canceled"): "0+50x30", reconciles("error"): "0x30"}},
+		{alert: "ControllerReconcileErrors", name: "a canceled reconcile is not a failure", after: 20, series: map[string]string{reconciles("success"): "0+50x30", reconciles("canceled"): "0+50x30", reconciles("error"): "0x30"}},
 		{alert: "ControllerReconcileErrors", name: "an idle controller", after: 20, series: map[string]string{reconciles("success"): "5x30", reconciles("error"): "5x30"}},
 		{
 			alert: "ControllerReconcileSlow", name: "a tenth takes a minute", after: 20, fires: controller,
@@ -165,7 +165,7 @@ func stories() []story {
 			summary: "The queue of runs does not get empty.", description: "An item has been ready for 12m 0s and no worker of runs in agents has taken it.",
 		},
 		{
-			alert: "ControllerQueueBacklog", name: "one that leads by another lease", after: 12, fires: controller,
+			alert: "ControllerQueueBacklog", name: "another lease has a leader", after: 12, fires: controller,
 			series: map[string]string{
 				gauge(i.QueueOldest): "0+60x30", leader("10.0.0.1:8080"): "0x30",
 				strings.Replace(leader("10.0.0.1:8080"), `lease="agentrun"`, `lease="other"`, 1): "1x30",
@@ -184,7 +184,7 @@ func stories() []story {
 		{alert: "ControllerWorkerStuck", name: "a slow reconcile", after: 14, series: map[string]string{gauge(i.QueueLongest): "0+60x14"}},
 		{
 			alert: "ControllerNoLeader", name: "all stand by", series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x35"}, after: 12, fires: with("lease", "agentrun"),
-			summary: "Nobody holds the lease agentrun.", description: "No process of agentrun in agents leads by the lease agentrun: nothing is reconciled.",
+			summary: "No process holds the lease agentrun.", description: "No process of agentrun in agents leads by the lease agentrun: nothing is reconciled.",
 		},
 		{alert: "ControllerNoLeader", name: "the lead is handed over", after: 20, series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x8 1x30"}},
 		{alert: "ControllerNoLeader", name: "without leader election", after: 20, series: map[string]string{upSeries: "1x30"}},

@@ -29,8 +29,8 @@ const (
 )
 
 // Binaries returns the paths of the two programs. Several processes may call it
-// concurrently: the cache's folder appears only when it is complete. An error
-// is one line that says what was tried and what to do.
+// concurrently: the cache's folder appears only when it is complete. The error
+// is one line that names the attempts and the remedy.
 func Binaries(ctx context.Context) (prometheus, promtool string, err error) {
 	if prometheus, promtool, err = installed(); err == nil {
 		return prometheus, promtool, nil

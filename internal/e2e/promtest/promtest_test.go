@@ -84,7 +84,7 @@ func TestWhatIsWrongIsOneLine(t *testing.T) {
 		"no lists":       {map[string]string{"apt-get": "echo first\necho E: no rights; exit 100"}, "apt-get update: exit status 100: E: no rights", "not root"},
 		"not a package":  {map[string]string{"apt-get": "touch prometheus_1_all.deb", "dpkg": "echo broken; exit 2"}, "broken", "a torn download"},
 		"another layout": {map[string]string{"apt-get": "touch prometheus_1_all.deb", "dpkg": `mkdir -p "$3"`}, "holds no usr/bin/prometheus", "a package that changed"},
-		"nothing comes":  {map[string]string{"apt-get": "true"}, "left 0 packages", "a download that fails in silence"},
+		"nothing comes":  {map[string]string{"apt-get": "true"}, "left 0 packages", "a download that fails without an error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cache := fakePATH(t, tc.scripts)

@@ -83,7 +83,7 @@ func configuration(jobs []Job) []byte {
 	for _, j := range jobs {
 		u, err := url.Parse(j.URL)
 		if err != nil {
-			u = &url.URL{Host: j.URL} // Prometheus reports what is wrong with it
+			u = &url.URL{Host: j.URL} // Prometheus reports the error in it
 		}
 		interval := fmt.Sprintf("%dms", cmp.Or(j.Interval, time.Second).Milliseconds())
 		all = append(all, scrape{j.Name, u.Scheme, u.Path, interval, interval, []target{{[]string{u.Host}, j.Labels}}})

@@ -38,7 +38,7 @@ func TestAServerScrapesAndAnswers(t *testing.T) {
 	got, err := s.Query(t.Context(), "1/0")
 	require.NoError(t, err)
 	require.Len(t, got, 1)
-	assert.True(t, math.IsInf(float64(got[0].Value), 1), "a scalar, and what is not finite is told")
+	assert.True(t, math.IsInf(float64(got[0].Value), 1), "a scalar that is not finite is reported")
 	got, err = s.Query(t.Context(), "cold")
 	require.NoError(t, err)
 	assert.Empty(t, got)

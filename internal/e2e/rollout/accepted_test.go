@@ -88,8 +88,8 @@ func TestValidate_RefusesHarmThatUpstreamAccepts(t *testing.T) {
 	s.become(hang) // still, after all others
 }
 
-// TestValidate_RefusesAnUnknownScaleDown: the Deployment's pods stay next to
-// the Rollout's, without a word from the controller.
+// TestValidate_RefusesAnUnknownScaleDown: the controller reports no error, and
+// the Deployment's pods stay next to the Rollout's.
 //
 //req:shows R3
 func TestValidate_RefusesAnUnknownScaleDown(t *testing.T) {

@@ -82,8 +82,8 @@ func TestCanary_PromotedFully(t *testing.T) {
 	s.runs(map[string]int{"web:2": 5})
 }
 
-// promote sends the patch, and looks again where the controller has written
-// meanwhile: the patch is for the object that was read.
+// promote sends the patch. It reads the object again if the controller has
+// written since, because the patch is for the object that was read.
 func (s *stage) promote(full bool) {
 	s.Helper()
 	s.eventually("promoted", func(c *assert.CollectT) {
@@ -120,8 +120,8 @@ func TestCanary_Aborted(t *testing.T) {
 }
 
 // TestCanary_NeverReady: a canary that does not get ready is Degraded after the
-// deadline; it goes back by itself if it was told to, and users notice nothing
-// either way.
+// deadline. It goes back if the spec asks for it. Users notice nothing in both
+// cases.
 func TestCanary_NeverReady(t *testing.T) {
 	t.Parallel()
 	for name, abort := range map[string]bool{"Abort": true, "Stay": false} {

@@ -15,8 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// TestCanary_ChangedDuringAPause begins again with the first step, and stable
-// is what was stable before.
+// TestCanary_ChangedDuringAPause: the canary begins again with the first step,
+// and the stable version stays.
 //
 //req:shows R3
 func TestCanary_ChangedDuringAPause(t *testing.T) {

@@ -18,9 +18,10 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// TestPlan_KeepsADisruptionBudget: a percentage is of the pods that all
-// ReplicaSets together are to have, whoever owns them, so that the budget needs
-// no change: it is never without its pods, nor lets more go than it says.
+// TestPlan_KeepsADisruptionBudget: a percentage counts the pods that all
+// ReplicaSets together should have, for any owner. So the budget needs no
+// change: it always has pods, and never allows more disruptions than its
+// percentage.
 //
 //req:shows R5
 func TestPlan_KeepsADisruptionBudget(t *testing.T) {

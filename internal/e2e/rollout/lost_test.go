@@ -25,10 +25,9 @@ import (
 	"github.com/proompteng/controllerkit/rollout/live"
 )
 
-// TestPrunedFields_AreWhatThisCRDDrops: what PrunedFields says by the CRD in
-// the cluster is what the server drops of a create that ignores unknown fields,
-// no more and no less; and a strict apply refuses what has any of it, for the
-// first that it meets.
+// TestPrunedFields_AreWhatThisCRDDrops: PrunedFields names exactly the fields
+// that the server drops from a create that ignores unknown fields. A strict
+// apply refuses a Rollout with such a field, and names the first.
 //
 //req:shows R2
 func TestPrunedFields_AreWhatThisCRDDrops(t *testing.T) {
@@ -145,7 +144,8 @@ func (s *stage) crd() map[string]any {
 	return u.Object
 }
 
-// missing adds the paths of sent that kept lacks, but not what is below them.
+// missing adds the paths of sent that kept lacks. It does not descend below
+// them.
 func missing(sent, kept any, path string, gone *[]string) {
 	switch sent := sent.(type) {
 	case map[string]any:

@@ -76,9 +76,9 @@ func dangling(t *testing.T) map[string]struct {
 	}
 }
 
-// TestReferences_OnTheRealController: what a Rollout refers to and the cluster
-// lacks is told before; the controller tells it afterwards, one thing at a
-// time, or never.
+// TestReferences_OnTheRealController: References reports every missing object
+// of a Rollout before it is applied. The controller reports them afterwards,
+// one at a time, or never.
 //
 //req:shows R3
 func TestReferences_OnTheRealController(t *testing.T) {

@@ -147,8 +147,7 @@ func (s *stage) get(name string) *unstructured.Unstructured {
 	return u
 }
 
-// reaches waits until the Rollout is in the state, and returns it as it is
-// then.
+// reaches waits until the Rollout is in the state, and returns it.
 func (s *stage) reaches(name string, want live.Phase) *unstructured.Unstructured {
 	s.Helper()
 	var u *unstructured.Unstructured

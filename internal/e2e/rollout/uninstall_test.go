@@ -14,9 +14,9 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// TestUninstall_DeletesThePods: with the CRD the server deletes the
-// Rollouts, and the garbage collector what they own. What was taken back to a
-// Deployment before does not notice. It runs after all others, since none of
+// TestUninstall_DeletesThePods: with the CRD the server deletes the Rollouts,
+// and the garbage collector their pods. A workload that went back to a
+// Deployment before is not affected. It runs after all others, because none of
 // them could go on.
 //
 //req:shows R5

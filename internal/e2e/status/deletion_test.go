@@ -69,7 +69,7 @@ func TestObjectBeingDeleted(t *testing.T) {
 		assert.EqualValues(t, 2, stored.Generation, "a deletion is a new generation")
 		assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "which was not yet seen")
 
-		assert.Equal(t, status.Written, typedCommit(t, s, "Stopped", func() {}), "what a finalizer does is told")
+		assert.Equal(t, status.Written, typedCommit(t, s, "Stopped", func() {}), "a finalizer's controller can write its status")
 		assert.EqualValues(t, 2, s.read(t, "a").Status.ObservedGeneration)
 		assert.Equal(t, status.Gone, typedCommit(t, s, "Free", func() { finalizers(`[]`) }))
 	})

@@ -28,7 +28,7 @@ import (
 func TestControllerGenMakesTheRules(t *testing.T) {
 	documented := markers(t, filepath.Join("..", "..", "..", "status", "rules.go"))
 	require.NotEmpty(t, documented)
-	assert.Equal(t, documented, markers(t, filepath.Join("kinds", "probe.go")), "copied as they are")
+	assert.Equal(t, documented, markers(t, filepath.Join("kinds", "probe.go")), "copied without a change")
 
 	dir := t.TempDir()
 	tools, err := filepath.Abs(filepath.Join("..", "..", "tools", "go.mod"))
@@ -56,8 +56,8 @@ func TestControllerGenMakesTheRules(t *testing.T) {
 	assert.Equal(t, status.Rules(status.FieldNames{}), rulesOf(t, crd))
 }
 
-// TestInstalledCRDsCarryTheRules: the API server enforces exactly Rules, for
-// both ways to make a CRD.
+// TestInstalledCRDsCarryTheRules: the API server enforces exactly Rules, for a
+// CRD from controller-gen and for a CRD written by hand.
 func TestInstalledCRDsCarryTheRules(t *testing.T) {
 	client, err := dynamic.NewForConfig(plane.Config())
 	require.NoError(t, err)
@@ -82,8 +82,8 @@ func markers(t *testing.T, path string) (found []string) {
 	return found
 }
 
-// rulesOf returns the rules at the root of the schema, and checks that there
-// are no others below.
+// rulesOf returns the rules at the root of the schema, and checks that no
+// others are below.
 func rulesOf(t *testing.T, crd *unstructured.Unstructured) (rules []status.Rule) {
 	t.Helper()
 	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")

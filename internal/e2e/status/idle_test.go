@@ -26,7 +26,7 @@ import (
 // resync is the interval of the controller's resyncs.
 const resync = time.Second
 
-// TestIdle: controllers that watch their objects, see each of their own writes,
+// TestIdle: controllers that watch their objects and see each of their writes,
 // and also resync once a second.
 func TestIdle(t *testing.T) {
 	const objects, beat, idle = 10, 5 * time.Second, 20 * time.Second

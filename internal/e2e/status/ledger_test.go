@@ -96,7 +96,7 @@ func breaches(was, is *kinds.Probe) []error {
 	broken := status.Check(was.Status.Stamp, is.Status.Stamp, is.Generation)
 	breach := func(format string, args ...any) { broken = append(broken, fmt.Errorf(format, args...)) }
 	if is.Status.ComputedFor != "" && is.Status.ComputedFor != string(is.UID) {
-		breach("its status is that of %s", is.Status.ComputedFor)
+		breach("its status is of the object %s", is.Status.ComputedFor)
 	}
 	for _, c := range was.Status.Conditions {
 		now := condition(is, c.Type)
@@ -109,7 +109,7 @@ func breaches(was, is *kinds.Probe) []error {
 	}
 	for _, c := range is.Status.Conditions {
 		if uid, _, _ := strings.Cut(c.Message, " "); uid != string(is.UID) {
-			breach("%s is that of %s", c.Type, uid)
+			breach("%s is of the object %s", c.Type, uid)
 		}
 		if c.ObservedGeneration > is.Generation {
 			breach("%s claims generation %d of %d", c.Type, c.ObservedGeneration, is.Generation)

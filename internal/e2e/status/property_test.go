@@ -69,7 +69,7 @@ func TestContractUnderEightWriters(t *testing.T) {
 	for _, w := range crew {
 		for uid, n := range w.said {
 			if state := states[uid]; state == nil || count(condition(state, w.own)) != n {
-				t.Errorf("%s was told that %d is stored on %s, which in the end is %+v", w.own, n, uid, state)
+				t.Errorf("Commit reported to %s that %d is stored on %s, which finally is %+v", w.own, n, uid, state)
 			}
 		}
 		for what, n := range w.counts {

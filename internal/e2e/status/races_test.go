@@ -4,14 +4,11 @@
 package status_test
 
 import (
-	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
@@ -81,167 +78,6 @@ func TestObjectRecreatedMidReconcile(t *testing.T) {
 			require.ErrorIs(t, err, status.ErrReplaced, tc.reason)
 			assert.Contains(t, err.Error(), string(before.UID))
 			assert.Equal(t, recreated, s.read(t, "a"), "nothing is written on it")
-		})
-	}
-}
-
-func TestStaleCacheReadThenWrite(t *testing.T) {
-	t.Run("OfAnOlderGeneration", func(t *testing.T) {
-		s := newStage(t)
-		stale := s.reconciled(t, "a")
-		fresh := s.respec(t, "a", "new")
-		after := fresh.DeepCopy()
-		after.Status.Phase = "Running"
-		_, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), fresh, after, running)
-		require.NoError(t, err)
-		stored := s.read(t, "a")
-
-		late := stale.DeepCopy()
-		late.Status.Phase = "Failed"
-		_, err = via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stale, late, done)
-		require.ErrorIs(t, err, status.ErrSuperseded)
-		assert.Equal(t, stored, s.read(t, "a"))
-	})
-	t.Run("OfTheSameGeneration", func(t *testing.T) {
-		s := newStage(t)
-		stale := s.reconciled(t, "a")
-		stored := s.restatus(t, "a", `{"phase":"Succeeded","finishedAt":"2025-06-01T12:00:00Z"}`)
-
-		late := stale.DeepCopy()
-		late.Status.Phase = "Running"
-		_, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stale, late, running)
-		require.ErrorIs(t, err, status.ErrFieldConflict, "a finished object must not run again by an old view")
-		require.ErrorContains(t, err, "status.phase")
-		assert.Equal(t, stored, s.read(t, "a"))
-	})
-	t.Run("TheSameVerdictTwice", func(t *testing.T) {
-		s := newStage(t)
-		stale := s.reconciled(t, "a")
-		for i, want := range []status.Result{status.Written, status.Unchanged} {
-			after := stale.DeepCopy()
-			after.Status.Phase = "Running"
-			result, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stale, after, running)
-			require.NoError(t, err)
-			assert.Equal(t, want, result, "write %d", i)
-			sameStatus(t, s.read(t, "a"), after)
-		}
-	})
-}
-
-func TestTwoControllersOwnDifferentConditions(t *testing.T) {
-	const rounds = 40
-	s := newStage(t)
-	s.create(t, "a")
-	said := map[string]string{}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for _, own := range []string{"Ready", "Scheduled"} {
-		wg.Go(func() {
-			w := writer{Owned: []string{own}, Retries: 100}
-			for i := range rounds {
-				before := s.read(t, "a")
-				after := before.DeepCopy()
-				message := fmt.Sprint("round ", i)
-				status.SetCondition(&after.Status.Conditions, metav1.Condition{
-					Type: own, Status: metav1.ConditionTrue, Reason: "Ok", Message: message,
-				}, before.CreationTimestamp.Time)
-				_, err := via(s.ours.probes.Patch, w).Commit(t.Context(), before, after, running)
-				if err != nil {
-					t.Error(own, err)
-					return
-				}
-				assert.Equal(t, message, condition(s.read(t, "a"), own).Message, "the other one lost it")
-				mu.Lock()
-				said[own] = message
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	stored := s.read(t, "a")
-	for own, message := range said {
-		assert.Equal(t, message, condition(stored, own).Message)
-	}
-	assert.Len(t, stored.Status.Conditions, 2)
-	assert.Equal(t, fmt.Sprint("round ", rounds-1), said["Ready"])
-}
-
-//req:shows S1
-func TestStoredStatusOfANewerGeneration(t *testing.T) {
-	t.Run("AsItWasRead", func(t *testing.T) {
-		s := newStage(t)
-		s.reconciled(t, "a")
-		before := s.restatus(t, "a", `{"observedGeneration":7}`) // a backup, restored onto a new object
-		after := before.DeepCopy()
-		after.Status.Phase = "Running"
-		_, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), before, after, running)
-		require.ErrorIs(t, err, status.ErrSuperseded)
-		assert.Empty(t, s.wire.sent(), "not even asked")
-		assert.Equal(t, before, s.read(t, "a"))
-	})
-	t.Run("WrittenMeanwhile", func(t *testing.T) {
-		s := newStage(t)
-		before := s.reconciled(t, "a")
-		after := before.DeepCopy()
-		after.Status.Phase = "Running"
-		s.respec(t, "a", "new")
-		var newer *kinds.Probe
-		c := meddled(s.ours.probes.Patch, func(string) {
-			if newer == nil {
-				newer = s.restatus(t, "a", `{"observedGeneration":2}`)
-			}
-		})
-		_, err := via(c, writer{}).Commit(t.Context(), before, after, running)
-		require.ErrorIs(t, err, status.ErrSuperseded)
-		assert.Equal(t, newer, s.read(t, "a"))
-	})
-}
-
-func TestConflictStorm(t *testing.T) {
-	s := newStage(t)
-	before := s.reconciled(t, "a")
-	beat := 0
-	storm := func(conflicts int) patchFunc[*kinds.Probe] {
-		return meddled(s.ours.probes.Patch, func(patch string) {
-			if patch != "{}" && conflicts > 0 {
-				conflicts--
-				beat++
-				s.restatus(t, "a", fmt.Sprintf(`{"steps":["%d"]}`, beat))
-			}
-		})
-	}
-	after := before.DeepCopy()
-	after.Status.Phase = "Running"
-	read := before.DeepCopy()
-	result, err := via(storm(3), writer{}).Commit(t.Context(), before, after, running)
-	require.NoError(t, err)
-	assert.Equal(t, read, before, "the informer's copy is nobody's to change")
-	assert.Equal(t, status.Merged, result)
-	assert.Len(t, s.wire.sent(), 7, "three times a conflict and a read, then the write")
-	stored := s.read(t, "a")
-	assert.Equal(t, "Running", stored.Status.Phase)
-	assert.Equal(t, []string{"3"}, stored.Status.Steps, "the other writer's last word")
-	sameStatus(t, stored, after)
-
-	cases := map[string]struct {
-		reason   string
-		retries  int
-		requests int
-	}{
-		"Default": {"Four conflicts are retried, the fifth is returned.", 0, 9},
-		"One":     {"One retry means two writes.", 1, 3},
-		"Never":   {"A negative number leaves the conflict to the caller.", -1, 1},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			before := s.read(t, "a")
-			after := before.DeepCopy()
-			after.Status.Phase = "Stopping"
-			_, err := via(storm(100), writer{Retries: tc.retries}).Commit(t.Context(), before, after, running)
-			require.Error(t, err)
-			assert.True(t, apierrors.IsConflict(err), "a caller can tell that it is a conflict: %v", err)
-			assert.Len(t, s.wire.sent(), tc.requests, tc.reason)
-			assert.Equal(t, "Running", s.read(t, "a").Status.Phase)
 		})
 	}
 }

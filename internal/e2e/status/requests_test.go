@@ -56,7 +56,7 @@ func TestRequests(t *testing.T) {
 			assert.Equal(t, "PATCH", sent[0].method)
 			assert.Equal(t, "a/status", sent[0].path)
 			assert.Contains(t, sent[0].body, `"resourceVersion"`)
-			assert.NotContains(t, sent[0].body, "conditions", "what did not change is not sent")
+			assert.NotContains(t, sent[0].body, "conditions", "unchanged conditions are not sent")
 
 			before := s.read(t, "a").ResourceVersion
 			assert.Equal(t, status.Unchanged, do(t, s, "Running", nothing))
@@ -99,7 +99,7 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	assert.Equal(t, status.Written, typedCommit(t, s, "Stopping", func() {}))
 	assert.Equal(t, status.Gone, typedCommit(t, s, "Stopped", func() { s.remove(t, "a") }))
 
-	// A version that is not served says nothing about the object, and these
+	// A version that is not served means nothing for the object, and these
 	// rights allow no other request.
 	s.create(t, "b")
 	before, err := s.theirs.dynamic(probes).Get(t.Context(), "b", metav1.GetOptions{})

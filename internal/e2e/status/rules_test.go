@@ -16,7 +16,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The rules, for a writer that does not know the contract.
+// The rules, tested with a writer that does not keep the contract.
 
 // stored is the status before each attempt.
 const stored = `{"observedGeneration":3,"updatedAt":"2025-06-01T12:30:00Z","phase":"Done",
@@ -80,7 +80,7 @@ func TestRulesAcceptAllThatIsLegal(t *testing.T) {
 		reason string
 		try    attempt
 	}{
-		"TheSameAgain":        {"A PUT of what is stored.", put(stored)},
+		"TheSameAgain":        {"A PUT of the stored object.", put(stored)},
 		"WithMilliseconds":    {"A program that writes milliseconds means the same second.", merge(`{"status":{"START":"2025-06-01T12:00:00.123Z"}}`)},
 		"InAnotherZone":       {"The same instant.", merge(`{"status":{"END":"2025-06-01T14:30:00+02:00"}}`)},
 		"GenerationAdvances":  {"This is the normal case.", merge(`{"status":{"observedGeneration":4}}`)},
@@ -110,7 +110,7 @@ func TestRulesAcceptAllThatIsLegal(t *testing.T) {
 				if name != "Deleted" {
 					after := n.stamp(t, c)
 					breaches := status.Check(before, after, after.ObservedGeneration)
-					assert.Equal(t, name == "UpdatedAtCleared", len(breaches) > 0, "Check agrees, but for what no rule holds: %v", breaches)
+					assert.Equal(t, name == "UpdatedAtCleared", len(breaches) > 0, "Check finds the same, and the breach that no rule finds: %v", breaches)
 				}
 			})
 		}

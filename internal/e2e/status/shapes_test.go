@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -98,56 +97,6 @@ func TestNamesOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestStatusWrittenByATypeScriptClient(t *testing.T) {
-	const theirs = `{"status":{"phase":"Running","startTime":"2025-06-01T11:59:00.123Z","updatedAt":"2025-06-01T11:59:00.999Z",
-		"observedGeneration":1,"cursor":{"page":9007199254740993,"ratio":0.1},
-		"conditions":[
-		  {"type":"Ready","status":"True","reason":"Running","message":"","lastTransitionTime":"2025-06-01T11:59:00.123Z","severity":"Info"},
-		  {"type":"Other","status":"True","lastTransitionTime":"2025-06-01T11:59:00.123Z","link":"https://example.com/a?b=1&c=<2>"}]}}`
-	s := newStage(t)
-	s.object(t, tasks, "a")
-	before, err := s.theirs.dynamic(tasks).Patch(t.Context(), "a", types.MergePatchType, []byte(theirs), metav1.PatchOptions{}, "status")
-	require.NoError(t, err)
-	was := before.Object["status"].(object)
-	w := untyped{FieldNames: taskNames}
-
-	// The same status in whole seconds, with the conditions in another order,
-	// is not a change.
-	after := before.DeepCopy()
-	now := after.Object["status"].(object)
-	now["startTime"] = "2025-06-01T11:59:00Z"
-	conds := now["conditions"].([]any)
-	conds[0].(object)["lastTransitionTime"] = "2025-06-01T11:59:00Z"
-	conds[0], conds[1] = conds[1], conds[0]
-	result, err := via(s.ours.dynamic(tasks).Patch, w).Commit(t.Context(), before, after, running)
-	require.NoError(t, err)
-	assert.Equal(t, status.Unchanged, result)
-	assert.Empty(t, s.wire.sent())
-
-	// A change of one condition, merged with a change of a field, keeps unknown
-	// fields.
-	after = before.DeepCopy()
-	ready := after.Object["status"].(object)["conditions"].([]any)[0].(object)
-	ready["status"], ready["reason"] = "False", "Lost"
-	_, err = s.theirs.dynamic(tasks).Patch(t.Context(), "a", types.MergePatchType,
-		[]byte(`{"status":{"cursor":{"page":9007199254740995}}}`), metav1.PatchOptions{}, "status")
-	require.NoError(t, err)
-	result, err = via(s.ours.dynamic(tasks).Patch, w).Commit(t.Context(), before, after, running)
-	require.NoError(t, err)
-	assert.Equal(t, status.Merged, result)
-
-	stored, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
-	require.NoError(t, err)
-	fields := stored.Object["status"].(object)
-	assert.Equal(t, "2025-06-01T11:59:00.123Z", fields["startTime"], "in its own spelling")
-	assert.Equal(t, object{"page": int64(9007199254740995), "ratio": 0.1}, fields["cursor"], "to the last digit")
-	conds = fields["conditions"].([]any)
-	assert.Equal(t, "Info", conds[0].(object)["severity"])
-	assert.Equal(t, "Lost", conds[0].(object)["reason"])
-	assert.NotEqual(t, "2025-06-01T11:59:00.123Z", conds[0].(object)["lastTransitionTime"], "the transition is now")
-	assert.Equal(t, was["conditions"].([]any)[1], conds[1], "what another program wrote goes through as it is")
-}
-
 // TestTypedClientOfANewerCRD: a controller with types older than the CRD keeps
 // unknown fields, because it sends only its changes. It sends a list whole, so
 // its conditions keep only the fields of metav1.Condition. The untyped writer
@@ -202,39 +151,4 @@ func (c typedTasks) Patch(
 func typed(u *unstructured.Unstructured) (*kinds.Probe, error) {
 	p := &kinds.Probe{}
 	return p, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, p)
-}
-
-// TestZeroGeneration: a Service has conditions, but no generation and no field
-// of the contract.
-func TestZeroGeneration(t *testing.T) {
-	s := newStage(t)
-	before, err := s.theirs.kube.CoreV1().Services(s.namespace).Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "a"},
-		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	require.Zero(t, before.Generation)
-
-	w := status.Writer{
-		FieldNames: status.FieldNames{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
-		Owned:      []string{"Programmed"},
-	}
-	services := s.ours.kube.CoreV1().Services(s.namespace)
-	commit := func(before *corev1.Service, verdict metav1.ConditionStatus) status.Result {
-		after := before.DeepCopy()
-		w.SetConditions(&after.Status.Conditions, before.CreationTimestamp.Time, metav1.Condition{Type: "Programmed", Status: verdict, Reason: "Ok"})
-		result, err := via(services.Patch, w).Commit(t.Context(), before, after, waiting)
-		require.NoError(t, err)
-		return result
-	}
-	assert.Equal(t, status.Written, commit(before, metav1.ConditionFalse))
-	assert.Equal(t, status.Merged, commit(before, metav1.ConditionTrue), "from a stale view")
-	stored, err := services.Get(t.Context(), "a", metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Len(t, stored.Status.Conditions, 1)
-	assert.Equal(t, metav1.ConditionTrue, stored.Status.Conditions[0].Status)
-	assert.Zero(t, stored.Status.Conditions[0].ObservedGeneration, "no generation is invented")
-	s.wire.sent()
-	assert.Equal(t, status.Unchanged, commit(stored, metav1.ConditionTrue))
-	assert.Empty(t, s.wire.sent())
 }

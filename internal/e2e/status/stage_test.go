@@ -30,8 +30,8 @@ import (
 // client is a generated client of Probes.
 type client = gentype.ClientWithList[*kinds.Probe, *kinds.ProbeList]
 
-// stage is a namespace with two parties: ours is the controller under test,
-// whose requests are counted, and theirs is every other client.
+// stage is a namespace with two clients. The requests of ours, the controller
+// under test, are counted. The client theirs acts for all other programs.
 type stage struct {
 	namespace    string
 	wire         *wire
@@ -124,14 +124,6 @@ func (s *stage) read(t *testing.T, name string) *kinds.Probe {
 func (s *stage) respec(t *testing.T, name, image string) *kinds.Probe {
 	t.Helper()
 	p, err := s.theirs.probes.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`), metav1.PatchOptions{})
-	require.NoError(t, err)
-	return p
-}
-
-// restatus merges JSON into the status, like another writer.
-func (s *stage) restatus(t *testing.T, name, patch string) *kinds.Probe {
-	t.Helper()
-	p, err := s.theirs.probes.Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":`+patch+`}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
 	return p
 }

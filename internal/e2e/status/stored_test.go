@@ -12,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -188,42 +187,4 @@ func TestCommit_WhatTheSchemaDoesNotKeepIsOneWrite(t *testing.T) {
 			assert.ErrorContains(t, failed[0], "status.mode")
 		}
 	})
-}
-
-// TestCommit_StatusRestoredFromABackup: the object is created again and gets
-// the status of a later generation.
-func TestCommit_StatusRestoredFromABackup(t *testing.T) {
-	s := newStage(t)
-	s.object(t, stricts, "a")
-	_, err := s.theirs.dynamic(stricts).Patch(t.Context(), "a", "application/merge-patch+json",
-		[]byte(`{"status":{"observedGeneration":7,"active":1,"nodes":[],"totals":{"Failed":0}}}`), metav1.PatchOptions{}, "status")
-	require.NoError(t, err)
-	before := s.readStrict(t, "a")
-	require.EqualValues(t, 1, before.Generation)
-	w := strictWriter(s.ours.dynamic(stricts))
-	_, err = w.Commit(t.Context(), before, before.DeepCopy(), running)
-	require.ErrorIs(t, err, status.ErrSuperseded)
-
-	w.AcceptRestored = true
-	result, err := w.Commit(t.Context(), before, before.DeepCopy(), running)
-	require.NoError(t, err)
-	assert.Equal(t, status.Written, result)
-	assert.EqualValues(t, 1, s.readStrict(t, "a").Status.ObservedGeneration)
-}
-
-// TestCommit_SharesNoMemoryWithTheCache: what a controller does with after must
-// not change what the informer hands to others.
-func TestCommit_SharesNoMemoryWithTheCache(t *testing.T) {
-	s := newStage(t)
-	s.reconciled(t, "a")
-	before, err := s.theirs.dynamic(probes).Get(t.Context(), "a", metav1.GetOptions{})
-	require.NoError(t, err)
-	kept, after := before.DeepCopy(), before.DeepCopy()
-	require.NoError(t, unstructured.SetNestedField(after.Object, "Running", "status", "phase"))
-	_, err = via(s.ours.dynamic(probes).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
-	require.NoError(t, err)
-	for _, c := range after.Object["status"].(object)["conditions"].([]any) {
-		c.(object)["reason"] = "Edited"
-	}
-	assert.Equal(t, kept.Object, before.Object)
 }

@@ -48,8 +48,8 @@ func TestConditionTypes(t *testing.T) {
 	}
 }
 
-// TestTextsThatDoNotFit: no text of an error, whatever is in it, makes the API
-// server refuse the status.
+// TestTextsThatDoNotFit: no error text, with any content, makes the API server
+// refuse the status.
 func TestTextsThatDoNotFit(t *testing.T) {
 	texts := map[string]string{
 		"Empty":      "",
@@ -81,7 +81,7 @@ func TestTextsThatDoNotFit(t *testing.T) {
 				metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: text, Message: text}, time.Now())
 			result, err = via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stored, again, waiting)
 			require.NoError(t, err)
-			assert.Equal(t, status.Unchanged, result, "what had to be fitted is fitted the same")
+			assert.Equal(t, status.Unchanged, result, "the same text is cut in the same way")
 			assert.Empty(t, s.wire.sent())
 		})
 	}

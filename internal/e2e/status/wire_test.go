@@ -19,15 +19,14 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// request is one that reached the wire.
+// request is one HTTP request.
 type request struct {
 	method string
 	path   string // the object and the subresource
 	body   string
 }
 
-// wire notes the requests of a client as they are sent, and can lose the reply
-// to one.
+// wire records the requests of a client, and can lose the reply to one.
 type wire struct {
 	mu       sync.Mutex
 	requests []request
@@ -96,7 +95,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// meddled lets somebody act before each patch is sent.
+// meddled calls a function before it sends each patch, so that another client
+// can write first.
 func meddled[T any](patch patchFunc[T], meddle func(patch string)) patchFunc[T] {
 	return func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error) {
 		meddle(string(data))

@@ -22,8 +22,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// worker is one controller, with a condition of its own, and now and then one
-// of its users. It is one goroutine.
+// worker is one controller, with a separate condition. Now and then it also
+// acts as a user. It is one goroutine.
 type worker struct {
 	t      *testing.T
 	stage  *stage
@@ -37,7 +37,7 @@ type worker struct {
 	acting  int64                   // the generation of what it reconciles now
 	saying  int                     // and the number in its condition; 0 for none
 	counter int
-	said    map[types.UID]int // what it was told is stored
+	said    map[types.UID]int // what Commit reported as stored
 	counts  map[string]int
 }
 
@@ -49,7 +49,7 @@ func newWorker(t *testing.T, s *stage, l *ledger, id int, seed uint64) *worker {
 	}
 	owned, retries := []string{w.own}, 0
 	if id == 7 {
-		retries = -1 // of those who would rather reconcile again
+		retries = -1 // for workers that reconcile again instead
 	}
 	told := func(result string, _ time.Duration) { w.counts[result]++ }
 	if id%2 == 0 {
@@ -112,7 +112,7 @@ func (w *worker) look(name string) *kinds.Probe {
 	return w.cache[name]
 }
 
-// reconcile computes a status for an object as it was read, and commits it.
+// reconcile computes a status for an object that was read, and commits it.
 func (w *worker) reconcile(before *kinds.Probe) error {
 	if before == nil {
 		return nil
@@ -145,8 +145,8 @@ func (w *worker) reconcile(before *kinds.Probe) error {
 	return err
 }
 
-// again says whether a reconcile that ended with err is to be done once more.
-// An error that must not be fails the test.
+// again reports whether a reconcile that ended with err must be repeated. Any
+// unexpected error fails the test.
 func (w *worker) again(err error) bool {
 	switch {
 	case err == nil:
@@ -197,8 +197,8 @@ func (w *worker) respec(name string) {
 	}
 }
 
-// link is a worker's PatchFunc: somebody else may write before it does, and
-// replies may get lost behind it.
+// link is a worker's PatchFunc. Another client may write before it, and replies
+// may get lost after it.
 func link[T status.Object](l *worker, patch patchFunc[T]) patchFunc[T] {
 	return func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error) {
 		switch chance := l.rand.IntN(100); {

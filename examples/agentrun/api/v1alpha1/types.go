@@ -35,6 +35,9 @@ func (p Phase) Progress() status.Progress {
 	}
 }
 
+// Terminal reports whether a run stays in the phase.
+func (p Phase) Terminal() bool { return p.Progress() == status.Done }
+
 // AgentRun is one run of an agent as a Job.
 //
 // +kubebuilder:object:root=true
@@ -121,7 +124,7 @@ type SecretRef struct {
 	Key string `json:"key"`
 }
 
-// AgentRunStatus is what became of a run.
+// AgentRunStatus is the observed state of a run.
 type AgentRunStatus struct {
 	// Phase of the run.
 	// +optional

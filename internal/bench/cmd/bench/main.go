@@ -79,8 +79,8 @@ func one(ctx context.Context, pkg string, groups []string, rounds int, only stri
 		reports, rows = append(reports, r), append(rows, r.Rows...)
 	}
 	if only != "" {
-		fmt.Fprint(os.Stdout, bench.Section(about(reports), rows))
+		fmt.Fprint(os.Stdout, bench.Section(bench.About(reports), rows))
 		return rows, nil
 	}
-	return rows, write(pkg, about(reports), rows)
+	return rows, bench.Write(pkg, bench.About(reports), rows)
 }

@@ -4,16 +4,23 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -23,8 +30,15 @@ func jobName(run *v1alpha1.AgentRun) string {
 	return run.Name[:min(len(run.Name), 54)] + "-" + string(run.UID[:8])
 }
 
-// newJob is the Job of a run. Its TTL is set at the creation, as Kubernetes
-// documents.
+// jobTTL is how long the Job of a run stays after its end.
+func jobTTL(run *v1alpha1.AgentRun) *int32 {
+	if own := run.Spec.JobTTLSecondsAfterFinished; own != nil {
+		return own
+	}
+	return new(int32(600))
+}
+
+// newJob is the Job of a run, without a TTL.
 func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 	container := corev1.Container{Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args}
 	if len(run.Spec.Parameters) > 0 {
@@ -41,10 +55,6 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: ref.Name}, Key: ref.Key},
 		}})
 	}
-	ttl := run.Spec.JobTTLSecondsAfterFinished
-	if ttl == nil {
-		ttl = new(int32(600))
-	}
 	backoff := run.Spec.BackoffLimit
 	if backoff == nil {
 		backoff = new(int32(0))
@@ -53,10 +63,9 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: jobName(run), Labels: labels},
 		Spec: batchv1.JobSpec{
-			BackoffLimit:            backoff,
-			ActiveDeadlineSeconds:   run.Spec.TimeoutSeconds,
-			TTLSecondsAfterFinished: ttl,
-			Suspend:                 new(run.Spec.Suspend),
+			BackoffLimit:          backoff,
+			ActiveDeadlineSeconds: run.Spec.TimeoutSeconds,
+			Suspend:               new(run.Spec.Suspend),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels), Annotations: maps.Clone(run.Spec.PodAnnotations)},
 				Spec: corev1.PodSpec{
@@ -78,9 +87,51 @@ func finished(job *batchv1.Job) bool {
 	return false
 }
 
+// set changes the status of a run and reports whether it differs. The times are
+// the start and the end of the Job, if they exist.
+func set(run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, ref *jobgc.Ref, times ...*metav1.Time) (changed bool) {
+	before := run.Status.DeepCopy()
+	st := &run.Status
+	st.Phase, st.Reason, st.Message = phase, reason, message
+	if ref != nil {
+		st.JobRef = ref
+	}
+	now := metav1.Now()
+	if st.StartedAt == nil && len(times) > 0 {
+		st.StartedAt = times[0]
+	}
+	if phase.Progress() == status.Done && st.FinishedAt == nil {
+		if st.FinishedAt = &now; len(times) > 1 {
+			st.FinishedAt = times[1]
+		}
+	}
+	conditions(run)
+	st.ObservedGeneration = run.Generation
+	if equality.Semantic.DeepEqual(before, st) {
+		return false
+	}
+	st.UpdatedAt = &now
+	return true
+}
+
+// expire returns when a run is past its retention, or deletes it.
+func expire(ctx context.Context, c client.Client, run *v1alpha1.AgentRun) (ctrl.Result, error) {
+	stay := 30 * 24 * time.Hour
+	if own := run.Spec.TTLSecondsAfterFinished; own != nil {
+		stay = time.Duration(*own) * time.Second
+	}
+	if stay == 0 || run.Status.FinishedAt == nil {
+		return ctrl.Result{}, nil
+	}
+	if left := time.Until(run.Status.FinishedAt.Add(stay)); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(c.Delete(ctx, run))
+}
+
 // conditions sets the three conditions of a run from its phase.
 func conditions(run *v1alpha1.AgentRun) {
-	set := func(kind string, is bool) {
+	one := func(kind string, is bool) {
 		truth := metav1.ConditionFalse
 		if is {
 			truth = metav1.ConditionTrue
@@ -89,7 +140,7 @@ func conditions(run *v1alpha1.AgentRun) {
 			Type: kind, Status: truth, Reason: run.Status.Reason, Message: run.Status.Message, ObservedGeneration: run.Generation,
 		})
 	}
-	set("Ready", run.Status.Phase == v1alpha1.Succeeded)
-	set("Progressing", run.Status.Phase.Progress() != status.Done)
-	set("Degraded", run.Status.Phase == v1alpha1.Failed)
+	one("Ready", run.Status.Phase == v1alpha1.Succeeded)
+	one("Progressing", run.Status.Phase.Progress() != status.Done)
+	one("Degraded", run.Status.Phase == v1alpha1.Failed)
 }

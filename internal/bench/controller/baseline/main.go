@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command baseline is the example's controller written with controller-runtime
-// alone: its manager, cache, queue, recorder, metrics and client, and a status
-// update with RetryOnConflict. It supports the same AgentRuns with Job, Secret,
-// suspend, cancel and both retentions. It differs in one point, like most
-// controllers: it sets the Job's TTL when it creates the Job, and not after the
-// result is recorded. The loads are also measured without such runs.
+// alone: its manager, cache, queue, recorder, metrics and client. It supports
+// the same AgentRuns with Job, Secret, suspend, cancel and both retentions.
 //
-// Other choices are in its favour. It has the example's rate limit, number of
-// workers and pauses after an error. It caches only one namespace and reads
-// Secrets live. A cached read waits for the earlier writes.
+// Two reconcilers are to choose from. The usual one does what most controllers
+// do: it sets the Job's TTL when it creates the Job, and updates the status
+// with RetryOnConflict. With --careful it loses no result: it sets the TTL
+// after the result is recorded, and writes the status under an optimistic lock.
+//
+// Other choices are in favour of both. They have the example's rate limit,
+// number of workers and pauses after an error. They cache only one namespace
+// and read Secrets live. A cached read waits for the earlier writes.
 package main
 
 import (
@@ -27,10 +29,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -39,15 +43,16 @@ import (
 func main() {
 	namespace := flag.String("namespace", "", "`namespace` to work in")
 	elect := flag.Bool("leader-elect", false, "reconcile only while holding the lease")
+	care := flag.Bool("careful", false, "lose no result")
 	flag.Parse() // --kubeconfig is controller-runtime's
 	ctrl.SetLogger(zap.New())
-	if err := run(ctrl.SetupSignalHandler(), *namespace, *elect); err != nil {
+	if err := run(ctrl.SetupSignalHandler(), *namespace, *elect, *care); err != nil {
 		ctrl.Log.Error(err, "the manager ended")
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, namespace string, elect bool) error {
+func run(ctx context.Context, namespace string, elect, care bool) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err
@@ -73,9 +78,14 @@ func run(ctx context.Context, namespace string, elect bool) error {
 	if err != nil {
 		return err
 	}
-	r := &reconciler{Client: mgr.GetClient(), events: mgr.GetEventRecorder("agentrun")}
+	var r reconcile.Reconciler = &usual{Client: mgr.GetClient(), events: mgr.GetEventRecorder("agentrun")}
+	var changes []builder.ForOption
+	if care {
+		r = &careful{Client: mgr.GetClient(), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder("agentrun")}
+		changes = append(changes, builder.WithPredicates(predicate.GenerationChangedPredicate{})) // not its own status writes
+	}
 	if err := ctrl.NewControllerManagedBy(mgr).
-		For(new(v1alpha1.AgentRun)).
+		For(new(v1alpha1.AgentRun), changes...).
 		Owns(new(batchv1.Job)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,

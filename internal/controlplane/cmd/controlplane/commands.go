@@ -69,7 +69,7 @@ func (p place) launch(ctx context.Context) (*state, error) {
 		select {
 		case err := <-ended:
 			text, _ := os.ReadFile(p.log())
-			return nil, fmt.Errorf("it did not come up (%w):\n%s", err, text)
+			return nil, fmt.Errorf("it did not start (%w):\n%s", err, text)
 		case <-ctx.Done():
 			_ = cmd.Process.Signal(syscall.SIGTERM)
 			return nil, errors.Join(context.Cause(ctx), <-ended)

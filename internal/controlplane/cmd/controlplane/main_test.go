@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// command builds the program and returns how to run it on a state of its own.
+// command builds the program and returns a function that runs it with a
+// separate state file.
 func command(t *testing.T) (run func(args string) (stdout, stderr string, err error), state string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "it's") // a quote in the path, for env
@@ -89,7 +90,7 @@ func TestDownEndsNoOtherProcess(t *testing.T) {
 			stdout, stderr, _ := run("down")
 			assert.Contains(t, stdout+stderr, tc.says, tc.reason)
 			require.NoError(t, other.Process.Signal(syscall.SIGUSR1))
-			require.ErrorContains(t, other.Wait(), "user defined signal 1", "it was spared until now: "+tc.reason)
+			require.ErrorContains(t, other.Wait(), "user defined signal 1", "it was not killed before: "+tc.reason)
 		})
 	}
 }

@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oracle asks the code of Argo Rollouts itself, in the versions that
-// its controller is built with, what it makes of a Rollout.
+// Package oracle asks the code of Argo Rollouts about Rollouts, in the versions
+// that its controller is built with.
 package oracle
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Oracle is a process that answers. One goroutine may ask while another hears.
+// Oracle is a running process. One goroutine may ask while another reads
+// answers.
 type Oracle struct {
 	in  *bufio.Writer
 	out *json.Decoder
@@ -65,8 +66,8 @@ func (o *Oracle) Ask(rollout []byte, settle bool) (Verdict, error) {
 	return o.Hear()
 }
 
-// Say puts a question, about a Rollout in one line of JSON, which Flush sends
-// at the latest.
+// Say puts a question about a Rollout in one line of JSON. Flush sends it if
+// Say has not.
 func (o *Oracle) Say(rollout []byte, settle bool) error {
 	_, err := fmt.Fprintf(o.in, "{\"settle\":%t,\"rollout\":%s}\n", settle, rollout)
 	return err
@@ -75,5 +76,5 @@ func (o *Oracle) Say(rollout []byte, settle bool) error {
 // Flush sends what was said.
 func (o *Oracle) Flush() error { return o.in.Flush() }
 
-// Hear is the answer to the first question that has none yet.
+// Hear returns the answer to the oldest open question.
 func (o *Oracle) Hear() (v Verdict, err error) { return v, o.out.Decode(&v) }

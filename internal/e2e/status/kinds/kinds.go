@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kinds holds a kind under the status contract, with the deep copies
-// and the CRD that controller-gen makes of it.
+// Package kinds has a kind under the status contract, with the deep copies and
+// the CRD from controller-gen.
 //
 // +kubebuilder:object:generate=true
 // +groupName=status.e2e.controllerkit.dev

@@ -10,7 +10,7 @@ import (
 )
 
 // Probe is a kind as a project would write it: its status embeds the Stamp, and
-// its markers are those that status.Rules documents.
+// it has the markers that status.Rules documents.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -33,7 +33,7 @@ type ProbeSpec struct {
 	Image string `json:"image,omitempty"`
 }
 
-// ProbeStatus has a field of each shape beside the contract's.
+// ProbeStatus has a field of each shape, in addition to the contract's.
 type ProbeStatus struct {
 	status.Stamp `json:",inline"`
 

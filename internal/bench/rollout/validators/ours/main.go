@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ours is the smallest program that validates a Rollout: JSON on
-// standard input, problems on standard output.
+// Command ours is the smallest program that validates a Rollout with the
+// library: JSON on standard input, problems on standard output.
 package main
 
 import (

@@ -1,10 +1,10 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command oracle says what the code of Argo Rollouts makes of Rollouts: one
-// JSON question a line on standard input, one JSON answer a line on standard
-// output, until the input ends. It is built in the module of the controller, so
-// it is the controller's very code.
+// Command oracle asks the code of Argo Rollouts about Rollouts. It reads one
+// JSON question a line from standard input and writes one JSON answer a line to
+// standard output, until the input ends. It is built in the module of the
+// controller, so it runs the controller's own code.
 //
 //	{"rollout": {...}}                  {"refused": "why its validation refuses it, empty if it does not"}
 //	{"rollout": {...}, "settle": true}  {"canary": 1, "stable": 4}
@@ -89,9 +89,9 @@ func reply(line []byte) (a answer) {
 	return answer{}
 }
 
-// settle lets the controller's arithmetic scale from the old version alone, at
-// the first step, until it changes nothing more; pods are ready at once. It is
-// what a person sees at the pause, rather than what one reconcile aims at.
+// settle repeats the controller's arithmetic for the first step, beginning with
+// the old version alone, until nothing changes. Pods are ready immediately. The
+// result is what a person sees at the pause, not the aim of one reconcile.
 func settle(r *v1alpha1.Rollout) answer {
 	r.Status.CurrentStepIndex = new(int32(0))
 	r.Status.StableRS, r.Status.CurrentPodHash = "old", "new"

@@ -127,8 +127,8 @@ func screenshot(ctx context.Context, page, png string) error {
 	defer func() { _ = os.RemoveAll(profile) }()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	// No sandbox, because it needs rights that a container lacks. The page is
-	// ours and loads nothing.
+	// No sandbox, because it needs rights that a container lacks. The page
+	// comes from this program and loads nothing.
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+profile,
 		"--window-size=1640,5000", "--screenshot="+png, "file://"+page)

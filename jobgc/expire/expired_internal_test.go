@@ -1,14 +1,16 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package jobgc_test
+package expire
 
 import (
 	"math"
+	"math/big"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -45,9 +47,7 @@ func TestExpired(t *testing.T) {
 		"FarFuture":     {"The sum must not overflow.", jobgc.Retention{RunTTL: math.MaxInt64}, run, ago(-time.Minute), nil, false, math.MaxInt64},
 		"LimitsOfTime":  {"The sum must not overflow.", hour, run, time.Unix(math.MinInt64/4, 0), nil, true, 0},
 		"BeingDeleted":  {"A run that is being deleted is not deleted again.", hour, &metav1.ObjectMeta{DeletionTimestamp: ptr.To(metav1.NewTime(now))}, ago(1000 * time.Hour), nil, false, 0},
-		"Nil":           {"A nil run never expires.", hour, nil, ago(1000 * time.Hour), nil, false, 0},
-		"NilPointer":    {"A nil run never expires.", hour, (*metav1.ObjectMeta)(nil), ago(1000 * time.Hour), nil, false, 0},
-		"OtherRetained": {"A custom annotation replaces the default one.", jobgc.Retention{RunTTL: time.Hour, Retain: "x.com/keep"}, retained("yes"), ago(time.Hour), nil, true, 0},
+		"OtherRetained": {"A custom annotation replaces the default one.", jobgc.Retention{RunTTL: time.Hour, Retain: "x.com/keep"}, retains("yes"), ago(time.Hour), nil, true, 0},
 	}
 	for _, v := range []string{"1", "true", "TRUE", "yes", "y", "on", "keep", "Forever", " yes "} {
 		cases["Retained:"+v] = struct {
@@ -58,7 +58,7 @@ func TestExpired(t *testing.T) {
 			own      *int32
 			want     bool
 			in       time.Duration
-		}{"The annotation keeps the run.", hour, retained(v), ago(1000 * time.Hour), ptr.To[int32](1), false, 0}
+		}{"The annotation keeps the run.", hour, retains(v), ago(1000 * time.Hour), ptr.To[int32](1), false, 0}
 	}
 	for _, v := range []string{"", "0", "false", "no", "off", "yess"} {
 		cases["NotRetained:"+v] = struct {
@@ -69,17 +69,40 @@ func TestExpired(t *testing.T) {
 			own      *int32
 			want     bool
 			in       time.Duration
-		}{"Other values of the annotation do not keep the run.", hour, retained(v), ago(time.Hour), nil, true, 0}
+		}{"Other values of the annotation do not keep the run.", hour, retains(v), ago(time.Hour), nil, true, 0}
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, in := tc.keep.Expired(tc.run, tc.finished, tc.own, now)
-			assert.Equal(t, tc.want, got, tc.reason)
-			assert.Equal(t, tc.in, in, tc.reason)
+			in, ever := expiresIn(tc.run, tc.finished, tc.own, tc.keep, now)
+			assert.Equal(t, tc.want, ever && in <= 0, tc.reason)
+			if !tc.want {
+				assert.Equal(t, tc.in, in, tc.reason)
+			}
 		})
 	}
 }
 
-func retained(value string) metav1.Object {
+func retains(value string) metav1.Object {
 	return &metav1.ObjectMeta{Annotations: map[string]string{"agents.proompteng.ai/retain": value}}
+}
+
+// FuzzExpired checks that a run is deleted when its time is over, and not
+// before.
+func FuzzExpired(f *testing.F) {
+	f.Add(int64(3600e9), int64(0), int64(3599))
+	f.Add(int64(1), int64(1<<40), int64(0))
+	f.Add(int64(1<<63-1), int64(-1<<62), int64(1<<62))
+	f.Fuzz(func(t *testing.T, keep, finish, now int64) {
+		finish, now = finish>>8, now>>8
+		r := jobgc.Retention{RunTTL: time.Duration(keep)}
+		in, ever := expiresIn(&metav1.ObjectMeta{}, time.Unix(finish, 0), nil, r, time.Unix(now, 0))
+		due := new(big.Int).Mul(big.NewInt(finish), big.NewInt(1e9))
+		due.Add(due, big.NewInt(keep))
+		at := new(big.Int).Mul(big.NewInt(now), big.NewInt(1e9))
+		require.Equal(t, keep > 0, ever)
+		require.Equal(t, keep > 0 && at.Cmp(due) >= 0, ever && in <= 0)
+		if in > 0 {
+			require.LessOrEqual(t, at.Add(at, big.NewInt(int64(in))).Cmp(due), 0, "the wait does not overshoot")
+		}
+	})
 }

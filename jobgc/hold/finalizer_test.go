@@ -20,7 +20,7 @@ import (
 
 func runUID(name string) types.UID { return types.UID("run-" + name) }
 
-func TestRemoveFinalizer(t *testing.T) {
+func TestReleaseOrphan(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		meanwhile  func(*cluster) // after the Job was read
@@ -28,8 +28,17 @@ func TestRemoveFinalizer(t *testing.T) {
 		finalizers []string
 		patches    int
 	}{
-		"Usual":    {"Only the finalizer is removed.", func(*cluster) {}, false, []string{"example.com/theirs"}, 1},
-		"Gone":     {"A deleted Job needs no release.", func(c *cluster) { c.jobs = nil }, false, nil, 1},
+		"Usual": {"Only the finalizer is removed.", func(*cluster) {}, false, []string{"example.com/theirs"}, 1},
+		"Gone":  {"A deleted Job needs no release.", func(c *cluster) { c.jobs = nil }, false, nil, 1},
+		"Owned": {"A cache may not have the owner yet.", func(c *cluster) { c.owner("run") }, false, []string{"example.com/theirs", finalizer}, 0},
+		"Recreated": {"A successor of the owner does not own the Job.", func(c *cluster) {
+			c.owner("run")
+			c.owners[0].UID = "successor"
+		}, false, []string{"example.com/theirs"}, 1},
+		"Going": {"An owner that is deleted in the foreground waits for its Job.", func(c *cluster) {
+			c.owner("run")
+			deleting(&c.owners[0])
+		}, false, []string{"example.com/theirs"}, 1},
 		"Replaced": {"A successor is not changed.", func(c *cluster) { c.jobs[0].UID = "successor" }, true, []string{"example.com/theirs", finalizer}, 1},
 		"Moved": {
 			"Another finalizer has that index now.", func(c *cluster) { c.jobs[0].Finalizers = []string{finalizer, "example.com/theirs"} },
@@ -44,10 +53,10 @@ func TestRemoveFinalizer(t *testing.T) {
 			c.job("a", "run", func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"example.com/theirs", finalizer} })
 			read := c.jobs[0].DeepCopy()
 			tc.meanwhile(c)
-			err := hold.RemoveFinalizer(t.Context(), c.jobsIn("ns"), read, finalizer)
+			err := newSweeper(t, c, hold.Options{}).ReleaseOrphan(t.Context(), read)
 			if tc.refused {
 				require.True(t, apierrors.IsInvalid(err), tc.reason)
-				require.ErrorContains(t, err, "hold: drop: ns/a: ")
+				require.ErrorContains(t, err, "jobgc/hold: removeFinalizer: ns/a: ")
 			} else {
 				require.NoError(t, err, tc.reason)
 			}
@@ -59,19 +68,28 @@ func TestRemoveFinalizer(t *testing.T) {
 	}
 }
 
-func TestRemoveFinalizerOfWhatIsNotHeld(t *testing.T) {
+func TestReleaseOrphan_OfWhatIsNotHeld(t *testing.T) {
 	c := &cluster{}
-	require.NoError(t, hold.RemoveFinalizer(t.Context(), c.jobsIn("ns"), &metav1.ObjectMeta{Name: "a", Finalizers: []string{"example.com/theirs"}}, finalizer))
-	assert.Zero(t, c.patches)
-	require.ErrorContains(t, hold.RemoveFinalizer(t.Context(), c.jobsIn("ns"), nil, finalizer), "nil")
+	s := newSweeper(t, c, hold.Options{})
+	c.job("a", "run", func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"example.com/theirs"} })
+	require.NoError(t, s.ReleaseOrphan(t.Context(), &c.jobs[0]))
+	assert.Zero(t, c.patches+c.lists, "no request")
+	require.ErrorContains(t, s.ReleaseOrphan(t.Context(), nil), "nil")
+}
+
+func TestReleaseOrphan_KeepsTheJobIfOwnersCannotBeListed(t *testing.T) {
+	c := &cluster{fail: errDown}
+	c.job("a", "run")
+	require.ErrorIs(t, newSweeper(t, c, hold.Options{}).ReleaseOrphan(t.Context(), &c.jobs[0]), errDown)
+	assert.Equal(t, []string{"a"}, c.stillHeld())
 }
 
 // A finalizer that was not removed must not count as released.
-func TestRemoveFinalizerIsNotFooledBy404(t *testing.T) {
+func TestSweepIsNotFooledBy404AboutAJob(t *testing.T) {
 	c := &cluster{refuse: func(string) error { return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns") }}
 	c.job("a", "gone")
 	report, err := newSweeper(t, c, hold.Options{}).Sweep(t.Context())
-	require.ErrorContains(t, err, `hold: drop: ns/a: a 404 about namespaces "ns", want jobs.batch "a"`)
+	require.ErrorContains(t, err, `jobgc/hold: removeFinalizer: ns/a: a 404 about namespaces "ns", want jobs.batch "a"`)
 	assert.Equal(t, 1, report.Held)
 	assert.Zero(t, report.Released)
 }
@@ -85,10 +103,10 @@ func TestSweepIsNotFooledBy404(t *testing.T) {
 	_, err := newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "management.example.com", Resource: "clusters"}, "ns")
 	}}).Sweep(t.Context())
-	require.ErrorContains(t, err, `hold: namespace ns: a 404 about clusters.management.example.com "ns", want namespaces "ns"`)
+	require.ErrorContains(t, err, `jobgc/hold: namespace ns: a 404 about clusters.management.example.com "ns", want namespaces "ns"`)
 	assert.Equal(t, []string{"a"}, c.stillHeld())
 	_, err = newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
 		return nil, nil //nolint:nilnil // what a broken fake does
 	}}).Sweep(t.Context())
-	require.ErrorContains(t, err, "hold: namespace ns: the client returned neither a namespace nor an error")
+	require.ErrorContains(t, err, "jobgc/hold: namespace ns: the client returned neither a namespace nor an error")
 }

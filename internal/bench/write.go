@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package bench
 
 import (
 	"errors"
@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/proompteng/controllerkit/internal/bench"
 )
 
 // The files that are written, in internal/bench.
@@ -22,8 +20,9 @@ const (
 	rowsFile = "results.tsv"
 )
 
-// write replaces the part of the two files about pkg.
-func write(pkg string, about []string, rows []bench.Row) error {
+// Write replaces the part about pkg in RESULTS.md and in results.tsv, in the
+// working directory.
+func Write(pkg string, about []string, rows []Row) error {
 	page, err := read(pageFile)
 	if err != nil {
 		return err
@@ -32,14 +31,14 @@ func write(pkg string, about []string, rows []bench.Row) error {
 	if err != nil {
 		return err
 	}
-	old, err := bench.DecodeTSV(text)
+	old, err := DecodeTSV(text)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(rowsFile, []byte(bench.EncodeTSV(bench.Merge(old, pkg, rows))), 0o644); err != nil {
+	if err := os.WriteFile(rowsFile, []byte(EncodeTSV(Merge(old, pkg, rows))), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(pageFile, []byte(bench.MergeSections(page, pkg, bench.Section(about, rows))), 0o644)
+	return os.WriteFile(pageFile, []byte(MergeSections(page, pkg, Section(about, rows))), 0o644)
 }
 
 // read returns the text of a file, or "" if it does not exist.
@@ -51,8 +50,9 @@ func read(name string) (string, error) {
 	return string(body), err
 }
 
-// about names the machine, the date and the peers of the reports.
-func about(reports []bench.Report) []string {
+// About names the machine, the date and the peers of the reports, and has their
+// remarks.
+func About(reports []Report) []string {
 	var peers []string
 	var took time.Duration
 	for _, r := range reports {
@@ -63,10 +63,16 @@ func about(reports []bench.Report) []string {
 	if reports[0].Note != "" {
 		how = reports[0].Note
 	}
-	return []string{
+	lines := []string{
 		fmt.Sprintf("%s, %d cores, %s; %s, in %.0f s; %s.", processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), took.Seconds(), how),
 		"Peers: " + strings.Join(peers, ", ") + ".",
 	}
+	for _, r := range reports {
+		if r.Remark != "" {
+			lines = append(lines, strings.Split(r.Remark, "\n")...)
+		}
+	}
+	return lines
 }
 
 // processor returns the model of the first processor.

@@ -6,11 +6,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,15 +24,15 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// reconciler runs AgentRuns as Jobs.
-type reconciler struct {
+// usual runs AgentRuns as Jobs.
+type usual struct {
 	client.Client
 
 	events events.EventRecorder
 }
 
 // Reconcile makes steps with one run until it has to wait.
-func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *usual) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	run := new(v1alpha1.AgentRun)
 	if err := r.Get(ctx, req.NamespacedName, run); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -43,7 +41,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	if run.Status.Phase.Progress() == status.Done {
-		return r.ended(ctx, run)
+		return expire(ctx, r.Client, run)
 	}
 	job := new(batchv1.Job)
 	err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: jobName(run)}, job)
@@ -65,7 +63,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // begin creates the Job of a run, unless it had one.
-func (r *reconciler) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
+func (r *usual) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
 	switch {
 	case run.Status.JobRef != nil:
 		return r.fail(ctx, run, "WorkflowJobMissing", fmt.Sprintf("Job %s is gone and its result was never seen", run.Status.JobRef.Name))
@@ -93,6 +91,7 @@ func (r *reconciler) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
 	if err != nil {
 		return err
 	}
+	job.Spec.TTLSecondsAfterFinished = jobTTL(run) // as Kubernetes documents
 	if err := ctrl.SetControllerReference(run, job, r.Scheme()); err != nil {
 		return err
 	}
@@ -105,7 +104,7 @@ func (r *reconciler) begin(ctx context.Context, run *v1alpha1.AgentRun) error {
 }
 
 // follow records the state of the Job.
-func (r *reconciler) follow(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
+func (r *usual) follow(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
 	ref := &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
 	for _, c := range job.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
@@ -136,7 +135,7 @@ func (r *reconciler) follow(ctx context.Context, run *v1alpha1.AgentRun, job *ba
 }
 
 // cancel deletes the Job and ends the run.
-func (r *reconciler) cancel(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
+func (r *usual) cancel(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
 	err := r.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID})
 	if client.IgnoreNotFound(err) != nil {
 		return err
@@ -144,23 +143,8 @@ func (r *reconciler) cancel(ctx context.Context, run *v1alpha1.AgentRun, job *ba
 	return r.update(ctx, run, v1alpha1.Cancelled, "Cancelled", "", nil)
 }
 
-// ended deletes a run past its retention.
-func (r *reconciler) ended(ctx context.Context, run *v1alpha1.AgentRun) (ctrl.Result, error) {
-	stay := 30 * 24 * time.Hour
-	if own := run.Spec.TTLSecondsAfterFinished; own != nil {
-		stay = time.Duration(*own) * time.Second
-	}
-	if stay == 0 || run.Status.FinishedAt == nil {
-		return ctrl.Result{}, nil
-	}
-	if left := time.Until(run.Status.FinishedAt.Add(stay)); left > 0 {
-		return ctrl.Result{RequeueAfter: left}, nil
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(r.Delete(ctx, run))
-}
-
 // fail ends a run, and reports it after that is recorded.
-func (r *reconciler) fail(ctx context.Context, run *v1alpha1.AgentRun, reason, message string) error {
+func (r *usual) fail(ctx context.Context, run *v1alpha1.AgentRun, reason, message string) error {
 	if err := r.update(ctx, run, v1alpha1.Failed, reason, message, nil); err != nil {
 		return err
 	}
@@ -168,9 +152,8 @@ func (r *reconciler) fail(ctx context.Context, run *v1alpha1.AgentRun, reason, m
 	return nil
 }
 
-// update writes the status if it changes. The times are the start and the end
-// of the Job, if they exist.
-func (r *reconciler) update(ctx context.Context, run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, ref *jobgc.Ref, times ...*metav1.Time) error {
+// update writes the status if it changes.
+func (r *usual) update(ctx context.Context, run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, ref *jobgc.Ref, times ...*metav1.Time) error {
 	key := client.ObjectKeyFromObject(run)
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := r.Get(ctx, key, run); err != nil {
@@ -179,27 +162,9 @@ func (r *reconciler) update(ctx context.Context, run *v1alpha1.AgentRun, phase v
 		if run.Status.Phase.Progress() == status.Done {
 			return nil
 		}
-		before := run.Status.DeepCopy()
-		st := &run.Status
-		st.Phase, st.Reason, st.Message = phase, reason, message
-		if ref != nil {
-			st.JobRef = ref
-		}
-		now := metav1.Now()
-		if st.StartedAt == nil && len(times) > 0 {
-			st.StartedAt = times[0]
-		}
-		if phase.Progress() == status.Done && st.FinishedAt == nil {
-			if st.FinishedAt = &now; len(times) > 1 {
-				st.FinishedAt = times[1]
-			}
-		}
-		conditions(run)
-		st.ObservedGeneration = run.Generation
-		if equality.Semantic.DeepEqual(before, st) {
+		if !set(run, phase, reason, message, ref, times...) {
 			return nil
 		}
-		st.UpdatedAt = &now
 		log.FromContext(ctx).V(1).Info("status", "phase", phase, "reason", reason)
 		return r.Status().Update(ctx, run)
 	})

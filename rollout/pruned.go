@@ -18,7 +18,7 @@ import (
 // an error. A nil r is an error too.
 func (r *Rollout) PrunedFields(schema map[string]any) ([]string, error) {
 	if r == nil {
-		return nil, errors.New("rollout: lost: the Rollout is nil")
+		return nil, errors.New("rollout: prunedFields: the Rollout is nil")
 	}
 	root, err := rootSchema(schema)
 	if err != nil {
@@ -49,7 +49,7 @@ func rootSchema(schema map[string]any) (map[string]any, error) {
 		}
 	}
 	if properties(property(schema, "spec")) == nil {
-		return nil, fmt.Errorf("rollout: lost: want the CustomResourceDefinition of Rollout with version %s, or its openAPIV3Schema: no spec in it", GVK().Version)
+		return nil, fmt.Errorf("rollout: prunedFields: want the CustomResourceDefinition of Rollout with version %s, or its openAPIV3Schema: no spec in it", GVK().Version)
 	}
 	return schema, nil
 }

@@ -1,0 +1,63 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package onejob_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
+	"github.com/proompteng/controllerkit/examples/controller-runtime/onejob"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/jobgctest"
+)
+
+// TestReconcile_TakesATaskToItsEnd: every reconcile reads the Job live, because
+// there is no informer.
+func TestReconcile_TakesATaskToItsEnd(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1.AddToScheme(scheme))
+	task := &v1.Task{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "1"}}
+	c := ctrlfake.NewClientBuilder().WithScheme(scheme).WithObjects(task).WithStatusSubresource(task).Build()
+	cluster := fake.NewClientset()
+	jobgctest.GiveUIDs(cluster)
+	guard, err := jobgc.New(cluster.BatchV1().Jobs, nil, jobgc.Options{})
+	require.NoError(t, err)
+	r := &onejob.Reconciler{Client: c, Live: c, Jobs: guard}
+	step := func() string {
+		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(task)})
+		require.NoError(t, err)
+		require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(task), task))
+		return task.Status.Phase
+	}
+	assert.Equal(t, v1.Pending, step())
+	jobs := cluster.BatchV1().Jobs("default")
+	job, err := jobs.Get(t.Context(), "run-1", metav1.GetOptions{})
+	require.NoError(t, err)
+	now := metav1.Now()
+	job.Status.StartTime = &now
+	job, err = jobs.UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, v1.Running, step())
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now}}
+	_, err = jobs.UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, v1.Succeeded, step())
+	version := task.ResourceVersion
+	assert.Equal(t, v1.Succeeded, step())
+	assert.Equal(t, version, task.ResourceVersion, "nothing is left to write")
+	assert.Equal(t, jobgc.Succeeded, task.Status.Job.Outcome)
+}

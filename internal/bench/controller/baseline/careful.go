@@ -1,0 +1,184 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// careful runs AgentRuns as Jobs and loses no result. A Job gets its TTL after
+// its result is recorded. A status write fails if the run has changed since it
+// was read. A Job counts as missing only if the API server says so. A change is
+// reported once, after it is recorded.
+type careful struct {
+	client.Client
+
+	live   client.Reader // the API server, not the cache
+	events events.EventRecorder
+}
+
+// Reconcile makes one step with a run.
+func (r *careful) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	run := new(v1alpha1.AgentRun)
+	if err := r.Get(ctx, req.NamespacedName, run); err != nil || run.DeletionTimestamp != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	job, err := r.job(ctx, run)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if run.Status.Phase.Progress() != status.Done {
+		before := run.DeepCopy()
+		changed, err := r.advance(ctx, run, job)
+		if changed {
+			err = errors.Join(err, r.record(ctx, before, run))
+		}
+		if err != nil || run.Status.Phase.Progress() != status.Done {
+			return ctrl.Result{}, err
+		}
+	}
+	if err := r.release(ctx, run, job); err != nil {
+		return ctrl.Result{}, err
+	}
+	return expire(ctx, r.Client, run)
+}
+
+// job returns the Job of a run, or nil. A cache may be behind the run that
+// names the Job, so a miss is checked with the API server.
+func (r *careful) job(ctx context.Context, run *v1alpha1.AgentRun) (*batchv1.Job, error) {
+	job, key := new(batchv1.Job), types.NamespacedName{Namespace: run.Namespace, Name: jobName(run)}
+	err := r.Get(ctx, key, job)
+	if apierrors.IsNotFound(err) && run.Status.JobRef != nil && run.Status.Phase.Progress() != status.Done {
+		err = r.live.Get(ctx, key, job)
+	}
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return job, nil
+}
+
+// advance changes the status of a run as its Job demands, and reports whether
+// it did.
+func (r *careful) advance(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) (changed bool, err error) {
+	ref := run.Status.JobRef
+	switch {
+	case job == nil && ref == nil:
+		return r.begin(ctx, run)
+	case job == nil || ref != nil && ref.UID != job.UID:
+		return set(run, v1alpha1.Failed, "WorkflowJobMissing", fmt.Sprintf("Job %s is gone and its result was never seen", ref.Name), nil), nil
+	case !metav1.IsControlledBy(job, run):
+		return set(run, v1alpha1.Failed, "NameTaken", fmt.Sprintf("Job %s belongs to another run", job.Name), nil), nil
+	}
+	ref = &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
+	for _, c := range job.Status.Conditions {
+		switch {
+		case c.Status != corev1.ConditionTrue:
+		case c.Type == batchv1.JobComplete:
+			ref.Outcome = jobgc.Succeeded
+			return set(run, v1alpha1.Succeeded, "JobSucceeded", "", ref, job.Status.StartTime, job.Status.CompletionTime), nil
+		case c.Type == batchv1.JobFailed:
+			ref.Outcome = jobgc.Failed
+			message := fmt.Sprintf("Job %s failed: %s: %s", job.Name, c.Reason, c.Message)
+			return set(run, v1alpha1.Failed, "JobFailed", message, ref, job.Status.StartTime, &c.LastTransitionTime), nil
+		}
+	}
+	switch {
+	case run.Spec.Cancel:
+		return set(run, v1alpha1.Cancelled, "Cancelled", "", ref), nil
+	case run.Spec.Suspend != *job.Spec.Suspend:
+		patch := client.MergeFrom(job.DeepCopy())
+		job.Spec.Suspend = new(run.Spec.Suspend)
+		return false, r.Patch(ctx, job, patch)
+	case *job.Spec.Suspend:
+		return set(run, v1alpha1.Pending, "Suspended", "", ref), nil
+	case job.Status.StartTime != nil:
+		return set(run, v1alpha1.Running, "JobRunning", "", ref, job.Status.StartTime), nil
+	}
+	return set(run, v1alpha1.Pending, "WaitingForJob", "", ref), nil
+}
+
+// begin creates the Job of a run that has recorded none.
+func (r *careful) begin(ctx context.Context, run *v1alpha1.AgentRun) (changed bool, err error) {
+	switch {
+	case run.Spec.Cancel:
+		return set(run, v1alpha1.Cancelled, "Cancelled", "", nil), nil
+	case run.Spec.Parameters["prompt"] != "":
+		return set(run, v1alpha1.Failed, "InvalidSpec", "spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef", nil), nil
+	}
+	if ref := run.Spec.SecretRef; ref != nil {
+		secret := new(corev1.Secret)
+		if err := r.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, secret); client.IgnoreNotFound(err) != nil {
+			return false, err
+		}
+		if len(secret.Data[ref.Key]) == 0 {
+			message := fmt.Sprintf("spec.secretRef: Secret %q has no key %q yet", ref.Name, ref.Key)
+			return set(run, v1alpha1.Pending, "MissingSecret", message, nil), errors.New(message) // with backoff
+		}
+	}
+	job, err := newJob(run) // without a TTL
+	if err != nil {
+		return false, err
+	}
+	if err := ctrl.SetControllerReference(run, job, r.Scheme()); err != nil {
+		return false, err
+	}
+	switch err := r.Create(ctx, job); {
+	case apierrors.IsInvalid(err):
+		return set(run, v1alpha1.Failed, "InvalidSpec", err.Error(), nil), nil
+	case apierrors.IsAlreadyExists(err):
+		if err := r.live.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
+			return false, err
+		}
+		return r.advance(ctx, run, job)
+	case err != nil:
+		return false, err
+	}
+	return set(run, v1alpha1.Pending, "WaitingForJob", "", &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}), nil
+}
+
+// record writes the status, unless the run has changed since it was read, and
+// then reports a failure.
+func (r *careful) record(ctx context.Context, before, run *v1alpha1.AgentRun) error {
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Status().Patch(ctx, run, patch); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	st := run.Status
+	if (st.Phase == v1alpha1.Failed || st.Reason == "MissingSecret") && (st.Reason != before.Status.Reason || st.Message != before.Status.Message) {
+		r.events.Eventf(run, nil, corev1.EventTypeWarning, st.Reason, "Reconcile", "%s", st.Message)
+	}
+	return nil
+}
+
+// release gives the Job of a run that has ended its TTL, or deletes it if the
+// run was cancelled.
+func (r *careful) release(ctx context.Context, run *v1alpha1.AgentRun, job *batchv1.Job) error {
+	switch {
+	case job == nil || job.DeletionTimestamp != nil || !metav1.IsControlledBy(job, run):
+		return nil
+	case !finished(job):
+		return client.IgnoreNotFound(r.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID}))
+	case job.Spec.TTLSecondsAfterFinished != nil:
+		return nil
+	}
+	patch := client.MergeFrom(job.DeepCopy())
+	job.Spec.TTLSecondsAfterFinished = jobTTL(run)
+	return client.IgnoreNotFound(r.Patch(ctx, job, patch))
+}

@@ -1,0 +1,103 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package replicas_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// auditPolicy logs the requests of the replicas and of the kubelet, and what
+// the replicas write into the status of runs.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules:
+  - level: None
+    users: [controlplane-admin, "system:kube-controller-manager", "system:apiserver"]
+  - level: Request
+    verbs: [patch]
+    resources: [{group: agents.controllerkit.dev, resources: [agentruns/status]}]
+  - level: Metadata
+`
+
+// request is a request that the API server answered.
+type request struct {
+	Verb string
+	User struct{ Username string }
+	At   metav1.MicroTime `json:"requestReceivedTimestamp"`
+	For  struct {
+		Resource, Subresource, Namespace, Name string
+	} `json:"objectRef"`
+	Response struct{ Code int } `json:"responseStatus"`
+	Body     struct {
+		Status struct{ Phase v1alpha1.Phase }
+	} `json:"requestObject"`
+}
+
+// writes reports whether the request changes an object.
+func (r request) writes() bool {
+	return r.Verb != "get" && r.Verb != "list" && r.Verb != "watch"
+}
+
+// ends reports whether the request recorded the end of a run.
+func (r request) ends() bool {
+	return r.For.Subresource == "status" && r.Response.Code < 300 && r.Body.Status.Phase.Progress() == status.Done
+}
+
+// requests returns the requests in a namespace so far, in the order of their
+// answers.
+func requests(t *testing.T, namespace string) (all []request) {
+	t.Helper()
+	body, err := os.ReadFile(plane.AuditLog())
+	require.NoError(t, err)
+	for line := range bytes.Lines(body) {
+		var r request
+		if json.Unmarshal(line, &r) == nil && r.For.Namespace == namespace { // the last line may be incomplete
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// assertOnce checks that each run has ended as its Job did, had one Job and one
+// pod, and that its end was recorded once. It returns the users that recorded
+// the ends, by the name of the run. The end of a run is missing there if its
+// writer was killed before the answer.
+func assertOnce(t *testing.T, namespace string, runs []v1alpha1.AgentRun) (endedBy map[string]string) {
+	t.Helper()
+	created, pods, endedBy := map[string]int{}, map[string]int{}, map[string]string{}
+	for _, r := range requests(t, namespace) {
+		switch {
+		case r.Verb == "create" && r.For.Resource == "jobs" && r.Response.Code < 300:
+			created[r.For.Name]++
+		case r.For.Subresource == "binding" && r.Response.Code < 300:
+			pods[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // the name of its Job and a suffix
+		case r.ends():
+			assert.Empty(t, endedBy[r.For.Name], "the end of %s was recorded again by %s", r.For.Name, r.User.Username)
+			endedBy[r.For.Name] = r.User.Username
+		}
+	}
+	for i := range runs {
+		run := &runs[i]
+		job := "run-" + string(run.UID)
+		assert.Equal(t, outcome(run), run.Status.Phase, "%s: %s %s", run.Name, run.Status.Reason, run.Status.Message)
+		assert.LessOrEqual(t, created[job], 1, "%s: its Job was created more than once", run.Name) // 0 if the creator was killed before the answer
+		assert.Equal(t, 1, pods[job], "%s: pods", run.Name)
+	}
+	assert.Len(t, pods, len(runs), "Jobs that ran")
+	return endedBy
+}

@@ -1,0 +1,179 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package replicas_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+)
+
+// TestShards_EveryRunEndsOnce: one replica has a namespace, and two share
+// another namespace by a label. Under load one of these is killed, and its
+// standby takes its lease. A fourth replica is added, and runs in flight are
+// moved to it by their label, as an external sharder does.
+//
+//req:shows J3
+func TestShards_EveryRunEndsOnce(t *testing.T) {
+	const each = 40
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	byNamespace, byLabel := newStage(t, "by-namespace"), newStage(t, "by-label")
+	red := append(elected("agentrun-red"), "--selector=shard=red")
+	whole, victim, rest := start(t, byNamespace, "whole"), start(t, byLabel, "red", red...), start(t, byLabel, "rest", "--selector=shard notin (red,green)")
+	eventually(ctx, t, "the replica of the red shard leads", func() bool { return victim.leads(ctx) })
+	standby := start(t, byLabel, "red-standby", red...)
+
+	var loading sync.WaitGroup
+	defer loading.Wait()
+	loading.Go(func() { load(ctx, t, byNamespace, "whole", each, nil) })
+	loading.Go(func() { load(ctx, t, byLabel, "red", each, map[string]string{"shard": "red"}) })
+	loading.Go(func() { loadAndMove(ctx, t, byLabel, "rest", each, "green") })
+	eventually(ctx, t, "red runs have ended", func() bool { return victim.count(ctx, "controller_runs_total", nil) >= 3 })
+	before := victim.count(ctx, "controller_runs_total", nil)
+	require.NoError(t, victim.Kill())
+	replacement := start(t, byLabel, "red-replacement", red...) // as a Deployment starts one
+	green := start(t, byLabel, "green", "--selector=shard=green")
+	loading.Wait()
+
+	// Each run ended once.
+	runs := allEnded(ctx, t, byNamespace, each)
+	endedBy := assertOnce(t, byNamespace.Namespace, runs)
+	labelled := allEnded(ctx, t, byLabel, 2*each)
+	maps.Copy(endedBy, assertOnce(t, byLabel.Namespace, labelled))
+	runs = append(runs, labelled...)
+	ends := map[string]int{}
+	for i := range runs {
+		run := &runs[i]
+		by := endedBy[run.Name]
+		if ends[by]++; by == "" {
+			assert.Equal(t, "red", run.Labels["shard"], "%s: only a killed replica gets no answer", run.Name)
+		}
+	}
+	t.Logf("ends of %d runs by replica, without an answer by none: %v", len(runs), ends)
+	for _, r := range []*replica{whole, victim, rest, green} {
+		assert.NotZero(t, ends[r.user], "%s had nothing to do", r.user)
+	}
+	assert.NotZero(t, ends[standby.user]+ends[replacement.user], "the standby had nothing to do")
+	assert.LessOrEqual(t, before, ends[victim.user]+ends[""], "it had counted what it had recorded")
+
+	// Each replica counts the ends that it recorded, so the sum over all is the
+	// number of runs. Counts of a process that is gone are gone.
+	active := slices.DeleteFunc([]*replica{whole, rest, green, standby, replacement}, func(r *replica) bool { return !r.alive(ctx) })
+	sum := func(family string, labels map[string]string) (n int) {
+		for _, r := range active {
+			n += r.count(ctx, family, labels)
+		}
+		return n
+	}
+	counted := 0
+	for _, r := range active {
+		eventually(ctx, t, fmt.Sprintf("%s has counted its %d runs", r.user, ends[r.user]), func() bool {
+			return r.count(ctx, "controller_runs_total", nil) == ends[r.user]
+		})
+		counted += ends[r.user]
+	}
+	assert.Equal(t, counted, sum("controller_runs_total", nil))
+	failed := slices.DeleteFunc(slices.Clone(runs), func(run v1alpha1.AgentRun) bool { return run.Status.Phase != v1alpha1.Failed })
+	eventually(ctx, t, "the gauges add up too", func() bool {
+		// Of the red shard one replica waits, and has the same objects.
+		waiting := 0
+		if standby.alive(ctx) && replacement.alive(ctx) {
+			waiting = each
+		}
+		return sum("controller_run_active", nil) == 0 &&
+			sum("controller_objects", map[string]string{"condition": "Degraded", "status": "True"})+
+				sum("controller_objects", map[string]string{"condition": "Ready", "status": "True"}) == len(runs)+waiting
+	})
+	// A failure that a killed process had recorded and not yet reported is lost.
+	eventually(ctx, t, "each failure has its Event", func() bool {
+		events := failures(ctx, t, byNamespace, byLabel)
+		return !slices.ContainsFunc(failed, func(run v1alpha1.AgentRun) bool {
+			return events[run.Name] == 0 && slices.ContainsFunc(active, func(r *replica) bool { return r.user == endedBy[run.Name] })
+		})
+	})
+	for run, n := range failures(ctx, t, byNamespace, byLabel) {
+		assert.Equal(t, 1, n, "Events about the end of %s", run)
+	}
+}
+
+// pace is the time between two runs of a series.
+const pace = 100 * time.Millisecond
+
+// load creates the runs of a series. A third deletes its Job as soon as the
+// result is recorded.
+func load(ctx context.Context, t *testing.T, stage *play.Stage, series string, n int, labels map[string]string) {
+	t.Helper()
+	for i := range n {
+		run := newRun(series, i, labels)
+		if i%3 == 2 {
+			run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
+		}
+		create(ctx, t, stage, run)
+		wait(ctx, pace)
+	}
+}
+
+// loadAndMove creates the runs of a series and moves every other one to a
+// shard, at a moment between its creation and its end. Their Jobs stay for a
+// minute, as package jobgc asks of runs that two replicas may have.
+func loadAndMove(ctx context.Context, t *testing.T, stage *play.Stage, series string, n int, shard string) {
+	t.Helper()
+	var moving sync.WaitGroup
+	defer moving.Wait()
+	for i := range n {
+		run := newRun(series, i, nil)
+		run.Spec.JobTTLSecondsAfterFinished = new(int32(60))
+		create(ctx, t, stage, run)
+		if i%2 == 1 {
+			moving.Go(func() {
+				wait(ctx, time.Duration(i%10)*50*time.Millisecond)
+				body := fmt.Appendf(nil, `{"metadata":{"labels":{"shard":%q}}}`, shard)
+				eventually(ctx, t, run.Name+" is moved", func() bool {
+					_, err := stage.Runs.Patch(ctx, run.Name, types.MergePatchType, body, metav1.PatchOptions{})
+					return err == nil // a slow server may not answer in time
+				})
+			})
+		}
+		wait(ctx, pace)
+	}
+}
+
+// create retries until the run exists.
+func create(ctx context.Context, t *testing.T, stage *play.Stage, run *v1alpha1.AgentRun) {
+	t.Helper()
+	eventually(ctx, t, run.Name+" is created", func() bool {
+		_, err := stage.Runs.Create(ctx, run, metav1.CreateOptions{})
+		return err == nil || apierrors.IsAlreadyExists(err) // a slow server may not answer in time
+	})
+}
+
+// failures counts the Warning Events about failed Jobs by the name of the run.
+func failures(ctx context.Context, t *testing.T, stages ...*play.Stage) map[string]int {
+	t.Helper()
+	n := map[string]int{}
+	for _, stage := range stages {
+		list, err := stage.Kube.CoreV1().Events(stage.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=JobFailed,type=" + corev1.EventTypeWarning})
+		require.NoError(t, err)
+		for i := range list.Items {
+			n[list.Items[i].InvolvedObject.Name]++
+		}
+	}
+	return n
+}
