@@ -12,15 +12,17 @@ import (
 // move with [entry.enqueue].
 type queue []*entry
 
-func (q queue) Len() int { return len(q) }
+func (q *queue) Len() int { return len(*q) }
 
-func (q queue) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q[i].class, q[j].class), cmp.Compare(q[i].at, q[j].at)) < 0
+func (q *queue) Less(i, j int) bool {
+	a, b := (*q)[i], (*q)[j]
+	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.at, b.at)) < 0
 }
 
-func (q queue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].index, q[j].index = int32(i), int32(j)
+func (q *queue) Swap(i, j int) {
+	h := *q
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = int32(i), int32(j)
 }
 
 // Push is for package heap.
