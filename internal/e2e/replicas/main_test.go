@@ -8,7 +8,6 @@ package replicas_test
 
 import (
 	"context"
-	"flag"
 	"os"
 	"testing"
 
@@ -24,7 +23,6 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	os.Exit(suite.Main(m, "e2e/replicas", controlplane.Options{AuditPolicy: auditPolicy}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
 		plane = cp
 		if _, _, err = rig.Local(ctx, plane); err != nil {
