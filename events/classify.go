@@ -13,7 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -65,7 +64,8 @@ func classifyAPI(err error) (reason string, terminal bool) {
 	if api, ok := find[apierrors.APIStatus](err); ok && !absent(api) {
 		return classifyStatus(api.Status())
 	}
-	if invalidSpec(err) {
+	// What a controller returns that has checked a spec.
+	if own, ok := find[*field.Error](err); ok && own != nil && own.Type != field.ErrorTypeInternal {
 		return InvalidSpec, true
 	}
 	if errors.Is(err, context.Canceled) {
@@ -83,16 +83,6 @@ func classifyAPI(err error) (reason string, terminal bool) {
 	return InternalError, false
 }
 
-// invalidSpec reports whether err is what a controller returns that has checked
-// a spec: an error of package field, or an aggregate of some.
-func invalidSpec(err error) bool {
-	if own, ok := find[*field.Error](err); ok && own != nil {
-		return own.Type != field.ErrorTypeInternal
-	}
-	all, ok := find[utilerrors.Aggregate](err)
-	return ok && !absent(all) && len(all.Errors()) > 0 && invalidSpec(all.Errors()[0])
-}
-
 func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 	switch s.Reason {
 	case metav1.StatusReasonInvalid:
@@ -107,29 +97,29 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 		return Timeout, false
 	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonInternalError:
 		return Unavailable, false
-	default:
-		return classifyCode(s)
 	}
-}
-
-// classifyCode is for empty and unknown reasons: there the
-// predicates judge by the code.
-func classifyCode(s metav1.Status) (reason string, terminal bool) {
-	switch err := error(&apierrors.StatusError{ErrStatus: s}); {
-	case apierrors.IsInvalid(err):
-		return InvalidSpec, true
-	case apierrors.IsForbidden(err):
-		return Forbidden, true
-	case apierrors.IsNotFound(err):
-		return classifyMissing(s.Details)
-	case apierrors.IsConflict(err):
-		return Conflict, false
-	case apierrors.IsTimeout(err):
-		return Timeout, false
-	case apierrors.IsTooManyRequests(err), s.Code >= http.StatusInternalServerError:
+	// The predicates judge empty and unknown reasons, and only these, by the code.
+	unknown := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: s.Reason, Code: http.StatusConflict}}
+	if reason, ok := reasonOf(s.Code); ok && apierrors.IsConflict(unknown) {
+		s.Reason = reason
+		return classifyStatus(s)
+	}
+	if s.Code >= http.StatusInternalServerError {
 		return Unavailable, false
 	}
 	return InternalError, false
+}
+
+func reasonOf(code int32) (reason metav1.StatusReason, ok bool) {
+	reason, ok = map[int32]metav1.StatusReason{
+		http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
+		http.StatusForbidden:           metav1.StatusReasonForbidden,
+		http.StatusNotFound:            metav1.StatusReasonNotFound,
+		http.StatusConflict:            metav1.StatusReasonConflict,
+		http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
+		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
+	}[code]
+	return reason, ok
 }
 
 // classifyMissing distinguishes a missing object from an API that is not

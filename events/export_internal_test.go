@@ -37,45 +37,53 @@ func Unbalanced(r *Recorder) (problems []string) {
 		}
 	}
 	st := r.stats
-	sum := st.Written + st.Coalesced + st.Suppressed + r.pending
-	for c, l := range r.losses {
-		check(l.total >= 0, "%v lost for cause %d", l.total, c)
+	sum := st.Written + st.Coalesced + st.Suppressed + st.Pending
+	for cause, l := range r.losses {
+		check(l.total > 0, "%v lost for cause %s", l.total, cause)
 		sum += l.total
 	}
-	check(st.Recorded == sum, "%d recorded and %d accounted for: %+v, %d pending", st.Recorded, sum, st, r.pending)
-	check(st.Written >= 0 && st.Coalesced >= 0 && st.Suppressed >= 0 && r.pending >= 0, "%+v, %d pending", st, r.pending)
+	check(st.Recorded == sum, "%d recorded and %d accounted for: %+v", st.Recorded, sum, st)
+	check(st.Written >= 0 && st.Coalesced >= 0 && st.Suppressed >= 0 && st.Pending >= 0, "%+v", st)
 	var pending int64
-	members := map[*lane]int{}
-	ready := 0
+	members, busy, ready := map[*lane]int{}, map[*lane]int{}, map[*lane]int{}
+	later := 0
 	for _, e := range r.entries {
 		members[e.lane]++
+		waits := false
 		for s := e.series; s != nil; s = s.older {
 			check(s.pending >= 0, "%d pending of %s", s.pending, s.reason)
+			check(s.pending == 0 || s.draft != nil || s.event != 0, "nothing to write of %s", s.reason)
 			pending += s.pending
+			waits = waits || s.pending > 0
 		}
-		if e.index != 0 && e.class != waiting {
-			ready++
+		if e.busy {
+			busy[e.lane]++
+			check(e.queue == nil && e.list == nil, "%s is busy and waits", e.ref.Name)
+		}
+		switch e.queue {
+		case nil:
+			check(e.busy || !waits || r.closed, "%s waits in no queue", e.ref.Name)
+		case &r.plan.later:
+			later++
+		default:
+			ready[e.lane]++
+			check(e.queue == &e.lane.ready, "%s is in the queue of another namespace", e.ref.Name)
 		}
 	}
-	check(r.closed || r.pending == pending, "%d pending, %d in the series", r.pending, pending)
 	if r.closed {
 		return problems
 	}
-	doubtful, busy := 0, 0
+	check(st.Pending == pending, "%d pending, %d in the series", st.Pending, pending)
+	check(len(r.plan.later) == later, "%d entries wait, not %d", len(r.plan.later), later)
+	all := 0
 	for name, l := range r.plan.lanes {
-		check(l.members == members[l], "%d members of %s, not %d", l.members, name, members[l])
-		listed := l.in != nil && l.index != 0
-		most := perNamespace
-		if l.suspect {
-			doubtful += l.members
-			most = 1
-		}
-		check(listed == (len(l.ready) > 0 && l.busy < most), "%s is listed: %v", name, listed)
-		busy += l.busy
+		check(l.members > 0 && l.members == members[l], "%d members of %s, not %d", l.members, name, members[l])
+		check(l.busy == busy[l], "%d busy of %s, not %d", l.busy, name, busy[l])
+		check(len(l.ready) == ready[l], "%d ready of %s, not %d", len(l.ready), name, ready[l])
+		all += l.busy
 	}
-	check(ready == r.plan.ready, "%d ready, not %d", r.plan.ready, ready)
-	check(busy == r.plan.busy, "%d busy, not %d", r.plan.busy, busy)
-	check(doubtful == r.plan.doubtful, "%d doubtful, not %d", r.plan.doubtful, doubtful)
+	check(all == r.plan.busy, "%d busy, not %d", r.plan.busy, all)
+	check(r.plan.trials <= r.plan.busy, "%d trials", r.plan.trials)
 	check(len(r.entries) <= r.o.MaxObjects, "%d objects", len(r.entries))
 	return problems
 }

@@ -36,42 +36,36 @@ const routineTime = 2 * time.Minute
 // Open failures are kept in memory: a failure from before a restart, or of an
 // object that was evicted (see Options.MaxObjects), gets no Recovered.
 func (r *Recorder) Failure(obj runtime.Object, err error) {
-	if r == nil || r.o.Disabled {
-		return
-	}
-	if err == nil {
-		r.recovered(obj)
+	if r.off() {
 		return
 	}
 	reason, terminal := Classify(err)
-	r.failed(obj, reason, terminal, reason == Conflict && conflict.Only(err), err)
+	r.outcome(obj, reason, terminal, reason == Conflict && conflict.Only(err), err)
 }
 
 // FailureReason is [Recorder.Failure] for a caller that knows the reason better
 // than [Classify]. A conflict is written as any other error.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
-	if r == nil || r.o.Disabled {
-		return
+	if !r.off() {
+		r.outcome(obj, reason, IsTerminal(err), false, err)
 	}
-	if err == nil {
-		r.recovered(obj)
-		return
-	}
-	r.failed(obj, reason, IsTerminal(err), false, err)
 }
 
-func (r *Recorder) failed(obj runtime.Object, reason string, terminal, routine bool, err error) {
-	if cancel.Only(err) {
+func (r *Recorder) outcome(obj runtime.Object, reason string, terminal, routine bool, err error) {
+	switch {
+	case err == nil:
+		r.recovered(obj)
+	case cancel.Only(err):
 		r.locked(func() {
 			r.stats.Recorded++
-			r.suppress(1)
+			r.stats.Suppressed++
 		})
-		return
+	default:
+		r.recordText(&occurrence{
+			regarding: obj, eventtype: corev1.EventTypeWarning, identity: identity{reason: reason, action: reconcile},
+			failure: true, terminal: terminal, routine: routine,
+		}, errorText(err))
 	}
-	r.record(&occurrence{
-		regarding: obj, eventtype: corev1.EventTypeWarning, id: identity{reason: reason, action: reconcile}, whole: errorText(err),
-		failure: true, terminal: terminal, routine: routine,
-	})
 }
 
 func (r *Recorder) recovered(obj runtime.Object) {
@@ -80,23 +74,22 @@ func (r *Recorder) recovered(obj runtime.Object) {
 		return
 	}
 	now := r.now()
-	from := ""
 	r.locked(func() {
 		e := r.entries[k]
 		if e == nil {
 			return
 		}
-		from, e.lastFailure, e.conflicted = e.lastFailure, "", 0
-		if from != "" {
-			r.hasten(e, true, now)
-			r.settle(e, now)
+		from := e.lastFailure
+		if e.lastFailure, e.conflicted = "", 0; from == "" {
+			return
 		}
-	})
-	if from == "" {
-		return
-	}
-	r.record(&occurrence{
-		regarding: obj, eventtype: corev1.EventTypeNormal, id: identity{reason: Recovered, action: reconcile}, whole: "recovered from " + from, recovery: true,
+		r.hasten(e, true, now)
+		r.settle(e, now)
+		o := occurrence{regarding: obj, identity: identity{reason: Recovered, action: reconcile}, recovery: true}
+		o.about = r.aboutOf(&o)
+		text := []byte("recovered from " + from)
+		r.stats.Recorded++
+		r.count(k, &o, text, sum(r.seed, text), now)
 	})
 }
 
@@ -115,9 +108,7 @@ func (r *Recorder) hasten(e *entry, recovers bool, now instant) {
 
 // passes reports whether a conflict is routine: retries of most conflicts
 // succeed.
-func (r *Recorder) passes(e *entry, now instant) bool {
-	if e.conflicted == 0 {
-		e.conflicted = now
-	}
+func (e *entry) passes(now instant) bool {
+	e.conflicted = or(e.conflicted, now)
 	return now.since(e.conflicted) < routineTime
 }

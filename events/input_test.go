@@ -356,3 +356,25 @@ func TestAPanicOfTheRedactorLeavesTheRecorderWhole(t *testing.T) {
 		assertAccounts(t, rec)
 	})
 }
+
+// TestTheRedactor_MayCallTheRecorder: no lock is held while it cleans a note
+// or an answer of the API server.
+func TestTheRedactor_MayCallTheRecorder(t *testing.T) {
+	for name, answer := range map[string]error{"Stored": nil, "Fault": unavailable(), "Denied": notGranted(), "Rejected": rejected(), "Gone": namespaceAbsent()} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{refuse: func(context.Context, request) error { return answer }}
+			var rec *events.Recorder
+			rec, err := events.New(s.sink(), controller, events.Options{RetryTimeout: time.Minute, Redact: func(s string) string {
+				_ = rec.Stats()
+				return s
+			}})
+			require.NoError(t, err)
+			stop := run(t, rec)
+			rec.Failure(object("a"), errAway)
+			time.Sleep(2 * time.Minute)
+			_ = stop()
+			assert.Equal(t, answer == nil, rec.Stats().Written == 1, name)
+			assertAccounts(t, rec)
+		})
+	}
+}

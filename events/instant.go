@@ -12,10 +12,13 @@ import (
 // the monotonic clock. Zero is before the Recorder was made.
 type instant int64
 
-// add returns t plus d, and the last instant of all where that is too large.
+// never is after the end of every Recorder.
+const never instant = math.MaxInt64
+
+// add returns t plus d, and never where that is too large.
 func (t instant) add(d time.Duration) instant {
-	if d > 0 && t > instant(math.MaxInt64-int64(d)) {
-		return math.MaxInt64
+	if d > 0 && t > never-instant(d) {
+		return never
 	}
 	return t + instant(d)
 }

@@ -19,10 +19,9 @@ func (r *Recorder) Legacy() *LegacyRecorder { return &LegacyRecorder{r} }
 
 // Event records message unchanged: it is not a format.
 func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message string) {
-	if l == nil || l.r == nil || l.r.o.Disabled {
-		return
+	if l != nil {
+		l.r.recordText(&occurrence{regarding: object, eventtype: eventtype, identity: identity{reason: reason}}, message)
 	}
-	l.r.record(&occurrence{regarding: object, eventtype: eventtype, id: identity{reason: reason}, whole: message})
 }
 
 // Eventf is [Recorder.Eventf] without a related object.

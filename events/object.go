@@ -12,69 +12,57 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
-
-// A key tells objects apart: by uid, and by kind, namespace and name when there
-// is none. The resourceVersion plays no part.
-type key struct {
-	id, kind, namespace string
-}
-
-// A reference is what an Event says of its object.
-type reference struct {
-	apiVersion, kind, namespace, name string
-	uid                               types.UID
-}
 
 // kinds finds the kinds of a typed object; *runtime.Scheme does.
 type kinds interface {
 	ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error)
 }
 
-// identify returns the key of obj. It allocates nothing for an object with a
-// uid.
-func identify(obj runtime.Object, scheme kinds) (key, error) {
+// identify returns what tells obj apart. It asks no scheme and allocates
+// nothing for an object with a uid.
+func identify(obj runtime.Object, scheme kinds) (string, error) {
 	if absent(obj) {
-		return key{}, errors.New("the object is nil")
+		return "", errors.New("the object is nil")
 	}
-	if ref, ok := obj.(*corev1.ObjectReference); ok {
-		if ref.UID != "" {
-			return key{id: string(ref.UID)}, nil
-		}
-	} else if m, err := apimeta.Accessor(obj); err == nil {
-		if uid := m.GetUID(); uid != "" {
-			return key{id: string(uid)}, nil
-		}
+	if ref, ok := obj.(*corev1.ObjectReference); ok && ref.UID != "" {
+		return string(ref.UID), nil
+	}
+	if m, err := apimeta.Accessor(obj); err == nil && m.GetUID() != "" {
+		return string(m.GetUID()), nil
 	}
 	ref, err := refer(obj, scheme)
-	return ref.key(), err
+	return keyOf(ref), err
 }
 
-// refer returns the reference of obj, or an error that says why there is none.
-func refer(obj runtime.Object, scheme kinds) (reference, error) {
-	if ref, ok := obj.(*corev1.ObjectReference); ok {
-		if ref.Kind == "" {
-			return reference{}, errors.New("the ObjectReference names no kind")
+// refer returns what an Event says of obj, or an error that says why it cannot
+// say it.
+func refer(obj runtime.Object, scheme kinds) (ref corev1.ObjectReference, err error) {
+	if given, ok := obj.(*corev1.ObjectReference); ok {
+		if given.Kind == "" {
+			return ref, errors.New("the ObjectReference names no kind")
 		}
-		return reference{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, ref.UID}, nil
+		ref = *given
+		ref.ResourceVersion, ref.FieldPath = "", ""
+		return ref, nil
 	}
 	m, err := apimeta.Accessor(obj)
 	if err != nil {
-		return reference{}, fmt.Errorf("%T has no object metadata", obj)
+		return ref, fmt.Errorf("%T has no object metadata", obj)
 	}
 	gvk := obj.GetObjectKind().GroupVersionKind()
 	if gvk.Kind == "" {
 		if scheme == nil {
-			return reference{}, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
+			return ref, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
 		}
 		known, _, err := scheme.ObjectKinds(obj)
 		if err != nil || len(known) == 0 {
-			return reference{}, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
+			return ref, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
 		}
 		gvk = known[0]
 	}
-	return reference{gvk.GroupVersion().String(), gvk.Kind, m.GetNamespace(), m.GetName(), m.GetUID()}, nil
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, nil
 }
 
 // absent reports whether v is nil or an interface that holds a nil pointer.
@@ -86,13 +74,23 @@ func absent(v any) bool {
 	return p.Kind() == reflect.Pointer && p.IsNil()
 }
 
-func (r reference) key() key {
-	if r.uid != "" {
-		return key{id: string(r.uid)}
+// keyOf is the uid, or the kind, the namespace and the name where there is
+// none. The resourceVersion plays no part.
+func keyOf(ref corev1.ObjectReference) string {
+	if ref.UID != "" {
+		return string(ref.UID)
 	}
-	return key{id: r.name, kind: r.kind, namespace: r.namespace}
+	return ref.Kind + "/" + ref.Namespace + "/" + ref.Name
 }
 
-func (r reference) object() corev1.ObjectReference {
-	return corev1.ObjectReference{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name, UID: r.uid}
+// aboutOf returns the other references of the Event of o. A related object that
+// cannot be referred to is left out.
+func (r *Recorder) aboutOf(o *occurrence) (a about) {
+	if ref, ok := o.regarding.(*corev1.ObjectReference); ok && ref != nil {
+		a.fieldPath = ref.FieldPath
+	}
+	if !absent(o.related) {
+		a.related, _ = refer(o.related, r.o.Scheme)
+	}
+	return a
 }

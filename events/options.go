@@ -88,72 +88,52 @@ type Options struct {
 	_ struct{} // keyed literals only
 }
 
-// The API server's own limits: pkg/apis/core/validation/events.go.
-const (
-	maxInstance = 128
-	maxReason   = 128
-	maxAction   = 128
-)
+// The API server's own limit: pkg/apis/core/validation/events.go.
+const maxName = 128 // of an instance, a reason and an action
 
-// check returns an error for each option that is out of range.
-func (o Options) check() error {
-	var errs []error
-	for _, f := range []struct {
-		name  string
-		value any
-		ok    bool
-	}{
-		{"WritesPerMinute", o.WritesPerMinute, o.WritesPerMinute >= 0},
-		{"TotalWritesPerSecond", o.TotalWritesPerSecond, o.TotalWritesPerSecond >= 0},
-		{"MaxObjects", o.MaxObjects, o.MaxObjects >= 0},
-		{"MaxReasons", o.MaxReasons, o.MaxReasons >= 0},
-		{"MaxUpdateInterval", o.MaxUpdateInterval, o.MaxUpdateInterval >= 0},
-		{"RetryTimeout", o.RetryTimeout, o.RetryTimeout >= 0},
-		{"DrainTimeout", o.DrainTimeout, o.DrainTimeout >= 0},
-	} {
-		if !f.ok {
-			errs = append(errs, fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default", f.name, f.value))
-		}
-	}
-	if o.WritesPerMinute > maxWritesPerMinute {
-		errs = append(errs, fmt.Errorf("events: Options.WritesPerMinute is %d; want at most %d", o.WritesPerMinute, maxWritesPerMinute))
-	}
-	if o.Namespace != "" && o.Namespace != "default" && o.Namespace != "kube-system" {
-		errs = append(errs, fmt.Errorf("events: Options.Namespace is %q; want \"default\" or \"kube-system\"", o.Namespace))
-	}
-	return errors.Join(errs...)
-}
-
-// resolved returns o with every zero replaced by its default.
-func (o Options) resolved() Options {
+// complete replaces every zero by its default. It returns an error for each
+// option that is out of range.
+func (o *Options) complete() error {
 	if absent(o.Scheme) {
 		o.Scheme = nil
 	}
 	if o.Instance == "" {
 		o.Instance, _ = os.Hostname()
 	}
-	o.Instance = cut(o.Instance, maxInstance)
-	if o.Instance == "" {
-		o.Instance = "unknown"
-	}
-	o.WritesPerMinute = or(o.WritesPerMinute, 5)
-	o.TotalWritesPerSecond = or(o.TotalWritesPerSecond, 20)
-	o.MaxObjects = or(o.MaxObjects, 8192)
-	o.MaxReasons = or(o.MaxReasons, 8)
-	o.MaxUpdateInterval = or(o.MaxUpdateInterval, 10*time.Minute)
-	o.RetryTimeout = or(o.RetryTimeout, 5*time.Minute)
-	o.DrainTimeout = or(o.DrainTimeout, 25*time.Second)
+	o.Instance = or(cut(o.Instance, maxName), "unknown")
 	o.Namespace = or(o.Namespace, "default")
 	if o.Redact == nil {
 		o.Redact = redact.Text
 	}
-	return o
+	var tooMany, noNamespace error
+	if o.WritesPerMinute > maxWritesPerMinute {
+		tooMany = fmt.Errorf("events: Options.WritesPerMinute is %d; want at most %d", o.WritesPerMinute, maxWritesPerMinute)
+	}
+	if o.Namespace != "default" && o.Namespace != "kube-system" {
+		noNamespace = fmt.Errorf("events: Options.Namespace is %q; want \"default\" or \"kube-system\"", o.Namespace)
+	}
+	return errors.Join(
+		positive("WritesPerMinute", &o.WritesPerMinute, 5), tooMany,
+		positive("TotalWritesPerSecond", &o.TotalWritesPerSecond, 20),
+		positive("MaxObjects", &o.MaxObjects, 8192),
+		positive("MaxReasons", &o.MaxReasons, 8),
+		positive("MaxUpdateInterval", &o.MaxUpdateInterval, 10*time.Minute),
+		positive("RetryTimeout", &o.RetryTimeout, 5*time.Minute),
+		positive("DrainTimeout", &o.DrainTimeout, 25*time.Second),
+		noNamespace,
+	)
+}
+
+// positive replaces a zero option by its default.
+func positive[T int | float64 | time.Duration](name string, v *T, def T) error {
+	if !(*v >= 0) { // as NaN is
+		return fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default", name, *v)
+	}
+	*v = or(*v, def)
+	return nil
 }
 
 func checkController(name string) error {
-	if name == "" {
-		return errors.New("events: the controller has no name; want a qualified name such as agents.example.com/agentrun")
-	}
 	problems := validation.IsQualifiedName(name)
 	if len(problems) == 0 {
 		return nil

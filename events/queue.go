@@ -3,70 +3,48 @@
 
 package events
 
-// A queue is a heap whose items know their place in it, so that any of them can
-// leave.
-type queue[T queued[T]] []T
+import (
+	"cmp"
+	"container/heap"
+)
 
-type queued[T any] interface {
-	before(other T) bool
-	// place points to the item's index plus one; zero means in no queue.
-	place() *int32
+// A queue is a heap of entries, ordered by class and then by instant. Entries
+// move with [entry.enqueue].
+type queue []*entry
+
+func (q queue) Len() int { return len(q) }
+
+func (q queue) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[i].class, q[j].class), cmp.Compare(q[i].at, q[j].at)) < 0
 }
 
-// put adds x, or restores the order after x has changed.
-func (q *queue[T]) put(x T) {
-	if *x.place() == 0 {
-		*q = append(*q, x)
-		*x.place() = int32(len(*q))
-	}
-	if i := int(*x.place()) - 1; !q.up(i) {
-		q.down(i)
-	}
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = int32(i), int32(j)
 }
 
-// remove takes x out; x is in q or in no queue.
-func (q *queue[T]) remove(x T) {
-	i := int(*x.place()) - 1
-	if i < 0 {
-		return
-	}
+// Push is for package heap.
+func (q *queue) Push(x any) {
+	e, _ := x.(*entry)
+	e.index = int32(len(*q))
+	*q = append(*q, e)
+}
+
+// Pop is for package heap.
+func (q *queue) Pop() any {
 	last := len(*q) - 1
-	q.swap(i, last)
-	var none T
-	(*q)[last] = none
+	e := (*q)[last]
+	(*q)[last] = nil
 	*q = (*q)[:last]
-	*x.place() = 0
-	if i < last && !q.up(i) {
-		q.down(i)
-	}
+	return e
 }
 
-func (q *queue[T]) up(i int) (moved bool) {
-	for i > 0 && (*q)[i].before((*q)[(i-1)/2]) {
-		q.swap(i, (i-1)/2)
-		i, moved = (i-1)/2, true
+// enqueue moves e from its queue to q, or out of all queues if q is nil.
+func (e *entry) enqueue(q *queue, c class, at instant) {
+	if e.queue != nil {
+		heap.Remove(e.queue, int(e.index))
 	}
-	return moved
-}
-
-func (q *queue[T]) down(i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(*q); child++ {
-			if (*q)[child].before((*q)[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		q.swap(i, least)
-		i = least
+	if e.queue, e.class, e.at = q, c, at; q != nil {
+		heap.Push(q, e)
 	}
-}
-
-func (q *queue[T]) swap(i, j int) {
-	h := *q
-	h[i], h[j] = h[j], h[i]
-	*h[i].place(), *h[j].place() = int32(i+1), int32(j+1)
 }

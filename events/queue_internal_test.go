@@ -4,6 +4,9 @@
 package events
 
 import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -16,6 +19,40 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// After any moves of entries the first of a queue is of the lowest class and
+// the earliest in it.
+func TestTheEarliestOfTheLowestClassIsInFront(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var q, other queue
+	var model []*entry
+	for range 2000 {
+		if len(model) == 0 || random.IntN(3) > 0 {
+			e := new(entry)
+			e.enqueue(&other, waiting, 0)
+			e.enqueue(&q, class(random.IntN(3)), instant(random.IntN(50)))
+			model = append(model, e)
+		} else {
+			i := random.IntN(len(model))
+			model[i].enqueue(nil, waiting, 0)
+			assert.Nil(t, model[i].queue)
+			model[i].enqueue(nil, waiting, 0) // it is out already
+			model = slices.Delete(model, i, i+1)
+		}
+		require.Empty(t, other)
+		require.Len(t, q, len(model))
+		if len(model) > 0 {
+			first := slices.MinFunc(model, func(a, b *entry) int {
+				return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.at, b.at))
+			})
+			require.Equal(t, [2]any{first.class, first.at}, [2]any{q[0].class, q[0].at})
+		}
+		for i, e := range q {
+			require.Equal(t, i, int(e.index))
+			require.Same(t, &q, e.queue)
+		}
+	}
+}
+
 // TestAWorkerThatWakesWhenAllIsClosedSleepsAgain: no worker may serve a timer
 // that is due then. A loop that waits for it would hold the lock forever.
 func TestAWorkerThatWakesWhenAllIsClosedSleepsAgain(t *testing.T) {
@@ -24,18 +61,18 @@ func TestAWorkerThatWakesWhenAllIsClosedSleepsAgain(t *testing.T) {
 	run := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: types.UID("a")}}
 	for i := range 10 {
 		r.Eventf(run, nil, "Normal", "Reason"+strconv.Itoa(i), "", "")
-		r.entries[key{id: "a"}].bucket.take(r.perObject, r.now())
+		r.entries["a"].bucket.take(r.perObject, r.now())
 	}
 	require.NotEmpty(t, r.plan.later, "it waits for a token")
 	r.closed = true
-	slept := make(chan time.Duration)
+	slept := make(chan instant)
 	go func() {
-		_, wait, _ := r.next(r.plan.later[0].at.add(time.Hour))
-		slept <- wait
+		_, at := r.next(r.plan.later[0].at.add(time.Hour))
+		slept <- at
 	}()
 	select {
-	case wait := <-slept:
-		assert.Negative(t, wait)
+	case at := <-slept:
+		assert.Equal(t, never, at)
 	case <-time.After(20 * time.Second):
 		t.Fatal("it spins")
 	}

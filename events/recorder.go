@@ -4,9 +4,11 @@
 package events
 
 import (
+	"container/ring"
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -27,20 +29,19 @@ type Recorder struct {
 	perObject  limit
 	pause      time.Duration // the first one between two writes of a series
 	seed       maphash.Seed
-	start      time.Time     // what instants count from; its monotonic clock never steps back
-	wake       chan struct{} // one message for each worker that may look for work
-	buffers    sync.Pool     // of *[]byte, to format notes in
+	start      time.Time // what instants count from; its monotonic clock never steps back
 
 	mu              sync.Mutex
-	entries         map[key]*entry
-	idle            list // entries that may make room, the most recently used first
-	normals         list // entries that make room for Warnings only
+	changed         sync.Cond         // there may be work, or what a worker waits for
+	entries         map[string]*entry // by the key of their objects
+	idle            ring.Ring         // entries that may make room, the most recently used first
+	normals         ring.Ring         // entries that make room for Warnings only
 	plan            schedule
 	running, closed bool
 	flushers        int   // how many callers want every count written now
 	lastNumber      int64 // in the name of an Event
-	changed         chan struct{}
-	accounts
+	stats, told     Stats // and what OnResult knows of them; Lost is in losses
+	losses          map[string]*loss
 }
 
 // New returns a Recorder that writes to sink as controller, which becomes the
@@ -50,15 +51,10 @@ type Recorder struct {
 // without a client, a name the API server refuses and an option out of range
 // are errors. New reports all of them.
 func New(sink *Sink, controller string, o Options) (*Recorder, error) {
-	var noClient error
-	if !sink.usable() {
-		noClient = errors.New("events: the sink has no client; make one with NewSink")
-	}
-	if err := errors.Join(noClient, checkController(controller), o.check()); err != nil {
+	if err := errors.Join(sink.check(), checkController(controller), o.complete()); err != nil {
 		return nil, err
 	}
-	o = o.resolved()
-	return &Recorder{
+	r := &Recorder{
 		sink:       sink,
 		controller: controller,
 		o:          o,
@@ -66,15 +62,17 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 		pause:      min(time.Minute/time.Duration(o.WritesPerMinute), o.MaxUpdateInterval),
 		seed:       maphash.MakeSeed(),
 		start:      time.Now(),
-		wake:       make(chan struct{}, workers),
-		entries:    make(map[key]*entry),
-		plan:       schedule{lanes: make(map[string]*lane)},
-	}, nil
+		entries:    make(map[string]*entry),
+		losses:     make(map[string]*loss),
+		plan: schedule{
+			lanes:     make(map[string]*lane),
+			rate:      perSecond(o.TotalWritesPerSecond, 5),
+			trialRate: perSecond(o.TotalWritesPerSecond/2, 1),
+		},
+	}
+	r.changed.L = &r.mu
+	return r, nil
 }
-
-// total and pace are the limits of all requests, and of those in suspect lanes.
-func (r *Recorder) total() limit { return perSecond(r.o.TotalWritesPerSecond, 5) }
-func (r *Recorder) pace() limit  { return perSecond(r.o.TotalWritesPerSecond/2, 1) }
 
 // Eventf records an Event about regarding. Occurrences of one type, reason,
 // action, related object and field path about one object form a series. The
@@ -98,28 +96,26 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, 
 func (r *Recorder) AnnotatedEventf(
 	regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any,
 ) {
-	if r == nil || r.o.Disabled {
+	if r.off() {
 		return
 	}
 	o := occurrence{
 		regarding: regarding, related: related, annotations: annotations,
-		eventtype: eventtype, id: identity{reason: reason, action: action},
+		eventtype: eventtype, identity: identity{reason: reason, action: action},
 	}
 	if len(args) == 0 {
-		o.whole = strings.ReplaceAll(note, "%%", "%")
-	} else {
-		o.text = r.buffer()
-		defer r.buffers.Put(o.text)
-		*o.text = fmt.Appendf(*o.text, note, args...)
+		r.recordText(&o, strings.ReplaceAll(note, "%%", "%"))
+		return
 	}
-	r.record(&o)
+	var buf [stackNote]byte
+	r.record(&o, fmt.Appendf(buf[:0], note, args...))
 }
 
 // Forget drops what is kept about obj; call it when the object is gone. Events
-// that wait are still written. Forgetting does not lift the cap: unless its
-// bucket is full, the object is only the next to make room for others.
+// that wait are still written. Forgetting does not lift the cap: the Recorder
+// knows the object until its bucket is full.
 func (r *Recorder) Forget(obj runtime.Object) {
-	if r == nil || r.o.Disabled {
+	if r.off() {
 		return
 	}
 	k, err := identify(obj, r.o.Scheme)
@@ -136,6 +132,8 @@ func (r *Recorder) Forget(obj runtime.Object) {
 	})
 }
 
+func (r *Recorder) off() bool { return r == nil || r.o.Disabled }
+
 func (r *Recorder) now() instant { return instant(time.Since(r.start)) + 1 }
 
 // locked calls f under mu, and then OnResult without it: a hook may call the
@@ -143,17 +141,20 @@ func (r *Recorder) now() instant { return instant(time.Since(r.start)) + 1 }
 func (r *Recorder) locked(f func()) {
 	r.mu.Lock()
 	f()
-	n := r.unreported
-	r.unreported = [resultKinds]int64{}
+	was, is := r.told, r.stats
+	r.told = is
 	r.mu.Unlock()
 	if r.o.OnResult == nil {
 		return
 	}
-	for i, result := range results() {
-		if n[i] > 0 {
-			r.o.OnResult(result, n[i])
+	tell := func(result string, n int64) {
+		if n > 0 {
+			r.o.OnResult(result, n)
 		}
 	}
+	tell(ResultEmitted, is.Written-was.Written)
+	tell(ResultAggregated, is.Coalesced+is.Suppressed-was.Coalesced-was.Suppressed)
+	tell(ResultDropped, is.lost()-was.lost())
 }
 
 // An occurrence is one call that records.
@@ -161,123 +162,102 @@ type occurrence struct {
 	regarding, related runtime.Object
 	annotations        map[string]string
 	eventtype          string
-	id                 identity
-	text               *[]byte // the note; nil where it was a string before
-	whole              string
-	hash               uint64
-	failure            bool // opens a failure that Recovered will end
-	recovery           bool
-	terminal           bool // a changed note does not wait for the end of the pause
-	routine            bool // a failure that only counts if it lasts
+	identity
+	about    about
+	failure  bool // opens a failure that Recovered will end
+	recovery bool
+	terminal bool // a changed note does not wait for the end of the pause
+	routine  bool // a failure that only counts if it lasts
 }
 
-func (r *Recorder) record(o *occurrence) {
-	if o.id.action == "" {
-		o.id.action = o.id.reason
-	}
-	o.id.warning = o.eventtype == corev1.EventTypeWarning
-	o.id.about = r.aboutKey(o)
-	o.hash = r.hash(o)
-	k, err := identify(o.regarding, r.o.Scheme)
-	c, problem := noReference, err
-	if err == nil {
-		c, problem = rejected, o.check()
-	}
-	now := r.now()
-	known := true
-	r.locked(func() {
-		switch {
-		case r.closed:
-			r.stats.Recorded++
-			r.lose(shutdown, 1, ended)
-		case problem != nil:
-			r.stats.Recorded++
-			r.lose(c, 1, problem.Error())
-		case r.entries[k] == nil:
-			known = false
-		default:
-			r.stats.Recorded++
-			r.count(r.entries[k], o, now)
-		}
-	})
-	if known {
+// A repeat with a note of up to stackNote bytes costs no memory.
+const stackNote = 1 << 10
+
+func (r *Recorder) recordText(o *occurrence, note string) {
+	var buf [stackNote]byte
+	r.record(o, append(buf[:0], note[:min(len(note), maxText)]...))
+}
+
+// record counts o, whose note is text. It keeps no reference to text.
+func (r *Recorder) record(o *occurrence, text []byte) {
+	if r.off() {
 		return
 	}
-	ref, err := refer(o.regarding, r.o.Scheme) // not under mu: the scheme has locks
+	text = text[:min(len(text), maxText)]
+	o.action = or(o.action, o.reason)
+	o.warning = o.eventtype == corev1.EventTypeWarning
+	o.about = r.aboutOf(o)
+	k, err := identify(o.regarding, r.o.Scheme)
+	cause := LostNoReference
+	if err == nil {
+		cause, err = LostRejected, o.check()
+	}
+	hash, now := sum(r.seed, text), r.now()
 	r.locked(func() {
 		r.stats.Recorded++
 		switch {
 		case r.closed:
-			r.lose(shutdown, 1, ended)
+			r.lose(LostShutdown, 1, "recorded after Start had returned")
 		case err != nil:
-			r.lose(noReference, 1, err.Error())
+			r.lose(cause, 1, err.Error())
 		default:
-			if e := r.entry(ref, o.id.warning, now); e != nil {
-				r.count(e, o, now)
-			} else {
-				r.lose(queueFull, 1, noRoom)
-			}
+			r.count(k, o, text, hash, now)
 		}
 	})
 }
-
-const ended = "recorded after Start had returned"
 
 // check says what the API server would refuse.
 func (o *occurrence) check() error {
 	switch {
 	case o.eventtype != corev1.EventTypeWarning && o.eventtype != corev1.EventTypeNormal:
 		return errors.New("the event type is neither Normal nor Warning")
-	case o.id.reason == "" || len(o.id.reason) > maxReason:
+	case o.reason == "" || len(o.reason) > maxName:
 		return errors.New("the reason is empty or longer than 128 bytes")
-	case len(o.id.action) > maxAction:
+	case len(o.action) > maxName:
 		return errors.New("the action is longer than 128 bytes")
 	}
 	return nil
 }
 
-// entry returns what is kept about the object, making room for it if need be;
-// nil when it finds none.
-func (r *Recorder) entry(ref reference, warning bool, now instant) *entry {
-	if e := r.entries[ref.key()]; e != nil {
-		return e
-	}
-	l := r.plan.enter(or(ref.namespace, r.o.Namespace))
-	if !r.makeRoom(l, warning, now) {
-		r.plan.leave(l)
-		return nil
-	}
-	e := &entry{ref: ref, lane: l}
-	r.entries[ref.key()] = e
-	return e
-}
-
 // count adds an occurrence to its series.
-func (r *Recorder) count(e *entry, o *occurrence, now instant) {
+func (r *Recorder) count(k string, o *occurrence, text []byte, hash uint64, now instant) {
+	e := r.entries[k]
+	if e == nil {
+		ref, err := refer(o.regarding, r.o.Scheme)
+		if err != nil {
+			r.lose(LostNoReference, 1, err.Error())
+			return
+		}
+		if e, err = r.entry(ref, o.warning); err != nil {
+			r.lose(LostQueueFull, 1, err.Error())
+			return
+		}
+	}
 	e.forgotten = false
-	if o.routine && r.passes(e, now) {
-		r.suppress(1)
+	if o.routine && e.passes(now) {
+		r.stats.Suppressed++
 		r.settle(e, now)
 		return
 	}
-	s := e.find(o.id)
+	s := e.find(o)
 	switch {
 	case s == nil:
-		if s = r.newSeries(e, o); s == nil {
-			r.lose(queueFull, 1, manyReasons)
+		var err error
+		if s, err = r.newSeries(e, o); err != nil {
+			r.lose(LostQueueFull, 1, err.Error())
 			return
 		}
 	case now.since(s.seen)/2 > r.o.MaxUpdateInterval && s.pending == 0:
 		// Silent for so long that it is news again.
-		s.first, s.hash, s.pause, s.due, s.refused = true, 0, r.pause, 0, 0
+		s.first, s.hash, s.pause, s.due, s.refused = true, 0, r.pause, 0, ""
 	}
 	if o.failure {
 		if e.lastFailure == "" {
 			r.hasten(e, false, now)
 		}
-		e.lastFailure, s.open, s.state = o.id.reason, true, true
+		e.lastFailure, s.open, s.state = o.reason, true, true
 	}
-	if s.refused != 0 && now < s.due {
+	if s.refused != "" && now < s.due {
 		s.seen = now
 		r.lose(s.refused, 1, "") // why, was said when the series was refused
 		return
@@ -287,26 +267,19 @@ func (r *Recorder) count(e *entry, o *occurrence, now instant) {
 	}
 	s.pending++
 	s.seen = now
-	r.pending++
+	r.stats.Pending++
 	switch {
-	case o.hash != s.hash:
-		r.say(s, o, now)
+	case hash != s.hash:
+		// A draft that is being written is not touched.
+		s.draft = &draft{text: string(text), annotations: maps.Clone(o.annotations)}
+		s.hash = hash
+		if o.terminal {
+			s.due = min(s.due, now)
+		}
 		r.settle(e, now)
 	case s.pending == 1:
 		r.settle(e, now)
-	case e.on == &r.idle:
-		e.move(&r.idle, true)
-	}
-}
-
-// say gives s the note of o. A draft that is being written is not touched.
-func (r *Recorder) say(s *series, o *occurrence, now instant) {
-	s.hash = o.hash
-	if o.terminal {
-		s.due = min(s.due, now)
-	}
-	s.draft = &draft{text: o.whole, annotations: cloned(o.annotations)}
-	if o.text != nil {
-		s.draft.text = string(*o.text)
+	default:
+		e.move(e.list)
 	}
 }

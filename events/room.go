@@ -3,6 +3,18 @@
 
 package events
 
+import (
+	"container/ring"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+var (
+	errNoRoom      = errors.New("raise Options.MaxObjects or Options.TotalWritesPerSecond")
+	errManyReasons = errors.New("more concurrent reasons than Options.MaxReasons for one object")
+)
+
 // settle puts e where it belongs: into its lane when something of it may be
 // written, among the waiting entries when something may be written later, and
 // on a list when it may make room for others. mu must be held.
@@ -12,64 +24,71 @@ func (r *Recorder) settle(e *entry, now instant) {
 	}
 	s, at := e.work(r.perObject, now, r.flushers > 0)
 	switch {
-	case s == nil:
-		r.plan.remove(e)
-	case at <= now:
-		r.plan.add(e, s.class(), now)
-		r.notify()
-	default:
-		r.plan.postpone(e, at)
-		if r.plan.later[0] == e {
-			r.notify()
-		}
-	}
-	claim := e.claim()
-	switch {
-	case claim == firstWarning:
-		e.unlink()
-	case claim == firstNormal:
-		e.move(&r.normals, true)
-	case e.forgotten && s == nil && e.bucket.full(now):
+	case s == nil && e.forgotten && e.bucket.full(now):
 		r.remove(e)
-	case e.forgotten && s == nil:
-		e.series = nil // nothing is pending
-		e.move(&r.idle, false)
+		return
+	case s == nil && e.forgotten:
+		e.series = nil
+		e.enqueue(&r.plan.later, waiting, instant(e.bucket))
+	case s == nil:
+		e.enqueue(nil, waiting, 0)
+	case at > now:
+		e.enqueue(&r.plan.later, waiting, at)
+	case e.queue != &e.lane.ready || e.class != s.class(): // otherwise it keeps its place
+		e.enqueue(&e.lane.ready, s.class(), now)
+	}
+	if s != nil {
+		r.notify()
+	}
+	switch e.claim() {
+	case firstWarning:
+		e.move(nil)
+	case firstNormal:
+		e.move(&r.normals)
 	default:
-		e.move(&r.idle, true)
+		e.move(&r.idle)
 	}
 }
 
-// move puts e at the front or the back of l.
-func (e *entry) move(l *list, front bool) {
-	e.unlink()
-	if front {
-		l.pushFront(e)
-	} else {
-		l.pushBack(e)
+// entry makes room for an object and returns what will be kept about it.
+func (r *Recorder) entry(ref corev1.ObjectReference, warning bool) (*entry, error) {
+	namespace := or(ref.Namespace, r.o.Namespace)
+	l := r.plan.lanes[namespace]
+	if l == nil {
+		l = &lane{name: namespace}
 	}
+	if !r.makeRoom(l, warning) {
+		return nil, errNoRoom
+	}
+	r.plan.lanes[namespace] = l
+	l.members++
+	e := &entry{ref: ref, lane: l}
+	e.place.Value = e
+	r.entries[keyOf(ref)] = e
+	return e, nil
 }
 
 // makeRoom reports whether there is room for one more object of l. It drops an
 // entry with only an update to write. If there is none and l is healthy, it
 // drops an entry in a suspect lane. If there is none and the newcomer is a
 // Warning, it drops an entry with a first Normal.
-func (r *Recorder) makeRoom(l *lane, warning bool, now instant) bool {
-	if e := r.idle.back; e != nil && e.forgotten && e.bucket.full(now) {
-		r.remove(e)
+func (r *Recorder) makeRoom(l *lane, warning bool) bool {
+	if !l.suspect && len(r.entries) < r.o.MaxObjects {
+		return true
 	}
-	if l.suspect && r.plan.doubtful > max(r.o.MaxObjects/2, 1) {
+	doubtful, waiting := r.plan.doubtful()
+	if l.suspect && doubtful > max(r.o.MaxObjects/2, 1) {
 		return false // the other half is for healthy namespaces
 	}
 	if len(r.entries) < r.o.MaxObjects {
 		return true
 	}
-	victim := r.idle.back
-	if victim == nil && !l.suspect && len(r.plan.suspects) > 0 {
-		waiting := r.plan.suspects[0].ready
-		victim = waiting[len(waiting)-1]
+	victim := back(&r.idle)
+	if victim == nil && !l.suspect {
+		victim = waiting
 	}
 	if victim == nil && warning {
-		victim = r.normals.back
+		victim = back(&r.normals)
 	}
 	if victim == nil {
 		return false
@@ -79,37 +98,42 @@ func (r *Recorder) makeRoom(l *lane, warning bool, now instant) bool {
 	return true
 }
 
-// remove forgets e. Occurrences of an Event that is stored are suppressed,
-// others are lost.
-func (r *Recorder) remove(e *entry) {
-	for s := e.series; s != nil; s = s.older {
-		r.drop(s, s.pending, queueFull, noRoom)
-	}
-	e.unlink()
-	r.plan.remove(e)
-	r.plan.leave(e.lane)
-	delete(r.entries, e.ref.key())
-	r.signal()
+// back returns the last entry of list, or nil.
+func back(list *ring.Ring) *entry {
+	e, _ := list.Prev().Value.(*entry)
+	return e
 }
 
-const noRoom = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
+// remove forgets e.
+func (r *Recorder) remove(e *entry) {
+	for s := e.series; s != nil; s = s.older {
+		r.drop(s, s.pending, LostQueueFull, errNoRoom.Error())
+	}
+	e.move(nil)
+	e.enqueue(nil, waiting, 0)
+	if e.lane.members--; e.lane.members == 0 {
+		delete(r.plan.lanes, e.lane.name)
+	}
+	delete(r.entries, keyOf(e.ref))
+	r.notify()
+}
 
 // drop gives up n pending occurrences of s: repeats of a stored Event are
 // suppressed, others are lost.
-func (r *Recorder) drop(s *series, n int64, c cause, detail string) {
+func (r *Recorder) drop(s *series, n int64, cause, detail string) {
 	s.pending -= n
+	r.stats.Pending -= n
 	if s.event != 0 && s.draft == nil {
-		r.suppress(n)
+		r.stats.Suppressed += n
 	} else {
-		r.lose(c, n, detail)
+		r.lose(cause, n, detail)
 	}
-	r.pending -= n
 }
 
 // newSeries adds a series to e. At MaxReasons the longest silent series makes
-// room, unless it waits to be written. For a Warning, a waiting Normal makes
-// room too.
-func (r *Recorder) newSeries(e *entry, o *occurrence) *series {
+// room, unless it waits to be written. For a Warning, the latest Normal that
+// waits makes room too.
+func (r *Recorder) newSeries(e *entry, o *occurrence) (*series, error) {
 	n := 0
 	var silent, normal **series
 	for at := &e.series; *at != nil; at = &(*at).older {
@@ -123,20 +147,21 @@ func (r *Recorder) newSeries(e *entry, o *occurrence) *series {
 		}
 	}
 	if n >= r.o.MaxReasons {
-		if silent == nil && o.id.warning {
+		if silent == nil && o.warning {
 			silent = normal
 		}
 		if silent == nil {
-			return nil
+			return nil, errManyReasons
 		}
 		s := *silent
-		r.drop(s, s.pending, queueFull, manyReasons)
-		s.draft = nil
+		r.drop(s, s.pending, LostQueueFull, errManyReasons.Error())
 		*silent = s.older
 	}
-	s := &series{identity: o.id, older: e.series, first: true, pause: r.pause, state: o.failure || o.recovery, about: r.aboutOf(o)}
+	s := &series{identity: o.identity, older: e.series, first: true, pause: r.pause, state: o.failure || o.recovery}
+	if o.about != (about{}) {
+		s.about = new(about)
+		*s.about = o.about
+	}
 	e.series = s
-	return s
+	return s, nil
 }
-
-const manyReasons = "more concurrent reasons than Options.MaxReasons for one object"

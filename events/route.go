@@ -15,9 +15,14 @@ const (
 
 // A route is the API group that a namespace is written through.
 type route struct {
-	core    instant  // until when it is core/v1
-	again   bool     // so it was before
-	refused [2]error // by events.k8s.io/v1 and by core/v1, since the last write of either
+	core    instant     // until when it is core/v1; 0 since events.k8s.io/v1 took a write
+	refused [2]*refusal // by events.k8s.io/v1 and by core/v1, since the last write of either
+}
+
+// A refusal is an error, and what the log may say of it.
+type refusal struct {
+	err error
+	why string
 }
 
 // useCore reports whether the next request goes to core/v1.
@@ -25,65 +30,53 @@ func (s *Sink) useCore(l *lane, everywhere, now instant) bool {
 	switch {
 	case s.events == nil || s.core == nil:
 		return s.events == nil
-	case l.refused[0] != nil || l.refused[1] != nil:
+	case l.refused != [2]*refusal{}:
 		return l.refused[0] != nil
 	}
 	return now < max(l.core, everywhere)
 }
 
-// refuse remembers that a group refused, and reports whether the other one is
-// left to try.
-func (l *lane) refuse(s *Sink, core bool, err error) (another bool) {
-	if s.events == nil || s.core == nil {
-		return false
-	}
+// refuse remembers that a group refused. It returns nil if the other one is
+// left to try. Otherwise it returns the refusal to report, which names the
+// permission to grant first, and a new round begins.
+func (l *lane) refuse(s *Sink, core bool, a *refusal) *refusal {
 	group := 0
 	if core {
 		group = 1
 	}
-	l.refused[group] = err
-	return l.refused[1-group] == nil
-}
-
-// verdict returns the refusal to report when no group is left. It names the
-// permission to grant first. A new round begins.
-func (l *lane) verdict(err error) error {
-	if first := l.refused[0]; first != nil && !notServed(first) {
-		err = first
-	} else if l.refused[1] != nil {
-		err = l.refused[1]
+	l.refused[group] = a
+	if s.events != nil && s.core != nil && l.refused[1-group] == nil {
+		return nil
 	}
-	l.refused = [2]error{}
-	return err
+	round := l.refused
+	l.refused = [2]*refusal{}
+	for _, refused := range round {
+		if refused != nil && !notServed(refused.err) {
+			return refused
+		}
+	}
+	return a
 }
 
-// accept remembers the group that took a write, and returns why Events take
-// another way from now on; nil where they do not.
-func (p *schedule) accept(l *lane, core bool, now instant) *detour {
-	refused := l.refused[0]
-	l.refused = [2]error{}
+// accept remembers the group that took a write. Where Events take another way
+// from now on, it returns why and for how long.
+func (p *schedule) accept(l *lane, core bool, now instant) (refused *refusal, length time.Duration) {
+	refused = l.refused[0]
+	l.refused = [2]*refusal{}
 	if !core {
-		l.core, l.again = 0, false
-		return nil
+		l.core = 0
+		return nil, 0
 	}
-	if refused == nil {
-		return nil
-	}
-	d := &detour{refused, routeTime}
+	length = routeTime
 	switch {
-	case notServed(refused):
-		p.core = now.add(routeTime)
-	case !l.again:
-		d.length = patience
-		fallthrough
-	default:
-		l.core, l.again = now.add(d.length), true
+	case refused == nil:
+		return nil, 0
+	case notServed(refused.err):
+		p.core = now.add(length)
+		return refused, length
+	case l.core == 0:
+		length = patience
 	}
-	return d
-}
-
-// A detour is why Events go to core/v1, and for how long.
-type detour struct {
-	refused error
-	length  time.Duration
+	l.core = now.add(length)
+	return refused, length
 }

@@ -4,6 +4,8 @@
 package events
 
 import (
+	"cmp"
+	"container/ring"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,43 +15,39 @@ import (
 // when a request has ended, and at most one request about an object is under
 // way: so the cap holds on the API server even if a request takes long.
 type entry struct {
-	ref         reference
+	ref         corev1.ObjectReference
 	lane        *lane
 	bucket      bucket
 	series      *series
 	lastFailure string  // the reason that Recovered will name; empty when nothing is open
 	conflicted  instant // the first of the conflicts in a row that opened no failure
 
-	at    instant // when it is looked at again, or since when it may be written
-	turn  int64   // orders entries of one instant
-	index int32   // its place in a queue, plus one
-	class class   // waiting, unless it may be written
+	queue *queue // of its lane if it may be written, or schedule.later; nil when nothing waits
+	at    instant
+	index int32
+	class class
 
-	on         *list // idle or normals; nil while it must not make room
-	prev, next *entry
-	busy       bool // a request about it is under way
-	forgotten  bool
+	busy      bool // a request about it is under way
+	forgotten bool
+	list      *ring.Ring // idle or normals; nil while it must not make room
+	place     ring.Ring  // in list; its Value is the entry
 }
 
-func (e *entry) place() *int32 { return &e.index }
-
-func (e *entry) before(f *entry) bool {
-	switch {
-	case e.class != f.class:
-		return e.class < f.class
-	case e.at != f.at:
-		return e.at < f.at
+// move puts e at the front of list, or on no list if that is nil.
+func (e *entry) move(list *ring.Ring) {
+	e.place.Prev().Unlink(1)
+	if e.list = list; list != nil {
+		list.Link(&e.place)
 	}
-	return e.turn < f.turn
 }
 
 // A series is every occurrence of one identity about one object. A waiting
 // series absorbs its repeats, so MaxObjects bounds the queue as well.
 type series struct {
 	identity
+	about *about // nil where there is neither a related object nor a field path
 	older *series
 	draft *draft // what a new Event will say; nil when only a count has to be written, or nothing
-	about *about
 
 	hash    uint64 // of the last note; 0 makes any note a changed one
 	event   int64  // the number in the name of the Event that is counted up; 0 while none is stored
@@ -60,26 +58,24 @@ type series struct {
 	due         instant // the earliest next write
 	retry       instant // after an attempt that failed
 	pause       time.Duration
-	failing     instant // the first failure in a row
-	denied      instant // the first denial in a row
-	tries       uint8
-	refused     cause // why nothing is stored, after a write that no retry can save
-	open        bool  // a failure that has not recovered
-	state       bool  // it reports failures or recoveries
-	first       bool  // nothing was written yet: ahead of updates
-	busy        bool  // a request of it is under way
+	failing     instant // the first failure of one kind in a row
+	denied      bool    // that kind: denials, or faults
+	refused     string  // why nothing is stored, after a write that no retry can save
+	open        bool    // a failure that has not recovered
+	state       bool    // it reports failures or recoveries
+	first       bool    // nothing was written yet: ahead of updates
+	busy        bool    // a request of it is under way
 }
 
-// An identity tells the series of one object apart.
+// An identity and an about tell the series of one object apart.
 type identity struct {
 	warning        bool
 	reason, action string
-	about          uint64 // of the related object and the field path; 0 where there is neither
 }
 
 // about has the other references of an Event.
 type about struct {
-	related   *corev1.ObjectReference
+	related   corev1.ObjectReference
 	fieldPath string
 }
 
@@ -93,9 +89,10 @@ type draft struct {
 	renamed     bool  // its name was taken
 }
 
-func (e *entry) find(id identity) *series {
+// find returns the series of o, or nil.
+func (e *entry) find(o *occurrence) *series {
 	for s := e.series; s != nil; s = s.older {
-		if s.identity == id {
+		if s.identity == o.identity && (s.about == nil && o.about == about{} || s.about != nil && *s.about == o.about) {
 			return s
 		}
 	}
@@ -108,7 +105,7 @@ func (e *entry) claim() class {
 	most := update
 	for s := e.series; s != nil; s = s.older {
 		if s.draft != nil {
-			most = min(most, max(s.class(), firstWarning))
+			most = min(most, s.class())
 		}
 	}
 	return most
@@ -127,45 +124,36 @@ func (s *series) class() class {
 // work returns the series of e to write next and the earliest instant for it;
 // nil when there is nothing to write. At that instant the lowest class is
 // first, and in it the oldest. With hurry no pause counts.
-func (e *entry) work(l limit, now instant, hurry bool) (*series, instant) {
-	var best *series
-	var at instant
+func (e *entry) work(l limit, now instant, hurry bool) (best *series, at instant) {
 	token := e.bucket.ready(l, now)
 	for s := e.series; s != nil; s = s.older {
-		if s.pending == 0 || s.draft == nil && s.event == 0 {
+		if s.pending == 0 {
 			continue
 		}
 		when := max(token, s.retry)
 		if !hurry {
 			when = max(when, s.due)
 		}
-		if best == nil || when < at || when == at && (s.class() < best.class() || s.class() == best.class() && s.since <= best.since) {
+		if best == nil || cmp.Or(cmp.Compare(when, at), cmp.Compare(s.class(), best.class()), cmp.Compare(s.since, best.since)) <= 0 {
 			best, at = s, when
 		}
 	}
 	return best, at
 }
 
-// wrote is called when a write has reported n occurrences; those since then
-// came at begun or later.
-func (s *series) wrote(n int64, begun, now instant, longest time.Duration) {
-	s.pending -= n
-	s.since = begun
-	s.first, s.refused = false, 0
-	s.retry, s.failing, s.denied, s.tries = 0, 0, 0, 0
-	s.rest(now, longest)
-}
-
-// rest starts the pause that follows a write, and doubles the next one up to
-// longest.
+// rest starts the pause that follows a write or its refusal, and doubles the
+// next one up to longest.
 func (s *series) rest(now instant, longest time.Duration) {
+	s.retry, s.failing = 0, 0
 	s.due = now.add(s.pause)
 	s.pause = min(2*s.pause, longest)
 }
 
-// again plans the next attempt after a failed one. Its pauses are longer than a
-// breaker's, since each attempt takes a token of the object.
-func (s *series) again(now instant) {
-	s.retry = now.add(min(firstPause<<(2*min(s.tries, 8)), longestPause))
-	s.tries++
+// failed returns the first failure of this kind in a row, which is now unless
+// there was one.
+func (s *series) failed(denied bool, now instant) instant {
+	if s.failing == 0 || s.denied != denied {
+		s.failing, s.denied = now, denied
+	}
+	return s.failing
 }

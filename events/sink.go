@@ -5,6 +5,7 @@ package events
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -21,18 +22,14 @@ type Sink struct {
 	core   func(namespace string) coreClient
 }
 
-type eventsClient interface {
-	Create(ctx context.Context, event *eventsv1.Event, opts metav1.CreateOptions) (*eventsv1.Event, error)
-	Patch(
-		ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string,
-	) (*eventsv1.Event, error)
-}
+type (
+	eventsClient = client[eventsv1.Event]
+	coreClient   = client[corev1.Event]
+)
 
-type coreClient interface {
-	Create(ctx context.Context, event *corev1.Event, opts metav1.CreateOptions) (*corev1.Event, error)
-	Patch(
-		ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string,
-	) (*corev1.Event, error)
+type client[T any] interface {
+	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*T, error)
 }
 
 // NewSink returns a Sink that writes events.k8s.io/v1 and, where that group is
@@ -76,20 +73,30 @@ func NewCoreSink[C coreClient](core func(namespace string) C) *Sink {
 	return s
 }
 
-func (s *Sink) usable() bool { return s != nil && (s.events != nil || s.core != nil) }
+func (s *Sink) check() error {
+	if s == nil || s.events == nil && s.core == nil {
+		return errors.New("events: the sink has no client; make one with NewSink")
+	}
+	return nil
+}
 
 // write makes the request w. Both groups are views of one object, so each may
 // update what the other created.
-func (s *Sink) write(ctx context.Context, w *write) (err error) {
-	switch {
-	case w.core && w.event != nil:
-		_, err = s.core(w.namespace).Create(ctx, coreEvent(w.event), metav1.CreateOptions{})
-	case w.core:
-		_, err = s.core(w.namespace).Patch(ctx, w.name, types.MergePatchType, seriesPatch(w.series, true), metav1.PatchOptions{})
-	case w.event != nil:
-		_, err = s.events(w.namespace).Create(ctx, w.event, metav1.CreateOptions{})
-	default:
-		_, err = s.events(w.namespace).Patch(ctx, w.name, types.MergePatchType, seriesPatch(w.series, false), metav1.PatchOptions{})
+func (s *Sink) write(ctx context.Context, w *write) error {
+	if w.core {
+		return send(ctx, s.core(w.namespace), w, coreEvent)
+	}
+	return send(ctx, s.events(w.namespace), w, func(ev *eventsv1.Event) *eventsv1.Event { return ev })
+}
+
+func send[T any](ctx context.Context, c client[T], w *write, convert func(*eventsv1.Event) *T) error {
+	if w.event != nil {
+		_, err := c.Create(ctx, convert(w.event), metav1.CreateOptions{})
+		return err
+	}
+	patch, err := seriesPatch(w.series, w.core)
+	if err == nil {
+		_, err = c.Patch(ctx, w.name, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -35,10 +34,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 		return nil
 	}
 	started := false
-	r.locked(func() {
-		started = r.running || r.closed
-		r.running = true
-	})
+	r.locked(func() { started, r.running = r.running, true })
 	if started {
 		return ErrStarted
 	}
@@ -51,29 +47,41 @@ func (r *Recorder) Start(ctx context.Context) error {
 	if r.o.Scheme == nil {
 		log.Info("Options.Scheme is not set: Events about objects from informers and typed clients are dropped, because these carry no kind")
 	}
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var all sync.WaitGroup
-	for range workers {
-		all.Go(func() { r.work(work, log, nil) })
-	}
+	all.Go(func() { r.run(writing, log, nil) })
 	<-ctx.Done()
-	var before [causes]int64
-	r.locked(func() {
-		for c, l := range r.losses {
-			before[c] = l.total
-		}
-	})
-	grace, cancel := context.WithTimeout(work, r.o.DrainTimeout)
+	r.locked(func() { _ = r.lost() }) // before the stop
+	grace, cancel := context.WithTimeout(writing, r.o.DrainTimeout)
 	defer cancel()
 	deadline := r.now().add(r.o.DrainTimeout)
-	// What is left when the grace is over is counted below.
-	_ = r.drain(grace, func() bool { return r.written(deadline) })
+	r.drain(grace, log, func() bool { return r.written(deadline) })
 	r.locked(func() { r.closed = true })
 	stop()
 	all.Wait()
-	return r.close(log, before)
+
+	// A write of a Flush that is still under way is counted when it ends.
+	var lost map[string]loss
+	var err error
+	r.locked(func() {
+		for _, e := range r.entries {
+			for s := e.series; s != nil; s = s.older {
+				if !s.busy {
+					r.drop(s, s.pending, LostShutdown, tooSlow)
+				}
+			}
+		}
+		clear(r.entries)
+		r.changed.Broadcast()
+		lost, _ = r.unlogged(r.now())
+		err = r.lost()
+	})
+	report(log, lost)
+	return err
 }
+
+const tooSlow = "not written within Options.DrainTimeout"
 
 // NeedLeaderElection is false: a manager that is not the leader has events too.
 // With mgr.Add(rec) the Recorder ends before the reconcilers do, and their last
@@ -88,125 +96,64 @@ func (r *Recorder) NeedLeaderElection() bool { return false }
 // Its error also has a [LostError] if events were lost since New. Each loss is
 // returned once, by a Flush or by Start.
 func (r *Recorder) Flush(ctx context.Context) error {
-	if r == nil || r.o.Disabled {
+	if r.off() {
 		return nil
 	}
-	running := false
-	r.locked(func() { running = r.running || r.closed })
-	nothing := func() bool { return r.closed || r.written(-1) }
-	if running {
-		_ = r.drain(ctx, nothing) // what is left is counted below
-	} else {
-		r.hurryUp(1)
-		var all sync.WaitGroup
-		for range workers {
-			all.Go(func() { r.work(ctx, klog.FromContext(ctx), nothing) })
-		}
-		all.Wait()
-		r.hurryUp(-1)
-	}
+	r.drain(ctx, klog.FromContext(ctx), func() bool { return r.closed || r.stats.Pending == 0 })
 	var left, lost error
 	r.locked(func() {
-		if ctx.Err() != nil && !nothing() {
-			left = fmt.Errorf("events: flush: %d occurrences are pending: %w", r.pending, context.Cause(ctx))
+		if ctx.Err() != nil && !r.closed && r.stats.Pending > 0 {
+			left = fmt.Errorf("events: flush: %d occurrences are pending: %w", r.stats.Pending, context.Cause(ctx))
 		}
-		lost = r.lost([causes]int64{})
+		lost = r.lost()
 	})
 	return errors.Join(left, lost)
 }
 
-// drain lets the workers write everything, until done reports true under mu or
-// ctx ends.
-func (r *Recorder) drain(ctx context.Context, done func() bool) error {
-	r.hurryUp(1)
-	defer r.hurryUp(-1)
-	for {
-		var end bool
-		var changed <-chan struct{}
-		r.locked(func() {
-			if end = done(); !end {
-				changed = r.watch()
-			}
-		})
-		if end {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+// drain has everything written, until done reports true under mu or ctx ends.
+func (r *Recorder) drain(ctx context.Context, log logr.Logger, done func() bool) {
+	r.hurry(1)
+	r.run(ctx, log, done)
+	r.hurry(-1)
 }
 
-// hurryUp ends the pauses of counts, while n is positive, and puts every object
+// hurry ends the pauses of counts, while n is positive, and puts every object
 // where it then belongs. Where a caller waits for the end, what failed is tried
 // immediately, unless the server asked to be left alone: a pause may be longer
 // than the time that is left.
-func (r *Recorder) hurryUp(n int) {
+func (r *Recorder) hurry(n int) {
 	now := r.now()
 	r.locked(func() {
 		if r.flushers += n; n > 0 {
 			r.plan.server.hurry()
 			for _, l := range r.plan.lanes {
 				l.hurry()
-				r.plan.list(l)
 			}
 		}
-		for _, e := range slices.Clone(r.plan.later) {
+		for _, e := range r.entries {
 			for s := e.series; s != nil && n > 0; s = s.older {
-				if s.denied == 0 {
+				if !s.denied {
 					s.retry = 0
 				}
 			}
-			r.settle(e, now)
+			if e.queue != nil {
+				r.settle(e, now)
+			}
 		}
-		r.notify()
+		r.changed.Broadcast()
 	})
 }
 
-// written reports whether nothing is left to write. With a deadline that is not
-// negative it ignores counts, and writes whose token comes later. mu must be
-// held.
+// written reports whether nothing is left to write before deadline but counts.
+// mu must be held.
 func (r *Recorder) written(deadline instant) bool {
-	if r.plan.busy+r.plan.ready > 0 {
+	if r.plan.busy > 0 {
 		return false
 	}
-	for _, e := range r.plan.later {
-		if deadline < 0 || e.at < deadline && e.claim() != update {
+	for _, e := range r.entries {
+		if e.queue == &e.lane.ready || e.queue != nil && e.at < deadline && e.claim() != update {
 			return false
 		}
 	}
 	return true
-}
-
-const tooSlow = "not written within Options.DrainTimeout"
-
-// close counts the unwritten occurrences and logs the losses. A write of a
-// Flush that is still under way is counted when it ends.
-func (r *Recorder) close(log logr.Logger, before [causes]int64) (err error) {
-	now := r.now()
-	var lost []line
-	r.locked(func() {
-		for _, e := range r.entries {
-			for s := e.series; s != nil; s = s.older {
-				if !s.busy {
-					r.drop(s, s.pending, shutdown, tooSlow)
-				}
-			}
-		}
-		clear(r.entries)
-		r.idle, r.normals = list{}, list{}
-		r.signal()
-		for c := range r.losses {
-			r.losses[c].next = now
-		}
-		lost, _ = r.unlogged(now)
-		for c := range r.losses {
-			r.losses[c].returned = max(r.losses[c].returned, before[c])
-		}
-		err = r.lost(before)
-	})
-	r.report(log, lost)
-	return err
 }

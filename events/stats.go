@@ -30,27 +30,6 @@ const (
 	ResultDropped    = "dropped"    // lost
 )
 
-type cause uint8
-
-const (
-	_ cause = iota
-	queueFull
-	expired
-	rejected
-	forbidden
-	namespaceGone
-	noReference
-	shutdown
-	causes
-)
-
-func (c cause) String() string {
-	return [causes]string{
-		queueFull: LostQueueFull, expired: LostExpired, rejected: LostRejected, forbidden: LostForbidden,
-		namespaceGone: LostNamespaceGone, noReference: LostNoReference, shutdown: LostShutdown,
-	}[c]
-}
-
 // Stats count occurrences, one for each call that recorded one, since New. At
 // every instant Recorded = Written + Coalesced + Suppressed + the sum of Lost +
 // Pending.
@@ -95,34 +74,17 @@ func (r *Recorder) Stats() (s Stats) {
 	}
 	r.locked(func() {
 		s = r.stats
-		s.Pending = r.pending
 		s.Lost = make(map[string]int64)
-		for c, n := range r.losses {
-			if n.total > 0 {
-				s.Lost[cause(c).String()] = n.total
-			}
+		for cause, l := range r.losses {
+			s.Lost[cause] = l.total
 		}
 	})
 	return s
 }
 
-// accounts are what a Recorder counts.
-type accounts struct {
-	stats      Stats // Lost and Pending are filled in by Stats
-	pending    int64 // occurrences that no write has reported
-	losses     [causes]loss
-	unreported [resultKinds]int64 // what OnResult was not called with yet
-}
-
-const (
-	emitted = iota
-	aggregated
-	dropped
-	resultKinds
-)
-
-func results() [resultKinds]string {
-	return [resultKinds]string{ResultEmitted, ResultAggregated, ResultDropped}
+// lost is the sum of Lost.
+func (s *Stats) lost() int64 {
+	return s.Recorded - s.Written - s.Coalesced - s.Suppressed - s.Pending
 }
 
 // A loss is the account of one cause. The log gets one line a minute for each.
@@ -133,18 +95,33 @@ type loss struct {
 	next            instant
 }
 
+// lose counts n occurrences as lost; detail says what to fix and never holds a
+// note, and "" means what was said last about the same cause. mu must be held.
+func (r *Recorder) lose(cause string, n int64, detail string) {
+	if n == 0 {
+		return
+	}
+	l := r.losses[cause]
+	if l == nil {
+		l = new(loss)
+		r.losses[cause] = l
+	}
+	l.total += n
+	l.unlogged += n
+	l.detail = or(detail, l.detail)
+	if l.unlogged == n {
+		r.notify()
+	}
+}
+
 // lost returns a [LostError] about the losses that neither Start nor a Flush
-// has returned yet, and that are not among the first before of their cause; nil
-// when there are none. mu must be held.
-func (r *Recorder) lost(before [causes]int64) error {
+// has returned yet; nil when there are none. mu must be held.
+func (r *Recorder) lost() error {
 	e := &LostError{Lost: make(map[string]int64), details: make(map[string]string)}
-	for c := range r.losses {
-		l := &r.losses[c]
-		n := l.total - max(l.returned, before[c])
-		l.returned = l.total
-		if n > 0 {
-			name := cause(c).String()
-			e.Lost[name], e.details[name] = n, l.detail
+	for cause, l := range r.losses {
+		if n := l.total - l.returned; n > 0 {
+			e.Lost[cause], e.details[cause] = n, l.detail
+			l.returned = l.total
 		}
 	}
 	if len(e.Lost) == 0 {
@@ -153,68 +130,30 @@ func (r *Recorder) lost(before [causes]int64) error {
 	return e
 }
 
-// lose counts n occurrences as lost; detail says what to fix and never holds a
-// note, and "" means what was said last about the same cause. mu must be held.
-func (r *Recorder) lose(c cause, n int64, detail string) {
-	if n == 0 {
-		return
-	}
-	l := &r.losses[c]
-	l.total += n
-	l.unlogged += n
-	if detail != "" {
-		l.detail = detail
-	}
-	r.unreported[dropped] += n
-	if l.unlogged == n {
-		r.notify()
-	}
-}
-
-func (r *Recorder) suppress(n int64) {
-	r.stats.Suppressed += n
-	r.unreported[aggregated] += n
-}
-
-// countWritten counts the occurrences of one write. mu must be held.
-func (r *Recorder) countWritten(n int64) {
-	r.stats.Written++
-	r.stats.Coalesced += n - 1
-	r.unreported[emitted]++
-	r.unreported[aggregated] += n - 1
-}
-
-// A line of the log is about the losses of one cause.
-type line struct {
-	cause  cause
-	n      int64
-	detail string
-}
-
-// unlogged returns what is due for the log, and in how long more is due; 0
-// means nothing is. The first loss of a cause is due immediately, and then one
-// line a minute. mu must be held.
-func (r *Recorder) unlogged(now instant) (out []line, due time.Duration) {
-	for c := range r.losses {
-		l := &r.losses[c]
+// unlogged returns what is due for the log, and when more is. The first loss of
+// a cause is due immediately, and then one line a minute. mu must be held.
+func (r *Recorder) unlogged(now instant) (due map[string]loss, next instant) {
+	next = never
+	for cause, l := range r.losses {
 		switch {
 		case l.unlogged == 0:
-		case now < l.next:
-			if wait := l.next.since(now); due == 0 || wait < due {
-				due = wait
-			}
+		case now < l.next && !r.closed:
+			next = min(next, l.next)
 		default:
-			out = append(out, line{cause(c), l.unlogged, l.detail})
+			if due == nil {
+				due = make(map[string]loss)
+			}
+			due[cause] = *l
 			l.unlogged = 0
 			l.next = now.add(time.Minute)
 		}
 	}
-	return out, due
+	return due, next
 }
 
 // report logs what was lost.
-func (r *Recorder) report(log logr.Logger, lost []line) {
-	for _, l := range lost {
-		log.Error(nil, "Dropped events", "cause", l.cause.String(), "count", l.n, "detail", l.detail)
+func report(log logr.Logger, lost map[string]loss) {
+	for cause, l := range lost {
+		log.Error(nil, "Dropped events", "cause", cause, "count", l.unlogged, "detail", l.detail)
 	}
 }

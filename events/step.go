@@ -4,8 +4,6 @@
 package events
 
 import (
-	"context"
-	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -31,6 +29,8 @@ const (
 	otherService       // not served by this API group
 	waitNamespace      // the namespace, or this write, fails
 	waitServer         // the server fails, or the way to it
+	spoilt             // there is no answer: the redactor panicked
+	interrupted        // there is no answer: the caller ended
 )
 
 // nextStep reads the answer to a create or to a patch. It depends on nothing
@@ -45,7 +45,7 @@ func nextStep(err error, create bool) step {
 		return waitNamespace // as behind a webhook that hangs
 	case !answered:
 		return waitServer
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), status.Code == http.StatusNotFound && kind(status) == "namespaces":
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), status.Code == http.StatusNotFound && status.Details.Kind == "namespaces":
 		return leave
 	case apierrors.IsForbidden(err):
 		return otherGroup
@@ -64,45 +64,40 @@ func nextStep(err error, create bool) step {
 	return waitNamespace // such as a 500 of a webhook
 }
 
-func (s step) cause() cause {
+func (s step) cause() string {
 	switch s {
 	case otherGroup:
-		return forbidden
+		return LostForbidden
 	case leave:
-		return namespaceGone
+		return LostNamespaceGone
 	default:
-		return rejected
+		return LostRejected
 	}
 }
 
 func timedOut(err error) bool {
-	var failed net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &failed) && failed.Timeout()
+	failed, ok := find[net.Error](err) // context.DeadlineExceeded is one
+	return ok && failed.Timeout()
 }
 
-func apiStatus(err error) (metav1.Status, bool) {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || absent(status) {
-		return metav1.Status{}, false
+// apiStatus returns the answer of the API server, if there is one. It has
+// details.
+func apiStatus(err error) (s metav1.Status, ok bool) {
+	if found, is := find[apierrors.APIStatus](err); is && !absent(found) {
+		s, ok = found.Status(), true
 	}
-	return status.Status(), true
-}
-
-func kind(s metav1.Status) string {
 	if s.Details == nil {
-		return ""
+		s.Details = new(metav1.StatusDetails)
 	}
-	return s.Details.Kind
+	return s, ok
 }
 
 // notServed reports whether the router answered, rather than a resource: the
 // API group is not served.
 func notServed(err error) bool {
 	status, _ := apiStatus(err)
-	if !apierrors.IsNotFound(err) {
-		return false
-	}
-	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) || kind(status) == "events" && status.Details.Name == ""
+	nameless := status.Details.Kind == "events" && status.Details.Name == ""
+	return apierrors.IsNotFound(err) && (nameless || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse))
 }
 
 // retryAfter is how long the server asked to be left alone; 0 when it did not.
@@ -117,7 +112,7 @@ func explain(err error, clean func(string) string) string {
 	if err == nil {
 		return ""
 	}
-	if status, _ := apiStatus(err); apierrors.IsInvalid(err) && status.Details != nil && len(status.Details.Causes) > 0 {
+	if status, _ := apiStatus(err); apierrors.IsInvalid(err) && len(status.Details.Causes) > 0 {
 		fields := make([]string, len(status.Details.Causes))
 		for i, c := range status.Details.Causes {
 			fields[i] = c.Field + ": " + string(c.Type)

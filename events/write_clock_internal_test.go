@@ -22,7 +22,7 @@ func TestAClockThatStepsBack(t *testing.T) {
 		r, err := New(s, "agentrun", Options{})
 		require.NoError(t, err)
 		r.lastNumber = time.Now().Add(time.Hour).UnixNano() // as if the clock had said so before
-		e := &entry{ref: reference{name: "a", namespace: "runs"}, lane: &lane{name: "runs"}}
+		e := &entry{ref: corev1.ObjectReference{Name: "a", Namespace: "runs"}, lane: &lane{name: "runs"}}
 		a, b := &job{e: e, s: &series{}, draft: &draft{}, carried: 1}, &job{e: e, s: &series{}, draft: &draft{}, carried: 1}
 		r.prepare(a, r.now())
 		r.prepare(b, r.now())
@@ -42,7 +42,8 @@ func TestClusterScopedObjectsGoToTheNamespaceOfTheOptions(t *testing.T) {
 	s := NewCoreSink(func(string) coreClient { return nil })
 	r, err := New(s, "agentrun", Options{Namespace: "kube-system"})
 	require.NoError(t, err)
-	node := r.entry(reference{kind: "Node", name: "n"}, true, 1)
+	node, err := r.entry(corev1.ObjectReference{Kind: "Node", Name: "n"}, true)
+	require.NoError(t, err)
 	w := r.prepare(&job{e: node, s: &series{identity: identity{warning: true, reason: "A", action: "B"}}, draft: &draft{text: "c"}, carried: 1}, 1)
 	assert.Equal(t, "kube-system", w.event.Namespace)
 	assert.Empty(t, w.event.Regarding.Namespace)

@@ -66,8 +66,11 @@ func FuzzEventName(f *testing.F) {
 func TestSeriesPatch(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678_000, time.FixedZone("", 3600))
 	s := eventsv1.EventSeries{Count: 7, LastObservedTime: metav1.NewMicroTime(at)}
-	assert.JSONEq(t, `{"series":{"count":7,"lastObservedTime":"2026-01-02T02:04:05.000678Z"}}`, string(seriesPatch(s, false)))
-	core := seriesPatch(s, true)
+	patch, err := seriesPatch(s, false)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"series":{"count":7,"lastObservedTime":"2026-01-02T02:04:05.000678Z"}}`, string(patch))
+	core, err := seriesPatch(s, true)
+	require.NoError(t, err)
 	assert.JSONEq(t, `{"series":{"count":7,"lastObservedTime":"2026-01-02T02:04:05.000678Z"},
 		"count":7,"lastTimestamp":"2026-01-02T02:04:05Z"}`, string(core))
 	var back eventsv1.Event

@@ -36,7 +36,7 @@ func (o *options) config() (*rest.Config, string, error) {
 	}
 	config, err := client.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, "", fmt.Errorf("no cluster to talk to: there is none in %s, and this is no pod; want --kubeconfig or KUBECONFIG", from)
+		return nil, "", fmt.Errorf("no cluster is configured: %s has none, and this process is not in a pod; want --kubeconfig or KUBECONFIG", from)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("the cluster in %s: %w", from, err)

@@ -31,8 +31,8 @@ func TestExportersThatDoNotExist(t *testing.T) {
 		env    []string
 		says   []string
 	}{
-		"TracesTo":  {"The value and what is accepted are named.", []string{"OTEL_TRACES_EXPORTER=jaeger"}, []string{"OTEL_TRACES_EXPORTER", "jaeger", "otlp"}},
-		"MetricsTo": {"So are they here.", []string{"OTEL_METRICS_EXPORTER=statsd"}, []string{"OTEL_METRICS_EXPORTER", "statsd", "otlp"}},
+		"TracesTo":  {"The error names the value and the accepted ones.", []string{"OTEL_TRACES_EXPORTER=jaeger"}, []string{"OTEL_TRACES_EXPORTER", "jaeger", "otlp"}},
+		"MetricsTo": {"The error names them here too.", []string{"OTEL_METRICS_EXPORTER=statsd"}, []string{"OTEL_METRICS_EXPORTER", "statsd", "otlp"}},
 		"Protocol":  {"The library's own words are kept.", []string{"OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=carrier-pigeon"}, []string{"OTEL_TRACES_EXPORTER", "grpc"}},
 	}
 	for name, tc := range cases {
@@ -47,8 +47,8 @@ func TestExportersThatDoNotExist(t *testing.T) {
 	}
 }
 
-// TestTheLastCountsAreSent: what is counted after the last interval is sent
-// when the program ends.
+// TestTheLastCountsAreSent: at its end the program sends the counts since the
+// last interval.
 func TestTheLastCountsAreSent(t *testing.T) {
 	var sent lines
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -26,7 +26,7 @@ func TestWithoutReconcilingNoClusterIsNeeded(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 		status, body := p.get(t, path)
 		assert.Equal(t, http.StatusOK, status, path)
-		assert.NotContains(t, body, "controller_reconciles_total", "there is no controller to count for")
+		assert.NotContains(t, body, "controller_reconciles_total", "the process has no controller")
 	}
 	assert.Zero(t, p.stop(), p.log.String())
 }
@@ -51,7 +51,7 @@ func TestNoClientKeepsAConnection(t *testing.T) {
 	})
 }
 
-// pipe listens to connections that are no sockets.
+// pipe listens to connections that are not sockets.
 type pipe struct {
 	connections chan net.Conn
 	closed      chan struct{}
@@ -136,7 +136,7 @@ func (l *lines) String() string {
 	return l.buf.String()
 }
 
-// json is what was written so far, without what is no JSON.
+// json is the output so far, without the lines that are not JSON.
 func (l *lines) json() (all []map[string]any) {
 	for line := range bytes.Lines([]byte(l.String())) {
 		var v map[string]any

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheCertificateIsReadAgain: what lies in the files when a connection
-// begins is what is served, so that a rotated certificate needs no restart.
+// TestTheCertificateIsReadAgain: each connection gets the certificate that is
+// then in the files, so that a rotation needs no restart.
 func TestTheCertificateIsReadAgain(t *testing.T) {
 	theirs := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate, and a client that trusts it
 	defer theirs.Close()

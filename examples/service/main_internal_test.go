@@ -80,7 +80,7 @@ func TestTheServiceStaysItsOwn(t *testing.T) {
 	assert.Equal(t, "hello\n", get(ctx, t, l, "/"))
 	assert.Contains(t, lines.String(), `"msg":"Job failed"`)
 	assert.Contains(t, lines.String(), `"trace_id":"`)
-	assert.NotContains(t, lines.String(), `"job":"default/old"`, "the process before this one told of it")
+	assert.NotContains(t, lines.String(), `"job":"default/old"`, "the earlier process reported it")
 
 	assert.Len(t, listening(t), len(listeners)+1, "the service's own listener and no other")
 	assert.Equal(t, names, registered(t))

@@ -33,6 +33,7 @@ func TestAFreshModuleTakesOnePackage(t *testing.T) {
 		"events/redact":     {0, 10, 0},
 		"events/eventstest": {19, 125, 19},
 		"jobgc":             {18, 125, 18},
+		"jobgc/jobgctest":   {39, 158, 39},
 		"metrics":           {3, 54, 3},
 		"metrics/kube":      {9, 118, 9},
 		"metrics/prom":      {20, 61, 20},

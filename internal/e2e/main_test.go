@@ -4,6 +4,9 @@
 // Package e2e_test tests the packages and the example on a real API server,
 // with the real Job, TTL and garbage collector controllers. Only the kubelet is
 // fake.
+//
+// Only this suite proves the samples, the demo, the commands of the runbooks,
+// the manifests for Prometheus Operator, and how the program ends.
 package e2e_test
 
 import (

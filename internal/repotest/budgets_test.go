@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parsed is the source of a package, and that of its tests.
+// parsed is the source of a package and of its tests.
 type parsed struct {
 	fset        *token.FileSet
 	code, tests []*ast.File
@@ -77,7 +77,7 @@ func (p parsed) calm(t *testing.T, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
 		// These block until their goroutines have ended.
-		starts := slices.Contains([]string{"Start", "Serve", "RunWith", "Flush"}, d.Name.Name)
+		starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run"}, d.Name.Name)
 		assert.False(t, d.Recv == nil && d.Name.Name == "init", "%s: init", where(d))
 		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: return an error", where(d))
 		ast.Inspect(d, func(n ast.Node) bool {

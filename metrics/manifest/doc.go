@@ -10,11 +10,11 @@
 // removed instrument does not compile. A query by a label that the instrument
 // does not have is an error of [New].
 //
-//	pack, err := manifest.New(manifest.Target{Name: "agentrun", Labels: map[string]string{"release": "prometheus"}})
+//	bundle, err := manifest.New(manifest.Target{Name: "agentrun", Labels: map[string]string{"release": "prometheus"}})
 //	if err != nil {
 //		return err
 //	}
-//	os.WriteFile("rule.yaml", pack.PrometheusRule(), 0o644)
+//	os.WriteFile("rule.yaml", bundle.PrometheusRule(), 0o644)
 //
 // # What there is
 //

@@ -30,8 +30,8 @@ func (nobody) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection reset by peer")
 }
 
-// The API server dies when it has recorded the end of a run, and before it says
-// so: the cache brings the end, and it is told of once.
+// The API server dies after it has recorded the end of a run, and before it
+// answers. The cache brings the end, and the controller reports it once.
 func TestAnEndWhoseRecordWasNotAnsweredIsAnnouncedOnce(t *testing.T) {
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestAnEndWhoseRecordWasNotAnsweredIsAnnouncedOnce(t *testing.T) {
 	refused := &failure{events.InvalidSpec, "spec.image is empty"}
 	enter(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
 	require.ErrorContains(t, a.end(t.Context(), refused), "connection reset")
-	require.Zero(t, recorded(), "nobody knows yet whether it is recorded")
+	require.Zero(t, recorded(), "it is not yet known whether it is recorded")
 
 	stored := a.run.DeepCopy()
 	now := metav1.Now()
@@ -76,8 +76,8 @@ func TestAnEndThatIsRecordedTwiceIsAnnouncedOnce(t *testing.T) {
 	assert.Equal(t, 1, s.writes[run.Name])
 }
 
-// Two replicas of which one does not know yet that it leads no more find the
-// same Job lost. Whoever records it tells of it.
+// Two replicas find the same Job lost, and one of them does not know yet that
+// it no longer leads. The replica that records the loss reports it.
 func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
 	tests := map[string]struct {
 		reason string
@@ -99,7 +99,7 @@ func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
 					return job
 				}
 			}
-			_, err = second.step(t.Context(), keyOf(run)) // its cache has not heard of it
+			_, err = second.step(t.Context(), keyOf(run)) // its cache does not have it
 			assert.Equal(t, tc.taken, isOvertaken(err), "%v", err)
 			s.refresh(t, second)
 			_, err = second.step(t.Context(), keyOf(run))

@@ -30,7 +30,7 @@ func TestHowLongWhatRunsMayGoOn(t *testing.T) {
 		cause  error
 		want   time.Duration
 	}{
-		"Stopped": {"Nobody else leads before it returns.", nil, finishing},
+		"Stopped": {"No other process leads before it returns.", nil, finishing},
 		"Deposed": {"Another replica may lead already.", ErrDeposed, 0},
 	}
 	for name, tc := range tests {

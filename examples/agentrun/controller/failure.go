@@ -12,7 +12,7 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// The reasons of this controller, in addition to those of package events.
+// The reasons of this controller, in addition to the reasons of package events.
 // Status, conditions and Events have them.
 const (
 	reasonWaiting            = "WaitingForJob"
@@ -43,8 +43,8 @@ func reasonOf(err error) string {
 // since it was read.
 func isOvertaken(err error) bool { return reasonOf(err) == events.Conflict }
 
-// isMissingSecret reports whether the API server says that there is no such
-// Secret. The 404 of a proxy does not say so.
+// isMissingSecret reports whether the API server says that the Secret does not
+// exist. The 404 of a proxy is not such an answer.
 func isMissingSecret(err error) bool { return reasonOf(err) == events.MissingSecret }
 
 // comingUp is how long an API server that answers again may still lack roles or

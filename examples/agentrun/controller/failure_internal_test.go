@@ -29,17 +29,17 @@ func TestAnOutageIsNoFailureOfARun(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		err    error
-		during bool // nobody answered a second ago
+		during bool // a request failed a second ago
 		want   bool
 	}{
-		"Refused":             {"Nobody listens: all runs fail alike.", refused, false, true},
-		"RefusedWrapped":      {"As jobgc has it.", fmt.Errorf("jobgc: ensure: %w", refused), false, true},
-		"TimedOut":            {"Nobody answers.", context.DeadlineExceeded, false, true},
-		"Forbidden":           {"The role lacks a rule: somebody has to mend it.", forbidden, false, false},
-		"ForbiddenComingUp":   {"An API server that comes up knows no roles.", forbidden, true, true},
-		"NotServedComingUp":   {"Nor does it serve custom resources at once.", apierrors.NewGenericServerResponse(404, "patch", jobs, "", "404 page not found", 0, true), true, true},
+		"Refused":             {"The port is closed: all runs fail alike.", refused, false, true},
+		"RefusedWrapped":      {"An error that jobgc wraps is the same.", fmt.Errorf("jobgc: ensure: %w", refused), false, true},
+		"TimedOut":            {"The server does not answer.", context.DeadlineExceeded, false, true},
+		"Forbidden":           {"The role lacks a rule, which an administrator has to add.", forbidden, false, false},
+		"ForbiddenComingUp":   {"An API server that starts knows no roles.", forbidden, true, true},
+		"NotServedComingUp":   {"It serves custom resources later.", apierrors.NewGenericServerResponse(404, "patch", jobs, "", "404 page not found", 0, true), true, true},
 		"UnavailableComingUp": {"Nor does it reach its store.", apierrors.NewServiceUnavailable("starting"), true, true},
-		"Unavailable":         {"A webhook that fails is told at once.", apierrors.NewServiceUnavailable("webhook"), false, false},
+		"Unavailable":         {"A failing webhook is reported immediately.", apierrors.NewServiceUnavailable("webhook"), false, false},
 		"InvalidComingUp":     {"It has read the Job, and refuses it.", apierrors.NewInvalid(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), "x", nil), true, false},
 		"OursComingUp":        {"What this controller finds wrong with a run is the run's.", &failure{events.MissingSecret, "none"}, true, false},
 		"SomethingElse":       {"Not known to be of the server.", errors.New("a bug"), true, false},
@@ -54,7 +54,7 @@ func TestAnOutageIsNoFailureOfARun(t *testing.T) {
 			}
 			assert.Equal(t, tc.want, o.explains(&told{"redacted", tc.err}, now), tc.reason)
 			if tc.want && !unanswered(tc.err) {
-				assert.False(t, o.explains(tc.err, now.Add(comingUp)), "what lasts is told")
+				assert.False(t, o.explains(tc.err, now.Add(comingUp)), "a lasting failure is reported")
 			}
 		})
 	}

@@ -32,9 +32,9 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The packages do not import one another: where one reports to another, a
-// function of the one fits a field of the other as it is. And client-go's
-// types fit where the packages take or are one.
+// The packages do not import one another. A function of one package fits a
+// field of another without an adapter, and client-go's types fit where a
+// package needs one.
 var (
 	m       *metrics.Controller
 	secrets *redact.SecretValues
@@ -75,7 +75,7 @@ func TestClassifyAgrees(t *testing.T) {
 			assert.Equal(t, want, metrics.Classify(err, 0, func(error) bool { return !want }) == metrics.TerminalError, name)
 		}
 		assert.Equal(t, want, metrics.Classify(err, 0, events.IsTerminal) == metrics.TerminalError, name)
-		assert.Equal(t, !errors.Is(err, context.Canceled), metrics.Classify(err, 0, events.IsTerminal).Failed(), "%s: nobody waited for it", name)
+		assert.Equal(t, !errors.Is(err, context.Canceled), metrics.Classify(err, 0, events.IsTerminal).Failed(), "%s: a cancelled reconcile is not a failure", name)
 	}
 }
 
@@ -84,8 +84,8 @@ type terminal bool
 func (terminal) Error() string    { return "terminal" }
 func (t terminal) Terminal() bool { return bool(t) }
 
-// TestOvertakenIsAConflict: where somebody else wrote first, the event and the
-// label say the same as for a 409, and not InternalError.
+// TestOvertakenIsAConflict: if another client wrote first, the Event and the
+// label have the reason of a 409, not InternalError.
 func TestOvertakenIsAConflict(t *testing.T) {
 	for _, err := range []error{status.ErrFieldConflict, status.ErrReplaced, status.ErrSuperseded} {
 		reason, terminal := events.Classify(fmt.Errorf("commit: %w", err))
@@ -96,8 +96,8 @@ func TestOvertakenIsAConflict(t *testing.T) {
 	require.NotErrorIs(t, status.ErrFieldConflict, status.ErrReplaced)
 }
 
-// TestTheCRDCarriesTheContract: the rules that controller-gen took from the
-// markers are those of package status.
+// TestTheCRDCarriesTheContract: controller-gen takes the rules of package
+// status from the markers.
 func TestTheCRDCarriesTheContract(t *testing.T) {
 	var definition struct {
 		Spec struct {

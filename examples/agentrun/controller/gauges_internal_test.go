@@ -25,7 +25,7 @@ func TestGaugesShowTheRetentionThatIsInForce(t *testing.T) {
 		want        string
 	}{
 		"Default": {"What FromEnv says of it.", "", "600"},
-		"Set":     {"As it is set.", "5m", "300"},
+		"Set":     {"The setting is shown.", "5m", "300"},
 		"Longest": {"In seconds.", "168h", "604800"},
 		"Kept":    {"0 is for good.", "0", "0"},
 	}

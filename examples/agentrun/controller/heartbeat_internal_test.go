@@ -18,16 +18,16 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// Nothing happens to a run for 35 minutes: one that is not at its end is
-// written every ten, so that a silent updatedAt is a controller that is stuck,
-// and one that has ended is left alone.
+// Nothing happens to a run for 35 minutes. The controller writes a run that has
+// not ended every ten minutes, so that an old updatedAt means a stuck
+// controller. It leaves a run that has ended alone.
 //
 //req:shows S2
 func TestOnlyRunsThatAreNotTerminalBeat(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		phase  v1alpha1.Phase
-		want   []time.Duration // after which it is written
+		want   []time.Duration // until each write
 	}{
 		"Waiting":   {"Its pod is not scheduled.", v1alpha1.Pending, []time.Duration{10 * time.Minute, 20 * time.Minute, 30 * time.Minute}},
 		"Running":   {"It takes its time.", v1alpha1.Running, []time.Duration{10 * time.Minute, 20 * time.Minute, 30 * time.Minute}},
@@ -62,7 +62,7 @@ func TestOnlyRunsThatAreNotTerminalBeat(t *testing.T) {
 				worker.Go(func() { c.work(t.Context()) })
 				c.queue.Add(keyOf(run))
 				<-time.After(35 * time.Minute)
-				c.queue.Add(keyOf(run)) // somebody edits a label
+				c.queue.Add(keyOf(run)) // a user edits a label
 				synctest.Wait()
 				c.queue.ShutDown()
 				worker.Wait()

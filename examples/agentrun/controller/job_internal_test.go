@@ -46,7 +46,7 @@ func TestNewJob(t *testing.T) {
 	env := pod.Spec.Containers[0].Env
 	assert.JSONEq(t, `{"language":"en"}`, env[0].Value)
 	assert.Equal(t, "key", env[1].ValueFrom.SecretKeyRef.Name)
-	assert.Empty(t, env[1].Value, "a secret's value never stands in a Job")
+	assert.Empty(t, env[1].Value, "a Job never has the value of a Secret")
 	for label, v := range pod.Labels {
 		assert.Empty(t, validation.IsValidLabelValue(v), label)
 	}
@@ -54,7 +54,7 @@ func TestNewJob(t *testing.T) {
 	run.Spec.Parameters = map[string]string{"price": "a$$b $(HOME)"}
 	job, err = newJob(run)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "of which the kubelet makes what the run says")
+	assert.JSONEq(t, `{"price":"a$$$$b $$(HOME)"}`, job.Spec.Template.Spec.Containers[0].Env[0].Value, "the kubelet turns it into the value in the run")
 
 	run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
 	job, err = newJob(run)

@@ -23,8 +23,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// attempt is one reconcile of one run: the run as it was read, and the copy
-// that is being changed.
+// attempt is one reconcile of one run: the run that was read, and the copy that
+// changes.
 type attempt struct {
 	*Controller
 	scope  *scope
@@ -95,11 +95,14 @@ func (a *attempt) request(ctx context.Context) jobgc.Request {
 		Owner: run, Ref: run.Status.JobRef, Done: done, Suspend: &run.Spec.Suspend,
 		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
-			live, err := a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})
-			if err != nil {
-				return nil, nil, false, err
+			stored := a.before // if it has ended, that is stored, and final: nobody has to read it again
+			if !stored.Status.Phase.Terminal() {
+				var err error
+				if stored, err = a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{}); err != nil {
+					return nil, nil, false, err
+				}
 			}
-			return live, live.Status.JobRef, live.Status.Phase.Terminal(), nil
+			return stored, stored.Status.JobRef, stored.Status.Phase.Terminal(), nil
 		},
 		Job: func() (*batchv1.Job, error) {
 			job, err := newJob(run)
@@ -119,7 +122,7 @@ func (a *attempt) end(ctx context.Context, failed error) error {
 	did, err := a.commit(ctx)
 	if err != nil {
 		if !isOvertaken(err) { // which says that it was not recorded
-			a.unsure.Store(a.run.UID, failed) // if the answer was lost, it is recorded all the same
+			a.unsure.Store(a.run.UID, failed) // it is recorded if only the answer was lost
 		}
 		return err
 	}
@@ -129,7 +132,7 @@ func (a *attempt) end(ctx context.Context, failed error) error {
 	return nil
 }
 
-// announce reports the end of a run as it is recorded, and why it failed.
+// announce reports the recorded end of a run, and why it failed.
 func (a *attempt) announce(ctx context.Context, failed error) {
 	a.recorder.Failure(a.run, failed)
 	st, result := a.run.Status, metrics.Success

@@ -108,8 +108,8 @@ func (c *Controller) follow(ctx context.Context) bool {
 	return cache.WaitForCacheSync(ctx.Done(), followed...)
 }
 
-// on calls changed for the changes that an informer sees. An object that was
-// created has no before, and one that was deleted no after.
+// on calls changed for each change that an informer sees. A created object has
+// no before, and a deleted one no after.
 func on[T any](changed func(before, after *T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { changed(nil, as[T](obj)) },
@@ -119,7 +119,7 @@ func on[T any](changed func(before, after *T)) cache.ResourceEventHandler {
 }
 
 // as returns an object of a cache, or the last state of an object whose
-// deletion the informer missed. What is not a T is an empty T.
+// deletion the informer missed. Anything else is an empty T.
 func as[T any](obj any) *T {
 	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = missed.Obj

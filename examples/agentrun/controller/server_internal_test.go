@@ -40,7 +40,7 @@ type server struct {
 	writes  map[string]int // of each run's status
 
 	job   func(name string) *batchv1.Job // what a live read finds; nil: there is none
-	wrote func(*v1alpha1.AgentRun)       // what a watch tells; nil: nobody watches
+	wrote func(*v1alpha1.AgentRun)       // called for each watch event; nil without a watch
 	lose  bool                           // the next write is not answered
 }
 
@@ -53,8 +53,8 @@ func newServer(runs ...*v1alpha1.AgentRun) *server {
 	return s
 }
 
-// controller is one that has the server's runs in its cache, in which nothing
-// moves by itself.
+// controller has the server's runs in its cache. Nothing in the cache changes
+// by itself.
 func (s *server) controller(t *testing.T) *Controller {
 	t.Helper()
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})

@@ -15,8 +15,8 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// told is an error with a text that every user may read. Its cause still has
-// the kind of the error.
+// told is an error whose text every user may read. It has the kind of its
+// cause.
 type told struct {
 	words string
 	cause error

@@ -22,7 +22,7 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// secretsOnly is a cluster of which nothing but one Secret is asked for.
+// secretsOnly is a cluster whose tests read one Secret and nothing more.
 type secretsOnly struct {
 	kubernetes.Interface
 	core.CoreV1Interface
@@ -49,12 +49,12 @@ func TestWordsNeverQuoteTheSecret(t *testing.T) {
 		want   string
 		asked  int
 	}{
-		"AfterARestart": {"Nobody has read it in this process.", true, false, found, nil, "it says [redacted]", 1},
+		"AfterARestart": {"This process has not read it before.", true, false, found, nil, "it says [redacted]", 1},
 		"ReadBefore":    {"One read is enough for an attempt.", true, true, nil, nil, "it says " + value, 0},
 		"None":          {"There is nothing to quote.", false, false, nil, nil, "it says " + value, 0},
-		"Gone":          {"Its value is in no Secret any more.", true, false, nil, apierrors.NewNotFound(corev1.Resource("secrets"), "s"), "it says " + value, 1},
+		"Gone":          {"No Secret has its value now.", true, false, nil, apierrors.NewNotFound(corev1.Resource("secrets"), "s"), "it says " + value, 1},
 		"Proxy":         {"It does not know the Secret.", true, false, nil, proxied("secrets"), withheld, 1},
-		"Unreadable":    {"What is not known cannot be masked.", true, false, nil, errors.New("denied to " + value), withheld, 1},
+		"Unreadable":    {"An unknown value cannot be masked.", true, false, nil, errors.New("denied to " + value), withheld, 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestWhyTheSecretIsNotReadIsTold(t *testing.T) {
 	}{
 		"Denied": {"It was denied before the Secret was looked at: the right that is missing is named.", apierrors.NewForbidden(corev1.Resource("secrets"), "s", denied), denied.Error()},
 		"Proxy":  {"It does not say that there is none.", proxied("secrets"), withheld},
-		"Broken": {"Nobody knows what whoever failed had read.", apierrors.NewInternalError(errors.New("found " + value)), withheld},
+		"Broken": {"The failed webhook may have read any Secret.", apierrors.NewInternalError(errors.New("found " + value)), withheld},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -28,20 +28,20 @@ func TestStateOfd(t *testing.T) {
 		why    string
 		fails  bool
 	}{
-		"NotStarted": {"A Job whose pods have not started is no running run.", jobgc.Observation{State: jobgc.Active}, v1alpha1.Pending, reasonWaiting, false},
+		"NotStarted": {"The run of a Job whose pods have not started does not run.", jobgc.Observation{State: jobgc.Active}, v1alpha1.Pending, reasonWaiting, false},
 		"Active":     {"A started Job is.", jobgc.Observation{State: jobgc.Active, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
 		"Finishing":  {"A result that is only announced is none yet.", jobgc.Observation{State: jobgc.Finishing, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
 		"Suspended":  {"A suspended Job waits.", jobgc.Observation{State: jobgc.Suspended}, v1alpha1.Pending, reasonSuspended, false},
 		"Deleting":   {"A Job that is being deleted is not judged until it is gone.", jobgc.Observation{State: jobgc.Deleting}, v1alpha1.Pending, reasonDeleting, false},
 		"DeletingHeld": {
-			"One that we hold goes only after that is recorded.",
+			"A held Job is deleted only after that is recorded.",
 			jobgc.Observation{State: jobgc.Deleting, Job: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{HoldFinalizer}}}},
 			v1alpha1.Failed, reasonWorkflowJobMissing, true,
 		},
 		"Succeeded": {"", jobgc.Observation{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: start, FinishedAt: start}, v1alpha1.Succeeded, reasonSucceeded, false},
 		"Failed":    {"A failed Job is reported.", jobgc.Observation{State: jobgc.Finished, Outcome: jobgc.Failed, Reason: "BackoffLimitExceeded"}, v1alpha1.Failed, reasonJobFailed, true},
 		"Missing":   {"A lost Job ends the run and is reported.", jobgc.Observation{State: jobgc.Missing, Source: "LiveRead"}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
-		"Replaced":  {"So does one whose name another Job took.", jobgc.Observation{State: jobgc.Replaced, Source: "LiveRead"}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
+		"Replaced":  {"A run whose Job was replaced has lost it too.", jobgc.Observation{State: jobgc.Replaced, Source: "LiveRead"}, v1alpha1.Failed, reasonWorkflowJobMissing, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
 
-// TestALineOfZapHasOneTraceID: zap writes a field as often as a logger got it.
-// A span inside replaces the IDs, and one that is not sampled is marked.
+// TestALineOfZapHasOneTraceID: zap writes a field each time that a logger gets
+// it. A span inside replaces the IDs, and a span that is not sampled is marked.
 //
 //req:shows O4
 func TestALineOfZapHasOneTraceID(t *testing.T) {

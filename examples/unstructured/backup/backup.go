@@ -52,7 +52,7 @@ func enter(u *unstructured.Unstructured, phase, message string) error {
 func done(u *unstructured.Unstructured) bool { return phaseOf(u) == completed || phaseOf(u) == failed }
 
 // refOf reads the name and uid of the Job from the status. The phase is the
-// outcome. There is no Ref before the Job is created.
+// outcome. Before the Job is created it returns nil.
 func refOf(u *unstructured.Unstructured) *jobgc.Ref {
 	uid, _, _ := unstructured.NestedString(u.Object, "status", "job", "uid")
 	if uid == "" {

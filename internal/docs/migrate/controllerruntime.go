@@ -14,7 +14,7 @@ import (
 	"github.com/proompteng/controllerkit/events"
 )
 
-// reconciler records as controller-runtime has it: its field is client-go's
+// reconciler records as in controller-runtime: its field is client-go's
 // interface.
 type reconciler struct{ Recorder clientevents.EventRecorder }
 

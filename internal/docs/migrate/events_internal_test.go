@@ -71,7 +71,7 @@ func TestClientGoEventsBeforeAndAfter(t *testing.T) {
 	assert.False(t, after.EventTime.IsZero())
 	assert.Equal(t, int32(3), after.Series.Count)
 	assert.Zero(t, after.DeprecatedCount)
-	assert.LessOrEqual(t, len(cs.Actions())-countLists(cs), 2, "the first at once, the rest in the series")
+	assert.LessOrEqual(t, len(cs.Actions())-countLists(cs), 2, "the first immediately, the rest in the series")
 }
 
 func countLists(cs *fake.Clientset) (n int) {

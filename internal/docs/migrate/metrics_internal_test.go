@@ -58,8 +58,8 @@ func TestYourTests_OfMetrics(t *testing.T) {
 	assert.Contains(t, page.Body.String(), `controller_missing_jobs_total{controller="agentrun"} 1`)
 }
 
-// TestTheTableOfNamesIsTrue: each name of the guide exists, theirs in
-// controller-runtime's registry and ours in the catalogue.
+// TestTheTableOfNamesIsTrue: each name of the guide exists, in
+// controller-runtime's registry or in the catalogue.
 func TestTheTableOfNamesIsTrue(t *testing.T) {
 	registry, ok := ctrlmetrics.Registry.(prometheus.Collector)
 	require.True(t, ok)
@@ -85,7 +85,7 @@ func TestTheTableOfNamesIsTrue(t *testing.T) {
 	rows := regexp.MustCompile("(?m)^\\| `([a-z_]+)[^|]*\\| `([a-z_]+)").FindAllStringSubmatch(string(page), -1)
 	require.Greater(t, len(rows), 8)
 	for _, row := range rows {
-		assert.True(t, theirs[row[1]], "%s is no metric of controller-runtime", row[1])
+		assert.True(t, theirs[row[1]], "%s is not a metric of controller-runtime", row[1])
 		assert.True(t, ours[row[2]], "%s is not in the catalogue", row[2])
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThePagesShowCompiledCode: every Go block of a guide stands, line by line
-// and but for its indentation, in one of the Go files beside it. Every guide is
-// one screen, and answers the same questions.
+// TestThePagesShowCompiledCode: each line of a Go block in a guide is a line of
+// one of the Go files, except for its indentation. Each guide is one screen,
+// and answers the same questions.
 //
 //req:shows A2
 func TestThePagesShowCompiledCode(t *testing.T) {

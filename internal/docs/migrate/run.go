@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate holds the code of the migration guides beside it, before and
-// after, so that it compiles; its tests hold the guides against it.
+// Package migrate has the code of the migration guides, before and after, so
+// that it compiles. Its tests compare the guides with it.
 package migrate
 
 import (
@@ -21,7 +21,7 @@ type Run struct {
 	Status RunStatus `json:"status,omitzero"`
 }
 
-// RunStatus is what became of it.
+// RunStatus is the status of a Run.
 type RunStatus struct {
 	status.Stamp `json:",inline"`
 

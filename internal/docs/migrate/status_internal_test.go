@@ -28,8 +28,8 @@ func settingStatus(set func(context.Context, client.Client, *Run, string) error)
 	}
 }
 
-// server is a fake API server that counts requests. Before each write it does
-// once what meanwhile says, as another client.
+// server is a fake API server that counts requests. Before each write it calls
+// meanwhile once, so that another client can write.
 type server struct {
 	client.Client
 
@@ -102,8 +102,8 @@ func TestRequestsOfOneReconcile(t *testing.T) {
 	}
 }
 
-// TestASpecThatChangesMeanwhile: what was computed from generation 1 is
-// recorded while generation 2 is stored already.
+// TestASpecThatChangesMeanwhile: a result of generation 1 is recorded while
+// generation 2 is stored.
 func TestASpecThatChangesMeanwhile(t *testing.T) {
 	for name, want := range map[string]struct {
 		reason            string
@@ -111,7 +111,7 @@ func TestASpecThatChangesMeanwhile(t *testing.T) {
 	}{
 		"flux before":      {"merged conditions are stamped with the generation that is stored", 1, 2},
 		"flux after":       {"the generation that was read, everywhere", 1, 1},
-		"setStatus before": {"the generation that is stored, whatever was computed", 2, 0},
+		"setStatus before": {"the stored generation, not the computed one", 2, 0},
 		"setStatus after":  {"the generation that was read", 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestASpecThatChangesMeanwhile(t *testing.T) {
 				require.NoError(t, c.Update(t.Context(), live))
 			}
 			if name == "setStatus before" {
-				respec(s.Client) // it reads what is stored, long after the reconcile began
+				respec(s.Client) // it reads the stored object, long after the reconcile began
 			} else {
 				s.meanwhile = respec
 			}

@@ -7,8 +7,11 @@
 // has more Events than the cap, no secret appears anywhere, the process does
 // not grow, and idle objects are not written.
 //
-// make test-all runs a short set. With -full, as in make e2e-chaos, the faults
-// have their full length.
+// Only this suite proves that the packages keep all promises together under
+// each fault, and that each verb of the role is needed.
+//
+// `make test-all` runs a short set. With -full, as in `make e2e-chaos`, the
+// faults have their full length.
 package chaos_test
 
 import (

@@ -1,10 +1,12 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events_test tests package events on a real API server: refused
-// Events, kubectl's output, the two API groups, permissions, deleted
-// namespaces, the server's rate limits, and an API server that dies or hangs.
-// The package has the tests that need no server.
+// Package events_test tests package events on a real API server.
+//
+// Only this suite proves which Events a server accepts in each API group, what
+// kubectl shows of them, which permissions are needed, and what happens when a
+// server dies, hangs or limits the rate. The package has the tests that need no
+// server.
 package events_test
 
 import (

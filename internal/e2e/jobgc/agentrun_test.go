@@ -94,8 +94,8 @@ func (a *agents) status(t *testing.T, name string) v1alpha1.AgentRunStatus {
 	return run.Status
 }
 
-// Whatever happens to a run or its Job, the hold is taken off when nothing is
-// left to record, and not before.
+// The controller removes the hold when nothing is left to record, and not
+// before, for each thing that can happen to a run or its Job.
 //
 //req:shows J4
 func TestAgentRunsWithHolds(t *testing.T) {
@@ -133,9 +133,9 @@ func TestAgentRunsWithHolds(t *testing.T) {
 	})
 }
 
-// TestRace15BothFindItLost: two replicas, of which one leads no more, find the
-// same Jobs lost before either hears of what the other recorded. A loss is
-// recorded once, and told of once.
+// TestRace15BothFindItLost: two replicas find the same Jobs lost, before either
+// sees the other's record. One of them no longer leads. The loss is recorded
+// once and reported once.
 //
 //req:shows J3
 func TestRace15BothFindItLost(t *testing.T) {
@@ -170,7 +170,7 @@ func TestRace15BothFindItLost(t *testing.T) {
 		eventually(t, "each replica has found each Job lost", func() bool { return r.jobs.requests("GET")-before[i] >= len(jobs) })
 	}
 	stop()
-	running.Wait() // until what ran has ended, and the events are written
+	running.Wait() // until the reconciles have ended, and the Events are written
 
 	_, err = stage.Runs.Create(t.Context(), &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: "last"}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestRace15BothFindItLost(t *testing.T) {
 type replica struct {
 	*agentrun.Controller
 
-	jobs, runs *wire // of all that it asks for, and of what it lists and watches of runs
+	jobs, runs *wire // all requests, and the lists and watches of runs
 	endpoint   *prom.Endpoint
 }
 
@@ -250,7 +250,7 @@ func TestAgentRunReleaseHolds(t *testing.T) {
 	a := newAgents(t)
 	job := a.start(t, "left-behind", kubelet.Never)
 	require.NoError(t, a.p.Stop())
-	a.begin(t) // it looks for what is held at the start, and every hour
+	a.begin(t) // it looks for held Jobs at the start, and every hour
 	eventually(t, "it shows that one Job is held, and for how long", func() bool {
 		return a.gauge(t, "agentrun_jobs_held") == 1 && a.gauge(t, "agentrun_jobs_held_oldest_seconds") > 0
 	})

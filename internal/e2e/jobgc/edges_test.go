@@ -17,7 +17,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The edge cases: what Kubernetes does, and what follows.
+// The edge cases of Kubernetes, and what jobgc makes of them.
 
 func TestEdgeTemplateWithTTLZero(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestEdgeSuspended(t *testing.T) {
 	}
 	wait(t.Context(), time.Until(first.Add(1100*time.Millisecond))) // times have whole seconds
 	s.patch(t, "job", `{"spec":{"suspend":false}}`)
-	eventually(t, "it has started again, with a start of its own: keep the first", func() bool { return c.look(t, ref).StartedAt.After(first) })
+	eventually(t, "it has started again, at a later time: keep the first", func() bool { return c.look(t, ref).StartedAt.After(first) })
 }
 
 // FailureTarget and SuccessCriteriaMet announce an outcome; the Job ends when
@@ -185,8 +185,8 @@ func TestEdgeManagedBy(t *testing.T) {
 	s.stays(t, "guarded")
 }
 
-// The clock of whoever ends the Job is an hour ahead. The TTL controller waits;
-// what was promised is not lengthened by it.
+// The clock of the client that ends the Job is an hour ahead. The TTL
+// controller waits, and jobgc does not lengthen the TTL by it.
 func TestEdgeClockSkew(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -224,8 +224,7 @@ func TestEdgeDeletedByAPersonOrByItsTTL(t *testing.T) {
 	assert.Contains(t, f.Hint, "probably deleted by its TTL")
 }
 
-// The Job goes with its run, and that is no loss: the run that would be told of
-// it is gone.
+// The Job goes with its run. That is not a loss, because the run is gone too.
 func TestEdgeOwnerIsCollected(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -237,8 +236,8 @@ func TestEdgeOwnerIsCollected(t *testing.T) {
 	c.until(t, ref, jobgc.Collected)
 }
 
-// A CronJob deletes its finished Jobs whatever their TTL. Exposure says so, and
-// a hold keeps them until they are recorded.
+// A CronJob deletes its finished Jobs, with any TTL. Warnings reports it, and a
+// hold keeps the Jobs until they are recorded.
 func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

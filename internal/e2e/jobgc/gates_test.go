@@ -21,9 +21,9 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The numbers that the design names, printed with those of the rules that other
-// controllers go by: the lister alone, the lister and a second look 100 ms
-// later, the lister and then a live read.
+// The gates of the design, printed with the numbers of other controllers'
+// rules: the lister alone, the lister and a second look 100 ms later, the
+// lister and then a live read.
 
 // atOnce runs do for 0 to n-1, so many at a time.
 func atOnce(n, workers int, do func(i int)) {
@@ -43,7 +43,7 @@ func atOnce(n, workers int, do func(i int)) {
 	all.Wait()
 }
 
-// count is what became of the answers of one rule.
+// count counts the answers of one rule.
 type count struct {
 	mu    sync.Mutex
 	n     map[string]int
@@ -68,7 +68,7 @@ func (c *count) fail(err error) {
 }
 
 // TestGateFalselyMissing: a Job that was just created is never called missing,
-// however far the watch lags.
+// for any lag of the watch.
 //
 //req:shows J2
 func TestGateFalselyMissing(t *testing.T) {
@@ -158,7 +158,7 @@ func TestGateTTLZero(t *testing.T) {
 				if obj, exists, err := c.informer.GetStore().GetByKey(s.namespace + "/" + ref.Name); err != nil || !exists {
 					got.add("lister")
 				} else if job, ok := obj.(*batchv1.Job); !ok || jobgc.StateOf(job).State != jobgc.Finished {
-					got.fail(fmt.Errorf("%s was to be finished", ref.Name))
+					got.fail(fmt.Errorf("%s must be finished", ref.Name))
 				}
 				if _, err := s.jobs.Get(ctx, ref.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
 					got.add("live GET")
@@ -192,7 +192,7 @@ func TestGateTTLZero(t *testing.T) {
 				}
 			}))
 			require.NoError(t, err)
-			// Not more at once than the controllers keep up with: a TTL
+			// Not more concurrently than the controllers keep up with: a TTL
 			// controller with a backlog deletes too late to lose anything.
 			atOnce(n, 40, func(i int) {
 				job, err := s.jobs.Create(ctx, s.job(fmt.Sprintf("job-%d", i), ttl(0)), metav1.CreateOptions{})

@@ -29,7 +29,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc/hold"
 )
 
-// sweeper is one of the stage's namespace, with an identity of its own.
+// sweeper sweeps the stage's namespace, with a separate identity.
 func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface] {
 	t.Helper()
 	client, err := metadata.NewForConfig(config)
@@ -70,8 +70,8 @@ func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }
 
-// The sweep needs no more than list and patch on Jobs and list on their owners,
-// and releases what nobody else will.
+// The sweep needs only list and patch on Jobs and list on their owners. It
+// releases the Jobs that no controller will release.
 func TestHoldSweep(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -146,8 +146,8 @@ func (s *stage) terminated(t *testing.T) {
 	})
 }
 
-// With the controller gone a held Job keeps its namespace for ever. The
-// commands of the documentation free it, and touch no other Job.
+// Without the controller a held Job keeps its namespace forever. The documented
+// commands free it, and change no other Job.
 //
 //req:shows J4
 func TestHoldRecoveryWithKubectl(t *testing.T) {
@@ -188,7 +188,7 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	require.NoError(t, err, string(out))
 	assert.Contains(t, string(out), "job.batch/finished patched")
 	assert.Contains(t, string(out), "job.batch/running patched")
-	assert.Equal(t, []string{"example.com/theirs"}, s.live(t, "finished").Finalizers, "another's finalizer is not ours to take")
+	assert.Equal(t, []string{"example.com/theirs"}, s.live(t, "finished").Finalizers, "the finalizers of others stay")
 	assert.Contains(t, other.live(t, "other").Finalizers, finalizer)
 	s.patch(t, "finished", `{"metadata":{"finalizers":null}}`)
 	s.terminated(t)

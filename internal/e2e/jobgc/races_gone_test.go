@@ -21,8 +21,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The races that make a Job look gone, or be gone, before its result is read.
-// Numbers are those of the design's list.
+// The races in which a Job looks gone, or is gone, before its result is read.
+// The numbers are from the design's list.
 
 //req:shows J2
 func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
@@ -38,8 +38,8 @@ func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
 	assert.Zero(t, c.wire.requests("GET"), "waiting costs no request")
 }
 
-// With Trust nothing but the order of the two reads stands between a lag and a
-// false loss. The other order is counted beside it.
+// With TrustCache only the order of the two reads prevents a false loss. The
+// other order is counted for comparison.
 //
 //req:shows J3
 func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
@@ -76,8 +76,8 @@ func TestRace02TheVersionIsReadBeforeTheLookup(t *testing.T) {
 	assert.Zero(t, ours)
 }
 
-// A Job that is really gone: the version that the cache has reached says so,
-// and a read only confirms it.
+// A Job that is really gone: the version of the cache proves it, and a read
+// only confirms it.
 //
 //req:shows J3
 func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
@@ -91,7 +91,7 @@ func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 		gets   int
 	}{
 		"Trusted":   {"Nothing is asked.", jobgc.Options{TrustCache: true}, "", jobgc.Missing, "CachePastCreate", 0},
-		"Confirmed": {"The store may be that of an informer with a selector.", jobgc.Options{}, "", jobgc.Missing, "LiveRead", 1},
+		"Confirmed": {"The informer may have a selector.", jobgc.Options{}, "", jobgc.Missing, "LiveRead", 1},
 		"Recorded":  {"Nothing is lost that would need to be confirmed.", jobgc.Options{}, jobgc.Succeeded, jobgc.Collected, "CachePastCreate", 0},
 	}
 	for name, tc := range tests {
@@ -134,8 +134,8 @@ func TestRace03DeletedByItsTTLBeforeItIsRead(t *testing.T) {
 	}
 }
 
-// A controller that was killed has no tombstone. It says so once, with proof,
-// and does not run the work again.
+// A controller that was killed has no tombstone. It reports the loss once, with
+// proof, and does not run the work again.
 //
 //req:shows J3
 func TestRace04TheSameWithARestartInBetween(t *testing.T) {
@@ -143,7 +143,7 @@ func TestRace04TheSameWithARestartInBetween(t *testing.T) {
 	s := newStage(t)
 	seen := s.watchJobs(t)
 	s.work(t, saved)
-	s.patch(t, "run", `{"spec":{"ttlSecondsAfterFinished":0}}`) // somebody cleans up
+	s.patch(t, "run", `{"spec":{"ttlSecondsAfterFinished":0}}`) // a user cleans up
 	s.gone(t, "run")
 	s.work(t, "")
 	ref, data := s.record(t, "run")
@@ -184,7 +184,7 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		s.gone(t, "job")
 		ref := c.ensured(t, s, "job", suspended())
 		require.Len(t, c.informer.GetStore().ListKeys(), 1)
-		assert.Equal(t, jobgc.Pending, c.look(t, ref).State, "what is cached is another Job")
+		assert.Equal(t, jobgc.Pending, c.look(t, ref).State, "the cache has another Job")
 		c.until(t, ref, jobgc.Suspended)
 		assert.Zero(t, c.wire.requests("GET"))
 	})
@@ -238,7 +238,7 @@ func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 	ref := c.ensured(t, s, "job")
 	s.finished(t, "job")
 	s.remove(t, "job", metav1.DeletePropagationBackground)
-	eventually(t, "the cache has it", func() bool { f := c.look(t, ref); return f.Job != nil && f.Job.DeletionTimestamp != nil })
+	eventually(t, "the cache shows the deletion", func() bool { f := c.look(t, ref); return f.Job != nil && f.Job.DeletionTimestamp != nil })
 	f := c.look(t, ref)
 	assert.Equal(t, jobgc.Finished, f.State)
 	assert.Equal(t, jobgc.Succeeded, f.Outcome)
@@ -262,7 +262,7 @@ func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
 	require.True(t, apierrors.IsForbidden(err) || apierrors.IsInvalid(err), "%v", err)
 	require.ErrorContains(t, err, "no new finalizers can be added")
 	ref, err := ensure(t.Context(), c, s.ref("job"), s.job("job"))
-	require.NoError(t, err, "held by us, it is adopted: nobody else would release it")
+	require.NoError(t, err, "a Job with the finalizer is adopted: no other controller would release it")
 	c.until(t, ref, jobgc.Deleting)
 	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
 	s.gone(t, "job")
@@ -295,6 +295,6 @@ func TestRace13RelistAfterAGap(t *testing.T) {
 	assert.Equal(t, "Tombstone", f.Source)
 	f, err = c.decided(t.Context(), running)
 	require.NoError(t, err)
-	assert.Equal(t, jobgc.Missing, f.State, "it finished in the gap: nobody knows how")
+	assert.Equal(t, jobgc.Missing, f.State, "it finished in the gap, so its outcome is unknown")
 	assert.Equal(t, "LiveRead", f.Source)
 }

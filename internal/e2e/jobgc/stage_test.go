@@ -29,8 +29,8 @@ import (
 // finalizer is the hold of the tests.
 const finalizer = "e2e.controllerkit.dev/result"
 
-// stage is a namespace with a run in it. What it does itself is done by
-// somebody else than the controller under test.
+// stage is a namespace with a run. Its own requests come from another client
+// than the controller under test.
 type stage struct {
 	namespace string
 	kube      kubernetes.Interface
@@ -64,8 +64,8 @@ func (s *stage) ref(name string) jobgc.Ref { return jobgc.Ref{Namespace: s.names
 // edit changes a Job before it is created.
 type edit func(*batchv1.Job)
 
-// job is one of the stage's run, whose pod succeeds at once unless an edit says
-// otherwise.
+// job returns a Job of the stage's run. Its pod succeeds immediately unless an
+// edit changes that.
 func (s *stage) job(name string, edits ...edit) *batchv1.Job { return newJob(s.run, name, edits...) }
 
 func newJob(run *corev1.ConfigMap, name string, edits ...edit) *batchv1.Job {
@@ -101,7 +101,7 @@ func ttl(seconds int32) edit {
 }
 func suspended() edit { return func(j *batchv1.Job) { j.Spec.Suspend = new(true) } }
 
-// controller is one that runs: a Guard on an informer whose watch lags.
+// controller is a running one: a Guard on an informer whose watch lags.
 type controller struct {
 	*jobgc.Guard[batchv1client.JobInterface]
 
@@ -224,7 +224,7 @@ func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Observat
 	}
 }
 
-// live reads a Job as it is; nil if there is none.
+// live reads a Job from the server; nil if it does not exist.
 func (s *stage) live(t *testing.T, name string) *batchv1.Job {
 	t.Helper()
 	job, err := s.jobs.Get(t.Context(), name, metav1.GetOptions{})
@@ -245,7 +245,7 @@ func (s *stage) finished(t *testing.T, name string) (job *batchv1.Job) {
 	return job
 }
 
-// gone waits until there is no Job of that name.
+// gone waits until no Job of that name exists.
 func (s *stage) gone(t *testing.T, name string) {
 	t.Helper()
 	eventually(t, name+" is gone", func() bool { return s.live(t, name) == nil })
@@ -284,8 +284,8 @@ func (s *stage) pods(t *testing.T, job string) []corev1.Pod {
 	return list.Items
 }
 
-// managed makes a Job of which this test is the Job controller. It finishes
-// when the test says so, at any time.
+// managed makes the test the Job controller of a Job. The Job finishes when the
+// test completes it.
 func managed() edit {
 	return func(j *batchv1.Job) { j.Spec.ManagedBy = new("e2e.controllerkit.dev/test") }
 }
@@ -311,7 +311,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// eventually waits for what is to become true, a minute at most.
+// eventually waits up to a minute until the condition holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

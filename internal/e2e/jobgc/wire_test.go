@@ -73,7 +73,7 @@ func (w *wire) requests(verb string) int {
 	return w.counts[verb]
 }
 
-// sever ends all watches, and lets nothing through until mend.
+// sever ends all watches, and blocks everything until mend.
 func (w *wire) sever() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,8 +94,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// lagging is the body of a watch, of which every byte arrives a while after it
-// was sent.
+// lagging is the body of a watch. Every byte arrives a while after it was sent.
 type lagging struct {
 	from   io.ReadCloser
 	lag    time.Duration
@@ -118,7 +117,7 @@ func newLagging(from io.ReadCloser, lag time.Duration) *lagging {
 	return l
 }
 
-// receive takes in what was sent as soon as it comes. It ends with the body.
+// receive reads the body as soon as data comes. It ends with the body.
 func (l *lagging) receive() {
 	for {
 		data := make([]byte, 1<<14)

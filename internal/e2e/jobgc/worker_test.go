@@ -34,8 +34,8 @@ import (
 )
 
 // workerVariable makes this test program a controller, so that there is a
-// process to kill. Its runs are the ConfigMaps of a namespace, each of which
-// holds the Ref of its Job, and how it ended.
+// process to kill. Its runs are the ConfigMaps of a namespace. Each has the Ref
+// of its Job, and its end.
 const workerVariable = "JOBGC_E2E_WORKER"
 
 // points are the moments at which a worker can die.
@@ -48,7 +48,7 @@ const (
 	recorded point = "recorded" // the outcome is persisted, the Job not released
 )
 
-// assignment is what a worker is told.
+// assignment is the input of a worker.
 type assignment struct {
 	Kubeconfig, Namespace string
 	DieAt                 point // by SIGKILL, when all runs are there; empty for never
@@ -126,7 +126,7 @@ func work(ctx context.Context, a assignment) error {
 	return nil
 }
 
-// atMost lets so many requests through at a time, but for watches.
+// atMost limits the concurrent requests, except watches.
 func atMost(n int) func(http.RoundTripper) http.RoundTripper {
 	turns := make(chan struct{}, n)
 	return func(next http.RoundTripper) http.RoundTripper {
@@ -206,8 +206,8 @@ func (w *worker) stepOnce(ctx context.Context, run *corev1.ConfigMap, change edi
 	return err
 }
 
-// recordOf is what a run holds of its Job. A run without a record has a Job of
-// its own name, for the tests to find.
+// recordOf is the run's record of its Job. A run without a record has a Job of
+// the run's name, for the tests to find.
 func recordOf(run *corev1.ConfigMap) (ref *jobgc.Ref, done bool, err error) {
 	ref = &jobgc.Ref{Namespace: run.Namespace, Name: run.Name}
 	if has := run.Data["ref"]; has != "" {
@@ -237,8 +237,8 @@ func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref,
 	return w.kube.CoreV1().ConfigMaps(run.Namespace).Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 }
 
-// at is where the worker dies if it is told to: without a word, as the kernel
-// kills.
+// at is where the worker dies if its assignment names the point. It ends
+// without an error, as if the kernel killed it.
 func (w *worker) at(p point) {
 	if w.DieAt != p {
 		return
@@ -269,7 +269,7 @@ func (s *stage) work(t *testing.T, dieAt point) {
 		return
 	}
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	require.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "the worker was to be killed at %s: %v %s", dieAt, err, stderr.String())
+	require.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "the worker must be killed at %s: %v %s", dieAt, err, stderr.String())
 }
 
 // record is what a run's controller has persisted.

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package kstatus_test compares package status with sigs.k8s.io/cli-utils'
-// kstatus. kubectl wrappers, Flux and Argo CD use it to decide whether an
+// kstatus, with which kubectl wrappers, Flux and Argo CD decide whether an
 // object is ready. It needs no cluster.
+//
+// Only this suite proves that they agree on every status that the package
+// writes.
 package kstatus_test
 
 import (

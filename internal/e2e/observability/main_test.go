@@ -1,9 +1,11 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observability_test checks on a real Prometheus and an OTLP receiver
-// that the example's metrics, exports and logs match each other, the dashboard
-// and the rules.
+// Package observability_test checks the example on a real Prometheus and an
+// OTLP receiver.
+//
+// Only this suite proves that its metrics, its exports, its logs, the dashboard
+// and the rules match one another.
 package observability_test
 
 import (

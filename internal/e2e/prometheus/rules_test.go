@@ -3,6 +3,9 @@
 
 // Package prometheus_test tests the rules and the dashboard of metrics/manifest
 // with the real promtool and Prometheus.
+//
+// Only this suite proves that each alert fires, and stays silent, when its
+// runbook says so.
 package prometheus_test
 
 import (

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package replicas_test runs several replicas of the example's controller:
-// shards that are all active, and a leader with a standby. It counts by the API
-// server's audit log, so a run that ended twice or had two pods cannot hide.
+// shards that are all active, and a leader with a standby. It counts with the
+// API server's audit log, so it finds every run that ended twice or had two
+// pods.
+//
+// Only this suite proves the guarantees of sharding, and the time of a takeover
+// between processes.
 package replicas_test
 
 import (

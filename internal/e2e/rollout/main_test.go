@@ -1,12 +1,15 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout_test proves package rollout and its plans on the real
-// controller of Argo Rollouts, under upstream's own ClusterRole and with
-// upstream's CRDs. Pods and nodes are kwok's; everything else is real.
+// Package rollout_test tests package rollout and its plans on the real
+// controller of Argo Rollouts, with upstream's ClusterRole and CRDs. Only the
+// pods and nodes are kwok's.
 //
-// All of it runs in a separate network namespace, since that controller
-// listens on every address.
+// Only this suite proves that the steps of a plan lose no capacity, and that
+// upstream's controller accepts what the package renders.
+//
+// It runs in a separate network namespace, because that controller listens on
+// every address.
 package rollout_test
 
 import (

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package status_test tests the contract of package status on a real API
-// server: races, faults, the CEL rules and eight concurrent writers. The
-// package has the tests that need no server.
+// server.
+//
+// Only this suite proves that the server's conflicts, uids, pruning and
+// defaults are as the package expects, that the CEL rules refuse every breach,
+// and that eight concurrent writers keep the contract. The package has the
+// tests that need no server.
 package status_test
 
 import (

@@ -124,7 +124,7 @@ type SecretRef struct {
 	Key string `json:"key"`
 }
 
-// AgentRunStatus is what became of a run.
+// AgentRunStatus is the observed state of a run.
 type AgentRunStatus struct {
 	// Phase of the run.
 	// +optional

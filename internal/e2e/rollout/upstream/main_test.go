@@ -1,9 +1,11 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upstream_test holds package rollout against the code of Argo
-// Rollouts, its validation and its arithmetic of pods. It needs no control
-// plane.
+// Package upstream_test compares package rollout with the code of Argo
+// Rollouts. It needs no control plane.
+//
+// Only this suite proves that the validation and the numbers of pods are
+// upstream's, for random Rollouts.
 package upstream_test
 
 import (
