@@ -73,6 +73,18 @@ func requests(t *testing.T, namespace string) (all []request) {
 	return all
 }
 
+// unanswered counts the writes of a replica that the API server did not answer
+// in time. It may have stored them.
+func (r *replica) unanswered(t *testing.T, namespace string) (n int) {
+	t.Helper()
+	for _, q := range requests(t, namespace) {
+		if q.User.Username == r.user && q.writes() && q.Response.Code >= 500 {
+			n++
+		}
+	}
+	return n
+}
+
 // assertOnce checks that each run has ended as its Job did, had one Job and one
 // pod, and that its end was recorded once. It returns the users that recorded
 // the ends, by the name of the run. The end of a run is missing there if its

@@ -136,10 +136,14 @@ func outcome(run *v1alpha1.AgentRun) v1alpha1.Phase {
 	return v1alpha1.Succeeded
 }
 
-// allEnded waits until the stage has n runs and all have ended.
-func allEnded(ctx context.Context, t *testing.T, stage *play.Stage, n int) (runs []v1alpha1.AgentRun) {
+// allEnded waits until the stage has n runs and all have ended. It calls
+// meanwhile, if that is set, each time before it looks.
+func allEnded(ctx context.Context, t *testing.T, stage *play.Stage, n int, meanwhile func()) (runs []v1alpha1.AgentRun) {
 	t.Helper()
 	eventually(ctx, t, fmt.Sprintf("%d runs have ended", n), func() bool {
+		if meanwhile != nil {
+			meanwhile()
+		}
 		list, err := stage.Runs.List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false

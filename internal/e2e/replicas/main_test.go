@@ -12,7 +12,6 @@ package replicas_test
 
 import (
 	"context"
-	"flag"
 	"os"
 	"testing"
 
@@ -28,7 +27,6 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	os.Exit(suite.Main(m, "e2e/replicas", controlplane.Options{AuditPolicy: auditPolicy}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
 		plane = cp
 		if _, _, err = rig.Local(ctx, plane); err != nil {
