@@ -11,6 +11,7 @@ ROLLOUT := internal/e2e/rollout
 NESTED  := \
 	internal/controlplane \
 	internal/bench \
+	internal/bench/cmd/compare \
 	internal/compat/newest \
 	examples/agentrun \
 	internal/demo \
@@ -180,8 +181,8 @@ bench: ## Compare every package, or GROUP=status, with its peers; writes interna
 	@cd internal/bench && go run ./cmd/bench $(GROUP)
 
 .PHONY: compare
-compare: ## Compare controllerkit with the baseline under the same faults; writes internal/bench/COMPARE.txt
-	@cd internal/bench && go run ./cmd/compare
+compare: ## Compare the usual, a careful and our controller under the same faults (RUNS=n ROUNDS=n); DRAW=1 draws what was measured
+	@cd internal/bench/cmd/compare && go build -o "$(CURDIR)/bin/compare" . && cd ../.. && RUNS="$(RUNS)" ROUNDS="$(ROUNDS)" "$(CURDIR)/bin/compare" $(if $(filter-out 0 no false,$(DRAW)),-draw)
 
 ##@ Test everything
 FUZZ_TIME = $(or $(T),30s)

@@ -42,7 +42,9 @@ type Request struct {
 	// Stored reads the owner from the API server, not from a cache, and returns
 	// it with the Ref and Done of its status. Step calls it at most once, and
 	// only before it creates, releases or deletes a Job. An error that says
-	// that this owner does not exist is not an error of Step.
+	// that this owner does not exist is not an error of Step. If the status
+	// was final when it was last read or written, Stored may return that copy
+	// without a request, because it does not change any more.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Job builds the Job. Owner must be its controller. Its name is empty or

@@ -19,6 +19,7 @@ import (
 type Report struct {
 	Package string
 	Note    string // how it was measured, if not by medians of rounds
+	Remark  string
 	Rounds  int
 	Took    time.Duration
 	Peers   []string // "controller-runtime v0.25.2 (sigs.k8s.io/controller-runtime)"
@@ -46,7 +47,7 @@ func Main(g Group) {
 }
 
 func (g Group) run(rounds int, only string) (Report, error) {
-	report := Report{Package: g.Package, Note: g.Note, Rounds: rounds, Peers: g.versions()}
+	report := Report{Package: g.Package, Note: g.Note, Remark: g.Remark, Rounds: rounds, Peers: g.versions()}
 	start := time.Now()
 	for i, m := range g.Measures {
 		if !strings.Contains(m.Name, only) {

@@ -21,6 +21,8 @@ type Group struct {
 	Measures []Measure
 	// Note says how it is measured. Empty means by medians of rounds.
 	Note string
+	// Remark is for readers of the table, in lines. It may be empty.
+	Remark string
 	// End, if set, is called after the measures, also after a failure.
 	End func() error
 }

@@ -50,7 +50,8 @@ func read(name string) (string, error) {
 	return string(body), err
 }
 
-// About names the machine, the date and the peers of the reports.
+// About names the machine, the date and the peers of the reports, and has their
+// remarks.
 func About(reports []Report) []string {
 	var peers []string
 	var took time.Duration
@@ -62,10 +63,16 @@ func About(reports []Report) []string {
 	if reports[0].Note != "" {
 		how = reports[0].Note
 	}
-	return []string{
+	lines := []string{
 		fmt.Sprintf("%s, %d cores, %s; %s, in %.0f s; %s.", processor(), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), took.Seconds(), how),
 		"Peers: " + strings.Join(peers, ", ") + ".",
 	}
+	for _, r := range reports {
+		if r.Remark != "" {
+			lines = append(lines, strings.Split(r.Remark, "\n")...)
+		}
+	}
+	return lines
 }
 
 // processor returns the model of the first processor.

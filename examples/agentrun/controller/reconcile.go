@@ -95,11 +95,14 @@ func (a *attempt) request(ctx context.Context) jobgc.Request {
 		Owner: run, Ref: run.Status.JobRef, Done: done, Suspend: &run.Spec.Suspend,
 		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
-			live, err := a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})
-			if err != nil {
-				return nil, nil, false, err
+			stored := a.before // if it has ended, that is stored, and final: nobody has to read it again
+			if !stored.Status.Phase.Terminal() {
+				var err error
+				if stored, err = a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{}); err != nil {
+					return nil, nil, false, err
+				}
 			}
-			return live, live.Status.JobRef, live.Status.Phase.Terminal(), nil
+			return stored, stored.Status.JobRef, stored.Status.Phase.Terminal(), nil
 		},
 		Job: func() (*batchv1.Job, error) {
 			job, err := newJob(run)

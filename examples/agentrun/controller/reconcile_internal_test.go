@@ -5,10 +5,12 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -21,4 +23,22 @@ func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
 		require.ErrorIs(t, a.hindered(t.Context(), cause), cause)
 		assert.Equal(t, run, a.run)
 	}
+}
+
+// What has ended is final, so nobody reads it again before its Job is released.
+func TestStored_ReadsNoRunThatHasEnded(t *testing.T) {
+	run, _ := newStarted("nightly", nil)
+	s := newServer(run)
+	running := &attempt{Controller: s.controller(t), before: run, run: run.DeepCopy()}
+	enter(s.runs[run.Name], v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
+	_, _, done, err := running.request(t.Context()).Stored(t.Context())
+	require.NoError(t, err)
+	assert.True(t, done, "the copy is old, and the server knows more")
+
+	ended := s.runs[run.Name].DeepCopy()
+	a := &attempt{before: ended, run: ended.DeepCopy()} // without a Controller: a request would panic
+	owner, ref, done, err := a.request(t.Context()).Stored(t.Context())
+	require.NoError(t, err)
+	assert.True(t, done)
+	assert.Equal(t, []any{ended.UID, ended.Status.JobRef}, []any{owner.GetUID(), ref})
 }

@@ -109,7 +109,8 @@ func (s *stage) settled(c *capacity, want int) (least, most int) {
 		require.Equal(t, want, c.now)
 	})
 	least, most = s.extremes(c)
-	s.Attr("least-ready-endpoints", strconv.Itoa(least)) // make compare reads it
+	s.Attr("least-ready-endpoints", strconv.Itoa(least)) // make compare reads both
+	s.Attr("most-ready-endpoints", strconv.Itoa(most))
 	return least, most
 }
 

@@ -4,6 +4,7 @@
 package rollout_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,6 +48,7 @@ func TestNoPlanLosesAnEndpoint(t *testing.T) {
 			s.back(tc.method, d)
 			s.runs(map[string]int{"web:1": 5})
 			s.capacity("back", c, tc.back)
+			s.deployed(5)
 			list, err := s.rollouts.List(t.Context(), metav1.ListOptions{})
 			require.NoError(t, err)
 			assert.Empty(t, list.Items)
@@ -196,6 +198,44 @@ func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 	c.reset()
 	s.sh(kubectl + " apply --server-side -f " + s.file(d) + "; " + kubectl + " delete rollout web")
 	s.outage(c)
+	s.deployed(5)
+}
+
+// TestTheReferenceOfUpstream follows the documentation of Argo Rollouts: a
+// workloadRef with scaleDown progressively, and for the way back the Deployment
+// is scaled up first. There it loses nothing. The way back ends at its first
+// step while the Rollout is at its first revision: the controller puts the
+// Deployment to 0 again.
+func TestTheReferenceOfUpstream(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	d := slow(web("web:1"))
+	d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromInt32(3)) // as for the plans
+	r, errs := rollout.Convert(d, rollout.Options{})
+	require.Empty(t, errs)
+	s.deploy(d)
+	c := s.measure(5)
+	r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: "progressively"}
+	s.apply(r)
+	s.reaches("web", live.Healthy)
+	s.deployed(0)
+	s.capacity("there", c, 10)
+
+	s.sh("kubectl -n " + s.namespace + " scale deployment web --replicas=5")
+	s.deployed(0)
+	s.reaches("web", live.Healthy)
+}
+
+// deployed waits until the Deployment wants and has n pods.
+func (s *stage) deployed(n int32) {
+	s.Helper()
+	s.eventually("the Deployment is scaled", func(c *assert.CollectT) {
+		d, err := s.kube.AppsV1().Deployments(s.namespace).Get(s.Context(), "web", metav1.GetOptions{})
+		require.NoError(c, err)
+		require.Equal(c, []int32{n, n}, []int32{*d.Spec.Replicas, d.Status.Replicas})
+		require.Equal(c, d.Generation, d.Status.ObservedGeneration)
+	})
+	s.Attr("deployment-pods", strconv.Itoa(int(n))) // make compare reads the last one
 }
 
 // outage waits until not one endpoint is ready, and then until all are again.

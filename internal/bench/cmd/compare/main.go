@@ -1,26 +1,31 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command compare runs controllerkit and the baseline under the same faults. It
-// prints what each lost and writes that to COMPARE.txt. Run it in
-// internal/bench. It exits with 1 and writes nothing if controllerkit lost a
-// result, had a wrong one or ran work twice, as checked by the gates of the
-// benchmarks and by the end-to-end tests. Events that were queued when a
-// controller was killed have no gate. A load has 300 AgentRuns, or the number
-// in RUNS.
+// Command compare runs controllerkit and its peers under the same faults. Run
+// it in internal/bench. It writes what it measured to compare.tsv, as text to
+// COMPARE.txt and as a picture to internal/docs/compare.svg. The rows of the
+// whole controllers also go to RESULTS.md. The rows of single packages come
+// from results.tsv, which make bench writes. With -draw it measures nothing and
+// draws compare.tsv again.
+//
+// A load has 300 AgentRuns, or the number in RUNS. It runs 3 times for each
+// controller, or ROUNDS times, in turns.
+//
+// It exits with 1 and writes nothing if controllerkit lost a result in any
+// round, had a wrong one or ran work twice. Events that were queued when a
+// controller was killed have no gate.
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,97 +35,154 @@ import (
 )
 
 func main() {
+	draw := flag.Bool("draw", false, "draw compare.tsv again, without measuring")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx)
+	err := run(ctx, *draw)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "proof:", err)
+		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
-	runs := 300
-	if text := os.Getenv("RUNS"); text != "" {
-		var err error
-		if runs, err = strconv.Atoi(text); err != nil || runs < 10 {
-			return fmt.Errorf("RUNS: %q is not accepted; want a whole number, at least 10", text)
-		}
-	}
-	began := time.Now()
-	var f figures
-	var peers []string
-	for _, of := range []struct{ group, only string }{
-		{"events", "burst of 5,000"},
-		{"events", "its resourceVersion moving"},
-		{"jobgc", "just created, watch lags 250 ms"},
-		{"controller", ""},
-	} {
-		r, err := bench.RunGroup(ctx, of.group, 8, of.only, "BENCH_RUNS="+strconv.Itoa(runs), "BENCH_IDLE=1000")
+// The files that are written, from internal/bench.
+const dataFile, textFile, resultsFile = "compare.tsv", "COMPARE.txt", "results.tsv"
+
+var pictureFile = filepath.Join("..", "docs", "compare.svg")
+
+func run(ctx context.Context, again bool) error {
+	if again {
+		data, err := os.ReadFile(dataFile)
 		if err != nil {
 			return err
 		}
-		f, peers = append(f, r.Rows...), append(peers, r.Peers...)
+		return draw(string(data))
 	}
-	ready, err := migrated(ctx)
+	runs, err := number("RUNS", 300, 10)
 	if err != nil {
 		return err
 	}
-	text, err := screen(f, runs, ready, about(peers, began))
+	rounds, err := number("ROUNDS", 3, 1)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	c, err := measure(ctx, runs, rounds)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "took %.0fs\n", time.Since(began).Seconds())
+	return draw(c.encode())
+}
+
+// number reads a whole number from an environment variable.
+func number(name string, otherwise, least int) (int, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least {
+		return 0, fmt.Errorf("%s: %q is not accepted; want a whole number, at least %d", name, text, least)
+	}
+	return n, nil
+}
+
+// measure runs the controllers and the migrations. It writes the rows of the
+// controllers to RESULTS.md. The rows of the packages are those that make bench
+// measured last.
+func measure(ctx context.Context, runs, rounds int) (comparison, error) {
+	began := time.Now()
+	c := comparison{runs: runs, rounds: rounds}
+	r, err := bench.RunGroup(ctx, "controller", 8, "", "BENCH_RUNS="+strconv.Itoa(runs), "BENCH_ROUNDS="+strconv.Itoa(rounds))
+	if err != nil {
+		return c, err
+	}
+	for _, row := range r.Rows {
+		if row.Pass == bench.Fail {
+			err = errors.Join(err, errors.New(row.String()))
+		}
+	}
+	ready, failed := migrated(ctx)
+	if err = errors.Join(err, failed); err != nil {
+		return c, err
+	}
+	results, err := os.ReadFile(resultsFile)
+	if err != nil {
+		return c, err
+	}
+	packages, err := benched(string(results), runs)
+	if err != nil {
+		return c, err
+	}
+	c.figures = slices.Concat(r.Figures, packages, ready)
+	lines := bench.About([]bench.Report{r})
+	c.about = append([]string{about(r.Peers, began), lines[0]}, lines[2:]...)
+	return c, bench.Write("controller", lines, r.Rows)
+}
+
+// benched returns the figures of the packages from results.tsv.
+func benched(results string, runs int) ([]bench.Figure, error) {
+	rows, err := bench.DecodeTSV(results)
+	if err != nil {
+		return nil, err
+	}
+	var all []bench.Figure
+	add := func(r bench.Row, subject, text string) error {
+		v, err := strconv.ParseFloat(text, 64)
+		all = append(all, bench.Figure{Measure: r.Measure, Unit: r.Unit, Subject: subject, Median: v, Least: v, Most: v})
+		return err
+	}
+	for _, t := range tables(runs) {
+		for _, wanted := range t.rows {
+			own := t.group != ""
+			for _, r := range rows {
+				if r.Package != t.group || r.Measure != wanted.measure || r.Unit != wanted.unit || !slices.Contains(wanted.peers[:], r.Peer) {
+					continue
+				}
+				err = errors.Join(err, add(r, r.Peer, r.PeerValue))
+				if own {
+					err = errors.Join(err, add(r, ours, r.Ours))
+				}
+				own = false
+			}
+		}
+	}
+	return all, err
+}
+
+// about names the peers and the date.
+func about(peers []string, at time.Time) string {
+	var versions []string
+	for _, p := range peers { // "its name (its/module v1.2.3)"
+		if version := path.Base(strings.TrimSuffix(p[strings.LastIndex(p, "(")+1:], ")")); !strings.HasPrefix(version, "std ") { // the text does not name Go's standard library
+			versions = append(versions, version)
+		}
+	}
+	slices.Sort(versions)
+	return fmt.Sprintf("%s, Argo Rollouts' own controller; %s", strings.Join(slices.Compact(versions), ", "), at.UTC().Format(time.DateOnly))
+}
+
+// draw writes the file of the figures, the text and the picture.
+func draw(data string) error {
+	c, err := decode(data)
+	if err != nil {
+		return err
+	}
+	text, err := c.text()
+	if err != nil {
+		return err
+	}
+	picture, err := c.picture()
 	if err != nil {
 		return err
 	}
 	fmt.Fprint(os.Stdout, text)
-	fmt.Fprintf(os.Stderr, "took %.0fs\n", time.Since(began).Seconds())
-	for _, r := range f {
-		if r.Pass == bench.Fail {
-			err = errors.Join(err, errors.New(r.String()))
+	for name, body := range map[string]string{dataFile: data, textFile: text, pictureFile: picture} {
+		if err := os.WriteFile(name, []byte(body), 0o644); err != nil { //nolint:gosec // as git has it
+			return err
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile("COMPARE.txt", []byte(text), 0o644) //nolint:gosec // as git has it
-}
-
-// The tests on Argo Rollouts' real controller that count ready endpoints.
-const (
-	naive = "TestTheNaiveSwitchIsAnOutage"
-	adopt = "TestNoPlanLosesAnEndpoint/Adopt"
-)
-
-// migrated runs these tests and reads their output.
-func migrated(ctx context.Context) (endpoints, error) {
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=15m", "-json", "-run", "^"+naive+"$|^"+strings.Replace(adopt, "/", "$/^", 1)+"$", ".")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join("..", "e2e", "rollout"), &out, os.Stderr
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	fmt.Fprintln(os.Stderr, "a Deployment becomes a canary ...")
-	if err := cmd.Run(); err != nil {
-		return endpoints{}, fmt.Errorf("%w: %s", err, out.String())
-	}
-	return said(out.Bytes())
-}
-
-// said reads the lowest numbers in the tests' attributes, from the output of
-// go test -json.
-func said(output []byte) (endpoints, error) {
-	least := map[string]int{}
-	for lines := bufio.NewScanner(bytes.NewReader(output)); lines.Scan(); {
-		var e struct{ Action, Test, Key, Value string }
-		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != "attr" || e.Key != "least-ready-endpoints" {
-			continue
-		}
-		n, err := strconv.Atoi(e.Value)
-		if err != nil {
-			return endpoints{}, fmt.Errorf("%s: %w", e.Test, err)
-		}
-		if old, found := least[e.Test]; !found || n < old {
-			least[e.Test] = n
-		}
-	}
-	if len(least) != 2 {
-		return endpoints{}, fmt.Errorf("%s and %s did not both say how many endpoints were ready: %v", naive, adopt, least)
-	}
-	return endpoints{usual: least[naive], ours: least[adopt]}, nil
+	return nil
 }
