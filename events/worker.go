@@ -181,7 +181,8 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 	case recreate:
 		r.vanished(j, now)
 	case otherGroup, otherService:
-		if final := l.refuse(r.sink, j.core, &a); final == nil {
+		kept := a
+		if final := l.refuse(r.sink, j.core, &kept); final == nil {
 			r.again(j, 0, false)
 		} else if since := s.failed(true, now); s.refused == "" && now.since(since) < patience {
 			r.again(j, now.add(patience), false)

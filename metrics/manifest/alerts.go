@@ -147,7 +147,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 		{
 			name: "ControllerNoLeader", severity: critical, wait: th.For, is: "< 1",
 			value:       q.sum(i.Leader, of("lease")),
-			summary:     "Nobody holds the lease {{ $labels.lease }}.",
+			summary:     "No process holds the lease {{ $labels.lease }}.",
 			description: "No process of {{ $labels.job }} in {{ $labels.namespace }} leads by the lease {{ $labels.lease }}: nothing is reconciled.",
 		},
 		{

@@ -103,7 +103,7 @@ func ExampleBundle_PrometheusRule() {
 	//           labels:
 	//             severity: critical
 	//           annotations:
-	//             summary: "Nobody holds the lease \u007b\u007b $labels.lease }}."
+	//             summary: "No process holds the lease \u007b\u007b $labels.lease }}."
 	//             description: "No process of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} leads by the lease \u007b\u007b $labels.lease }}: nothing is reconciled."
 	//             runbook_url: "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/ControllerNoLeader.md"
 }

@@ -44,9 +44,18 @@ func TestMain(m *testing.M) {
 		if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
 			return err
 		}
-		program, err = rig.Build(ctx, plane.Dir(), "-race")
+		program, err = rig.Build(ctx, plane.Dir(), raceDetector()...)
 		return err
 	}))
+}
+
+// raceDetector is in the programs but for the large numbers, which it would
+// make too slow.
+func raceDetector() []string {
+	if os.Getenv("E2E_JOBS") != "" {
+		return nil
+	}
+	return []string{"-race"}
 }
 
 // jobsOf is the number of Jobs for a gate: E2E_JOBS if it is set, as in `make

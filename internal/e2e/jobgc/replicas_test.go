@@ -50,9 +50,10 @@ const latest = 500 * time.Millisecond
 
 // fleet is a controller whose two replicas run as processes.
 type fleet struct {
-	life   func(replica int) *exec.Cmd                                    // one life of a replica; the owners that the second sees are late
-	create func(ctx context.Context, name string, ttl int32) error        // an owner, whose Job succeeds and has this TTL
-	ended  func(ctx context.Context) (outcomes map[string]int, err error) // of the owners that have ended
+	life    func(replica int) *exec.Cmd                                    // one life of a replica; the owners that the second sees are late
+	create  func(ctx context.Context, name string, ttl int32) error        // an owner, whose Job succeeds and has this TTL
+	longest time.Duration                                                  // of a life, after half a second: a program has to start first
+	ended   func(ctx context.Context) (outcomes map[string]int, err error) // of the owners that have ended
 }
 
 // TestGateTwoReplicas: two replicas work on the same owners, the cache of
@@ -71,7 +72,7 @@ func TestGateTwoReplicas(t *testing.T) {
 			var both sync.WaitGroup
 			kills, errs := make([]int, 2), make([]error, 2)
 			for i := range kills {
-				both.Go(func() { kills[i], errs[i] = killed(ctx, func() *exec.Cmd { return f.life(i) }) })
+				both.Go(func() { kills[i], errs[i] = killed(ctx, f.longest, func() *exec.Cmd { return f.life(i) }) })
 			}
 			atOnce(n, 4, func(i int) {
 				for ctx.Err() == nil {
@@ -116,7 +117,7 @@ func TestGateTwoReplicas(t *testing.T) {
 
 // killed runs one process after the other until ctx ends. Each dies by SIGKILL
 // at a random moment.
-func killed(ctx context.Context, life func() *exec.Cmd) (kills int, err error) {
+func killed(ctx context.Context, longest time.Duration, life func() *exec.Cmd) (kills int, err error) {
 	runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505
 	defer runtime.UnlockOSThread()
 	for ; ctx.Err() == nil; kills++ {
@@ -131,7 +132,7 @@ func killed(ctx context.Context, life func() *exec.Cmd) (kills int, err error) {
 		select {
 		case err := <-ended:
 			return kills, fmt.Errorf("a replica ended by itself: %w: %s", err, output.Bytes())
-		case <-time.After(500*time.Millisecond + rand.N(5*time.Second)):
+		case <-time.After(500*time.Millisecond + rand.N(longest)):
 		case <-ctx.Done():
 		}
 		if err := cmd.Process.Kill(); err != nil {
@@ -150,6 +151,7 @@ func guards(t *testing.T, s *stage) fleet {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	return fleet{
+		longest: 5 * time.Second,
 		life: func(replica int) *exec.Cmd {
 			said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.namespace, Replica: true, Lag: time.Duration(replica) * latest})
 			assert.NoError(t, err)
@@ -227,6 +229,7 @@ func agentRuns(t *testing.T, s *stage) fleet {
 	require.NoError(t, err)
 	through := []string{proxy(t, "agentruns", 0), proxy(t, "agentruns", latest)}
 	return fleet{
+		longest: 15 * time.Second,
 		life: func(replica int) *exec.Cmd {
 			cmd := exec.Command(program, "--kubeconfig="+through[replica], "--namespaces="+s.namespace, "--metrics-bind-address=127.0.0.1:0") //nolint:noctx // killed ends it
 			cmd.Env = append(os.Environ(), "JANGAR_CONTROLLER_EVENTS_ENABLED=false")
@@ -260,7 +263,7 @@ func tasks(t *testing.T, s *stage) fleet {
 	t.Helper()
 	const example = "../../../examples/controller-runtime"
 	program := filepath.Join(plane.Dir(), "task")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-C", example, "-race", "-o", program, "./cmd").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-C", example}, raceDetector()...), "-o", program, "./cmd")...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	_, err = kubectl.Run(t.Context(), nil, "apply", "--server-side", "-f", example+"/config/crd")
 	require.NoError(t, err)
@@ -271,6 +274,7 @@ func tasks(t *testing.T, s *stage) fleet {
 	owners := client.Resource(schema.GroupVersionResource{Group: "tasks.controllerkit.dev", Version: "v1", Resource: "tasks"}).Namespace(s.namespace)
 	through := []string{proxy(t, "tasks", 0), proxy(t, "tasks", latest)}
 	return fleet{
+		longest: 15 * time.Second,
 		life: func(replica int) *exec.Cmd {
 			return exec.Command(program, "--kubeconfig="+through[replica], "--metrics-bind-address=0", "--health-probe-bind-address=0") //nolint:noctx // killed ends it
 		},

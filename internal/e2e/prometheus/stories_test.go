@@ -184,7 +184,7 @@ func stories() []story {
 		{alert: "ControllerWorkerStuck", name: "a slow reconcile", after: 14, series: map[string]string{gauge(i.QueueLongest): "0+60x14"}},
 		{
 			alert: "ControllerNoLeader", name: "all stand by", series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x35"}, after: 12, fires: with("lease", "agentrun"),
-			summary: "Nobody holds the lease agentrun.", description: "No process of agentrun in agents leads by the lease agentrun: nothing is reconciled.",
+			summary: "No process holds the lease agentrun.", description: "No process of agentrun in agents leads by the lease agentrun: nothing is reconciled.",
 		},
 		{alert: "ControllerNoLeader", name: "the lead is handed over", after: 20, series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x8 1x30"}},
 		{alert: "ControllerNoLeader", name: "without leader election", after: 20, series: map[string]string{upSeries: "1x30"}},
