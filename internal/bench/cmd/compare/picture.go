@@ -110,12 +110,12 @@ func (p panel) draw(on *charts.Painter, theme charts.ColorPalette) error {
 	o := charts.NewBarChartOptionWithData(p.values)
 	o.Theme, o.Padding = theme, charts.NewBoxEqual(12)
 	o.Title = charts.TitleOption{Text: p.title, FontStyle: charts.FontStyle{FontSize: 11}}
-	o.Legend = charts.LegendOption{Show: charts.Ptr(p.legend), Offset: charts.OffsetStr{Left: charts.PositionRight}, FontStyle: charts.FontStyle{FontSize: 9}}
+	o.Legend = charts.LegendOption{Show: new(p.legend), Offset: charts.OffsetStr{Left: charts.PositionRight}, FontStyle: charts.FontStyle{FontSize: 9}}
 	o.CategoryAxis.Labels, o.CategoryAxis.LabelCount, o.CategoryAxis.LabelFontStyle = p.labels, len(p.labels), charts.FontStyle{FontSize: 9}
-	o.ValueAxis[0].Show, o.ValueAxis[0].Min = charts.Ptr(false), charts.Ptr(0.0)
+	o.ValueAxis[0].Show, o.ValueAxis[0].Min = new(false), new(0.0)
 	for i := range o.SeriesList {
 		o.Legend.SeriesNames = append(o.Legend.SeriesNames, controllers[i].name)
-		o.SeriesList[i].Label = charts.SeriesLabel{Show: charts.Ptr(true), ValueFormatter: number, FontStyle: charts.FontStyle{FontSize: 8}}
+		o.SeriesList[i].Label = charts.SeriesLabel{Show: new(true), ValueFormatter: number, FontStyle: charts.FontStyle{FontSize: 8}}
 	}
 	return on.BarChart(o)
 }

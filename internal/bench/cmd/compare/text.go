@@ -173,7 +173,8 @@ func tables(runs int) []table {
 			{"1,000 runs that ended, a minute: writes", "1000 idle runs, a minute: writes", bench.Requests, [2]string{usual, careful}},
 			{
 				"the leader is killed: seconds until the other one works",
-				fmt.Sprintf("%d runs, the leader of two killed: takeover, until the other's first write", runs), "s", [2]string{usual, careful},
+				fmt.Sprintf("%d runs, the leader of two killed: takeover, until the other's first write", runs), "s",
+				[2]string{usual, careful},
 			},
 		}},
 		{"To a canary and back, on Argo Rollouts", "make compare", "", [2]string{"apply, delete", byReference}, []row{
