@@ -95,14 +95,11 @@ func (a *attempt) request(ctx context.Context) jobgc.Request {
 		Owner: run, Ref: run.Status.JobRef, Done: done, Suspend: &run.Spec.Suspend,
 		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
-			stored := a.before // if it has ended, that is stored, and final: nobody has to read it again
+			stored, err := a.before, error(nil) // if it has ended, that is stored, and final
 			if !stored.Status.Phase.Terminal() {
-				var err error
-				if stored, err = a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{}); err != nil {
-					return nil, nil, false, err
-				}
+				stored, err = a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})
 			}
-			return stored, stored.Status.JobRef, stored.Status.Phase.Terminal(), nil
+			return stored, stored.Status.JobRef, stored.Status.Phase.Terminal(), err
 		},
 		Job: func() (*batchv1.Job, error) {
 			job, err := newJob(run)
