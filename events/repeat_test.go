@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/proompteng/controllerkit/events"
 )
 
@@ -114,6 +116,32 @@ func TestAPanickingNote_CostsOneEvent(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.Len(t, s.all(), 2)
 		require.NoError(t, stop())
+		assertAccounts(t, rec)
+	})
+}
+
+// TestARedactor_ThatPanicsOnAnAnswer costs the explanation, and no text that it
+// was to hide is told.
+func TestARedactor_ThatPanicsOnAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error {
+			return apierrors.NewForbidden(eventsResource, "a", errors.New("odd"))
+		}}
+		rec, err := events.New(s.sink(), controller, events.Options{Redact: func(s string) string {
+			if strings.Contains(s, "odd") {
+				panic(s)
+			}
+			return s
+		}})
+		require.NoError(t, err)
+		var log lines
+		stop := runLogged(t, rec, &log)
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Minute)
+		require.NoError(t, stop())
+		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
+		assert.Contains(t, log.String(), "redacting the API server's answer panicked with a string")
+		assert.NotContains(t, log.String(), "odd")
 		assertAccounts(t, rec)
 	})
 }

@@ -4,6 +4,7 @@
 package events
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -107,8 +108,14 @@ func retryAfter(err error) time.Duration {
 }
 
 // explain says what to fix. The message of a refused Event may quote its note,
-// so of that it names only the fields.
-func explain(err error, clean func(string) string) string {
+// so of that it names only the fields. The redactor is the caller's code, and
+// the value of a panic may hold what it was to hide.
+func explain(err error, clean func(string) string) (why string) {
+	defer func() {
+		if p := recover(); p != nil {
+			why = fmt.Sprintf("redacting the API server's answer panicked with a %T", p)
+		}
+	}()
 	if err == nil {
 		return ""
 	}

@@ -82,14 +82,15 @@ func (r *Recorder) prepare(j *job, now instant) write {
 
 // redact cleans all texts of ev: notes that the API server takes, without
 // credentials. It runs without mu, since the redactor is the caller's code. If
-// that panics, there is no write.
+// that panics, there is no write, and its value is not told: it may hold the
+// text.
 func (r *Recorder) redact(ev *eventsv1.Event) (err error) {
 	if ev == nil {
 		return nil
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("redacting the note panicked: %v", p)
+			err = fmt.Errorf("redacting the note panicked with a %T", p)
 		}
 	}()
 	ev.Note = redact.Note(ev.Note, r.o.Redact)
