@@ -97,6 +97,7 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 		return Timeout, false
 	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable, metav1.StatusReasonInternalError:
 		return Unavailable, false
+	default: // below
 	}
 	// The predicates judge empty and unknown reasons, and only these, by the code.
 	unknown := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: s.Reason, Code: http.StatusConflict}}

@@ -126,7 +126,7 @@ func (o *Options) complete() error {
 
 // positive replaces a zero option by its default.
 func positive[T int | float64 | time.Duration](name string, v *T, def T) error {
-	if !(*v >= 0) { // as NaN is
+	if !(*v >= 0) { //nolint:staticcheck // NaN is not below 0
 		return fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default", name, *v)
 	}
 	*v = or(*v, def)
