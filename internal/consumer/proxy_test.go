@@ -113,7 +113,9 @@ func forget(t *testing.T, version string) {
 func (r release) env(t *testing.T) []string {
 	t.Helper()
 	proxies := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOPROXY")))
-	return append(os.Environ(), "GOPROXY="+r.url+","+proxies, "GONOSUMDB="+modulePath, "GOFLAGS=-mod=mod", "GOWORK=off")
+	// Without goindex=0 go reads its index of the version that an earlier commit
+	// published under the same number.
+	return append(os.Environ(), "GOPROXY="+r.url+","+proxies, "GONOSUMDB="+modulePath, "GOFLAGS=-mod=mod", "GOWORK=off", "GODEBUG=goindex=0")
 }
 
 func git(t *testing.T, dir string, args ...string) string {
