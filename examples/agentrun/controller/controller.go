@@ -154,7 +154,6 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	}
 	c.metrics.SetWorkers(o.Workers)
 	c.measured.Retention(o.Retention.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
-	m.ObserveConditions("AgentRun", c.conditions)
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}
@@ -165,6 +164,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		}
 		c.scopes = append(c.scopes, s)
 	}
+	m.ObserveConditions("AgentRun", c.conditions) // last: a collection may come immediately
 	return c, nil
 }
 
