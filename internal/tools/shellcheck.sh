@@ -12,7 +12,7 @@ fi
 cache=${CONTROLLERKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/controllerkit}/shellcheck
 if ! [ -x "$cache/usr/bin/shellcheck" ]; then
 	mkdir -p "$(dirname "$cache")"
-	temp=$(mktemp -d "$cache-XXXXXX")
+	temp=$(mktemp -d -p "$(dirname "$cache")")
 	trap 'rm -rf "$temp"' EXIT
 	cd "$temp"
 	# A fresh machine has no package lists.
