@@ -16,7 +16,7 @@ import (
 const (
 	LostQueueFull     = "QueueFull"     // MaxObjects or MaxReasons were reached, and all of them waited to be written
 	LostExpired       = "Expired"       // the API server or the namespace failed for RetryTimeout
-	LostRejected      = "Rejected"      // an unknown type, a reason or action over 128 bytes, a redactor that panicked, an Event that the API server refused, or no group served
+	LostRejected      = "Rejected"      // an unknown type, a reason or action over 128 bytes, an Event that the API server refused, or no group served
 	LostForbidden     = "Forbidden"     // neither group of events may be written, for 15 seconds
 	LostNamespaceGone = "NamespaceGone" // the namespace is absent or terminating
 	LostNoReference   = "NoReference"   // a nil object, or one whose kind is unknown

@@ -4,7 +4,6 @@
 package events
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -30,7 +29,6 @@ const (
 	otherService       // not served by this API group
 	waitNamespace      // the namespace, or this write, fails
 	waitServer         // the server fails, or the way to it
-	spoilt             // there is no answer: the redactor panicked
 	interrupted        // there is no answer: the caller ended
 )
 
@@ -108,14 +106,8 @@ func retryAfter(err error) time.Duration {
 }
 
 // explain says what to fix. The message of a refused Event may quote its note,
-// so of that it names only the fields. The redactor is the caller's code, and
-// the value of a panic may hold what it was to hide.
-func explain(err error, clean func(string) string) (why string) {
-	defer func() {
-		if p := recover(); p != nil {
-			why = fmt.Sprintf("redacting the API server's answer panicked with a %T", p)
-		}
-	}()
+// so of that it names only the fields.
+func explain(err error, clean func(string) string) string {
 	if err == nil {
 		return ""
 	}

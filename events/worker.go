@@ -132,14 +132,10 @@ func (r *Recorder) next(now instant) (j job, at instant) {
 
 // attempt makes the request of j.
 func (r *Recorder) attempt(ctx, request context.Context, log logr.Logger, j *job) {
-	st, a := spoilt, refusal{err: r.redact(j.event)}
-	if a.err != nil {
-		a.why = a.err.Error()
-	} else {
-		a.err = r.sink.write(request, &j.write)
-		st, a.why = nextStep(a.err, j.draft != nil), explain(a.err, r.o.Redact)
-	}
-	if a.err != nil && ctx.Err() != nil {
+	r.redact(j.event)
+	err := r.sink.write(request, &j.write)
+	st, a := nextStep(err, j.draft != nil), refusal{err, explain(err, r.o.Redact)}
+	if err != nil && ctx.Err() != nil {
 		st = interrupted // by the caller's end: nothing is learnt from it
 	}
 	var refused *refusal
@@ -198,9 +194,6 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 		r.again(j, 0, true)
 	default:
 		r.refuse(j, st.cause(), a.why, now)
-	}
-	if st == spoilt {
-		s.refused, s.due = "", 0 // the next occurrence tries again
 	}
 	j.e.busy, s.busy = false, false
 	r.settle(j.e, now)

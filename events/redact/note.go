@@ -4,6 +4,7 @@
 package redact
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,13 +23,13 @@ const (
 // quote, a comma, a semicolon or a bracket. Control bytes become spaces or are
 // dropped, invalid UTF-8 becomes U+FFFD, and redact cleans the text. Note then
 // cuts the result to 1024 bytes at the start of a rune. It returns a clean,
-// short s unchanged.
+// short s unchanged. If redact panics, the note says so and holds nothing of s.
 func Note(s string, redact func(string) string) string {
 	if redact == nil {
 		redact = Text
 	}
 	s = limit(clean(limit(s))) // cleaning may make it longer
-	s = clean(redact(s))
+	s = clean(guarded(redact, s))
 	if len(s) <= noteLimit {
 		return s
 	}
@@ -37,6 +38,17 @@ func Note(s string, redact func(string) string) string {
 		end--
 	}
 	return s[:end]
+}
+
+// guarded calls redact. The value of a panic may hold what redact was to hide,
+// so only its type is reported.
+func guarded(redact func(string) string, s string) (clean string) {
+	defer func() {
+		if p := recover(); p != nil {
+			clean = fmt.Sprintf("[withheld: its redaction panicked with a %T]", p)
+		}
+	}()
+	return redact(s)
 }
 
 // limit returns the first 4 KiB of s, without the word at the cut.
