@@ -52,9 +52,9 @@ func isMissingSecret(err error) bool { return reasonOf(err) == events.MissingSec
 const comingUp = 15 * time.Second
 
 // outage remembers when the API server last gave no answer. All runs then fail
-// for the same reason, which is not their fault. The log, the conditions and
-// the request metrics report it. An Event for each run would be written only
-// after the outage.
+// for the same reason, which is not their fault. The log and the request
+// metrics report it. An Event of each run would be written only after the
+// outage.
 type outage struct{ last atomic.Int64 } // in Unix nanoseconds
 
 // explains reports whether the API server causes a failure, or may cause it

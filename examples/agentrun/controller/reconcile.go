@@ -149,16 +149,19 @@ func (a *attempt) announce(ctx context.Context, failed error) {
 }
 
 // hindered records what keeps a run from going on. It is tried again, less and
-// less often.
+// less often. An outage of the API server is not recorded, because that would
+// cost two writes a run just when the server is back. A timeout is recorded: it
+// may be a webhook for this run alone.
 func (a *attempt) hindered(ctx context.Context, cause error) error {
 	if isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or someone else wrote
 	}
 	cause = a.tell(ctx, cause)
-	if a.before.Status.Phase.Terminal() {
+	outage := a.outage.explains(cause, time.Now())
+	if a.before.Status.Phase.Terminal() || outage && reasonOf(cause) != events.Timeout {
 		return cause
 	}
-	if !apierrors.IsTooManyRequests(cause) && !a.outage.explains(cause, time.Now()) { // neither is a failure of the run
+	if !outage && !apierrors.IsTooManyRequests(cause) { // neither is a failure of the run
 		a.recorder.Failure(a.run, cause)
 	}
 	a.run = a.before.DeepCopy() // what the attempt had in mind did not happen

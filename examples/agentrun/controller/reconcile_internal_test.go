@@ -4,6 +4,9 @@
 package controller
 
 import (
+	"context"
+	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +25,28 @@ func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
 		a := &attempt{before: run, run: run.DeepCopy()} // without a Controller, so that any request would panic
 		require.ErrorIs(t, a.hindered(t.Context(), cause), cause)
 		assert.Equal(t, run, a.run)
+	}
+}
+
+// An outage of the API server is the same for all runs. Its record would cost
+// each of them two writes just when the server is back. A timeout may be one
+// webhook's, so it is recorded.
+func TestHindered_WritesNoOutage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cause  error
+		writes int
+	}{
+		"Refused":  {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, 0},
+		"TimedOut": {context.DeadlineExceeded, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, _ := newStarted("nightly", nil)
+			s := newServer(run)
+			c := s.controller(t)
+			a := &attempt{Controller: c, scope: c.scopes[0], before: run, run: run.DeepCopy()}
+			require.ErrorIs(t, a.hindered(t.Context(), tc.cause), tc.cause)
+			assert.Equal(t, tc.writes, s.writes[run.Name])
+		})
 	}
 }
 
