@@ -236,11 +236,6 @@ func (cp *ControlPlane) Ready(ctx context.Context) error {
 // etcd's data. Put files there that shall be removed with the control plane.
 func (cp *ControlPlane) Dir() string { return cp.dir }
 
-// AuditLog returns the path of the API server's audit log, with one event of
-// audit.k8s.io/v1 a line. A server that is killed may leave a line half
-// written. The file exists only with Options.AuditPolicy.
-func (cp *ControlPlane) AuditLog() string { return filepath.Join(cp.dir, auditFile) }
-
 // Kubectl returns the path of a kubectl of the API server's version.
 func (cp *ControlPlane) Kubectl() string { return cp.kubectl }
 

@@ -61,7 +61,7 @@ func (s *stand) idling(ctx context.Context, k kind, w *world) (*rest, error) {
 	}
 	for _, q := range all {
 		r.requests++
-		if q.writes() {
+		if q.Writes() {
 			r.writes++
 		}
 	}

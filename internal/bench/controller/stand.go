@@ -4,10 +4,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -132,36 +129,8 @@ func (s *stand) newWorld(ctx context.Context) (*world, error) {
 	return w, controlplane.WriteKubeconfig(w.kubeconfig, config)
 }
 
-// request is a request that the API server answered.
-type request struct {
-	Verb string
-	User struct{ Username string }
-	At   metav1.MicroTime `json:"requestReceivedTimestamp"`
-	For  struct {
-		Resource, Name string
-	} `json:"objectRef"`
-	Response struct{ Code int } `json:"responseStatus"`
-}
-
-func (r request) writes() bool { return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) }
-
 // requests returns the requests of a user since a time.
-func (s *stand) requests(user string, since time.Time) (all []request, err error) {
-	log, err := os.Open(s.plane.AuditLog())
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if !bytes.Contains(lines.Bytes(), []byte(`"`+user+`"`)) {
-			continue
-		}
-		var r request
-		if json.Unmarshal(lines.Bytes(), &r) == nil && r.User.Username == user && !r.At.Time.Before(since) {
-			all = append(all, r)
-		}
-	}
-	return all, lines.Err()
+func (s *stand) requests(user string, since time.Time) ([]controlplane.Request, error) {
+	all, err := s.plane.Requests()
+	return slices.DeleteFunc(all, func(r controlplane.Request) bool { return r.User.Username != user || r.At.Time.Before(since) }), err
 }

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -71,20 +72,20 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 // lease, so the first other write after the leader's death is from the other
 // replica. The API server may handle the leader's last requests a little later,
 // but no lease expires within a second.
-func (a *account) count(all []request, killed time.Time) {
+func (a *account) count(all []controlplane.Request, killed time.Time) {
 	for _, r := range all {
 		a.verbs[r.Verb]++
 		a.verbs["all"]++
-		if r.writes() && r.For.Resource != "leases" {
+		if r.Writes() && r.For.Resource != "leases" {
 			a.verbs["writes"]++
 		}
-		if r.For.Resource == "events" && r.writes() && r.Response.Code < 300 {
+		if r.For.Resource == "events" && r.Writes() && r.Done() {
 			a.events++
 		}
-		if r.For.Resource == "jobs" && r.Verb == "create" && r.Response.Code < 300 {
+		if r.For.Resource == "jobs" && r.Verb == "create" && r.Done() {
 			a.jobs++
 		}
-		works := r.writes() && (r.For.Resource == "jobs" || r.For.Resource == "agentruns")
+		works := r.Writes() && (r.For.Resource == "jobs" || r.For.Resource == "agentruns")
 		if since := r.At.Sub(killed); works && since > time.Second && (a.takeover == 0 || since < a.takeover) {
 			a.takeover = since
 		}

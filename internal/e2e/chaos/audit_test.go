@@ -4,11 +4,9 @@
 package chaos_test
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -16,8 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 // auditPolicy logs each request of the controllers under test, with the body
@@ -35,51 +34,31 @@ rules:
   - level: Metadata
 `
 
-// request is a request that the API server answered.
-type request struct {
-	Verb string
-	User struct{ Username string }
-	At   metav1.MicroTime `json:"requestReceivedTimestamp"`
-	For  struct {
-		APIGroup, Resource, Subresource, Namespace, Name string
-	} `json:"objectRef"`
-	Response struct{ Code int } `json:"responseStatus"`
-	Body     struct {
-		Metadata       struct{ Name string }
-		Regarding      struct{ UID types.UID }
-		InvolvedObject struct{ UID types.UID } // of the core group
-	} `json:"requestObject"`
-}
-
-func (r request) writes() bool { return !slices.Contains([]string{"get", "list", "watch"}, r.Verb) }
-
-func (r request) done() bool { return r.Response.Code < 300 }
+// request is a request of the audit log.
+type request struct{ controlplane.Request }
 
 func (r request) String() string {
-	return fmt.Sprintf("%s %s %s/%s %s/%s: %d", r.At.UTC().Format("15:04:05.000"), r.Verb, r.For.Resource, r.For.Subresource, r.For.Namespace, r.For.Name, r.Response.Code)
+	return fmt.Sprintf("%s %s %s/%s: %d", r.At.UTC().Format("15:04:05.000"), r.Kind(), r.For.Namespace, r.For.Name, r.Response.Code)
 }
 
 // requests returns a user's requests so far, in the order of their answers.
-func requests(t *testing.T, user string) (all []request) {
+func requests(t *testing.T, user string) (of []request) {
 	t.Helper()
-	body, err := os.ReadFile(plane.AuditLog())
+	all, err := plane.Requests()
 	require.NoError(t, err)
-	for line := range bytes.Lines(body) {
-		var r request
-		// The last line may be incomplete, and so may be the last line before
-		// the API server was killed.
-		if json.Unmarshal(line, &r) == nil && r.User.Username == user {
-			all = append(all, r)
+	for _, r := range all {
+		if r.User.Username == user {
+			of = append(of, request{r})
 		}
 	}
-	return all
+	return of
 }
 
 // writesSince returns a user's write requests, also failed ones, at or after a
 // time. The API server uses the same clock.
 func writesSince(t *testing.T, user string, since time.Time) []request {
 	t.Helper()
-	return slices.DeleteFunc(requests(t, user), func(r request) bool { return !r.writes() || r.At.Time.Before(since) })
+	return slices.DeleteFunc(requests(t, user), func(r request) bool { return !r.Writes() || r.At.Time.Before(since) })
 }
 
 // perMinute is the default of events.Options.
@@ -94,13 +73,18 @@ func assertEventCap(t *testing.T, user string, starts ...time.Time) (written, mo
 	about := map[string]types.UID{} // by the event's name
 	times := map[types.UID][]time.Time{}
 	for _, r := range requests(t, user) {
-		if r.For.Resource != "events" || !r.writes() || !r.done() {
+		if r.For.Resource != "events" || !r.Writes() || !r.Done() {
 			continue
 		}
 		name := r.For.Name
 		if r.Verb == "create" {
-			name = r.Body.Metadata.Name
-			about[name] = cmp.Or(r.Body.Regarding.UID, r.Body.InvolvedObject.UID)
+			var event struct {
+				Metadata                  struct{ Name string }
+				Regarding, InvolvedObject struct{ UID types.UID } // of events.k8s.io, and of the core group
+			}
+			require.NoError(t, json.Unmarshal(r.Body, &event))
+			name = event.Metadata.Name
+			about[name] = cmp.Or(event.Regarding.UID, event.InvolvedObject.UID)
 		}
 		times[about[name]] = append(times[about[name]], r.At.Time)
 		written++

@@ -198,12 +198,12 @@ func (w *world) assertOnce(t *testing.T, runs []v1alpha1.AgentRun) {
 	}
 	created, pods := map[string]int{}, map[string]int{}
 	for _, r := range requests(t, w.user) {
-		if r.Verb == "create" && r.For.Resource == "jobs" && r.done() {
+		if r.Verb == "create" && r.For.Resource == "jobs" && r.Done() {
 			created[r.For.Name]++
 		}
 	}
 	for _, r := range requests(t, "system:node:controlplane") {
-		if r.For.Subresource == "binding" && r.For.Namespace == w.Namespace && r.done() {
+		if r.For.Subresource == "binding" && r.For.Namespace == w.Namespace && r.Done() {
 			pods[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // the name of its Job and a suffix
 		}
 	}

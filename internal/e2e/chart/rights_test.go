@@ -4,11 +4,9 @@
 package chart_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"maps"
-	"os"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -106,29 +104,18 @@ func grant(to map[string]bool, rules []rbacv1.PolicyRule) {
 func requests(t *testing.T, user string) (used, refused map[string]bool) {
 	t.Helper()
 	used, refused = map[string]bool{}, map[string]bool{}
-	f, err := os.Open(cluster.AuditLog())
+	all, err := cluster.Requests()
 	require.NoError(t, err)
-	defer f.Close()
-	for lines := bufio.NewReader(f); ; {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return used, refused // the last line may not be whole yet
-		}
-		var e struct {
-			User           struct{ Username string }
-			Verb           string
-			ObjectRef      struct{ APIGroup, Resource, Subresource string }
-			ResponseStatus struct{ Code int }
-		}
-		require.NoError(t, json.Unmarshal(line, &e))
-		if e.User.Username != user || e.ObjectRef.Resource == "" {
+	for _, r := range all {
+		if r.User.Username != user || r.For.Resource == "" {
 			continue
 		}
-		right := e.Verb + " " + e.ObjectRef.APIGroup + "/" + strings.TrimSuffix(e.ObjectRef.Resource+"/"+e.ObjectRef.Subresource, "/")
-		if e.ResponseStatus.Code == 403 {
+		right := r.Verb + " " + r.For.APIGroup + "/" + strings.TrimSuffix(r.For.Resource+"/"+r.For.Subresource, "/")
+		if r.Response.Code == http.StatusForbidden {
 			refused[right] = true
 		} else {
 			used[right] = true
 		}
 	}
+	return used, refused
 }

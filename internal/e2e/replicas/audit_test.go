@@ -4,18 +4,16 @@
 package replicas_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -34,43 +32,26 @@ rules:
   - level: Metadata
 `
 
-// request is a request that the API server answered.
-type request struct {
-	Verb string
-	User struct{ Username string }
-	At   metav1.MicroTime `json:"requestReceivedTimestamp"`
-	For  struct {
-		Resource, Subresource, Namespace, Name string
-	} `json:"objectRef"`
-	Response struct{ Code int } `json:"responseStatus"`
-	Body     struct {
+// recordsEnd reports whether the request recorded the end of a run.
+func recordsEnd(t *testing.T, r controlplane.Request) bool {
+	t.Helper()
+	if r.For.Resource != "agentruns" || r.For.Subresource != "status" || !r.Done() {
+		return false
+	}
+	var run struct {
 		Status struct{ Phase v1alpha1.Phase }
-	} `json:"requestObject"`
-}
-
-// writes reports whether the request changes an object.
-func (r request) writes() bool {
-	return r.Verb != "get" && r.Verb != "list" && r.Verb != "watch"
-}
-
-// ends reports whether the request recorded the end of a run.
-func (r request) ends() bool {
-	return r.For.Subresource == "status" && r.Response.Code < 300 && r.Body.Status.Phase.Progress() == status.Done
+	}
+	require.NoError(t, json.Unmarshal(r.Body, &run))
+	return run.Status.Phase.Progress() == status.Done
 }
 
 // requests returns the requests in a namespace so far, in the order of their
 // answers.
-func requests(t *testing.T, namespace string) (all []request) {
+func requests(t *testing.T, namespace string) []controlplane.Request {
 	t.Helper()
-	body, err := os.ReadFile(plane.AuditLog())
+	all, err := plane.Requests()
 	require.NoError(t, err)
-	for line := range bytes.Lines(body) {
-		var r request
-		if json.Unmarshal(line, &r) == nil && r.For.Namespace == namespace { // the last line may be incomplete
-			all = append(all, r)
-		}
-	}
-	return all
+	return slices.DeleteFunc(all, func(r controlplane.Request) bool { return r.For.Namespace != namespace })
 }
 
 // unanswered counts the writes of a replica that the API server did not answer
@@ -78,7 +59,7 @@ func requests(t *testing.T, namespace string) (all []request) {
 func (r *replica) unanswered(t *testing.T, namespace string) (n int) {
 	t.Helper()
 	for _, q := range requests(t, namespace) {
-		if q.User.Username == r.user && q.writes() && q.Response.Code >= 500 {
+		if q.User.Username == r.user && q.Writes() && q.Response.Code >= 500 {
 			n++
 		}
 	}
@@ -94,11 +75,11 @@ func assertOnce(t *testing.T, namespace string, runs []v1alpha1.AgentRun) (ended
 	created, pods, endedBy := map[string]int{}, map[string]int{}, map[string]string{}
 	for _, r := range requests(t, namespace) {
 		switch {
-		case r.Verb == "create" && r.For.Resource == "jobs" && r.Response.Code < 300:
+		case r.Verb == "create" && r.For.Resource == "jobs" && r.Done():
 			created[r.For.Name]++
-		case r.For.Subresource == "binding" && r.Response.Code < 300:
+		case r.For.Subresource == "binding" && r.Done():
 			pods[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // the name of its Job and a suffix
-		case r.ends():
+		case recordsEnd(t, r):
 			assert.Empty(t, endedBy[r.For.Name], "the end of %s was recorded again by %s", r.For.Name, r.User.Username)
 			endedBy[r.For.Name] = r.User.Username
 		}

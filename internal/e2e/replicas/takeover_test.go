@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 // tries of a handover. A busy machine only adds to the time that it takes, so
@@ -117,12 +119,12 @@ func TestTakeover(t *testing.T) {
 // work returns what a replica wrote about runs and Jobs, by the time at which
 // the API server received it. A leader that stops writes its queued Events
 // after the release.
-func work(t *testing.T, namespace string, r *replica) []request {
+func work(t *testing.T, namespace string, r *replica) []controlplane.Request {
 	t.Helper()
-	all := slices.DeleteFunc(requests(t, namespace), func(q request) bool {
-		return q.User.Username != r.user || !q.writes() || q.For.Resource == "leases" || q.For.Resource == "events"
+	all := slices.DeleteFunc(requests(t, namespace), func(q controlplane.Request) bool {
+		return q.User.Username != r.user || !q.Writes() || q.For.Resource == "leases" || q.For.Resource == "events"
 	})
-	slices.SortFunc(all, func(a, b request) int { return a.At.Compare(b.At.Time) })
+	slices.SortFunc(all, func(a, b controlplane.Request) int { return a.At.Compare(b.At.Time) })
 	return all
 }
 
@@ -131,7 +133,7 @@ func work(t *testing.T, namespace string, r *replica) []request {
 func leaseWritten(t *testing.T, namespace string, r *replica) (at time.Time) {
 	t.Helper()
 	for _, q := range requests(t, namespace) {
-		if q.User.Username == r.user && q.For.Resource == "leases" && q.writes() {
+		if q.User.Username == r.user && q.For.Resource == "leases" && q.Writes() {
 			at = q.At.Time
 		}
 	}

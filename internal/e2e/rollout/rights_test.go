@@ -4,11 +4,7 @@
 package rollout_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,34 +78,20 @@ func (s *stage) newPlanner() (kubeconfig string) {
 // notNeeded are the documented rights that no plan of this run made use of, by
 // the audit log.
 func notNeeded() (rights []string, err error) {
-	data, err := os.ReadFile(plane.AuditLog())
+	all, err := plane.Requests()
 	if err != nil {
 		return nil, err
 	}
 	used := map[string]bool{}
-	for line := range bytes.Lines(data) {
-		var e struct {
-			Verb      string `json:"verb"`
-			ObjectRef struct {
-				APIGroup    string `json:"apiGroup"`
-				Resource    string `json:"resource"`
-				Subresource string `json:"subresource"`
-			} `json:"objectRef"`
-			ResponseStatus struct {
-				Code int `json:"code"`
-			} `json:"responseStatus"`
-		}
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("the audit log: %w", err)
-		}
+	for _, r := range all {
 		right := func(verb string) string {
-			return verb + " " + strings.TrimSuffix(e.ObjectRef.Resource+"/"+e.ObjectRef.Subresource, "/") + "." + e.ObjectRef.APIGroup
+			return verb + " " + strings.TrimSuffix(r.For.Resource+"/"+r.For.Subresource, "/") + "." + r.For.APIGroup
 		}
-		used[right(e.Verb)] = true
+		used[right(r.Verb)] = true
 		switch {
-		case e.Verb == "patch" && e.ResponseStatus.Code == http.StatusCreated: // an apply that creates asks for both
+		case r.Verb == "patch" && r.Response.Code == http.StatusCreated: // an apply that creates asks for both
 			used[right("create")] = true
-		case e.Verb == "watch": // kubectl lists by it where client and server can
+		case r.Verb == "watch": // kubectl lists by it where client and server can
 			used[right("list")] = true
 		}
 	}

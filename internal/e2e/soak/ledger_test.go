@@ -4,12 +4,9 @@
 package soak_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -196,37 +193,27 @@ func (a audit) String() string {
 // audited reads the API server's audit log.
 func audited(t *testing.T) audit {
 	t.Helper()
-	file, err := os.Open(plane.AuditLog())
+	all, err := plane.Requests()
 	require.NoError(t, err)
-	defer file.Close()
 	out := audit{map[string]map[int]int{}, map[string]int{}, map[string]int{}}
-	scanner := bufio.NewScanner(file)
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
-		var event struct {
-			Verb           string
-			ObjectRef      struct{ Namespace, Name, Resource, Subresource string }
-			ResponseStatus struct{ Code int }
+	for _, r := range all {
+		if r.For.Namespace != namespace {
+			continue
 		}
-		if json.Unmarshal(scanner.Bytes(), &event) != nil || event.ObjectRef.Namespace != namespace {
-			continue // a killed server may have left half a line
-		}
-		of, code := event.ObjectRef, event.ResponseStatus.Code
-		if of.Subresource == "binding" {
+		kind, code := r.Kind(), r.Response.Code
+		if r.For.Subresource == "binding" {
 			if code == http.StatusCreated {
-				out.bound[of.Name[:strings.LastIndex(of.Name, "-")]]++ // a pod's name is its Job's and a suffix
+				out.bound[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // a pod's name is its Job's and a suffix
 			}
 			continue
 		}
-		kind := strings.TrimSuffix(event.Verb+" "+of.Resource+"/"+of.Subresource, "/")
 		if out.controller[kind] == nil {
 			out.controller[kind] = map[int]int{}
 		}
 		out.controller[kind][code]++
 		if kind == "create jobs" && code == http.StatusCreated {
-			out.created[of.Name]++
+			out.created[r.For.Name]++
 		}
 	}
-	require.NoError(t, scanner.Err())
 	return out
 }
