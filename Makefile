@@ -27,6 +27,11 @@ PINS    := internal/tools internal/tools/lint internal/tools/mutate internal/e2e
 
 export GOWORK := off
 
+# The compiler collects less garbage: a cold build takes a fifth less time, and more memory.
+ifeq ($(findstring -toolexec,$(GOFLAGS)),)
+export GOFLAGS := $(shell go env GOFLAGS) "-toolexec=env GOGC=400"
+endif
+
 # A line that begins with ##@ names the group of the targets below it.
 .PHONY: help
 help:
@@ -48,7 +53,9 @@ demo-picture: ## Run the demo and draw its table as internal/docs/demo.svg
 
 ##@ Test a change
 .PHONY: test
-test: unit e2e ## Run before you send a change: unit tests, the examples and the core end-to-end suites
+test: controlplane ## Run before you send a change: unit tests, the examples and the core end-to-end suites
+	@cd internal/e2e && go list -race -test -deps -export $(SUITES) >/dev/null # compiles what all of them import, or each would
+	@$(RUN) -j3 test/core unit $(addprefix test/,$(CORE)) SHUFFLE=$(SHUFFLE) # the longest first
 
 ##@ Test everything
 .PHONY: test-all
@@ -86,20 +93,20 @@ unit: ## Run while you work: unit tests of the root module with -race, offline; 
 	packages=$$(git grep -lE '^func Test\w*($(PLAIN))' -- '*_test.go' | grep -v -e ^internal/e2e -e ^internal/bench | sed 's,/[^/]*$$,,;s,^,$(MODULE)/,' | sort -u); \
 		cd internal/compat/newest && go test $(SHUFFLE) -run '$(PLAIN)' $$packages
 
-# -count=1, because the test cache does not track the programs that the suites run. -j2, because most of a test is waiting.
+# -count=1, because the test cache does not track the programs that the suites run. With -j, because most of a test is waiting.
 CORE   := internal/demo examples/agentrun examples/controller-runtime
 REST   := $(filter-out $(CORE) internal/e2e,$(NESTED))
 SUITES := . ./status ./events ./jobgc
 # Long tests of these suites, and tests that repeat a unit test on a real server. make test-rest runs them.
 LONG   := TestContractUnderEightWriters|TestDemoOnANamedCluster|TestAPIServerFailsDuringABurst|TestAnEventThatExpires|TestIdleClusterSeesNoWrites|TestSIGTERMWhileTheAPIServerHangs|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
-RUN     = $(MAKE) --no-print-directory --keep-going -j2 --output-sync=target
+RUN     = $(MAKE) --no-print-directory --keep-going --output-sync=target
 .PHONY: e2e e2e-rest test/core test/rest $(addprefix test/,$(NESTED))
 e2e: controlplane ## Run the examples and the core end-to-end suites on a real API server and controller manager
-	@$(RUN) test/core $(addprefix test/,$(CORE)) # the longest first
+	@$(RUN) -j3 test/core $(addprefix test/,$(CORE)) # the longest first
 ##@ Test everything
 e2e-rest: ROLLOUTS := 1
 e2e-rest: controlplane ## Run the other nested modules and end-to-end suites
-	@$(RUN) test/internal/e2e/chart test/rest $(addprefix test/,$(REST))
+	@$(RUN) -j2 test/internal/e2e/chart test/rest $(addprefix test/,$(REST))
 test/core:
 	@cd internal/e2e && $(GOTEST) -count=1 -p 4 -skip '^($(LONG))$$' $(SUITES)
 test/rest:

@@ -342,7 +342,7 @@ func TestARedactor_ThatPanicsOnANote(t *testing.T) {
 		rec.Failure(object("a"), errAway)
 		synctest.Wait()
 		require.Len(t, s.all(), 1)
-		assert.Equal(t, "[withheld: its redaction panicked with a string]", s.all()[0].Note)
+		assert.Equal(t, "[withheld: the redactor panicked with a string]", s.all()[0].Note)
 		require.NoError(t, stop())
 		assertAccounts(t, rec)
 	})

@@ -73,7 +73,7 @@ type Options struct {
 	// Redact cleans every note, every annotation's value and the name of every
 	// related object, just before they are written. It must be safe for
 	// concurrent use and is never called with more than 4 KiB. If it panics,
-	// the Event says so in place of the text. Zero means redact.Text. To mask
+	// that is written in place of the text. Zero means redact.Text. To mask
 	// what a reconcile reads from Secrets as well, set the Redact method of a
 	// redact.SecretValues.
 	Redact func(string) string

@@ -96,8 +96,8 @@ func TestAnEventThatGoesWhileAChangedNoteIsRedacted(t *testing.T) {
 	}
 }
 
-// TestARedactor_ThatPanicsOnAnAnswer costs the explanation, and no text that it
-// was to hide is told.
+// TestARedactor_ThatPanicsOnAnAnswer costs the explanation. No log line quotes
+// what it was to hide.
 func TestARedactor_ThatPanicsOnAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(context.Context, request) error {
@@ -116,7 +116,7 @@ func TestARedactor_ThatPanicsOnAnAnswer(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.NoError(t, stop())
 		assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
-		assert.Contains(t, log.String(), "[withheld: its redaction panicked with a string]")
+		assert.Contains(t, log.String(), "[withheld: the redactor panicked with a string]")
 		assert.NotContains(t, log.String(), "odd")
 		assertAccounts(t, rec)
 	})

@@ -29,7 +29,7 @@ const (
 	otherService       // not served by this API group
 	waitNamespace      // the namespace, or this write, fails
 	waitServer         // the server fails, or the way to it
-	interrupted        // there is no answer: the caller ended
+	interrupted        // the caller ended before the answer
 )
 
 // nextStep reads the answer to a create or to a patch. It depends on nothing

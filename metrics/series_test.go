@@ -59,7 +59,7 @@ func saturate(t *testing.T, m *metrics.Metrics, names []string) {
 //req:shows O2
 func TestSeriesStayWithinMaxSeries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	names := make([]string, 100_000)
+	names := make([]string, 20_000)
 	for i := range names {
 		names[i] = fmt.Sprintf("%x", random.Uint64()>>random.UintN(64))
 		if i%100 == 0 {

@@ -23,7 +23,7 @@ const (
 // quote, a comma, a semicolon or a bracket. Control bytes become spaces or are
 // dropped, invalid UTF-8 becomes U+FFFD, and redact cleans the text. Note then
 // cuts the result to 1024 bytes at the start of a rune. It returns a clean,
-// short s unchanged. If redact panics, the note says so and holds nothing of s.
+// short s unchanged. If redact panics, the result names that, without s.
 func Note(s string, redact func(string) string) string {
 	if redact == nil {
 		redact = Text
@@ -42,10 +42,10 @@ func Note(s string, redact func(string) string) string {
 
 // guarded calls redact. The value of a panic may hold what redact was to hide,
 // so only its type is reported.
-func guarded(redact func(string) string, s string) (clean string) {
+func guarded(redact func(string) string, s string) (out string) {
 	defer func() {
 		if p := recover(); p != nil {
-			clean = fmt.Sprintf("[withheld: its redaction panicked with a %T]", p)
+			out = fmt.Sprintf("[withheld: the redactor panicked with a %T]", p)
 		}
 	}()
 	return redact(s)

@@ -13,6 +13,13 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 )
 
+// TestNote_WithholdsATextWhoseRedactorPanics: the value of the panic may hold
+// the secret.
+func TestNote_WithholdsATextWhoseRedactorPanics(t *testing.T) {
+	got := redact.Note("password=hunter2", func(s string) string { panic(s) })
+	assert.Equal(t, "[withheld: the redactor panicked with a string]", got)
+}
+
 func TestNote(t *testing.T) {
 	cases := map[string]struct{ reason, in, want string }{
 		"Clean":           {"A clean note does not change.", "step build failed", "step build failed"},

@@ -19,13 +19,14 @@ import (
 type project struct{ clientGo, controllerRuntime, otel string }
 
 // projects are one on the lowest client-go, with the OpenTelemetry of its time,
-// and one on the last patch release of each minor before the newest, with the
-// controller-runtime of that minor.
+// and one on each minor before the newest, with the controller-runtime of that
+// minor. Two have the versions of kubebuilder's scaffold and of
+// sample-controller, which package adoption compiles too.
 var projects = []project{
 	{"v0.34.0", "", "v1.35.0"},
-	{"v0.34.13", "v0.22.5", ""},
+	{"v0.34.1", "v0.22.4", ""},
 	{"v0.35.10", "v0.23.3", ""},
-	{"v0.36.6", "v0.24.1", ""},
+	{"v0.36.1", "v0.24.1", ""},
 }
 
 // growth is the most that one package adds to the go.mod and to the go.sum of

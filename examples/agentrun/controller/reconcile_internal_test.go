@@ -50,7 +50,7 @@ func TestHindered_WritesNoOutage(t *testing.T) {
 	}
 }
 
-// What has ended is final, so nobody reads it again before its Job is released.
+// What has ended is final, so no request reads it before its Job is released.
 func TestStored_ReadsNoRunThatHasEnded(t *testing.T) {
 	run, _ := newStarted("nightly", nil)
 	s := newServer(run)

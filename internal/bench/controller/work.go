@@ -114,7 +114,7 @@ func (h *hands) start(ctx context.Context, elect bool) error {
 			return h.one(ctx, "second", elect)
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: nobody leads: %w", h.kind.name, ctx.Err())
+			return fmt.Errorf("%s: no replica leads: %w", h.kind.name, ctx.Err())
 		}
 		pause(ctx, 50*time.Millisecond)
 	}
