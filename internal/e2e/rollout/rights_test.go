@@ -16,18 +16,21 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
+	"github.com/proompteng/controllerkit/rollout/live"
+	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
 // Who runs a plan is of this group, and has the rights that package plan
 // documents, in the namespace of the stage. The server notes what the group
-// asks for.
+// asks for, a watch when it begins.
 const planners = "planners"
 
-const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
+const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
   "rules": [{"level": "Metadata", "userGroups": ["` + planners + `"]}, {"level": "None"}]}`
 
 // documented are the rules in the package comment of rollout/plan.
@@ -109,6 +112,40 @@ func notNeeded() (rights []string, err error) {
 	}
 	slices.Sort(rights)
 	return rights, err
+}
+
+// TestRollback_WaitsForADeletionThatTakesLong: another controller's finalizer
+// keeps the Rollout. Without one it is mostly gone before kubectl looks, and
+// then nothing needs the right to watch it.
+func TestRollback_WaitsForADeletionThatTakesLong(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	d := web("web:1")
+	s.deploy(d)
+	s.follow(s.migration(plan.Adopt).String())
+	s.reaches("web", live.Healthy)
+	finalizer := func(patch string) {
+		_, err := s.rollouts.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+patch+`}}`), metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	finalizer(`["example.com/slow"]`)
+	back, ended := s.rollback(plan.Adopt, d).String(), make(chan error, 1)
+	go func() {
+		_, err := s.try(s.planner, back)
+		ended <- err
+	}()
+	s.eventually("the plan watches the Rollout", func(c *assert.CollectT) {
+		all, err := plane.Requests()
+		require.NoError(c, err)
+		require.True(c, slices.ContainsFunc(all, func(r controlplane.Request) bool {
+			return r.For.Namespace == s.namespace && r.Kind() == "watch rollouts" && r.Done()
+		}))
+		require.Equal(c, []string{"example.com/slow"}, s.get("web").GetFinalizers(), "the garbage collector has orphaned the pods")
+	})
+	require.Empty(t, ended, "the plan has ended before the Rollout is gone")
+	finalizer("null")
+	require.NoError(t, <-ended)
+	s.runs(map[string]int{"web:1": 5})
 }
 
 // TestPlan_StopsWithoutRights: a plan that may not do its first step ends
