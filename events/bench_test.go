@@ -52,7 +52,9 @@ func BenchmarkRepeat(b *testing.B) {
 	missing := fmt.Errorf("reconcile: %w", apierrors.NewNotFound(corev1.Resource("secrets"), "s"))
 	run := object("a")
 	for name, do := range map[string]func(*events.Recorder, int){
-		"Eventf":          func(r *events.Recorder, _ int) { r.Eventf(run, nil, "Warning", "A", "B", "note") },
+		"Eventf": func(r *events.Recorder, _ int) {
+			r.Eventf(run, nil, "Warning", "A", "B", "the model API answered 503: upstream connect error, reset before headers")
+		},
 		"EventfVarying":   func(r *events.Recorder, i int) { r.Eventf(run, nil, "Warning", "A", "B", "note %d", i) },
 		"Failure":         func(r *events.Recorder, _ int) { r.Failure(run, errAway) },
 		"FailureConflict": func(r *events.Recorder, _ int) { r.Failure(run, conflict) },

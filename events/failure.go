@@ -87,9 +87,8 @@ func (r *Recorder) recovered(obj runtime.Object) {
 		r.settle(e, now)
 		o := occurrence{regarding: obj, identity: identity{reason: Recovered, action: reconcile}, recovery: true}
 		o.about = r.aboutOf(&o)
-		text := []byte("recovered from " + from)
 		r.stats.Recorded++
-		r.count(k, &o, text, sum(r.seed, text), now)
+		r.count(k, &o, []byte("recovered from "+from), now)
 	})
 }
 

@@ -192,7 +192,7 @@ func (r *Recorder) record(o *occurrence, text []byte) {
 	if err == nil {
 		cause, err = LostRejected, o.check()
 	}
-	hash, now := sum(r.seed, text), r.now()
+	now := r.now()
 	r.locked(func() {
 		r.stats.Recorded++
 		switch {
@@ -201,7 +201,7 @@ func (r *Recorder) record(o *occurrence, text []byte) {
 		case err != nil:
 			r.lose(cause, 1, err.Error())
 		default:
-			r.count(k, o, text, hash, now)
+			r.count(k, o, text, now)
 		}
 	})
 }
@@ -220,7 +220,7 @@ func (o *occurrence) check() error {
 }
 
 // count adds an occurrence to its series.
-func (r *Recorder) count(k string, o *occurrence, text []byte, hash uint64, now instant) {
+func (r *Recorder) count(k string, o *occurrence, text []byte, now instant) {
 	e := r.entries[k]
 	if e == nil {
 		ref, err := refer(o.regarding, r.o.Scheme)
@@ -267,6 +267,10 @@ func (r *Recorder) count(k string, o *occurrence, text []byte, hash uint64, now 
 	s.pending++
 	s.seen = now
 	r.stats.Pending++
+	hash := s.hash
+	if exact := maphash.Bytes(r.seed, text); exact != s.exact || hash == 0 {
+		s.exact, hash = exact, sum(r.seed, text)
+	}
 	switch {
 	case hash != s.hash:
 		// A draft that is being written is not touched.

@@ -49,7 +49,8 @@ type series struct {
 	older *series
 	draft *draft // what a new Event will say; nil when only a count has to be written, or nothing
 
-	hash    uint64 // of the last note; 0 makes any note a changed one
+	hash    uint64 // of the last note without its generated words; 0 makes any note a changed one
+	exact   uint64 // of the last note, so that the same one is not looked through again
 	event   int64  // the number in the name of the Event that is counted up; 0 while none is stored
 	count   int64  // the occurrences that Event reports
 	pending int64  // the occurrences that no write has reported
