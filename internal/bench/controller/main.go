@@ -116,7 +116,8 @@ func measures(ctx context.Context, s *stand, rounds int) ([]bench.Measure, error
 // targets says what the example is held to, and why it may miss that.
 const targets = `Targets: at most 1.0x of the writes, CPU time and memory of the careful controller, and 1.05x of its requests.
 The example reads each run live before it creates the Job, so that a stale replica creates none. That costs one request
-a run and its CPU time. After a timeout it writes the reason into the status of the run, and later that it is over.`
+a run and its CPU time. Of a short Job it records the end alone. While the API server or the leader is away, runs last
+longer: for most of them that they run is recorded too, one write more.`
 
 // note says how it is measured, and the load of the machine at the start, which
 // matters here.
