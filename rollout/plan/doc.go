@@ -13,8 +13,8 @@
 //	p, errs := plan.Migration(liveDeployment, r, hpas, plan.Options{})   // the live Deployment
 //	fmt.Print(p)                                                         // a script for sh or bash: read it, then run it
 //
-// [Rollback] plans the return. Given a Rollout that is not in a cluster yet, it
-// makes a preview whose script stops at the first step.
+// [Rollback] plans the return. Of a workload without a status, such as a
+// rendered one, both make a preview: its script stops at the first step.
 //
 // # A script is safe to run late, again, or by another person
 //
@@ -51,9 +51,9 @@
 //	Reference   N .. 2N          the Deployment stays, with 0 pods, as the source of the template
 //
 // Adopt needs maxUnavailable 0 and maxSurge 1 on both workloads. The zero
-// rollout.Options set them on the Rollout. On the Deployment, Kubernetes'
-// default of 25% is refused by Rollback: set them before the switch, and plan
-// both directions in one unit test.
+// rollout.Options set them on the Rollout. A Deployment has 25% by default, with
+// which Rollback refuses to adopt: set them before the switch, and plan both
+// directions in one unit test.
 //
 // # Before Argo Rollouts is uninstalled
 //

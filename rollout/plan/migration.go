@@ -29,7 +29,9 @@ import (
 // image, a container more or less, another selector, a rollout in progress,
 // Services that the controller would take over, two HorizontalPodAutoscalers,
 // and a Rollout that rollout.Validate refuses. What Rollout.Warnings finds is a
-// warning. Migration changes none of its arguments.
+// warning. A Deployment without a status, such as a rendered one, gives a
+// preview: its script stops at the first step. Migration changes none of its
+// arguments.
 func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv2.HorizontalPodAutoscaler, o Options) (Plan, field.ErrorList) {
 	if live == nil || to == nil {
 		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the live Deployment and the Rollout")}
@@ -157,7 +159,7 @@ func (b *builder) settledDeployment(live *appsv1.Deployment) {
 		b.add(field.NotSupported(field.NewPath("live", "spec", "strategy", "type"), live.Spec.Strategy.Type,
 			[]appsv1.DeploymentStrategyType{appsv1.RollingUpdateDeploymentStrategyType}))
 	case s.ObservedGeneration == 0:
-		b.warn("The Deployment has no status. A plan needs the live one, as kubectl get -o yaml shows it: replicas and image are taken from it.")
+		b.warn("The Deployment has no status, so this is a preview: its script stops at the first step. A plan needs the live one, as kubectl get -o yaml shows it: replicas are taken from it.")
 	case s.ObservedGeneration < live.Generation || s.UpdatedReplicas != want || s.Replicas != want || s.AvailableReplicas < want:
 		b.add(field.Forbidden(path, fmt.Sprintf("the Deployment is not settled: of %d pods %d are of this version and %d available; wait, then make a new plan",
 			want, s.UpdatedReplicas, s.AvailableReplicas)))

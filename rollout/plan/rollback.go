@@ -80,7 +80,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	b.warnScalerOwners(scaler)
 	b.warnPods(&to.Spec.Template.Spec)
 	if live.Object["status"] == nil {
-		b.warn("The Rollout has no status. A plan needs the live one, as kubectl get -o yaml shows it: replicas are taken from it, and whether a canary is in progress.")
+		b.warn("The Rollout has no status, so this is a preview: its script stops at the first step. A plan needs the live one, as kubectl get -o yaml shows it: replicas are taken from it, and whether a canary is in progress.")
 	}
 	b.warnCanary(&from)
 	b.header(&from.ObjectMeta, "Rollout", "Deployment "+to.Name)

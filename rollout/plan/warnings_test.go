@@ -137,7 +137,7 @@ func TestWarnings(t *testing.T) {
 			u := live(t, nil)
 			delete(u.Object, "status")
 			return rollback(t, u, plan.SideBySide)
-		}, []string{"The Rollout has no status"}},
+		}, []string{"The Rollout has no status, so this is a preview"}},
 		"ReferenceMidCanary": {"The Deployment has the new template.", func() plan.Plan {
 			u := live(t, refers("never"))
 			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
