@@ -26,7 +26,8 @@ const routineTime = 2 * time.Minute
 // error's text as note. A terminal error is written whenever its text changes,
 // within the object's cap. Any other is written once, then as a series. A nil
 // error ends the open failure with one Normal Recovered event, and does nothing
-// when none is open.
+// when none is open. The action of these Events is Reconcile. Do not report the
+// NotFound of obj itself: it is gone, and no dependency is missing.
 //
 // Two kinds of errors are counted as suppressed. A context.Canceled says
 // nothing about obj, so it neither opens nor ends a failure. A conflict, of the

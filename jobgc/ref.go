@@ -22,9 +22,12 @@ const (
 
 // Ref is the record of a Job in the status of its owner. This package needs
 // nothing else after a restart. Copy it with DeepCopy, and compare CreatedAt by
-// its Equal method. It can be a field of a CRD's status. Name and UID suffice
-// if the schema prunes the other fields: a live read then replaces the resource
+// its Equal method. It can be a field of a CRD's status. If the schema prunes
+// fields, Name and UID must stay: a live read then replaces the resource
 // version.
+//
+// An owner without a status, such as a ConfigMap, can hold it as JSON in an
+// annotation. Whoever removes the record has the work run again.
 type Ref struct {
 	// Namespace of the Job. Required by Guard; the function Inspect reads in
 	// the namespace of the client it is given, and a Job that says it lives in

@@ -49,7 +49,8 @@ type Request struct {
 
 	// Job builds the Job. Owner must be its controller. Its name is empty or
 	// run-<uid of Owner>. Its ttlSecondsAfterFinished, if set, replaces the
-	// TTLs of the retention. The Job gets it once its outcome is recorded.
+	// TTLs of the retention. It counts from the release: once its outcome is
+	// recorded, the Job gets it plus the seconds since it has finished.
 	Job func() (*batchv1.Job, error)
 
 	// Retention replaces Options.Retention. Nil keeps it.
@@ -60,17 +61,18 @@ type Request struct {
 
 // Step takes the Job of one owner as far as it can go now: it creates the Job,
 // observes it, suspends it, and releases it once its outcome is recorded. Call
-// it on every reconcile. Put the Ref that it returns into the status of the
-// owner, with what the Observation says, and write the status if it changed.
+// it on every reconcile. Put the Ref that it returns, nil until there is a Job,
+// into the status of the owner, with what the Observation says, and write the
+// status if it changed.
 // The write must fail if the owner has changed since it was read (a
 // resourceVersion in an update or a patch does that). Look again after
 // Observation.After.
 //
-// The Observation has these states. NotCreated and Pending: change nothing.
-// Finished: the returned Ref has the outcome. Lost: make the status final, and
-// keep the Ref. Cancelled, with Request.Cancel: the Job is suspended or gone;
-// make the status final. A Job that has finished before it could be suspended
-// is Finished. The others say what the Job does.
+// The Observation has these states. NotCreated and Pending: nothing is known,
+// so change only the Ref. Finished: the returned Ref has the outcome. Lost:
+// make the status final, and keep the Ref. Cancelled, with Request.Cancel: the
+// Job is suspended or gone; make the status final. A Job that has finished
+// before it could be suspended is Finished. The others say what the Job does.
 //
 // Step makes no request while the Job is in the cache and needs no change. A
 // creation costs a read of the owner and the creation. A release costs a read

@@ -31,10 +31,10 @@ func (overtakenError) Reason() string { return "Conflict" }
 //
 //	status.Stamp `json:",inline"`
 //
-// A status that has fields of these names and types, or others given by
-// [FieldNames], needs no embedding. An object that was never reconciled has the
-// zero Stamp. A Stamp is a plain value: guard it yourself when goroutines share
-// one.
+// A status may declare the fields itself, under these names or under those in
+// [FieldNames], and may leave out some: FieldNames says which. An object that
+// was never reconciled has the zero Stamp. A Stamp is a plain value: guard it
+// yourself when goroutines share one.
 //
 // A kind whose apply configurations are generated passes one flag to the
 // generator: see package status/applyconfiguration.

@@ -181,8 +181,8 @@ func ForClient[O, P, Q, S any](
 //
 //	status.ForResource(func(string) examplev1.RunInterface { return clientset.ExampleV1().Runs() })
 //
-// The fake of client-go's dynamic client accepts a patch with an outdated
-// resourceVersion: a test with it cannot show a conflict.
+// The fakes of client-go, typed and dynamic, accept a patch with an outdated
+// resourceVersion: a test with them cannot show a conflict.
 func ForResource[C interface {
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
 }, T Object](resource func(namespace string) C) Writer {

@@ -17,10 +17,16 @@ import (
 // controller-runtime's priority queue, where a [Queue] cannot be used. The name
 // of a queue is its controller. With a nil m nothing is recorded.
 //
+//	queues := kube.QueueProvider(m)
+//	options.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
+//		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) { o.RateLimiter, o.MetricProvider = limiter, queues })
+//	}
+//
 // client-go does not report the items that wait for their time or the age of
-// the oldest ready item, so these are not exported. The other numbers have
-// client-go's meaning: AddAfter is a retry, and the ages of running items lag
-// by up to half a second.
+// the oldest ready item, so these are not exported, and the alert
+// ControllerQueueBacklog of package manifest never fires. The other numbers
+// have client-go's meaning: AddAfter is a retry, and the ages of running items
+// lag by up to half a second.
 //
 // Make one provider for m and give it to all queues. client-go does not report
 // when a queue is shut down. So a queue stays exported until the same provider

@@ -51,9 +51,9 @@
 //	Reference   N .. 2N          the Deployment stays, with 0 pods, as the source of the template
 //
 // Adopt needs maxUnavailable 0 and maxSurge 1 on both workloads. The zero
-// rollout.Options set them on the Rollout. A Deployment has 25% by default, with
-// which Rollback refuses to adopt: set them before the switch, and plan both
-// directions in one unit test.
+// rollout.Options set them on the Rollout. A Deployment has 25% by default,
+// with which Rollback refuses to adopt: set them before the switch, and plan
+// both directions in one unit test.
 //
 // # Before Argo Rollouts is uninstalled
 //

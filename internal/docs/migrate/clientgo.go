@@ -23,18 +23,15 @@ func clientGoBefore(ctx context.Context, cs kubernetes.Interface, scheme *runtim
 	reconcile(recorder)
 }
 
-func clientGoAfter(ctx context.Context, cs kubernetes.Interface, scheme *runtime.Scheme, reconcile func(record.EventRecorder)) error {
+func clientGoAfter(ctx context.Context, cs kubernetes.Interface, scheme *runtime.Scheme, run func(context.Context, record.EventRecorder) error) error {
 	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 	recorder, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: scheme})
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- recorder.Start(ctx) }()
-	reconcile(recorder.Legacy()) // no call changes
-	stop()
-	return <-ended
+	return recorder.RunWith(ctx, func(ctx context.Context) error {
+		return run(ctx, recorder.Legacy()) // no call changes; Events are written until run has returned
+	})
 }
 
 func clientGoLater(recorder *events.Recorder, run *Run, err error) {

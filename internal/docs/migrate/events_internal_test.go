@@ -58,7 +58,10 @@ func TestClientGoEventsBeforeAndAfter(t *testing.T) {
 	assert.Len(t, cs.Actions(), 3+countLists(cs), "a write for each call")
 
 	cs = fake.NewClientset()
-	require.NoError(t, clientGoAfter(ctx, cs, NewScheme(), fail))
+	require.NoError(t, clientGoAfter(ctx, cs, NewScheme(), func(_ context.Context, r record.EventRecorder) error {
+		fail(r)
+		return nil
+	}))
 	list, err := cs.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1)

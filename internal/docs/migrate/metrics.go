@@ -5,14 +5,18 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/metrics"
@@ -51,6 +55,16 @@ func (r *measured) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	var result metrics.Result
 	defer r.metrics.Begin().End(ctx, &result)
 	res, err := r.reconcile(ctx, req)
-	result = metrics.Classify(err, res.RequeueAfter, events.IsTerminal)
+	terminal := func(err error) bool { return errors.Is(err, reconcile.TerminalError(nil)) || events.IsTerminal(err) }
+	result = metrics.Classify(err, res.RequeueAfter, terminal)
 	return res, err
+}
+
+// measuredQueue is the NewQueue of a controller's Options, as the documentation
+// of kube.QueueProvider shows it.
+func measuredQueue(m *metrics.Metrics) func(string, workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
+	queues := kube.QueueProvider(m)
+	return func(name string, limiter workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
+		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) { o.RateLimiter, o.MetricProvider = limiter, queues })
+	}
 }

@@ -5,21 +5,25 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/catalog"
@@ -33,16 +37,35 @@ func TestBothSetsOfMetricsAreOnOnePage(t *testing.T) {
 	var options ctrl.Options
 	r, err := metricsAfter(new(rest.Config), &options)
 	require.NoError(t, err)
-	r.reconcile = func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil }
-	_, err = r.Reconcile(t.Context(), ctrl.Request{})
-	require.NoError(t, err)
+	for _, failure := range []error{nil, reconcile.TerminalError(errors.New("no image")), errors.New("away")} {
+		r.reconcile = func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, failure }
+		_, err = r.Reconcile(t.Context(), ctrl.Request{})
+		require.Equal(t, failure, err)
+	}
 	r.metrics.Runs().JobMissing()
 
 	w := httptest.NewRecorder()
 	options.Metrics.ExtraHandlers["/metrics/all"].ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics/all", http.NoBody))
 	assert.Contains(t, w.Body.String(), "\nagentrun_missing_jobs_total 1\n")
 	assert.Contains(t, w.Body.String(), "\n"+`controller_missing_jobs_total{controller="agentrun"} 1`+"\n")
-	assert.Contains(t, w.Body.String(), "\n"+`controller_reconciles_total{controller="agentrun",result="success"} 1`+"\n")
+	for _, result := range []string{"success", "terminal_error", "error"} {
+		assert.Contains(t, w.Body.String(), "\n"+`controller_reconciles_total{controller="agentrun",result="`+result+`"} 1`+"\n")
+	}
+}
+
+func TestThePriorityQueueIsMeasured(t *testing.T) {
+	endpoint, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	set, err := metrics.New(endpoint, metrics.Options{})
+	require.NoError(t, err)
+	queue := measuredQueue(set)("agentrun", workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
+	defer queue.ShutDown()
+	queue.Add(ctrl.Request{})
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		page := httptest.NewRecorder()
+		endpoint.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		assert.Contains(c, page.Body.String(), `controller_queue_depth{controller="agentrun"} 1`)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // TestYourTests_OfMetrics is the code that the guide shows.
