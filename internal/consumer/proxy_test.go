@@ -115,7 +115,7 @@ func (r release) env(t *testing.T) []string {
 	proxies := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOPROXY")))
 	// Without goindex=0 go reads its index of the version that an earlier commit
 	// published under the same number.
-	return append(os.Environ(), "GOPROXY="+r.url+","+proxies, "GONOSUMDB="+modulePath, "GOFLAGS=-mod=mod", "GOGC=400", "GOWORK=off", "GODEBUG=goindex=0")
+	return append(os.Environ(), "GOPROXY="+r.url+","+proxies, "GONOSUMDB="+modulePath, "GOFLAGS=-mod=mod", "GOWORK=off", "GODEBUG=goindex=0")
 }
 
 func git(t *testing.T, dir string, args ...string) string {

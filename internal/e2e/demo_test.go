@@ -95,7 +95,7 @@ func runDemo(t *testing.T, demo string, settings ...string) string {
 func demoCommand(t *testing.T, demo string, settings ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), demo)
-	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -race") // the controller that it builds shares what the tests compile
+	cmd.Env = append(os.Environ(), "GOFLAGS=-race") // the controller that it builds shares what the tests compile
 	for _, s := range settings {
 		if s[0] == '-' {
 			cmd.Args = append(cmd.Args, s)

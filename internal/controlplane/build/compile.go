@@ -34,10 +34,10 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // environment is what a build needs beyond the caller's environment, and what
 // it must not inherit from it. GOFLAGS is set, not emptied: an empty one would
-// let the user's `go env -w GOFLAGS` in. GOGC makes a build a fifth faster.
+// let the user's `go env -w GOFLAGS` in.
 func environment() []string {
 	return []string{
-		"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-buildvcs=false", "GOGC=400",
+		"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-buildvcs=false",
 		"GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH,
 	}
 }
