@@ -43,8 +43,9 @@
 // # RBAC
 //
 // Two verbs, and no get, list or watch. The second group is the fallback. They
-// are needed in each namespace whose objects have Events, and in "default" for
-// objects that have no namespace.
+// are needed in each namespace whose objects have Events. Those of objects
+// without a namespace are in Options.Namespace, which is "default" or
+// "kube-system".
 //
 //	rules:
 //	- apiGroups: [events.k8s.io, ""]

@@ -32,7 +32,7 @@ const routineTime = 2 * time.Minute
 // Two kinds of errors are counted as suppressed. A context.Canceled says
 // nothing about obj, so it neither opens nor ends a failure. A conflict, of the
 // API server or of package status, opens a failure only when conflicts have
-// gone on for two minutes. Of errors joined, all must be of one kind.
+// gone on for two minutes. A joined error is suppressed if all its parts are.
 //
 // Open failures are kept in memory: a failure from before a restart, or of an
 // object that was evicted (see Options.MaxObjects), gets no Recovered.

@@ -17,7 +17,7 @@ type LegacyRecorder struct {
 // caps, series and counts.
 func (r *Recorder) Legacy() *LegacyRecorder { return &LegacyRecorder{r} }
 
-// Event records message unchanged: it is not a format.
+// Event records message, which is not a format.
 func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message string) {
 	if l != nil {
 		l.r.recordText(&occurrence{regarding: object, eventtype: eventtype, identity: identity{reason: reason}}, message)

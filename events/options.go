@@ -51,8 +51,8 @@ type Options struct {
 	// evicted object starts over under TotalWritesPerSecond, so eviction causes
 	// no storm.
 	MaxObjects int
-	// MaxReasons bounds the series that are remembered for an object. Zero
-	// means 8.
+	// MaxReasons bounds the series that are remembered for an object, mostly
+	// one for each reason. Zero means 8.
 	MaxReasons int
 	// MaxUpdateInterval is the longest pause between two updates of an
 	// unchanged series; pauses double from 60s/WritesPerMinute up to it. Zero
@@ -82,7 +82,8 @@ type Options struct {
 	Namespace string
 	// OnResult, if set, is called with the number of occurrences that were
 	// emitted, aggregated or dropped: ResultEmitted, ResultAggregated or
-	// ResultDropped. It must not block. Zero means no callback.
+	// ResultDropped. It must not block, and calls may be concurrent. Zero means
+	// no callback.
 	OnResult func(result string, n int64)
 
 	_ struct{} // keyed literals only

@@ -19,9 +19,8 @@ import (
 
 // A Recorder records Events about objects and never blocks on the API server.
 // It fits k8s.io/client-go/tools/events EventRecorder, and [Recorder.RunWith]
-// fits controller-runtime's manager. All methods are safe for concurrent use,
-// and do nothing on a nil *Recorder. Make one with [New]; it must not be
-// copied.
+// fits controller-runtime's manager. All methods are safe for concurrent use. A
+// nil *Recorder records nothing. Make one with [New]; it must not be copied.
 type Recorder struct {
 	sink       *Sink
 	controller string

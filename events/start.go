@@ -93,8 +93,8 @@ func (r *Recorder) NeedLeaderElection() bool { return false }
 // asked for time. It returns when nothing is pending or when ctx ends, then
 // with the number of occurrences left and the cause. Flush uses the workers of
 // [Recorder.Start]. If Start does not run, Flush runs its own and ends them.
-// Its error also has a [LostError] if events were lost since New. Each loss is
-// returned once, by a Flush or by Start.
+// Its error also has a [LostError] with the events that were lost since New, or
+// since the Flush before.
 func (r *Recorder) Flush(ctx context.Context) error {
 	if r.off() {
 		return nil

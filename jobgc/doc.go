@@ -5,7 +5,7 @@
 // a stale cache or a restart, and proves a loss.
 //
 // A NotFound from a lister does not mean that the Job was deleted: the cache
-// may not have seen it yet. A Job with a short TTL is deleted about 0.1 seconds
+// may not have seen it yet. A Job with a TTL of 0 is deleted about 0.1 seconds
 // after it ends. Either way a result is lost, or the work runs twice. One live
 // read answers whether a Job is gone:
 //
@@ -61,7 +61,8 @@
 //     Job waits for a controller that is down.
 //  5. Read the owner live. The outcome may be in memory only.
 //  6. Patch the final TTL, with a test of the uid. After a crash the next call
-//     patches. A Job whose TTL is already the final one needs neither 5 nor 6.
+//     patches. A Job whose TTL is already the final one needs neither 5 nor 6,
+//     if Options.Finalizer is not set.
 //
 // So a run costs 3 writes, 4 with a final TTL, and one more if you also record
 // that it runs. The reads 1 and 5 must be live, or come from a cache that waits
@@ -73,7 +74,8 @@
 // or more the name is then still taken; with a shorter one the name may be
 // free. Second, someone deletes a Job before its Ref is written;
 // Options.Finalizer prevents that. Third, someone deletes the owner during a
-// creation: the garbage collector deletes that Job.
+// creation, and creates it again: the garbage collector deletes the first Job,
+// but it may have begun.
 //
 // # Unit tests
 //

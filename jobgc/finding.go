@@ -16,7 +16,7 @@ type State string
 // counts: its outcome is known.
 const (
 	NotCreated State = "NotCreated" // no uid is recorded
-	Pending    State = "Pending"    // not known yet (of a Guard only): change nothing, and look again after Observation.After
+	Pending    State = "Pending"    // not known yet (of a Guard only): change only the Ref, and look again after Observation.After
 	Active     State = "Active"     // not finished
 	Suspended  State = "Suspended"  // not finished, and suspended: no TTL counts
 	Finishing  State = "Finishing"  // SuccessCriteriaMet or FailureTarget: its last pods are ending

@@ -48,9 +48,9 @@ type Request struct {
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Job builds the Job. Owner must be its controller. Its name is empty or
-	// run-<uid of Owner>. Its ttlSecondsAfterFinished, if set, replaces the
-	// TTLs of the retention. It counts from the release: once its outcome is
-	// recorded, the Job gets it plus the seconds since it has finished.
+	// run-<uid of Owner>. Its ttlSecondsAfterFinished, if set, replaces
+	// SucceededTTL and FailedTTL. It counts from the release: once its outcome
+	// is recorded, the Job gets it plus the seconds since it has finished.
 	Job func() (*batchv1.Job, error)
 
 	// Retention replaces Options.Retention. Nil keeps it.
@@ -76,8 +76,8 @@ type Request struct {
 //
 // Step makes no request while the Job is in the cache and needs no change. A
 // creation costs a read of the owner and the creation. A release costs a read
-// of the owner and a patch. The patch is left out if the TTL of the creation is
-// already the final TTL.
+// of the owner and a patch. Without Options.Finalizer, a Job whose TTL is
+// already the final one needs neither.
 //
 // With an error, Step returns the Ref of the request. An error of Request.Job
 // is returned unchanged. The state of the Job is then unknown; the next call

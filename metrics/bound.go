@@ -6,9 +6,10 @@ package metrics
 import "github.com/proompteng/controllerkit/metrics/catalog"
 
 // MaxSeries is the most Prometheus series that this set can expose after n
-// different controller names. It holds for every recorded value. Use it as the
-// sampleLimit of a ServiceMonitor, or in a test of a scrape. The endpoint's own
-// series (target_info, promhttp) come on top. Below 0 n counts as 0. On a nil
+// different controller names. It holds for every recorded value. Use it in a
+// test of a scrape, or for the sampleLimit of a ServiceMonitor, where the
+// endpoint's own series come on top: target_info, promhttp, process and go.
+// Below 0 n counts as 0. On a nil
 // Metrics it is 0.
 func (m *Metrics) MaxSeries(n int) int {
 	if m == nil {

@@ -21,8 +21,8 @@ import (
 // [context.Canceled] is [Canceled]. The rest is [Error], also a nil pointer in
 // err.
 //
-// terminal may be nil. It recognizes API errors that no retry can fix, because
-// this package imports no Kubernetes code. Pass events.IsTerminal.
+// The function terminal recognizes the API errors that no retry can fix, since
+// this package imports no Kubernetes code. Pass events.IsTerminal, or nil.
 func Classify(err error, requeueAfter time.Duration, terminal func(error) bool) Result {
 	switch {
 	case err == nil && requeueAfter > 0:

@@ -85,7 +85,6 @@
 //
 // # When not to use it
 //
-// For a series per object use kube-state-metrics. Below about 100 ns per
-// reconcile only Prometheus' own client is cheaper, and where nothing reads
-// traces or OTLP it may be enough.
+// For a series per object use kube-state-metrics. Prometheus' own client
+// records a reconcile faster, and is enough where nothing reads traces or OTLP.
 package metrics

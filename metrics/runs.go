@@ -70,7 +70,7 @@ func (r *Runs) JobMissing() {
 }
 
 // Retention exports the retention that is in effect: how long a finished Job, a
-// finished run and its logs are kept. Zero means that they are kept for good
+// finished run and its logs are kept. Zero means that they are kept forever
 // and is exported as 0. A negative duration is unknown and not exported.
 func (r *Runs) Retention(job, run, logs time.Duration) {
 	if r != nil {

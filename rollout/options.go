@@ -34,9 +34,9 @@ type Options struct {
 	// other Rollouts. Empty means none.
 	InstanceID string
 	// OmitReplicas leaves spec.replicas to a HorizontalPodAutoscaler. False
-	// means the Deployment's. Never switch a running Deployment with it: the
-	// controller starts a Rollout without replicas at 1. Package plan hands
-	// them over.
+	// means the Deployment's. Switch a running Deployment with it by package
+	// plan alone, which hands the replicas over: the controller starts a
+	// Rollout without replicas at 1.
 	OmitReplicas bool
 	// Mutate reaches every other field of upstream's. It is called last, and
 	// its result is checked like any other: an unknown field, a wrong type and

@@ -47,8 +47,8 @@ const defaultRetries = 4
 // next reconcile.
 //
 // On success after equals the stored object: metadata, spec and status. If the
-// spec changed since the read, only the status does. Spec, metadata and
-// resourceVersion do not change, so that a later Update conflicts. To
+// spec changed since the read, only the status does: spec, metadata and
+// resourceVersion stay as they were read, so that a later Update conflicts. To
 // commit again in the same reconcile, take a DeepCopy of after as the next
 // before.
 //

@@ -40,10 +40,10 @@
 //
 // # Two controllers of one object
 //
-// The controller that reconciles the spec owns observedGeneration and the
-// times. Every other controller sets FieldNames.ObservedGeneration to "-" and
-// passes the zero [Facts]. It reports by conditions, which carry the generation
-// that it read.
+// The controller that reconciles the spec owns observedGeneration, startedAt
+// and finishedAt. Every other controller sets FieldNames.ObservedGeneration to
+// "-" and passes the zero [Facts]. It reports by conditions, which carry the
+// generation that it read.
 //
 // # RBAC
 //

@@ -17,12 +17,12 @@
 // A Recorder has the recording methods of events.Recorder and of
 // k8s.io/client-go/tools/events EventRecorder. [Recorder.Legacy] has the
 // methods of tools/record. Code under test declares an interface with the
-// methods it uses. Every call is an entry, without series and caps. Notes and
-// annotations are formatted, redacted and cut as in a cluster. An entry that a
-// cluster would not get has its cause in Lost: an object from an informer
-// carries no kind, so a Recorder without the controller's Scheme marks it as
-// events.LostNoReference. The zero value is ready to use. All methods are safe
-// for concurrent use, and do nothing on a nil *Recorder.
+// methods it uses. Every call that records is an entry, without series and
+// caps. Notes and annotations are formatted, redacted and cut as in a cluster.
+// An entry that a cluster would not get has its cause in Lost: an object from
+// an informer carries no kind, so a Recorder without the controller's Scheme
+// marks it as events.LostNoReference. The zero value is ready to use. All
+// methods are safe for concurrent use, and do nothing on a nil *Recorder.
 //
 // # When not to use it
 //

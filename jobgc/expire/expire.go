@@ -5,10 +5,10 @@
 //
 // A run is the object that owns a Job, of any kind. It expires RunTTL of
 // jobgc.Retention after its finish. The run's own ttlSecondsAfterFinished
-// counts before that, 0 keeps the run, and the annotation Retention.Retain
-// keeps it with 1, true, yes, y, on, keep or forever. A [Sweeper] deletes the
-// expired runs. It reads the informer's store and makes no request while there
-// is nothing to delete:
+// overrides that, and 0 keeps the run, other than for a Job. The annotation
+// Retention.Retain keeps it with 1, true, yes, y, on, keep or forever. A
+// [Sweeper] deletes the expired runs. It reads the informer's store and makes
+// no request while there is nothing to delete:
 //
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
@@ -79,9 +79,9 @@ type Options struct {
 }
 
 // Sweeper deletes runs of type R. Make it with New: Start and Sweep of a nil
-// Sweeper, or of one that New did not make, return an error. They must not be
-// called concurrently; several replicas may each have one. A Sweeper is an
-// event handler of the runs' informer.
+// Sweeper, or of one that New did not make, return an error. These two
+// must not be called concurrently; several replicas may each have a Sweeper. It
+// is an event handler of the runs' informer.
 type Sweeper[R metav1.Object, C Runs] struct {
 	client   func(namespace string) C
 	list     func() []any
@@ -99,8 +99,8 @@ type Sweeper[R metav1.Object, C Runs] struct {
 // client of a namespace. The function list is a store's List, such as
 // informer.GetStore().List; items that are not an R are ignored. The function
 // finished returns when a run finished, or zero if it has not, and the run's
-// own ttlSecondsAfterFinished, or nil if it has none. A nil function and
-// negative options are errors, and New reports all of them.
+// own ttlSecondsAfterFinished, or nil if it has none. A nil function, negative
+// options and a RunTTL below a minute are errors, and New reports all of them.
 func New[R metav1.Object, C Runs](
 	client func(namespace string) C, list func() []any, finished func(run R) (at time.Time, own *int32), keep jobgc.Retention, opts Options,
 ) (*Sweeper[R, C], error) {
@@ -113,6 +113,9 @@ func New[R metav1.Object, C Runs](
 	}
 	if finished == nil {
 		errs = append(errs, errors.New("jobgc/expire: new: finished is nil; want a function that returns when a run finished"))
+	}
+	if keep.RunTTL != 0 && keep.RunTTL < time.Minute {
+		errs = append(errs, fmt.Errorf("jobgc/expire: new: Retention.RunTTL: %s is not accepted; want 0 to keep, or at least 1m0s", keep.RunTTL))
 	}
 	if opts.Interval < 0 {
 		errs = append(errs, fmt.Errorf("jobgc/expire: new: Options.Interval: %s is not accepted; want a positive duration, or 0 for a minute", opts.Interval))
@@ -162,8 +165,8 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 	}
 }
 
-// OnAdd notes when a run of the informer may be due. From the first call on,
-// Sweep does not look at the runs before that.
+// OnAdd notes when a run of the informer may be due. After the first call,
+// Sweep skips the runs until one may be due.
 func (s *Sweeper[R, C]) OnAdd(obj any, _ bool) {
 	run, ok := obj.(R)
 	if !ok || !s.made() {

@@ -353,10 +353,11 @@ func TestStartLogs(t *testing.T) {
 }
 
 func TestNew_ReportsAllBadInput(t *testing.T) {
-	_, err := expire.New[*run, *cluster](nil, nil, nil, jobgc.Retention{}, expire.Options{Interval: -1, MaxPerSweep: -1})
+	_, err := expire.New[*run, *cluster](nil, nil, nil, jobgc.Retention{RunTTL: 30 * time.Second}, expire.Options{Interval: -1, MaxPerSweep: -1})
 	require.EqualError(t, err, `jobgc/expire: new: client is nil; want a function that returns the client of a namespace
 jobgc/expire: new: list is nil; want the List of a store
 jobgc/expire: new: finished is nil; want a function that returns when a run finished
+jobgc/expire: new: Retention.RunTTL: 30s is not accepted; want 0 to keep, or at least 1m0s
 jobgc/expire: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for a minute
 jobgc/expire: new: Options.MaxPerSweep: -1 is not accepted; want a positive number, or 0 for 100`)
 }

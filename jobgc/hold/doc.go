@@ -26,7 +26,7 @@
 //   - Run a Sweeper.
 //   - Offer an uninstall step that calls [Sweeper.ReleaseAll] after the
 //     controller has stopped and before its CRD is deleted. Run the same step
-//     after you change or remove Options.Finalizer.
+//     with the old name after you change or remove Options.Finalizer.
 //   - Alert on the age of the oldest hold: Options.OnSweep.
 //
 // If the controller is already gone, use kubectl:
@@ -44,6 +44,6 @@
 // finished. It does not keep the outcome of a Job that still runs. When the
 // deletion begins, its pods, their logs and their termination messages are
 // deleted, and the Job controller no longer adds a condition. If only your
-// controller deletes its Jobs, you do not need a hold: the backstop TTL of
+// controller deletes its Jobs, you do not need a hold: the UnrecordedTTL of
 // jobgc keeps both.
 package hold

@@ -85,9 +85,10 @@ type Sweeper[J Jobs, O Owners] struct {
 }
 
 // New returns a Sweeper and makes no request. The functions jobs and owners
-// return the clients of a namespace, or of all namespaces for "". Only the kind
-// of the owners may control the Jobs. The finalizer is jobgc.Options.Finalizer.
-// A nil function, a finalizer without domain or name, and negative options are
+// return the clients of a namespace, or of all namespaces for "". The finalizer
+// is jobgc.Options.Finalizer. Give each kind of owners its own: a Job with this
+// finalizer that another kind controls has no owner here, and is released. A
+// nil function, a finalizer without domain or name, and negative options are
 // errors, and New reports all of them.
 func New[J Jobs, O Owners](jobs func(namespace string) J, owners func(namespace string) O, finalizer string, opts Options) (*Sweeper[J, O], error) {
 	var errs []error

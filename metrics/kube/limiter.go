@@ -17,9 +17,9 @@ import (
 //
 //	config.RateLimiter = kube.Limiter(m, flowcontrol.NewTokenBucketRateLimiter(20, 40))
 //
-// All clients made from a config share its limiter. Without one, client-go
-// makes a limiter for each client. A nil limiter stays nil, so client-go still
-// makes its own.
+// Set it before you make clients. All clients made from a config share its
+// limiter, which replaces QPS and Burst. Without one, client-go makes a limiter
+// for each client. A nil limiter stays nil, so client-go still makes its own.
 func Limiter(m *metrics.Metrics, next flowcontrol.RateLimiter) flowcontrol.RateLimiter {
 	if next == nil || m == nil {
 		return next

@@ -14,8 +14,8 @@ type Query struct {
 	// Source is where it is shown: "panel Reconciles by result" or "alert
 	// ControllerNoLeader".
 	Source string
-	// Expr is the expression exactly as rendered. For an alert it is the
-	// compared value, without the comparison. While the controller uses the
+	// Expr is the expression of a panel as rendered, or the value that an alert
+	// compares, without the comparison. While the controller uses the
 	// part that it needs (see the package comment), every Expr has values, and
 	// all of them are finite.
 	Expr string

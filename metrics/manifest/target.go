@@ -117,8 +117,8 @@ type Thresholds struct {
 	Waiting time.Duration
 	// Stuck is the longest that a worker may hold an item. Zero means 15 min.
 	Stuck time.Duration
-	// For is how long one of these, or a wrong number of leaders or targets,
-	// must last. Whole milliseconds. Zero means 5 min.
+	// For is how long a state must last before its alert fires, except that of
+	// Stuck. Whole milliseconds. Zero means 5 min.
 	For time.Duration
 
 	_ struct{} // keyed literals only

@@ -4,7 +4,7 @@
 // Package prom serves OpenTelemetry metrics to Prometheus.
 //
 // An [Endpoint] is a meter provider and the handler that serves it. One failing
-// collector costs its own metrics and not the scrape.
+// gatherer costs its own metrics and not the scrape.
 //
 //	ep, err := prom.New(prom.Options{})
 //	m, err := metrics.New(ep, metrics.Options{})

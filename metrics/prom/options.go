@@ -58,8 +58,9 @@ type Options struct {
 	// other reader.
 	Readers []sdkmetric.Reader
 	// NoProcessMetrics leaves out the metrics of the process and of Go's
-	// runtime, process_* and go_*. Zero means that they are served, unless a
-	// gatherer serves them.
+	// runtime, process_* and go_*, which the alert ControllerRestarts and a row
+	// of the dashboard need. Zero means that they are served, unless a gatherer
+	// serves them.
 	NoProcessMetrics bool
 	// Timeout bounds how long a scrape waits for callbacks and gatherers. A
 	// gatherer that does not return costs its own metrics. A callback of the

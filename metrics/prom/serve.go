@@ -22,8 +22,8 @@ const (
 )
 
 // Serve answers GET and HEAD of /metrics on l until ctx ends. Then it closes l,
-// waits up to five seconds for running scrapes, and returns nil. If l is nil or
-// fails before, it returns that error. For TLS pass a listener of
+// waits up to five seconds for running scrapes, and returns nil. A nil l is an
+// error, and so is one that fails before. For TLS pass a listener of
 // [crypto/tls.NewListener]. For authentication wrap the endpoint, which is a
 // [http.Handler], in your own server.
 func (e *Endpoint) Serve(ctx context.Context, l net.Listener) error {
