@@ -6,6 +6,7 @@ package controller
 import (
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -64,11 +65,8 @@ func (o *outage) explains(err error, now time.Time) bool {
 		o.last.Store(now.UnixNano())
 		return true
 	}
-	if now.Sub(time.Unix(0, o.last.Load())) >= comingUp {
-		return false
-	}
-	reason := reasonOf(err)
-	return reason == events.Forbidden || reason == events.Unavailable || reason == events.Timeout
+	starting := now.Sub(time.Unix(0, o.last.Load())) < comingUp
+	return starting && slices.Contains([]string{events.Forbidden, events.Unavailable, events.Timeout}, reasonOf(err))
 }
 
 // unanswered reports whether err is from a request without an answer. This
