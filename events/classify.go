@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Classify returns the reason to report err under, and whether it is terminal:
@@ -37,14 +39,14 @@ func Classify(err error) (reason string, terminal bool) {
 	if err == nil {
 		return "", false
 	}
-	if absent(err) {
+	if isnil.Is(err) {
 		return InternalError, false
 	}
 	reason, terminal = classifyAPI(err)
-	if own, ok := find[interface{ Reason() string }](err); ok && !absent(own) && own.Reason() != "" {
+	if own, ok := find[interface{ Reason() string }](err); ok && !isnil.Is(own) && own.Reason() != "" {
 		reason = own.Reason()
 	}
-	if own, ok := find[interface{ Terminal() bool }](err); ok && !absent(own) {
+	if own, ok := find[interface{ Terminal() bool }](err); ok && !isnil.Is(own) {
 		terminal = own.Terminal()
 	}
 	return reason, terminal
@@ -61,7 +63,7 @@ func IsTerminal(err error) bool {
 // classifyAPI agrees with the predicates of apimachinery's errors package.
 // These look for the Status on each call, and allocate; classifyAPI looks once.
 func classifyAPI(err error) (reason string, terminal bool) {
-	if api, ok := find[apierrors.APIStatus](err); ok && !absent(api) {
+	if api, ok := find[apierrors.APIStatus](err); ok && !isnil.Is(api) {
 		return classifyStatus(api.Status())
 	}
 	// What a controller returns that has checked a spec.
@@ -71,7 +73,7 @@ func classifyAPI(err error) (reason string, terminal bool) {
 	if errors.Is(err, context.Canceled) {
 		return Unavailable, false
 	}
-	if failed, ok := find[net.Error](err); ok && !absent(failed) { // context.DeadlineExceeded is one
+	if failed, ok := find[net.Error](err); ok && !isnil.Is(failed) { // context.DeadlineExceeded is one
 		if failed.Timeout() {
 			return Timeout, false
 		}

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // maxText bounds a note before it is redacted; redact.Note looks at half of it.
@@ -14,7 +16,7 @@ const maxText = 8 << 10
 
 // errorText is the text of err.
 func errorText(err error) string {
-	if absent(err) {
+	if isnil.Is(err) {
 		return fmt.Sprint(err) // survives a method that does not expect a nil receiver
 	}
 	return err.Error()

@@ -6,12 +6,13 @@ package events
 import (
 	"errors"
 	"fmt"
-	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // kinds finds the kinds of a typed object; *runtime.Scheme does.
@@ -22,7 +23,7 @@ type kinds interface {
 // identify returns what tells obj apart. It asks no scheme and allocates
 // nothing for an object with a uid.
 func identify(obj runtime.Object, scheme kinds) (string, error) {
-	if absent(obj) {
+	if isnil.Is(obj) {
 		return "", errors.New("the object is nil")
 	}
 	if ref, ok := obj.(*corev1.ObjectReference); ok && ref.UID != "" {
@@ -65,15 +66,6 @@ func refer(obj runtime.Object, scheme kinds) (ref corev1.ObjectReference, err er
 	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, nil
 }
 
-// absent reports whether v is nil or an interface that holds a nil pointer.
-func absent(v any) bool {
-	if v == nil {
-		return true
-	}
-	p := reflect.ValueOf(v)
-	return p.Kind() == reflect.Pointer && p.IsNil()
-}
-
 // keyOf is the uid, or the kind, the namespace and the name where there is
 // none. The resourceVersion plays no part.
 func keyOf(ref corev1.ObjectReference) string {
@@ -89,7 +81,7 @@ func (r *Recorder) aboutOf(o *occurrence) (a about) {
 	if ref, ok := o.regarding.(*corev1.ObjectReference); ok && ref != nil {
 		a.fieldPath = ref.FieldPath
 	}
-	if !absent(o.related) {
+	if !isnil.Is(o.related) {
 		a.related, _ = refer(o.related, r.o.Scheme)
 	}
 	return a

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Options configure a [Recorder]. The zero value is the recommended behaviour;
@@ -95,7 +96,7 @@ const maxName = 128 // of an instance, a reason and an action
 // complete replaces every zero by its default. It returns an error for each
 // option that is out of range.
 func (o *Options) complete() error {
-	if absent(o.Scheme) {
+	if isnil.Is(o.Scheme) {
 		o.Scheme = nil
 	}
 	if o.Instance == "" {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events/redact"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // A step is the reaction to the answer of a request.
@@ -82,7 +83,7 @@ func timedOut(err error) bool {
 // apiStatus returns the answer of the API server, if there is one. It has
 // details.
 func apiStatus(err error) (s metav1.Status, ok bool) {
-	if found, is := find[apierrors.APIStatus](err); is && !absent(found) {
+	if found, is := find[apierrors.APIStatus](err); is && !isnil.Is(found) {
 		s, ok = found.Status(), true
 	}
 	if s.Details == nil {

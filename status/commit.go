@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
@@ -142,7 +143,7 @@ func (c *change) rebase(reply Object, owned []string) error {
 func (w Writer) send(ctx context.Context, o Object, data []byte, subresources ...string) (Object, error) { //nolint:ireturn // of any kind
 	reply, err := w.client.send(ctx, o, data, w.FieldManager, subresources...)
 	switch {
-	case err != nil, isNil(reply):
+	case err != nil, isnil.Is(reply):
 		return nil, err
 	case reflect.TypeOf(reply) != reflect.TypeOf(o):
 		return nil, fmt.Errorf("status: the client returned a %T; want a %T", reply, o)

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Object is any API object: an *unstructured.Unstructured, or a pointer to a
@@ -62,15 +64,9 @@ func openPair(before, after Object) (b, a *document, err error) {
 	return b, a, err
 }
 
-// isNil also finds a nil pointer in an interface, whose methods would panic.
-func isNil(o any) bool {
-	v := reflect.ValueOf(o)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
-}
-
 // open finds the status of o.
 func open(role string, o Object) (*document, error) {
-	if isNil(o) {
+	if isnil.Is(o) {
 		return nil, fmt.Errorf("status: %s is nil", role)
 	}
 	v := reflect.Indirect(reflect.ValueOf(o))

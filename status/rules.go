@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Rule is one CEL validation rule of a CRD: an element of
@@ -135,7 +137,7 @@ func show(t *metav1.Time) string {
 // without generations every update counts. A controller that waits for a status
 // of another controller needs a different filter.
 func NeedsReconcile(before, after metav1.Object) bool {
-	if isNil(before) || isNil(after) {
+	if isnil.Is(before) || isnil.Is(after) {
 		return true
 	}
 	return before.GetResourceVersion() == after.GetResourceVersion() ||

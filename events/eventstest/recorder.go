@@ -36,7 +36,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +49,7 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/internal/cancel"
 	"github.com/proompteng/controllerkit/internal/conflict"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // An Entry is one call that recorded.
@@ -244,7 +244,7 @@ func (r *Recorder) add(e Entry) {
 
 func (r *Recorder) lost(e Entry) string {
 	switch {
-	case isNil(e.Regarding), !r.hasKind(e.Regarding):
+	case isnil.Is(e.Regarding), !r.hasKind(e.Regarding):
 		return events.LostNoReference
 	case e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning,
 		e.Reason == "", len(e.Reason) > 128, len(e.Action) > 128:
@@ -264,21 +264,16 @@ func (r *Recorder) hasKind(obj runtime.Object) bool {
 	if obj.GetObjectKind().GroupVersionKind().Kind != "" {
 		return true
 	}
-	if v := reflect.ValueOf(r.Scheme); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if isnil.Is(r.Scheme) {
 		return false
 	}
 	kinds, _, err := r.Scheme.ObjectKinds(obj)
 	return err == nil && len(kinds) > 0
 }
 
-func isNil(obj runtime.Object) bool {
-	v := reflect.ValueOf(obj)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
-}
-
 // identity returns the uid of obj, or its type, namespace and name.
 func identity(obj runtime.Object) string {
-	if isNil(obj) {
+	if isnil.Is(obj) {
 		return ""
 	}
 	m, err := apimeta.Accessor(obj)

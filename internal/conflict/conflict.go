@@ -6,17 +6,17 @@
 package conflict
 
 import (
-	"reflect"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Only reports whether err is a conflict, wrapped or not. Of joined errors,
 // each must be a conflict. A conflict comes from the API server, or is an error
 // whose Reason method returns Conflict, such as the errors of package status.
 func Only(err error) bool {
-	if v := reflect.ValueOf(err); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if isnil.Is(err) {
 		return false
 	}
 	if own, ok := err.(interface{ Reason() string }); ok && own.Reason() == string(metav1.StatusReasonConflict) {
