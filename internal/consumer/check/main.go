@@ -28,5 +28,5 @@ func main() {
 	if packages.PrintErrors(all) > 0 {
 		os.Exit(1)
 	}
-	fmt.Println(checked, "packages")
+	fmt.Fprintln(os.Stdout, checked, "packages")
 }
