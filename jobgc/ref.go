@@ -27,7 +27,7 @@ const (
 // version.
 //
 // An owner without a status, such as a ConfigMap, can hold it as JSON in an
-// annotation. Whoever removes the record has the work run again.
+// annotation. If the record is removed, the work may run again.
 type Ref struct {
 	// Namespace of the Job. Required by Guard; the function Inspect reads in
 	// the namespace of the client it is given, and a Job that says it lives in

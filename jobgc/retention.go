@@ -36,8 +36,8 @@ type Retention struct {
 	// A result is lost if the controller is down for longer.
 	UnrecordedTTL time.Duration
 
-	// RunTTL is how long package expire keeps a finished run: zero, or at least
-	// a minute.
+	// RunTTL is how long package expire keeps a finished run. Other than zero,
+	// it is at least a minute.
 	RunTTL time.Duration
 
 	// LogTTL is how long the logs of a run are kept. This package only reads

@@ -63,10 +63,9 @@ type Request struct {
 // observes it, suspends it, and releases it once its outcome is recorded. Call
 // it on every reconcile. Put the Ref that it returns, nil until there is a Job,
 // into the status of the owner, with what the Observation says, and write the
-// status if it changed.
-// The write must fail if the owner has changed since it was read (a
-// resourceVersion in an update or a patch does that). Look again after
-// Observation.After.
+// status if it changed. The write must fail if the owner has changed since it
+// was read (a resourceVersion in an update or a patch does that). Look again
+// after Observation.After.
 //
 // The Observation has these states. NotCreated and Pending: nothing is known,
 // so change only the Ref. Finished: the returned Ref has the outcome. Lost:

@@ -9,8 +9,7 @@ import "github.com/proompteng/controllerkit/metrics/catalog"
 // different controller names. It holds for every recorded value. Use it in a
 // test of a scrape, or for the sampleLimit of a ServiceMonitor, where the
 // endpoint's own series come on top: target_info, promhttp, process and go.
-// Below 0 n counts as 0. On a nil
-// Metrics it is 0.
+// Below 0 n counts as 0. On a nil Metrics it is 0.
 func (m *Metrics) MaxSeries(n int) int {
 	if m == nil {
 		return 0

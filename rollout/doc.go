@@ -7,7 +7,7 @@
 // The CRD of Rollouts checks almost nothing. Its controller refuses a mistake
 // after the fact, one at a time, and carries some mistakes out, such as a pause
 // at which no pod runs the new version. This package refuses all of that while
-// rendering, with paths. The pod template is the server's to check, as ever.
+// rendering, with paths. It leaves most of the pod template to the API server.
 // Without the switch Render returns the Deployment itself:
 //
 //	obj, err := rollout.Render(deployment, enabled, rollout.Options{})

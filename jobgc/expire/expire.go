@@ -5,10 +5,10 @@
 //
 // A run is the object that owns a Job, of any kind. It expires RunTTL of
 // jobgc.Retention after its finish. The run's own ttlSecondsAfterFinished
-// overrides that, and 0 keeps the run, other than for a Job. The annotation
-// Retention.Retain keeps it with 1, true, yes, y, on, keep or forever. A
-// [Sweeper] deletes the expired runs. It reads the informer's store and makes
-// no request while there is nothing to delete:
+// overrides that, and 0 keeps the run, although it deletes a Job. The
+// annotation Retention.Retain keeps it with 1, true, yes, y, on, keep or
+// forever. A [Sweeper] deletes the expired runs. It reads the informer's store
+// and makes no request while there is nothing to delete:
 //
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
@@ -79,9 +79,9 @@ type Options struct {
 }
 
 // Sweeper deletes runs of type R. Make it with New: Start and Sweep of a nil
-// Sweeper, or of one that New did not make, return an error. These two
-// must not be called concurrently; several replicas may each have a Sweeper. It
-// is an event handler of the runs' informer.
+// Sweeper, or of one that New did not make, return an error. These two must not
+// be called concurrently; several replicas may each have a Sweeper. It is an
+// event handler of the runs' informer.
 type Sweeper[R metav1.Object, C Runs] struct {
 	client   func(namespace string) C
 	list     func() []any
