@@ -35,7 +35,7 @@ func TestInspect(t *testing.T) {
 		job    *batchv1.Job
 		err    error
 		want   jobgc.State
-		proof  string
+		source string
 	}{
 		"Active":    {"The Job is there.", ref, active, nil, jobgc.Active, "LiveRead"},
 		"Finished":  {"The Job is there.", ref, done, nil, jobgc.Finished, "LiveRead"},
@@ -53,7 +53,7 @@ func TestInspect(t *testing.T) {
 			f, err := jobgc.Inspect(t.Context(), fakeJobs{get: func(string) (*batchv1.Job, error) { return tc.job, tc.err }}, tc.ref)
 			require.NoError(t, err, tc.reason)
 			assert.Equal(t, tc.want, f.State, tc.reason)
-			assert.Equal(t, tc.proof, f.Source, tc.reason)
+			assert.Equal(t, tc.source, f.Source, tc.reason)
 			assert.Equal(t, f.Lost(), f.Reason != "" && f.Message != "" && f.Job == nil, "a loss says why")
 			if f.State == jobgc.Collected {
 				assert.Equal(t, tc.ref.Outcome, f.Outcome)

@@ -70,7 +70,7 @@ func judged(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.
 		}
 		fail(reasonJobFailed, "failed: %s: %s", f.Reason, f.Message)
 	case jobgc.Missing, jobgc.Replaced:
-		fail(reasonWorkflowJobMissing, "is gone and its result was never seen (%s, proof %s)", f.State, f.Source)
+		fail(reasonWorkflowJobMissing, "is gone and its result was never seen (%s, source %s)", f.State, f.Source)
 	case jobgc.Deleting:
 		if f.Job != nil && slices.Contains(f.Job.Finalizers, HoldFinalizer) { // the finalizer keeps it until its loss is recorded
 			fail(reasonWorkflowJobMissing, "was deleted before it finished")

@@ -87,7 +87,7 @@ func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 		opts   jobgc.Options
 		known  jobgc.Outcome
 		state  jobgc.State
-		proof  string
+		source string
 		gets   int
 	}{
 		"Trusted":   {"Nothing is asked.", jobgc.Options{TrustCache: true}, "", jobgc.Missing, "CachePastCreate", 0},
@@ -105,7 +105,7 @@ func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 			s.gone(t, "job")
 			ref.Outcome = tc.known
 			f := c.until(t, ref, tc.state)
-			assert.Equal(t, tc.proof, f.Source, tc.reason)
+			assert.Equal(t, tc.source, f.Source, tc.reason)
 			assert.Equal(t, tc.gets, c.wire.requests("GET"), tc.reason)
 		})
 	}
