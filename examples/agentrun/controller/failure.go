@@ -6,6 +6,7 @@ package controller
 import (
 	"errors"
 	"net"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -57,6 +58,24 @@ const comingUp = 15 * time.Second
 // metrics report it. An Event of each run would be written only after the
 // outage.
 type outage struct{ last atomic.Int64 } // in Unix nanoseconds
+
+// watch notes which requests of next fail without an answer. Often these are
+// requests of the caches alone, because no run has to be reconciled. A request
+// that its caller gave up says nothing: a webhook may hang.
+func (o *outage) watch(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err != nil && request.Context().Err() == nil {
+			o.last.Store(time.Now().UnixNano())
+		}
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls f.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // explains reports whether the API server causes a failure, or may cause it
 // because it has just started. A failure that lasts longer belongs to the run.

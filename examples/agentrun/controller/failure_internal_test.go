@@ -8,17 +8,24 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/metrics"
 )
 
 //req:shows E6
@@ -29,7 +36,7 @@ func TestAnOutageIsNoFailureOfARun(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		err    error
-		during bool // a request failed a second ago
+		during bool // a request had no answer a second ago
 		want   bool
 	}{
 		"Refused":             {"The port is closed: all runs fail alike.", refused, false, true},
@@ -49,8 +56,7 @@ func TestAnOutageIsNoFailureOfARun(t *testing.T) {
 			var o outage
 			now := time.Now()
 			if tc.during {
-				assert.True(t, o.explains(refused, now))
-				now = now.Add(time.Second)
+				o.last.Store(now.Add(-time.Second).UnixNano())
 			}
 			assert.Equal(t, tc.want, o.explains(&told{"redacted", tc.err}, now), tc.reason)
 			if tc.want && !unanswered(tc.err) {
@@ -58,4 +64,29 @@ func TestAnOutageIsNoFailureOfARun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The caches see an outage first. When the server is back, it may refuse the
+// first reconcile, and that is not the fault of its run.
+func TestAnOutageThatOnlyTheCachesSawIsNoFailureOfARun(t *testing.T) {
+	forbidden := apierrors.NewForbidden(batchv1.Resource("jobs"), "", errors.New("not allowed"))
+	c := newServer().controller(t)
+	_, err := c.cluster.BatchV1().Jobs("agents").Get(t.Context(), "none", metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err), "%v", err)
+	assert.False(t, c.outage.explains(forbidden, time.Now()), "an answer, whatever it says, is no outage")
+
+	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+	require.NoError(t, err)
+	c, err = New(&rest.Config{Host: "http://127.0.0.1", Transport: nobody{}}, m, Options{})
+	require.NoError(t, err)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = c.outage.watch(nobody{}).RoundTrip(httptest.NewRequestWithContext(ended, http.MethodGet, "/", http.NoBody))
+	require.Error(t, err)
+	assert.False(t, c.outage.explains(forbidden, time.Now()), "a webhook of one namespace may hang until the caller gives up")
+
+	err = c.cluster.BatchV1().Jobs("agents").Delete(t.Context(), "none", metav1.DeleteOptions{}) // a GET would be retried for 10 s
+	require.ErrorContains(t, err, "connection reset")
+	assert.True(t, c.outage.explains(forbidden, time.Now()))
+	assert.False(t, c.outage.explains(forbidden, time.Now().Add(comingUp)), "a lasting refusal is reported")
 }
