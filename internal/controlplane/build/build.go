@@ -89,7 +89,8 @@ type program struct {
 }
 
 // programs are always built, in this order: a program shares compiled packages
-// with earlier ones.
+// with earlier ones. So the modules of etcd, Kubernetes and kwok require the
+// same versions of what they have in common.
 func programs() []program {
 	return []program{
 		{Etcd, "etcd", "go.etcd.io/etcd/server/v3", 35},
@@ -103,7 +104,7 @@ func programs() []program {
 func extras() []program {
 	return []program{
 		{Scheduler, "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", 15},
-		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", 90},
+		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", 15},
 		{ArgoRollouts, "argorollouts", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller", 170},
 		{ArgoOracle, "argorollouts", "./oracle", 5},
 	}
