@@ -67,6 +67,8 @@ GOTEST = go test -race -vet=all -timeout 20m
 define VET
 list=$$(go list -f '{{if not (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}' $${packages:-./...}); [ -z "$$list" ] || go vet -race $$list
 endef
+# What runs without -race shares compiled packages with helm and the chart's image, which are built with these.
+STATIC := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 
 # These tests run without the race detector, which changes allocations and makes the largest numbers too slow.
 PLAIN := Alloc|PerObject|Thousand|CapHolds|CapsHold|InAnyMinute|Cliff
@@ -101,7 +103,7 @@ e2e: controlplane ## Run the examples and the core end-to-end suites on a real A
 ##@ Test everything
 e2e-rest: ROLLOUTS := 1
 e2e-rest: controlplane ## Run the other nested modules and end-to-end suites
-	@$(RUN) -j2 test/internal/e2e/chart test/rest $(addprefix test/,$(REST))
+	@$(RUN) -j3 test/$(ROLLOUT) test/rest test/internal/e2e/chart $(addprefix test/,$(REST)) # the longest first
 test/core:
 	@cd internal/e2e && $(GOTEST) -count=1 -p 4 -skip '^($(LONG))$$' $(SUITES)
 test/rest:
@@ -110,7 +112,7 @@ test/rest:
 $(addprefix test/,$(filter-out $(ROLLOUT) internal/e2e,$(NESTED))): test/%:
 	@cd $* && $(GOTEST) -count=1 ./...; $(VET)
 test/$(ROLLOUT):
-	@cd $(ROLLOUT) && go test -vet=all -count=1 -timeout 20m ./...; go vet ./...
+	@cd $(ROLLOUT) && $(STATIC); go test -vet=all -count=1 -timeout 20m ./...; go vet ./...
 
 .PHONY: adoption
 adoption: controlplane ## Insert controllerkit into kubebuilder, sample-controller and the code generators, and run their own tests
@@ -170,7 +172,7 @@ dashboards: ## Check the dashboard with Grafana's types, and its queries and ale
 lint: LINTED := . $(NESTED) $(PEERS)
 lint lint-core: actionlint ## Run golangci-lint in every module (lint-core: the root, examples and demo), and actionlint
 	@cd internal/tools/lint && go build -o "$(CURDIR)/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-	@for m in $(or $(LINTED),. $(CORE)); do echo "lint $$m"; (cd $$m && "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
+	@$(STATIC); for m in $(or $(LINTED),. $(CORE)); do echo "lint $$m"; (cd $$m && "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
 
 # Without shellcheck and pyflakes, so that the result does not depend on the programs of the machine.
 actionlint: ## Check the workflows in .github
