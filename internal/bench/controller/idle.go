@@ -148,12 +148,14 @@ func (s *stand) idle(ctx context.Context, n int) ([]bench.Measure, point) {
 		m.Ours, m.Peers = subjects(rests, of)
 		return m
 	}
-	resident := measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident })
+	resident := func() bench.Measure {
+		return measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident })
+	}
 	return []bench.Measure{
 		measure("writes", bench.Requests, func(r *rest) float64 { return r.writes }, bench.Gate{Unit: bench.Requests, Limit: "= 0"}),
 		measure("requests", bench.Requests, func(r *rest) float64 { return r.requests }),
 		measure("CPU time", "ms", func(r *rest) float64 { return r.cpu }),
-		resident,
+		resident(),
 		measure("peak memory", "MiB", func(r *rest) float64 { return r.peak }),
-	}, pointOf(n, resident)
+	}, pointOf(n, resident()) // another measure: each has its own rounds
 }
