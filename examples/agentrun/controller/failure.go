@@ -59,29 +59,32 @@ const comingUp = 15 * time.Second
 // outage.
 type outage struct{ last atomic.Int64 } // in Unix nanoseconds
 
-// watch notes which requests of next fail without an answer. Often these are
-// requests of the caches alone, because no run has to be reconciled. A request
-// that its caller gave up says nothing: a webhook may hang.
-func (o *outage) watch(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		if err != nil && request.Context().Err() == nil {
-			o.last.Store(time.Now().UnixNano())
-		}
-		return response, err
-	})
+// transport notes the requests of next that fail without an answer. Often these
+// are requests of the caches alone, because no run has to be reconciled.
+func (o *outage) transport(next http.RoundTripper) http.RoundTripper { return &transport{o, next} }
+
+type transport struct {
+	outage *outage
+	next   http.RoundTripper
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
+// RoundTrip sends the request. One that its caller gave up says nothing of the
+// API server: a webhook may hang.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(request)
+	if err != nil && request.Context().Err() == nil {
+		t.outage.last.Store(time.Now().UnixNano())
+	}
+	return response, err
+}
 
-// RoundTrip calls f.
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+// WrappedRoundTripper lets apimachinery's helpers find what is below.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // explains reports whether the API server causes a failure, or may cause it
 // because it has just started. A failure that lasts longer belongs to the run.
 func (o *outage) explains(err error, now time.Time) bool {
 	if unanswered(err) {
-		o.last.Store(now.UnixNano())
 		return true
 	}
 	starting := now.Sub(time.Unix(0, o.last.Load())) < comingUp

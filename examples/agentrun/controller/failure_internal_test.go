@@ -81,8 +81,9 @@ func TestAnOutageThatOnlyTheCachesSawIsNoFailureOfARun(t *testing.T) {
 	require.NoError(t, err)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	_, err = c.outage.watch(nobody{}).RoundTrip(httptest.NewRequestWithContext(ended, http.MethodGet, "/", http.NoBody))
+	_, err = c.outage.transport(nobody{}).RoundTrip(httptest.NewRequestWithContext(ended, http.MethodGet, "/", http.NoBody))
 	require.Error(t, err)
+	assert.True(t, c.outage.explains(context.DeadlineExceeded, time.Now()))
 	assert.False(t, c.outage.explains(forbidden, time.Now()), "a webhook of one namespace may hang until the caller gives up")
 
 	err = c.cluster.BatchV1().Jobs("agents").Delete(t.Context(), "none", metav1.DeleteOptions{}) // a GET would be retried for 10 s
