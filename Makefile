@@ -112,7 +112,7 @@ test/rest:
 $(addprefix test/,$(filter-out $(ROLLOUT) internal/e2e,$(NESTED))): test/%:
 	@cd $* && $(GOTEST) -count=1 ./...; $(VET)
 test/$(ROLLOUT):
-	@cd $(ROLLOUT) && $(STATIC); go test -vet=all -count=1 -timeout 20m ./...; go vet ./...
+	@cd $(ROLLOUT); $(STATIC); go test -vet=all -count=1 -timeout 20m ./...; go vet ./...
 
 .PHONY: adoption
 adoption: controlplane ## Insert controllerkit into kubebuilder, sample-controller and the code generators, and run their own tests
