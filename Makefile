@@ -40,7 +40,7 @@ demo: ## Run the example controller on a local control plane; KEEP=1 leaves it r
 	@echo "== Each package in a line or two (examples/hello) =="; go run ./examples/hello
 	@$(DEMO) $(if $(filter-out 0 no false,$(KEEP)),--keep) $(if $(DEMO_CONTEXT),--context=$(DEMO_CONTEXT))
 # set -m and no go run: Ctrl-C reaches the demo alone, and make ends with 0 as the demo does.
-DEMO = set -m; cd internal/demo && go build -o "$(CURDIR)/bin/demo" . && "$(CURDIR)/bin/demo"
+DEMO = set -m; $(STATIC); cd internal/demo && go build -o "$(CURDIR)/bin/demo" . && "$(CURDIR)/bin/demo"
 
 .PHONY: demo-picture
 demo-picture: ## Run the demo and draw its table as internal/docs/demo.svg
@@ -67,7 +67,7 @@ GOTEST = go test -race -vet=all -timeout 20m
 define VET
 list=$$(go list -f '{{if not (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}' $${packages:-./...}); [ -z "$$list" ] || go vet -race $$list
 endef
-# What runs without -race shares compiled packages with helm and the chart's image, which are built with these.
+# What runs without -race shares compiled packages with helm, the chart's image and the control plane, which are built with these.
 STATIC := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 
 # These tests run without the race detector, which changes allocations and makes the largest numbers too slow.
@@ -88,7 +88,7 @@ unit: ## Run while you work: unit tests of the root module with -race, offline; 
 	$(GOTEST) $(or $(SHUFFLE),-count=1) ./internal/repotest # it runs git and go list, which the test cache does not track
 	@$(NEWEST); $(VET)
 	packages=$$(git grep -lE '^func Test\w*($(PLAIN))' -- '*_test.go' | grep -v -e ^internal/e2e -e ^internal/bench | sed 's,/[^/]*$$,,;s,^,$(MODULE)/,' | sort -u); \
-		cd internal/compat/newest && go test $(SHUFFLE) -run '$(PLAIN)' $$packages
+		$(STATIC); cd internal/compat/newest && go test $(SHUFFLE) -run '$(PLAIN)' $$packages
 
 # -count=1, because the test cache does not track the programs that the suites run. With -j, because most of a test is waiting.
 CORE   := internal/demo examples/agentrun examples/controller-runtime
@@ -146,9 +146,9 @@ stability: ## Repeat make unit and make e2e until 20 (N=n) runs of each in a row
 ##@ Try it
 .PHONY: controlplane
 controlplane: ## Build the control plane's programs into the cache; ROLLOUTS=1 also those for Argo Rollouts
-	@cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
+	@$(STATIC); cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
 
-CONTROLPLANE = @cd internal/controlplane && go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane" --state="$(CURDIR)/bin/controlplane.json"
+CONTROLPLANE = @$(STATIC); cd internal/controlplane && go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane" --state="$(CURDIR)/bin/controlplane.json"
 .PHONY: controlplane-up controlplane-down controlplane-env
 controlplane-up: controlplane ## Start an empty control plane in the background, on loopback
 	$(CONTROLPLANE) up
@@ -171,12 +171,13 @@ dashboards: ## Check the dashboard with Grafana's types, and its queries and ale
 .PHONY: lint lint-core actionlint
 lint: LINTED := . $(NESTED) $(PEERS)
 lint lint-core: actionlint ## Run golangci-lint in every module (lint-core: the root, examples and demo), and actionlint
-	@cd internal/tools/lint && go build -o "$(CURDIR)/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-	@$(STATIC); for m in $(or $(LINTED),. $(CORE)); do echo "lint $$m"; (cd $$m && "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
+	@$(STATIC); cd internal/tools/lint && go build -o "$(CURDIR)/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@$(STATIC); for m in $(or $(LINTED),. $(CORE)); do echo "lint $$m"; work=off; [ $$m != . ] || work="$(CURDIR)/internal/compat/newest.work"; \
+		(cd $$m && GOWORK=$$work "$(CURDIR)/bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); done
 
 # Without shellcheck and pyflakes, so that the result does not depend on the programs of the machine.
 actionlint: ## Check the workflows in .github
-	@cd internal/tools && go build -o "$(CURDIR)/bin/actionlint" github.com/rhysd/actionlint/cmd/actionlint
+	@$(STATIC); cd internal/tools && go build -o "$(CURDIR)/bin/actionlint" github.com/rhysd/actionlint/cmd/actionlint
 	@bin/actionlint -shellcheck= -pyflakes=
 
 ##@ Measure
