@@ -13,8 +13,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	batchinformers "k8s.io/client-go/informers/batch/v1"
 	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -49,10 +49,12 @@ type scope struct {
 func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, error) {
 	s := &scope{
 		namespace: namespace,
-		runs:      informer(c.runs(namespace).GetClient(), "agentruns", namespace, c.options.Selector, new(v1alpha1.AgentRun), nil),
-		jobs: informer(c.cluster.BatchV1().RESTClient(), "jobs", namespace, runLabel, new(batchv1.Job), cache.Indexers{
+		runs: cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(c.runs(namespace).GetClient(), "agentruns", namespace,
+			matching(c.options.Selector)), new(v1alpha1.AgentRun), 0, nil),
+		// Of the informers for Jobs only client-go's own reads Protobuf, which costs much less than JSON.
+		jobs: batchinformers.NewFilteredJobInformer(c.cluster, namespace, 0, cache.Indexers{
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
-		}),
+		}, matching(runLabel)),
 	}
 	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
 		cache.MutationCacheOptions{MaxCacheSize: 8192, TTL: 5 * time.Minute})
@@ -84,11 +86,9 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 	return s, err
 }
 
-// informer caches the objects of a kind that selector matches.
-func informer(kind cache.Getter, resource, namespace, selector string, of runtime.Object, by cache.Indexers) cache.SharedIndexInformer {
-	return cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(kind, resource, namespace, func(o *metav1.ListOptions) {
-		o.LabelSelector = selector
-	}), of, 0, by)
+// matching selects what an informer caches.
+func matching(selector string) func(*metav1.ListOptions) {
+	return func(o *metav1.ListOptions) { o.LabelSelector = selector }
 }
 
 // follow queues the cached runs now, and each run when it or its Job changes.

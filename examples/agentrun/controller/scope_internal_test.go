@@ -1,0 +1,90 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"path"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/metrics"
+)
+
+// watches answers informers: first with the objects that a kind has, then with
+// what tell sends. Anything else is an error of the test.
+type watches struct {
+	t       *testing.T
+	objects map[string]runtime.Object // by resource
+	mu      sync.Mutex
+	accept  map[string]string // what an informer asked for, by resource
+	tell    map[string]func(watch.EventType, runtime.Object)
+}
+
+func (w *watches) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	resource := path.Base(r.URL.Path)
+	if !assert.Contains(w.t, w.objects, resource, r.URL) || !assert.Equal(w.t, "true", r.URL.Query().Get("sendInitialEvents"), r.URL) {
+		return nil, http.ErrNotSupported
+	}
+	body, stream := io.Pipe()
+	tell := func(kind watch.EventType, obj runtime.Object) {
+		assert.NoError(w.t, json.NewEncoder(stream).Encode(map[string]any{"type": kind, "object": obj}))
+	}
+	w.accept[resource], w.tell[resource] = r.Header.Get("Accept"), tell
+	go func() {
+		end := w.objects[resource].DeepCopyObject()
+		end.(metav1.Object).SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+		tell(watch.Added, w.objects[resource])
+		tell(watch.Bookmark, end)
+		<-r.Context().Done()
+		_ = stream.Close()
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Request: r, Body: body, Header: http.Header{"Content-Type": {"application/json"}}}, nil
+}
+
+// following is a controller that works, with one run and its Job in its caches.
+func following(t *testing.T) (*Controller, *watches, *v1alpha1.AgentRun) {
+	t.Helper()
+	run, job := newStarted("nightly", nil)
+	run.ResourceVersion = "100"
+	run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
+	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, tell: map[string]func(watch.EventType, runtime.Object){}}
+	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+	require.NoError(t, err)
+	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: w, QPS: -1}, m, Options{})
+	require.NoError(t, err)
+	var informers sync.WaitGroup
+	t.Cleanup(informers.Wait) // after the test's context has ended
+	informers.Go(func() { c.scopes[0].runs.RunWithContext(t.Context()) })
+	informers.Go(func() { c.scopes[0].jobs.RunWithContext(t.Context()) })
+	require.True(t, c.follow(t.Context()))
+	return c, w, run
+}
+
+// A typed client asks for Protobuf. A request that is made of its RESTClient
+// does not, and a cache of Jobs in JSON costs much more CPU time and memory.
+func TestJobsAreCachedFromProtobuf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, w, _ := following(t)
+		assert.Equal(t, "application/vnd.kubernetes.protobuf,application/json", w.accept["jobs"])
+		assert.Contains(t, w.accept["agentruns"], "application/json", "an API of a CRD has no Protobuf")
+	})
+}
