@@ -97,7 +97,10 @@ func matching(selector string) func(*metav1.ListOptions) {
 func (c *Controller) follow(ctx context.Context) bool {
 	var followed []cache.InformerSynced
 	for _, s := range c.scopes {
-		runs, err1 := s.runs.AddEventHandler(on(c.runChanged))
+		runs, err1 := s.runs.AddEventHandler(on(func(before, after *v1alpha1.AgentRun) {
+			s.cached(before, after)
+			c.runChanged(before, after)
+		}))
 		jobs, err2 := s.jobs.AddEventHandler(on(c.jobChanged))
 		_, err3 := s.runs.AddEventHandler(s.expired) // so that it looks at them only when one is due
 		if errors.Join(err1, err2, err3) != nil {
@@ -128,6 +131,16 @@ func as[T any](obj any) *T {
 		return t
 	}
 	return new(T)
+}
+
+// cached drops our last write of a run when the informer has it, or when the
+// run is gone: nothing else would for minutes.
+func (s *scope) cached(before, after *v1alpha1.AgentRun) {
+	if after == nil {
+		s.written.OnDelete(before)
+		return
+	}
+	s.written.OnAddOrUpdate(after)
 }
 
 // runChanged queues a run that needs a reconcile. The Job of a run that has

@@ -88,3 +88,37 @@ func TestJobsAreCachedFromProtobuf(t *testing.T) {
 		assert.Contains(t, w.accept["agentruns"], "application/json", "an API of a CRD has no Protobuf")
 	})
 }
+
+// The copy of a status write is needed until the cache has it. Thousands of
+// runs would otherwise be in memory twice, for minutes.
+func TestAWriteIsForgottenWhenTheCacheHasIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change watch.EventType
+		want   []string // of an older copy that comes back
+	}{
+		"Written": {watch.Modified, []string{"100"}},
+		"Deleted": {watch.Deleted, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, w, run := following(t)
+				s := c.scopes[0]
+				found := func() (versions []string) {
+					if _, newest := c.find(keyOf(run)); newest != nil {
+						versions = append(versions, newest.ResourceVersion)
+					}
+					return versions
+				}
+				written := run.DeepCopy()
+				written.ResourceVersion = "102"
+				s.written.Mutation(written)
+				require.Equal(t, []string{"102"}, found(), "the cache is behind")
+
+				w.tell["agentruns"](tc.change, written)
+				synctest.Wait()
+				require.NoError(t, s.runs.GetStore().Update(run))
+				assert.Equal(t, tc.want, found(), "the write is still kept")
+			})
+		})
+	}
+}
