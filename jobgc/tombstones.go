@@ -35,14 +35,17 @@ func (h handler[J]) OnDelete(obj any) {
 	h.g.bury(deleted(obj))
 }
 
-// bury remembers a Job that is gone, if it had finished.
+// bury remembers a Job that is gone, if it had finished. Its pod template and
+// its managedFields, most of its memory, are not kept.
 func (g *Guard[J]) bury(job *batchv1.Job) {
 	if lastState(job).State != Finished {
 		return
 	}
+	last := &batchv1.Job{ObjectMeta: job.ObjectMeta, Status: job.Status}
+	last.ManagedFields, last.Spec.TTLSecondsAfterFinished = nil, job.Spec.TTLSecondsAfterFinished
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tombstones.put(job.UID, job)
+	g.tombstones.put(last.UID, last)
 }
 
 // feed notes that an informer calls the handler.

@@ -63,6 +63,27 @@ func TestTombstonesAreBounded(t *testing.T) {
 	}
 }
 
+// A thousand Jobs are remembered: without their largest parts, which nothing
+// needs.
+func TestATombstoneIsSmall(t *testing.T) {
+	w := newWorld(t, jobgc.Options{})
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "job", UID: "uid-1", ResourceVersion: "7", Labels: map[string]string{"app": "agent"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "agent"}},
+	}}
+	job.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "agent"}}
+	finish(time.Now())(job)
+	given := job.DeepCopy()
+	w.guard.OnDelete(job)
+	assert.Equal(t, given, job, "the object is the informer's")
+
+	f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "uid-1", ResourceVersion: "1"})
+	require.Equal(t, "Tombstone", f.Source)
+	given.ManagedFields, given.Spec = nil, batchv1.JobSpec{TTLSecondsAfterFinished: given.Spec.TTLSecondsAfterFinished}
+	assert.Equal(t, given, f.Job)
+}
+
 func TestHint(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	cases := map[string]struct {
