@@ -12,6 +12,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
@@ -56,6 +57,9 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
 		}, matching(runLabel)),
 	}
+	if err := errors.Join(s.runs.SetTransform(withoutManagedFields), s.jobs.SetTransform(withoutManagedFields)); err != nil {
+		return nil, err
+	}
 	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
 		cache.MutationCacheOptions{MaxCacheSize: 8192, TTL: 5 * time.Minute})
 	keep := jobgc.Options{Retention: c.options.Retention, DeleteCancelled: true}
@@ -89,6 +93,14 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 // matching selects what an informer caches.
 func matching(selector string) func(*metav1.ListOptions) {
 	return func(o *metav1.ListOptions) { o.LabelSelector = selector }
+}
+
+// withoutManagedFields keeps the cache small: the controller never reads them.
+func withoutManagedFields(obj any) (any, error) {
+	if o, err := apimeta.Accessor(obj); err == nil {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
 }
 
 // follow queues the cached runs now, and each run when it or its Job changes.

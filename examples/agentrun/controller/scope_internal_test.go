@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/metrics"
@@ -66,6 +67,8 @@ func following(t *testing.T) (*Controller, *watches, *v1alpha1.AgentRun) {
 	run.ResourceVersion = "100"
 	run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
 	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	run.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	job.ManagedFields = run.ManagedFields
 	w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, tell: map[string]func(watch.EventType, runtime.Object){}}
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
@@ -86,6 +89,18 @@ func TestJobsAreCachedFromProtobuf(t *testing.T) {
 		_, w, _ := following(t)
 		assert.Equal(t, "application/vnd.kubernetes.protobuf,application/json", w.accept["jobs"])
 		assert.Contains(t, w.accept["agentruns"], "application/json", "an API of a CRD has no Protobuf")
+	})
+}
+
+// Nothing reads managedFields, and there may be thousands of cached runs.
+func TestTheCachesHaveNoManagedFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := following(t)
+		for _, cached := range []cache.SharedIndexInformer{c.scopes[0].runs, c.scopes[0].jobs} {
+			all := cached.GetStore().List()
+			require.Len(t, all, 1)
+			assert.Empty(t, all[0].(metav1.Object).GetManagedFields())
+		}
 	})
 }
 

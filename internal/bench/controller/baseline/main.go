@@ -11,8 +11,9 @@
 // after the result is recorded, and writes the status under an optimistic lock.
 //
 // Other choices are in favour of both. They have the example's rate limit,
-// number of workers and pauses after an error. They cache only one namespace
-// and read Secrets live. A cached read waits for the earlier writes.
+// number of workers and pauses after an error. They cache only one namespace,
+// without managedFields, and read Secrets live. A cached read waits for the
+// earlier writes.
 package main
 
 import (
@@ -60,7 +61,7 @@ func run(ctx context.Context, namespace string, elect, care bool) error {
 	config.QPS, config.Burst = 100, 200
 	options := ctrl.Options{
 		Scheme: runtime.NewScheme(),
-		Cache:  cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+		Cache:  cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: cache.TransformStripManagedFields()},
 		Client: client.Options{Cache: &client.CacheOptions{
 			DisableFor:                      []client.Object{new(corev1.Secret)},
 			EnableReadYourWritesConsistency: new(true),
