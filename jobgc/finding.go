@@ -61,8 +61,8 @@ type Observation struct {
 	StartedAt, FinishedAt time.Time
 
 	// Job is the object that was seen, or nil. Do not change it: it may belong
-	// to the cache. With the source Tombstone it has the last metadata, TTL and
-	// status, without the rest of the spec and without managedFields.
+	// to the cache. With the source Tombstone it is the last known state,
+	// without the pod template and managedFields.
 	Job *batchv1.Job
 
 	// After is when to look again if nothing happens before. Zero means that an

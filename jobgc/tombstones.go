@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -35,17 +36,17 @@ func (h handler[J]) OnDelete(obj any) {
 	h.g.bury(deleted(obj))
 }
 
-// bury remembers a Job that is gone, if it had finished. Its pod template and
-// its managedFields, most of its memory, are not kept.
+// bury remembers a Job that is gone, if it had finished: without its pod
+// template and its managedFields, which take most of its memory.
 func (g *Guard[J]) bury(job *batchv1.Job) {
 	if lastState(job).State != Finished {
 		return
 	}
-	last := &batchv1.Job{ObjectMeta: job.ObjectMeta, Status: job.Status}
-	last.ManagedFields, last.Spec.TTLSecondsAfterFinished = nil, job.Spec.TTLSecondsAfterFinished
+	last := *job
+	last.ManagedFields, last.Spec.Template = nil, corev1.PodTemplateSpec{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tombstones.put(last.UID, last)
+	g.tombstones.put(last.UID, &last)
 }
 
 // feed notes that an informer calls the handler.

@@ -63,15 +63,14 @@ func TestTombstonesAreBounded(t *testing.T) {
 	}
 }
 
-// A thousand Jobs are remembered: without their largest parts, which nothing
-// needs.
-func TestATombstoneIsSmall(t *testing.T) {
+// A thousand Jobs are remembered, without their largest parts.
+func TestTombstone_HasNoPodTemplate(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "job", UID: "uid-1", ResourceVersion: "7", Labels: map[string]string{"app": "agent"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "agent"}},
 	}}
-	job.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+	job.Spec.TTLSecondsAfterFinished, job.Spec.Completions = ptr.To[int32](60), ptr.To[int32](1)
 	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "agent"}}
 	finish(time.Now())(job)
 	given := job.DeepCopy()
@@ -80,7 +79,7 @@ func TestATombstoneIsSmall(t *testing.T) {
 
 	f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "uid-1", ResourceVersion: "1"})
 	require.Equal(t, "Tombstone", f.Source)
-	given.ManagedFields, given.Spec = nil, batchv1.JobSpec{TTLSecondsAfterFinished: given.Spec.TTLSecondsAfterFinished}
+	given.ManagedFields, given.Spec.Template = nil, corev1.PodTemplateSpec{}
 	assert.Equal(t, given, f.Job)
 }
 
