@@ -185,7 +185,7 @@ func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	}
 	a.before = a.run.DeepCopy()
 	if did == status.Written {
-		a.scope.written.Mutation(a.before)
+		a.scope.remember(a.before)
 	}
 	return did, nil
 }

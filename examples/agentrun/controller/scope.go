@@ -41,7 +41,7 @@ const byRun = "run"
 type scope struct {
 	namespace  string
 	runs, jobs cache.SharedIndexInformer
-	written    cache.MutationCache // runs, with our last writes if they are newer than the informer's copy
+	written    cache.MutationCache // runs, with our last writes until the informer has them
 	guard      *jobgc.Guard[batchclient.JobInterface]
 	expired    *expire.Sweeper[*v1alpha1.AgentRun, *client.Client]
 	holds      *hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface]
@@ -52,7 +52,7 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 		namespace: namespace,
 		runs: cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(c.runs(namespace).GetClient(), "agentruns", namespace,
 			matching(c.options.Selector)), new(v1alpha1.AgentRun), 0, nil),
-		// Of the informers for Jobs only client-go's own reads Protobuf, which costs much less than JSON.
+		// An informer that is made of the RESTClient would read JSON, which costs much more.
 		jobs: batchinformers.NewFilteredJobInformer(c.cluster, namespace, 0, cache.Indexers{
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
 		}, matching(runLabel)),
@@ -110,7 +110,9 @@ func (c *Controller) follow(ctx context.Context) bool {
 	var followed []cache.InformerSynced
 	for _, s := range c.scopes {
 		runs, err1 := s.runs.AddEventHandler(on(func(before, after *v1alpha1.AgentRun) {
-			s.cached(before, after)
+			if after != nil {
+				s.written.OnAddOrUpdate(after)
+			}
 			c.runChanged(before, after)
 		}))
 		jobs, err2 := s.jobs.AddEventHandler(on(c.jobChanged))
@@ -145,14 +147,10 @@ func as[T any](obj any) *T {
 	return new(T)
 }
 
-// cached drops our last write of a run when the informer has it, or when the
-// run is gone: nothing else would for minutes.
-func (s *scope) cached(before, after *v1alpha1.AgentRun) {
-	if after == nil {
-		s.written.OnDelete(before)
-		return
-	}
-	s.written.OnAddOrUpdate(after)
+// remember keeps a write until the informer has it, which may be already.
+func (s *scope) remember(run *v1alpha1.AgentRun) {
+	s.written.Mutation(run)
+	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String())
 }
 
 // runChanged queues a run that needs a reconcile. The Job of a run that has

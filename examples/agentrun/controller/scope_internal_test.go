@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,13 +80,15 @@ func following(t *testing.T) (*Controller, *watches, *v1alpha1.AgentRun) {
 	t.Cleanup(informers.Wait) // after the test's context has ended
 	informers.Go(func() { c.scopes[0].runs.RunWithContext(t.Context()) })
 	informers.Go(func() { c.scopes[0].jobs.RunWithContext(t.Context()) })
-	require.True(t, c.follow(t.Context()))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.True(t, c.follow(ctx))
 	return c, w, run
 }
 
 // A typed client asks for Protobuf. A request that is made of its RESTClient
 // does not, and a cache of Jobs in JSON costs much more CPU time and memory.
-func TestJobsAreCachedFromProtobuf(t *testing.T) {
+func TestCaches_ReadJobsAsProtobuf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, w, _ := following(t)
 		assert.Equal(t, "application/vnd.kubernetes.protobuf,application/json", w.accept["jobs"])
@@ -93,7 +97,7 @@ func TestJobsAreCachedFromProtobuf(t *testing.T) {
 }
 
 // Nothing reads managedFields, and there may be thousands of cached runs.
-func TestTheCachesHaveNoManagedFields(t *testing.T) {
+func TestCaches_HaveNoManagedFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := following(t)
 		for _, cached := range []cache.SharedIndexInformer{c.scopes[0].runs, c.scopes[0].jobs} {
@@ -105,34 +109,33 @@ func TestTheCachesHaveNoManagedFields(t *testing.T) {
 }
 
 // The copy of a status write is needed until the cache has it. Thousands of
-// runs would otherwise be in memory twice, for minutes.
-func TestAWriteIsForgottenWhenTheCacheHasIt(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change watch.EventType
-		want   []string // of an older copy that comes back
-	}{
-		"Written": {watch.Modified, []string{"100"}},
-		"Deleted": {watch.Deleted, nil},
+// runs would otherwise be in memory twice.
+func TestWritten_IsForgottenOnceItIsCached(t *testing.T) {
+	for name, late := range map[string]bool{
+		"WrittenFirst": false,
+		"CachedFirst":  true, // the watch was faster than the answer
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, w, run := following(t)
 				s := c.scopes[0]
-				found := func() (versions []string) {
-					if _, newest := c.find(keyOf(run)); newest != nil {
-						versions = append(versions, newest.ResourceVersion)
-					}
-					return versions
+				version := func() string {
+					_, newest := c.find(keyOf(run))
+					return newest.ResourceVersion
 				}
 				written := run.DeepCopy()
 				written.ResourceVersion = "102"
-				s.written.Mutation(written)
-				require.Equal(t, []string{"102"}, found(), "the cache is behind")
-
-				w.tell["agentruns"](tc.change, written)
+				if !late {
+					s.remember(written)
+					require.Equal(t, "102", version(), "the cache is behind")
+				}
+				w.tell["agentruns"](watch.Modified, written.DeepCopy())
 				synctest.Wait()
-				require.NoError(t, s.runs.GetStore().Update(run))
-				assert.Equal(t, tc.want, found(), "the write is still kept")
+				if late {
+					s.remember(written)
+				}
+				require.NoError(t, s.runs.GetStore().Update(run)) // an older copy shows whether the write is still kept
+				assert.Equal(t, "100", version())
 			})
 		})
 	}
