@@ -67,7 +67,7 @@ GOTEST = go test -race -vet=all -timeout 20m
 define VET
 list=$$(go list -f '{{if not (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}' $${packages:-./...}); [ -z "$$list" ] || go vet -race $$list
 endef
-# What runs without -race shares compiled packages with helm, the chart's image and the control plane, which are built with these.
+# With these flags a program shares compiled packages with helm, the chart's image and the control plane.
 STATIC := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 
 # These tests run without the race detector, which changes allocations and makes the largest numbers too slow.

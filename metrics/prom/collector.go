@@ -306,7 +306,7 @@ func (c *collector) pairs(attrs attribute.Set) (labels, values []string, err err
 		if _, ok := all[label]; !ok {
 			labels = append(labels, label)
 		}
-		all[label] = append(all[label], kv.Value.Emit()) //nolint:staticcheck // its successor String is not in the lowest version
+		all[label] = append(all[label], kv.Value.Emit())
 	}
 	for _, label := range labels {
 		slices.Sort(all[label])

@@ -167,7 +167,7 @@ func attach[N int64 | float64](c *collector, p *page, m *sample, exemplars []met
 		for _, kv := range e.FilteredAttributes {
 			label, e := c.labelNamer.Build(string(kv.Key))
 			err = errors.Join(err, e)
-			labels[label] = kv.Value.Emit() //nolint:staticcheck // as in collector.go
+			labels[label] = kv.Value.Emit()
 		}
 		labels[otlptranslator.ExemplarTraceIDKey] = hex.EncodeToString(e.TraceID)
 		labels[otlptranslator.ExemplarSpanIDKey] = hex.EncodeToString(e.SpanID)
