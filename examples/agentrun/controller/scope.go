@@ -52,7 +52,7 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 		namespace: namespace,
 		runs: cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(c.runs(namespace).GetClient(), "agentruns", namespace,
 			matching(c.options.Selector)), new(v1alpha1.AgentRun), 0, nil),
-		// An informer that is made of the RESTClient would read JSON, which costs much more.
+		// An informer that is made of the RESTClient would read JSON, which takes more CPU time.
 		jobs: batchinformers.NewFilteredJobInformer(c.cluster, namespace, 0, cache.Indexers{
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
 		}, matching(runLabel)),
@@ -147,10 +147,10 @@ func as[T any](obj any) *T {
 	return new(T)
 }
 
-// remember keeps a write until the informer has it, which may be already.
+// remember keeps a write until the informer has it.
 func (s *scope) remember(run *v1alpha1.AgentRun) {
 	s.written.Mutation(run)
-	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String())
+	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String()) // drops it if the watch was faster than the answer
 }
 
 // runChanged queues a run that needs a reconcile. The Job of a run that has

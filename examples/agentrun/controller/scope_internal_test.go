@@ -87,7 +87,7 @@ func following(t *testing.T) (*Controller, *watches, *v1alpha1.AgentRun) {
 }
 
 // A typed client asks for Protobuf. A request that is made of its RESTClient
-// does not, and a cache of Jobs in JSON costs much more CPU time and memory.
+// does not, and JSON takes more CPU time.
 func TestCaches_ReadJobsAsProtobuf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, w, _ := following(t)
