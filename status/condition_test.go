@@ -130,6 +130,8 @@ func TestSetCondition_FitsReasonAndMessageToTheAPI(t *testing.T) {
 	odd := set("Ok", "x"+strings.Repeat("é", 20000)).Message
 	assert.Len(t, odd, 32767, "cut on a whole character")
 	assert.True(t, utf8.ValidString(odd))
+	secret := set("Ok", "the token is "+strings.Repeat("s", 40000)).Message
+	assert.Equal(t, "the token is", secret, "half a word may be half a secret, which no redactor finds")
 	assert.Equal(t, "a\uFFFDb", set("Ok", "a\xffb").Message)
 }
 

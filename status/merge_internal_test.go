@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // mergeConditions merges three lists as a Commit does after a conflict.
@@ -167,4 +168,39 @@ func typesOf(conds []metav1.Condition) []string {
 		types = append(types, c.Type)
 	}
 	return types
+}
+
+// A list is one value: a schema that prunes a field of its elements makes each
+// list another one. It is reported once.
+func TestUnkept_ReportsAListOnce(t *testing.T) {
+	var u unkept
+	o := &unstructured.Unstructured{}
+	list := func(n int, more ...string) map[string]any {
+		step := map[string]any{"n": n}
+		for _, field := range more {
+			step[field] = true
+		}
+		return map[string]any{"steps": []any{step}}
+	}
+	require.ErrorContains(t, u.learn(o, nil, list(0, "pruned"), list(0)), "status.steps")
+	for n := 1; n < 5; n++ {
+		require.NoError(t, u.learn(o, list(n-1), list(n, "pruned"), list(n)))
+	}
+	require.ErrorContains(t, u.learn(o, nil, map[string]any{"text": "a"}, map[string]any{}), "status.text", "another field")
+}
+
+// The memory for values is bounded. What was reported is not forgotten with
+// them.
+func TestUnkept_ReportsAListOnce_ThatChangesOften(t *testing.T) {
+	var u unkept
+	o := &unstructured.Unstructured{}
+	told := 0
+	for n := range 3 * maxUnkept {
+		sent := map[string]any{"steps": []any{map[string]any{"n": n, "pruned": true}}}
+		stored := map[string]any{"steps": []any{map[string]any{"n": n}}}
+		if u.learn(o, nil, sent, stored) != nil {
+			told++
+		}
+	}
+	assert.Equal(t, 1, told, "a list that changes often is reported once")
 }

@@ -88,7 +88,8 @@ func celName(name string) string {
 // it breaks none. It is for property tests of controllers: read the stamps of
 // two successive versions of an object with [FieldNames.Stamp]. Times are
 // compared in whole seconds. An updatedAt that goes back is allowed, because
-// the clock of the writer may.
+// the clock of the writer may. For a kind without updatedAt, set it to any time
+// in both stamps.
 func Check(before, after Stamp, liveGeneration int64) []error {
 	var broken []error
 	breach := func(format string, args ...any) { broken = append(broken, fmt.Errorf("status: "+format, args...)) }

@@ -174,8 +174,8 @@ func leaves(path string, patch, stored map[string]any, f func(path string, sent,
 // unkept remembers the fields that a CRD's schema prunes or defaults. To send
 // them again would change only updatedAt, in each reconcile.
 type unkept struct {
-	mu   sync.Mutex
-	seen map[[sha256.Size]byte]bool
+	mu         sync.Mutex
+	seen, told map[[sha256.Size]byte]bool // told are the fields of an error
 }
 
 // maxUnkept bounds the memory. A forgotten field costs one more write.
@@ -203,7 +203,8 @@ func (u *unkept) differ(o Object, patch, stored map[string]any) (differ bool) {
 
 // learn compares the sent status with the stored one. It returns an error that
 // names the fields that Commit set or cleared without effect, each of them
-// once. A default of a field that was not sent is not an error.
+// once for all its values. A default of a field that was not sent is not an
+// error.
 func (u *unkept) learn(o Object, before, sent, stored map[string]any) error {
 	var paths []string
 	cleared := map[string]bool{}
@@ -214,9 +215,13 @@ func (u *unkept) learn(o Object, before, sent, stored map[string]any) error {
 		if len(u.seen) == 0 || len(u.seen) >= maxUnkept {
 			u.seen = map[[sha256.Size]byte]bool{}
 		}
-		key := keyOf(o, path, v, w)
-		if !u.seen[key] && (v != nil || cleared[path]) {
+		if len(u.told) == 0 || len(u.told) >= maxUnkept {
+			u.told = map[[sha256.Size]byte]bool{}
+		}
+		key, told := keyOf(o, path, v, w), keyOf(o, path, nil, nil)
+		if !u.seen[key] && !u.told[told] && (v != nil || cleared[path]) {
 			paths = append(paths, "status"+path)
+			u.told[told] = true
 		}
 		u.seen[key] = true
 	})

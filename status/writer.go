@@ -67,7 +67,9 @@ type Writer struct {
 	// the generation of the object that it was read with, as after a restore
 	// from a backup. observedGeneration then starts over. By default Commit
 	// returns [ErrSuperseded]. If the CRD has [Rules], the API server refuses
-	// the write: delete the object and restore it without its status.
+	// the write: delete the object and restore it without its status. Leave
+	// ObservedGeneration of conditions at zero: Commit fills it in, while
+	// [SetCondition] keeps a restored condition of a greater generation.
 	AcceptRestored bool
 	// OnCommit, if set, is called after every Commit with its duration and
 	// [Result]. For a Commit that failed the result is superseded, replaced,
