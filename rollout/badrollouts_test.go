@@ -142,6 +142,8 @@ func badRollouts() map[string]bad {
 		"AntiAffinityWeightZero":    {"1 to 100.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":0}}}`), "spec.strategy.canary.antiAffinity.preferredDuringSchedulingIgnoredDuringExecution.weight"},
 		"ThresholdOfTypeFoo":        {"Counted as Pods.", canaryOf(`{"replicaProgressThreshold":{"type":"Foo","value":0}}`), "spec.strategy.canary.replicaProgressThreshold.type spec.strategy.canary.replicaProgressThreshold.value"},
 		"ThresholdMoreThanPods":     {"At weight 20 there is one pod: the step is never done.", canaryOf(`{"replicaProgressThreshold":{"type":"Pods","value":3}}`), "spec.strategy.canary.replicaProgressThreshold.value"},
+		"ThresholdOfAutoscaled":     {"Who sets the replicas may set more.", `{"spec":{"replicas":null,"strategy":{"canary":{"replicaProgressThreshold":{"type":"Pods","value":3}}}}}`, ""},
+		"ThresholdZeroAutoscaled":   {"But it counts something.", `{"spec":{"replicas":null,"strategy":{"canary":{"replicaProgressThreshold":{"type":"Pods","value":0}}}}}`, "spec.strategy.canary.replicaProgressThreshold.value"},
 		"ThresholdIsRight":          {"Carried.", canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":80}}`), ""},
 		"ThresholdAsAStep":          {"As upstream's own page shows it: dropped.", stepsOf(twenty, `{"replicaProgressThreshold":{"type":"Percent","value":80}}`, manual), "spec.strategy.canary.steps[1].replicaProgressThreshold"},
 		"AnalysisWithoutTemplates":  {"The step would wait forever.", stepsOf(twenty, `{"analysis":{}}`), "spec.strategy.canary.steps[1].analysis.templates"},

@@ -6,6 +6,7 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -177,12 +178,18 @@ func (p *problems) threshold(r *Rollout) {
 	switch t.Type {
 	case "Percent":
 	case "Pods":
-		most = r.replicas()
-		for i := range c.Steps {
+		if most = math.MaxInt32; r.Spec.Replicas == nil || *r.Spec.Replicas == 0 || c.TrafficRouting != nil {
+			break // an autoscaler or a person may set them, and with a router the canary has any size
+		}
+		for i := range c.Steps { // only a setWeight waits for so many
 			if w := c.Steps[i].SetWeight; w != nil {
 				canary, _ := r.Counts(*w)
-				most = min(most, max(canary, 1))
+				most = min(most, max(canary, 0))
 			}
+		}
+		if most == 0 {
+			p.add(field.Invalid(path.Child("type"), t.Type, "must be Percent: at a weight of the steps no pod of the new version runs, so that step would never be done"))
+			return
 		}
 	default:
 		p.add(field.NotSupported(path.Child("type"), t.Type, []string{"Percent", "Pods"}))

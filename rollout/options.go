@@ -17,7 +17,7 @@ import (
 // [Rollout.Counts] says how many it is.
 type Options struct {
 	// Steps are what the new version goes through, and are copied. Empty means
-	// Weight(20), PauseManual().
+	// SetWeight(20), PauseManual().
 	Steps []Step
 	// MaxSurge is how many pods more than replicas may run: a number or a
 	// percentage. Nil means the explicit one of the Deployment, or 1.

@@ -278,7 +278,7 @@ func TestPlan_HealthyIsOfThisGeneration(t *testing.T) {
 	p := migration(t, nil, nil, plan.SideBySide)
 	until := p.Actions[index(p, "apply --server-side --validate=strict -f")].Until
 	for status, want := range map[string]bool{"2=2=Healthy": true, "12=2=Healthy": false, "2=1=Healthy": false, "2=2=Progressing": false, "2==Healthy": false} {
-		script := `kubectl() { echo "$STATUS"; }; sleep() { left=$((left - 99)); }; ` + until
+		script := `now=1000; date() { echo "$now"; }; kubectl() { echo "$STATUS"; }; sleep() { now=$((now + 99)); }; ` + until
 		sh := exec.CommandContext(t.Context(), "sh", "-euc", script)
 		sh.Env = append(sh.Environ(), "STATUS="+status)
 		out, err := sh.CombinedOutput()

@@ -162,10 +162,9 @@ func (b *builder) untilStatus(name, what string, seconds int64, jsonpath, patter
 	}
 	return fmt.Sprintf(`(
 echo 'Waiting up to %ds until Rollout %s is %s'
-left=%d
+end=$(($(date +%%s) + %d))
 until %s | grep -q %s; do
-  left=$((left - 1))
-  if [ "$left" -le 0 ]; then
+  if [ "$(date +%%s)" -ge "$end" ]; then
     echo "STOP: after %ds Rollout %s is not %s: $(%s)" >&2
     exit 1
   fi

@@ -106,28 +106,21 @@ func scaledBy(t *testing.T, w world, kind string, scaled bool) world {
 	return w
 }
 
-// cluster is where scripts run. kubectl is a script there that sends its
-// arguments to the test, which does what the server and the controllers do
-// about a command, as internal/e2e/rollout sees the real ones do it.
+// cluster is where scripts run. Their kubectl is testdata/bin/kubectl, which
+// sends its arguments to the test. The test does what the server and the
+// controllers do about a command, as internal/e2e/rollout sees the real ones do
+// it. A kubectl that the test writes would be busy while another test forks,
+// and the shell would take the next one in PATH.
 type cluster struct {
 	*testing.T
-	dir string
-	mu  sync.Mutex
-	now world
+	dir  string
+	port int
+	mu   sync.Mutex
+	now  world
 
 	log     []string // the requests
 	failing string   // the request that fails once
 }
-
-const kubectl = `#!/bin/bash
-exec 3<>/dev/tcp/127.0.0.1/%d
-input=
-case " $* " in *" -f - "*) input=$(cat) ;; esac
-printf '%%s\0' "$#" "$@" "$input" >&3
-IFS= read -r -d '' code <&3
-if [ "$code" = 0 ]; then cat <&3; else cat <&3 >&2; fi
-exit "$code"
-`
 
 func newCluster(t *testing.T, w world) *cluster {
 	t.Helper()
@@ -135,8 +128,7 @@ func newCluster(t *testing.T, w world) *cluster {
 	c.set(w)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	port := listener.Addr().(*net.TCPAddr).Port
-	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "kubectl"), fmt.Appendf(nil, kubectl, port), 0o700))
+	c.port = listener.Addr().(*net.TCPAddr).Port
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -189,7 +181,12 @@ func (c *cluster) world() world {
 	return clone(c.T, c.now)
 }
 
-func (c *cluster) env() []string { return []string{"PATH=" + c.dir + ":" + os.Getenv("PATH")} }
+func (c *cluster) env() []string {
+	c.Helper()
+	bin, err := filepath.Abs("testdata/bin")
+	require.NoError(c, err)
+	return []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "KUBECONFIG=" + os.DevNull, fmt.Sprintf("TEST_PORT=%d", c.port)}
+}
 
 func (c *cluster) try(script string) (string, error) {
 	c.Helper()
@@ -343,11 +340,12 @@ func (w *world) apply(input string, dry bool) error {
 }
 
 // settle is what the controllers do. A Rollout adopts only ReplicaSets with its
-// label. Each has all its pods in one set of its image.
+// label. Each has all its pods in one set of its image, but for a canary that
+// waits.
 func (w *world) settle() {
 	for _, key := range []string{"deployment/web", "rollout/web"} {
 		o := w.Objects[key]
-		if o == nil {
+		if o == nil || halfway(o) {
 			continue
 		}
 		spec := o["spec"].(map[string]any)

@@ -40,7 +40,11 @@ func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv
 	b.names(live.UID, live.Name, to.Name)
 	kept := to.Spec.Replicas
 	to = target(live, to, b.Method)
-	b.add(rollout.Validate(to)...)
+	judged := *to
+	if kept == nil {
+		judged.Spec.Replicas = nil // who sets them may set more than run now
+	}
+	b.add(rollout.Validate(&judged)...)
 	b.settledDeployment(live)
 	b.sameWorkload(live, to)
 	scaler := b.scaler(hpas, "Deployment", live.Name, "Rollout", to.Name)

@@ -144,8 +144,8 @@ func (b *builder) rollbackGuard(from *liveRollout, to *appsv1.Deployment, uid ty
 	}
 	if b.Method == Adopt {
 		known := images(&to.Spec.Template)
-		if b.AllowTemplateChange {
-			known = ""
+		if b.AllowTemplateChange || from.Status.StableRS != from.Status.CurrentPodHash {
+			known = "" // the pods of a canary that was not finished have two templates
 		}
 		g.orphans = b.orphaned(from.Spec.Selector, replicas(from.Spec.Replicas), known)
 	}

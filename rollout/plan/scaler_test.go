@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
+	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
@@ -37,4 +39,17 @@ func TestMigration_HandsOverItsOwnAutoscaler(t *testing.T) {
 			assert.Equal(t, tc.want, index(p, "patch hpa "+tc.hpa.Name) > 0, tc.reason)
 		})
 	}
+}
+
+// TestMigration_TakesAThresholdOfMorePodsThanRun: who sets the replicas may set
+// more, and rollout.Validate does not refuse it.
+func TestMigration_TakesAThresholdOfMorePodsThanRun(t *testing.T) {
+	r := converted(t)
+	r.Spec.Replicas = nil
+	r.Spec.Strategy.Canary.ReplicaProgressThreshold = map[string]any{"type": "Pods", "value": 3}
+	require.Empty(t, rollout.Validate(r))
+	p, errs := plan.Migration(running(), r, []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Deployment", "web")}, plan.Options{})
+	assert.Empty(t, errs)
+	assert.NotEmpty(t, p.Actions)
+	assert.EqualValues(t, 5, written(t, p)["spec"].(map[string]any)["replicas"])
 }
