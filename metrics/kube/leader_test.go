@@ -116,3 +116,14 @@ func TestLeaderRunnable(t *testing.T) {
 		assert.Equal(t, "0", scrape(t, ep, "leader")[leader])
 	})
 }
+
+// A manager without leader election has no name of a lease. An overflow would
+// fire an alert until the process ends.
+func TestLeaderRunnable_WithoutALease(t *testing.T) {
+	m, ep := newSet(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, kube.NewLeaderRunnable(m, "").Start(ctx))
+	assert.Empty(t, scrape(t, ep, "controller_leader"))
+	assert.Equal(t, "0", scrape(t, ep, "controller_label_overflows")[`controller_label_overflows_total{label="lease"}`])
+}

@@ -32,7 +32,9 @@ import (
 // when a queue is shut down. So a queue stays exported until the same provider
 // is asked for a second queue of the name, which continues the counts of the
 // first. Queues of one name from two providers add up, including items left in
-// a queue that was shut down.
+// a queue that was shut down. So do the counts of all queues beyond
+// Options.MaxControllers. The ages of their running items are those of one of
+// them.
 func QueueProvider(m *metrics.Metrics) workqueue.MetricsProvider {
 	return &provider{m: m, queues: map[*metrics.Controller]*pushed{}}
 }
@@ -45,6 +47,8 @@ type provider struct {
 
 // pushed is the state of one queue as client-go pushes it.
 type pushed struct {
+	name   string
+	shared bool // by queues of other names
 	record *metrics.Controller
 	stop   func()
 	made   [kinds]bool
@@ -72,11 +76,14 @@ func (p *provider) queue(name string, kind int) *pushed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.queues[c]
-	if q == nil || q.made[kind] {
+	if q != nil && q.name != name {
+		q.shared = true
+	}
+	if q == nil || q.made[kind] && !q.shared {
 		if q != nil {
 			q.stop()
 		}
-		q = &pushed{record: c}
+		q = &pushed{name: name, record: c}
 		q.stop = c.ObserveQueue(q.state)
 		p.queues[c] = q
 	}

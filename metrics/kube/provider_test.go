@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
+	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 func named(provider workqueue.MetricsProvider, name string) workqueue.TypedRateLimitingInterface[string] {
@@ -87,5 +90,30 @@ func TestQueueProviderIsBounded(t *testing.T) {
 	for range 100_000 {
 		provider.NewDepthMetric(strconv.FormatUint(random.Uint64(), 36)).Inc()
 	}
-	assert.Len(t, scrape(t, ep, "controller_queue_depth"), 151)
+	depths := scrape(t, ep, "controller_queue_depth")
+	require.Len(t, depths, 151)
+	sum := 0.0
+	for _, depth := range depths {
+		n, err := strconv.ParseFloat(depth, 64)
+		require.NoError(t, err)
+		sum += n
+	}
+	assert.InDelta(t, 100_000, sum, 0, "no queue ends another")
+}
+
+// Queues beyond the bound share one state: a second queue of one of their names
+// must not end the others.
+func TestQueueProvider_QueuesBeyondTheBoundAddUp(t *testing.T) {
+	ep, err := prom.New(prom.Options{})
+	require.NoError(t, err)
+	m, err := metrics.New(ep, metrics.Options{MaxControllers: 1})
+	require.NoError(t, err)
+	p := kube.QueueProvider(m)
+	p.NewDepthMetric("first")
+	p.NewDepthMetric("a").Inc()
+	b := p.NewDepthMetric("b")
+	b.Inc()
+	p.NewDepthMetric("a").Inc() // the program made queue a again
+	b.Inc()
+	assert.Equal(t, "4", scrape(t, ep, "controller_queue_depth")[`controller_queue_depth{controller="other"}`])
 }

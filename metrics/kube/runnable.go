@@ -21,8 +21,12 @@ type LeaderRunnable struct {
 //
 //	mgr.Add(kube.NewLeaderRunnable(m, options.LeaderElectionID))
 //
-// A manager without leader election leads from its start on.
+// A manager without leader election leads from its start on. Without the name
+// of a lease nothing is exported.
 func NewLeaderRunnable(m *metrics.Metrics, lease string) *LeaderRunnable {
+	if lease == "" {
+		m = nil // which records nothing
+	}
 	m.Leader(lease, false)
 	return &LeaderRunnable{m, lease}
 }

@@ -103,8 +103,8 @@ func ExampleBundle_PrometheusRule() {
 	//           labels:
 	//             severity: critical
 	//           annotations:
-	//             summary: "No process holds the lease \u007b\u007b $labels.lease }}."
-	//             description: "No process of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} leads by the lease \u007b\u007b $labels.lease }}: nothing is reconciled."
+	//             summary: "No process that Prometheus sees holds the lease \u007b\u007b $labels.lease }}."
+	//             description: "No process of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} that answers Prometheus leads by the lease \u007b\u007b $labels.lease }}. If all of them answer, nothing is reconciled."
 	//             runbook_url: "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/ControllerNoLeader.md"
 }
 

@@ -112,7 +112,7 @@ func (e *Endpoint) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 	}
-	if err = errors.Join(append(p.errs, err)...); err != nil && e.errors.onError != nil {
+	if err = errors.Join(errors.Join(p.errs...), err); err != nil && e.errors.onError != nil {
 		e.errors.onError(err)
 	}
 	p.Collect(ch)
