@@ -8,6 +8,24 @@ import (
 	"time"
 )
 
+// An instant is a point in time in the life of a Recorder, in nanoseconds of
+// the monotonic clock. Zero is before the Recorder was made.
+type instant int64
+
+// never is after the end of every Recorder.
+const never instant = math.MaxInt64
+
+// add returns t plus d, and never where that is too large.
+func (t instant) add(d time.Duration) instant {
+	if d > 0 && t > never-instant(d) {
+		return never
+	}
+	return t + instant(d)
+}
+
+// since returns the time that passed from u to t.
+func (t instant) since(u instant) time.Duration { return time.Duration(t - u) }
+
 // A limit is how many tokens a bucket holds, and how long one takes to come
 // back.
 type limit struct {

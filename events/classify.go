@@ -4,10 +4,9 @@
 package events
 
 import (
-	"context"
-	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -15,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/proompteng/controllerkit/internal/isnil"
+	"github.com/proompteng/controllerkit/internal/errtree"
 )
 
 // Classify returns the reason to report err under, and whether it is terminal:
@@ -39,14 +38,11 @@ func Classify(err error) (reason string, terminal bool) {
 	if err == nil {
 		return "", false
 	}
-	if isnil.Is(err) {
-		return InternalError, false
-	}
 	reason, terminal = classifyAPI(err)
-	if own, ok := find[interface{ Reason() string }](err); ok && !isnil.Is(own) && own.Reason() != "" {
+	if own, ok := errtree.Find[interface{ Reason() string }](err); ok && own.Reason() != "" {
 		reason = own.Reason()
 	}
-	if own, ok := find[interface{ Terminal() bool }](err); ok && !isnil.Is(own) {
+	if own, ok := errtree.Find[interface{ Terminal() bool }](err); ok {
 		terminal = own.Terminal()
 	}
 	return reason, terminal
@@ -63,24 +59,23 @@ func IsTerminal(err error) bool {
 // classifyAPI agrees with the predicates of apimachinery's errors package.
 // These look for the Status on each call, and allocate; classifyAPI looks once.
 func classifyAPI(err error) (reason string, terminal bool) {
-	if api, ok := find[apierrors.APIStatus](err); ok && !isnil.Is(api) {
+	if api, ok := errtree.Find[apierrors.APIStatus](err); ok {
 		return classifyStatus(api.Status())
 	}
 	// What a controller returns that has checked a spec.
-	if own, ok := find[*field.Error](err); ok && own != nil && own.Type != field.ErrorTypeInternal {
+	if own, ok := errtree.Find[*field.Error](err); ok && own.Type != field.ErrorTypeInternal {
 		return InvalidSpec, true
 	}
-	if errors.Is(err, context.Canceled) {
+	if errtree.Canceled(err) {
 		return Unavailable, false
 	}
-	if failed, ok := find[net.Error](err); ok && !isnil.Is(failed) { // context.DeadlineExceeded is one
-		if failed.Timeout() {
+	if failed, ok := errtree.Find[net.Error](err); ok { // context.DeadlineExceeded is one
+		switch _, bare := failed.(syscall.Errno); { // of a file or a process; one of the network is within a net.OpError
+		case failed.Timeout():
 			return Timeout, false
+		case !bare:
+			return Unavailable, false
 		}
-		if _, bare := failed.(syscall.Errno); bare {
-			return InternalError, false // of a file or a process; one of the network is within a net.OpError
-		}
-		return Unavailable, false
 	}
 	return InternalError, false
 }
@@ -102,8 +97,16 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 	default: // below
 	}
 	// The predicates judge empty and unknown reasons, and only these, by the code.
+	byCode := map[int32]metav1.StatusReason{
+		http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
+		http.StatusForbidden:           metav1.StatusReasonForbidden,
+		http.StatusNotFound:            metav1.StatusReasonNotFound,
+		http.StatusConflict:            metav1.StatusReasonConflict,
+		http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
+		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
+	}
 	unknown := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: s.Reason, Code: http.StatusConflict}}
-	if reason, ok := reasonOf(s.Code); ok && apierrors.IsConflict(unknown) {
+	if reason, ok := byCode[s.Code]; ok && apierrors.IsConflict(unknown) {
 		s.Reason = reason
 		return classifyStatus(s)
 	}
@@ -113,30 +116,14 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 	return InternalError, false
 }
 
-func reasonOf(code int32) (reason metav1.StatusReason, ok bool) {
-	reason, ok = map[int32]metav1.StatusReason{
-		http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
-		http.StatusForbidden:           metav1.StatusReasonForbidden,
-		http.StatusNotFound:            metav1.StatusReasonNotFound,
-		http.StatusConflict:            metav1.StatusReasonConflict,
-		http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
-		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
-	}[code]
-	return reason, ok
-}
-
 // classifyMissing distinguishes a missing object from an API that is not
 // served, which answers 404 without a name. The kind is the resource when the
 // API server answers, its singular from listers, and the kind itself from
 // controller-runtime's cache.
 func classifyMissing(d *metav1.StatusDetails) (reason string, terminal bool) {
-	if d == nil || d.Name == "" {
+	router := func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse }
+	if d == nil || d.Name == "" || slices.ContainsFunc(d.Causes, router) {
 		return Unavailable, false
-	}
-	for _, c := range d.Causes {
-		if c.Type == metav1.CauseTypeUnexpectedServerResponse {
-			return Unavailable, false
-		}
 	}
 	switch {
 	case strings.EqualFold(d.Kind, "secrets"), strings.EqualFold(d.Kind, "secret"):

@@ -32,9 +32,7 @@ type EnvNames struct {
 // JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN and POD_NAME.
 func JangarNames() EnvNames {
 	return EnvNames{
-		Enabled:         "JANGAR_CONTROLLER_EVENTS_ENABLED",
-		WritesPerMinute: "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN",
-		Instance:        "POD_NAME",
+		Enabled: "JANGAR_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME",
 	}
 }
 
@@ -42,9 +40,7 @@ func JangarNames() EnvNames {
 // AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN and POD_NAME.
 func AgentsNames() EnvNames {
 	return EnvNames{
-		Enabled:         "AGENTS_CONTROLLER_EVENTS_ENABLED",
-		WritesPerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN",
-		Instance:        "POD_NAME",
+		Enabled: "AGENTS_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME",
 	}
 }
 

@@ -45,10 +45,14 @@ func Unbalanced(r *Recorder) (problems []string) {
 	check(st.Recorded == sum, "%d recorded and %d accounted for: %+v", st.Recorded, sum, st)
 	check(st.Written >= 0 && st.Coalesced >= 0 && st.Suppressed >= 0 && st.Pending >= 0, "%+v", st)
 	var pending int64
-	members, busy, ready := map[*lane]int{}, map[*lane]int{}, map[*lane]int{}
+	members, busy, ready, holding := map[*lane]int{}, map[*lane]int{}, map[*lane]int{}, map[*lane]int{}
 	later := 0
 	for _, e := range r.entries {
 		members[e.lane]++
+		if e.waits {
+			holding[e.lane]++
+		}
+		check(e.busy || r.closed || e.waits == (e.claim() != update), "%s waits: %t", e.ref.Name, e.waits)
 		waits := false
 		for s := e.series; s != nil; s = s.older {
 			check(s.pending >= 0, "%d pending of %s", s.pending, s.reason)
@@ -78,6 +82,7 @@ func Unbalanced(r *Recorder) (problems []string) {
 	all := 0
 	for name, l := range r.plan.lanes {
 		check(l.members > 0 && l.members == members[l], "%d members of %s, not %d", l.members, name, members[l])
+		check(l.waiting == holding[l], "%d waiting of %s, not %d", l.waiting, name, holding[l])
 		check(l.busy == busy[l], "%d busy of %s, not %d", l.busy, name, busy[l])
 		check(len(l.ready) == ready[l], "%d ready of %s, not %d", len(l.ready), name, ready[l])
 		all += l.busy

@@ -4,13 +4,14 @@
 package events
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/proompteng/controllerkit/internal/cancel"
-	"github.com/proompteng/controllerkit/internal/conflict"
+	"github.com/proompteng/controllerkit/internal/errtree"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // reconcile is the action of the Events that report how reconciling went.
@@ -41,7 +42,7 @@ func (r *Recorder) Failure(obj runtime.Object, err error) {
 		return
 	}
 	reason, terminal := Classify(err)
-	r.outcome(obj, reason, terminal, reason == Conflict && conflict.Only(err), err)
+	r.outcome(obj, reason, terminal, reason == Conflict && errtree.Conflict(err), err)
 }
 
 // FailureReason is [Recorder.Failure] for a caller that knows the reason better
@@ -56,40 +57,33 @@ func (r *Recorder) outcome(obj runtime.Object, reason string, terminal, routine 
 	switch {
 	case err == nil:
 		r.recovered(obj)
-	case cancel.Only(err):
+	case errtree.Canceled(err):
 		r.locked(func() {
 			r.stats.Recorded++
 			r.stats.Suppressed++
 		})
 	default:
 		r.recordText(&occurrence{
-			regarding: obj, eventtype: corev1.EventTypeWarning, identity: identity{reason: reason, action: reconcile},
+			regarding: obj, identity: identity{eventtype: corev1.EventTypeWarning, reason: reason, action: reconcile},
 			failure: true, terminal: terminal, routine: routine,
 		}, errorText(err))
 	}
 }
 
 func (r *Recorder) recovered(obj runtime.Object) {
-	k, err := identify(obj, r.o.Scheme)
-	if err != nil {
-		return
-	}
-	now := r.now()
-	r.locked(func() {
-		e := r.entries[k]
-		if e == nil {
-			return
-		}
+	r.known(obj, func(e *entry, now instant) {
 		from := e.lastFailure
 		if e.lastFailure, e.conflicted = "", 0; from == "" {
 			return
 		}
 		r.hasten(e, true, now)
 		r.settle(e, now)
-		o := occurrence{regarding: obj, identity: identity{reason: Recovered, action: reconcile}, recovery: true}
+		o := occurrence{
+			regarding: obj, identity: identity{eventtype: corev1.EventTypeNormal, reason: Recovered, action: reconcile}, recovery: true,
+		}
 		o.about = r.aboutOf(&o)
 		r.stats.Recorded++
-		r.count(k, &o, []byte("recovered from "+from), now)
+		r.count(e, &o, []byte("recovered from "+from), now)
 	})
 }
 
@@ -106,9 +100,10 @@ func (r *Recorder) hasten(e *entry, recovers bool, now instant) {
 	}
 }
 
-// passes reports whether a conflict is routine: retries of most conflicts
-// succeed.
-func (e *entry) passes(now instant) bool {
-	e.conflicted = or(e.conflicted, now)
-	return now.since(e.conflicted) < routineTime
+// errorText is the text of err.
+func errorText(err error) string {
+	if isnil.Is(err) {
+		return fmt.Sprint(err) // survives a method that does not expect a nil receiver
+	}
+	return err.Error()
 }

@@ -4,8 +4,11 @@
 package events_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +18,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/proompteng/controllerkit/events"
@@ -96,6 +100,7 @@ func TestFailure_PassesOverRoutineConflicts(t *testing.T) {
 		"Wrapped":       {"As controllers return it.", fmt.Errorf("update: %w", conflict), true},
 		"Overtaken":     {"The Reason of package status names it.", fmt.Errorf("commit: %w", overtaken{}), true},
 		"Joined":        {"Several of them.", errors.Join(conflict, overtaken{}), true},
+		"Aggregate":     {"As the packages of apimachinery join.", utilerrors.NewAggregate([]error{conflict, overtaken{}}), true},
 		"WithAnother":   {"The other one counts.", errors.Join(conflict, errAway), false},
 		"AlreadyExists": {"It does not pass by itself.", taken("x"), false},
 	} {
@@ -124,6 +129,49 @@ func TestFailure_PassesOverRoutineConflicts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFailure_ConflictsMustBeInARow: one that comes long after another, and
+// after other failures, is routine.
+func TestFailure_ConflictsMustBeInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		for _, err := range []error{overtaken{}, errAway, overtaken{}} {
+			rec.Failure(object("a"), err)
+			time.Sleep(5 * time.Minute)
+		}
+		require.Len(t, s.all(), 1)
+		assert.NotEqual(t, events.Conflict, s.all()[0].Reason)
+	})
+}
+
+// TestFailure_OfJoinedErrors: one that was cancelled hides no other, and the
+// methods of a nil pointer are not called.
+func TestFailure_OfJoinedErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), utilerrors.NewAggregate([]error{context.Canceled, errAway}))
+		rec.Failure(object("b"), (*fs.PathError)(nil))
+		rec.Failure(object("c"), fmt.Errorf("x: %w", error((*net.OpError)(nil))))
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 3)
+	})
+}
+
+// TestObjectsWithoutAUID are told apart by their API group as well: Knative and
+// the core have a Service of the same name.
+func TestObjectsWithoutAUID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		for _, version := range []string{"v1", "serving.knative.dev/v1"} {
+			rec.Eventf(&corev1.ObjectReference{APIVersion: version, Kind: "Service", Namespace: "ns", Name: "web"}, nil, "Normal", "Seen", "", "")
+		}
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 2)
+	})
 }
 
 // TestRecovered_IsTheLastRow of kubectl describe, which shows Events in the

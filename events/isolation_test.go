@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/events"
@@ -275,5 +276,50 @@ func TestAnOutage_EndsForAllNamespaces(t *testing.T) {
 		assert.Len(t, s.all(), 400)
 		require.NoError(t, stop())
 		assertAccounts(t, rec)
+	})
+}
+
+// TestOneRefusal_DoesNotSilenceANamespace: objects about which nothing waits
+// are not what a failing namespace needs room for.
+func TestOneRefusal_DoesNotSilenceANamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.reason == "Refused" {
+				return apierrors.NewInvalid(schema.GroupKind{Kind: "Event"}, "x", nil)
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{MaxObjects: 10})
+		for i := range 6 {
+			rec.Eventf(inNamespace("runs", fmt.Sprint("run-", i)), nil, "Normal", "Started", "", "")
+		}
+		time.Sleep(time.Minute)
+		rec.Eventf(inNamespace("runs", "refused"), nil, "Normal", "Refused", "", "")
+		time.Sleep(time.Minute)
+		rec.Failure(inNamespace("runs", "new"), errAway)
+		time.Sleep(time.Minute)
+		assert.Len(t, s.all(), 7)
+		assert.Equal(t, map[string]int64{events.LostRejected: 1}, rec.Stats().Lost)
+		require.Empty(t, events.Unbalanced(rec))
+		_ = stop()
+	})
+}
+
+// TestAnUpdate_IsNotRenamed: a webhook may give any reason to its refusal.
+func TestAnUpdate_IsNotRenamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.verb == "patch" {
+				return taken("x")
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{})
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Second)
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Minute)
+		assert.NotZero(t, rec.Stats().Retried)
+		require.Empty(t, events.Unbalanced(rec))
 	})
 }

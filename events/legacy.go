@@ -9,33 +9,25 @@ import "k8s.io/apimachinery/pkg/runtime"
 // k8s.io/client-go/tools/record EventRecorder, which leader election and older
 // code ask for. The reason is the action as well, since events.k8s.io requires
 // one. Safe for concurrent use, and does nothing when it is nil.
-type LegacyRecorder struct {
-	r *Recorder
-}
+type LegacyRecorder Recorder
 
 // Legacy returns r with the methods of tools/record. Both share everything:
 // caps, series and counts.
-func (r *Recorder) Legacy() *LegacyRecorder { return &LegacyRecorder{r} }
+func (r *Recorder) Legacy() *LegacyRecorder { return (*LegacyRecorder)(r) }
 
 // Event records message, which is not a format.
 func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message string) {
-	if l != nil {
-		l.r.recordText(&occurrence{regarding: object, eventtype: eventtype, identity: identity{reason: reason}}, message)
-	}
+	(*Recorder)(l).recordText(&occurrence{regarding: object, identity: identity{eventtype: eventtype, reason: reason}}, message)
 }
 
 // Eventf is [Recorder.Eventf] without a related object.
 func (l *LegacyRecorder) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
-	if l != nil {
-		l.r.AnnotatedEventf(object, nil, nil, eventtype, reason, "", messageFmt, args...)
-	}
+	(*Recorder)(l).AnnotatedEventf(object, nil, nil, eventtype, reason, "", messageFmt, args...)
 }
 
 // AnnotatedEventf is [Recorder.AnnotatedEventf] without a related object.
 func (l *LegacyRecorder) AnnotatedEventf(
 	object runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any,
 ) {
-	if l != nil {
-		l.r.AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
-	}
+	(*Recorder)(l).AnnotatedEventf(object, nil, annotations, eventtype, reason, "", messageFmt, args...)
 }

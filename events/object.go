@@ -10,35 +10,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// kinds finds the kinds of a typed object; *runtime.Scheme does.
-type kinds interface {
-	ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error)
-}
-
 // identify returns what tells obj apart. It asks no scheme and allocates
 // nothing for an object with a uid.
-func identify(obj runtime.Object, scheme kinds) (string, error) {
+func (r *Recorder) identify(obj runtime.Object) (string, error) {
 	if isnil.Is(obj) {
 		return "", errors.New("the object is nil")
-	}
-	if ref, ok := obj.(*corev1.ObjectReference); ok && ref.UID != "" {
-		return string(ref.UID), nil
 	}
 	if m, err := apimeta.Accessor(obj); err == nil && m.GetUID() != "" {
 		return string(m.GetUID()), nil
 	}
-	ref, err := refer(obj, scheme)
+	ref, err := r.refer(obj)
 	return keyOf(ref), err
 }
 
 // refer returns what an Event says of obj, or an error that says why it cannot
 // say it.
-func refer(obj runtime.Object, scheme kinds) (ref corev1.ObjectReference, err error) {
+func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference, err error) {
 	if given, ok := obj.(*corev1.ObjectReference); ok {
 		if given.Kind == "" {
 			return ref, errors.New("the ObjectReference names no kind")
@@ -53,10 +44,10 @@ func refer(obj runtime.Object, scheme kinds) (ref corev1.ObjectReference, err er
 	}
 	gvk := obj.GetObjectKind().GroupVersionKind()
 	if gvk.Kind == "" {
-		if scheme == nil {
+		if r.o.Scheme == nil {
 			return ref, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
 		}
-		known, _, err := scheme.ObjectKinds(obj)
+		known, _, err := r.o.Scheme.ObjectKinds(obj)
 		if err != nil || len(known) == 0 {
 			return ref, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
 		}
@@ -66,13 +57,13 @@ func refer(obj runtime.Object, scheme kinds) (ref corev1.ObjectReference, err er
 	return corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, nil
 }
 
-// keyOf is the uid, or the kind, the namespace and the name where there is
-// none. The resourceVersion plays no part.
+// keyOf is the uid, or the group, the kind, the namespace and the name where
+// there is none. The versions play no part.
 func keyOf(ref corev1.ObjectReference) string {
 	if ref.UID != "" {
 		return string(ref.UID)
 	}
-	return ref.Kind + "/" + ref.Namespace + "/" + ref.Name
+	return ref.GroupVersionKind().GroupKind().String() + "/" + ref.Namespace + "/" + ref.Name
 }
 
 // aboutOf returns the other references of the Event of o. A related object that
@@ -82,7 +73,7 @@ func (r *Recorder) aboutOf(o *occurrence) (a about) {
 		a.fieldPath = ref.FieldPath
 	}
 	if !isnil.Is(o.related) {
-		a.related, _ = refer(o.related, r.o.Scheme)
+		a.related, _ = r.refer(o.related)
 	}
 	return a
 }

@@ -4,12 +4,12 @@
 package events
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -102,8 +102,8 @@ func (o *Options) complete() error {
 	if o.Instance == "" {
 		o.Instance, _ = os.Hostname()
 	}
-	o.Instance = or(cut(o.Instance, maxName), "unknown")
-	o.Namespace = or(o.Namespace, "default")
+	o.Instance = cmp.Or(strings.ToValidUTF8(o.Instance[:min(len(o.Instance), maxName)], ""), "unknown")
+	o.Namespace = cmp.Or(o.Namespace, "default")
 	if o.Redact == nil {
 		o.Redact = redact.Text
 	}
@@ -131,7 +131,7 @@ func positive[T int | float64 | time.Duration](name string, v *T, def T) error {
 	if !(*v >= 0) { //nolint:staticcheck // NaN is not below 0
 		return fmt.Errorf("events: Options.%s is %v; want a positive value, or zero for the default", name, *v)
 	}
-	*v = or(*v, def)
+	*v = cmp.Or(*v, def)
 	return nil
 }
 
@@ -145,23 +145,4 @@ func checkController(name string) error {
 	}
 	return fmt.Errorf("events: controller name %q: %s; want a qualified name such as agents.example.com/agentrun",
 		name, strings.Join(problems, "; "))
-}
-
-func or[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
-}
-
-// cut returns at most n bytes of s and never half a rune.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -56,7 +57,7 @@ func TestTheEarliestOfTheLowestClassIsInFront(t *testing.T) {
 // TestAWorkerThatWakesWhenAllIsClosedSleepsAgain: no worker may serve a timer
 // that is due then. A loop that waits for it would hold the lock forever.
 func TestAWorkerThatWakesWhenAllIsClosedSleepsAgain(t *testing.T) {
-	r, err := New(&Sink{events: func(string) eventsClient { return nil }}, "example.com/test", Options{})
+	r, err := New(&Sink{events: func(string) client[eventsv1.Event] { return nil }}, "example.com/test", Options{})
 	require.NoError(t, err)
 	run := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: types.UID("a")}}
 	for i := range 10 {

@@ -4,6 +4,7 @@
 package events
 
 import (
+	"cmp"
 	"container/ring"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/proompteng/controllerkit/internal/notehash"
 )
 
 // A Recorder records Events about objects and never blocks on the API server.
@@ -100,7 +103,7 @@ func (r *Recorder) AnnotatedEventf(
 	}
 	o := occurrence{
 		regarding: regarding, related: related, annotations: annotations,
-		eventtype: eventtype, identity: identity{reason: reason, action: action},
+		identity: identity{eventtype: eventtype, reason: reason, action: action},
 	}
 	if len(args) == 0 {
 		r.recordText(&o, strings.ReplaceAll(note, "%%", "%"))
@@ -117,21 +120,28 @@ func (r *Recorder) Forget(obj runtime.Object) {
 	if r.off() {
 		return
 	}
-	k, err := identify(obj, r.o.Scheme)
+	r.known(obj, func(e *entry, now instant) {
+		e.forgotten = true
+		e.lastFailure, e.conflicted = "", 0
+		r.settle(e, now)
+	})
+}
+
+// known calls f under mu with the entry of obj, if there is one.
+func (r *Recorder) known(obj runtime.Object, f func(e *entry, now instant)) {
+	k, err := r.identify(obj)
 	if err != nil {
 		return
 	}
-	now := r.now()
 	r.locked(func() {
 		if e := r.entries[k]; e != nil {
-			e.forgotten = true
-			e.lastFailure, e.conflicted = "", 0
-			r.settle(e, now)
+			f(e, r.now())
 		}
 	})
 }
 
-func (r *Recorder) off() bool { return r == nil || r.o.Disabled }
+// off reports whether r was not made by New, or is disabled.
+func (r *Recorder) off() bool { return r == nil || r.sink == nil || r.o.Disabled }
 
 func (r *Recorder) now() instant { return instant(time.Since(r.start)) + 1 }
 
@@ -160,7 +170,6 @@ func (r *Recorder) locked(f func()) {
 type occurrence struct {
 	regarding, related runtime.Object
 	annotations        map[string]string
-	eventtype          string
 	identity
 	about    about
 	failure  bool // opens a failure that Recovered will end
@@ -169,8 +178,10 @@ type occurrence struct {
 	routine  bool // a failure that only counts if it lasts
 }
 
-// A repeat with a note of up to stackNote bytes costs no memory.
-const stackNote = 1 << 10
+const (
+	stackNote = 1 << 10   // a repeat with a note of up to so many bytes costs no memory
+	maxText   = 4<<10 + 1 // what is kept of a note: redact.Note looks at 4 KiB, and whether there is more
+)
 
 func (r *Recorder) recordText(o *occurrence, note string) {
 	var buf [stackNote]byte
@@ -183,10 +194,9 @@ func (r *Recorder) record(o *occurrence, text []byte) {
 		return
 	}
 	text = text[:min(len(text), maxText)]
-	o.action = or(o.action, o.reason)
-	o.warning = o.eventtype == corev1.EventTypeWarning
+	o.action = cmp.Or(o.action, o.reason)
 	o.about = r.aboutOf(o)
-	k, err := identify(o.regarding, r.o.Scheme)
+	k, err := r.identify(o.regarding)
 	cause := LostNoReference
 	if err == nil {
 		cause, err = LostRejected, o.check()
@@ -200,7 +210,7 @@ func (r *Recorder) record(o *occurrence, text []byte) {
 		case err != nil:
 			r.lose(cause, 1, err.Error())
 		default:
-			r.count(k, o, text, now)
+			r.count(r.entries[k], o, text, now)
 		}
 	})
 }
@@ -210,33 +220,37 @@ func (o *occurrence) check() error {
 	switch {
 	case o.eventtype != corev1.EventTypeWarning && o.eventtype != corev1.EventTypeNormal:
 		return errors.New("the event type is neither Normal nor Warning")
-	case o.reason == "" || len(o.reason) > maxName:
-		return errors.New("the reason is empty or longer than 128 bytes")
-	case len(o.action) > maxName:
-		return errors.New("the action is longer than 128 bytes")
+	case o.reason == "" || max(len(o.reason), len(o.action)) > maxName:
+		return errors.New("the reason is empty, or the reason or the action is longer than 128 bytes")
 	}
 	return nil
 }
 
-// count adds an occurrence to its series.
-func (r *Recorder) count(k string, o *occurrence, text []byte, now instant) {
-	e := r.entries[k]
+// count adds an occurrence to its series. e is the entry of its object, nil if
+// there is none.
+func (r *Recorder) count(e *entry, o *occurrence, text []byte, now instant) {
 	if e == nil {
-		ref, err := refer(o.regarding, r.o.Scheme)
+		ref, err := r.refer(o.regarding)
 		if err != nil {
 			r.lose(LostNoReference, 1, err.Error())
 			return
 		}
-		if e = r.entry(ref, o.warning); e == nil {
+		if e = r.entry(ref, o.eventtype); e == nil {
 			r.lose(LostQueueFull, 1, noRoom)
 			return
 		}
 	}
 	e.forgotten = false
-	if o.routine && e.passes(now) {
-		r.stats.Suppressed++
-		r.settle(e, now)
-		return
+	switch {
+	case o.routine:
+		e.conflicted = cmp.Or(e.conflicted, now)
+		if now.since(e.conflicted) < routineTime { // retries of most conflicts succeed
+			r.stats.Suppressed++
+			r.settle(e, now)
+			return
+		}
+	case o.failure:
+		e.conflicted = 0
 	}
 	s := e.find(o)
 	switch {
@@ -268,7 +282,7 @@ func (r *Recorder) count(k string, o *occurrence, text []byte, now instant) {
 	r.stats.Pending++
 	hash := s.hash
 	if exact := maphash.Bytes(r.seed, text); exact != s.exact || hash == 0 {
-		s.exact, hash = exact, sum(r.seed, text)
+		s.exact, hash = exact, notehash.Sum(r.seed, text)
 	}
 	switch {
 	case hash != s.hash:

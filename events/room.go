@@ -4,6 +4,7 @@
 package events
 
 import (
+	"cmp"
 	"container/ring"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,25 +40,20 @@ func (r *Recorder) settle(e *entry, now instant) {
 	if s != nil {
 		r.notify()
 	}
-	switch e.claim() {
-	case firstWarning:
-		e.move(nil)
-	case firstNormal:
-		e.move(&r.normals)
-	default:
-		e.move(&r.idle)
-	}
+	claim := e.claim()
+	e.wait(claim != update)
+	e.move([...]*ring.Ring{firstWarning: nil, firstNormal: &r.normals, update: &r.idle}[claim])
 }
 
 // entry makes room for an object and returns what will be kept about it; nil
 // when it finds none.
-func (r *Recorder) entry(ref corev1.ObjectReference, warning bool) *entry {
-	namespace := or(ref.Namespace, r.o.Namespace)
+func (r *Recorder) entry(ref corev1.ObjectReference, eventtype string) *entry {
+	namespace := cmp.Or(ref.Namespace, r.o.Namespace)
 	l := r.plan.lanes[namespace]
 	if l == nil {
 		l = &lane{name: namespace}
 	}
-	if !r.makeRoom(l, warning) {
+	if !r.makeRoom(l, eventtype == corev1.EventTypeWarning) {
 		return nil
 	}
 	r.plan.lanes[namespace] = l
@@ -74,7 +70,7 @@ func (r *Recorder) entry(ref corev1.ObjectReference, warning bool) *entry {
 // Warning, it drops an entry with a first Normal.
 func (r *Recorder) makeRoom(l *lane, warning bool) bool {
 	if !l.suspect && len(r.entries) < r.o.MaxObjects {
-		return true
+		return true // without a look at all namespaces
 	}
 	doubtful, waiting := r.plan.doubtful()
 	if l.suspect && doubtful > max(r.o.MaxObjects/2, 1) {
@@ -110,6 +106,7 @@ func (r *Recorder) remove(e *entry) {
 		r.drop(s, s.pending, LostQueueFull, noRoom)
 	}
 	e.move(nil)
+	e.wait(false)
 	e.enqueue(nil, waiting, 0)
 	if e.lane.members--; e.lane.members == 0 {
 		delete(r.plan.lanes, e.lane.name)
@@ -142,12 +139,12 @@ func (r *Recorder) newSeries(e *entry, o *occurrence) *series {
 		case s.busy:
 		case s.draft == nil && (silent == nil || s.seen < (*silent).seen):
 			silent = at
-		case s.draft != nil && s.class() != firstWarning && !s.warning && (normal == nil || s.seen > (*normal).seen):
+		case s.draft != nil && s.class() != firstWarning && s.eventtype == corev1.EventTypeNormal && (normal == nil || s.seen > (*normal).seen):
 			normal = at
 		}
 	}
 	if n >= r.o.MaxReasons {
-		if silent == nil && o.warning {
+		if silent == nil && o.eventtype == corev1.EventTypeWarning {
 			silent = normal
 		}
 		if silent == nil {

@@ -59,6 +59,7 @@ type lane struct {
 	name    string
 	ready   queue // what may be written now
 	members int   // entries of this namespace
+	waiting int   // those of them with a new Event that waits, or is being written
 	busy    int   // writes under way
 	suspect bool
 	breaker
@@ -168,14 +169,14 @@ func (p *schedule) learn(j *job, st step, err error, now instant) *breaker {
 	return &l.breaker
 }
 
-// doubtful counts the entries of suspect lanes. Of one of them it returns the
-// last that will be written, if any.
+// doubtful counts the entries with new Events in suspect lanes. Of one of them
+// it returns the last that will be written, if any.
 func (p *schedule) doubtful() (n int, last *entry) {
 	for _, l := range p.lanes {
 		if !l.suspect {
 			continue
 		}
-		n += l.members
+		n += l.waiting
 		if len(l.ready) > 0 {
 			last = l.ready[len(l.ready)-1]
 		}

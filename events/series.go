@@ -29,8 +29,18 @@ type entry struct {
 
 	busy      bool // a request about it is under way
 	forgotten bool
+	waits     bool       // a new Event of it waits, or is being written
 	list      *ring.Ring // idle or normals; nil while it must not make room
 	place     ring.Ring  // in list; its Value is the entry
+}
+
+// wait says whether a new Event of e waits. What waits in a suspect lane takes
+// at most half of the room.
+func (e *entry) wait(waits bool) {
+	if waits != e.waits {
+		e.waits = waits
+		e.lane.waiting += map[bool]int{true: 1, false: -1}[waits]
+	}
 }
 
 // move puts e at the front of list, or on no list if that is nil.
@@ -70,8 +80,7 @@ type series struct {
 
 // An identity and an about tell the series of one object apart.
 type identity struct {
-	warning        bool
-	reason, action string
+	eventtype, reason, action string
 }
 
 // about has the other references of an Event.
@@ -116,7 +125,7 @@ func (s *series) class() class {
 	switch {
 	case !s.first:
 		return update
-	case s.warning || s.state:
+	case s.eventtype == corev1.EventTypeWarning || s.state:
 		return firstWarning
 	}
 	return firstNormal

@@ -15,17 +15,13 @@ import (
 
 // A Sink writes Events to an API server. Make one with [NewSink] or
 // [NewCoreSink]; it is safe for concurrent use and may be shared by Recorders.
-// Give its clients a separate rate limiter, or events queue behind
-// reconciles.
+// Give its clients a separate rate limiter, or events queue behind reconciles.
+// Let it pass [Options].TotalWritesPerSecond: a request that the client itself
+// holds back for longer than a second looks like a server that is away.
 type Sink struct {
-	events func(namespace string) eventsClient
-	core   func(namespace string) coreClient
+	events func(namespace string) client[eventsv1.Event]
+	core   func(namespace string) client[corev1.Event]
 }
-
-type (
-	eventsClient = client[eventsv1.Event]
-	coreClient   = client[corev1.Event]
-)
 
 type client[T any] interface {
 	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
@@ -52,10 +48,10 @@ type client[T any] interface {
 //
 //	var none func(namespace string) typedcorev1.EventInterface
 //	events.NewSink(cs.EventsV1().Events, none)
-func NewSink[E eventsClient, C coreClient](events func(namespace string) E, core func(namespace string) C) *Sink {
+func NewSink[E client[eventsv1.Event], C client[corev1.Event]](events func(namespace string) E, core func(namespace string) C) *Sink {
 	s := NewCoreSink(core)
 	if events != nil {
-		s.events = func(namespace string) eventsClient { return events(namespace) }
+		s.events = func(namespace string) client[eventsv1.Event] { return events(namespace) }
 	}
 	return s
 }
@@ -65,10 +61,10 @@ func NewSink[E eventsClient, C coreClient](events func(namespace string) E, core
 // beginnings. Choose it where what was seen last must be the last line of that
 // table. core is the method cs.CoreV1().Events; [NewSink] shows what a client
 // needs.
-func NewCoreSink[C coreClient](core func(namespace string) C) *Sink {
+func NewCoreSink[C client[corev1.Event]](core func(namespace string) C) *Sink {
 	s := &Sink{}
 	if core != nil {
-		s.core = func(namespace string) coreClient { return core(namespace) }
+		s.core = func(namespace string) client[corev1.Event] { return core(namespace) }
 	}
 	return s
 }

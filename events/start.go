@@ -29,16 +29,14 @@ var ErrStarted = errors.New("events: the Recorder was started before")
 // their number, a change of API group, and a Scheme that is not set. Start
 // again is [ErrStarted].
 func (r *Recorder) Start(ctx context.Context) error {
-	if r == nil {
-		<-ctx.Done()
-		return nil
-	}
 	started := false
-	r.locked(func() { started, r.running = r.running, true })
-	if started {
-		return ErrStarted
+	if r != nil {
+		r.locked(func() { started, r.running = r.running, true })
 	}
-	if r.o.Disabled {
+	switch {
+	case started:
+		return ErrStarted
+	case r.off():
 		<-ctx.Done()
 		return nil
 	}
@@ -82,6 +80,28 @@ func (r *Recorder) Start(ctx context.Context) error {
 }
 
 const tooSlow = "not written within Options.DrainTimeout"
+
+// RunWith calls run with ctx, as a manager's Start is called, and writes events
+// until run has returned. The last reconciles, while everything ends, have
+// their events written too. It returns the errors of run and of
+// [Recorder.Start], joined.
+//
+// Use it with a function that stops its parts by itself: the Run of a
+// controller that returns when its workers have ended, or the Start of a
+// manager. Do not use mgr.Add: controller-runtime stops a Runnable that needs
+// no leader election before it stops the reconcilers.
+func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
+	writing, drain := context.WithCancel(context.WithoutCancel(ctx))
+	var lost error
+	var writer sync.WaitGroup
+	writer.Go(func() { lost = r.Start(writing) })
+	defer writer.Wait() // also where run panics
+	defer drain()
+	err := run(ctx)
+	drain()
+	writer.Wait()
+	return errors.Join(err, lost)
+}
 
 // NeedLeaderElection is false: a manager that is not the leader has events too.
 // With mgr.Add(rec) the Recorder ends before the reconcilers do, and their last

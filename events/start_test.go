@@ -280,6 +280,15 @@ func TestANilRecorderDoesNothing(t *testing.T) {
 	require.NoError(t, rec.Start(ctx))
 }
 
+func TestARecorderThatNewDidNotMake_DoesNothing(t *testing.T) {
+	rec := new(events.Recorder)
+	rec.Failure(object("a"), errAway)
+	rec.Eventf(object("a"), nil, "Normal", "A", "", "")
+	new(events.LegacyRecorder).Event(object("a"), "Normal", "A", "")
+	require.NoError(t, rec.Flush(t.Context()))
+	assert.Zero(t, rec.Stats().Recorded)
+}
+
 func TestRunWithReturnsWhatBothReturned(t *testing.T) {
 	broken := errors.New("no lease")
 	synctest.Test(t, func(t *testing.T) {

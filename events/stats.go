@@ -4,7 +4,9 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -56,14 +58,13 @@ type LostError struct {
 // Error names each cause, its count and what to fix.
 func (e *LostError) Error() string {
 	parts := make([]string, 0, len(e.Lost))
-	for c, n := range e.Lost {
-		part := fmt.Sprintf("%d %s", n, c)
+	for _, c := range slices.Sorted(maps.Keys(e.Lost)) {
+		part := fmt.Sprintf("%d %s", e.Lost[c], c)
 		if detail := e.details[c]; detail != "" {
 			part += " (" + detail + ")"
 		}
 		parts = append(parts, part)
 	}
-	slices.Sort(parts)
 	return "events: lost " + strings.Join(parts, ", ")
 }
 
@@ -108,7 +109,7 @@ func (r *Recorder) lose(cause string, n int64, detail string) {
 	}
 	l.total += n
 	l.unlogged += n
-	l.detail = or(detail, l.detail)
+	l.detail = cmp.Or(detail, l.detail)
 	if l.unlogged == n {
 		r.notify()
 	}

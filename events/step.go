@@ -4,17 +4,17 @@
 package events
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/internal/isnil"
+	"github.com/proompteng/controllerkit/internal/errtree"
 )
 
 // A step is the reaction to the answer of a request.
@@ -49,7 +49,7 @@ func nextStep(err error, create bool) step {
 		return leave
 	case apierrors.IsForbidden(err):
 		return otherGroup
-	case apierrors.IsAlreadyExists(err):
+	case create && apierrors.IsAlreadyExists(err):
 		return rename
 	case notServed(err):
 		return otherService
@@ -65,25 +65,18 @@ func nextStep(err error, create bool) step {
 }
 
 func (s step) cause() string {
-	switch s {
-	case otherGroup:
-		return LostForbidden
-	case leave:
-		return LostNamespaceGone
-	default:
-		return LostRejected
-	}
+	return cmp.Or(map[step]string{otherGroup: LostForbidden, leave: LostNamespaceGone}[s], LostRejected)
 }
 
 func timedOut(err error) bool {
-	failed, ok := find[net.Error](err) // context.DeadlineExceeded is one
+	failed, ok := errtree.Find[net.Error](err) // context.DeadlineExceeded is one
 	return ok && failed.Timeout()
 }
 
 // apiStatus returns the answer of the API server, if there is one. It has
 // details.
 func apiStatus(err error) (s metav1.Status, ok bool) {
-	if found, is := find[apierrors.APIStatus](err); is && !isnil.Is(found) {
+	if found, is := errtree.Find[apierrors.APIStatus](err); is {
 		s, ok = found.Status(), true
 	}
 	if s.Details == nil {
@@ -98,12 +91,6 @@ func notServed(err error) bool {
 	status, _ := apiStatus(err)
 	nameless := status.Details.Kind == "events" && status.Details.Name == ""
 	return apierrors.IsNotFound(err) && (nameless || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse))
-}
-
-// retryAfter is how long the server asked to be left alone; 0 when it did not.
-func retryAfter(err error) time.Duration {
-	seconds, _ := apierrors.SuggestsClientDelay(err)
-	return time.Duration(max(seconds, 0)) * time.Second
 }
 
 // explain says what to fix. The message of a refused Event may quote its note,

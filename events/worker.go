@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Requests share a deadline for so long, since to make one costs as much as to
@@ -186,7 +188,8 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 			r.refuse(j, nextStep(final.err, true).cause(), final.why, now)
 		}
 	case waitServer:
-		r.plan.asked = max(r.plan.asked, now.add(min(retryAfter(a.err), r.o.RetryTimeout)))
+		seconds, _ := apierrors.SuggestsClientDelay(a.err) // for which the server asked to be left alone
+		r.plan.asked = max(r.plan.asked, now.add(min(time.Duration(max(seconds, 0))*time.Second, r.o.RetryTimeout)))
 		fallthrough
 	case waitNamespace:
 		r.wait(j, b, unsure, a.why, now)
@@ -272,9 +275,7 @@ func (r *Recorder) refuse(j *job, cause, why string, now instant) {
 		n = s.pending
 		s.draft, s.event, s.hash = nil, 0, 0
 	} // otherwise a changed note still waits, and makes an Event
-	s.pending -= n
-	r.stats.Pending -= n
-	r.lose(cause, n, why)
+	r.drop(s, n, cause, why)
 	s.rest(now, r.o.MaxUpdateInterval)
 	s.refused = cause
 }

@@ -5,8 +5,6 @@ package events
 
 import (
 	"encoding/json"
-	"fmt"
-	"hash/fnv"
 	"maps"
 	"math"
 	"strconv"
@@ -16,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/proompteng/controllerkit/events/redact"
 )
@@ -62,17 +61,13 @@ func (r *Recorder) prepare(j *job, now instant) write {
 		Reason:              s.reason,
 		Regarding:           ref,
 		Note:                j.draft.text,
-		Type:                corev1.EventTypeNormal,
+		Type:                s.eventtype,
 	}
 	if s.about != nil {
 		w.event.Regarding.FieldPath = s.about.fieldPath
-	}
-	if s.about != nil && s.about.related != (corev1.ObjectReference{}) {
-		related := s.about.related
-		w.event.Related = &related
-	}
-	if s.warning {
-		w.event.Type = corev1.EventTypeWarning
+		if related := s.about.related; related != (corev1.ObjectReference{}) {
+			w.event.Related = &related
+		}
 	}
 	if j.carried > 1 {
 		w.event.Series = &eventsv1.EventSeries{Count: count32(j.carried), LastObservedTime: at(s.seen)}
@@ -100,38 +95,21 @@ func count32(n int64) int32 { return int32(min(n, math.MaxInt32)) }
 // seriesPatch is a merge patch, for core/v1 with the fields of the older
 // generation as well.
 func seriesPatch(s eventsv1.EventSeries, core bool) ([]byte, error) {
-	patch := struct {
-		Series        eventsv1.EventSeries `json:"series"`
-		Count         int32                `json:"count,omitempty"`
-		LastTimestamp *metav1.Time         `json:"lastTimestamp,omitempty"`
-	}{Series: s}
+	patch := map[string]any{"series": s}
 	if core {
-		patch.Count, patch.LastTimestamp = s.Count, &metav1.Time{Time: s.LastObservedTime.Time}
+		patch["count"], patch["lastTimestamp"] = s.Count, metav1.NewTime(s.LastObservedTime.Time)
 	}
 	return json.Marshal(patch)
 }
 
 // eventName is the object's name and a number in hexadecimal, at most 253
-// bytes. A name that is not a DNS subdomain, as the name of an Event must be,
-// is replaced by its hash.
+// bytes. "event" replaces a name that is not a DNS subdomain, which the name of
+// an Event must be.
 func eventName(object string, number int64) string {
 	base := strings.TrimRight(object[:min(len(object), 236)], "-.")
-	if !isSubdomain(base) {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(object))
-		base = fmt.Sprintf("event-%x", h.Sum64())
+	if len(validation.IsDNS1123Subdomain(base)) > 0 {
+		base = "event"
 	}
 	var buf [256]byte
 	return string(strconv.AppendInt(append(append(buf[:0], base...), '.'), number, 16))
-}
-
-// isSubdomain reports whether s is an RFC 1123 subdomain, of any length but
-// zero.
-func isSubdomain(s string) bool {
-	for _, edge := range [...]string{"..", ".-", "-."} {
-		if strings.Contains(s, edge) {
-			return false
-		}
-	}
-	return s != "" && s == strings.Trim(s, "-.") && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }

@@ -18,7 +18,7 @@ import (
 // update.
 func TestAClockThatStepsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewCoreSink(func(string) coreClient { return nil })
+		s := NewCoreSink(func(string) client[corev1.Event] { return nil })
 		r, err := New(s, "agentrun", Options{})
 		require.NoError(t, err)
 		r.lastNumber = time.Now().Add(time.Hour).UnixNano() // as if the clock had said so before
@@ -39,11 +39,11 @@ func TestAClockThatStepsBack(t *testing.T) {
 }
 
 func TestClusterScopedObjectsGoToTheNamespaceOfTheOptions(t *testing.T) {
-	s := NewCoreSink(func(string) coreClient { return nil })
+	s := NewCoreSink(func(string) client[corev1.Event] { return nil })
 	r, err := New(s, "agentrun", Options{Namespace: "kube-system"})
 	require.NoError(t, err)
-	node := r.entry(corev1.ObjectReference{Kind: "Node", Name: "n"}, true)
-	w := r.prepare(&job{e: node, s: &series{identity: identity{warning: true, reason: "A", action: "B"}}, draft: &draft{text: "c"}, carried: 1}, 1)
+	node := r.entry(corev1.ObjectReference{Kind: "Node", Name: "n"}, corev1.EventTypeWarning)
+	w := r.prepare(&job{e: node, s: &series{identity: identity{eventtype: corev1.EventTypeWarning, reason: "A", action: "B"}}, draft: &draft{text: "c"}, carried: 1}, 1)
 	assert.Equal(t, "kube-system", w.event.Namespace)
 	assert.Empty(t, w.event.Regarding.Namespace)
 	assert.Equal(t, corev1.EventTypeWarning, w.event.Type)

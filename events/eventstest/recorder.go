@@ -47,8 +47,7 @@ import (
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/internal/cancel"
-	"github.com/proompteng/controllerkit/internal/conflict"
+	"github.com/proompteng/controllerkit/internal/errtree"
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
@@ -106,7 +105,7 @@ func (r *Recorder) AnnotatedEventf(
 // context.Canceled and conflicts add nothing: in a cluster a conflict is a
 // failure only when it goes on for minutes.
 func (r *Recorder) Failure(obj runtime.Object, err error) {
-	if err != nil && conflict.Only(err) {
+	if err != nil && errtree.Conflict(err) {
 		return
 	}
 	reason, _ := events.Classify(err)
@@ -115,7 +114,7 @@ func (r *Recorder) Failure(obj runtime.Object, err error) {
 
 // FailureReason is Failure with the caller's reason.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
-	if r == nil || cancel.Only(err) {
+	if r == nil || errtree.Canceled(err) {
 		return
 	}
 	id := identity(obj)

@@ -225,8 +225,15 @@ func TestFailure_PassesOverConflicts(t *testing.T) {
 	assert.Empty(t, rec.Entries())
 	rec.Failure(object("a"), errors.Join(conflict, errors.New("x")))
 	rec.FailureReason(object("a"), "Own", conflict)
-	assert.Equal(t, []string{events.Conflict, "Own"}, rec.Reasons())
+	rec.Failure(object("b"), raced{conflict})
+	assert.Equal(t, []string{events.Conflict, "Own", "QuotaRaced"}, rec.Reasons())
 }
+
+// raced names another reason than the conflict that it wraps.
+type raced struct{ error }
+
+func (raced) Reason() string  { return "QuotaRaced" }
+func (r raced) Unwrap() error { return r.error }
 
 // TestANilRecorder_DoesNothing, as a nil *events.Recorder.
 func TestANilRecorder_DoesNothing(t *testing.T) {

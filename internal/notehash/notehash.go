@@ -1,29 +1,15 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package events
+// Package notehash tells the notes of Events apart, generated words left out.
+package notehash
 
 import (
 	"bytes"
-	"fmt"
 	"hash/maphash"
-
-	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// maxText bounds a note before it is redacted; redact.Note looks at half of it.
-const maxText = 8 << 10
-
-// errorText is the text of err.
-func errorText(err error) string {
-	if isnil.Is(err) {
-		return fmt.Sprint(err) // survives a method that does not expect a nil receiver
-	}
-	return err.Error()
-}
-
-// sum tells the notes of a series apart, generated words left out. It is never
-// 0.
+// Sum is equal for notes that differ only in generated words. It is never 0.
 //
 // A word is a run of letters and digits. It looks generated if it is
 //   - part of a UUID;
@@ -31,7 +17,7 @@ func errorText(err error) string {
 //     and random names do, or has only digits, as a timestamp does;
 //   - the last part of a name made with generateName: five of the characters
 //     that Kubernetes uses for it, after a hyphen.
-func sum(seed maphash.Seed, text []byte) uint64 {
+func Sum(seed maphash.Seed, text []byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for at := 0; at < len(text); {
