@@ -183,7 +183,8 @@ func taken(live *batchv1.Job, owner *metav1.OwnerReference) error {
 }
 
 // adopt puts a Job of this owner into the Ref. A TTL that could delete the Job
-// before its result is recorded is raised.
+// before its result is recorded is raised, unless a policy refuses that: a Job
+// that is not recorded would be created again.
 func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, Observation, error) {
 	next := v.ref
 	next.Namespace, next.Name, next.UID, next.ResourceVersion = cmp.Or(v.ref.Namespace, live.Namespace), live.Name, live.UID, live.ResourceVersion
@@ -192,7 +193,10 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, 
 	if ttl := v.retention.atCreation(has); live.DeletionTimestamp == nil && live.Annotations[releasedAnnotation] == "" && !ptr.Equal(ttl, has) {
 		ops := []operation{{Op: "test", Path: "/metadata/uid", Value: live.UID}, {Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}}
 		raised, err := g.patch(ctx, next, ops)
-		if err != nil {
+		// A webhook that sets no code refuses with 400. The outcome of a Job that
+		// has finished is recorded now, so that its TTL does not matter.
+		final := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || StateOf(live).State == Finished
+		if err != nil && !final {
 			return nil, Observation{}, err
 		}
 		if raised != nil {

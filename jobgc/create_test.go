@@ -16,6 +16,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -173,6 +174,35 @@ func TestStepCreates_OrFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A webhook that sets no code is answered as 400 without a reason: ToStatusErr
+// in k8s.io/apiserver/pkg/admission/plugin/webhook/errors.
+func TestStepCreates_OrAdoptsAJobWhoseTTLAWebhookGuards(t *testing.T) {
+	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+	job := ownedJob()
+	job.Name, job.Namespace, job.UID, job.Spec.TTLSecondsAfterFinished = jobOfRun, "ns", "there", ptr.To[int32](60)
+	s.put(job)
+	s.refuse = &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: 400, Message: `admission webhook "ttl.example.com" denied the request: no`,
+	}}
+	s.step(t)
+	assert.Equal(t, types.UID("there"), s.stored.job.UID)
+}
+
+// The Job of a call that was cut off ends while no TTL can be raised, and its
+// TTL deletes it.
+func TestStepCreates_OrRecordsAFinishedJobWhileAWebhookIsDown(t *testing.T) {
+	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+	job := ownedJob()
+	job.Name, job.Namespace, job.UID, job.Spec.TTLSecondsAfterFinished = jobOfRun, "ns", "there", ptr.To[int32](60)
+	s.put(job)
+	s.refuse = apierrors.NewInternalError(errors.New("no webhook answers"))
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.ErrorContains(t, err, "no webhook answers", "it still runs")
+	s.change(jobOfRun, finish(time.Now()))
+	s.step(t)
+	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
 }
 
 func TestStepCreates_InTheNamespaceOfTheJob(t *testing.T) {

@@ -27,13 +27,15 @@ const (
 // view is the input of a decision.
 type view struct {
 	ref          Ref         // in the caller's copy of the owner
-	done, cancel bool        // what the caller says of its run
+	done, cancel bool        // what the caller says of its run; it is also done if the owner is being deleted
+	ended        bool        // what the caller says alone
 	suspend      *bool       // nil changes nothing
 	found        Observation // of the Job
 	stored       *stored     // the owner in the API server; nil before the read
 	retention    Retention
 	finalizer    string
 	deletes      bool // Options.DeleteCancelled
+	sent         bool // the release was sent a moment ago, and the cache may not show it yet
 	now          time.Time
 }
 
@@ -100,7 +102,7 @@ func (v view) stop() action {
 // release decides for a Job that has finished, or that Options.Finalizer keeps
 // although its loss is recorded.
 func (v view) release() action {
-	if !v.finalTTLIsDue() && !hasFinalizer(v.found.Job, v.finalizer) && !v.blind() {
+	if v.sent || !v.finalTTLIsDue() && !hasFinalizer(v.found.Job, v.finalizer) && !v.blind() {
 		return actWait
 	}
 	return v.recorded(actRelease)

@@ -58,7 +58,8 @@
 //  3. Write the Ref with the uid. From here on a missing Job is a loss and is
 //     not created again.
 //  4. Write the outcome. Until here the TTL is UnrecordedTTL or none, so the
-//     Job waits for a controller that is down.
+//     Job waits for a controller that is down. A policy that refuses to raise
+//     the TTL of a Job that was found (Forbidden, Invalid, BadRequest) is obeyed.
 //  5. Read the owner live. The outcome may be in memory only.
 //  6. Patch the final TTL, with a test of the uid. After a crash the next call
 //     patches. A Job whose TTL is already the final one needs neither 5 nor 6,
@@ -69,13 +70,14 @@
 // for the controller's own writes where only one replica works.
 //
 // Step gives up a creation 10 seconds after its read of the owner. Work can
-// still run twice in three cases. First, a replica stalls between 1 and 2 while
+// still run twice in four cases. First, a replica stalls between 1 and 2 while
 // a second replica takes the same run to its end. With a final TTL of a minute
 // or more the name is then still taken; with a shorter one the name may be
 // free. Second, someone deletes a Job before its Ref is written;
 // Options.Finalizer prevents that. Third, someone deletes the owner during a
 // creation, and creates it again: the garbage collector deletes the first Job,
-// but it may have begun.
+// but it may have begun. Fourth, a creation was cut off, UnrecordedTTL has been
+// raised since, and until the old TTL has deleted the Job every patch fails.
 //
 // # Unit tests
 //

@@ -64,6 +64,7 @@ type server struct {
 	version                int
 	jobs                   map[string]*batchv1.Job
 	creates, gets, patches int
+	refuse                 error // of each patch
 }
 
 func newServer() *server { return &server{jobs: map[string]*batchv1.Job{}} }
@@ -97,7 +98,9 @@ func (s *server) client(string) fakeJobs {
 			return s.jobs[name].DeepCopy(), nil
 		},
 		patch: func(name string, data []byte) (*batchv1.Job, error) {
-			s.patches++
+			if s.patches++; s.refuse != nil {
+				return nil, s.refuse
+			}
 			return s.apply(name, data)
 		},
 	}

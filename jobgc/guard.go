@@ -37,7 +37,8 @@ type Options struct {
 	// is Pending without a live read, and up to a second longer, because
 	// Ref.CreatedAt has whole seconds. Zero means 10 seconds. Negative means
 	// that every doubt costs a live read immediately. A Ref without
-	// ResourceVersion or CreatedAt always does.
+	// ResourceVersion or CreatedAt always does. For as long, a release that was
+	// sent is not sent again while the cache lacks it.
 	CacheLagTimeout time.Duration
 
 	// TrustCache lets the cache alone declare a Job lost, without the one live
@@ -47,7 +48,7 @@ type Options struct {
 	TrustCache bool
 
 	// Tombstones is how many finished Jobs that the informer saw deleted are
-	// remembered. Zero means 1024; negative none.
+	// remembered, and how many releases. Zero means 1024; negative none.
 	Tombstones int
 
 	// DeleteCancelled deletes the Job of a cancelled run once the cancellation
@@ -74,13 +75,16 @@ type Options struct {
 type Guard[J jobClient] struct {
 	client func(namespace string) J
 	store  *store // nil without one
+	late   bool   // the caller may see an event first: the store is filled by a handler, and each has its own goroutine
 	opts   Options
 	now    func() time.Time
 
 	mu         sync.Mutex
 	fed        bool                          // an informer calls the handlers, so that a deletion leaves a tombstone
 	tombstones ring[types.UID, *batchv1.Job] // finished Jobs that were deleted
+	released   ring[types.UID, time.Time]    // when a Job was deleted that had been released
 	absent     ring[types.UID, time.Time]    // when a Job without a tombstone was first found gone
+	sent       ring[copied, time.Time]       // when a Job was released that the cache may still show as it was
 }
 
 // New returns a Guard. The client gives the Job client of a namespace; the
@@ -92,8 +96,11 @@ type Guard[J jobClient] struct {
 // are still found. The store answers most questions without a request; its
 // resource version proves that a Job is gone. An informer over several
 // namespaces has no single store: the Guard then keeps the Jobs that its events
-// bring. A Job that the informer leaves out by a selector costs a live read
-// each time. Without an informer (nil, or a nil pointer) every Job does.
+// bring, and asks to look again every 10 seconds at a Job that has not
+// finished, because your own event handler may be called first. The informer
+// must bring all Jobs of the Guard: a Job that a selector leaves out is read
+// live until its outcome is recorded, and is then never released. Without an
+// informer (nil, or a nil pointer) every Job is read live.
 //
 // It is an error if client is nil, if informer is none of these, if the
 // retention is out of range, or if Options.Finalizer is not a finalizer name
@@ -103,6 +110,7 @@ func New[J jobClient](client func(namespace string) J, informer any, opts Option
 	h := handler[J]{g: g}
 	if g.store == nil && !isnil.Is(informer) {
 		h.events = &eventStore{jobs: map[string]*batchv1.Job{}}
+		g.late, g.fed = true, true
 		g.store = newStore(h.events)
 	}
 	register := registrar(informer, h)
@@ -118,7 +126,8 @@ func New[J jobClient](client func(namespace string) J, informer any, opts Option
 	}
 	g.opts.CacheLagTimeout = cmp.Or(opts.CacheLagTimeout, 10*time.Second)
 	g.opts.Tombstones = cmp.Or(opts.Tombstones, 1024)
-	g.tombstones.limit, g.absent.limit = g.opts.Tombstones, g.opts.Tombstones
+	g.tombstones.limit, g.absent.limit, g.sent.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
+	g.released.limit = g.opts.Tombstones
 	if register != nil {
 		if err := register(); err != nil {
 			return nil, err

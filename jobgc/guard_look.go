@@ -13,7 +13,8 @@ import (
 // poll is how soon to look again at a cache that lags.
 const poll = time.Second
 
-// reread is how soon to read a Job again that no informer brings.
+// reread is how soon to look again at a Job whose end no event announces, or
+// announces before the Guard sees it.
 const reread = 10 * time.Second
 
 // settle is how long a Job must have been known to be gone before it is
@@ -39,8 +40,14 @@ func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
 	case ref.UID == "":
 		return Observation{State: NotCreated, Source: sourceRef}, nil
 	}
+	return g.inspect(ctx, ref, false)
+}
+
+// inspect is Inspect. If the owner is done, nothing depends on whether its Job
+// is gone or only not in the cache yet, so that no request is made.
+func (g *Guard[J]) inspect(ctx context.Context, ref Ref, done bool) (Observation, error) {
 	if g.store != nil {
-		f, err := g.lookCached(ref)
+		f, err := g.lookCached(ref, done)
 		if err != nil || f.State != "" {
 			return f, err
 		}
@@ -64,29 +71,20 @@ func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
 
 // lookCached answers from memory. The zero Observation means that only a live
 // read can tell.
-func (g *Guard[J]) lookCached(ref Ref) (Observation, error) {
+func (g *Guard[J]) lookCached(ref Ref, done bool) (Observation, error) {
 	job, past, err := g.store.get(ref)
 	if err != nil {
 		return Observation{}, err
 	}
 	if job != nil && job.UID == ref.UID {
-		return StateOf(job), nil
-	}
-	if f := g.tombstone(ref); f.State != "" {
+		f := StateOf(job)
+		if g.late && f.State != Finished {
+			f.After = reread // the event that made the caller look may be on the way
+		}
 		return f, nil
 	}
-	switch past {
-	case behind:
-		// A creation time in the future comes from a wrong clock and is not a
-		// reason to wait. It has whole seconds: up to one was cut off.
-		age, grace := g.now().Sub(timeOf(ref.CreatedAt)), min(g.opts.CacheLagTimeout, math.MaxInt64-time.Second)+time.Second
-		if ref.CreatedAt != nil && age >= 0 && g.opts.CacheLagTimeout > 0 && age < grace {
-			return Observation{State: Pending, Source: sourceCacheBehind, After: min(poll, grace-age)}, nil
-		}
-		return Observation{}, nil
-	case unknown:
-		return Observation{}, nil
-	case passed:
+	if f := g.tombstone(ref); f.State != "" && (!done || f.State != Pending) {
+		return f, nil
 	}
 	lost := Missing
 	if job != nil {
@@ -94,6 +92,21 @@ func (g *Guard[J]) lookCached(ref Ref) (Observation, error) {
 	}
 	f := gone(ref, lost, sourceCachePastCreate)
 	switch {
+	case past == behind:
+		// A creation time in the future comes from a wrong clock and is not a
+		// reason to wait. It has whole seconds: up to one was cut off.
+		age, grace := g.now().Sub(timeOf(ref.CreatedAt)), min(g.opts.CacheLagTimeout, math.MaxInt64-time.Second)+time.Second
+		if ref.CreatedAt != nil && age >= 0 && g.opts.CacheLagTimeout > 0 && age < grace {
+			return Observation{State: Pending, Source: sourceCacheBehind, After: min(poll, grace-age)}, nil
+		}
+		return Observation{}, nil
+	case done:
+		if g.late && !g.settled(ref.UID) {
+			f.After = settle // its event may be on the way
+		}
+		return f, nil
+	case past == unknown:
+		return Observation{}, nil
 	case f.State == Collected:
 		return f, nil
 	case !g.settled(ref.UID):

@@ -106,6 +106,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 	if v.found, err = g.find(ctx, v, req.Owner.GetUID()); err != nil {
 		return nil, Observation{}, err
 	}
+	v.sent = g.sentLately(v.found.Job)
 	var job *batchv1.Job
 	asked := v.now
 	for {
@@ -128,22 +129,29 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			return g.create(ctx, v, job, asked)
 		case actAdopt:
 			return g.adopt(ctx, v, v.found.Job)
+		case actSuspend, actResume:
+			if v.found, err = g.suspend(ctx, v, a == actSuspend); err != nil || v.found.State != Finished || v.done {
+				return req.Ref, v.found, err
+			}
+			fallthrough // it has finished before it could be suspended
 		case actRecord:
 			next.Outcome, next.Released = v.found.Outcome, v.settled()
 			if !next.Released {
 				v.found.After = poll // the release
 			}
 			return &next, v.found, nil
-		case actSuspend, actResume:
-			found, err := g.suspend(ctx, v, a == actSuspend)
-			return req.Ref, found, err
 		case actRelease:
 			blind := v.blind()
 			err := g.release(ctx, v.ref, v.found, v.retention, v.now)
-			if next.Released = blind; blind && err == nil {
-				return &next, v.found, nil // the cache will never show it
+			switch {
+			case err != nil:
+				return req.Ref, v.found, err
+			case blind:
+				next.Released = true // the cache will never show it
+				return &next, v.found, nil
 			}
-			return req.Ref, v.found, err
+			g.noteSent(v.found.Job)
+			return req.Ref, v.found, nil
 		case actDelete:
 			return req.Ref, v.found, g.remove(ctx, v.ref)
 		default:
@@ -185,6 +193,7 @@ func (g *Guard[J]) view(req Request) (view, error) {
 			return v, err
 		}
 	}
+	v.ended = v.done
 	if req.Owner.GetDeletionTimestamp() != nil {
 		v.done = true // its Job goes with it
 	}
@@ -200,6 +209,32 @@ func (g *Guard[J]) view(req Request) (view, error) {
 	return v, nil
 }
 
+// copied is a copy of a Job in the cache.
+type copied struct {
+	uid     types.UID
+	version string
+}
+
+// noteSent remembers that a release was sent, until the cache shows another
+// copy of the Job.
+func (g *Guard[J]) noteSent(job *batchv1.Job) {
+	if g.store != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.sent.put(copied{job.UID, job.ResourceVersion}, g.now())
+	}
+}
+
+func (g *Guard[J]) sentLately(job *batchv1.Job) bool {
+	if job == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at, sent := g.sent.get(copied{job.UID, job.ResourceVersion})
+	return sent && g.now().Sub(at) < g.opts.CacheLagTimeout
+}
+
 // find observes the Job.
 func (g *Guard[J]) find(ctx context.Context, v view, owner types.UID) (Observation, error) {
 	if v.ref.Released && v.ref.UID != "" {
@@ -208,7 +243,7 @@ func (g *Guard[J]) find(ctx context.Context, v view, owner types.UID) (Observati
 	if v.ref.UID == "" {
 		return g.findUnrecorded(ctx, v, owner)
 	}
-	found, err := g.Inspect(ctx, v.ref)
+	found, err := g.inspect(ctx, v.ref, v.ended)
 	if err != nil || found.Job == nil {
 		return found, err
 	}

@@ -101,3 +101,15 @@ func TestStepCancels(t *testing.T) {
 		require.ErrorContains(t, err, "options.deleteCancelled: the client of namespace ns cannot delete Jobs")
 	})
 }
+
+// A Job finishes while it is suspended: one call records that.
+func TestStepSuspends_AJobThatHasJustFinished(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.step(t)
+	s.store.sync(s.server)
+	s.change(jobOfRun, finish(time.Now()))
+	s.edit = func(req *jobgc.Request) { req.Suspend = ptr.To(true) }
+	found := s.step(t)
+	assert.Equal(t, jobgc.Finished, found.State)
+	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome, "the returned Ref has the outcome")
+}

@@ -36,10 +36,17 @@ func (h handler[J]) OnDelete(obj any) {
 	h.g.bury(deleted(obj))
 }
 
-// bury remembers a Job that is gone, if it had finished: without its pod
-// template and its managedFields, which take most of its memory.
+// bury remembers a Job that is gone, if it had finished and was not released:
+// without its pod template and its managedFields, which take most of its
+// memory.
 func (g *Guard[J]) bury(job *batchv1.Job) {
 	if lastState(job).State != Finished {
+		return
+	}
+	if job.Annotations[releasedAnnotation] != "" {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.released.put(job.UID, g.now())
 		return
 	}
 	last := *job
@@ -61,8 +68,13 @@ func (g *Guard[J]) feed() {
 func (g *Guard[J]) tombstone(ref Ref) Observation {
 	g.mu.Lock()
 	job, ok := g.tombstones.get(ref.UID)
+	at, released := g.released.get(ref.UID)
 	g.mu.Unlock()
 	switch {
+	case released && ref.Outcome == "" && g.now().Sub(at) < g.opts.CacheLagTimeout:
+		// Only a Job whose outcome or end is recorded is released: this copy of
+		// the Ref is late.
+		return Observation{State: Pending, Source: sourceTombstone, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
 	case !ok:
 		return Observation{}
 	case ref.Outcome != "":

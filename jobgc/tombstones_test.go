@@ -114,3 +114,17 @@ func TestHint(t *testing.T) {
 		})
 	}
 }
+
+// TestTombstone_OfAReleasedJob is not kept: its owner has recorded the outcome.
+func TestTombstone_OfAReleasedJob(t *testing.T) {
+	w := newWorld(t, jobgc.Options{})
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "job", UID: "uid-1", ResourceVersion: "7",
+		Annotations: map[string]string{"jobgc.controllerkit.dev/released": "2026-03-01T12:00:00Z"},
+	}}
+	finish(time.Now())(job)
+	w.guard.OnDelete(job)
+	f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "uid-1", ResourceVersion: "1", Outcome: jobgc.Succeeded})
+	assert.Equal(t, jobgc.Collected, f.State)
+	assert.NotEqual(t, "Tombstone", f.Source)
+}

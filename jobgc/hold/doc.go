@@ -36,7 +36,7 @@
 // # RBAC
 //
 // In addition to the permissions of jobgc: Jobs (batch): list, patch; the
-// owners' kind: list; namespaces: get, if Options.Namespaces is set.
+// owners' kind: list.
 //
 // # When not to use it
 //

@@ -39,12 +39,12 @@ var (
 type cluster struct {
 	mu sync.Mutex
 
-	jobs, owners, namespaces []metav1.PartialObjectMetadata
-	lists, patches           int
-	expire                   int                     // so many lists fail on their second page
-	listed                   func()                  // runs after each list of Jobs
-	refuse                   func(name string) error // of patches
-	fail                     error                   // of lists of owners
+	jobs, owners   []metav1.PartialObjectMetadata
+	lists, patches int
+	expire         int                     // so many lists fail on their second page
+	listed         func()                  // runs after each list of Jobs
+	refuse         func(name string) error // of patches
+	fail           error                   // of lists of owners
 }
 
 type client struct {
@@ -118,15 +118,6 @@ func (c client) Patch(
 	}
 	c.c.jobs[i] = *job
 	return job, nil
-}
-
-func (c *cluster) namespace(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*metav1.PartialObjectMetadata, error) {
-	for _, ns := range c.namespaces {
-		if ns.Name == name {
-			return &ns, nil
-		}
-	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, name)
 }
 
 // job is held, an hour younger than the one before, and controlled by the owner

@@ -4,7 +4,6 @@
 package hold_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -92,21 +91,4 @@ func TestSweepIsNotFooledBy404AboutAJob(t *testing.T) {
 	require.ErrorContains(t, err, `jobgc/hold: removeFinalizer: ns/a: a 404 about namespaces "ns", want jobs.batch "a"`)
 	assert.Equal(t, 1, report.Held)
 	assert.Zero(t, report.Released)
-}
-
-// A 404 that is not from the API server does not mean that the namespace is
-// gone.
-func TestSweepIsNotFooledBy404(t *testing.T) {
-	c := &cluster{}
-	c.owner("run")
-	c.job("a", "run", deleting)
-	_, err := newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "management.example.com", Resource: "clusters"}, "ns")
-	}}).Sweep(t.Context())
-	require.ErrorContains(t, err, `jobgc/hold: namespace ns: a 404 about clusters.management.example.com "ns", want namespaces "ns"`)
-	assert.Equal(t, []string{"a"}, c.stillHeld())
-	_, err = newSweeper(t, c, hold.Options{Namespaces: func(context.Context, string, metav1.GetOptions, ...string) (*metav1.PartialObjectMetadata, error) {
-		return nil, nil //nolint:nilnil // what a broken fake does
-	}}).Sweep(t.Context())
-	require.ErrorContains(t, err, "jobgc/hold: namespace ns: the client returned neither a namespace nor an error")
 }

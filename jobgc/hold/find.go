@@ -11,10 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
 // held lists the Jobs that carry the finalizer, the oldest first. There is no
@@ -35,50 +32,32 @@ func (s *Sweeper[J, O]) held(ctx context.Context) ([]*metav1.PartialObjectMetada
 	return held, nil
 }
 
-// abandoned returns the held Jobs that no controller will release.
+// abandoned returns the held Jobs that no controller will release. An owner
+// that is being deleted may wait for the result, unless its Job is deleted with
+// it.
 func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
 	if len(held) == 0 {
 		return nil, nil
 	}
-	owners := map[types.UID]bool{}
-	err := list(ctx, s.owners(s.opts.Namespace), metav1.ListOptions{}, func(owner *metav1.PartialObjectMetadata) { owners[owner.UID] = true }, func() { clear(owners) })
+	deleting := map[types.UID]bool{} // of each owner
+	err := list(ctx, s.owners(s.opts.Namespace), metav1.ListOptions{}, func(owner *metav1.PartialObjectMetadata) {
+		deleting[owner.UID] = owner.DeletionTimestamp != nil
+	}, func() { clear(deleting) })
 	if err != nil {
 		return nil, fmt.Errorf("jobgc/hold: list owners: %w", err)
 	}
-	ending := map[string]bool{} // namespaces
 	var out []*metav1.PartialObjectMetadata
 	for _, job := range held {
-		owner := metav1.GetControllerOfNoCopy(job)
-		gone := owner == nil || !owners[owner.UID]
-		if !gone && job.DeletionTimestamp != nil && s.opts.Namespaces != nil {
-			if _, known := ending[job.Namespace]; !known {
-				if ending[job.Namespace], err = s.terminating(ctx, job.Namespace); err != nil {
-					return nil, err
-				}
-			}
-			gone = ending[job.Namespace]
+		lost := true
+		if owner := metav1.GetControllerOfNoCopy(job); owner != nil {
+			gone, found := deleting[owner.UID]
+			lost = !found || gone && job.DeletionTimestamp != nil
 		}
-		if gone {
+		if lost {
 			out = append(out, job)
 		}
 	}
 	return out, nil
-}
-
-// terminating reports whether a namespace is being deleted, or is gone by now.
-func (s *Sweeper[J, O]) terminating(ctx context.Context, namespace string) (bool, error) {
-	ns, err := s.opts.Namespaces(ctx, namespace, metav1.GetOptions{})
-	gone, err := notfound.Is(err, schema.GroupResource{Resource: "namespaces"}, namespace)
-	if gone {
-		return true, nil
-	}
-	if err == nil && ns == nil {
-		err = errors.New("the client returned neither a namespace nor an error")
-	}
-	if err != nil {
-		return false, fmt.Errorf("jobgc/hold: namespace %s: %w", namespace, err)
-	}
-	return ns.DeletionTimestamp != nil, nil
 }
 
 // page is how many objects one request lists.

@@ -20,7 +20,7 @@ var (
 			c.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace,
 			c.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace,
 			finalizer,
-			hold.Options{Namespaces: c.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get},
+			hold.Options{},
 		)
 	}
 )

@@ -51,12 +51,6 @@ type Options struct {
 	// means 500.
 	MaxPerSweep int
 
-	// Namespaces reads namespaces, such as
-	// metadataClient.Resource(namespaces).Get. With it, a Job that is being
-	// deleted in a namespace that is being deleted is released although its
-	// owner still exists. Zero means that only owners count.
-	Namespaces func(ctx context.Context, name string, opts metav1.GetOptions, subresources ...string) (*metav1.PartialObjectMetadata, error)
-
 	// OnSweep, if set, is called after each sweep that could list the Jobs. It
 	// receives how many Jobs are held and how long ago the oldest of them was
 	// created.
@@ -154,12 +148,11 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 }
 
 // Sweep lists the held Jobs and releases the Jobs that no controller will
-// release. The owner of such a Job is gone, or the Job has no owner, or the Job
-// is being deleted together with its namespace (see Options.Namespaces). Sweep
-// lists the owners after the Jobs, so that a missing owner has been deleted and
-// is not merely new. A Job that cannot be released does not block the others.
-// With an error, the Report has what was done before it. If listing fails,
-// nothing is released.
+// release: Jobs without an owner, Jobs whose owner is gone, and Jobs that are
+// being deleted together with their owner. Sweep lists the owners after the
+// Jobs, so that a missing owner has been deleted and is not merely new. A Job
+// that cannot be released does not block the others. With an error, the Report
+// has what was done before it. If listing fails, nothing is released.
 func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 	if !s.made() {
 		return Report{}, errNotMade()
@@ -191,13 +184,15 @@ func (s *Sweeper[J, O]) release(
 	if err != nil {
 		return report, err
 	}
-	chosen, err := choose(ctx, held)
-	if err != nil {
-		return report, err
-	}
 	done := map[types.UID]bool{}
 	var failed failures
-	for _, job := range fairness.Next(&s.turns, chosen, limit) {
+	chosen, err := choose(ctx, held)
+	if err != nil {
+		failed.add(err)
+	} else {
+		chosen = fairness.Next(&s.turns, chosen, limit)
+	}
+	for _, job := range chosen {
 		if ctx.Err() != nil {
 			failed.add(ctx.Err())
 			break

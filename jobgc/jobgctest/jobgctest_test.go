@@ -88,10 +88,11 @@ func TestAWholeLifeOnTheFakeClientset(t *testing.T) {
 	_, err = jobs.UpdateStatus(ctx, job, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	assert.Eventually(t, func() bool { return step().Outcome == jobgc.Succeeded }, time.Minute, time.Millisecond)
-	step()
-	job, err = jobs.Get(ctx, r.ref.Name, metav1.GetOptions{})
-	require.NoError(t, err)
-	require.NotNil(t, job.Spec.TTLSecondsAfterFinished, "released")
+	require.Eventually(t, func() bool { // once the informer shows that the Job has finished
+		step()
+		job, err = jobs.Get(ctx, r.ref.Name, metav1.GetOptions{})
+		return err == nil && job.Spec.TTLSecondsAfterFinished != nil
+	}, time.Minute, time.Millisecond, "released")
 	assert.InDelta(t, 3600, *job.Spec.TTLSecondsAfterFinished, 60)
 
 	// The delete event brings the result of a Job that nothing read in time.
