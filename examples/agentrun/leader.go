@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -20,7 +21,6 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 )
@@ -84,6 +84,13 @@ type lock struct {
 
 	every  time.Duration // a renewal that comes sooner is skipped
 	stored time.Time     // when the last one was answered
+	tried  bool          // to hold it, which may be stored even if the answer was lost
+}
+
+// Create stores the first record of all.
+func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	l.tried = true
+	return l.LeaseLock.Create(ctx, record)
 }
 
 // Update stores the record, unless it is a renewal that comes too soon.
@@ -91,6 +98,7 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	if record.HolderIdentity == l.Identity() && time.Since(l.stored) < l.every {
 		return nil
 	}
+	l.tried = true
 	err := l.LeaseLock.Update(ctx, record)
 	if err == nil {
 		l.stored = time.Now()
@@ -102,17 +110,19 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 // the process.
 const releasing = 2 * time.Second
 
+var errDeposed = errors.New("this replica no longer leads")
+
 // lead waits for the lease and runs reconcile while it holds the lease. It
 // releases the lease only after reconcile has returned, so that two leaders
 // never run at the same time. A lost lease ends reconcile and is an error: the
 // process restarts.
-func (e *election) lead(ctx context.Context, reconcile func(context.Context)) error {
+func (e *election) lead(ctx context.Context, reconcile func(leading, holding context.Context)) error {
 	log := logr.FromContextOrDiscard(ctx).WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx)) // the lease is renewed until reconcile has returned
 	defer stop()
 	elected := make(chan context.Context, 1)
 	started, stopped := kube.Callbacks(e.metrics, e.lock.LeaseMeta.Name,
-		func(leading context.Context) { elected <- leading }, func() {})
+		func(holding context.Context) { elected <- holding }, func() {})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          e.lock,
 		LeaseDuration: e.duration,
@@ -131,25 +141,25 @@ func (e *election) lead(ctx context.Context, reconcile func(context.Context)) er
 	defer func() {
 		stop()
 		running.Wait()
-		if elector.IsLeader() {
+		if e.lock.tried {
 			e.release(ctx)
 		}
 	}()
 
 	log.Info("waiting for the lease")
-	var leading context.Context
+	var holding context.Context
 	select {
 	case <-ctx.Done():
 		return nil
-	case leading = <-elected:
+	case holding = <-elected:
 	}
 	log.Info("leading")
-	working, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	defer context.AfterFunc(leading, func() { end(controller.ErrDeposed) })() //nolint:contextcheck // leading is client-go's, and no parent of working
-	reconcile(working)
-	if leading.Err() != nil {
-		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), controller.ErrDeposed)
+	leading, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(holding, end)() //nolint:contextcheck // holding is client-go's, and no parent of leading
+	reconcile(leading, holding)
+	if holding.Err() != nil {
+		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), errDeposed)
 	}
 	return nil
 }
@@ -161,7 +171,7 @@ func (e *election) release(ctx context.Context) {
 	defer cancel()
 	for {
 		held, _, err := e.lock.Get(ctx)
-		if err == nil && held.HolderIdentity != e.lock.Identity() {
+		if err == nil && held.HolderIdentity != e.lock.Identity() || apierrors.IsNotFound(err) {
 			return
 		}
 		if err == nil {

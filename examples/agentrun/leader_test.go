@@ -23,7 +23,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/metrics"
 )
 
@@ -130,15 +129,15 @@ func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 				var lost error
 				var both sync.WaitGroup
 				both.Go(func() {
-					lost = newReplica(t, line, lease).lead(ctx, func(ctx context.Context) {
-						<-ctx.Done()
+					lost = newReplica(t, line, lease).lead(ctx, func(leading, holding context.Context) {
+						<-holding.Done()
+						<-leading.Done()
 						ended = time.Now()
-						assert.ErrorIs(t, context.Cause(ctx), controller.ErrDeposed)
 					})
 				})
 				time.Sleep(after)
 				both.Go(func() {
-					assert.NoError(t, newReplica(t, &connection{to: server}, lease).lead(ctx, func(context.Context) {
+					assert.NoError(t, newReplica(t, &connection{to: server}, lease).lead(ctx, func(context.Context, context.Context) {
 						began = time.Now()
 					}))
 				})
@@ -146,11 +145,35 @@ func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 				line.cut = true
 				server.mu.Unlock()
 				both.Wait()
-				require.ErrorIs(t, lost, controller.ErrDeposed)
+				require.ErrorIs(t, lost, errDeposed)
 				assert.True(t, ended.Before(began), "the old leader worked on for %s", ended.Sub(began))
 			})
 		})
 	}
+}
+
+// TestALeaseThatIsLostWhileItStops: what still runs must end before another
+// replica begins.
+func TestALeaseThatIsLostWhileItStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		server := new(leases)
+		line := &connection{to: server}
+		cut, ended := time.Now().Add(20*time.Second), time.Time{}
+		time.AfterFunc(20*time.Second, func() {
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			line.cut = true
+		})
+		time.AfterFunc(29*time.Second, stop)
+		err := newReplica(t, line, 15*time.Second).lead(ctx, func(leading, holding context.Context) {
+			<-leading.Done()
+			<-holding.Done()
+			ended = time.Now()
+		})
+		require.ErrorIs(t, err, errDeposed)
+		assert.Less(t, ended.Sub(cut), 15*time.Second)
+	})
 }
 
 // TestTheLeaseIsGivenBackWhenTheWorkHasEnded: and not before, and the next
@@ -164,7 +187,7 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 		var ended, began time.Time
 		var both sync.WaitGroup
 		both.Go(func() {
-			assert.NoError(t, newReplica(t, &connection{to: server}, time.Minute).lead(ctx, func(ctx context.Context) {
+			assert.NoError(t, newReplica(t, &connection{to: server}, time.Minute).lead(ctx, func(ctx, _ context.Context) {
 				<-ctx.Done()
 				time.Sleep(5 * time.Second)
 				ended = time.Now()
@@ -172,7 +195,7 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 		})
 		time.Sleep(10 * time.Second)
 		both.Go(func() {
-			assert.NoError(t, newReplica(t, &connection{to: server}, time.Minute).lead(limited, func(context.Context) { began = time.Now() }))
+			assert.NoError(t, newReplica(t, &connection{to: server}, time.Minute).lead(limited, func(context.Context, context.Context) { began = time.Now() }))
 		})
 		time.Sleep(10 * time.Second)
 		stop()
@@ -210,7 +233,7 @@ func TestLock_SkipsRenewalsThatComeTooSoon(t *testing.T) {
 		server := new(leases)
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		require.NoError(t, newReplica(t, &connection{to: server}, 15*time.Second).lead(ctx, func(ctx context.Context) { <-ctx.Done() }))
+		require.NoError(t, newReplica(t, &connection{to: server}, 15*time.Second).lead(ctx, func(ctx, _ context.Context) { <-ctx.Done() }))
 		assert.InDelta(t, 37, server.version, 7, "one write in 1.5 to 2 seconds, and those of the beginning and the release")
 		assert.Empty(t, *server.lease.Spec.HolderIdentity)
 	})
@@ -230,7 +253,7 @@ func takeover(t *testing.T, lease, after time.Duration, kill bool) (took time.Du
 		var ended, began time.Time
 		var both sync.WaitGroup
 		both.Go(func() {
-			err := newReplica(t, line, lease).lead(ctx, func(ctx context.Context) {
+			err := newReplica(t, line, lease).lead(ctx, func(ctx, _ context.Context) {
 				<-ctx.Done()
 				if !kill {
 					ended = time.Now()
@@ -240,7 +263,7 @@ func takeover(t *testing.T, lease, after time.Duration, kill bool) (took time.Du
 		})
 		time.Sleep(100 * time.Millisecond)
 		both.Go(func() {
-			assert.NoError(t, newReplica(t, &connection{to: server}, lease).lead(limited, func(context.Context) { began = time.Now() }))
+			assert.NoError(t, newReplica(t, &connection{to: server}, lease).lead(limited, func(context.Context, context.Context) { began = time.Now() }))
 		})
 		time.Sleep(after)
 		if kill {
@@ -254,4 +277,44 @@ func takeover(t *testing.T, lease, after time.Duration, kill bool) (took time.Du
 		took = began.Sub(ended)
 	})
 	return took
+}
+
+// slow stores a write immediately and answers it after a second.
+type slow struct{ to *leases }
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := s.to.answer(r)
+	if r.Method != http.MethodGet {
+		select {
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		case <-time.After(time.Second):
+		}
+	}
+	return answer, err
+}
+
+// TestStoppedWhileItTakesTheLease: the lease is stored although no answer came.
+func TestStoppedWhileItTakesTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := new(leases)
+		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+		require.NoError(t, err)
+		config := &rest.Config{Host: "http://127.0.0.1", Transport: slow{server}, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+		e, err := newElection(config, m, options{leaseName: "agentrun", leaseNamespace: "ns", leaseDuration: time.Minute})
+		require.NoError(t, err)
+		ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer stop()
+		require.NoError(t, e.lead(ctx, func(context.Context, context.Context) { t.Error("it does not lead") }))
+		ended := time.Now()
+		limited, end := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer end()
+		var began time.Time
+		var both sync.WaitGroup
+		both.Go(func() {
+			assert.NoError(t, newReplica(t, &connection{to: server}, time.Minute).lead(limited, func(context.Context, context.Context) { began = time.Now() }))
+		})
+		both.Wait()
+		assert.Less(t, began.Sub(ended), 3*time.Second, "the lease is given back")
+	})
 }

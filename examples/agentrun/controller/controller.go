@@ -64,10 +64,10 @@ type Options struct {
 	// Events are the recorder's options. New sets Redact and OnResult.
 	Events events.Options
 	// Lead runs reconcile while this replica leads, and returns why that ended.
-	// It passes a context that ends with the leadership. The cause is
-	// ErrDeposed if another replica may already lead. Nil means that this
-	// replica leads from the start.
-	Lead func(ctx context.Context, reconcile func(context.Context)) error
+	// After the end of leading no reconcile begins. When holding ends, another
+	// replica may lead at any moment, and the running reconciles end too. Nil
+	// means that this replica leads from the start.
+	Lead func(ctx context.Context, reconcile func(leading, holding context.Context)) error
 	// Tracer makes a span of each reconcile. Nil means no spans.
 	Tracer trace.Tracer
 
@@ -92,10 +92,6 @@ type Controller struct {
 
 	synced chan struct{}
 }
-
-// ErrDeposed is the cause when reconciling ended because the leadership was
-// lost.
-var ErrDeposed = errors.New("this replica no longer leads")
 
 // heartbeat is the longest time between two status writes of a run that is not
 // terminal. An updatedAt that stops moving means a stuck controller.
@@ -169,85 +165,110 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	return c, nil
 }
 
-// Synced is closed when the caches are filled.
+// Synced is closed when all caches are filled.
 func (c *Controller) Synced() <-chan struct{} { return c.synced }
 
-// Start fills the caches, and reconciles while this replica leads. When ctx or
-// the leadership ends it finishes the running reconciles, writes the queued
-// Events, and returns.
+// Start fills the caches, and reconciles while this replica leads. A namespace
+// whose cache cannot be filled delays no other. When ctx or the leadership ends
+// it finishes the running reconciles, writes the queued Events, and returns.
 func (c *Controller) Start(ctx context.Context) error {
 	return c.recorder.RunWith(ctx, func(ctx context.Context) error {
 		ctx, end := context.WithCancel(ctx)
-		var caches sync.WaitGroup
+		var caches, filling sync.WaitGroup
 		defer caches.Wait()
 		defer end()
-		filling, filled := context.WithCancel(ctx)
-		defer filled()
-		var synced []cache.InformerSynced
+		first, found := context.WithCancel(ctx)
+		defer found()
 		for _, s := range c.scopes {
 			caches.Go(func() { s.runs.RunWithContext(ctx) })
 			caches.Go(func() { s.jobs.RunWithContext(ctx) })
-			synced = append(synced, s.runs.HasSynced, s.jobs.HasSynced)
+			empty, filled := context.WithCancel(ctx)
+			caches.Go(func() { c.complain(empty, s) })
+			filling.Go(func() {
+				defer filled()
+				if s.fill(ctx) {
+					found()
+				}
+			})
 		}
-		caches.Go(func() { c.complain(filling) })
-		if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		caches.Go(func() {
+			if filling.Wait(); ctx.Err() == nil {
+				close(c.synced)
+			}
+		})
+		<-first.Done()
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		}
-		filled()
-		close(c.synced)
-		if c.options.Lead != nil {
+		case c.options.Lead != nil:
 			return c.options.Lead(ctx, c.lead)
 		}
-		c.lead(ctx)
+		c.lead(ctx, context.WithoutCancel(ctx))
 		return nil
 	})
 }
 
-// complain logs every ten seconds, until ctx ends, why the caches are still
-// empty, because informers retry without an error if no server answers.
-func (c *Controller) complain(ctx context.Context) {
+// fill waits until the caches of s are filled, and reports whether they are.
+func (s *scope) fill(ctx context.Context) bool {
+	if !cache.WaitForCacheSync(ctx.Done(), s.runs.HasSynced, s.jobs.HasSynced) {
+		return false
+	}
+	close(s.filled)
+	return true
+}
+
+// complain logs every ten seconds, until ctx ends, why the caches of s are
+// still empty, because informers retry without an error if no server answers.
+func (c *Controller) complain(ctx context.Context, s *scope) {
 	_ = wait.PollUntilContextCancel(ctx, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := c.runs(c.scopes[0].namespace).List(ctx, metav1.ListOptions{Limit: 1, TimeoutSeconds: new(int64(5))})
+		_, err := c.runs(s.namespace).List(ctx, metav1.ListOptions{Limit: 1, TimeoutSeconds: new(int64(5))})
 		if err != nil && ctx.Err() == nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "AgentRuns cannot be listed yet, trying on")
+			logr.FromContextOrDiscard(ctx).Error(err, "AgentRuns cannot be listed yet, trying on", "namespace", s.namespace)
 		}
 		return false, nil
 	})
 }
 
 // lead reconciles until leading ends. Running reconciles then have a grace
-// period, after which the context of their requests ends. There is no grace
-// period if the leadership was lost.
-func (c *Controller) lead(leading context.Context) {
+// period, after which the context of their requests ends. It ends with holding,
+// too.
+func (c *Controller) lead(leading, holding context.Context) {
 	log := logr.FromContextOrDiscard(leading)
-	working, stop := context.WithCancel(context.WithoutCancel(leading)) // a reconcile that runs when leading ends still sends requests
+	working, stop := context.WithCancel(holding) // a reconcile that runs when leading ends still sends requests
 	defer stop()
+	log.Info("reconciling", append(c.options.Retention.LogValues(),
+		"warnings", c.options.Retention.Warnings(nil), "workers", c.options.Workers, "namespaces", c.options.Namespaces)...)
 	var workers sync.WaitGroup
-	if c.follow(leading) {
-		log.Info("reconciling", append(c.options.Retention.LogValues(),
-			"warnings", c.options.Retention.Warnings(nil), "workers", c.options.Workers, "namespaces", c.options.Namespaces)...)
+	var begin sync.Once
+	work := func() {
 		for range c.options.Workers {
-			workers.Go(func() { c.work(working) })
+			workers.Go(func() { c.work(leading, working) })
 		}
-		for _, s := range c.scopes {
+	}
+	if len(c.scopes) == 0 {
+		begin.Do(work)
+	}
+	for _, s := range c.scopes {
+		workers.Go(func() {
+			if !c.follow(leading, s) {
+				return
+			}
+			begin.Do(work)
 			workers.Go(func() { _ = s.expired.Start(leading) }) // ends with leading
 			if c.options.Hold {
-				workers.Go(func() { _ = s.holds.Start(leading) })
+				_ = s.holds.Start(leading)
 			}
-		}
-		<-leading.Done()
+		})
 	}
-	grace := finishing
-	if errors.Is(context.Cause(leading), ErrDeposed) {
-		grace = 0 // another replica may start at any moment
-	}
-	defer time.AfterFunc(grace, stop).Stop()
+	<-leading.Done()
+	defer time.AfterFunc(finishing, stop).Stop()
 	c.queue.ShutDown()
 	workers.Wait()
 }
 
-// work reconciles runs from the queue until the queue is shut down.
-func (c *Controller) work(ctx context.Context) {
+// work reconciles runs from the queue until leading ends and the queue is shut
+// down.
+func (c *Controller) work(leading, ctx context.Context) {
 	// controller-runtime's names, so that one log query finds the reconciles of
 	// all controllers.
 	ctx = logr.NewContext(ctx, logr.FromContextOrDiscard(ctx).WithValues(
@@ -257,16 +278,23 @@ func (c *Controller) work(ctx context.Context) {
 		if shutdown {
 			return
 		}
-		after, err := c.reconcile(ctx, key)
-		if err != nil {
-			c.queue.AddRateLimited(key)
-		} else {
-			c.queue.Forget(key)
-			if after > 0 {
-				c.queue.AddAfter(key, after)
-			}
+		if leading.Err() == nil { // a queue that is shut down still hands out what is ready
+			c.process(ctx, key)
 		}
 		c.queue.Done(key)
+	}
+}
+
+// process makes one attempt at one run, and queues it again for the next.
+func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
+	after, err := c.reconcile(ctx, key)
+	if err != nil {
+		c.queue.AddRateLimited(key)
+		return
+	}
+	c.queue.Forget(key)
+	if after > 0 {
+		c.queue.AddAfter(key, after)
 	}
 }
 

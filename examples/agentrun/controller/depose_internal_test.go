@@ -5,6 +5,8 @@ package controller
 
 import (
 	"context"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,12 +28,13 @@ func (hanging) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) 
 
 func TestHowLongWhatRunsMayGoOn(t *testing.T) {
 	tests := map[string]struct {
-		reason string
-		cause  error
-		want   time.Duration
+		reason        string
+		stopped, lost time.Duration // after the beginning
+		want          time.Duration
 	}{
-		"Stopped": {"No other process leads before it returns.", nil, finishing},
-		"Deposed": {"Another replica may lead already.", ErrDeposed, 0},
+		"Stopped":           {"No other process leads before it returns.", 20 * time.Second, time.Hour, 20*time.Second + finishing},
+		"Deposed":           {"Another replica may lead already.", 20 * time.Second, 20 * time.Second, 20 * time.Second},
+		"DeposedAfterwards": {"Stopping does not keep the lease.", 20 * time.Second, 22 * time.Second, 22 * time.Second},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -39,15 +42,43 @@ func TestHowLongWhatRunsMayGoOn(t *testing.T) {
 				c := newServer().controller(t)
 				c.options.Tracer, c.scopes = hanging{}, nil
 				c.queue.Add(types.NamespacedName{Namespace: "ns", Name: "a"})
-				leading, end := context.WithCancelCause(t.Context())
-				var ended time.Time
-				time.AfterFunc(20*time.Second, func() {
-					ended = time.Now()
-					end(tc.cause)
-				})
-				c.lead(leading)
-				assert.Equal(t, tc.want, time.Since(ended), tc.reason)
+				leading, stop := context.WithTimeout(t.Context(), tc.stopped)
+				defer stop()
+				holding, end := context.WithTimeout(t.Context(), tc.lost)
+				defer end()
+				began := time.Now()
+				c.lead(leading, holding)
+				assert.Equal(t, tc.want, time.Since(began), tc.reason)
 			})
 		})
 	}
+}
+
+// TestNothingBeginsWhenItStops: a queue that is shut down still hands out what
+// is ready.
+func TestNothingBeginsWhenItStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newServer().controller(t)
+		began := &counting{}
+		c.options.Tracer, c.options.Workers, c.scopes = began, 1, nil
+		for i := range 100 {
+			c.queue.Add(types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)})
+		}
+		leading, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		c.lead(leading, t.Context())
+		assert.Equal(t, int64(1), began.n.Load())
+	})
+}
+
+// counting counts reconciles, which take two seconds.
+type counting struct {
+	noop.Tracer
+	n atomic.Int64
+}
+
+func (c *counting) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+	c.n.Add(1)
+	time.Sleep(2 * time.Second)
+	return ctx, noop.Span{}
 }

@@ -59,7 +59,7 @@ func TestOnlyRunsThatAreNotTerminalBeat(t *testing.T) {
 					assert.NoError(t, c.scopes[0].runs.GetStore().Add(now))
 				}
 				var worker sync.WaitGroup
-				worker.Go(func() { c.work(t.Context()) })
+				worker.Go(func() { c.work(t.Context(), t.Context()) })
 				c.queue.Add(keyOf(run))
 				<-time.After(35 * time.Minute)
 				c.queue.Add(keyOf(run)) // a user edits a label

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,6 +42,7 @@ const byRun = "run"
 type scope struct {
 	namespace  string
 	runs, jobs cache.SharedIndexInformer
+	filled     chan struct{}       // closed when they are
 	written    cache.MutationCache // runs, with our last writes until the informer has them
 	guard      *jobgc.Guard[batchclient.JobInterface]
 	expired    *expire.Sweeper[*v1alpha1.AgentRun, *client.Client]
@@ -50,6 +52,7 @@ type scope struct {
 func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, error) {
 	s := &scope{
 		namespace: namespace,
+		filled:    make(chan struct{}),
 		runs: cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(c.runs(namespace).GetClient(), "agentruns", namespace,
 			matching(c.options.Selector)), new(v1alpha1.AgentRun), 0, nil),
 		// An informer that is made of the RESTClient would read JSON, which takes more CPU time.
@@ -57,7 +60,7 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
 		}, matching(runLabel)),
 	}
-	if err := errors.Join(s.runs.SetTransform(withoutManagedFields), s.jobs.SetTransform(withoutManagedFields)); err != nil {
+	if err := errors.Join(s.runs.SetTransform(small), s.jobs.SetTransform(small)); err != nil {
 		return nil, err
 	}
 	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
@@ -95,34 +98,39 @@ func matching(selector string) func(*metav1.ListOptions) {
 	return func(o *metav1.ListOptions) { o.LabelSelector = selector }
 }
 
-// withoutManagedFields keeps the cache small: the controller never reads them.
-func withoutManagedFields(obj any) (any, error) {
+// small keeps the cache small: the controller reads neither managedFields nor
+// the pod template of a Job.
+func small(obj any) (any, error) {
 	if o, err := apimeta.Accessor(obj); err == nil {
 		o.SetManagedFields(nil)
+	}
+	if job, ok := obj.(*batchv1.Job); ok {
+		job.Spec.Template = corev1.PodTemplateSpec{}
 	}
 	return obj, nil
 }
 
-// follow queues the cached runs now, and each run when it or its Job changes.
-// Only a leader follows: another replica would fill its queue and never work on
-// it. It returns false if ctx ends first.
-func (c *Controller) follow(ctx context.Context) bool {
-	var followed []cache.InformerSynced
-	for _, s := range c.scopes {
-		runs, err1 := s.runs.AddEventHandler(on(func(before, after *v1alpha1.AgentRun) {
-			if after != nil {
-				s.written.OnAddOrUpdate(after)
-			}
-			c.runChanged(before, after)
-		}))
-		jobs, err2 := s.jobs.AddEventHandler(on(c.jobChanged))
-		_, err3 := s.runs.AddEventHandler(s.expired) // so that it looks at them only when one is due
-		if errors.Join(err1, err2, err3) != nil {
-			return false // the informers were stopped: ctx has ended
-		}
-		followed = append(followed, runs.HasSynced, jobs.HasSynced)
+// follow queues the cached runs of a scope once its cache is filled, and each
+// run when it or its Job changes. Only a leader follows: another replica would
+// fill its queue and never work on it. It returns false if ctx ends first.
+func (c *Controller) follow(ctx context.Context, s *scope) bool {
+	select {
+	case <-s.filled:
+	case <-ctx.Done():
+		return false
 	}
-	return cache.WaitForCacheSync(ctx.Done(), followed...)
+	runs, err1 := s.runs.AddEventHandler(on(func(before, after *v1alpha1.AgentRun) {
+		if after != nil {
+			s.written.OnAddOrUpdate(after)
+		}
+		c.runChanged(before, after)
+	}))
+	jobs, err2 := s.jobs.AddEventHandler(on(c.jobChanged))
+	_, err3 := s.runs.AddEventHandler(s.expired) // so that it looks at them only when one is due
+	if errors.Join(err1, err2, err3) != nil {
+		return false // the informers were stopped: ctx has ended
+	}
+	return cache.WaitForCacheSync(ctx.Done(), runs.HasSynced, jobs.HasSynced)
 }
 
 // on calls changed for each change that an informer sees. A created object has

@@ -9,11 +9,14 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric/noop"
@@ -71,6 +74,7 @@ func following(t *testing.T) (*Controller, *watches, *v1alpha1.AgentRun) {
 	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	run.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	job.ManagedFields = run.ManagedFields
+	job.Spec.Template.Spec.RestartPolicy = "Never"
 	w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, tell: map[string]func(watch.EventType, runtime.Object){}}
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
@@ -82,7 +86,8 @@ func following(t *testing.T) (*Controller, *watches, *v1alpha1.AgentRun) {
 	informers.Go(func() { c.scopes[0].jobs.RunWithContext(t.Context()) })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	require.True(t, c.follow(ctx))
+	require.True(t, c.scopes[0].fill(ctx))
+	require.True(t, c.follow(ctx, c.scopes[0]))
 	return c, w, run
 }
 
@@ -96,14 +101,19 @@ func TestCaches_ReadJobsAsProtobuf(t *testing.T) {
 	})
 }
 
-// Nothing reads managedFields, and there may be thousands of cached runs.
-func TestCaches_HaveNoManagedFields(t *testing.T) {
+// Nothing reads managedFields or the pod template of a Job, and there may be
+// thousands of both.
+func TestCaches_AreSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := following(t)
 		for _, cached := range []cache.SharedIndexInformer{c.scopes[0].runs, c.scopes[0].jobs} {
 			all := cached.GetStore().List()
 			require.Len(t, all, 1)
 			assert.Empty(t, all[0].(metav1.Object).GetManagedFields())
+			if job, ok := all[0].(*batchv1.Job); ok {
+				assert.Empty(t, job.Spec.Template)
+				assert.NotNil(t, job.Spec.Suspend)
+			}
 		}
 	})
 }
@@ -139,4 +149,53 @@ func TestWritten_IsForgottenOnceItIsCached(t *testing.T) {
 			})
 		})
 	}
+}
+
+// oneNamespace answers informers of one namespace only, as if the RoleBinding
+// of the others were gone.
+type oneNamespace struct {
+	*watches
+	namespace string
+}
+
+func (o oneNamespace) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Has("sendInitialEvents") && strings.Contains(r.URL.Path, "/namespaces/"+o.namespace+"/") {
+		return o.watches.RoundTrip(r)
+	}
+	const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+	return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{"Content-Type": {"application/json"}}}, nil
+}
+
+// TestANamespaceThatCannotBeRead_DelaysNoOther: also not at the start.
+func TestANamespaceThatCannotBeRead_DelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run, job := newStarted("nightly", nil)
+		run.ResourceVersion = "100"
+		run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
+		job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+		w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, tell: map[string]func(watch.EventType, runtime.Object){}}
+		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+		require.NoError(t, err)
+		began := &counting{}
+		c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: oneNamespace{w, run.Namespace}, QPS: -1}, m,
+			Options{Namespaces: []string{"gone", run.Namespace}, Tracer: began})
+		require.NoError(t, err)
+		var lines []string
+		var mu sync.Mutex
+		log := funcr.New(func(_, line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, line)
+		}, funcr.Options{})
+		ctx, stop := context.WithTimeout(logr.NewContext(t.Context(), log), 15*time.Second)
+		defer stop()
+		_ = c.Start(ctx)
+		assert.NotZero(t, began.n.Load(), "the run of the other namespace is reconciled")
+		assert.Contains(t, strings.Join(lines, "\n"), `"namespace"="gone"`, "the log names the one that cannot be read")
+		select {
+		case <-c.Synced():
+			t.Error("it must not look ready")
+		default:
+		}
+	})
 }

@@ -10,6 +10,12 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{- .Values.nameOverride | default .Chart.Name | trunc 50 | trimSuffix "-" }}
 {{- end }}
 
+{{/* A duration of one unit. */}}
+{{- define "agentrun.milliseconds" -}}
+{{- $unit := regexFind "[a-z]+$" . }}
+{{- mul (trimSuffix $unit . | int64) (index (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit) }}
+{{- end }}
+
 {{/* 50: the longest suffix is 12 long, and names of Services end at 63. */}}
 {{- define "agentrun.fullname" -}}
 {{- $name := include "agentrun.name" . }}
@@ -56,7 +62,7 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{/* What Services, the Deployment and the Rollout select by. It never changes, whichever of the two kinds is rendered. */}}
 {{- define "agentrun.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "agentrun.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 

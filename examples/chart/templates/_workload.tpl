@@ -17,13 +17,14 @@ apiVersion: {{ include "agentrun.apiVersion" . }}
 kind: {{ include "agentrun.kind" . }}
 metadata:
   name: {{ include "agentrun.componentName" . }}
-  namespace: {{ $root.Release.Namespace }}
+  namespace: {{ $root.Release.Namespace | quote }}
   labels:
     {{- include "agentrun.labels" . | nindent 4 }}
   {{- $annotations := deepCopy $v.annotations }}
   {{- if $pd.keepOnSwitch }}
   {{- $_ := set $annotations "helm.sh/resource-policy" "keep" }}
-  {{- $_ := set $annotations "argocd.argoproj.io/sync-options" "PruneLast=true" }}
+  {{- $sync := "argocd.argoproj.io/sync-options" }}
+  {{- $_ := set $annotations $sync (list (get $annotations $sync) "PruneLast=true" | compact | join ",") }}
   {{- end }}
   {{- with $annotations }}
   annotations:
@@ -73,7 +74,7 @@ spec:
         {{- toYaml . | nindent 8 }}
       {{- end }}
     spec:
-      serviceAccountName: {{ include "agentrun.serviceAccountName" . }}
+      serviceAccountName: {{ include "agentrun.serviceAccountName" . | quote }}
       automountServiceAccountToken: {{ eq .component "controllers" }}
       terminationGracePeriodSeconds: {{ int64 $root.Values.terminationGracePeriodSeconds }}
       {{- with $v.podSecurityContext }}
@@ -85,7 +86,7 @@ spec:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $v.priorityClassName }}
-      priorityClassName: {{ . }}
+      priorityClassName: {{ . | quote }}
       {{- end }}
       {{- with $v.initContainers }}
       initContainers:
@@ -167,7 +168,7 @@ spec:
         {{- if $tls }}
         - name: metrics-tls
           secret:
-            secretName: {{ $tls }}
+            secretName: {{ $tls | quote }}
         {{- end }}
         {{- with $v.extraVolumes }}
         {{- toYaml . | nindent 8 }}
