@@ -125,7 +125,7 @@ e2e-chaos: ## Run all faults under load, and the role without each of its verbs;
 .PHONY: e2e-soak
 e2e-soak: ## Run 10,000 AgentRuns (RUNS=n) while API server and controller are killed, and 1,000 Jobs (JOBS=n) for jobgc's numbers
 	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGate' -skip '^TestGateTwoReplicas$$' ./jobgc
-	cd internal/e2e && RUNS=$(or $(RUNS),10000) go test -count=1 -timeout 180m -v ./soak
+	cd internal/e2e && go test -count=1 -timeout 180m -v -run '^TestSoak$$' ./chaos -runs $(or $(RUNS),10000)
 
 .PHONY: schedules
 schedules: ## A million (SCHEDULES=n) random schedules of jobgc with two replicas, crashes and late caches; SEED=n begins at that seed
@@ -148,7 +148,7 @@ stability: ## Repeat make unit and make e2e until 20 (N=n) runs of each in a row
 controlplane: ## Build the control plane's programs into the cache; ROLLOUTS=1 also those for Argo Rollouts
 	@$(STATIC); cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
 
-CONTROLPLANE = @$(STATIC); cd internal/controlplane && go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane" --state="$(CURDIR)/bin/controlplane.json"
+CONTROLPLANE = @$(STATIC); cd internal/controlplane && go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane" --socket=../../bin/controlplane.sock
 .PHONY: controlplane-up controlplane-down controlplane-env
 controlplane-up: controlplane ## Start an empty control plane in the background, on loopback
 	$(CONTROLPLANE) up
@@ -159,8 +159,8 @@ controlplane-down: ## Stop it and remove its files
 
 ##@ Measure
 .PHONY: dashboard-picture
-dashboard-picture: ## Draw the dashboard from a real Prometheus as bin/dashboard.html, with Chromium also as bin/dashboard.png
-	@cd internal/e2e && go run ./observability/cmd/picture --out="$(CURDIR)/bin"
+dashboard-picture: ## Draw the dashboard from a real Prometheus as bin/dashboard.html
+	@mkdir -p bin; cd internal/e2e && go test -count=1 -run '^TestThePackUnderLoad$$' ./observability -picture="$(CURDIR)/bin/dashboard.html"
 
 ##@ Test everything
 .PHONY: dashboards

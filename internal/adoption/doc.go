@@ -16,10 +16,10 @@
 // Each project keeps its own versions of client-go and controller-runtime, and
 // a test fails if adding controllerkit changes one of them.
 //
-// The inserted lines are in testdata, one file for each project. An edit names
-// the file and the exact lines that it replaces, and the test fails if they are
-// not there exactly once. No file of another project is stored here: the Go
-// command downloads them, and go.sum pins them.
+// The inserted lines are in testdata, as one patch for each project with a
+// single line of context. git refuses a patch that no longer fits. No file of
+// another project is stored here: the Go command downloads them, and go.sum
+// pins them.
 //
 // Run it with make adoption. The first run builds kubebuilder, the generators
 // and the control plane.

@@ -34,7 +34,7 @@ func TestGenerators_AcceptATypeThatEmbedsStamp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, "runs")
 			p.init("example.com/runs")
-			insert(t, p.dir, "generators.txt")
+			p.insert("generators.patch")
 			p.require()
 			generate(p)
 			p.run("go", "mod", "tidy")

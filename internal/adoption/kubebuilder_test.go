@@ -21,7 +21,7 @@ func TestKubebuilder_ScaffoldPassesItsEnvtestSuite(t *testing.T) {
 	p.run(kubebuilder, "init", "--skip-go-version-check", "--domain=example.com", "--repo=example.com/backup")
 	p.run(kubebuilder, "create", "api", "--group=ops", "--version=v1", "--kind=Backup", "--resource", "--controller", "--make=false")
 
-	insert(t, p.dir, "kubebuilder.txt")
+	p.insert("kubebuilder.patch")
 	p.adopt()
 	versions := p.kubernetes()
 	require.True(t, strings.HasPrefix(versions["sigs.k8s.io/controller-runtime"], "v0.22."), "kubebuilder v4.10 scaffolds controller-runtime v0.22: %v", versions)

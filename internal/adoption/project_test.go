@@ -92,6 +92,15 @@ func (p project) deadline() context.Context {
 	return ctx
 }
 
+// insert applies a patch of testdata. Its lines of context are the few that git
+// needs to notice a project that has changed.
+func (p project) insert(file string) {
+	p.t.Helper()
+	patch, err := filepath.Abs(filepath.Join("testdata", file))
+	require.NoError(p.t, err)
+	p.run("git", "apply", patch)
+}
+
 // tool builds a program from the module in dir, which pins its version.
 func tool(t *testing.T, dir, name, pkg string) string {
 	t.Helper()

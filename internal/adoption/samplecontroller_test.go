@@ -43,7 +43,7 @@ func TestSampleController_PassesItsTestsAndRuns(t *testing.T) {
 		assert.NoError(t, plane.Stop())
 	})
 	require.NoError(t, plane.InstallCRDs(p.deadline(), filepath.Join(p.dir, "artifacts/examples/crd-status-subresource.yaml")))
-	c := start(t, program, "-kubeconfig="+plane.Kubeconfig())
+	running, log := start(t, program, "-kubeconfig="+plane.Kubeconfig())
 	kubectl := func(args ...string) string {
 		return p.run(plane.Kubectl(), append([]string{"--kubeconfig=" + plane.Kubeconfig(), "--namespace=default"}, args...)...)
 	}
@@ -64,7 +64,7 @@ func TestSampleController_PassesItsTestsAndRuns(t *testing.T) {
 		list = kubectl("get", "events.v1.events.k8s.io", "--output="+fields)
 	}
 
-	page := c.metrics(t)
+	page := scrape(t, log)
 	for _, series := range []string{
 		`controller_reconciles_total{controller="sample-controller",result="success"}`,
 		`controller_status_writes_total{controller="sample-controller",result="written"}`,
@@ -73,7 +73,9 @@ func TestSampleController_PassesItsTestsAndRuns(t *testing.T) {
 	} {
 		assert.Regexp(t, regexp.QuoteMeta(series)+" [1-9]", page)
 	}
-	c.stop(t)
+	// It ends as Kubernetes ends it, without an error.
+	require.NoError(t, running.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, running.Wait())
 }
 
 // sampleController is a copy of the project with the packages in it, ready to
@@ -82,16 +84,7 @@ func sampleController(t *testing.T) project {
 	t.Helper()
 	p := newProject(t, "sample-controller")
 	require.NoError(t, os.CopyFS(p.dir, os.DirFS(moduleDir(t, ".", "k8s.io/sample-controller"))))
-	require.NoError(t, filepath.WalkDir(p.dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() { // the module cache is read-only
-			return os.Chmod(path, 0o755)
-		}
-		return os.Chmod(path, 0o644)
-	}))
-	insert(t, p.dir, "sample-controller.txt")
+	p.insert("sample-controller.patch")
 	p.adopt()
 
 	// The script of the project needs the folder of code-generator. It compares
@@ -103,55 +96,39 @@ func sampleController(t *testing.T) project {
 	return p
 }
 
-// controller is a running program that says where it serves its metrics.
-type controller struct {
-	cmd *exec.Cmd
-	log string
-}
-
-// start runs the program until stop, or until the end of the test.
-func start(t *testing.T, program string, args ...string) *controller {
+// start runs the program until the end of the test, with its output in a file.
+func start(t *testing.T, program string, args ...string) (cmd *exec.Cmd, log string) {
 	t.Helper()
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	log = filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(log)
 	require.NoError(t, err)
-	defer func() { _ = log.Close() }()
-	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env = environment()
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd = exec.CommandContext(t.Context(), program, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment(), file, file
 	require.NoError(t, cmd.Start())
-	c := &controller{cmd: cmd, log: log.Name()}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		_ = file.Close()
 		if t.Failed() {
-			t.Logf("the log of %s:\n%s", filepath.Base(program), c.read(t))
+			t.Logf("the log of %s:\n%s", filepath.Base(program), read(t, log))
 		}
 	})
-	return c
+	return cmd, log
 }
 
-// stop ends the program as Kubernetes does. It must end without an error.
-func (c *controller) stop(t *testing.T) {
+func read(t *testing.T, path string) string {
 	t.Helper()
-	require.NoError(t, c.cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, c.cmd.Wait(), "the log:\n%s", c.read(t))
-}
-
-func (c *controller) read(t *testing.T) string {
-	t.Helper()
-	body, err := os.ReadFile(c.log)
+	body, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(body)
 }
 
-// metrics scrapes the address that the program has logged.
-func (c *controller) metrics(t *testing.T) string {
+// scrape reads the address that the program has logged.
+func scrape(t *testing.T, log string) string {
 	t.Helper()
-	url := regexp.MustCompile(`url="(http://127\.0\.0\.1:\d+/metrics)"`).FindStringSubmatch(c.read(t))
-	require.NotNil(t, url, "the log names the address:\n%s", c.read(t))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url[1], http.NoBody)
-	require.NoError(t, err)
-	response, err := http.DefaultClient.Do(request)
+	url := regexp.MustCompile(`url="(http://127\.0\.0\.1:\d+/metrics)"`).FindStringSubmatch(read(t, log))
+	require.NotNil(t, url, "the log names the address")
+	response, err := http.Get(url[1])
 	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)

@@ -49,7 +49,9 @@ func publish(t *testing.T) release {
 	require.True(t, semver.IsValid(version), "a version with release notes: %q", version)
 	at, err := time.Parse(time.RFC3339, git(t, root, "show", "-s", "--format=%cI", "HEAD"))
 	require.NoError(t, err)
-	forget(t, version)
+	cache := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOMODCACHE")))
+	forget(t, cache, version)
+	t.Cleanup(func() { forget(t, cache, version) })
 
 	var packed bytes.Buffer
 	tree := t.TempDir() // only committed files
@@ -77,7 +79,6 @@ func publish(t *testing.T) release {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(versions, name), body, 0o644))
 	}
-	t.Cleanup(func() { forget(t, version) })
 	var nested []string
 	for path := range strings.FieldsSeq(git(t, root, "ls-tree", "-r", "--name-only", "HEAD")) {
 		if strings.HasSuffix(path, "/go.mod") {
@@ -89,9 +90,8 @@ func publish(t *testing.T) release {
 
 // forget takes the version out of the module cache, whose folders are
 // read-only.
-func forget(t *testing.T, version string) {
+func forget(t *testing.T, cache, version string) {
 	t.Helper()
-	cache := strings.TrimSpace(string(run(t, ".", nil, "go", "env", "GOMODCACHE")))
 	extracted := filepath.Join(cache, filepath.FromSlash(modulePath)+"@"+version)
 	_ = filepath.WalkDir(extracted, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -128,9 +128,6 @@ func git(t *testing.T, dir string, args ...string) string {
 func run(t *testing.T, dir string, env []string, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	if t.Context().Err() != nil { // the context of a cleanup has ended
-		cmd = exec.Command(name, args...)
-	}
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, env, &stderr
 	out, err := cmd.Output()

@@ -6,8 +6,9 @@ package controlplane
 import (
 	"context"
 	"errors"
-	"net/http"
 	"path/filepath"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
@@ -16,6 +17,7 @@ import (
 const (
 	argoNamespace = "argo-rollouts"
 	argoRole      = "argo-rollouts"
+	argoUser      = "system:serviceaccount:" + argoNamespace + ":argo-rollouts"
 )
 
 // argoHealth is upstream's default. In a separate network namespace the port is
@@ -26,17 +28,11 @@ var errNotAlone = errors.New("controlplane: the controller of Argo Rollouts list
 
 // prepareArgoRollouts describes the controller. Its user has no rights yet.
 func (cp *ControlPlane) prepareArgoRollouts(programs build.Binaries) error {
-	config, err := cp.User("system:serviceaccount:" + argoNamespace + ":argo-rollouts")
-	if err != nil {
+	if err := cp.writeIdentity(build.ArgoRollouts, argoUser); err != nil {
 		return err
 	}
-	file := filepath.Join(cp.dir, build.ArgoRollouts+".kubeconfig")
-	if err := WriteKubeconfig(file, config); err != nil {
-		return err
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts], []string{"--kubeconfig=" + file, "--qps=1000", "--burst=2000"},
-		func(ctx context.Context) error { return get(ctx, client, argoHealth) })
+	cp.ArgoRollouts = cp.process(programs[build.ArgoRollouts],
+		[]string{"--kubeconfig=" + cp.identity(build.ArgoRollouts), "--qps=1000", "--burst=2000"}, answers(&rest.Config{}, argoHealth))
 	cp.ArgoRollouts.env = []string{"POD_NAMESPACE=" + argoNamespace, smallHeap}
 	return nil
 }
@@ -59,7 +55,7 @@ func (cp *ControlPlane) InstallArgoRollouts(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"create", "namespace", argoNamespace},
 		{"apply", "--server-side", "-f", filepath.Join(source, "manifests", "role", "argo-rollouts-clusterrole.yaml")},
-		{"create", "clusterrolebinding", "argo-rollouts", "--clusterrole=" + argoRole, "--user=system:serviceaccount:" + argoNamespace + ":argo-rollouts"},
+		{"create", "clusterrolebinding", "argo-rollouts", "--clusterrole=" + argoRole, "--user=" + argoUser},
 	} {
 		if err := cp.runKubectl(ctx, args...); err != nil {
 			return err

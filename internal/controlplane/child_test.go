@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -64,7 +63,6 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 	temp, err := os.MkdirTemp("", "child-") //nolint:usetesting // t.TempDir() is too long for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(temp)) })
-	before := filepath.Join(temp, "none") // the directory of the child before
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -76,7 +74,6 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			var child report
 			require.NoError(t, json.NewDecoder(out).Decode(&child))
-			assert.NoDirExists(t, before, "what a process left that is gone is removed by another")
 			for _, pid := range child.Pids {
 				require.True(t, runs(t, pid))
 			}
@@ -90,9 +87,6 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 				require.NoDirExists(c, filepath.Join(child.Dir, "etcd"), "data of no use to anybody is removed")
 			})
 			assert.FileExists(t, filepath.Join(child.Dir, "kube-apiserver.log"), "logs may explain the death")
-			before = child.Dir
-			later := time.Now().Add(-2 * time.Hour)
-			require.NoError(t, os.Chtimes(child.Dir, later, later))
 		})
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/keyutil"
+
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
 // masters is the group that RBAC does not bind.
@@ -28,12 +31,9 @@ func (cp *ControlPlane) Kubeconfig() string { return filepath.Join(cp.dir, kubec
 // User returns a configuration of another identity, with no client-side rate
 // limit. It proves itself by a client certificate, and has the rights that RBAC
 // grants to the name and to the groups; system:authenticated is always among
-// them. An empty name is an error.
+// them.
 func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error) {
-	if name == "" {
-		return nil, fmt.Errorf("controlplane: a user needs a name")
-	}
-	pair, err := cp.pki.client(name, groups)
+	certificate, key, err := cp.pki.issue(name, groups...)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error
 		Burst: -1,
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData:   cp.pki.pem,
-			CertData: pair.certificate,
-			KeyData:  pair.key,
+			CertData: certificate,
+			KeyData:  key,
 		},
 	}, nil
 }
@@ -67,18 +67,18 @@ func WriteKubeconfig(path string, config *rest.Config) error {
 
 // writeFiles puts the keys and the kubeconfig files into the directory.
 func (cp *ControlPlane) writeFiles() error {
-	serving, err := cp.pki.server()
+	certificate, key, err := cp.pki.issue("localhost")
 	if err != nil {
 		return err
 	}
-	_, signing, err := newKey()
+	signing, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
-		return err
+		return fmt.Errorf("controlplane: %w", err)
 	}
 	for name, content := range map[string][]byte{
 		caFile:      cp.pki.pem,
-		servingCert: serving.certificate,
-		servingKey:  serving.key,
+		servingCert: certificate,
+		servingKey:  key,
 		serviceKey:  signing,
 	} {
 		if err := os.WriteFile(filepath.Join(cp.dir, name), content, 0o600); err != nil {
@@ -88,18 +88,22 @@ func (cp *ControlPlane) writeFiles() error {
 	if cp.admin, err = cp.User("controlplane-admin", masters); err != nil {
 		return err
 	}
-	if err := cp.writeIdentity("kube-controller-manager"); err != nil {
+	if err := cp.writeIdentity(build.ControllerManager, "system:kube-controller-manager", masters); err != nil {
 		return err
 	}
 	return WriteKubeconfig(cp.Kubeconfig(), cp.admin)
 }
 
-// writeIdentity writes the kubeconfig file of one of Kubernetes' own programs,
-// which has all rights.
-func (cp *ControlPlane) writeIdentity(program string) error {
-	config, err := cp.User("system:"+program, masters)
+// writeIdentity writes the kubeconfig file of a program.
+func (cp *ControlPlane) writeIdentity(program, user string, groups ...string) error {
+	config, err := cp.User(user, groups...)
 	if err != nil {
 		return err
 	}
-	return WriteKubeconfig(filepath.Join(cp.dir, program+".kubeconfig"), config)
+	return WriteKubeconfig(cp.identity(program), config)
+}
+
+// identity returns the path of a program's kubeconfig file.
+func (cp *ControlPlane) identity(program string) string {
+	return filepath.Join(cp.dir, program+".kubeconfig")
 }

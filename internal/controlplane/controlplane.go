@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -25,10 +26,6 @@ import (
 // machine may need many times that.
 const patience = 2 * time.Minute
 
-// maxSocketPath is the longest path of a socket that every system allows. Linux
-// allows four bytes more.
-const maxSocketPath = 103
-
 // Options adds to a control plane. The zero value starts the recommended one.
 type Options struct {
 	// Log receives the progress of build and start, whole lines of text. Nil
@@ -41,7 +38,8 @@ type Options struct {
 	APIServerArgs []string
 
 	// AuditPolicy is an audit.k8s.io/v1 Policy as YAML or JSON. The API server
-	// then logs requests to [ControlPlane.AuditLog]. Empty means no audit log.
+	// then logs requests to the file that [ControlPlane.Requests] reads. Empty
+	// means no audit log.
 	AuditPolicy string
 
 	// Controllers run in addition to the default ones, such as
@@ -61,11 +59,6 @@ type Options struct {
 	// returns an error outside a separate network namespace (package netns).
 	ArgoRollouts bool
 
-	// Keep keeps the directory, with the data and all logs, after Stop. A Start
-	// a day later removes it. False means that it stays only if something
-	// failed.
-	Keep bool
-
 	_ struct{}
 }
 
@@ -80,19 +73,19 @@ type ControlPlane struct {
 	// without Options.ArgoRollouts. Start does not start ArgoRollouts.
 	Scheduler, Kwok, ArgoRollouts *Process
 
-	log      io.Writer
-	dir      string
-	owner    *os.File // locked while this process uses the directory
-	keep     atomic.Bool
-	kubectl  string
-	pki      *authority
-	admin    *rest.Config
-	guard    *guard
-	ports    []*port
-	kubelet  sync.WaitGroup
-	cancel   context.CancelFunc // ends the goroutines of this process
-	stopOnce sync.Once
-	stopErr  error
+	log       io.Writer
+	dir       string
+	owner     *os.File // locked while this process uses the directory
+	keep      atomic.Bool
+	kubectl   string
+	pki       *authority
+	admin     *rest.Config
+	guard     *exec.Cmd
+	ports     []*port
+	processes []*Process // that Start starts, in the order of their dependencies
+	kubelet   sync.WaitGroup
+	cancel    context.CancelFunc // ends the goroutines of this process
+	stop      func() error
 }
 
 // Start builds missing programs, starts everything in a temporary directory,
@@ -109,12 +102,18 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	began := time.Now()
-	cp, err := open(programs, opts)
+	dir, owner, err := newDir(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
+	sweep(os.TempDir(), time.Now())
+	cp := &ControlPlane{log: opts.Log, dir: dir, owner: owner, kubectl: programs[build.Kubectl]}
+	if cp.log == nil {
+		cp.log = io.Discard
+	}
+	cp.stop = sync.OnceValue(cp.end)
 	ctx, cp.cancel = context.WithCancel(ctx)
-	if err := cp.start(ctx); err != nil {
+	if err := cp.start(ctx, programs, opts); err != nil {
 		if !errors.Is(err, context.Canceled) {
 			cp.Keep()
 		}
@@ -126,33 +125,25 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-// open creates the directory and the control plane in it, ready to start.
-func open(programs build.Binaries, opts Options) (*ControlPlane, error) {
-	dir, owner, err := newDir(os.TempDir())
-	if err != nil {
-		return nil, err
-	}
-	cp := &ControlPlane{log: opts.Log, dir: dir, owner: owner, kubectl: programs[build.Kubectl]}
-	if cp.log == nil {
-		cp.log = io.Discard
-	}
-	if err := sweep(os.TempDir(), time.Now()); err != nil {
-		cp.line("not all of what others left could be removed: %v", err)
-	}
-	cp.keep.Store(opts.Keep)
+// start starts the processes in the order of their dependencies.
+func (cp *ControlPlane) start(ctx context.Context, programs build.Binaries, opts Options) error {
 	if err := cp.prepare(programs, opts); err != nil {
-		return nil, errors.Join(err, cp.Stop())
+		return err
 	}
-	return cp, nil
+	for _, p := range cp.processes {
+		if err := p.Start(ctx); err != nil {
+			return err
+		}
+	}
+	if cp.Kwok != nil {
+		return nil
+	}
+	return cp.startKubelet(ctx)
 }
 
 // prepare sets the keys, ports and flags, which stay the same for the life of
 // the control plane.
-func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
-	if path := filepath.Join(cp.dir, etcdSocket); len(path) > maxSocketPath {
-		return fmt.Errorf("controlplane: %s is too long for a socket; set TMPDIR to a shorter directory", path)
-	}
-	var err error
+func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) (err error) {
 	if cp.guard, err = startGuard(filepath.Join(cp.dir, etcdData)); err != nil {
 		return err
 	}
@@ -181,6 +172,7 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
 		append(apiServer, opts.APIServerArgs...), apiServerReady(cp.admin))
 	cp.ControllerManager = cp.process(programs[build.ControllerManager],
 		append(controllerManagerArgs(cp.dir, cp.ports[1].number, opts.Controllers), opts.ControllerManagerArgs...), healthy(cp.pki, cp.ports[1].number))
+	cp.processes = []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
 	if opts.Nodes > 0 {
 		if err := cp.prepareNodes(programs, opts.Nodes); err != nil {
 			return err
@@ -194,37 +186,16 @@ func (cp *ControlPlane) prepare(programs build.Binaries, opts Options) error {
 
 // process describes a program with its files in the control plane's directory.
 func (cp *ControlPlane) process(path string, args []string, ready probe) *Process {
-	return &Process{path: path, args: args, dir: cp.dir, guard: cp.guard, ready: ready}
-}
-
-// start starts the processes in the order of their dependencies.
-func (cp *ControlPlane) start(ctx context.Context) error {
-	for _, p := range cp.processes() {
-		if err := p.Start(ctx); err != nil {
-			return err
-		}
-	}
-	if cp.Kwok != nil {
-		return nil
-	}
-	return cp.startKubelet(ctx)
-}
-
-// processes are the processes that Start starts, in the order of their
-// dependencies.
-func (cp *ControlPlane) processes() []*Process {
-	list := []*Process{cp.Etcd, cp.APIServer, cp.ControllerManager}
-	if cp.Kwok != nil {
-		list = append(list, cp.Scheduler, cp.Kwok)
-	}
-	return list
+	ended := &run{done: make(chan struct{})}
+	close(ended.done)
+	return &Process{path: path, args: args, dir: cp.dir, group: cp.guard.Process.Pid, ready: ready, current: ended}
 }
 
 // Ready returns when all processes are ready, for use after a fault. It waits
 // for two minutes if ctx has no deadline. Its error names the process that is
 // not ready.
 func (cp *ControlPlane) Ready(ctx context.Context) error {
-	for _, p := range cp.processes() {
+	for _, p := range cp.processes {
 		if err := p.Ready(ctx); err != nil {
 			return err
 		}
@@ -247,24 +218,21 @@ func (cp *ControlPlane) Keep() { cp.keep.Store(true) }
 // directory, except after [ControlPlane.Keep] or if a process had already
 // ended. It reports each process that had already ended, with the end of its
 // log. Later calls do nothing and return the same error.
-func (cp *ControlPlane) Stop() error {
-	cp.stopOnce.Do(func() { cp.stopErr = cp.stop() })
-	return cp.stopErr
-}
+func (cp *ControlPlane) Stop() error { return cp.stop() }
 
-func (cp *ControlPlane) stop() error {
-	if cp.cancel != nil {
-		cp.cancel()
-	}
+// end does the work of Stop.
+func (cp *ControlPlane) end() error {
+	cp.cancel()
 	cp.kubelet.Wait()
 	var errs []error
-	for _, p := range append(cp.processes(), cp.ArgoRollouts) {
+	for _, p := range append(cp.processes, cp.ArgoRollouts) {
 		if p != nil {
 			errs = append(errs, p.Kill(), p.died())
 		}
 	}
 	if cp.guard != nil {
-		errs = append(errs, cp.guard.stop())
+		_ = cp.guard.Process.Kill()
+		_ = cp.guard.Wait()
 	}
 	for _, p := range cp.ports {
 		errs = append(errs, p.release())
@@ -273,7 +241,7 @@ func (cp *ControlPlane) stop() error {
 	defer func() { _ = cp.owner.Close() }()
 	if err != nil || cp.keep.Load() {
 		cp.line("stopped; files kept in %s for a day", cp.dir)
-		return errors.Join(err, os.WriteFile(filepath.Join(cp.dir, keptFile), nil, 0o600))
+		return errors.Join(err, os.Chtimes(cp.dir, time.Time{}, time.Now()))
 	}
 	return os.RemoveAll(cp.dir)
 }

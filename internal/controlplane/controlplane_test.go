@@ -18,21 +18,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
+	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 )
 
-// shared is the control plane of all tests that do not break it. Each test uses
-// a separate namespace.
-var shared struct {
-	once sync.Once
-	cp   *controlplane.ControlPlane
-	err  error
-}
+// shared is the control plane of all tests that leave it ready.
+var shared *controlplane.ControlPlane
+
+var startShared = sync.OnceValue(func() (err error) {
+	shared, err = controlplane.Start(context.Background(), controlplane.Options{Log: os.Stderr})
+	return err
+})
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
@@ -40,11 +37,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	if shared.cp != nil {
+	if shared != nil {
 		if code != 0 {
-			shared.cp.Keep()
+			shared.Keep()
 		}
-		if err := shared.cp.Stop(); err != nil {
+		if err := shared.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
@@ -52,30 +49,28 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// start returns the shared control plane and a client with all rights.
-func start(t *testing.T) (*controlplane.ControlPlane, kubernetes.Interface) {
+// start returns the shared control plane.
+func start(t *testing.T) *controlplane.ControlPlane {
 	t.Helper()
-	shared.once.Do(func() {
-		shared.cp, shared.err = controlplane.Start(context.WithoutCancel(t.Context()), controlplane.Options{Log: os.Stderr})
-	})
-	require.NoError(t, shared.err)
-	return shared.cp, clientOf(t, shared.cp)
+	require.NoError(t, startShared())
+	return shared
 }
 
-func clientOf(t *testing.T, cp *controlplane.ControlPlane) kubernetes.Interface {
+// kubectl runs it with the kubeconfig file, and returns what it prints.
+func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) string {
 	t.Helper()
-	client, err := kubernetes.NewForConfig(cp.Config())
-	require.NoError(t, err)
-	return client
+	cmd := exec.CommandContext(t.Context(), cp.Kubectl(), append([]string{"--kubeconfig", cp.Kubeconfig()}, args...)...)
+	cmd.Env = []string{"HOME=" + cp.Dir()}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	return string(out)
 }
 
-// namespace creates a namespace for one test.
-func namespace(t *testing.T, client kubernetes.Interface) string {
+// runJob runs a Job until it is complete.
+func runJob(t *testing.T, cp *controlplane.ControlPlane, name string) {
 	t.Helper()
-	ns, err := client.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	return ns.Name
+	kubectl(t, cp, "create", "job", name, "--image=none")
+	kubectl(t, cp, "wait", "--for=condition=complete", "--timeout=1m", "job/"+name)
 }
 
 // eventually waits until check holds.
@@ -85,53 +80,75 @@ func eventually(t *testing.T, what string, check func(c *assert.CollectT)) {
 }
 
 func TestProgramsCarryTheirRealVersion(t *testing.T) {
-	cp, client := start(t)
+	cp := start(t)
 	minor := cmp.Or(os.Getenv("CONTROLLERKIT_KUBERNETES"), "1.36")
 	want := map[string]string{"1.34": "v1.34.4", "1.35": "v1.35.0", "1.36": "v1.36.3"}[minor]
-	version, err := client.Discovery().ServerVersion()
-	require.NoError(t, err)
-	assert.Equal(t, want, version.GitVersion)
-	assert.Equal(t, minor, version.Major+"."+version.Minor)
-
+	assert.Contains(t, kubectl(t, cp, "get", "--raw=/version"), `"minor": "`+strings.TrimPrefix(minor, "1.")+`"`)
 	out := kubectl(t, cp, "version")
 	assert.Contains(t, out, "Client Version: "+want)
 	assert.Contains(t, out, "Server Version: "+want)
 
 	programs, err := build.Ensure(t.Context(), build.Options{})
 	require.NoError(t, err)
-	manager, err := exec.CommandContext(t.Context(), programs[build.ControllerManager], "--version").CombinedOutput()
-	require.NoError(t, err)
-	assert.Equal(t, "Kubernetes "+want+"\n", string(manager))
-	etcd, err := exec.CommandContext(t.Context(), programs[build.Etcd], "--version").CombinedOutput()
-	require.NoError(t, err)
-	assert.Contains(t, string(etcd), "3.6.8")
-}
-
-// kubectl runs it with the kubeconfig file.
-func kubectl(t *testing.T, cp *controlplane.ControlPlane, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), cp.Kubectl(), append([]string{"--kubeconfig", cp.Kubeconfig()}, args...)...)
-	cmd.Env = []string{"HOME=" + t.TempDir()}
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-	return string(out)
+	for program, version := range map[string]string{build.ControllerManager: "Kubernetes " + want, build.Etcd: "3.6.8"} {
+		out, err := exec.CommandContext(t.Context(), programs[program], "--version").CombinedOutput()
+		require.NoError(t, err)
+		assert.Contains(t, string(out), version)
+	}
 }
 
 func TestEverythingListensOnLoopbackOnly(t *testing.T) {
-	cp, _ := start(t)
+	cp := start(t)
 	assert.True(t, strings.HasPrefix(cp.Config().Host, "https://127.0.0.1:"), cp.Config().Host)
 	for _, socket := range []string{"etcd.sock", "etcd-peer.sock:0"} {
 		info, err := os.Stat(filepath.Join(cp.Dir(), socket))
 		require.NoError(t, err, "etcd serves on sockets in the directory, on no port")
 		assert.NotZero(t, info.Mode()&os.ModeSocket)
 	}
-	info, err := os.Stat(cp.Dir())
-	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "other users must not reach the sockets and the keys")
+	for path, want := range map[string]os.FileMode{cp.Dir(): 0o700, cp.Kubeconfig(): 0o600} {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.Equal(t, want, info.Mode().Perm(), "other users must not reach the sockets and the keys")
+	}
 }
 
-func TestConfigIsAFreshCopy(t *testing.T) {
-	cp, _ := start(t)
-	cp.Config().Host = "https://example.com"
-	assert.NotEqual(t, "https://example.com", cp.Config().Host)
+func TestPodsEndAsTheyAreAnnotated(t *testing.T) {
+	cp := start(t)
+	const outcome = "--annotations=" + kubelet.OutcomeAnnotation
+	cases := map[string]struct {
+		reason      string
+		annotations []string
+		phase       string
+		ended       []string // parts of the state of the container
+	}{
+		"default":   {"Without annotations a pod succeeds.", nil, "Succeeded", []string{`"exitCode":0`, `"Completed"`}},
+		"fails":     {"The container has ended as planned.", []string{outcome + "=fail", "--annotations=" + kubelet.ExitCodeAnnotation + "=3"}, "Failed", []string{`"exitCode":3`, `"Error"`}},
+		"malformed": {"A typing error must be seen, not read as the default.", []string{outcome + "=succeeds"}, "Failed", []string{`"InvalidAnnotation"`, "want succeed, fail or never"}},
+		"deleted":   {"A pod that is stopped has ended before its object goes.", []string{outcome + "=never"}, "Failed", []string{`"exitCode":143`}},
+	}
+	for name, tc := range cases {
+		kubectl(t, cp, append(tc.annotations, "run", name, "--image=none", "--restart=Never")...)
+	}
+	kubectl(t, cp, "wait", "--for=condition=Ready", "--timeout=1m", "pod/deleted")
+	kubectl(t, cp, "patch", "pod", "deleted", "--patch={\"metadata\":{\"finalizers\":[\"example.com/hold\"]}}")
+	kubectl(t, cp, "delete", "pod", "deleted", "--wait=false")
+	for name, tc := range cases {
+		kubectl(t, cp, "wait", "--for=jsonpath={.status.phase}="+tc.phase, "--timeout=1m", "pod/"+name)
+		ended := kubectl(t, cp, "get", "pod", name, "-o=jsonpath={.status.containerStatuses[0].state.terminated}")
+		for _, part := range tc.ended {
+			assert.Contains(t, ended, part, tc.reason)
+		}
+	}
+	kubectl(t, cp, "patch", "pod", "deleted", "--patch={\"metadata\":{\"finalizers\":null}}")
+	kubectl(t, cp, "wait", "--for=delete", "--timeout=1m", "pod/deleted")
+}
+
+func TestInstalledCRDsAreCollectedAtOnce(t *testing.T) {
+	cp := start(t)
+	const crds = "../../examples/controller-runtime/config/crd"
+	before := cp.ControllerManager.Pid()
+	require.NoError(t, cp.InstallCRDs(t.Context(), crds))
+	assert.NotEqual(t, before, cp.ControllerManager.Pid(), "it starts with the new kind, which it would otherwise see up to 40 s later")
+	require.NoError(t, cp.InstallCRDs(t.Context(), crds), "again changes nothing")
+	require.ErrorContains(t, cp.InstallCRDs(t.Context(), "none.yaml"), "none.yaml", "kubectl's message")
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // InstallCRDs applies the CustomResourceDefinitions of files or directories and
@@ -22,8 +24,6 @@ func (cp *ControlPlane) InstallCRDs(ctx context.Context, paths ...string) error 
 		if err := cp.runKubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", path); err != nil {
 			return err
 		}
-	}
-	for _, path := range paths {
 		if err := cp.established(ctx, path); err != nil {
 			return err
 		}
@@ -36,20 +36,12 @@ func (cp *ControlPlane) InstallCRDs(ctx context.Context, paths ...string) error 
 
 // established waits until the API server serves the kinds. It repeats kubectl
 // wait, which fails immediately for an object without conditions.
-func (cp *ControlPlane) established(ctx context.Context, path string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		err := cp.runKubectl(ctx, "wait", "--for=condition=Established", "--timeout=10s", "-f", path)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, context.Cause(ctx))
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+func (cp *ControlPlane) established(ctx context.Context, path string) (last error) {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		last = cp.runKubectl(ctx, "wait", "--for=condition=Established", "--timeout=10s", "-f", path)
+		return last == nil, nil
+	})
+	return errors.Join(last, err)
 }
 
 // runKubectl runs kubectl against this control plane; what it prints is in the

@@ -37,9 +37,9 @@
 // or a pod's environment: the tests touch only the cluster that they started.
 // Everything ends with Stop, with the context, and with this process, even if
 // the process is killed. Logs stay in the directory for a day if something
-// failed, or for an hour if this process was killed. Then the next Start
-// removes them. Install CRDs with InstallCRDs: otherwise the garbage collector
-// takes 40 seconds to follow owner references of a new kind.
+// failed or this process was killed. Then the next Start removes them. Install
+// CRDs with InstallCRDs: otherwise the garbage collector takes 40 seconds to
+// follow owner references of a new kind.
 //
 // # When not to use it
 //

@@ -66,10 +66,7 @@ func TestNoOtherClusterIsTouched(t *testing.T) {
 	defer cancel()
 	cp, err := controlplane.Start(ctx, controlplane.Options{})
 	require.NoError(t, err)
-	client := clientOf(t, cp)
-	createJob(t, client, "default", job("here", nil))
-	finished(t, client, "default", "here")
-	assert.Contains(t, kubectl(t, cp, "get", "jobs"), "here")
+	runJob(t, cp, "here")
 	assert.Zero(t, asked.Load())
 
 	pids := []int{cp.Etcd.Pid(), cp.APIServer.Pid(), cp.ControllerManager.Pid()}
@@ -92,7 +89,7 @@ func TestStartThatFailsSaysWhyAndKeepsTheLogs(t *testing.T) {
 	require.ErrorContains(t, err, "kube-apiserver ended")
 	require.ErrorContains(t, err, "kube-apiserver.log")
 	require.ErrorContains(t, err, "--event-ttl", "the last lines of the log are in the error")
-	assert.Equal(t, 1, strings.Count(err.Error(), "kube-apiserver.log"), "once is enough")
+	assert.LessOrEqual(t, strings.Count(err.Error(), "\n"), 12, "and no others")
 	_, dir, kept := strings.Cut(strings.TrimSpace(log.String()), "files kept in ")
 	require.True(t, kept, log.String())
 	dir = strings.TrimSuffix(dir, " for a day")
@@ -111,17 +108,13 @@ func TestStartRefusesADirectoryTooDeepForASocket(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-func TestStartGivesUpWhenItsContextDoes(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := controlplane.Start(ctx, controlplane.Options{})
-	require.ErrorIs(t, err, context.Canceled)
+func TestArgoRolloutsNeedsASeparateNetworkNamespace(t *testing.T) {
+	_, err := controlplane.Start(t.Context(), controlplane.Options{ArgoRollouts: true})
+	require.ErrorContains(t, err, "every address")
 }
 
 func TestProcessThatEndsByItselfIsReported(t *testing.T) {
-	cp, err := controlplane.Start(t.Context(), controlplane.Options{
-		APIServerArgs: []string{"--runtime-config=batch/v1=true"}, Controllers: []string{"deployment-controller"},
-	})
+	cp, err := controlplane.Start(t.Context(), controlplane.Options{})
 	require.NoError(t, err)
 	process, err := os.FindProcess(cp.ControllerManager.Pid())
 	require.NoError(t, err)

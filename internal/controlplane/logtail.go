@@ -17,19 +17,12 @@ const (
 
 // tail names a log and shows its last lines.
 func tail(path string) string {
-	file, err := os.Open(path)
+	log, err := os.ReadFile(path)
 	if err != nil {
 		return "no log: " + err.Error()
 	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return "no log: " + err.Error()
-	}
-	from := max(info.Size()-tailBytes, 0)
-	end := make([]byte, info.Size()-from)
-	n, _ := file.ReadAt(end, from) // show what was read, even after an error
-	lines := strings.Split(strings.TrimSpace(string(end[:n])), "\n")
+	end := log[max(len(log)-tailBytes, 0):]
+	lines := strings.Split(strings.TrimSpace(string(end)), "\n")
 	lines = lines[max(len(lines)-tailLines, 0):]
 	return fmt.Sprintf("the last lines of %s:\n\t%s", path, strings.Join(lines, "\n\t"))
 }

@@ -51,7 +51,7 @@ func (o Options) Programs() []string {
 // prepareNodes describes the scheduler, and kwok with its nodes.
 func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
 	for _, program := range []string{build.Scheduler, build.Kwok} {
-		if err := cp.writeIdentity(program); err != nil {
+		if err := cp.writeIdentity(program, "system:"+program, masters); err != nil {
 			return err
 		}
 	}
@@ -64,6 +64,7 @@ func (cp *ControlPlane) prepareNodes(programs build.Binaries, nodes int) error {
 	cp.ControllerManager.env = append(cp.ControllerManager.env, smallHeap)
 	cp.Scheduler.env = append(cp.Scheduler.env, smallHeap)
 	cp.Kwok = cp.process(programs[build.Kwok], kwokArgs(cp.dir, config), nodesReady(cp.admin, nodes))
+	cp.processes = append(cp.processes, cp.Scheduler, cp.Kwok)
 	return nil
 }
 

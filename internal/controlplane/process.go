@@ -25,7 +25,7 @@ type Process struct {
 	args  []string
 	env   []string // in addition to the variables of every process
 	dir   string
-	guard *guard
+	group int // of processes, which the guard kills
 	ready probe
 
 	mu      sync.Mutex
@@ -37,7 +37,6 @@ type Process struct {
 type run struct {
 	cmd    *exec.Cmd
 	done   chan struct{} // closed when the process is gone
-	err    error         // how it ended; read after done
 	wanted bool          // this package ended it; guarded by Process.mu
 }
 
@@ -87,10 +86,8 @@ func (p *Process) launch() error {
 	// caller.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.dir}, p.env...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// A separate group: Ctrl-C at the terminal reaches only this process, which
-	// then ends the others in order.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.guard.start(cmd); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: p.group}
+	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("controlplane: start %s: %w", p.Name(), err)
 	}
 	r := &run{cmd: cmd, done: make(chan struct{})}
@@ -101,15 +98,13 @@ func (p *Process) launch() error {
 
 // reap waits for the end of a run. The goroutine ends with the process.
 func (p *Process) reap(r *run) {
-	err := r.cmd.Wait()
-	p.guard.ended(r.cmd)
+	_ = r.cmd.Wait() // ProcessState says how it ended
 	p.mu.Lock()
 	if !r.wanted {
 		p.deaths = append(p.deaths, fmt.Errorf("controlplane: %s ended by itself: %s; %s",
 			p.Name(), r.cmd.ProcessState, tail(p.Log())))
 	}
 	p.mu.Unlock()
-	r.err = err
 	close(r.done)
 }
 
@@ -146,14 +141,11 @@ func (p *Process) Ready(ctx context.Context) error {
 }
 
 // Stop sends SIGTERM, kills the process after three seconds, and returns when
-// it is gone. It thaws a frozen process first. It does nothing if the process
-// does not run.
+// it is gone. It thaws a frozen process. It does nothing if the process does
+// not run.
 func (p *Process) Stop() error {
-	if err := p.Thaw(); err != nil {
-		return err
-	}
-	done, err := p.end(syscall.SIGTERM)
-	if err != nil {
+	done, err := p.send(syscall.SIGTERM)
+	if err := errors.Join(err, p.Thaw()); err != nil {
 		return err
 	}
 	select {
@@ -167,7 +159,7 @@ func (p *Process) Stop() error {
 // Kill sends SIGKILL, which also ends a frozen process, and returns when the
 // process is gone. It does nothing if the process does not run.
 func (p *Process) Kill() error {
-	done, err := p.end(syscall.SIGKILL)
+	done, err := p.send(syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
@@ -175,40 +167,42 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// end sends a signal that ends the current run. It returns a channel that is
-// closed when the process is gone.
-func (p *Process) end(signal syscall.Signal) (<-chan struct{}, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.current.alive() {
-		done := make(chan struct{})
-		close(done)
-		return done, nil
-	}
-	p.current.wanted = true
-	return p.current.done, p.current.signal(signal)
-}
-
 // Freeze pauses the process (SIGSTOP) until [Process.Thaw]. Its connections
 // stay open without an answer. It does nothing if the process does not run.
 func (p *Process) Freeze() error {
-	if err := p.send(syscall.SIGSTOP); err != nil {
+	pid := p.Pid()
+	if pid == 0 {
+		return nil
+	}
+	if _, err := p.send(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	return awaitStopped(p.Pid(), patience)
+	return awaitStopped(pid)
 }
 
 // Thaw continues a frozen process (SIGCONT). It does nothing if the process is
 // not frozen or does not run.
-func (p *Process) Thaw() error { return p.send(syscall.SIGCONT) }
+func (p *Process) Thaw() error {
+	_, err := p.send(syscall.SIGCONT)
+	return err
+}
 
-func (p *Process) send(signal syscall.Signal) error {
+// send sends a signal to the current run, if there is one. It returns a channel
+// that is closed when the process is gone.
+func (p *Process) send(signal syscall.Signal) (<-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.current.alive() {
-		return nil
+		return p.current.done, nil
 	}
-	return p.current.signal(signal)
+	if signal == syscall.SIGTERM || signal == syscall.SIGKILL {
+		p.current.wanted = true
+	}
+	err := p.current.cmd.Process.Signal(signal)
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	return p.current.done, err
 }
 
 // died reports the runs that ended unexpectedly.
@@ -218,24 +212,12 @@ func (p *Process) died() error {
 	return errors.Join(p.deaths...)
 }
 
-// alive reports whether the run has not ended yet. A nil run is not alive.
+// alive reports whether the run has not ended yet.
 func (r *run) alive() bool {
-	if r == nil {
-		return false
-	}
 	select {
 	case <-r.done:
 		return false
 	default:
 		return true
 	}
-}
-
-// signal sends a signal to the process. It ignores that the process is gone.
-func (r *run) signal(signal syscall.Signal) error {
-	err := r.cmd.Process.Signal(signal)
-	if errors.Is(err, os.ErrProcessDone) {
-		return nil
-	}
-	return err
 }

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -52,49 +53,34 @@ func (p *place) kill(ctx context.Context) (err error) {
 	return nil
 }
 
-// jobs are all Jobs that the runs have had.
+// jobs are the runs of all Jobs that there have been.
 type jobs struct {
 	mu    sync.Mutex
-	byRun map[string][]types.UID
+	runOf map[types.UID]string
 }
 
-func (j *jobs) change(_, is any) {
+func (j *jobs) change(is any) {
 	job, ok := is.(*batchv1.Job)
-	if !ok {
-		return
-	}
-	owner := metav1.GetControllerOfNoCopy(job)
-	if owner == nil {
+	if !ok || metav1.GetControllerOf(job) == nil {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.byRun == nil {
-		j.byRun = map[string][]types.UID{}
+	if j.runOf == nil {
+		j.runOf = map[types.UID]string{}
 	}
-	if !slices.Contains(j.byRun[owner.Name], job.UID) {
-		j.byRun[owner.Name] = append(j.byRun[owner.Name], job.UID)
-	}
+	j.runOf[job.UID] = metav1.GetControllerOf(job).Name
 }
 
-// repeated returns the runs that have had more than one Job.
-func (j *jobs) repeated() (names []string) {
+// count returns the number of Jobs, and the runs that have had more than one.
+func (j *jobs) count() (n int, repeated []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for name, uids := range j.byRun {
-		if len(uids) > 1 {
-			names = append(names, name)
+	runs := slices.Sorted(maps.Values(j.runOf))
+	for i := range runs {
+		if i > 0 && runs[i] == runs[i-1] {
+			repeated = append(repeated, runs[i])
 		}
 	}
-	slices.Sort(names)
-	return names
-}
-
-func (j *jobs) count() (n int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, uids := range j.byRun {
-		n += len(uids)
-	}
-	return n
+	return len(runs), slices.Compact(repeated)
 }

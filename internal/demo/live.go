@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -21,7 +22,8 @@ import (
 
 // live is the table of the samples in their current state.
 type live struct {
-	all []*play.Sample
+	all      []*play.Sample
+	sampleOf map[string]*play.Sample // by the name of a run
 
 	mu     sync.Mutex
 	runs   map[string]*v1alpha1.AgentRun
@@ -30,12 +32,22 @@ type live struct {
 }
 
 func newLive(all []*play.Sample) *live {
-	return &live{all: all, runs: map[string]*v1alpha1.AgentRun{}, events: map[string]*corev1.Event{}}
+	l := &live{all: all, sampleOf: map[string]*play.Sample{}, runs: map[string]*v1alpha1.AgentRun{}, events: map[string]*corev1.Event{}}
+	for _, s := range all {
+		for _, name := range s.Names() {
+			l.sampleOf[name] = s
+		}
+	}
+	return l
 }
 
 func (l *live) change(_, is any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.set(is)
+}
+
+func (l *live) set(is any) {
 	switch is := is.(type) {
 	case *v1alpha1.AgentRun:
 		l.runs[is.Name] = is
@@ -90,7 +102,6 @@ func (l *live) rows(now time.Time) (rows []row, note string) {
 // the last Job and the last event.
 func (l *live) row(s *play.Sample, now time.Time) row {
 	r := row{name: s.Run.Name, age: -1}
-	phases := map[v1alpha1.Phase]int{}
 	var last *corev1.Event
 	for _, name := range s.Names() {
 		run := l.runs[name]
@@ -98,7 +109,6 @@ func (l *live) row(s *play.Sample, now time.Time) row {
 			continue
 		}
 		st := run.Status
-		phases[st.Phase]++
 		end := now
 		if st.FinishedAt != nil {
 			end = st.FinishedAt.Time
@@ -117,39 +127,55 @@ func (l *live) row(s *play.Sample, now time.Time) row {
 			r.event = fmt.Sprintf("%s x%d: %s", last.Reason, last.Series.Count, last.Message)
 		}
 	}
-	r.phase, r.tone = summary(phases, s.Copies)
+	r.phase, r.tone = summary(l.phases(s), s.Copies)
 	if run := l.runs[s.Run.Name]; run != nil && expected(s, run) != "" {
 		r.phase, r.tone = r.phase+expected(s, run), good
 	}
 	return r
 }
 
-func summary(phases map[v1alpha1.Phase]int, copies int) (text string, t tone) {
+// phases counts the runs of a sample by phase.
+func (l *live) phases(s *play.Sample) map[v1alpha1.Phase]int {
+	phases := map[v1alpha1.Phase]int{}
+	for _, name := range s.Names() {
+		if run := l.runs[name]; run != nil {
+			phases[run.Status.Phase]++
+		}
+	}
+	return phases
+}
+
+func counts(phases map[v1alpha1.Phase]int) string {
 	var parts []string
 	for _, phase := range slices.Sorted(maps.Keys(phases)) {
-		name := string(phase)
-		if name == "" {
-			name = "(created)"
-		}
-		if copies > 1 {
-			name = fmt.Sprintf("%d %s", phases[phase], name)
-		}
-		parts = append(parts, name)
+		parts = append(parts, fmt.Sprintf("%d %s", phases[phase], cmp.Or(phase, "created")))
 	}
+	return strings.Join(parts, ", ")
+}
+
+func summary(phases map[v1alpha1.Phase]int, copies int) (text string, t tone) {
 	ended := phases[v1alpha1.Succeeded] + phases[v1alpha1.Failed]
-	if copies > 1 && len(phases) > 0 && ended < copies {
-		parts = []string{fmt.Sprintf("%d of %d ended", ended, copies)}
-	}
 	switch {
 	case len(phases) == 0:
-	case phases[v1alpha1.Succeeded] == max(copies, 1):
+		return "", calm
+	case copies == 1:
+		for phase := range phases {
+			text = string(cmp.Or(phase, "(created)"))
+		}
+	case ended < copies:
+		text = fmt.Sprintf("%d of %d ended", ended, copies)
+	default:
+		text = counts(phases)
+	}
+	switch {
+	case phases[v1alpha1.Succeeded] == copies:
 		t = good
 	case phases[v1alpha1.Failed] > 0:
 		t = bad
 	default:
 		t = working
 	}
-	return strings.Join(parts, ", "), t
+	return text, t
 }
 
 // happened is when an event was written last.

@@ -72,7 +72,8 @@ func demo(ctx context.Context, out io.Writer, contextName string, keep bool, rec
 		p.show(out, s, wrong)
 		differs = append(differs, wrong...)
 	}
-	for _, name := range p.jobs.repeated() {
+	_, repeated := p.jobs.count()
+	for _, name := range repeated {
 		differs = append(differs, name+": it has had two Jobs")
 	}
 	fmt.Fprintln(out)

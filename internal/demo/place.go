@@ -15,8 +15,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -51,12 +51,17 @@ func open(ctx context.Context, out io.Writer, contextName string) (p *place, err
 	if contextName != "" {
 		find = p.findNamed
 	}
-	who, err := find(ctx, out, contextName)
+	kubeconfig, err := find(ctx, out, contextName)
 	if err != nil {
 		return p, err
 	}
 	fmt.Fprintln(out, "installed the CRD agentruns.agents.controllerkit.dev and the controller's role")
-	if p.stage, err = play.NewStage(who.admin, namespace); err != nil {
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubectl.Kubeconfig)
+	if err != nil {
+		return p, err
+	}
+	config.QPS = -1 // no limit: the players ask often
+	if p.stage, err = play.NewStage(config, namespace); err != nil {
 		return p, err
 	}
 	if _, err := p.stage.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
@@ -68,7 +73,7 @@ func open(ctx context.Context, out io.Writer, contextName string) (p *place, err
 		return p, err
 	}
 	p.start = func(ctx context.Context) (*rig.Process, error) {
-		return rig.Start(ctx, program, p.dir, who.kubeconfig, nil, who.args...)
+		return rig.Start(ctx, program, p.dir, kubeconfig, nil, "--namespaces="+namespace)
 	}
 	if p.controller, err = p.start(ctx); err != nil {
 		return p, err
@@ -78,55 +83,48 @@ func open(ctx context.Context, out io.Writer, contextName string) (p *place, err
 	return p, nil
 }
 
-// identities are the demo's identity on a cluster, and the arguments that give
-// the controller its own.
-type identities struct {
-	admin      *rest.Config
-	kubeconfig string
-	args       []string
-}
-
-// startLocal starts a local control plane. The controller gets a user with only
-// the rights of its role.
-func (p *place) startLocal(ctx context.Context, out io.Writer, _ string) (who identities, err error) {
+// startLocal starts a local control plane. It returns the kubeconfig file of a
+// user with only the rights of the controller's role.
+func (p *place) startLocal(ctx context.Context, out io.Writer, _ string) (kubeconfig string, err error) {
 	if p.local, err = controlplane.Start(ctx, controlplane.Options{Log: out}); err != nil {
-		return who, err
+		return "", err
 	}
 	fmt.Fprintln(out, "API server, etcd and controllers are real; pods are simulated: they end as their annotations say, and no image is run")
-	p.dir, who.admin = p.local.Dir(), p.local.Config()
-	p.kubectl, who.kubeconfig, err = rig.Local(ctx, p.local)
-	return who, err
+	p.dir = p.local.Dir()
+	p.kubectl, kubeconfig, err = rig.Local(ctx, p.local)
+	return kubeconfig, err
 }
 
 // findNamed finds a cluster by the name of its context in the files that
-// kubectl reads. The controller runs as the same person, and looks at the
-// demo's namespace alone.
-func (p *place) findNamed(ctx context.Context, out io.Writer, contextName string) (who identities, err error) {
+// kubectl reads. It returns a kubeconfig file with that context alone. The
+// controller runs as the same person.
+func (p *place) findNamed(ctx context.Context, out io.Writer, contextName string) (kubeconfig string, err error) {
 	if p.dir, err = os.MkdirTemp("", "controllerkit-demo-"); err != nil {
-		return who, err
+		return "", err
 	}
-	if p.kubectl.Path, err = exec.LookPath("kubectl"); err != nil {
-		return who, err
-	}
-	files := clientcmd.NewDefaultClientConfigLoadingRules().Precedence
-	for _, file := range files {
-		if config, err := clientcmd.LoadFromFile(file); err == nil && config.Contexts[contextName] != nil {
-			who.kubeconfig = file
-			break
-		}
-	}
-	if who.kubeconfig == "" {
-		return who, fmt.Errorf("context %q is in none of %v", contextName, files)
-	}
-	who.admin, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: who.kubeconfig}, &clientcmd.ConfigOverrides{CurrentContext: contextName}).ClientConfig()
+	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
-		return who, err
+		return "", err
 	}
-	p.kubectl.Kubeconfig, p.kubectl.Context, p.kubectl.Cache = who.kubeconfig, contextName, filepath.Join(p.dir, "kubectl-cache")
-	who.args = []string{"--context=" + contextName, "--namespaces=" + namespace}
-	fmt.Fprintf(out, "using the cluster of context %s at %s\n", contextName, who.admin.Host)
-	return who, p.kubectl.Install(ctx)
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	config, err := rules.Load()
+	if err != nil {
+		return "", err
+	}
+	if config.Contexts[contextName] == nil {
+		return "", fmt.Errorf("context %q is in none of %v", contextName, rules.Precedence)
+	}
+	config.CurrentContext = contextName
+	if err := clientcmdapi.MinifyConfig(config); err != nil {
+		return "", err
+	}
+	kubeconfig = filepath.Join(p.dir, "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		return "", err
+	}
+	p.kubectl = rig.Kubectl{Path: kubectl, Kubeconfig: kubeconfig, Cache: filepath.Join(p.dir, "kubectl-cache")}
+	fmt.Fprintf(out, "using the cluster of context %s at %s\n", contextName, config.Clusters[config.Contexts[contextName].Cluster].Server)
+	return kubeconfig, p.kubectl.Install(ctx)
 }
 
 // close stops the controller, then what it worked on.

@@ -4,23 +4,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -34,8 +29,7 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, rec
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	watching, stop := context.WithCancel(ctx)
-	var watch, players sync.WaitGroup
-	var ended func(name string) bool
+	var drawing, players sync.WaitGroup
 	table := screenOf(out, os.Getenv)
 	if table != nil && !table.fits(len(all)+2) {
 		table = nil
@@ -49,23 +43,28 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, rec
 			}
 		}()
 	}
-	defer watch.Wait()
+	defer drawing.Wait()
 	defer stop()
+	var change func(was, is any)
+	var ended func(name string) bool
 	if table != nil {
 		heading(out, "The samples")
 		l := newLive(all)
-		p.stage.Say, ended = l.say, l.ended
-		watch.Go(func() { p.watch(watching, new(v1alpha1.AgentRun), l.change) })
-		watch.Go(func() { p.watch(watching, new(corev1.Event), l.change) })
-		watch.Go(func() { l.keep(watching, table) })
+		p.stage.Say, ended, change = l.say, l.ended, l.change
+		drawing.Go(func() { l.keep(watching, table) })
 	} else {
 		heading(out, "The samples, one line per change")
 		b := newBoard(out, all)
-		p.stage.Say, ended = b.say, b.hasEnded
-		watch.Go(func() { p.watch(watching, new(v1alpha1.AgentRun), b.change) })
+		p.stage.Say, ended, change = b.say, b.ended, b.change
 	}
-
-	watch.Go(func() { p.watch(watching, new(batchv1.Job), p.jobs.change) })
+	watched, err := p.stage.Watch(watching, func(was, is any) {
+		p.jobs.change(is)
+		change(was, is)
+	})
+	drawing.Go(watched)
+	if err != nil {
+		return err
+	}
 
 	errs := make([]error, len(all))
 	for _, kills := range []bool{false, true} {
@@ -103,60 +102,17 @@ func drawn(ctx context.Context, all []*play.Sample, ended func(name string) bool
 	})
 }
 
-// watch calls change with each change of an object of that kind, until ctx
-// ends.
-func (p *place) watch(ctx context.Context, kind runtime.Object, change func(was, is any)) {
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return p.stage.Runs.List(ctx, opts)
-		},
-		WatchFuncWithContext: p.stage.Runs.Watch,
-	}
-	switch kind.(type) {
-	case *corev1.Event:
-		events := p.stage.Kube.CoreV1().Events(namespace)
-		lw.ListWithContextFunc = func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return events.List(ctx, opts)
-		}
-		lw.WatchFuncWithContext = events.Watch
-	case *batchv1.Job:
-		jobs := p.stage.Kube.BatchV1().Jobs(namespace)
-		lw.ListWithContextFunc = func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return jobs.List(ctx, opts)
-		}
-		lw.WatchFuncWithContext = jobs.Watch
-	}
-	informer := cache.NewSharedIndexInformer(lw, kind, 0, nil)
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(is any) { change(nil, is) },
-		UpdateFunc: change,
-	}); err != nil {
-		return
-	}
-	informer.RunWithContext(ctx)
-}
-
 // board prints changes: a line for each of a single run, and a line of counts
 // for the runs that a sample has many of.
 type board struct {
-	out     io.Writer
-	started time.Time
+	*live
 
-	mu      sync.Mutex
-	samples map[string]*play.Sample
-	phases  map[string]map[v1alpha1.Phase]int // of samples with many runs
-	ended   map[string]bool
-	printed time.Time
+	out              io.Writer
+	started, printed time.Time
 }
 
 func newBoard(out io.Writer, all []*play.Sample) *board {
-	b := &board{out: out, started: time.Now(), samples: map[string]*play.Sample{}, phases: map[string]map[v1alpha1.Phase]int{}, ended: map[string]bool{}}
-	for _, s := range all {
-		for _, name := range s.Names() {
-			b.samples[name] = s
-		}
-	}
-	return b
+	return &board{live: newLive(all), out: out, started: time.Now()}
 }
 
 func (b *board) say(what string) {
@@ -166,72 +122,47 @@ func (b *board) say(what string) {
 }
 
 func (b *board) change(was, is any) {
-	run, ok := is.(*v1alpha1.AgentRun)
-	if !ok {
-		return
-	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer func() { b.ended[run.Name] = terminal(run) }() // its line is printed then
-	before, _ := was.(*v1alpha1.AgentRun)
-	if s := b.samples[run.Name]; s != nil && s.Copies > 1 {
-		b.count(s, before, run)
+	defer b.mu.Unlock() // a run whose end is seen has its line
+	b.set(is)
+	run, ok := is.(*v1alpha1.AgentRun)
+	if !ok || b.sampleOf[run.Name] == nil {
 		return
 	}
-	st := run.Status
-	if before != nil && before.Status.Phase == st.Phase && before.Status.Reason == st.Reason {
-		return
+	before, known := was.(*v1alpha1.AgentRun)
+	s, st := b.sampleOf[run.Name], run.Status
+	switch {
+	case known && before.Status.Phase == st.Phase && (s.Copies > 1 || before.Status.Reason == st.Reason):
+	case s.Copies > 1:
+		b.count(s)
+	default:
+		phase := cmp.Or(st.Phase, "(created)")
+		b.line(run.Name, strings.TrimSpace(fmt.Sprintf("%-10s %-20s %s", phase, st.Reason, st.Message))+expected(s, run))
 	}
-	phase := st.Phase
-	if phase == "" {
-		phase = "(created)"
-	}
-	b.line(run.Name, strings.TrimSpace(fmt.Sprintf("%-10s %-20s %s", phase, st.Reason, st.Message))+expected(b.samples[run.Name], run))
 }
 
 // expected marks a failure that the sample promises.
 func expected(s *play.Sample, run *v1alpha1.AgentRun) string {
-	if s == nil || run.Status.Phase != v1alpha1.Failed || s.Phase != string(v1alpha1.Failed) {
+	if run.Status.Phase != v1alpha1.Failed || s.Phase != string(v1alpha1.Failed) {
 		return ""
 	}
 	return " (expected)"
 }
 
 // count prints at most two lines a second, and the last one always.
-func (b *board) count(s *play.Sample, before, run *v1alpha1.AgentRun) {
-	phases := b.phases[s.Run.Name]
-	if phases == nil {
-		phases = map[v1alpha1.Phase]int{}
-		b.phases[s.Run.Name] = phases
-	}
-	if before != nil {
-		if before.Status.Phase == run.Status.Phase {
-			return
+func (b *board) count(s *play.Sample) {
+	phases := b.phases(s)
+	if len(phases) == 1 {
+		for _, runs := range phases {
+			if runs < s.Copies {
+				return
+			}
 		}
-		if phases[before.Status.Phase]--; phases[before.Status.Phase] == 0 {
-			delete(phases, before.Status.Phase)
-		}
-	}
-	phases[run.Status.Phase]++
-	if len(phases) > 1 && time.Since(b.printed) < 500*time.Millisecond || phases[run.Status.Phase] < s.Copies && len(phases) == 1 {
+	} else if time.Since(b.printed) < 500*time.Millisecond {
 		return
 	}
 	b.printed = time.Now()
-	var parts []string
-	for _, phase := range slices.Sorted(maps.Keys(phases)) {
-		name := string(phase)
-		if name == "" {
-			name = "created"
-		}
-		parts = append(parts, fmt.Sprintf("%d %s", phases[phase], name))
-	}
-	b.line(s.Run.Name, strings.Join(parts, ", "))
-}
-
-func (b *board) hasEnded(name string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.ended[name]
+	b.line(s.Run.Name, counts(phases))
 }
 
 func (b *board) line(name, text string) {

@@ -41,7 +41,7 @@ func TestDrawn_WaitsForAWatchThatIsBehind(t *testing.T) {
 			}
 		}()
 		began := time.Now()
-		require.NoError(t, drawn(t.Context(), []*play.Sample{many}, b.hasEnded))
+		require.NoError(t, drawn(t.Context(), []*play.Sample{many}, b.ended))
 		assert.Contains(t, out.String(), "many            3 Succeeded\n", "the last line is printed")
 		assert.InDelta(t, 15, time.Since(began).Seconds(), 0.1)
 		require.NoError(t, drawn(t.Context(), []*play.Sample{many}, l.ended))

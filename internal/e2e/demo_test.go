@@ -27,14 +27,13 @@ import (
 //
 //req:shows A1 E7 O1
 func TestDemo(t *testing.T) {
-	demo := buildDemo(t)
 	var asked atomic.Int64
 	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer foreign.Close()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, &rest.Config{Host: foreign.URL}))
 
-	cmd := demoCommand(t, demo, "KUBECONFIG="+kubeconfig, "--keep")
+	cmd := demoCommand(t, []string{"KUBECONFIG=" + kubeconfig}, "--keep")
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -64,44 +63,24 @@ func TestDemo(t *testing.T) {
 // TestDemoOnANamedCluster: with --context the demo plays on that cluster, and
 // removes everything except the CRD.
 func TestDemoOnANamedCluster(t *testing.T) {
-	demo := buildDemo(t)
 	path := "PATH=" + filepath.Dir(plane.Kubectl()) + string(os.PathListSeparator) + os.Getenv("PATH")
-	name, err := kubectl.Run(t.Context(), nil, "config", "current-context")
+	name, err := plane.Admin.Run(t.Context(), nil, "config", "current-context")
 	require.NoError(t, err)
-	out := runDemo(t, demo, path, "KUBECONFIG="+plane.Kubeconfig(), "--context="+name[:len(name)-1])
-	assert.Contains(t, out, "Every sample ended as its file promises.")
-	namespaces, err := kubectl.Run(t.Context(), nil, "get", "namespace", "controllerkit-demo", "--ignore-not-found", "-o", "jsonpath={.status.phase}")
+	out, err := demoCommand(t, []string{path, "KUBECONFIG=" + plane.Kubeconfig()}, "--context="+name[:len(name)-1]).CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "Every sample ended as its file promises.")
+	namespaces, err := plane.Admin.Run(t.Context(), nil, "get", "namespace", "controllerkit-demo", "--ignore-not-found", "-o", "jsonpath={.status.phase}")
 	require.NoError(t, err)
 	assert.Contains(t, []string{"", "Terminating"}, namespaces)
 }
 
-func buildDemo(t *testing.T) string {
+// demoCommand builds the demo. The command runs it with more environment.
+func demoCommand(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	demo := filepath.Join(t.TempDir(), "demo")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-race", "-o", demo, "github.com/proompteng/controllerkit/internal/demo").CombinedOutput()
 	require.NoError(t, err, string(out))
-	return demo
-}
-
-func runDemo(t *testing.T, demo string, settings ...string) string {
-	t.Helper()
-	out, err := demoCommand(t, demo, settings...).CombinedOutput()
-	require.NoError(t, err, string(out))
-	return string(out)
-}
-
-// demoCommand runs the demo. Settings of the form NAME=value are added to its
-// environment, the others are its arguments.
-func demoCommand(t *testing.T, demo string, settings ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), demo)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-race") // the controller that it builds shares what the tests compile
-	for _, s := range settings {
-		if s[0] == '-' {
-			cmd.Args = append(cmd.Args, s)
-		} else {
-			cmd.Env = append(cmd.Env, s)
-		}
-	}
+	cmd := exec.CommandContext(t.Context(), demo, args...)
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=-race"), env...) // the controller that it builds shares what the tests compile
 	return cmd
 }

@@ -29,13 +29,13 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	installOperatorCRDs(ctx, t)
-	stage := newStage(t)
+	stage := plane.NewStage(t)
 	apply := func(body []byte) error {
-		_, err := kubectl.Run(ctx, body, "--namespace="+stage.Namespace, "apply", "--server-side", "--validate=strict", "-f", "-")
+		_, err := plane.Admin.Run(ctx, body, "--namespace="+stage.Namespace, "apply", "--server-side", "--validate=strict", "-f", "-")
 		return err
 	}
 	stored := func(what string, into any) {
-		out, err := kubectl.Run(ctx, nil, "--namespace="+stage.Namespace, "get", what, "-o", "json")
+		out, err := plane.Admin.Run(ctx, nil, "--namespace="+stage.Namespace, "get", what, "-o", "json")
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal([]byte(out), into))
 	}
@@ -118,10 +118,10 @@ func installOperatorCRDs(ctx context.Context, t *testing.T) {
 	require.NoError(t, json.Unmarshal(out, &module))
 	for _, kind := range []string{"servicemonitors", "prometheusrules"} {
 		file := filepath.Join(module.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
-		_, err := kubectl.Run(ctx, nil, "apply", "--server-side", "-f", file)
+		_, err := plane.Admin.Run(ctx, nil, "apply", "--server-side", "-f", file)
 		require.NoError(t, err)
 		require.EventuallyWithT(t, func(c *assert.CollectT) { // kubectl wait fails immediately if the condition does not exist yet
-			_, err := kubectl.Run(ctx, nil, "wait", "--for=condition=Established", "--timeout=10s", "-f", file)
+			_, err := plane.Admin.Run(ctx, nil, "wait", "--for=condition=Established", "--timeout=10s", "-f", file)
 			require.NoError(c, err)
 		}, time.Minute, 200*time.Millisecond)
 	}

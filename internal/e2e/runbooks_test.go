@@ -28,19 +28,19 @@ func TestTheCommandsOfTheRunbooks(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	installOperatorCRDs(ctx, t)
-	stage := newStage(t)
+	stage := plane.NewStage(t)
 	env := map[string]string{
 		"NS": stage.Namespace, "DEPLOY": "agentrun", "SA": "agentrun", "RUN_NS": stage.Namespace, "RUN": "my-run", "LEASE": "agentrun", "POD": "agentrun-0",
 	}
-	_, err := kubectl.Run(ctx, []byte(os.Expand(installation, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
+	_, err := plane.Admin.Run(ctx, []byte(os.Expand(installation, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
 	require.NoError(t, err)
 	// Two revisions, as the Deployment controller keeps them, so that a
 	// rollback is possible.
-	uid, err := kubectl.Run(ctx, nil, "--namespace="+stage.Namespace, "get", "deployment", "agentrun", "-o", "jsonpath={.metadata.uid}")
+	uid, err := plane.Admin.Run(ctx, nil, "--namespace="+stage.Namespace, "get", "deployment", "agentrun", "-o", "jsonpath={.metadata.uid}")
 	require.NoError(t, err)
 	env["UID"] = uid
 	for _, env["REVISION"] = range []string{"1", "2"} {
-		_, err := kubectl.Run(ctx, []byte(os.Expand(revision, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
+		_, err := plane.Admin.Run(ctx, []byte(os.Expand(revision, func(name string) string { return env[name] })), "apply", "--server-side", "-f", "-")
 		require.NoError(t, err)
 	}
 
@@ -63,7 +63,7 @@ func TestTheCommandsOfTheRunbooks(t *testing.T) {
 func runCommand(ctx context.Context, t *testing.T, line string, env map[string]string) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, "sh", "-euc", `kubectl() { "$KUBECTL" --kubeconfig="$KC" --cache-dir="$CACHE" "$@"; }; `+line)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "KUBECTL=" + kubectl.Path, "KC=" + kubectl.Kubeconfig, "CACHE=" + kubectl.Cache}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "KUBECTL=" + plane.Admin.Path, "KC=" + plane.Admin.Kubeconfig, "CACHE=" + plane.Admin.Cache}
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

@@ -4,11 +4,8 @@
 package e2e_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -16,12 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // TestSIGTERMDuringABurstOfFailures: runs fail faster than their Events can be
@@ -30,11 +27,10 @@ import (
 // run in parallel, because it has only the time of a pod.
 func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 	const enough = 180 // the recorder writes 100 immediately, then 20 a second
-	stage := newStage(t)
-	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace, "--workers=16")
-	require.NoError(t, err)
+	stage := plane.NewStage(t)
+	p := plane.Start(t, stage, suite.Controller{Args: []string{"--workers=16"}})
 	creating := startBurst(t, stage)
-	eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= enough })
+	suite.Eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= enough })
 	told := len(eventsByRun(t, stage))
 	began := time.Now()
 	require.NoError(t, p.Stop(), "it ends with 0, within the 30 seconds of a pod")
@@ -45,7 +41,7 @@ func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 	t.Logf("%d Events of %d failed runs were written before SIGTERM, %d of %d in the end, %s later", told, enough, len(byRun), len(runs), took)
 	assert.Less(t, told, len(runs), "something had yet to be written")
 	for _, run := range runs {
-		assert.Len(t, byRun[run], 1, "run %s", run)
+		assert.Equal(t, 1, byRun[run], "run %s", run)
 	}
 	assert.Len(t, byRun, len(runs), "A run that is not recorded as failed has no Event.")
 	assert.Empty(t, lost(t, p), "nothing was lost")
@@ -55,11 +51,10 @@ func TestSIGTERMDuringABurstOfFailures(t *testing.T) {
 // cannot write, names them when it ends, and ends in time. It does not run in
 // parallel, because the other tests need that server.
 func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
-	stage := newStage(t)
+	stage := plane.NewStage(t)
 	startBurst(t, stage).Wait()
-	p, err := rig.Start(t.Context(), program, logDir(t), kubeconfig, nil, "--namespaces="+stage.Namespace, "--workers=16")
-	require.NoError(t, err)
-	eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= 200 })
+	p := plane.Start(t, stage, suite.Controller{Args: []string{"--workers=16"}})
+	suite.Eventually(t, "the burst is on", func(ctx context.Context) bool { return len(failed(ctx, t, stage)) >= 200 })
 	require.NoError(t, plane.APIServer.Freeze())
 	stopped := p.Stop()
 	require.NoError(t, plane.APIServer.Thaw())
@@ -69,7 +64,7 @@ func TestSIGTERMWhileTheAPIServerHangs(t *testing.T) {
 	runs, byRun := failed(t.Context(), t, stage), eventsByRun(t, stage)
 	missing := 0
 	for _, run := range runs {
-		if len(byRun[run]) == 0 {
+		if byRun[run] == 0 {
 			missing++
 		}
 	}
@@ -116,14 +111,14 @@ func failed(ctx context.Context, t *testing.T, stage *play.Stage) (names []strin
 	return names
 }
 
-// eventsByRun returns the Events of the refusals.
-func eventsByRun(t *testing.T, stage *play.Stage) map[string][]corev1.Event {
+// eventsByRun counts the Events of the refusals.
+func eventsByRun(t *testing.T, stage *play.Stage) map[string]int {
 	t.Helper()
 	list, err := stage.Kube.CoreV1().Events(stage.Namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=InvalidSpec"})
 	require.NoError(t, err)
-	byRun := map[string][]corev1.Event{}
+	byRun := map[string]int{}
 	for _, ev := range list.Items {
-		byRun[ev.InvolvedObject.Name] = append(byRun[ev.InvolvedObject.Name], ev)
+		byRun[ev.InvolvedObject.Name]++
 	}
 	return byRun
 }
@@ -131,18 +126,9 @@ func eventsByRun(t *testing.T, stage *play.Stage) map[string][]corev1.Event {
 // lost returns the lost Events in the controller's log, by cause.
 func lost(t *testing.T, p *rig.Process) map[string]int {
 	t.Helper()
-	f, err := os.Open(p.Log)
-	require.NoError(t, err)
-	defer f.Close()
 	by := map[string]int{}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var line struct {
-			Msg, Cause string
-			Count      int
-		}
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "Dropped events" {
-			by[line.Cause] += line.Count
-		}
+	for _, l := range logged(t, p, "Dropped events") {
+		by[l.Cause] += l.Count
 	}
 	return by
 }

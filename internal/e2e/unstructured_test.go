@@ -41,7 +41,7 @@ func TestSomebodyElsesCRD(t *testing.T) {
 	const user = "backup-controller"
 	t.Parallel()
 	require.NoError(t, plane.InstallCRDs(t.Context(), filepath.Join("testdata", "backups-crd.yaml")))
-	stage := newStage(t)
+	stage := plane.NewStage(t)
 
 	raw, err := os.ReadFile(filepath.Join("..", "..", "examples", "unstructured", "role.yaml"))
 	require.NoError(t, err)
@@ -52,11 +52,7 @@ func TestSomebodyElsesCRD(t *testing.T) {
 	require.Len(t, less.Rules, len(full.Rules)-1)
 	_, err = stage.Kube.RbacV1().ClusterRoles().Create(t.Context(), less, metav1.CreateOptions{})
 	require.NoError(t, err)
-	_, err = stage.Kube.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: full.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	}, metav1.CreateOptions{})
+	_, err = plane.Admin.Run(t.Context(), nil, "create", "clusterrolebinding", user, "--clusterrole="+full.Name, "--user="+user)
 	require.NoError(t, err)
 
 	config, err := plane.User(user)

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/doc"
 	"go/parser"
 	"go/printer"
 	"go/token"
@@ -35,13 +34,11 @@ func TestAPI(t *testing.T) {
 			fmt.Fprintf(&got, "%s: %s\n", p.name(), decl)
 		}
 	}
-	golden := filepath.Join(root, "internal", "testdata", "api.golden")
+	const golden = "internal/testdata/api.golden"
 	if *update {
-		require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(root, golden), got.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	assert.Equal(t, strings.Split(string(want), "\n"), strings.Split(got.String(), "\n"),
+	assert.Equal(t, strings.Split(read(t, golden), "\n"), strings.Split(got.String(), "\n"),
 		"the exported API changed: review it, then run make api")
 }
 
@@ -76,73 +73,43 @@ func TestASmallSurface(t *testing.T) {
 }
 
 // exported lists the exported declarations of a package, one line each, sorted.
-func exported(t *testing.T, p pkg) []string {
+func exported(t *testing.T, p pkg) (all []string) {
 	t.Helper()
 	fset := token.NewFileSet()
-	var files []*ast.File
+	line := func(prefix string, node any) {
+		var b bytes.Buffer
+		require.NoError(t, (&printer.Config{Mode: printer.RawFormat}).Fprint(&b, fset, node))
+		all = append(all, prefix+strings.Join(strings.Fields(b.String()), " "))
+	}
 	for _, name := range p.GoFiles {
 		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
-		files = append(files, f)
-	}
-	d, err := doc.NewFromFiles(fset, files, p.ImportPath)
-	require.NoError(t, err)
-
-	var out []string
-	values := func(vs []*doc.Value) {
-		for _, v := range vs {
-			for _, s := range v.Decl.Specs {
-				out = append(out, line(t, fset, v.Decl.Tok.String()+" ", s))
+		ast.FileExports(f)
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil || ast.IsExported(receiver(d)) {
+					d.Body = nil
+					line("", d)
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					line(d.Tok.String()+" ", s)
+				}
 			}
 		}
 	}
-	funcs := func(fs []*doc.Func) {
-		for _, f := range fs {
-			f.Decl.Body = nil
-			out = append(out, line(t, fset, "", f.Decl))
-		}
-	}
-	values(d.Consts)
-	values(d.Vars)
-	funcs(d.Funcs)
-	for _, typ := range d.Types {
-		values(typ.Consts)
-		values(typ.Vars)
-		funcs(typ.Funcs)
-		funcs(typ.Methods)
-		for _, s := range typ.Decl.Specs {
-			out = append(out, line(t, fset, "type ", s))
-		}
-	}
-	slices.Sort(out)
-	return out
+	slices.Sort(all)
+	return all
 }
 
-func line(t *testing.T, fset *token.FileSet, prefix string, node any) string {
-	t.Helper()
-	stripDocs(node)
-	var b bytes.Buffer
-	require.NoError(t, (&printer.Config{Mode: printer.RawFormat}).Fprint(&b, fset, node))
-	return prefix + strings.Join(strings.Fields(b.String()), " ")
-}
-
-// stripDocs removes comments, which are not part of the API.
-func stripDocs(node any) {
-	n, ok := node.(ast.Node)
-	if !ok {
-		return
-	}
-	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			n.Doc = nil
-		case *ast.TypeSpec:
-			n.Doc, n.Comment = nil, nil
-		case *ast.ValueSpec:
-			n.Doc, n.Comment = nil, nil
-		case *ast.Field:
-			n.Doc, n.Comment = nil, nil
+// receiver is the name of a method's type.
+func receiver(d *ast.FuncDecl) (name string) {
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
 		}
-		return true
+		return name == ""
 	})
+	return name
 }

@@ -8,7 +8,6 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,9 +29,7 @@ func parse(t *testing.T, p pkg) parsed {
 	names, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
 	require.NoError(t, err)
 	for _, name := range names {
-		body, err := os.ReadFile(name)
-		require.NoError(t, err)
-		f, err := parser.ParseFile(out.fset, name, body, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(out.fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		require.NoError(t, err)
 		if strings.HasSuffix(name, "_test.go") {
 			out.tests = append(out.tests, f)
@@ -44,24 +41,11 @@ func parse(t *testing.T, p pkg) parsed {
 	return out
 }
 
-// TestBudgets checks CONTRIBUTING's promises about every package that a user
-// can import.
-func TestBudgets(t *testing.T) {
-	packages := public(t)
-	for name, check := range map[string]func(*testing.T, []pkg){
-		"NothingHappensOnImport":        nothingHappensOnImport,
-		"EveryExportedNameIsDocumented": everyExportedNameIsDocumented,
-		"WhatIsExportedRunsInAnExample": whatIsExportedRunsInAnExample,
-	} {
-		t.Run(name, func(t *testing.T) { check(t, packages) })
-	}
-}
-
-// nothingHappensOnImport: a package keeps no state, starts nothing on import
-// and never ends the program.
-func nothingHappensOnImport(t *testing.T, packages []pkg) {
-	t.Helper()
-	for _, p := range packages {
+// TestNothingIsKeptOrLeftRunning: a package has no state, and its goroutines
+// end with the call that started them. Linters refuse init (gochecknoinits) and
+// panic (forbidigo), but gochecknoglobals allows a regexp.
+func TestNothingIsKeptOrLeftRunning(t *testing.T) {
+	for _, p := range public(t) {
 		src := parse(t, p)
 		for _, f := range src.code {
 			for _, d := range f.Decls {
@@ -78,16 +62,13 @@ func (p parsed) calm(t *testing.T, d ast.Decl) {
 	case *ast.FuncDecl:
 		// These block until their goroutines have ended.
 		starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run"}, d.Name.Name)
-		assert.False(t, d.Recv == nil && d.Name.Name == "init", "%s: init", where(d))
 		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: return an error", where(d))
 		ast.Inspect(d, func(n ast.Node) bool {
-			if _, ok := n.(*ast.GoStmt); ok {
+			switch n := n.(type) {
+			case *ast.GoStmt:
 				assert.True(t, starts, "%s: go, and no call waits for it", where(n))
-			}
-			if call, ok := n.(*ast.CallExpr); ok {
-				fun, ok := call.Fun.(*ast.Ident)
-				assert.False(t, ok && fun.Name == "panic", "%s: return an error", where(n))
-				method, ok := call.Fun.(*ast.SelectorExpr)
+			case *ast.CallExpr:
+				method, ok := n.Fun.(*ast.SelectorExpr)
 				assert.False(t, ok && method.Sel.Name == "Go" && !starts, "%s: Go, and no call waits for it", where(n))
 			}
 			return true
@@ -104,33 +85,13 @@ func (p parsed) calm(t *testing.T, d ast.Decl) {
 	}
 }
 
-// everyExportedNameIsDocumented: packages, functions, types, and the methods of
-// exported types. A comment on a group of constants covers the group.
-func everyExportedNameIsDocumented(t *testing.T, packages []pkg) {
-	t.Helper()
-	for _, p := range packages {
-		d := p.docs(t)
-		if p.name() == "" {
-			continue // it exports nothing
-		}
-		assert.NotEmpty(t, d.Doc, p.ImportPath)
-		funcs := slices.Clone(d.Funcs)
-		for _, typ := range d.Types {
-			assert.NotEmpty(t, typ.Doc, "%s.%s", p.name(), typ.Name)
-			funcs = append(append(funcs, typ.Funcs...), typ.Methods...)
-		}
-		for _, f := range funcs {
-			assert.NotEmpty(t, f.Doc, "%s.%s %s", p.name(), f.Recv, f.Name)
-		}
-	}
-}
-
-// whatIsExportedRunsInAnExample: an Example with output calls each function,
-// and at least one method of each type with methods.
-func whatIsExportedRunsInAnExample(t *testing.T, packages []pkg) {
-	t.Helper()
-	for _, p := range packages {
-		src, d := parse(t, p), p.docs(t)
+// TestWhatIsExportedRunsInAnExample: an Example with output calls each
+// function, and at least one method of each type with methods.
+func TestWhatIsExportedRunsInAnExample(t *testing.T) {
+	for _, p := range public(t) {
+		src := parse(t, p)
+		d, err := doc.NewFromFiles(src.fset, src.code, p.ImportPath)
+		require.NoError(t, err)
 		used := map[string]bool{}
 		for _, e := range doc.Examples(src.tests...) {
 			if e.Output == "" {
@@ -154,13 +115,4 @@ func whatIsExportedRunsInAnExample(t *testing.T, packages []pkg) {
 			assert.True(t, used[f.Name], "no Example calls %s.%s", p.name(), f.Name)
 		}
 	}
-}
-
-// docs returns the documentation that go doc shows.
-func (p pkg) docs(t *testing.T) *doc.Package {
-	t.Helper()
-	src := parse(t, p)
-	d, err := doc.NewFromFiles(src.fset, src.code, p.ImportPath)
-	require.NoError(t, err)
-	return d
 }

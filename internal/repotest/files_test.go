@@ -40,6 +40,14 @@ func tracked(t *testing.T, patterns ...string) map[string][]byte {
 	return files
 }
 
+// read returns a file of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(root, name))
+	require.NoError(t, err)
+	return string(body)
+}
+
 // TestTheTopIsFixed: the five packages, the examples, and folders that users
 // cannot import.
 func TestTheTopIsFixed(t *testing.T) {
@@ -53,9 +61,9 @@ func TestTheTopIsFixed(t *testing.T) {
 }
 
 func TestEveryGoFileNamesItsLicence(t *testing.T) {
-	header := []byte("// Copyright The controllerkit Authors.\n// SPDX-License-Identifier: Apache-2.0\n")
+	const header = "// Copyright The controllerkit Authors.\n// SPDX-License-Identifier: Apache-2.0\n"
 	for name, body := range tracked(t, "*.go") {
-		assert.True(t, bytes.HasPrefix(body, header) || bytes.Contains(body[:min(len(body), 400)], header), name)
+		assert.Contains(t, string(body[:min(len(body), 400)]), header, name)
 	}
 }
 
@@ -67,9 +75,6 @@ func TestNoFileIsTooLongToRead(t *testing.T) {
 }
 
 func TestThePictureIsOfItsSource(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join(root, "internal/docs/architecture.dot"))
-	require.NoError(t, err)
-	picture, err := os.ReadFile(filepath.Join(root, "internal/docs/architecture.svg"))
-	require.NoError(t, err)
-	assert.Contains(t, string(picture), fmt.Sprintf("sha256 %x", sha256.Sum256(source)), "render it again: make diagram")
+	source := sha256.Sum256([]byte(read(t, "internal/docs/architecture.dot")))
+	assert.Contains(t, read(t, "internal/docs/architecture.svg"), fmt.Sprintf("sha256 %x", source), "render it again: make diagram")
 }

@@ -4,10 +4,9 @@
 package repotest_test
 
 import (
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,11 +16,9 @@ import (
 // TestDependabot_ListsEveryModule: Dependabot updates only the folders that its
 // configuration lists.
 func TestDependabot_ListsEveryModule(t *testing.T) {
-	config, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
-	require.NoError(t, err)
 	var listed, modules []string
-	for _, m := range regexp.MustCompile(`(?m)^      - (/\S*)$`).FindAllSubmatch(config, -1) {
-		listed = append(listed, string(m[1]))
+	for _, m := range regexp.MustCompile(`(?m)^      - (/\S*)$`).FindAllStringSubmatch(read(t, ".github/dependabot.yml"), -1) {
+		listed = append(listed, m[1])
 	}
 	for name := range tracked(t, "*go.mod") {
 		modules = append(modules, path.Join("/", path.Dir(name)))
@@ -44,11 +41,9 @@ func TestWorkflows_PinActionsByCommit(t *testing.T) {
 // TestMakeTargets_Exist: every make command of the documents and the workflows
 // is a target of the Makefile.
 func TestMakeTargets_Exist(t *testing.T) {
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	require.NoError(t, err)
 	target := map[string]bool{}
-	for _, line := range regexp.MustCompile(`(?m)^([a-z][a-z0-9 -]*):`).FindAllSubmatch(makefile, -1) {
-		for _, name := range regexp.MustCompile(`\S+`).FindAllString(string(line[1]), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^([a-z][a-z0-9 -]*):`).FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		for name := range strings.FieldsSeq(line[1]) {
 			target[name] = true
 		}
 	}

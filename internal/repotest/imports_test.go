@@ -4,16 +4,12 @@
 package repotest_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // closures limits the non-standard packages that an import of each package
@@ -33,10 +29,8 @@ var closures = map[string]int{
 
 //req:shows A2
 func TestImportingAPackageCostsItsOwnClosureOnly(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
 	told := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| \\[`(\\w+)`\\]\\(\\w+\\) \\| .* \\| (\\d+)(?:; endpoint (\\d+))? \\|$").FindAllStringSubmatch(string(readme), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| \\[`(\\w+)`\\]\\(\\w+\\) \\| .* \\| (\\d+)(?:; endpoint (\\d+))? \\|$").FindAllStringSubmatch(read(t, "README.md"), -1) {
 		told[row[1]] = row[2]
 		if row[3] != "" {
 			told[row[1]+"/prom"] = row[3]
@@ -78,25 +72,4 @@ func TestThePackagesDoNotImportOneAnother(t *testing.T) {
 			assert.NotContains(t, imported, "argoproj", p.ImportPath)
 		}
 	}
-}
-
-func TestTheCoreImportsNoClientLibrary(t *testing.T) {
-	heavy := []string{"k8s.io/client-go", "github.com/prometheus", "go.opentelemetry.io/otel/sdk", "k8s.io/klog"}
-	adapters := []string{"metrics/kube", "metrics/prom", "jobgc/jobgctest"} // what they exist for
-	seen := 0
-	for _, p := range public(t) {
-		if slices.Contains(adapters, p.name()) {
-			continue
-		}
-		seen++
-		for _, imported := range p.Imports {
-			if p.name() == "events" && imported == "k8s.io/klog/v2" {
-				continue // it logs its losses where the context has no logger; logr's own graph has klog
-			}
-			for _, h := range heavy {
-				assert.False(t, strings.HasPrefix(imported, h), "%s imports %s", p.ImportPath, imported)
-			}
-		}
-	}
-	require.GreaterOrEqual(t, seen, 5)
 }

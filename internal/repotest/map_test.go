@@ -4,7 +4,6 @@
 package repotest_test
 
 import (
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -18,9 +17,7 @@ import (
 // TestMap_NamesEachFolder: CONTRIBUTING's map has each folder of examples and
 // internal, and each folder in it exists.
 func TestMap_NamesEachFolder(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(page), "\n## Map\n")
+	_, rest, found := strings.Cut(read(t, "CONTRIBUTING.md"), "\n## Map\n")
 	require.True(t, found)
 	section, _, _ := strings.Cut(rest, "\n## ")
 	named := map[string]bool{}

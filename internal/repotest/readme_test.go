@@ -5,8 +5,6 @@ package repotest_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,26 +16,38 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadmeCodeIsCompiledCode: every Go block of README is part of a Go file
-// of this repository. Only the indentation may differ.
-func TestReadmeCodeIsCompiledCode(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
-	require.NotEmpty(t, blocks)
-
-	sources := map[string]string{}
-	for name, body := range tracked(t, "*.go") {
-		sources[name] = unindented(string(body))
+// TestPages_ShowCompiledCode: every Go block of README and of a guide is part
+// of a Go file of this repository. Only the indentation may differ.
+//
+//req:shows A2
+func TestPages_ShowCompiledCode(t *testing.T) {
+	var sources strings.Builder
+	for _, body := range tracked(t, "*.go") {
+		sources.WriteString("\n" + unindented(string(body)) + "\n\n")
 	}
-	for _, b := range blocks {
-		block, found := unindented(b[1]), ""
-		for name, source := range sources {
-			if strings.Contains(source, block) {
-				found = name
-			}
+	for name, page := range tracked(t, "README.md", "internal/docs/migrate/*.md") {
+		blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+		assert.NotEmpty(t, blocks, name)
+		for _, b := range blocks {
+			found := strings.Contains(sources.String(), "\n"+unindented(b[1])+"\n")
+			assert.True(t, found, "no Go file holds this block of %s:\n%s", name, b[1])
 		}
-		assert.NotEmpty(t, found, "no Go file holds this block of README:\n%s", b[1])
+	}
+}
+
+// TestGuides_AnswerTheSameQuestions on one screen, with the code before and
+// after.
+func TestGuides_AnswerTheSameQuestions(t *testing.T) {
+	const screen = 75
+	guides := tracked(t, "internal/docs/migrate/*.md")
+	require.Len(t, guides, 5)
+	for name, body := range guides {
+		page := string(body)
+		assert.LessOrEqual(t, strings.Count(page, "\n"), screen, name)
+		assert.GreaterOrEqual(t, strings.Count(page, "\n```go\n"), 2, name)
+		for _, heading := range []string{"Before", "After", "What changes for users", "Watch", "Your tests", "Back"} {
+			assert.Contains(t, page, "\n## "+heading+"\n", name)
+		}
 	}
 }
 
@@ -46,21 +56,15 @@ func TestReadmeCodeIsCompiledCode(t *testing.T) {
 //
 //req:shows A2
 func TestDoc_ReconcilerOfJobgcIsCompiledCode(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join(root, "jobgc", "doc.go"))
-	require.NoError(t, err)
-	code := regexp.MustCompile(`(?ms)^//\tfunc \(r \*Reconciler\) Reconcile.*?^//\t}$`).FindString(string(doc))
+	code := regexp.MustCompile(`(?ms)^//\tfunc \(r \*Reconciler\) Reconcile.*?^//\t}$`).FindString(read(t, "jobgc/doc.go"))
 	require.NotEmpty(t, code)
 	assert.LessOrEqual(t, strings.Count(code, "\n")+1, 35)
-	compiled, err := os.ReadFile(filepath.Join(root, "examples", "controller-runtime", "onejob", "reconcile.go"))
-	require.NoError(t, err)
-	assert.Contains(t, string(compiled), regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(code, ""))
+	assert.Contains(t, read(t, "examples/controller-runtime/onejob/reconcile.go"), regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(code, ""))
 }
 
 // TestReadmeBeginsWithAUse: the first screen has go get and a use of it.
 func TestReadmeBeginsWithAUse(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
-	lines := strings.Split(string(readme), "\n")
+	lines := strings.Split(read(t, "README.md"), "\n")
 	get := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "go get ") })
 	block := slices.Index(lines, "```go")
 	assert.True(t, 0 <= get && get < 12, "go get is in line %d", get+1)
@@ -70,13 +74,12 @@ func TestReadmeBeginsWithAUse(t *testing.T) {
 // TestReadme_MeasuredIsWhatCompareMeasured: the rows below Measured are those
 // of make compare's file.
 func TestReadme_MeasuredIsWhatCompareMeasured(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, "internal", "bench", "compare.tsv"))
-	require.NoError(t, err)
+	data := read(t, "internal/bench/compare.tsv")
 	runs, rounds := 0, 0
-	_, err = fmt.Sscanf(string(data), "# %d runs, %d rounds", &runs, &rounds)
+	_, err := fmt.Sscanf(data, "# %d runs, %d rounds", &runs, &rounds)
 	require.NoError(t, err)
 	figures := map[[3]string][]string{} // median, least and most by measure, unit and subject
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(data) {
 		if cells := strings.Split(strings.TrimSpace(line), "\t"); len(cells) == 6 {
 			figures[[3]string(cells)] = cells[3:]
 		}
@@ -140,30 +143,18 @@ func TestReadme_MeasuredIsWhatCompareMeasured(t *testing.T) {
 		}
 		table += " | `" + r.command + "` |\n"
 	}
-	generated(t, filepath.Join(root, "README.md"), "-run TestReadme -update -->\n", table)
+	generated(t, "README.md", "-run TestReadme -update -->\n", table)
 }
 
 // TestReadme_IsShort: at most 120 lines. Lines of prose have at most 100
 // columns, not counting the targets of links.
 func TestReadme_IsShort(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
-	lines := strings.Split(strings.TrimSuffix(string(readme), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(read(t, "README.md"), "\n"), "\n")
 	assert.LessOrEqual(t, len(lines), 120)
 	target := regexp.MustCompile(`\]\([^)]*\)`)
 	for n, l := range lines {
 		if !strings.HasPrefix(l, "|") && !strings.HasPrefix(l, "<!--") {
 			assert.LessOrEqual(t, utf8.RuneCountInString(target.ReplaceAllString(l, "]")), 100, "line %d", n+1)
-		}
-	}
-}
-
-// TestReadme_LinksLeadToFiles: each relative link of the pages at the top.
-func TestReadme_LinksLeadToFiles(t *testing.T) {
-	for name, body := range tracked(t, "*.md", ":!internal/docs", ":!examples/chart") {
-		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`).FindAllStringSubmatch(string(body), -1) {
-			_, err := os.Stat(filepath.Join(root, filepath.Dir(name), m[1]))
-			assert.NoError(t, err, "%s links to %s", name, m[1])
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package repotest_test
 
 import (
-	"bytes"
 	"maps"
 	"os"
 	"path"
@@ -37,11 +36,10 @@ func TestRequirements(t *testing.T) {
 			}
 		}
 	}
-	page := filepath.Join(root, "internal", "docs", "requirements.md")
-	got, err := os.ReadFile(page)
-	require.NoError(t, err)
+	const page = "internal/docs/requirements.md"
+	got := read(t, page)
 	rows := map[string]bool{}
-	want := regexp.MustCompile(`(?m)^(\| ([A-Z]\d) \| [^|]+ \|).*$`).ReplaceAllStringFunc(string(got), func(line string) string {
+	want := regexp.MustCompile(`(?m)^(\| ([A-Z]\d) \| [^|]+ \|).*$`).ReplaceAllStringFunc(got, func(line string) string {
 		cells := strings.Split(line, "|")
 		row := strings.TrimSpace(cells[1])
 		assert.False(t, rows[row], "requirements.md: two rows %s", row)
@@ -54,8 +52,8 @@ func TestRequirements(t *testing.T) {
 		assert.True(t, rows[row], "a test shows %s, which requirements.md does not have", row)
 	}
 	if *update {
-		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(root, page), []byte(want), 0o644))
 		return
 	}
-	assert.True(t, bytes.Equal([]byte(want), got), "go test ./internal/repotest -run TestRequirements -update, writes the table")
+	assert.Equal(t, want, got, "go test ./internal/repotest -run TestRequirements -update, writes the table")
 }

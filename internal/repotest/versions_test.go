@@ -49,9 +49,9 @@ func TestGuides_NameTheTestedVersions(t *testing.T) {
 // all the others import, such as golang.org/x/net, make a cold run compile most
 // packages twice.
 func TestModules_OfTheTestsRequireTheSameVersions(t *testing.T) {
-	nested := regexp.MustCompile(`(?s)\nNESTED +:= (.*?)\n[^\t]`).FindSubmatch(tracked(t, "Makefile")["Makefile"])
+	nested := regexp.MustCompile(`(?s)\nNESTED +:= (.*?)\n[^\t]`).FindStringSubmatch(read(t, "Makefile"))
 	require.NotNil(t, nested)
-	modules := regexp.MustCompile(`[a-z0-9-]+(/[a-z0-9-]+)+`).FindAllString(string(nested[1]), -1)
+	modules := regexp.MustCompile(`[a-z0-9-]+(/[a-z0-9-]+)+`).FindAllString(nested[1], -1)
 	require.Contains(t, modules, "internal/compat/newest")
 	files, seen := tracked(t, "*go.mod"), map[string]string{}
 	for _, m := range modules {
@@ -71,13 +71,13 @@ func TestModules_OfTheTestsRequireTheSameVersions(t *testing.T) {
 // TestMakefile_LongTestsExist: make test leaves these tests to make test-rest.
 // After a rename the list would no longer say which tests it leaves out.
 func TestMakefile_LongTestsExist(t *testing.T) {
-	long := regexp.MustCompile(`(?m)^LONG +:= (\S+)$`).FindSubmatch(tracked(t, "Makefile")["Makefile"])
+	long := regexp.MustCompile(`(?m)^LONG +:= (\S+)$`).FindStringSubmatch(read(t, "Makefile"))
 	require.NotNil(t, long)
 	var all strings.Builder
 	for _, body := range tracked(t, "internal/e2e/*_test.go", "internal/e2e/status/*_test.go", "internal/e2e/events/*_test.go", "internal/e2e/jobgc/*_test.go") {
 		all.Write(body)
 	}
-	for name := range strings.SplitSeq(string(long[1]), "|") {
+	for name := range strings.SplitSeq(long[1], "|") {
 		assert.Contains(t, all.String(), "\nfunc "+name+"(t *testing.T) {", "the Makefile's LONG")
 	}
 }

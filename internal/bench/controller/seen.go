@@ -18,8 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// ended waits until n runs are terminal or the deadline passes, and returns all
-// runs.
+// ended waits until at least n runs are terminal or the deadline passes, and
+// returns all runs.
 func (w *world) ended(ctx context.Context, n int, latest time.Time) ([]v1alpha1.AgentRun, error) {
 	for {
 		list, err := w.Runs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -30,7 +30,7 @@ func (w *world) ended(ctx context.Context, n int, latest time.Time) ([]v1alpha1.
 					done++
 				}
 			}
-			if done == n || time.Now().After(latest) {
+			if done >= n || time.Now().After(latest) {
 				return list.Items, nil
 			}
 		}

@@ -186,7 +186,7 @@ type (
 )
 
 func (s recordSink) Create(ev *corev1.Event) (*corev1.Event, error) {
-	return ev, s.createFor(context.Background(), coreGroup, ev.InvolvedObject) // its sinks take no context
+	return ev, s.createFor(context.Background(), coreGroup, ev.InvolvedObject) //nolint:forbidigo // its sinks take no context
 }
 
 func (s recordSink) Update(ev *corev1.Event) (*corev1.Event, error) { return ev, s.patch(coreGroup) }

@@ -40,9 +40,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 )
 
 // The programs that [Ensure] always provides.
@@ -69,9 +67,8 @@ type Options struct {
 	// Log receives the progress as lines of text. Nil means no log.
 	Log io.Writer
 
-	// Source is the directory with the build modules. Empty means the directory
-	// that this package was compiled from. If that does not exist (-trimpath),
-	// the directory comes from `go list -m` in the working directory.
+	// Source is the directory with the build modules. Empty means the one that
+	// `go list -m` finds from the working directory.
 	Source string
 
 	// More are other programs to provide, such as Scheduler. Empty means none.
@@ -82,10 +79,9 @@ type Options struct {
 
 // program is one executable and where it comes from.
 type program struct {
-	name    string
-	module  string // the folder of its build module
-	pkg     string
-	seconds int // a cold build on two cores, in the order of this table
+	name   string
+	module string // the folder of its build module
+	pkg    string
 }
 
 // programs are always built, in this order: a program shares compiled packages
@@ -93,20 +89,20 @@ type program struct {
 // same versions of what they have in common.
 func programs() []program {
 	return []program{
-		{Etcd, "etcd", "go.etcd.io/etcd/server/v3", 35},
-		{APIServer, "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", 170},
-		{ControllerManager, "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", 40},
-		{Kubectl, "kubernetes", "k8s.io/kubernetes/cmd/kubectl", 15},
+		{Etcd, "etcd", "go.etcd.io/etcd/server/v3"},
+		{APIServer, kubernetes, "k8s.io/kubernetes/cmd/kube-apiserver"},
+		{ControllerManager, kubernetes, "k8s.io/kubernetes/cmd/kube-controller-manager"},
+		{Kubectl, kubernetes, "k8s.io/kubernetes/cmd/kubectl"},
 	}
 }
 
 // extras are built only on request.
 func extras() []program {
 	return []program{
-		{Scheduler, "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", 15},
-		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok", 15},
-		{ArgoRollouts, "argorollouts", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller", 170},
-		{ArgoOracle, "argorollouts", "./oracle", 5},
+		{Scheduler, kubernetes, "k8s.io/kubernetes/cmd/kube-scheduler"},
+		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok"},
+		{ArgoRollouts, "argorollouts", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller"},
+		{ArgoOracle, "argorollouts", "./oracle"},
 	}
 }
 
@@ -138,15 +134,18 @@ func wanted(more []string) ([]program, error) {
 // It needs the go command unless KUBEBUILDER_ASSETS holds everything. It needs
 // the network (or a module proxy) for the first build only. Goroutines and
 // processes may call it concurrently. When ctx ends it stops the build and
-// returns an error that wraps ctx.Err(). A program that does not compile is an
-// [*Error].
+// returns an error that wraps ctx.Err(). If a program does not compile, the
+// error has what the compiler said.
 func Ensure(ctx context.Context, opts Options) (Binaries, error) {
-	log := newProgress(opts.Log)
+	log := progress{opts.Log}
+	if opts.Log == nil {
+		log.w = io.Discard
+	}
 	list, err := wanted(opts.More)
 	if err != nil {
 		return nil, err
 	}
-	if err := ofVersion(ctx, opts.Source, os.Getenv(versionVariable), list); err != nil {
+	if err := ofVersion(os.Getenv(versionVariable), list); err != nil {
 		return nil, err
 	}
 	have, missing, err := fromAssets(os.Getenv(assetsVariable), list, log)
@@ -179,7 +178,7 @@ func Ensure(ctx context.Context, opts Options) (Binaries, error) {
 }
 
 // fill builds what the entry lacks, under the entry's lock.
-func (e *entry) fill(ctx context.Context, wanted []program, log *progress) error {
+func (e *entry) fill(ctx context.Context, wanted []program, log progress) error {
 	if len(e.lacks(wanted)) == 0 {
 		e.touch()
 		return nil
@@ -196,13 +195,10 @@ func (e *entry) fill(ctx context.Context, wanted []program, log *progress) error
 	if len(lacking) == 0 {
 		return nil
 	}
-	log.line("building %s from source, about %s on %s, once; cached in %s",
-		count(len(lacking), "program"), estimate(lacking, runtime.NumCPU()), count(runtime.NumCPU(), "core"), e.dir)
+	log.line("building from source, which takes minutes, once; cached in %s", e.dir)
 	for i, p := range lacking {
-		step := log.step(i+1, len(lacking), p.name)
-		err := e.compile(ctx, p)
-		step.end(err)
-		if err != nil {
+		title := fmt.Sprintf("step %d of %d: %s", i+1, len(lacking), p.name)
+		if err := log.step(title, func() error { return e.compile(ctx, p) }); err != nil {
 			return err
 		}
 	}
@@ -213,7 +209,7 @@ func (e *entry) fill(ctx context.Context, wanted []program, log *progress) error
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
 // fromAssets returns the programs of list that dir holds, and the others.
-func fromAssets(dir string, list []program, log *progress) (have Binaries, missing []program, err error) {
+func fromAssets(dir string, list []program, log progress) (have Binaries, missing []program, err error) {
 	have = Binaries{}
 	if dir == "" {
 		return have, list, nil
@@ -221,20 +217,14 @@ func fromAssets(dir string, list []program, log *progress) (have Binaries, missi
 	if dir, err = filepath.Abs(dir); err != nil { // the programs will run in another directory
 		return nil, nil, fmt.Errorf("build: %s: %w", assetsVariable, err)
 	}
-	var found []string
 	for _, p := range list {
 		if path := filepath.Join(dir, p.name); executable(path) {
 			have[p.name] = path
-			found = append(found, p.name)
-			continue
+		} else {
+			missing = append(missing, p)
 		}
-		missing = append(missing, p)
 	}
-	if len(found) == 0 {
-		log.line("%s=%s holds none of the programs", assetsVariable, dir)
-		return have, missing, nil
-	}
-	log.line("using %s from %s=%s", strings.Join(found, ", "), assetsVariable, dir)
+	log.line("using %d of %d programs from %s=%s", len(have), len(list), assetsVariable, dir)
 	return have, missing, nil
 }
 
@@ -242,12 +232,4 @@ func fromAssets(dir string, list []program, log *progress) (have Binaries, missi
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -6,7 +6,7 @@ package build_test
 import (
 	"bytes"
 	"context"
-	"io"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,62 +20,46 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 )
 
-// source writes build modules whose programs are one line each, and an empty
-// cache.
+// source writes build modules whose programs print the version of their module,
+// and an empty cache.
 func source(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	const program = "package main\n\nfunc main() {}\n"
-	write := func(path, content string) {
-		path = filepath.Join(dir, path)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	write := func(content string, path ...string) {
+		file := filepath.Join(append([]string{dir}, path...)...)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
 	}
-	write("etcd/go.mod", "module etcd\n\ngo 1.26\n\nrequire go.etcd.io/etcd/server/v3 v3.6.8\n\n"+
-		"replace go.etcd.io/etcd/server/v3 => ./server\n")
-	write("etcd/server/go.mod", "module go.etcd.io/etcd/server/v3\n\ngo 1.26\n")
-	write("etcd/server/main.go", program)
-
-	for folder, version := range map[string]string{"kubernetes": "36.3", "kubernetes-old": "35.0"} {
-		write(folder+"/go.mod", "module kubernetes\n\ngo 1.26\n\nrequire (\n\tk8s.io/component-base v0."+version+"\n\tk8s.io/kubernetes v1."+version+"\n)\n\n"+
-			"replace (\n\tk8s.io/component-base => ./component-base\n\tk8s.io/kubernetes => ./kubernetes\n)\n")
-		write(folder+"/component-base/go.mod", "module k8s.io/component-base\n\ngo 1.26\n")
-		write(folder+"/component-base/version/version.go", "package version\n\nvar gitVersion, gitMajor, gitMinor string\n\n"+
-			"func Get() string { return gitVersion + \" \" + gitMajor + \" \" + gitMinor }\n")
-		write(folder+"/kubernetes/go.mod", "module k8s.io/kubernetes\n\ngo 1.26\n")
-		for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
-			write(folder+"/kubernetes/cmd/"+name+"/main.go",
-				"package main\n\nimport \"k8s.io/component-base/version\"\n\nfunc main() { println(version.Get()) }\n")
+	kubernetes := []string{"cmd/kube-apiserver", "cmd/kube-controller-manager", "cmd/kubectl", "cmd/kube-scheduler"}
+	for folder, m := range map[string]struct {
+		module, version string
+		programs        []string
+	}{
+		"etcd":            {"go.etcd.io/etcd/server/v3", "v3.6.8", []string{"."}},
+		"kubernetes":      {"k8s.io/kubernetes", "v1.36.3", kubernetes},
+		"kubernetes-1.35": {"k8s.io/kubernetes", "v1.35.0-rc.1", kubernetes},
+		"kwok":            {"sigs.k8s.io/kwok", "v0.8.0", []string{"cmd/kwok"}},
+	} {
+		write(fmt.Sprintf("module m\n\ngo 1.26\n\nrequire %[1]s %[2]s\n\nreplace %[1]s => ./code\n", m.module, m.version), folder, "go.mod")
+		write(fmt.Sprintf("module %s\n\ngo 1.26\n", m.module), folder, "code", "go.mod")
+		for _, program := range m.programs {
+			write(fmt.Sprintf("package main\n\nfunc main() { println(%q) }\n", m.version), folder, "code", program, "main.go")
 		}
 	}
-	write("kubernetes/kubernetes/cmd/"+build.Scheduler+"/main.go", program)
-	write("kwok/go.mod", "module kwok\n\ngo 1.26\n\nrequire sigs.k8s.io/kwok v0.8.0\n\nreplace sigs.k8s.io/kwok => ./kwok\n")
-	write("kwok/kwok/go.mod", "module sigs.k8s.io/kwok\n\ngo 1.26\n")
-	write("kwok/kwok/cmd/kwok/main.go", program)
 	t.Setenv("CONTROLLERKIT_CACHE", t.TempDir())
 	t.Setenv("KUBEBUILDER_ASSETS", "")
 	t.Setenv("CONTROLLERKIT_KUBERNETES", "")
 	return dir
 }
 
-// assets writes a directory of programs, as envtest's setup does.
-func assets(t *testing.T, names ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range names {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755))
-	}
-	return dir
-}
-
-func ensure(t *testing.T, source string) (build.Binaries, string, error) {
+func ensure(t *testing.T, source string, more ...string) (build.Binaries, string, error) {
 	t.Helper()
 	var log bytes.Buffer
-	programs, err := build.Ensure(t.Context(), build.Options{Log: &log, Source: source})
+	programs, err := build.Ensure(t.Context(), build.Options{Log: &log, Source: source, More: more})
 	return programs, log.String(), err
 }
 
-func TestEnsureBuildsOnceAndShowsProgress(t *testing.T) {
+func TestEnsure_BuildsOnceAndShowsProgress(t *testing.T) {
 	src := source(t)
 	goenv := filepath.Join(t.TempDir(), "env")
 	require.NoError(t, os.WriteFile(goenv, []byte("GOFLAGS=-overlay=/nonexistent\n"), 0o600))
@@ -84,16 +68,8 @@ func TestEnsureBuildsOnceAndShowsProgress(t *testing.T) {
 	t.Setenv("GOWORK", filepath.Join(t.TempDir(), "go.work"))
 	programs, log, err := ensure(t, src)
 	require.NoError(t, err)
-	assert.Contains(t, log, "building 4 programs from source, about ")
-	assert.Contains(t, log, "once; cached in "+os.Getenv("CONTROLLERKIT_CACHE"))
-	for _, line := range []string{"step 1 of 4: etcd\n", "step 1 of 4: etcd: built in ", "step 4 of 4: kubectl: built in "} {
+	for _, line := range []string{"once; cached in " + os.Getenv("CONTROLLERKIT_CACHE"), "step 1 of 4: etcd\n", "step 1 of 4: etcd: built in ", "step 4 of 4: kubectl: built in "} {
 		assert.Contains(t, log, line)
-	}
-
-	for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
-		out, err := exec.CommandContext(t.Context(), programs[name]).CombinedOutput()
-		require.NoError(t, err)
-		assert.Equal(t, "v1.36.3 1 36\n", string(out), "the version that the build module requires")
 	}
 	files, err := os.ReadDir(filepath.Dir(programs[build.Etcd]))
 	require.NoError(t, err)
@@ -107,40 +83,53 @@ func TestEnsureBuildsOnceAndShowsProgress(t *testing.T) {
 	require.NoError(t, os.Remove(programs[build.Kubectl]))
 	_, log, err = ensure(t, src)
 	require.NoError(t, err)
-	assert.Contains(t, log, "building 1 program from source")
 	assert.Contains(t, log, "step 1 of 1: kubectl")
+
+	more, log, err := ensure(t, src, build.Scheduler, build.Kwok)
+	require.NoError(t, err)
+	assert.Contains(t, log, "step 1 of 1: kube-scheduler", "nothing else is built again")
+	assert.Equal(t, filepath.Dir(programs[build.APIServer]), filepath.Dir(more[build.Scheduler]), "it is of the same module")
+	require.NoError(t, os.WriteFile(filepath.Join(src, "kwok", "go.sum"), []byte("\n"), 0o644))
+	changed, _, err := ensure(t, src, build.Kwok)
+	require.NoError(t, err)
+	assert.Equal(t, programs[build.Etcd], changed[build.Etcd], "a change of kwok's module rebuilds kwok alone")
+	assert.NotEqual(t, more[build.Kwok], changed[build.Kwok])
+
+	_, _, err = ensure(t, src, "kubelet")
+	require.ErrorContains(t, err, `"kubelet"`)
+	require.ErrorContains(t, err, build.ArgoRollouts, "the error lists the accepted programs")
 }
 
-func TestEnsureBuildsMoreForThoseWhoAsk(t *testing.T) {
+func TestEnsure_TakesTheVersionThatIsAskedFor(t *testing.T) {
 	src := source(t)
 	usual, _, err := ensure(t, src)
 	require.NoError(t, err)
-	require.NotContains(t, usual, build.Kwok)
-
-	var log bytes.Buffer
-	more, err := build.Ensure(t.Context(), build.Options{Log: &log, Source: src, More: []string{build.Scheduler, build.Kwok}})
+	t.Setenv("CONTROLLERKIT_KUBERNETES", "1.36")
+	same, _, err := ensure(t, src)
 	require.NoError(t, err)
-	assert.Equal(t, 2, strings.Count(log.String(), "building 1 program from source"), "nothing else is built again: %s", log.String())
-	assert.Equal(t, filepath.Dir(usual[build.APIServer]), filepath.Dir(more[build.Scheduler]), "it is of the same module")
-	assert.NotEqual(t, filepath.Dir(usual[build.APIServer]), filepath.Dir(more[build.Kwok]))
-	assert.FileExists(t, more[build.Kwok])
+	assert.Equal(t, usual, same, "the default version")
 
-	// A change of kwok's module rebuilds kwok alone.
-	require.NoError(t, os.WriteFile(filepath.Join(src, "kwok", "go.sum"), []byte("\n"), 0o644))
-	log.Reset()
-	again, err := build.Ensure(t.Context(), build.Options{Log: &log, Source: src, More: []string{build.Scheduler, build.Kwok}})
+	t.Setenv("CONTROLLERKIT_KUBERNETES", "1.35")
+	older, _, err := ensure(t, src)
 	require.NoError(t, err)
-	assert.Equal(t, usual[build.Etcd], again[build.Etcd])
-	assert.NotEqual(t, more[build.Kwok], again[build.Kwok])
+	assert.Equal(t, usual[build.Etcd], older[build.Etcd], "etcd has its own version")
+	for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
+		for path, want := range map[string]string{usual[name]: "v1.36.3\n", older[name]: "v1.35.0-rc.1\n"} {
+			out, err := exec.CommandContext(t.Context(), path).CombinedOutput()
+			require.NoError(t, err)
+			assert.Equal(t, want, string(out), name)
+		}
+	}
 
-	_, err = build.Ensure(t.Context(), build.Options{Source: src, More: []string{"kubelet"}})
-	require.ErrorContains(t, err, `"kubelet"`)
-	require.ErrorContains(t, err, build.ArgoRollouts, "the error lists the accepted programs")
-	_, err = build.Ensure(t.Context(), build.Options{Source: src, More: []string{build.ArgoRollouts}})
-	require.ErrorContains(t, err, filepath.Join("argorollouts", "go.mod"), "this source has none")
+	t.Setenv("KUBEBUILDER_ASSETS", t.TempDir())
+	_, _, err = ensure(t, src)
+	require.ErrorContains(t, err, "unset one", "the version of the programs in KUBEBUILDER_ASSETS is unknown")
+	t.Setenv("CONTROLLERKIT_KUBERNETES", "../1.36")
+	_, _, err = ensure(t, src)
+	require.ErrorContains(t, err, "1.35 or 1.36", "the error lists the accepted versions")
 }
 
-func TestEnsureSharesOneBuild(t *testing.T) {
+func TestEnsure_SharesOneBuild(t *testing.T) {
 	src := source(t)
 	var all sync.WaitGroup
 	logs := make([]bytes.Buffer, 3)
@@ -153,99 +142,58 @@ func TestEnsureSharesOneBuild(t *testing.T) {
 	all.Wait()
 	builds := 0
 	for i := range logs {
-		builds += strings.Count(logs[i].String(), "building")
+		builds += strings.Count(logs[i].String(), "building from source")
 	}
 	assert.Equal(t, 1, builds)
 }
 
-func TestEnsureFailsWithOneClearLine(t *testing.T) {
+func TestEnsure_SaysWhyAProgramWasNotBuilt(t *testing.T) {
 	src := source(t)
-	main := filepath.Join(src, "kubernetes", "kubernetes", "cmd", build.ControllerManager, "main.go")
+	main := filepath.Join(src, "kubernetes", "code", "cmd", build.ControllerManager, "main.go")
 	require.NoError(t, os.WriteFile(main, []byte("package main\n\nfunc main() { undefinedThing() }\n"), 0o644))
 	_, log, err := ensure(t, src)
-	var failed *build.Error
-	require.ErrorAs(t, err, &failed)
-	assert.Equal(t, build.ControllerManager, failed.Program)
-	assert.NotContains(t, err.Error(), "\n")
-	require.ErrorContains(t, err, "undefined: undefinedThing", "the first thing that went wrong is in the line")
-	require.ErrorContains(t, err, failed.Command)
-	require.ErrorContains(t, err, failed.Log)
+	require.ErrorContains(t, err, build.ControllerManager)
+	require.ErrorContains(t, err, "undefined: undefinedThing")
 	assert.Contains(t, log, "step 3 of 4: kube-controller-manager: failed after ")
-
-	kept, readErr := os.ReadFile(failed.Log)
-	require.NoError(t, readErr)
-	assert.Contains(t, string(kept), "undefined: undefinedThing")
-	out, runErr := exec.CommandContext(t.Context(), "/bin/sh", "-c", failed.Command).CombinedOutput()
-	require.Error(t, runErr)
-	assert.Contains(t, string(out), "undefined: undefinedThing", "the command shows it again")
-
 	_, log, err = ensure(t, src)
 	require.Error(t, err)
-	assert.Contains(t, log, "building 2 programs", "the finished programs stay")
+	assert.Contains(t, log, "step 1 of 2", "the finished programs stay")
 }
 
-func TestEnsureNamesWhatIsMissing(t *testing.T) {
-	source(t)
-	_, _, err := ensure(t, t.TempDir())
-	require.ErrorContains(t, err, filepath.Join("etcd", "go.mod"))
-
-	src := source(t)
-	require.NoError(t, os.WriteFile(filepath.Join(src, "kubernetes", "go.mod"), []byte("modul kubernetes\n"), 0o644))
-	_, _, err = ensure(t, src)
-	require.ErrorContains(t, err, "kube-apiserver was not built")
-	require.ErrorContains(t, err, "unknown directive: modul")
-
-	src = source(t)
-	t.Setenv("PATH", t.TempDir())
-	_, _, err = ensure(t, src)
-	require.ErrorIs(t, err, exec.ErrNotFound)
-	require.ErrorContains(t, err, "go command")
-}
-
-func TestEnsureStopsWithItsContext(t *testing.T) {
+func TestEnsure_StopsWithItsContext(t *testing.T) {
 	src := source(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	// The first line of the progress comes just before the first program.
-	log := writer(func(p []byte) (int, error) { cancel(); return len(p), nil })
-	_, err := build.Ensure(ctx, build.Options{Log: log, Source: src})
+	_, err := build.Ensure(ctx, build.Options{Log: writer(cancel), Source: src})
 	require.ErrorIs(t, err, context.Canceled)
 	_, _, err = ensure(t, src)
 	require.NoError(t, err, "nothing half done is in the way")
 }
 
-type writer func(p []byte) (int, error)
+type writer func()
 
-func (w writer) Write(p []byte) (int, error) { return w(p) }
+func (w writer) Write(p []byte) (int, error) {
+	w()
+	return len(p), nil
+}
 
-var _ io.Writer = writer(nil)
-
-func TestEnsureUsesAssets(t *testing.T) {
+func TestEnsure_UsesAssets(t *testing.T) {
 	src := source(t)
-	all := assets(t, build.Etcd, build.APIServer, build.ControllerManager, build.Kubectl)
-	usual := assets(t, build.Etcd, build.APIServer, build.Kubectl)
+	dir := t.TempDir()
+	for _, name := range []string{build.Etcd, build.APIServer, build.Kubectl} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755))
+	}
+	t.Chdir(filepath.Dir(dir))
+	t.Setenv("KUBEBUILDER_ASSETS", filepath.Base(dir))
+	programs, log, err := ensure(t, src)
+	require.NoError(t, err)
+	assert.Contains(t, log, "using 3 of 4 programs from KUBEBUILDER_ASSETS="+dir)
+	assert.Contains(t, log, "step 1 of 1: kube-controller-manager")
+	assert.Equal(t, filepath.Join(dir, build.Kubectl), programs[build.Kubectl], "absolute, because programs run in another directory")
+	assert.NotEqual(t, dir, filepath.Dir(programs[build.ControllerManager]))
 
-	t.Run("all", func(t *testing.T) {
-		t.Setenv("KUBEBUILDER_ASSETS", all)
-		t.Setenv("PATH", t.TempDir()) // not even Go is needed
-		programs, log, err := ensure(t, src)
-		require.NoError(t, err)
-		assert.Contains(t, log, "using etcd, kube-apiserver, kube-controller-manager, kubectl from KUBEBUILDER_ASSETS="+all)
-		assert.Equal(t, filepath.Join(all, build.Kubectl), programs[build.Kubectl])
-	})
-	t.Run("without-controller-manager", func(t *testing.T) {
-		t.Chdir(filepath.Dir(usual))
-		t.Setenv("KUBEBUILDER_ASSETS", filepath.Base(usual))
-		programs, log, err := ensure(t, src)
-		require.NoError(t, err)
-		assert.Contains(t, log, "using etcd, kube-apiserver, kubectl from KUBEBUILDER_ASSETS=")
-		assert.Contains(t, log, "building 1 program ")
-		assert.True(t, filepath.IsAbs(programs[build.Etcd]), "programs run in another directory")
-		assert.NotEqual(t, usual, filepath.Dir(programs[build.ControllerManager]))
-	})
-	t.Run("none", func(t *testing.T) {
-		t.Setenv("KUBEBUILDER_ASSETS", t.TempDir())
-		_, log, err := ensure(t, src)
-		require.NoError(t, err)
-		assert.Contains(t, log, "holds none of the programs")
-	})
+	require.NoError(t, os.Symlink(programs[build.ControllerManager], filepath.Join(dir, build.ControllerManager)))
+	t.Setenv("PATH", t.TempDir()) // not even Go is needed
+	_, _, err = ensure(t, src)
+	require.NoError(t, err)
 }

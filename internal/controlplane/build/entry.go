@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -122,7 +121,7 @@ func (e *entry) prune() error {
 	}
 	for _, other := range others {
 		info, err := other.Info()
-		if err != nil || !prunable(other, filepath.Base(e.dir)) || time.Since(info.ModTime()) < unusedAfter {
+		if err != nil || !other.IsDir() || other.Name() == filepath.Base(e.dir) || time.Since(info.ModTime()) < unusedAfter {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(root, other.Name())); err != nil {
@@ -130,11 +129,4 @@ func (e *entry) prune() error {
 		}
 	}
 	return nil
-}
-
-// prunable reports whether other is an entry, and not this one. Other files in
-// the directory must stay.
-func prunable(other fs.DirEntry, this string) bool {
-	name, err := hex.DecodeString(other.Name())
-	return other.IsDir() && err == nil && len(name) == 8 && other.Name() != this
 }

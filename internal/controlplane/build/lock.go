@@ -30,7 +30,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		if err == nil {
 			return func() { _ = file.Close() }, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			_ = file.Close()
 			return nil, fmt.Errorf("build: lock %s: %w", path, err)
 		}

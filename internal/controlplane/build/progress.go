@@ -6,7 +6,6 @@ package build
 import (
 	"fmt"
 	"io"
-	"sync"
 	"time"
 )
 
@@ -15,81 +14,34 @@ const heartbeat = 15 * time.Second
 
 // progress writes whole lines, so that a terminal, a file and a CI log show the
 // same.
-type progress struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func newProgress(w io.Writer) *progress {
-	if w == nil {
-		w = io.Discard
-	}
-	return &progress{w: w}
-}
+type progress struct{ w io.Writer }
 
 // line writes one line. A writer that fails is not worth failing a build for.
-func (p *progress) line(format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p progress) line(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.w, "control plane: "+format+"\n", args...)
 }
 
-// step announces step k of n, and beats until it ends.
-func (p *progress) step(k, n int, name string) *step {
-	s := &step{log: p, title: fmt.Sprintf("step %d of %d: %s", k, n, name), start: time.Now(), stop: make(chan struct{})}
-	p.line("%s", s.title)
-	s.done.Go(s.beat)
-	return s
-}
-
-// step is one line of work that is under way.
-type step struct {
-	log   *progress
-	title string
-	start time.Time
-	stop  chan struct{}
-	done  sync.WaitGroup
-}
-
-func (s *step) beat() {
+// step does the work. It says when the work begins, that it goes on, and how it
+// ended. The error is the caller's to report.
+func (p progress) step(title string, work func() error) error {
+	p.line("%s", title)
+	begin := time.Now()
+	elapsed := func() time.Duration { return time.Since(begin).Round(time.Second) }
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
+	done := make(chan error, 1)
+	go func() { done <- work() }()
 	for {
 		select {
-		case <-s.stop:
-			return
+		case err := <-done:
+			verdict := "built in"
+			if err != nil {
+				verdict = "failed after"
+			}
+			p.line("%s: %s %s", title, verdict, elapsed())
+			return err
 		case <-ticker.C:
-			s.log.line("%s: still building, %s so far", s.title, s.elapsed())
+			p.line("%s: still building, %s so far", title, elapsed())
 		}
 	}
-}
-
-// end says how the step went; the error itself is the caller's to report.
-func (s *step) end(err error) {
-	close(s.stop)
-	s.done.Wait()
-	verdict := "built in"
-	if err != nil {
-		verdict = "failed after"
-	}
-	s.log.line("%s: %s %s", s.title, verdict, s.elapsed())
-}
-
-func (s *step) elapsed() string {
-	return fmt.Sprintf("%d s", int(time.Since(s.start).Round(time.Second)/time.Second))
-}
-
-// estimate says how long a cold build of the programs takes on so many cores.
-// Compiling spreads over the cores, but linking does not: more than eight help
-// no further.
-func estimate(programs []program, cores int) string {
-	seconds := 0
-	for _, p := range programs {
-		seconds += p.seconds
-	}
-	seconds = seconds * 2 / min(max(cores, 1), 8)
-	if seconds < 60 {
-		return fmt.Sprintf("%d s", max(seconds, 1))
-	}
-	return fmt.Sprintf("%d min", (seconds+59)/60)
 }

@@ -4,8 +4,6 @@
 package build
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,47 +12,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 )
 
 // parent is the module that this package belongs to.
 const parent = "github.com/proompteng/controllerkit/internal/controlplane"
 
-// locate returns the directory of the build modules.
+// locate returns the directory of the build modules: source, or the one in the
+// module that the working directory leads to.
 func locate(ctx context.Context, source string) (string, error) {
 	if source != "" {
-		return filepath.Abs(source)
+		return source, nil
 	}
-	if _, file, _, ok := runtime.Caller(0); ok && holdsModules(filepath.Dir(file)) {
-		return filepath.Dir(file), nil
-	}
-	return askGo(ctx)
-}
-
-// askGo finds the build modules through the module that the working directory
-// belongs to.
-func askGo(ctx context.Context) (string, error) {
 	dir, err := goCommand(ctx, "", "list", "-m", "-f", "{{.Dir}}", parent)
 	if err != nil {
-		return "", fmt.Errorf("build: the build modules were not found: %w; "+
-			"run inside a module that requires %s, or set %s", err, parent, assetsVariable)
+		return "", fmt.Errorf("%w; run inside a module that requires %s, or set %s", err, parent, assetsVariable)
 	}
-	if dir = filepath.Join(dir, "build"); !holdsModules(dir) {
-		return "", fmt.Errorf("build: %s holds no build modules: %s must be replaced by a checkout, or %s set",
-			dir, parent, assetsVariable)
-	}
-	return dir, nil
-}
-
-// holdsModules reports whether dir has every build module.
-func holdsModules(dir string) bool {
-	for _, p := range programs() {
-		if _, err := os.Stat(filepath.Join(dir, p.module, "go.mod")); err != nil {
-			return false
-		}
-	}
-	return filepath.IsAbs(dir)
+	return filepath.Join(dir, "build"), nil
 }
 
 // goCommand runs the go command in dir, the working directory if empty, and
@@ -66,16 +40,13 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 		cmd.Env = append(os.Environ(), environment()...)
 	}
 	out, err := cmd.Output()
-	if err == nil {
-		return strings.TrimSpace(string(out)), nil
-	}
-	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("build: the go command is needed to build the control plane: %w", err)
-	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		err = fmt.Errorf("%w: %s", err, firstError(exit.Stderr))
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
-	return "", fmt.Errorf("build: go %s: %w", args[0], err)
+	if err != nil {
+		return "", fmt.Errorf("build: go %s: %w", args[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // module is the content of one build module.
@@ -132,23 +103,6 @@ func (m module) kubernetesVersion() string {
 		return string(match[1])
 	}
 	return ""
-}
-
-// firstError picks the line of a build's output that says what went wrong, with
-// the heading above it, if any.
-func firstError(output []byte) string {
-	heading := ""
-	for line := range bytes.Lines(output) {
-		text := strings.TrimSpace(string(line))
-		switch {
-		case text == "", strings.HasPrefix(text, "#"), strings.HasPrefix(text, "go: downloading "):
-		case strings.HasSuffix(text, ":"):
-			heading = text + " "
-		default:
-			return heading + text
-		}
-	}
-	return cmp.Or(heading, "it printed nothing")
 }
 
 // ArgoRolloutsSource returns the folder of the sources that ArgoRollouts is

@@ -18,7 +18,6 @@
 //	controlplane.controllerkit.dev/exit-code  1 to 255, with fail; default 1
 //	controlplane.controllerkit.dev/delay      how long the pod runs; default 300ms
 //	controlplane.controllerkit.dev/linger     how long it stays after it was deleted; default 0s
-//	controlplane.controllerkit.dev/message    the termination message of its containers
 //
 // The default outcome is succeed, and never for a pod whose restartPolicy is
 // Always, as in a Deployment. A pod with an unknown value fails immediately,
@@ -48,6 +47,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -66,7 +66,7 @@ const workers = 16
 type Kubelet struct {
 	client kubernetes.Interface
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	seen   stopwatch
+	stages sync.Map // when a pod was first seen in a stage, by mark
 }
 
 // New returns a Kubelet that uses client. Set a high rate limit of the client,
@@ -76,18 +76,20 @@ func New(client kubernetes.Interface) *Kubelet {
 	return &Kubelet{client: client, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
 }
 
-// Register creates the node and makes it ready. A node of that name is left as
-// it is, and made ready.
+// mark is a stage of a pod's life. The times in the objects are whole seconds,
+// too coarse for delays of milliseconds.
+type mark struct {
+	uid   types.UID
+	stage stage
+}
+
+// Register creates the node and makes it ready.
 func (k *Kubelet) Register(ctx context.Context) error {
 	nodes := k.client.CoreV1().Nodes()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+	node, err := nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name:   NodeName,
 		Labels: map[string]string{corev1.LabelHostname: NodeName, corev1.LabelOSStable: "linux"},
-	}}
-	created, err := nodes.Create(ctx, node, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		created, err = nodes.Get(ctx, NodeName, metav1.GetOptions{})
-	}
+	}}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("kubelet: register: %w", err)
 	}
@@ -97,12 +99,12 @@ func (k *Kubelet) Register(ctx context.Context) error {
 		corev1.ResourcePods:   resource.MustParse("100k"),
 	}
 	now := metav1.Now()
-	created.Status.Capacity, created.Status.Allocatable = room, room
-	created.Status.Conditions = []corev1.NodeCondition{{
+	node.Status.Capacity, node.Status.Allocatable = room, room
+	node.Status.Conditions = []corev1.NodeCondition{{
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "StandIn", Message: "no container runs here",
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	}}
-	if _, err := nodes.UpdateStatus(ctx, created, metav1.UpdateOptions{}); err != nil {
+	if _, err := nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("kubelet: register: %w", err)
 	}
 	return nil
@@ -113,9 +115,6 @@ func (k *Kubelet) Register(ctx context.Context) error {
 // is retried, and logged to the context's logger. It can be called once.
 func (k *Kubelet) Start(ctx context.Context) error {
 	informer := coreinformers.NewTypedPodInformer(k.client, metav1.NamespaceAll, 0, nil)
-	if err := informer.SetTransform(dropManagedFields); err != nil {
-		return fmt.Errorf("kubelet: %w", err)
-	}
 	if _, err := informer.AddTypedEventHandler(coreinformers.PodHandlerFuncs{
 		AddFunc:    func(pod *corev1.Pod) { k.queue.Add(cache.MetaObjectToName(pod)) },
 		UpdateFunc: func(_, pod *corev1.Pod) { k.queue.Add(cache.MetaObjectToName(pod)) },
@@ -148,18 +147,16 @@ func (k *Kubelet) serveNext(ctx context.Context, pods corelisters.PodLister) boo
 	}
 	defer k.queue.Done(name)
 	wait, err := k.serve(ctx, pods, name)
-	switch {
-	case err == nil:
-		k.queue.Forget(name)
-		if wait > 0 {
-			k.queue.AddAfter(name, wait)
-		}
-	case ctx.Err() != nil:
-	default:
+	if err != nil && !apierrors.IsNotFound(err) { // the informer reports a pod that is gone or replaced
 		if !apierrors.IsConflict(err) { // a conflict only means that the cache is behind
 			logr.FromContextOrDiscard(ctx).Error(err, "will be retried", "pod", name.String())
 		}
 		k.queue.AddRateLimited(name)
+		return true
+	}
+	k.queue.Forget(name)
+	if wait > 0 {
+		k.queue.AddAfter(name, wait)
 	}
 	return true
 }
@@ -168,20 +165,15 @@ func (k *Kubelet) serveNext(ctx context.Context, pods corelisters.PodLister) boo
 // if nothing happens to the pod before.
 func (k *Kubelet) serve(ctx context.Context, pods corelisters.PodLister, name cache.ObjectName) (time.Duration, error) {
 	pod, err := pods.Pods(name.Namespace).Get(name.Name)
-	if apierrors.IsNotFound(err) {
-		k.seen.forget(name)
-		return 0, nil
-	}
 	if err != nil {
 		return 0, err
 	}
 	plan, invalid := planFor(pod)
-	step, wait := next(pod, plan, invalid, func(s stage) time.Duration { return k.seen.since(name, pod.UID, s, time.Now()) })
-	err = k.take(ctx, pod, step, plan, invalid)
-	if apierrors.IsNotFound(err) {
-		return 0, nil // gone, or replaced by another pod with that name; the informer will report it
-	}
-	return wait, err
+	step, wait := next(pod, plan, invalid, func(s stage) time.Duration {
+		first, _ := k.stages.LoadOrStore(mark{pod.UID, s}, time.Now())
+		return time.Since(first.(time.Time)) //nolint:forcetypeassert // nothing else is stored
+	})
+	return wait, k.take(ctx, pod, step, plan, invalid)
 }
 
 // take carries out one step.
@@ -215,13 +207,4 @@ func (k *Kubelet) take(ctx context.Context, pod *corev1.Pod, step step, plan pla
 	pod.Status = status
 	_, err := pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 	return err
-}
-
-// dropManagedFields keeps the cache small. An update without them does not
-// change those on the server.
-func dropManagedFields(obj any) (any, error) {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		pod.ManagedFields = nil
-	}
-	return obj, nil
 }

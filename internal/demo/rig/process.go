@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -30,21 +31,22 @@ type Process struct {
 	Log string
 
 	cmd   *exec.Cmd
-	ended chan error
+	ended chan struct{} // closed when it has ended, and err is set
+	err   error
+	from  int64 // where its log begins
 }
 
 // Start runs the controller at path against the cluster of a kubeconfig file
 // and returns once its caches are filled. Its log is appended to a file in dir.
 // It passes on only PATH and HOME of the environment, and adds env.
 func Start(ctx context.Context, path, dir, kubeconfig string, env []string, args ...string) (*Process, error) {
-	p := &Process{Log: filepath.Join(dir, "agentrun.log"), ended: make(chan error, 1)}
+	p := &Process{Log: filepath.Join(dir, "agentrun.log"), ended: make(chan struct{})}
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() // the process has its own descriptor
-	from, err := log.Seek(0, 2)
-	if err != nil {
+	if p.from, err = log.Seek(0, 2); err != nil {
 		return nil, err
 	}
 	p.cmd = exec.Command(path, append([]string{"--kubeconfig=" + kubeconfig, "--metrics-bind-address=127.0.0.1:0", "--log-format=json"}, args...)...) //nolint:noctx // Stop and Kill end it: a context would kill it without grace
@@ -60,25 +62,26 @@ func Start(ctx context.Context, path, dir, kubeconfig string, env []string, args
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			p.ended <- p.cmd.Wait()
+			p.err = p.cmd.Wait()
+			close(p.ended)
 		}
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	if err := p.ready(ctx, from); err != nil {
+	if err := p.ready(ctx); err != nil {
 		return nil, errors.Join(err, p.Kill())
 	}
 	return p, nil
 }
 
 // ready waits for the address in the log, and then for /readyz.
-func (p *Process) ready(ctx context.Context, from int64) error {
+func (p *Process) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	for {
 		if p.URL == "" {
-			p.URL = p.listening(from)
+			p.URL = p.listening()
 		}
 		if p.URL != "" {
 			if resp, err := p.get(ctx, "/readyz"); err == nil {
@@ -89,9 +92,8 @@ func (p *Process) ready(ctx context.Context, from int64) error {
 			}
 		}
 		select {
-		case err := <-p.ended:
-			p.ended <- err
-			return fmt.Errorf("the controller ended: %w; its log is %s", err, p.Log)
+		case <-p.ended:
+			return fmt.Errorf("the controller ended: %w; its log is %s", p.err, p.Log)
 		case <-ctx.Done():
 			return fmt.Errorf("the controller is not ready: %w; its log is %s", ctx.Err(), p.Log)
 		case <-time.After(20 * time.Millisecond):
@@ -99,13 +101,13 @@ func (p *Process) ready(ctx context.Context, from int64) error {
 	}
 }
 
-func (p *Process) listening(from int64) string {
+func (p *Process) listening() string {
 	f, err := os.Open(p.Log)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if _, err := f.Seek(from, 0); err != nil {
+	if _, err := f.Seek(p.from, 0); err != nil {
 		return ""
 	}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -124,9 +126,8 @@ func (p *Process) Stop() error {
 		return err
 	}
 	select {
-	case err := <-p.ended:
-		p.ended <- err
-		return err
+	case <-p.ended:
+		return p.err
 	case <-time.After(30 * time.Second): // Kubernetes' default grace period
 		return errors.Join(errors.New("the controller did not end within 30 seconds of SIGTERM"), p.Kill())
 	}
@@ -138,9 +139,8 @@ func (p *Process) Wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	select {
-	case err := <-p.ended:
-		p.ended <- err
-		return err
+	case <-p.ended:
+		return p.err
 	case <-ctx.Done():
 		return fmt.Errorf("the controller still runs: %w; its log is %s", ctx.Err(), p.Log)
 	}
@@ -151,9 +151,27 @@ func (p *Process) Kill() error {
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	err := <-p.ended
-	p.ended <- err
+	<-p.ended
 	return nil
+}
+
+// Dump ends the controller with SIGQUIT and returns what the Go runtime then
+// prints: the stacks of all its goroutines. It needs no endpoint that a
+// controller should not have.
+func (p *Process) Dump(ctx context.Context) (stacks string, err error) {
+	if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		return "", err
+	}
+	ended := p.Wait(ctx)
+	log, err := os.ReadFile(p.Log)
+	if err != nil {
+		return "", err
+	}
+	last := strings.LastIndex(string(log), "SIGQUIT: quit")
+	if last < int(p.from) {
+		return "", fmt.Errorf("the controller ended without stacks: %w", ended)
+	}
+	return string(log)[last:], nil
 }
 
 // Metrics scrapes the controller once.
@@ -168,6 +186,30 @@ func (p *Process) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, er
 	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	return parser.TextToMetricFamilies(resp.Body)
+}
+
+// Value returns the sum of a family's series that have all labels. A family
+// without series is an error.
+func (p *Process) Value(ctx context.Context, family string, labels map[string]string) (sum float64, err error) {
+	families, err := p.Metrics(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if families[family] == nil {
+		return 0, fmt.Errorf("GET /metrics: no %s", family)
+	}
+	for _, m := range families[family].GetMetric() {
+		matches := 0
+		for _, l := range m.GetLabel() {
+			if labels[l.GetName()] == l.GetValue() {
+				matches++
+			}
+		}
+		if matches == len(labels) {
+			sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return sum, nil
 }
 
 func (p *Process) get(ctx context.Context, path string) (*http.Response, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/crd"
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
+	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 // User is the identity that the installed role is bound to.
@@ -38,17 +39,12 @@ func Build(ctx context.Context, dir string, flags ...string) (string, error) {
 // cluster that is.
 type Kubectl struct {
 	Path, Kubeconfig string
-	Context          string // empty means the kubeconfig's current one
 	Cache            string // a folder for what kubectl remembers of the cluster
 }
 
 // Run runs kubectl with args and stdin and returns what it prints.
 func (k Kubectl) Run(ctx context.Context, stdin []byte, args ...string) (string, error) {
-	base := []string{"--kubeconfig=" + k.Kubeconfig, "--cache-dir=" + k.Cache}
-	if k.Context != "" {
-		base = append(base, "--context="+k.Context)
-	}
-	cmd := exec.CommandContext(ctx, k.Path, append(base, args...)...)
+	cmd := exec.CommandContext(ctx, k.Path, append([]string{"--kubeconfig=" + k.Kubeconfig, "--cache-dir=" + k.Cache}, args...)...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -71,4 +67,27 @@ func (k Kubectl) Install(ctx context.Context) error {
 		return err
 	}
 	return os.RemoveAll(k.Cache) // what kubectl remembers by now lacks the short name
+}
+
+// Local installs the example on a local control plane. It returns kubectl with
+// all rights, and the kubeconfig file of a user with only the rights of the
+// controller's role.
+func Local(ctx context.Context, cp *controlplane.ControlPlane) (kubectl Kubectl, kubeconfig string, err error) {
+	kubectl = Kubectl{Path: cp.Kubectl(), Kubeconfig: cp.Kubeconfig(), Cache: filepath.Join(cp.Dir(), "kubectl-cache")}
+	definition := filepath.Join(cp.Dir(), "agentruns-crd.yaml")
+	if err := os.WriteFile(definition, crd.YAML(), 0o600); err != nil {
+		return kubectl, "", err
+	}
+	if err := cp.InstallCRDs(ctx, definition); err != nil {
+		return kubectl, "", err
+	}
+	if err := kubectl.Install(ctx); err != nil {
+		return kubectl, "", err
+	}
+	user, err := cp.User(User)
+	if err != nil {
+		return kubectl, "", err
+	}
+	kubeconfig = filepath.Join(cp.Dir(), User+".kubeconfig")
+	return kubectl, kubeconfig, controlplane.WriteKubeconfig(kubeconfig, user)
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package migrate has the code of the migration guides, before and after, so
-// that it compiles. Its tests compare the guides with it.
+// that it compiles. Its tests compare what both do, and internal/repotest
+// compares the guides with the code.
 package migrate
 
 import (

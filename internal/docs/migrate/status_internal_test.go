@@ -81,6 +81,9 @@ var ways = map[string]way{
 	"setStatus before": settingStatus(setStatusBefore), "setStatus after": settingStatus(setStatusAfter),
 }
 
+// TestRequestsOfOneReconcile of a controller before and after its migration.
+//
+//req:shows A2
 func TestRequestsOfOneReconcile(t *testing.T) {
 	for name, want := range map[string]struct {
 		reason                         string

@@ -16,9 +16,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // TestTheNamespaceIsDeletedUnderLoad: the namespace is deleted with its
@@ -28,23 +29,24 @@ func TestTheNamespaceIsDeletedUnderLoad(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	w := newWorld(t)
-	w.grantEverywhere(t)
+	w.bind(t, "clusterrolebinding", "--clusterrole="+role) // it survives the deletion of the namespace
 	w.start(t, w.config)
 	w.ready(ctx, t)
 	for i := range either(60, 12) {
 		if i == 6 {
 			require.NoError(t, w.Kube.CoreV1().Namespaces().Delete(ctx, w.Namespace, metav1.DeleteOptions{}))
 		}
-		_, _ = w.Runs.Create(ctx, story(3+i), metav1.CreateOptions{}) // refused once the namespace is terminating
-		wait(ctx, 100*time.Millisecond)
+		_, _ = w.Runs.Create(ctx, newRun(3+i), metav1.CreateOptions{}) // refused once the namespace is terminating
+		suite.Wait(ctx, 100*time.Millisecond)
 	}
-	eventually(t, "the namespace is gone", func(ctx context.Context) bool {
+	suite.Eventually(t, "the namespace is gone", func(ctx context.Context) bool {
 		_, err := w.Kube.CoreV1().Namespaces().Get(ctx, w.Namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 	w.idle(ctx, t)
-	w.makeNamespace(t)
-	require.NoError(t, load(ctx, w.Stage, 0, 11, 0))
+	suite.CreateNamespace(t, w.Stage)
+	w.putSecret(t, firstSecret)
+	require.NoError(t, w.load(ctx, 0, 11, 0))
 	w.holds(ctx, t, 12)
 }
 
@@ -56,15 +58,15 @@ func TestTheRightsAreRevokedAndGrantedAgain(t *testing.T) {
 	ctx, w, between := behindProxy(t)
 	last := either(62, 20)
 	w.during(ctx, t, last, 100*time.Millisecond, func() {
-		wait(ctx, 500*time.Millisecond)
+		suite.Wait(ctx, 500*time.Millisecond)
 		require.NoError(t, w.Kube.RbacV1().RoleBindings(w.Namespace).Delete(ctx, w.user, metav1.DeleteOptions{}))
-		eventually(t, "the log names the denied right", func(ctx context.Context) bool {
+		suite.Eventually(t, "the log names the denied right", func(ctx context.Context) bool {
 			between.cut() // a granted watch continues until its next request
-			wait(ctx, 500*time.Millisecond)
-			return says(t, w.process, "forbidden", w.user, "cannot list resource", "agentruns")
+			suite.Wait(ctx, 500*time.Millisecond)
+			return w.says(t, "forbidden", w.user, "cannot list resource", "agentruns")
 		})
-		wait(ctx, either(20*time.Second, 0))
-		w.grant(t, role)
+		suite.Wait(ctx, either(20*time.Second, 0))
+		w.grant(t)
 	})
 	w.holds(ctx, t, last+1)
 }
@@ -79,9 +81,9 @@ func TestTheSecretIsRotated(t *testing.T) {
 	last := either(62, 14)
 	w.during(ctx, t, last, 100*time.Millisecond, func() {
 		secrets := w.Kube.CoreV1().Secrets(w.Namespace)
-		wait(ctx, 300*time.Millisecond)
+		suite.Wait(ctx, 300*time.Millisecond)
 		require.NoError(t, secrets.Delete(ctx, secretName, metav1.DeleteOptions{}))
-		eventually(t, "a run waits for the Secret", func(ctx context.Context) bool {
+		suite.Eventually(t, "a run waits for the Secret", func(ctx context.Context) bool {
 			list, err := w.Runs.List(ctx, metav1.ListOptions{})
 			for _, run := range list.Items {
 				if run.Status.Reason == "MissingSecret" {
@@ -93,12 +95,12 @@ func TestTheSecretIsRotated(t *testing.T) {
 		})
 		w.putSecret(t, secondSecret)
 	})
-	allEnded(ctx, t, w.Stage, last+1) // the controller has read the second value
+	suite.AllEnded(t, w.Stage, last+1) // the controller has read the second value
 	between.fail(20, firstSecret+" is not "+secondSecret)
 	more := last + either(60, 9)
-	require.NoError(t, load(ctx, w.Stage, last+1, more, 0))
+	require.NoError(t, w.load(ctx, last+1, more, 0))
 	w.holds(ctx, t, more+1)
-	assertSays(t, w.process, "injected", "reconcile failed")
+	w.assertSays(t, "injected", "reconcile failed")
 }
 
 // TestTheSecretIsMaskedAfterARestart: the run already has its Job, so the new
@@ -107,36 +109,27 @@ func TestTheSecretIsRotated(t *testing.T) {
 //req:shows E5
 func TestTheSecretIsMaskedAfterARestart(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	w := newWorld(t)
-	w.grant(t, role)
-	between, config := newProxy(t, w)
-	w.start(t, config)
-	run := story(0)
-	run.Spec.PodAnnotations[outcome] = "never"
-	require.NoError(t, create(ctx, w.Stage, run))
-	status := func(ctx context.Context) v1alpha1.AgentRunStatus {
-		run, err := w.Runs.Get(ctx, run.Name, metav1.GetOptions{})
-		require.NoError(t, err)
-		return run.Status
-	}
-	eventually(t, "the Job runs", func(ctx context.Context) bool { return status(ctx).Phase == v1alpha1.Running })
-	require.NoError(t, w.process.Kill())
-	between.failOnly("/jobs/", "env AGENT_SECRET="+firstSecret)
-	w.start(t, config)
-	_, err := w.Runs.Patch(ctx, run.Name, types.MergePatchType, specPatch(t, map[string]any{"suspend": true}), metav1.PatchOptions{})
+	ctx, w, between := behindProxy(t)
+	run := newRun(6)
+	run.Spec.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Never
+	run, err := suite.Create(ctx, w.Stage, run)
 	require.NoError(t, err)
+	w.until(ctx, run, func(s suite.Seen) bool { return s.Phase == v1alpha1.Running })
+	require.NoError(t, w.process.Kill())
+	between.deny("patch jobs", func() string { return "env AGENT_SECRET=" + firstSecret })
+	w.start(t, between.config)
+	require.NoError(t, suite.PatchSpec(ctx, w.Stage, run.Name, map[string]any{"suspend": true}))
 	const masked = "AGENT_SECRET=[redacted]"
-	eventually(t, "the condition reports it, masked", func(ctx context.Context) bool {
-		return strings.Contains(status(ctx).Message, masked)
+	suite.Eventually(t, "the condition reports it, masked", func(ctx context.Context) bool {
+		now, err := w.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+		return err == nil && strings.Contains(now.Status.Message, masked)
 	})
-	eventually(t, "an Event reports it, masked", func(ctx context.Context) bool {
+	suite.Eventually(t, "an Event reports it, masked", func(ctx context.Context) bool {
 		events, err := w.Events(ctx, run.Name)
 		return err == nil && slices.ContainsFunc(events, func(e corev1.Event) bool { return strings.Contains(e.Message, masked) })
 	})
-	assertSays(t, w.process, "reconcile failed", masked)
-	breaches, _, _ := w.recorder.read()
+	w.assertSays(t, "reconcile failed", masked)
+	breaches, _ := w.recorder.Breaches()
 	assert.Empty(t, breaches)
 	w.silent(ctx, t)
 }

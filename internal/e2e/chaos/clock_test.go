@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/internal/demo/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // TestTheClockIsWrong: the controller's clock is twenty minutes ahead of the
@@ -28,19 +29,23 @@ func TestTheClockIsWrong(t *testing.T) {
 	if !*full {
 		t.Skip("only in the full set: it rebuilds the standard library")
 	}
-	skewed := buildSkewed(t)
-	cases := map[string]struct{ reason, seconds string }{
-		"Ahead":  {"No Job is deleted too early.", "1200"},
-		"Behind": {"Times of the API server are in the future for the controller, and are reported unchanged.", "-1200"},
+	skewed := plane
+	skewed.Program = buildSkewed(t)
+	cases := map[string]struct {
+		reason string
+		skew   time.Duration
+	}{
+		"Ahead":  {"No Job is deleted too early.", 20 * time.Minute},
+		"Behind": {"Times of the API server are in the future for the controller, and are reported unchanged.", -20 * time.Minute},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			w := newWorld(t)
-			w.grant(t, role)
-			w.process = launch(t, skewed, w.config, w.args, skewVariable+"="+tc.seconds)
-			assertSkewed(t, w.process, tc.seconds)
+			w.grant(t)
+			w.process = skewed.Start(t, w.Stage, suite.Controller{User: w.config, Env: []string{skewVariable + "=" + tc.skew.String()}})
+			assertSkewed(t, w.process, tc.skew)
 			w.ready(ctx, t)
 			const last = 32
 			w.during(ctx, t, last, 50*time.Millisecond, func() {})
@@ -52,10 +57,10 @@ func TestTheClockIsWrong(t *testing.T) {
 	}
 }
 
-const skewVariable = "CLOCK_SKEW_SECONDS"
+const skewVariable = "CLOCK_SKEW"
 
 // buildSkewed builds the controller with a wrong clock. A variable has the
-// difference in seconds. Go programs read the kernel's clock without libc, so a
+// difference. Go programs read the kernel's clock without libc, so a
 // preloaded library cannot change it, and time namespaces do not change the
 // wall clock. But Go can build with another source of package time, while the
 // program's own code stays the same. The monotonic clock stays right, as on a
@@ -81,17 +86,10 @@ func buildSkewed(t *testing.T) (path string) {
 
 import "syscall"
 
-var skew = func() (n int64) {
+var skew = func() int64 {
 	text, _ := syscall.Getenv("`+skewVariable+`")
-	sign := int64(1)
-	for _, c := range text {
-		if c == '-' {
-			sign = -1
-			continue
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return sign * n
+	d, _ := ParseDuration(text)
+	return int64(d / Second)
 }()
 `),
 	}})
@@ -102,14 +100,12 @@ var skew = func() (n int64) {
 }
 
 // assertSkewed checks in the log that the process uses the wrong time.
-func assertSkewed(t *testing.T, p *rig.Process, seconds string) {
+func assertSkewed(t *testing.T, p *rig.Process, skew time.Duration) {
 	t.Helper()
 	log, err := os.ReadFile(p.Log)
 	require.NoError(t, err)
 	var line struct{ Time time.Time }
 	first, _, _ := bytes.Cut(log, []byte("\n"))
 	require.NoError(t, json.Unmarshal(first, &line))
-	skew, err := time.ParseDuration(seconds + "s")
-	require.NoError(t, err)
 	assert.WithinDuration(t, time.Now().Add(skew), line.Time, 5*time.Minute)
 }

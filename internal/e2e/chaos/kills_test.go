@@ -19,10 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/internal/demo/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // inFlight is the number of runs that have not ended, at any time.
@@ -41,24 +40,28 @@ func TestTheControllerIsKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Duration(n)*10*time.Second)
 	defer cancel()
 	w := newWorld(t)
-	w.grant(t, role)
-	between, config := newProxy(t, w)
+	w.grant(t)
+	w.patience = 500 * time.Millisecond
+	between := newProxy(t, w)
 	loading, enough := context.WithCancel(ctx)
-	finish := w.keepBusy(ctx, loading, t)
 	defer enough()
+	finish := keepBusy(t, inFlight, func(int) bool { return loading.Err() == nil }, func(i int) error {
+		_, err := w.play(ctx, steps[i%quick], fmt.Sprintf("run-%05d", i))
+		return err
+	})
 
 	random, did := rand.New(rand.NewPCG(seed, 0)), map[string]int{}
 	for range n {
-		did[w.live(ctx, t, config, between, randomPoint(random))]++
+		did[w.live(ctx, t, between, randomPoint(random))]++
 	}
-	w.start(t, config, "--hold-jobs")
+	w.start(t, between.config, "--hold-jobs")
 	enough()
-	runs := allEnded(ctx, t, w.Stage, finish())
+	runs := suite.AllEnded(t, w.Stage, finish())
 
 	for i := range runs {
 		w.assertTrue(t, &runs[i])
 	}
-	w.letGo(ctx, t)
+	w.letGo(t)
 	w.invariants(ctx, t)
 	w.assertOnce(t, runs)
 	for _, what := range slices.Sorted(maps.Keys(did)) {
@@ -96,7 +99,7 @@ func randomPoint(r *rand.Rand) point {
 }
 
 // live runs the controller until it is killed at the point, and describes that.
-func (w *world) live(ctx context.Context, t *testing.T, config *rest.Config, between *proxy, at point) string {
+func (w *world) live(ctx context.Context, t *testing.T, between *proxy, at point) string {
 	t.Helper()
 	const patience = 5 * time.Second // for a request of the kind
 	ctx, kill := context.WithTimeout(ctx, cmp.Or(at.time, 5*time.Minute))
@@ -106,9 +109,8 @@ func (w *world) live(ctx context.Context, t *testing.T, config *rest.Config, bet
 		between.set(&at.fault)
 		defer between.set(nil)
 	}
-	dir, kubeconfig := place(t, config)
 	w.starts = append(w.starts, time.Now())
-	p, err := rig.Start(ctx, program, dir, kubeconfig, nil, "--namespaces="+w.Namespace, "--hold-jobs")
+	p, err := plane.Run(ctx, t, w.Stage, suite.Controller{User: between.config, Args: []string{"--hold-jobs"}})
 	if err != nil { // rig.Start has killed the process
 		require.Error(t, ctx.Err(), "%v", err)
 		if at.kind == "" {
@@ -132,25 +134,30 @@ func (w *world) live(ctx context.Context, t *testing.T, config *rest.Config, bet
 }
 
 // keepBusy plays runs in a number of goroutines, one after the other in each,
-// until loading ends. The returned function waits for the last ones and returns
-// the number of runs.
-func (w *world) keepBusy(ctx, loading context.Context, t *testing.T) (finish func() int) {
+// as long as there are more. The returned function waits for the last ones and
+// returns the number of runs.
+func keepBusy(t *testing.T, atOnce int, more func(i int) bool, play func(i int) error) (finish func() int) {
 	t.Helper()
-	var mu sync.Mutex
 	var all sync.WaitGroup
+	var mu sync.Mutex
 	var errs []error
 	next := 0
-	for range inFlight {
+	take := func() (i int, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !more(next) {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	for range atOnce {
 		all.Go(func() {
-			for loading.Err() == nil {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if err := w.play(ctx, step(i)); err != nil {
+			for i, ok := take(); ok; i, ok = take() {
+				if err := play(i); err != nil {
 					mu.Lock()
+					defer mu.Unlock()
 					errs = append(errs, err)
-					mu.Unlock()
 					return
 				}
 			}
@@ -165,9 +172,9 @@ func (w *world) keepBusy(ctx, loading context.Context, t *testing.T) (finish fun
 
 // letGo waits until no Job is held, and checks that each remaining Job was
 // released.
-func (w *world) letGo(ctx context.Context, t *testing.T) {
+func (w *world) letGo(t *testing.T) {
 	t.Helper()
-	eventually(t, "no finalizer is left and all Jobs are released", func(ctx context.Context) bool {
+	suite.Eventually(t, "no finalizer is left and all Jobs are released", func(ctx context.Context) bool {
 		jobs, err := w.Kube.BatchV1().Jobs(w.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false
@@ -179,7 +186,7 @@ func (w *world) letGo(ctx context.Context, t *testing.T) {
 		}
 		return true
 	})
-	runs, err := w.Runs.List(ctx, metav1.ListOptions{})
+	runs, err := w.Runs.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	for _, run := range runs.Items {
 		assert.Empty(t, run.Finalizers, "run %s", run.Name)
@@ -196,19 +203,9 @@ func (w *world) assertOnce(t *testing.T, runs []v1alpha1.AgentRun) {
 			accepted++
 		}
 	}
-	created, pods := map[string]int{}, map[string]int{}
-	for _, r := range requests(t, w.user) {
-		if r.Verb == "create" && r.For.Resource == "jobs" && r.Done() {
-			created[r.For.Name]++
-		}
-	}
-	for _, r := range requests(t, "system:node:controlplane") {
-		if r.For.Subresource == "binding" && r.For.Namespace == w.Namespace && r.Done() {
-			pods[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // the name of its Job and a suffix
-		}
-	}
-	_, _, jobs := w.recorder.read() // the audit log may have an error for a creation that succeeded after its sender was gone
-	assert.Len(t, jobs, accepted)
+	created, pods := plane.Jobs(t, w.Namespace)
+	_, _, withJob := w.recorder.Count() // the audit log may have an error for a creation that succeeded after its sender was gone
+	assert.Equal(t, accepted, withJob)
 	assert.NotEmpty(t, pods)
 	for what, names := range map[string]map[string]int{"created": created, "run": pods} {
 		for name, times := range names {

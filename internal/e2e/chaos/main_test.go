@@ -8,20 +8,20 @@
 // not grow, and idle objects are not written.
 //
 // Only this suite proves that the packages keep all promises together under
-// each fault, and that each verb of the role is needed.
+// each fault, that no outcome is wrong or lost over many runs, and that each
+// verb of the role is needed.
 //
 // `make test-all` runs a short set. With -full, as in `make e2e-chaos`, the
-// faults have their full length.
+// faults have their full length. `make e2e-soak` sets -runs.
 package chaos_test
 
 import (
-	"context"
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
-	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
@@ -29,10 +29,11 @@ import (
 var full = flag.Bool("full", false, "run the full set, which takes minutes")
 
 // For TestTheControllerIsKilled: the number of kills, and the seed of their
-// points.
+// points. For TestSoak: the number of runs.
 var (
 	kills = flag.Int("kills", 0, "how often to kill the controller; 0 means 200 in the full set, 10 in the short one")
 	seed  = flag.Uint64("seed", 0, "the seed of the points; 0 means a new one, which is printed")
+	count = flag.Int("runs", 0, "the number of runs of the soak; 0 means 400 in the full set, 40 in the short one")
 )
 
 // either returns the value for the full set or for the short one.
@@ -43,25 +44,16 @@ func either[T any](whole, short T) T {
 	return short
 }
 
-// The control plane, the installed example and its program, shared by all
-// tests.
-var (
-	plane   *controlplane.ControlPlane
-	program string
-	kubectl rig.Kubectl
-)
+// plane has the installed example, shared by all tests.
+var plane suite.Example
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "6") // most of a test is waiting; a flag on the command line counts
-	os.Exit(suite.Main(m, "e2e/chaos", controlplane.Options{AuditPolicy: auditPolicy, APIServerArgs: []string{
+	flag.Parse()
+	os.Exit(plane.Main(m, "e2e/chaos", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
 		// With this admission plugin a role needs update on finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-	}}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
-		plane = cp
-		if kubectl, _, err = rig.Local(ctx, plane); err != nil {
-			return err
-		}
-		program, err = rig.Build(ctx, plane.Dir(), "-race")
-		return err
-	}))
+		"--etcd-compaction-interval=1m", // ten thousand runs cause a quarter of a million writes
+		"--event-ttl=5m",
+	}}, fmt.Sprintf("-race=%t", *count == 0))) // with it, large numbers take too long
 }

@@ -5,7 +5,6 @@ package chaos_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -13,129 +12,168 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// A step is a run, and what a user does to it. There is a step for each case
-// that the controller handles differently.
-const (
-	succeeds = "succeeds"
-	letsGo   = "lets-go" // of its Job, as soon as its result is recorded
-	fails    = "fails"
-	secretly = "secret"
-	cancels  = "cancelled"
-	refused  = "refused"
-	lost     = "lost" // a user deletes the Job
-	resumed  = "resumed"
-)
-
-var steps = []string{succeeds, letsGo, fails, secretly, cancels, refused, lost, resumed}
-
-// step is the i-th run.
-func step(i int) *v1alpha1.AgentRun {
-	kind := steps[i%len(steps)]
-	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("run-%05d", i), Labels: map[string]string{"step": kind}}}
-	run.Spec.Image = "busybox:1.37"
-	run.Spec.PodAnnotations = map[string]string{delay: "200ms"}
-	switch kind {
-	case letsGo:
-		run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
-	case fails:
-		run.Spec.PodAnnotations[outcome] = "fail"
-	case secretly:
-		run.Spec.SecretRef = &v1alpha1.SecretRef{Name: secretName, Key: secretKey}
-	case cancels, lost:
-		run.Spec.PodAnnotations[outcome] = "never"
-	case refused:
-		run.Spec.Parameters = map[string]string{"prompt": "hello"}
-	case resumed:
-		run.Spec.Suspend = true
-	}
-	return run
+// A step is a kind of run, and what a user does to it. There is a step for each
+// case that the controller handles differently.
+type step struct {
+	name string
+	spec func(*v1alpha1.AgentRunSpec)                                      // changes the run that succeeds; may be nil
+	user func(ctx context.Context, w *world, run *v1alpha1.AgentRun) error // what a user does; may be nil
+	// ends are the phase, the reason, and how the Job ended. Without them the
+	// run does not end.
+	ends []string
+	also func(ctx context.Context, w *world, run *v1alpha1.AgentRun) bool // a later effect; may be nil
 }
 
-// play creates a run, plays its step, and returns when the run has ended.
-func (w *world) play(ctx context.Context, run *v1alpha1.AgentRun) error {
-	kind := run.Labels["step"]
-	run, err := w.Runs.Create(ctx, run, metav1.CreateOptions{})
-	if err != nil {
-		return err
-	}
-	seen := func(what string, is func(v1alpha1.Phase) bool) error {
-		for !is(w.recorder.phase(run.UID)) {
-			if ctx.Err() != nil {
-				return fmt.Errorf("run %s never %s", run.Name, what)
+const refused = "refused"
+
+// quick steps come first. The others take more than ten seconds.
+const quick = 8
+
+var steps = []step{
+	{name: "succeeds", ends: []string{"Succeeded JobSucceeded Complete"}},
+	{
+		name: "lets-go", // of its Job, as soon as its result is recorded
+		spec: func(s *v1alpha1.AgentRunSpec) { s.JobTTLSecondsAfterFinished = new(int32(0)) },
+		ends: []string{"Succeeded JobSucceeded Complete"}, also: jobGone,
+	},
+	{
+		name: "fails",
+		spec: func(s *v1alpha1.AgentRunSpec) { s.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Fail },
+		ends: []string{"Failed JobFailed Failed"},
+	},
+	{
+		name: "secret",
+		spec: func(s *v1alpha1.AgentRunSpec) { s.SecretRef = &v1alpha1.SecretRef{Name: secretName, Key: secretKey} },
+		ends: []string{"Succeeded JobSucceeded Complete"},
+	},
+	{
+		name: "cancelled", spec: never,
+		user: func(ctx context.Context, w *world, run *v1alpha1.AgentRun) error {
+			w.until(ctx, run, func(s suite.Seen) bool { return s.Phase == v1alpha1.Running })
+			return suite.PatchSpec(ctx, w.Stage, run.Name, map[string]any{"cancel": true})
+		},
+		ends: []string{"Cancelled Cancelled ", "Cancelled Cancelled Failed"}, //nolint:dupword // phase and reason; its pod ends when the Job is deleted
+		also: jobGone,
+	},
+	{
+		name: refused,
+		spec: func(s *v1alpha1.AgentRunSpec) { s.Parameters = map[string]string{"prompt": "hello"} },
+		ends: []string{"Failed InvalidSpec "},
+		also: hasEvent(func(e corev1.Event) bool { return e.Reason == "InvalidSpec" }),
+	},
+	{
+		name: "lost", spec: never, // a user deletes the Job
+		user: func(ctx context.Context, w *world, run *v1alpha1.AgentRun) error {
+			w.until(ctx, run, func(s suite.Seen) bool { return s.Phase == v1alpha1.Running })
+			err := w.Kube.BatchV1().Jobs(w.Namespace).Delete(ctx, w.jobOf(ctx, run), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+			if apierrors.IsNotFound(err) {
+				return nil
 			}
-			wait(ctx, 20*time.Millisecond)
-		}
-		return nil
-	}
-	running := func(p v1alpha1.Phase) bool { return p == v1alpha1.Running }
-	switch kind {
-	case cancels:
-		if err = seen("ran", running); err == nil {
-			err = w.change(ctx, run.Name, map[string]any{"cancel": true})
-		}
-	case lost:
-		if err = seen("ran", running); err == nil {
-			err = w.deleteJob(ctx, run.Name)
-		}
-	case resumed:
-		wait(ctx, 500*time.Millisecond)
-		err = w.change(ctx, run.Name, map[string]any{"suspend": false})
-	}
-	if err != nil {
-		return err
-	}
-	return seen("ended", func(p v1alpha1.Phase) bool { return p.Progress() == status.Done })
+			return err
+		},
+		ends: []string{"Failed WorkflowJobMissing ", "Failed WorkflowJobMissing Failed", "Failed JobFailed Failed"}, // depends on what the controller sees first
+	},
+	{
+		name: "resumed",
+		spec: func(s *v1alpha1.AgentRunSpec) { s.Suspend = true },
+		user: func(ctx context.Context, w *world, run *v1alpha1.AgentRun) error {
+			patient, cancel := context.WithTimeout(ctx, w.patience)
+			defer cancel()
+			w.until(patient, run, func(s suite.Seen) bool { return s.Reason == "Suspended" })
+			return suite.PatchSpec(ctx, w.Stage, run.Name, map[string]any{"suspend": false})
+		},
+		ends: []string{"Succeeded JobSucceeded Complete"},
+	},
+	{
+		name: "expires",
+		spec: func(s *v1alpha1.AgentRunSpec) { s.TTLSecondsAfterFinished = new(int32(1)) },
+		ends: []string{"Succeeded JobSucceeded Complete"},
+		also: func(ctx context.Context, w *world, run *v1alpha1.AgentRun) bool {
+			_, err := w.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		},
+	},
+	{
+		name: "repeats", // the Event of a repeated failure becomes a series
+		spec: func(s *v1alpha1.AgentRunSpec) { s.SecretRef = &v1alpha1.SecretRef{Name: "nowhere", Key: secretKey} },
+		also: hasEvent(func(e corev1.Event) bool { return e.Series != nil || e.Count > 1 }),
+	},
 }
 
-// change patches a run's spec.
-func (w *world) change(ctx context.Context, name string, spec map[string]any) error {
-	body, err := json.Marshal(map[string]any{"spec": spec})
-	if err != nil {
-		return err
+func never(s *v1alpha1.AgentRunSpec) { s.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Never }
+
+// jobOf returns the name of a run's Job, or "" if the status does not name it.
+func (w *world) jobOf(ctx context.Context, run *v1alpha1.AgentRun) string {
+	now, err := w.Runs.Get(ctx, run.Name, metav1.GetOptions{})
+	if err != nil || now.Status.JobRef == nil {
+		return ""
 	}
-	_, err = w.Runs.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
-	return err
+	return now.Status.JobRef.Name
 }
 
-// deleteJob deletes a run's Job, like a user who cleans up.
-func (w *world) deleteJob(ctx context.Context, name string) error {
-	run, err := w.Runs.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
+func jobGone(ctx context.Context, w *world, run *v1alpha1.AgentRun) bool {
+	_, err := w.Kube.BatchV1().Jobs(w.Namespace).Get(ctx, w.jobOf(ctx, run), metav1.GetOptions{})
+	return apierrors.IsNotFound(err)
+}
+
+func hasEvent(is func(corev1.Event) bool) func(context.Context, *world, *v1alpha1.AgentRun) bool {
+	return func(ctx context.Context, w *world, run *v1alpha1.AgentRun) bool {
+		events, err := w.Events(ctx, run.Name)
+		return err == nil && slices.ContainsFunc(events, is)
 	}
-	err = w.Kube.BatchV1().Jobs(w.Namespace).Delete(ctx, run.Status.JobRef.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
-	if apierrors.IsNotFound(err) {
-		return nil
+}
+
+// play creates a run, does what the step's user does, and waits until the run
+// has ended.
+func (w *world) play(ctx context.Context, s step, name string) (*v1alpha1.AgentRun, error) {
+	run := suite.NewRun(name)
+	run.Labels = map[string]string{"step": s.name}
+	if s.spec != nil {
+		s.spec(&run.Spec)
 	}
-	return err
+	run, err := suite.Create(ctx, w.Stage, run)
+	if err == nil && s.user != nil {
+		err = s.user(ctx, w, run)
+	}
+	if err == nil && s.ends != nil {
+		err = w.ended(ctx, run)
+	}
+	return run, err
+}
+
+// until waits until the recorder has seen something of a run, or ctx ends.
+func (w *world) until(ctx context.Context, run *v1alpha1.AgentRun, is func(suite.Seen) bool) {
+	for !is(w.recorder.Run(run.UID)) && ctx.Err() == nil {
+		suite.Wait(ctx, 20*time.Millisecond)
+	}
+}
+
+// ended waits until the recorder has seen the end of a run.
+func (w *world) ended(ctx context.Context, run *v1alpha1.AgentRun) error {
+	w.until(ctx, run, func(s suite.Seen) bool { return s.Outcome != "" })
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("run %s has not ended: %w", run.Name, err)
+	}
+	return nil
 }
 
 // assertTrue checks that a run ended as its step says and as its Job ended,
 // which the recorder saw.
 func (w *world) assertTrue(t *testing.T, run *v1alpha1.AgentRun) {
 	t.Helper()
-	st, end := run.Status, w.recorder.end(run.UID)
+	st, end := run.Status, w.recorder.Run(run.UID).End
 	told := fmt.Sprintf("run %s (%s): %s %s %s; its Job ended as %q", run.Name, run.Labels["step"], st.Phase, st.Reason, st.Message, end)
-	want := map[string][]string{ // phase, reason, and how the Job ended
-		succeeds: {"Succeeded JobSucceeded Complete"},
-		letsGo:   {"Succeeded JobSucceeded Complete"},
-		fails:    {"Failed JobFailed Failed"},
-		secretly: {"Succeeded JobSucceeded Complete"},
-		cancels:  {"Cancelled Cancelled ", "Cancelled Cancelled Failed"}, //nolint:dupword // phase and reason; its pod ends when the Job is deleted
-		refused:  {"Failed InvalidSpec "},
-		lost:     {"Failed WorkflowJobMissing ", "Failed WorkflowJobMissing Failed", "Failed JobFailed Failed"}, // depends on what the controller sees first
-		resumed:  {"Succeeded JobSucceeded Complete"},
-	}[run.Labels["step"]]
-	assert.True(t, slices.Contains(want, fmt.Sprintf("%s %s %s", st.Phase, st.Reason, end)), told)
-	assert.Equal(t, run.Generation, st.ObservedGeneration, told)
-	assert.NotNil(t, st.FinishedAt, told)
-	assert.Equal(t, run.Labels["step"] != refused, st.StartedAt != nil, told)
+	s := steps[slices.IndexFunc(steps, func(s step) bool { return s.name == run.Labels["step"] })]
+	assert.Contains(t, s.ends, fmt.Sprintf("%s %s %s", st.Phase, st.Reason, end), told)
+	assert.Equal(t, s.name != refused, st.StartedAt != nil, told)
+	suite.AssertEnded(t, run)
 }

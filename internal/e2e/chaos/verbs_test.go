@@ -6,7 +6,6 @@ package chaos_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -26,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
-	"github.com/proompteng/controllerkit/internal/demo/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // right is one verb of the documented role.
@@ -59,8 +57,11 @@ const (
 	eventsV1 = "events.k8s.io"
 )
 
-// withouts has the rights that are removed, one at a time, and the stories of
-// playAll that then fail. If nothing fails because the controller has an
+// jobs are the steps with a Job.
+var jobs = []string{"succeeds", "fails", "secret", "cancelled", "resumed", "expires", "lost", "lets-go"}
+
+// withouts has the rights that are removed, one at a time, and the steps that
+// then fail. If nothing fails because the controller has an
 // alternative, another row removes that too.
 var withouts = []struct {
 	reason  string
@@ -73,28 +74,28 @@ var withouts = []struct {
 	{"the caches are not filled: it never becomes ready", []right{{agents, "agentruns", "list"}, {agents, "agentruns", "watch"}}, []string{"everything"}, false},
 	{"changes are seen late, by lists", []right{{agents, "agentruns", "watch"}}, []string{"promptly"}, false},
 	{"runs stay beyond their retention", []right{{agents, "agentruns", "delete"}}, []string{"expires"}, false},
-	{"no run starts, because its stored status is unknown", []right{{agents, "agentruns", "get"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go"}, false},
-	{"no status can be recorded, so no run starts", []right{{agents, "agentruns/status", "patch"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go", "refused"}, true},
-	{"the API server refuses an owner reference that blocks deletion", []right{{agents, "agentruns/finalizers", "update"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go"}, false},
+	{"no run starts, because its stored status is unknown", []right{{agents, "agentruns", "get"}}, jobs, false},
+	{"no status can be recorded, so no run starts", []right{{agents, "agentruns/status", "patch"}}, append(slices.Clone(jobs), refused), true},
+	{"the API server refuses an owner reference that blocks deletion", []right{{agents, "agentruns/finalizers", "update"}}, jobs, false},
 	{"nothing with an API server that streams the initial list of a watch", []right{{"batch", "jobs", "list"}}, nil, false},
 	{"the caches are not filled: it never becomes ready", []right{{"batch", "jobs", "list"}, {"batch", "jobs", "watch"}}, []string{"everything"}, false},
 	{"ends are seen late", []right{{"batch", "jobs", "watch"}}, []string{"promptly"}, false},
 	{"the loss of a Job cannot be proven", []right{{"batch", "jobs", "get"}}, []string{"lost"}, false},
-	{"no run starts", []right{{"batch", "jobs", "create"}}, []string{"succeeds", "fails", "waits", "cancelled", "resumed", "expires", "lost", "let go"}, true},
-	{"no Job is suspended, resumed or released", []right{{"batch", "jobs", "patch"}}, []string{"cancelled", "resumed", "let go"}, false},
+	{"no run starts", []right{{"batch", "jobs", "create"}}, jobs, true},
+	{"no Job is suspended, resumed or released", []right{{"batch", "jobs", "patch"}}, []string{"cancelled", "resumed", "lets-go"}, false},
 	{"the Job of a cancelled run continues", []right{{"batch", "jobs", "delete"}}, []string{"cancelled"}, false},
-	{"runs with a Secret wait", []right{{"", "secrets", "get"}}, []string{"waits"}, true},
+	{"runs with a Secret wait", []right{{"", "secrets", "get"}}, []string{"secret"}, true},
 	{"events go to the core group", []right{{eventsV1, "events", "create"}}, nil, false},
 	{"nothing: the core group is only the fallback", []right{{"", "events", "create"}}, nil, false},
-	{"no Event is written", []right{{eventsV1, "events", "create"}, {"", "events", "create"}}, []string{"refused", "repeats"}, false},
+	{"no Event is written", []right{{eventsV1, "events", "create"}, {"", "events", "create"}}, []string{refused, "repeats"}, false},
 	{"a series goes to the core group", []right{{eventsV1, "events", "patch"}}, nil, false},
 	{"nothing: the core group is only the fallback", []right{{"", "events", "patch"}}, nil, false},
 	{"repeats are not counted", []right{{eventsV1, "events", "patch"}, {"", "events", "patch"}}, []string{"repeats"}, false},
 }
 
 // TestEachVerbTakenAway removes each documented right in turn. It shows which
-// stories fail, where the controller reports it, and that the other stories
-// still work.
+// steps fail, where the controller reports it, and that the other steps still
+// work.
 func TestEachVerbTakenAway(t *testing.T) {
 	taken := map[right]bool{}
 	for _, w := range withouts {
@@ -105,80 +106,100 @@ func TestEachVerbTakenAway(t *testing.T) {
 	for _, r := range documented(t) {
 		assert.True(t, taken[r], "%s is documented, and nothing shows what it is for", r)
 	}
-	var mu sync.Mutex
-	rows := make([]string, len(withouts))
-	t.Cleanup(func() {
-		var table strings.Builder
-		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "without\twhat happens\tbroken\tlog\tcondition\tevent")
-		for _, row := range rows {
-			if row != "" {
-				fmt.Fprintln(w, row)
-			}
-		}
-		_ = w.Flush()
-		t.Log("\n" + table.String())
-	})
 	for i, tc := range withouts {
 		if !tc.short && !*full {
 			continue
 		}
 		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) {
 			t.Parallel()
-			row := takeAway(t, tc.without, tc.breaks)
-			mu.Lock()
-			defer mu.Unlock()
-			rows[i] = fmt.Sprintf("%v\t%s\t%s\t%s", tc.without, tc.reason, strings.Join(tc.breaks, ", "), row)
+			where := takeAway(t, tc.without, tc.breaks)
+			t.Logf("without %v: %s; %v do not happen; reported in %v", tc.without, tc.reason, tc.breaks, where)
 		})
 	}
 }
 
-// takeAway plays all stories with a role that lacks some rights. It returns
+// takeAway plays all steps with a role that lacks some rights. It returns
 // where the controller reports it: log, condition or Event.
-func takeAway(t *testing.T, without []right, breaks []string) string {
+func takeAway(t *testing.T, without []right, breaks []string) (where []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	w := newWorld(t)
 	w.grantBut(t, without)
-	dir, kubeconfig := place(t, w.config)
 	starting, tooLong := ctx, func() {}
-	if slices.Contains(breaks, "everything") {
+	everything := slices.Contains(breaks, "everything")
+	if everything {
 		starting, tooLong = context.WithTimeout(ctx, either(20*time.Second, 10*time.Second))
 	}
 	defer tooLong()
-	p, err := rig.Start(starting, program, dir, kubeconfig, nil, w.args...)
-	if slices.Contains(breaks, "everything") {
+	p, err := plane.Run(starting, t, w.Stage, suite.Controller{User: w.config})
+	if everything {
 		require.ErrorContains(t, err, "not ready")
-		log, err := os.ReadFile(filepath.Join(dir, "agentrun.log"))
+		log, err := os.ReadFile(filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"), "agentrun.log"))
 		require.NoError(t, err)
 		assert.True(t, names(string(log), without), "the log names the denied right")
-		return "yes\t-\t-"
+		return []string{"log"}
 	}
 	require.NoError(t, err)
 	w.process = p
 	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
 
-	results := w.playAll(ctx, t, breaks)
-	for story, works := range results {
-		assert.Equal(t, !slices.Contains(breaks, story), works, "without %v: %s", without, story)
+	for step, works := range w.playAll(ctx, breaks) {
+		assert.Equal(t, !slices.Contains(breaks, step), works, "without %v: %s", without, step)
 	}
 	if len(breaks) == 0 { // everything works: nothing to report
-		return "-\t-\t-"
+		return nil
 	}
-	var log, condition, event bool
-	eventually(t, fmt.Sprintf("it is reported that %v is denied", without), func(ctx context.Context) bool {
-		log, condition, event = w.reported(ctx, t, without)
-		return log || condition || event
+	suite.Eventually(t, fmt.Sprintf("it is reported that %v is denied", without), func(ctx context.Context) bool {
+		where = w.reported(ctx, t, without)
+		return len(where) > 0
 	})
-	return fmt.Sprintf("%s\t%s\t%s", yes(log), yes(condition), yes(event))
+	return where
 }
 
-func yes(is bool) string {
-	if is {
-		return "yes"
+// playAll plays all steps concurrently and returns which happened. Steps that
+// should fail have until the others are done, and some more time.
+func (w *world) playAll(ctx context.Context, breaks []string) map[string]bool {
+	broken, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	var mu sync.Mutex
+	var sound, unsound sync.WaitGroup
+	results := map[string]bool{}
+	for _, s := range steps[:either(len(steps), quick)] {
+		with, group := ctx, &sound
+		if slices.Contains(breaks, s.name) {
+			with, group = broken, &unsound
+		}
+		group.Go(func() {
+			works := w.happens(with, s)
+			mu.Lock()
+			defer mu.Unlock()
+			results[s.name] = works
+		})
 	}
-	return "-"
+	sound.Wait()
+	suite.Wait(ctx, either(8*time.Second, 2*time.Second))
+	giveUp()
+	unsound.Wait()
+	return results
+}
+
+// happens reports whether a step happens completely before ctx ends.
+func (w *world) happens(ctx context.Context, s step) bool {
+	run, err := w.play(ctx, s, s.name)
+	if err != nil {
+		return false
+	}
+	for s.also != nil && !s.also(ctx, w, run) {
+		if ctx.Err() != nil {
+			return false
+		}
+		suite.Wait(ctx, 100*time.Millisecond)
+	}
+	seen := w.recorder.Run(run.UID)
+	return s.ends == nil || slices.ContainsFunc(s.ends, func(end string) bool {
+		return strings.HasPrefix(end, fmt.Sprintf("%s %s ", seen.Phase, seen.Reason))
+	})
 }
 
 // names reports whether a text names a denied right, like the API server's
@@ -195,24 +216,30 @@ func names(text string, without []right) bool {
 	return false
 }
 
-// reported looks for the denied rights in logs, conditions and Events.
-func (w *world) reported(ctx context.Context, t *testing.T, without []right) (log, condition, event bool) {
+// reported returns which of logs, conditions and Events name the denied rights.
+func (w *world) reported(ctx context.Context, t *testing.T, without []right) (where []string) {
 	t.Helper()
-	body, err := os.ReadFile(w.process.Log)
+	log, err := os.ReadFile(w.process.Log)
 	require.NoError(t, err)
+	texts := map[string]string{"log": string(log)}
 	runs, err := w.Runs.List(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
 	for _, run := range runs.Items {
 		for _, c := range run.Status.Conditions {
-			condition = condition || names(c.Message, without)
+			texts["condition"] += c.Message + "\n"
 		}
 	}
 	events, err := w.Kube.EventsV1().Events(w.Namespace).List(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
 	for _, e := range events.Items {
-		event = event || names(e.Note, without)
+		texts["event"] += e.Note + "\n"
 	}
-	return names(string(body), without), condition, event
+	for place, text := range texts {
+		if names(text, without) {
+			where = append(where, place)
+		}
+	}
+	return where
 }
 
 // grantBut binds the user to the documented role without some of its rights.
@@ -226,18 +253,5 @@ func (w *world) grantBut(t *testing.T, without []right) {
 	}
 	_, err := w.Kube.RbacV1().Roles(w.Namespace).Create(t.Context(), role, metav1.CreateOptions{})
 	require.NoError(t, err)
-	_, err = w.Kube.RbacV1().RoleBindings(w.Namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: w.user},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: w.user}},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
-}
-
-// specPatch is a merge patch of a run's spec.
-func specPatch(t *testing.T, spec map[string]any) []byte {
-	t.Helper()
-	body, err := json.Marshal(map[string]any{"spec": spec})
-	require.NoError(t, err)
-	return body
+	w.bind(t, "rolebinding", "--role="+w.user, "--namespace="+w.Namespace)
 }

@@ -4,12 +4,13 @@
 package chaos_test
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,14 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // The Secret of the runs, and its values over time. They must not appear
@@ -48,32 +50,24 @@ type world struct {
 
 	user     string
 	config   *rest.Config // of the user
-	recorder *recorder
+	recorder *suite.Recorder
 	process  *rig.Process
-	args     []string    // of the process
-	starts   []time.Time // of the processes after the first
+	args     []string      // of the process
+	starts   []time.Time   // of the processes after the first
+	patience time.Duration // how long a user waits until a run is suspended
 }
 
 // newWorld creates a namespace named after the test. No controller runs yet.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	stage, err := play.NewStage(plane.Config(), name)
-	require.NoError(t, err)
-	w := &world{Stage: stage, user: name, args: []string{"--namespaces=" + stage.Namespace}}
+	w := &world{Stage: plane.NewStage(t), patience: time.Minute}
+	w.user = w.Namespace
+	var err error
 	w.config, err = plane.User(w.user)
 	require.NoError(t, err)
-	w.makeNamespace(t)
-	w.recorder = startRecorder(t, stage, firstSecret, secondSecret)
-	return w
-}
-
-// makeNamespace creates the namespace and its Secret.
-func (w *world) makeNamespace(t *testing.T) {
-	t.Helper()
-	_, err := w.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}, metav1.CreateOptions{})
-	require.NoError(t, err)
 	w.putSecret(t, firstSecret)
+	w.recorder = suite.Record(t, w.Stage, firstSecret, secondSecret)
+	return w
 }
 
 // putSecret sets the value of the Secret.
@@ -86,26 +80,16 @@ func (w *world) putSecret(t *testing.T, value string) {
 	require.NoError(t, err)
 }
 
-// grant binds the user to a ClusterRole in the namespace.
-func (w *world) grant(t *testing.T, role string) {
+// grant gives the user the role in the namespace.
+func (w *world) grant(t *testing.T) {
 	t.Helper()
-	_, err := w.Kube.RbacV1().RoleBindings(w.Namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: w.user}},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	w.bind(t, "rolebinding", "--clusterrole="+role, "--namespace="+w.Namespace)
 }
 
-// grantEverywhere binds the user to the role in all namespaces. This binding
-// survives the deletion of the namespace.
-func (w *world) grantEverywhere(t *testing.T) {
+// bind creates a binding of the user with kubectl.
+func (w *world) bind(t *testing.T, kind string, flags ...string) {
 	t.Helper()
-	_, err := w.Kube.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: w.user}},
-	}, metav1.CreateOptions{})
+	_, err := plane.Admin.Run(t.Context(), nil, append([]string{"create", kind, w.user, "--user=" + w.user}, flags...)...)
 	require.NoError(t, err)
 }
 
@@ -113,35 +97,45 @@ func (w *world) grantEverywhere(t *testing.T) {
 // ends.
 func (w *world) start(t *testing.T, config *rest.Config, args ...string) {
 	t.Helper()
-	w.args = append(w.args[:1:1], args...)
-	w.process = launch(t, program, config, w.args)
+	w.args = args
+	w.process = plane.Start(t, w.Stage, suite.Controller{User: config, Args: args})
 }
 
-// place is the directory of the controllers' logs and kubeconfig.
-func place(t *testing.T, config *rest.Config) (dir, kubeconfig string) {
+// breakServer kills a server of the control plane and starts it again some time
+// later.
+func breakServer(ctx context.Context, t *testing.T, server *controlplane.Process, pause time.Duration) {
 	t.Helper()
-	dir = filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	kubeconfig = filepath.Join(dir, "kubeconfig")
-	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, config))
-	return dir, kubeconfig
+	require.NoError(t, server.Kill())
+	suite.Wait(ctx, pause)
+	require.NoError(t, server.Start(ctx))
 }
 
-func launch(t *testing.T, path string, config *rest.Config, args []string, env ...string) *rig.Process {
-	t.Helper()
-	dir, kubeconfig := place(t, config)
-	p, err := rig.Start(t.Context(), path, dir, kubeconfig, env, args...)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
-	return p
+// newRun returns the i-th run of a load. Every second one needs the Secret.
+func newRun(i int) *v1alpha1.AgentRun {
+	run := suite.NewLoad("run", i)
+	if i%2 == 0 {
+		run.Spec.SecretRef = &v1alpha1.SecretRef{Name: secretName, Key: secretKey}
+	}
+	return run
+}
+
+// load creates the runs from first to last, with a pause after each.
+func (w *world) load(ctx context.Context, first, last int, pause time.Duration) error {
+	for i := first; i <= last; i++ {
+		if _, err := suite.Create(ctx, w.Stage, newRun(i)); err != nil {
+			return err
+		}
+		suite.Wait(ctx, pause)
+	}
+	return nil
 }
 
 // ready plays one run of each kind before a fault, so that the controller has
 // read the Secret.
 func (w *world) ready(ctx context.Context, t *testing.T) {
 	t.Helper()
-	require.NoError(t, load(ctx, w.Stage, 0, 2, 0))
-	allEnded(ctx, t, w.Stage, 3)
+	require.NoError(t, w.load(ctx, 0, 2, 0))
+	suite.AllEnded(t, w.Stage, 3)
 }
 
 // during creates the runs from 3 to last while a fault occurs.
@@ -149,7 +143,7 @@ func (w *world) during(ctx context.Context, t *testing.T, last int, pause time.D
 	t.Helper()
 	var loading sync.WaitGroup
 	var err error
-	loading.Go(func() { err = load(ctx, w.Stage, 3, last, pause) })
+	loading.Go(func() { err = w.load(ctx, 3, last, pause) })
 	fault()
 	loading.Wait()
 	require.NoError(t, err)
@@ -158,35 +152,77 @@ func (w *world) during(ctx context.Context, t *testing.T, last int, pause time.D
 // holds checks a world after a fault: n runs end, and all invariants hold.
 func (w *world) holds(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
-	runs := allEnded(ctx, t, w.Stage, n)
-	for _, run := range runs {
-		assert.Equal(t, truth(&run), run.Status.Phase, "run %s: %s %s", run.Name, run.Status.Reason, run.Status.Message)
-		assertEnded(t, &run)
+	for _, run := range suite.AllEnded(t, w.Stage, n) {
+		suite.AssertLoad(t, &run)
 	}
 	w.invariants(ctx, t)
-	_, _, jobs := w.recorder.read()
-	for _, run := range runs {
-		// The recorder misses a Job that existed only while the API server was
-		// down. The end of its run shows that it ran.
-		assert.LessOrEqual(t, len(jobs[run.UID]), 1, "run %s had more than one Job", run.Name)
-	}
 }
 
 // invariants checks what holds for every outcome of the runs.
 func (w *world) invariants(ctx context.Context, t *testing.T) {
 	t.Helper()
 	idle := w.idle(ctx, t)
-	events, most := assertEventCap(t, w.user, w.starts...)
-	breaches, versions, jobs := w.recorder.read()
+	events, most := w.assertEventCap(t)
+	breaches, versions := w.recorder.Breaches()
 	assert.Empty(t, breaches)
 	w.silent(ctx, t)
-	stacks := w.goroutines(t)
+	goroutines := w.assertGoroutines(t)
+	_, _, jobs := w.recorder.Count()
 	t.Logf("%d versions of objects seen, %d Jobs, %d writes of events, %d about one object in a minute at most; %d goroutines are left; nothing was written for %s",
-		versions, len(jobs), events, most, stacks, idle)
+		versions, jobs, events, most, goroutines, idle)
+}
+
+// requests returns the requests of the world's controller so far, in the order
+// of their answers.
+func (w *world) requests(t *testing.T) []controlplane.Request {
+	t.Helper()
+	return plane.Requests(t, func(r controlplane.Request) bool { return r.User.Username == w.user })
+}
+
+// perMinute is the default of events.Options.
+const perMinute = 5
+
+// assertEventCap compares the Events of each object with the cap, in every
+// window of 60 seconds. The cap is per process. It returns the highest number
+// of Events about one object in 60 seconds, over all processes.
+func (w *world) assertEventCap(t *testing.T) (written, most int) {
+	t.Helper()
+	about := map[string]types.UID{} // by the event's name
+	times := map[types.UID][]time.Time{}
+	for _, r := range w.requests(t) {
+		if r.For.Resource != "events" || !r.Writes() || !r.Done() {
+			continue
+		}
+		name := r.For.Name
+		if r.Verb == "create" {
+			var event struct {
+				Metadata                  struct{ Name string }
+				Regarding, InvolvedObject struct{ UID types.UID } // of events.k8s.io, and of the core group
+			}
+			require.NoError(t, json.Unmarshal(r.Body, &event))
+			name = event.Metadata.Name
+			about[name] = cmp.Or(event.Regarding.UID, event.InvolvedObject.UID)
+		}
+		times[about[name]] = append(times[about[name]], r.At.Time)
+		written++
+	}
+	for uid, at := range times {
+		slices.SortFunc(at, time.Time.Compare)
+		for i := range at {
+			first := slices.IndexFunc(at, func(other time.Time) bool { return at[i].Sub(other) < 60*time.Second })
+			most = max(most, i+1-first)
+			if i-first < perMinute {
+				continue
+			}
+			among := slices.ContainsFunc(w.starts, func(s time.Time) bool { return s.After(at[i-perMinute]) && !s.After(at[i]) })
+			assert.True(t, among, "more than %d events about %s within 60 s: %v", perMinute, uid, at)
+		}
+	}
+	return written, most
 }
 
 // idle waits until no write has occurred for a while, which is longer in the
-// full set.
+// full set. The API server uses the same clock.
 func (w *world) idle(ctx context.Context, t *testing.T) time.Duration {
 	t.Helper()
 	quiet := either(15*time.Second, 2*time.Second)
@@ -194,8 +230,13 @@ func (w *world) idle(ctx context.Context, t *testing.T) time.Duration {
 	defer cancel()
 	for {
 		since := time.Now()
-		wait(ctx, quiet)
-		written := writesSince(t, w.user, since)
+		suite.Wait(ctx, quiet)
+		var written []string
+		for _, r := range w.requests(t) {
+			if r.Writes() && !r.At.Time.Before(since) {
+				written = append(written, r.Kind()+" "+r.For.Name)
+			}
+		}
 		require.NoError(t, ctx.Err(), "an idle object is written: %v", written) // also if the last wait was interrupted
 		if len(written) == 0 {
 			return quiet
@@ -225,41 +266,47 @@ func (w *world) silent(ctx context.Context, t *testing.T) {
 	}
 }
 
-// assertEnded checks what holds for every terminal run.
-func assertEnded(t *testing.T, run *v1alpha1.AgentRun) {
+// spare is how many goroutines a controller may have above a fresh one, for
+// connections that stay open for a while.
+const spare = 6
+
+// assertGoroutines ends the controller and compares the number of its
+// goroutines with that of a fresh controller with the same flags. The example's
+// metrics do not count them, and threads do not show them. The Go runtime lists
+// them on SIGQUIT.
+func (w *world) assertGoroutines(t *testing.T) int {
 	t.Helper()
-	st := run.Status
-	assert.Equal(t, run.Generation, st.ObservedGeneration, "%s: observedGeneration", run.Name)
-	assert.NotNil(t, st.FinishedAt, "%s: finishedAt", run.Name)
-	assert.NotNil(t, st.StartedAt, "%s: startedAt", run.Name)
-	for _, c := range st.Conditions {
-		is := c.Type == map[v1alpha1.Phase]string{v1alpha1.Succeeded: "Ready", v1alpha1.Failed: "Degraded"}[st.Phase]
-		assert.Equal(t, is, c.Status == metav1.ConditionTrue, "%s: condition %s", run.Name, c.Type)
-		assert.Equal(t, run.Generation, c.ObservedGeneration, "%s: condition %s", run.Name, c.Type)
+	dump := func() int {
+		stacks, err := w.process.Dump(t.Context())
+		require.NoError(t, err)
+		return strings.Count(stacks, "\ngoroutine ")
 	}
+	left := dump()
+	w.start(t, w.config, w.args...)
+	suite.Wait(t.Context(), 2*time.Second) // until it has started everything
+	assert.LessOrEqual(t, left, dump()+spare, "the last two dumps in %s show which goroutines are too many", w.process.Log)
+	return left
 }
 
 // assertSays waits until a line of the controller's log has all words. Other
 // effects may be visible before the line.
-func assertSays(t *testing.T, p *rig.Process, words ...string) {
+func (w *world) assertSays(t *testing.T, words ...string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("a line of the log says %q", words), func(context.Context) bool { return says(t, p, words...) })
+	suite.Eventually(t, "the log says "+strings.Join(words, ", "), func(context.Context) bool { return w.says(t, words...) })
 }
 
-func says(t *testing.T, p *rig.Process, words ...string) bool {
+func (w *world) says(t *testing.T, words ...string) bool {
 	t.Helper()
-	log, err := os.ReadFile(p.Log)
+	log, err := os.ReadFile(w.process.Log)
 	require.NoError(t, err)
+lines:
 	for line := range strings.Lines(string(log)) {
-		found := 0
-		for _, w := range words {
-			if strings.Contains(line, w) {
-				found++
+		for _, word := range words {
+			if !strings.Contains(line, word) {
+				continue lines
 			}
 		}
-		if found == len(words) {
-			return true
-		}
+		return true
 	}
 	return false
 }

@@ -6,7 +6,6 @@ package chart_test
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"sigs.k8s.io/yaml"
@@ -24,6 +25,10 @@ import (
 
 // workloads are the names of the two, and where their values are.
 var workloads = map[string]string{"r-agentrun": "controlPlane", "r-agentrun-controllers": "controllers"}
+
+// manySteps have weights that make few and many canary pods.
+const manySteps = "{setWeight: 1}, {pause: {}}, {setWeight: 10}, {pause: {}}, {setWeight: 20}, {pause: {}}, {setWeight: 25}, {pause: {}}, " +
+	"{setWeight: 33}, {pause: {}}, {setWeight: 50}, {pause: {}}, {setWeight: 75}, {pause: {}}, {setWeight: 90}, {pause: {}}, {setWeight: 99}, {pause: {}}"
 
 // TestOnIsConvertOfOff: the switch changes what rollout.Convert changes, field
 // by field, and the kind that the HPA scales; nothing else.
@@ -46,6 +51,14 @@ func TestOnIsConvertOfOff(t *testing.T) {
 	for name, values := range ciFiles(t) {
 		if name != "small" && name != "agents" { // they have no canary: one pod without election, and no pods
 			cases["ci/"+name] = struct{ reason, values string }{"Everything that CI renders.", values}
+		}
+	}
+	for _, replicas := range []int{1, 2, 3, 5, 10} {
+		for _, fences := range []string{"{maxSurge: 1, maxUnavailable: 0}", `{maxSurge: "1%", maxUnavailable: "100%"}`, `{maxSurge: "100%", maxUnavailable: 0}`, "{maxSurge: 5, maxUnavailable: 3}"} {
+			cases[fmt.Sprint(replicas, fences)] = struct{ reason, values string }{
+				"No canary that the schema accepts has an error.",
+				fmt.Sprintf("{progressiveDelivery: {canarySteps: [%s]}, controllers: {replicaCount: %d, strategy: %s}}", manySteps, replicas, fences),
+			}
 		}
 	}
 	for name, tc := range cases {
@@ -92,7 +105,7 @@ func setBoth(on bool) []string {
 func assertConverted(t *testing.T, was, is *unstructured.Unstructured, values string) {
 	t.Helper()
 	d := into[appsv1.Deployment](t, was)
-	s, errs := settings.FromValues(progressiveDelivery(t, values, strings.HasSuffix(was.GetName(), "-controllers")))
+	s, errs := settings.FromValues(progressiveDelivery(t, values, was.GetName()))
 	require.Empty(t, errs)
 	o := s.Options
 	o.MaxSurge, o.MaxUnavailable = d.Spec.Strategy.RollingUpdate.MaxSurge, d.Spec.Strategy.RollingUpdate.MaxUnavailable
@@ -122,78 +135,21 @@ func assertConverted(t *testing.T, was, is *unstructured.Unstructured, values st
 
 // progressiveDelivery is what the values mean for a workload: its own keys over
 // the global ones.
-func progressiveDelivery(t *testing.T, values string, controllers bool) map[string]any {
+func progressiveDelivery(t *testing.T, values, workload string) map[string]any {
 	t.Helper()
-	var v struct {
-		ProgressiveDelivery map[string]any
-		Controllers         struct{ ProgressiveDelivery map[string]any }
-		ControlPlane        struct{ ProgressiveDelivery map[string]any }
-	}
+	var v map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(values), &v))
+	of := "controlPlane"
+	if strings.HasSuffix(workload, "-controllers") {
+		of = "controllers"
+	}
 	all := map[string]any{}
-	maps.Copy(all, v.ProgressiveDelivery)
-	if controllers {
-		maps.Copy(all, v.Controllers.ProgressiveDelivery)
-	} else {
-		maps.Copy(all, v.ControlPlane.ProgressiveDelivery)
+	for _, path := range [][]string{{"progressiveDelivery"}, {of, "progressiveDelivery"}} {
+		m, _, err := unstructured.NestedMap(v, path...)
+		require.NoError(t, err)
+		maps.Copy(all, m)
 	}
 	return all
-}
-
-// TestEveryCanaryIsSound: package rollout finds no error in any canary that the
-// schema accepts.
-func TestEveryCanaryIsSound(t *testing.T) {
-	for _, replicas := range []int{1, 2, 3, 5, 10} {
-		for _, fences := range []string{"{maxSurge: 1, maxUnavailable: 0}", `{maxSurge: "1%", maxUnavailable: "100%"}`, `{maxSurge: "100%", maxUnavailable: 0}`, "{maxSurge: 5, maxUnavailable: 3}"} {
-			t.Run(fmt.Sprint(replicas, fences), func(t *testing.T) {
-				t.Parallel()
-				var steps []string
-				for _, weight := range []int{1, 10, 20, 25, 33, 50, 75, 90, 99} {
-					steps = append(steps, fmt.Sprintf("{setWeight: %d}, {pause: {}}", weight))
-				}
-				all := render(t, fmt.Sprintf("{progressiveDelivery: {enabled: true, crdCheck: skip, canarySteps: [%s]}, controllers: {replicaCount: %d, strategy: %s}}",
-					strings.Join(steps, ", "), replicas, fences))
-				assert.Empty(t, rollout.Validate(all.one(t, "Rollout/r-agentrun-controllers")))
-			})
-		}
-	}
-}
-
-// TestEachWorkloadHasItsOwnSwitch: the controllers first.
-//
-//req:shows R1
-func TestEachWorkloadHasItsOwnSwitch(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		values string
-		want   []string // the Rollouts
-	}{
-		"Off":              {"The default.", "{}", nil},
-		"Both":             {"The global switch is for both.", "progressiveDelivery: {enabled: true, crdCheck: skip}", []string{"r-agentrun", "r-agentrun-controllers"}},
-		"ControllersFirst": {"One workload at a time.", "controllers: {progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"r-agentrun-controllers"}},
-		"ControlPlane":     {"Or the other.", "controlPlane: {progressiveDelivery: {enabled: true, crdCheck: skip}}", []string{"r-agentrun"}},
-		"FalseWins":        {"A false of the workload is a value.", "{progressiveDelivery: {enabled: true, crdCheck: skip}, controlPlane: {progressiveDelivery: {enabled: false}}}", []string{"r-agentrun-controllers"}},
-		"EmptyIsAbsent":    {"What a workload does not say is taken from the global values.", "{progressiveDelivery: {enabled: true, crdCheck: skip}, controlPlane: {progressiveDelivery: {keepOnSwitch: true}}}", []string{"r-agentrun", "r-agentrun-controllers"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			all := render(t, tc.values)
-			var is []string
-			for key := range all {
-				if name, ok := strings.CutPrefix(key, "Rollout/"); ok {
-					is = append(is, name)
-				}
-			}
-			slices.Sort(is)
-			assert.Equal(t, tc.want, is, tc.reason)
-			for name := range workloads {
-				if !slices.Contains(is, name) {
-					all.one(t, "Deployment/"+name)
-				}
-			}
-		})
-	}
 }
 
 // TestOffIsTheSameWhetherTheAPIIsKnownOrNot: to the byte, with any other
@@ -258,47 +214,27 @@ func TestCRDCheck(t *testing.T) {
 }
 
 // TestKeepOnSwitch: helm and Argo CD leave what they no longer find in the
-// chart, so that old and new overlap.
+// chart, so that old and new overlap. Options of the user for Argo CD stay.
 func TestKeepOnSwitch(t *testing.T) {
-	for _, on := range []bool{false, true} {
-		for _, keep := range []bool{false, true} {
-			all := render(t, fmt.Sprintf("progressiveDelivery: {enabled: %t, crdCheck: skip, keepOnSwitch: %t}", on, keep))
-			for name := range workloads {
-				kind := "Deployment/"
-				if on {
-					kind = "Rollout/"
-				}
-				annotations := all.one(t, kind+name).GetAnnotations()
-				if keep {
-					assert.Equal(t, map[string]string{"helm.sh/resource-policy": "keep", "argocd.argoproj.io/sync-options": "PruneLast=true"}, annotations)
-				} else {
-					assert.Empty(t, annotations)
-				}
-			}
-		}
+	all := render(t, "{progressiveDelivery: {keepOnSwitch: true}, controllers: {annotations: {argocd.argoproj.io/sync-options: Prune=false}}}")
+	for name, options := range map[string]string{"r-agentrun": "PruneLast=true", "r-agentrun-controllers": "Prune=false,PruneLast=true"} {
+		want := map[string]string{"helm.sh/resource-policy": "keep", "argocd.argoproj.io/sync-options": options}
+		assert.Equal(t, want, all.one(t, "Deployment/"+name).GetAnnotations())
 	}
 }
 
-// TestSelectorsNeverChange: Services, PDBs and workloads select the same pods,
-// and no two workloads each other's.
+// TestSelectors: PDBs and workloads select the same pods, and no two workloads
+// each other's. The switch does not change them.
 //
 //req:shows R2
-func TestSelectorsNeverChange(t *testing.T) {
-	off := render(t, "{controllers: {podDisruptionBudget: {enabled: true}, podLabels: {a: b}}, controlPlane: {podDisruptionBudget: {enabled: true}}}")
-	selectors := map[string]map[string]string{}
+func TestSelectors(t *testing.T) {
+	all := render(t, "{controllers: {podDisruptionBudget: {enabled: true}, podLabels: {a: b}}, controlPlane: {podDisruptionBudget: {enabled: true}}}")
+	var selectors []*metav1.LabelSelector
 	for name := range workloads {
-		d := into[appsv1.Deployment](t, off.one(t, "Deployment/"+name))
-		selectors[name] = d.Spec.Selector.MatchLabels
-		for key, value := range d.Spec.Selector.MatchLabels {
-			assert.Equal(t, value, d.Spec.Template.Labels[key])
-		}
-		pdb, _, err := unstructured.NestedStringMap(off.one(t, "PodDisruptionBudget/"+name).Object, "spec", "selector", "matchLabels")
-		require.NoError(t, err)
-		assert.Equal(t, d.Spec.Selector.MatchLabels, pdb)
-		for other, selector := range selectors {
-			if other != name {
-				assert.NotEqual(t, selector, d.Spec.Selector.MatchLabels)
-			}
-		}
+		d := into[appsv1.Deployment](t, all.one(t, "Deployment/"+name))
+		selectors = append(selectors, d.Spec.Selector)
+		assert.Subset(t, d.Spec.Template.Labels, d.Spec.Selector.MatchLabels)
+		assert.Equal(t, d.Spec.Selector, into[policyv1.PodDisruptionBudget](t, all.one(t, "PodDisruptionBudget/"+name)).Spec.Selector)
 	}
+	assert.NotEqual(t, selectors[0], selectors[1])
 }

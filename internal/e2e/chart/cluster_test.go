@@ -4,9 +4,7 @@
 package chart_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +17,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -36,13 +35,12 @@ rules: [{level: Metadata}]
 
 var cluster *controlplane.ControlPlane
 
-// startPlane starts the control plane for the tests that need one. Deployments
-// get pods, and the API server enforces owner references as some distributions
-// do: who makes an owner block its deletion must be allowed to.
+// startPlane starts the control plane for the tests that need one. The API
+// server enforces owner references as some distributions do: who makes an owner
+// block its deletion must be allowed to.
 var startPlane = sync.OnceValue(func() (err error) {
 	cluster, err = controlplane.Start(context.Background(), controlplane.Options{
 		Log:           os.Stderr,
-		Controllers:   []string{"deployment-controller", "replicaset-controller"},
 		AuditPolicy:   auditPolicy,
 		APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
 	})
@@ -105,45 +103,12 @@ func account(t *testing.T, kube kubernetes.Interface, namespace, name string) st
 }
 
 // eventually asks until it holds, for two minutes: the machine may be loaded.
-func eventually(t *testing.T, what string, holds func(context.Context) (bool, error)) {
+func eventually(t *testing.T, what string, holds wait.ConditionWithContextFunc) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
 	var last error
-	for {
-		ok, err := holds(ctx)
-		if ok && err == nil {
-			return
-		}
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			last = err
-		}
-		select {
-		case <-ctx.Done():
-			require.FailNow(t, "not so within two minutes: "+what, "%v", last)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-// logOf reads the log of a controller.
-func logOf(t *testing.T, path string) string {
-	t.Helper()
-	body, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(bytes.ToValidUTF8(body, nil))
-}
-
-func without(args []string, flags ...string) []string {
-	var kept []string
-next:
-	for _, a := range args {
-		for _, f := range flags {
-			if strings.HasPrefix(a, f+"=") {
-				continue next
-			}
-		}
-		kept = append(kept, a)
-	}
-	return kept
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (ok bool, _ error) {
+		ok, last = holds(ctx)
+		return ok && last == nil, nil
+	})
+	require.NoError(t, err, "%s: %v", what, last)
 }

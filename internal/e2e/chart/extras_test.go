@@ -51,7 +51,7 @@ func TestChart_Extras(t *testing.T) {
 	require.Len(t, spec.TopologySpreadConstraints, 1)
 	assert.Equal(t, selected, spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels, "without one it would spread nothing")
 
-	role := into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns-r-agentrun-controllers"))
+	role := into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns:r-agentrun-controllers"))
 	assert.Equal(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}, role.Rules[len(role.Rules)-1])
 	policy := into[networkingv1.NetworkPolicy](t, all.one(t, "NetworkPolicy/r-agentrun-controllers")).Spec
 	assert.Equal(t, selected, policy.PodSelector.MatchLabels)
@@ -84,16 +84,6 @@ func TestChart_ImageOfAWorkload(t *testing.T) {
 		c, _ := render(t, values).container(t, "r-agentrun-controllers")
 		assert.Equal(t, want, c.Image, values)
 	}
-}
-
-// TestChart_ByDefaultOneWorkload: the control plane is for who wants one.
-func TestChart_ByDefaultOneWorkload(t *testing.T) {
-	out, err := runHelm(t, "template", "r", chartDir, "--namespace=ns", kubeVersion)
-	require.NoError(t, err)
-	all := parse(t, out)
-	all.one(t, "Deployment/r-agentrun-controllers")
-	assert.NotContains(t, all, "Deployment/r-agentrun")
-	assert.NotContains(t, all, "Service/r-agentrun")
 }
 
 // TestChart_Test: helm test asks the Service of the pods that reconcile.
@@ -135,7 +125,7 @@ func TestChart_TheValuesOfAnOlderChart(t *testing.T) {
 		"ingress: {enabled: true}":                         "make one for the Service of the control plane",
 	} {
 		_, err := template(t, values)
-		assert.ErrorContains(t, err, want, values)
+		require.ErrorContains(t, err, want, values)
 	}
 	render(t, `
 controller: {jobTtlSecondsAfterFinished: 86400, agentRunRetentionSeconds: 604800, logRetentionSeconds: 604800}

@@ -50,12 +50,12 @@ func TestTheRoleIsTheExamples(t *testing.T) {
 	documented := parse(t, string(rbac.YAML()))
 	want := into[rbacv1.ClusterRole](t, documented.one(t, "ClusterRole/agentrun-controller")).Rules
 	all := render(t, "{}")
-	assert.Equal(t, want, into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns-r-agentrun-controllers")).Rules)
+	assert.Equal(t, want, into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns:r-agentrun-controllers")).Rules)
 
 	all = render(t, "controller: {namespaces: [a, b]}")
 	for _, namespace := range []string{"a", "b"} {
-		assert.Equal(t, want, into[rbacv1.Role](t, all.one(t, "Role/"+namespace+"/ns-r-agentrun-controllers")).Rules)
-		all.one(t, "RoleBinding/"+namespace+"/ns-r-agentrun-controllers")
+		assert.Equal(t, want, into[rbacv1.Role](t, all.one(t, "Role/"+namespace+"/ns:r-agentrun-controllers")).Rules)
+		all.one(t, "RoleBinding/"+namespace+"/ns:r-agentrun-controllers")
 	}
 	for key := range all {
 		assert.NotContains(t, key, "Cluster", "who works in some namespaces has no rights in all")
@@ -66,7 +66,7 @@ func TestTheRoleIsTheExamples(t *testing.T) {
 		assert.NotContains(t, key, "leader-election", "the election is off")
 	}
 	all = render(t, "controller: {events: {enabled: false}}")
-	for _, rule := range into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns-r-agentrun-controllers")).Rules {
+	for _, rule := range into[rbacv1.ClusterRole](t, all.one(t, "ClusterRole/ns:r-agentrun-controllers")).Rules {
 		assert.NotContains(t, rule.Resources, "events", "the controller writes none")
 	}
 }

@@ -4,7 +4,6 @@
 package chart_test
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -23,49 +21,34 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-// TestTheMetricsServiceSelectsThePodsThatReconcile: exactly those, and the
-// ServiceMonitor that Service, exactly.
+// TestTheServicesSelectTheirPods: the metrics Service those that reconcile, the
+// other Service those of the control plane, and the ServiceMonitor the metrics
+// Service, exactly.
 //
 //req:shows O1
-func TestTheMetricsServiceSelectsThePodsThatReconcile(t *testing.T) {
+func TestTheServicesSelectTheirPods(t *testing.T) {
 	all := render(t, "metrics: {serviceMonitor: {enabled: true}}")
-	metrics := into[corev1.Service](t, all.one(t, "Service/r-agentrun-metrics"))
-	selected := labels.SelectorFromSet(metrics.Spec.Selector)
-	var monitor struct {
-		Spec struct {
-			Selector          metav1.LabelSelector
-			NamespaceSelector struct{ MatchNames []string }
-			Endpoints         []map[string]any
+	monitor := all.one(t, "ServiceMonitor/r-agentrun")
+	namespaces, _, err := unstructured.NestedStringSlice(monitor.Object, "spec", "namespaceSelector", "matchNames")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ns"}, namespaces)
+	scraped, _, err := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
+	require.NoError(t, err)
+	for name, reconciles := range map[string]bool{"r-agentrun": false, "r-agentrun-metrics": true} {
+		service := into[corev1.Service](t, all.one(t, "Service/"+name))
+		assert.Equal(t, reconciles, labels.SelectorFromSet(scraped).Matches(labels.Set(service.Labels)), name)
+		for workload := range workloads {
+			pod := into[appsv1.Deployment](t, all.one(t, "Deployment/"+workload)).Spec.Template
+			c := pod.Spec.Containers[0]
+			selected := labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels))
+			assert.Equal(t, reconciles != slices.Contains(c.Args, "--reconcile=false"), selected, "%s and %s", name, workload)
+			assert.Equal(t, service.Spec.Ports[0].TargetPort.StrVal, c.Ports[0].Name, workload)
+		}
+		if reconciles {
+			assert.Equal(t, service.Spec.Ports[0].Name, endpoint(t, monitor)["port"])
+			assert.Equal(t, "/metrics", endpoint(t, monitor)["path"])
 		}
 	}
-	data, err := yaml.Marshal(all.one(t, "ServiceMonitor/r-agentrun").Object)
-	require.NoError(t, err)
-	require.NoError(t, yaml.Unmarshal(data, &monitor))
-	scraped, err := metav1.LabelSelectorAsSelector(&monitor.Spec.Selector)
-	require.NoError(t, err)
-
-	reconciling := 0
-	for key, u := range all {
-		switch u.GetKind() {
-		case "Deployment":
-			d := into[appsv1.Deployment](t, u)
-			c := d.Spec.Template.Spec.Containers[0]
-			reconciles := !slices.Contains(c.Args, "--reconcile=false")
-			assert.Equal(t, reconciles, selected.Matches(labels.Set(d.Spec.Template.Labels)), key)
-			if reconciles {
-				reconciling++
-				target := metrics.Spec.Ports[0].TargetPort.StrVal
-				assert.True(t, slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == target }), "the port %q of the pod", target)
-			}
-		case "Service":
-			assert.Equal(t, key == "Service/r-agentrun-metrics", scraped.Matches(labels.Set(u.GetLabels())), key)
-		}
-	}
-	assert.Equal(t, 1, reconciling)
-	assert.Equal(t, []string{"ns"}, monitor.Spec.NamespaceSelector.MatchNames)
-	require.Len(t, monitor.Spec.Endpoints, 1)
-	assert.Equal(t, metrics.Spec.Ports[0].Name, monitor.Spec.Endpoints[0]["port"])
-	assert.Equal(t, "/metrics", monitor.Spec.Endpoints[0]["path"])
 }
 
 // TestAScrapeSwitchReachesBothWorkloads: pods that are scraped by their
@@ -105,19 +88,15 @@ func TestTLSReachesAllThatTalkToTheEndpoint(t *testing.T) {
 			}), "%s %v", want, c.Args)
 		}
 	}
-	endpoint := func(all objects) map[string]any {
-		endpoints, _, err := unstructured.NestedSlice(all.one(t, "ServiceMonitor/r-agentrun").Object, "spec", "endpoints")
-		require.NoError(t, err)
-		return endpoints[0].(map[string]any)
-	}
-	assert.Equal(t, "https", endpoint(on)["scheme"])
+	scraped := func(all objects) map[string]any { return endpoint(t, all.one(t, "ServiceMonitor/r-agentrun")) }
+	assert.Equal(t, "https", scraped(on)["scheme"])
 	assert.Equal(t, map[string]any{
 		"ca": map[string]any{"secret": map[string]any{"name": "web-tls", "key": "ca.crt"}}, "serverName": "r-agentrun-metrics.ns.svc",
-	}, endpoint(on)["tlsConfig"], "as cert-manager fills it")
+	}, scraped(on)["tlsConfig"], "as cert-manager fills it")
 	own := render(t, "metrics: {tls: {secretName: web-tls}, serviceMonitor: {enabled: true, tlsConfig: {insecureSkipVerify: true}}}")
-	assert.Equal(t, map[string]any{"insecureSkipVerify": true}, endpoint(own)["tlsConfig"])
+	assert.Equal(t, map[string]any{"insecureSkipVerify": true}, scraped(own)["tlsConfig"])
 
-	off := endpoint(render(t, "metrics: {serviceMonitor: {enabled: true, tlsConfig: {insecureSkipVerify: true}}}"))
+	off := scraped(render(t, "metrics: {serviceMonitor: {enabled: true, tlsConfig: {insecureSkipVerify: true}}}"))
 	assert.NotContains(t, off, "scheme")
 	assert.NotContains(t, off, "tlsConfig")
 }
@@ -143,45 +122,21 @@ func TestDashboards(t *testing.T) {
 }
 
 // TestAlerts: package manifest makes the alerts of a release for the release's
-// job and namespace.
+// namespace, and for the job that its ServiceMonitor scrapes.
 //
 //req:shows O3
 func TestAlerts(t *testing.T) {
-	rule := render(t, "{fullnameOverride: agents, metrics: {prometheusRule: {enabled: true, labels: {release: prometheus}}}}").one(t, "PrometheusRule/agents")
+	all := render(t, "{fullnameOverride: agents, metrics: {serviceMonitor: {enabled: true}, prometheusRule: {enabled: true, labels: {release: prometheus}}}}")
+	rule := all.one(t, "PrometheusRule/agents")
 	assert.Equal(t, "prometheus", rule.GetLabels()["release"])
 	of := target()
-	of.Job, of.Namespace = "agents", "ns"
+	of.Job, of.Namespace = relabel(t, all.one(t, "ServiceMonitor/agents"), discovered(nil))["job"], "ns"
+	require.Equal(t, "agents", of.Job)
 	pack, err := manifest.New(of)
 	require.NoError(t, err)
 	var want map[string]any
 	require.NoError(t, yaml.Unmarshal(pack.Rules(), &want))
 	assert.Equal(t, want, rule.Object["spec"])
-}
-
-// TestTheJobOfTheAlertsIsTheOneThatIsScraped: or no alert would ever fire.
-//
-//req:shows O3
-func TestTheJobOfTheAlertsIsTheOneThatIsScraped(t *testing.T) {
-	all := render(t, "metrics: {serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}")
-	data, err := yaml.Marshal(all.one(t, "ServiceMonitor/r-agentrun").Object)
-	require.NoError(t, err)
-	var monitor struct {
-		Spec struct {
-			Endpoints []struct{ Relabelings []map[string]any }
-		}
-	}
-	require.NoError(t, yaml.Unmarshal(data, &monitor))
-	job := ""
-	for _, r := range monitor.Spec.Endpoints[0].Relabelings {
-		if r["targetLabel"] == "job" {
-			job = r["replacement"].(string)
-		}
-	}
-	require.NotEmpty(t, job)
-	text, err := yaml.Marshal(all.one(t, "PrometheusRule/r-agentrun").Object)
-	require.NoError(t, err)
-	assert.Contains(t, string(text), `job="`+job+`"`)
-	assert.NotContains(t, string(text), "release-")
 }
 
 // TestMonitorsNeedTheirCRDs: known to be missing, they are refused; without a
@@ -204,7 +159,7 @@ func TestMonitorsNeedTheirCRDs(t *testing.T) {
 // TestMetricsOff: nothing of it is left, and the workloads are the same.
 func TestMetricsOff(t *testing.T) {
 	on, off := render(t, "{}"), render(t, "metrics: {enabled: false}")
-	for key := range maps.Keys(on) {
+	for key := range on {
 		if _, kept := off[key]; !kept {
 			assert.Contains(t, []string{"Service/r-agentrun-metrics", "ConfigMap/r-agentrun-dashboard-agentrun", "Pod/r-agentrun-test"}, key)
 		} else {

@@ -43,6 +43,7 @@ func TestNotesNameWhatIsRendered(t *testing.T) {
 		"ControllersFirst":   {"One workload at a time.", "{controllers: {progressiveDelivery: {enabled: true}}}", []string{plane, canaryControllers}, nil},
 		"ControlPlane":       {"Or the other.", "{controlPlane: {progressiveDelivery: {enabled: true}}}", []string{canaryPlane, controllers}, nil},
 		"FalseWins":          {"As in the workloads.", "{progressiveDelivery: {enabled: true}, controlPlane: {progressiveDelivery: {enabled: false}}}", []string{plane, canaryControllers}, nil},
+		"EmptyIsAbsent":      {"What a workload does not say is taken from the global values.", "{progressiveDelivery: {enabled: true}, controlPlane: {progressiveDelivery: {keepOnSwitch: true}}}", []string{canaryPlane, canaryControllers}, []string{canaryPlane}},
 		"BothAlone":          {"A canary that is not installed is none.", "{progressiveDelivery: {enabled: true}, " + alone + "}", []string{canaryControllers}, nil},
 		"Keep":               {"Before the switch.", "{progressiveDelivery: {keepOnSwitch: true}}", []string{plane, controllers}, []string{plane, controllers}},
 		"KeepOn":             {"After it.", "{progressiveDelivery: {keepOnSwitch: true, enabled: true}}", []string{canaryPlane, canaryControllers}, []string{canaryPlane, canaryControllers}},
@@ -50,6 +51,7 @@ func TestNotesNameWhatIsRendered(t *testing.T) {
 		"KeepAlone":          {"Only an installed workload is kept.", "{progressiveDelivery: {keepOnSwitch: true}, " + alone + "}", []string{controllers}, []string{controllers}},
 		"KeepPlaneAlone":     {"Nor by its own switch.", "{controlPlane: {enabled: false, progressiveDelivery: {keepOnSwitch: true, enabled: true}}}", []string{controllers}, nil},
 		"NoMetrics":          {"No Service is named that is not there.", "{metrics: {enabled: false}}", []string{plane, controllers}, nil},
+		"NoService":          {"Nor where another Service is used.", "{metrics: {service: {enabled: false}}}", []string{plane, controllers}, nil},
 		"OtherNames":         {"The names of the values are used.", "{fullnameOverride: agents, controllers: {progressiveDelivery: {enabled: true}}}", []string{"deployment/agents", "rollout/agents-controllers"}, nil},
 		"KeepControllersOff": {"False is a value.", "{progressiveDelivery: {keepOnSwitch: true}, controllers: {progressiveDelivery: {keepOnSwitch: false}}}", []string{plane, controllers}, []string{plane}},
 	}

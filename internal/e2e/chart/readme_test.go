@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	yamlv3 "go.yaml.in/yaml/v3"
 
 	"sigs.k8s.io/yaml"
 )
@@ -56,7 +57,10 @@ func TestReadmeHasEveryValue(t *testing.T) {
 	want := map[string]string{}
 	leaves("", values, want)
 
-	meanings := comments(t)
+	var page yamlv3.Node
+	require.NoError(t, yamlv3.Unmarshal(readChart(t, "values.yaml"), &page))
+	meanings := map[string]string{}
+	comments("", page.Content[0], meanings)
 	is := map[string]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Za-z.<>]+)` \\| `(.*?)` \\| (.*?) \\|$").FindAllStringSubmatch(string(readChart(t, "README.md")), -1) {
 		names := []string{m[1]}
@@ -75,28 +79,14 @@ func TestReadmeHasEveryValue(t *testing.T) {
 	}
 }
 
-// comments are what values.yaml says above each value.
-func comments(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	var path []string
-	var above string
-	for line := range strings.Lines(string(readChart(t, "values.yaml"))) {
-		text := strings.TrimSpace(line)
-		comment, isComment := strings.CutPrefix(text, "# ")
-		name, _, isValue := strings.Cut(text, ":")
-		switch {
-		case isComment:
-			above = comment
-		case isValue && !strings.HasPrefix(text, "-"):
-			depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
-			require.LessOrEqual(t, depth, len(path), line)
-			path = append(path[:depth], name)
-			out[strings.Join(path, ".")] = above
-			above = ""
-		}
+// comments are what values.yaml says above each value, in its last line.
+func comments(prefix string, node *yamlv3.Node, into map[string]string) {
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		name := strings.TrimPrefix(prefix+"."+node.Content[i].Value, ".")
+		above := node.Content[i].HeadComment
+		into[name] = strings.TrimPrefix(above[strings.LastIndex(above, "\n")+1:], "# ")
+		comments(name, node.Content[i+1], into)
 	}
-	return out
 }
 
 // TestTheSchemaHasEveryValue: the names of values.yaml, and only global

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"sigs.k8s.io/yaml"
 )
 
 // TestTheMonitorTellsACanaryFromTheStablePods: by the label pod_template_hash,
@@ -34,10 +36,10 @@ func TestTheMonitorTellsACanaryFromTheStablePods(t *testing.T) {
 		"Undone":     {"An undo to an adopted ReplicaSet brings the old label along: still a distinct value.", map[string]string{hash: "6c9f", rolloutsHash: "9b2e"}, "9b2e6c9f"},
 		"None":       {"A pod that nothing of the two made has no such label.", nil, ""},
 	}
-	rules := relabelings(t, "metrics: {serviceMonitor: {enabled: true}}")
+	monitor := render(t, "metrics: {serviceMonitor: {enabled: true}}").one(t, "ServiceMonitor/r-agentrun")
 	seen := map[string]string{}
 	for name, tc := range cases {
-		got := relabel(t, rules, discovered(tc.pod))
+		got := relabel(t, monitor, discovered(tc.pod))
 		assert.Equal(t, tc.want, got["pod_template_hash"], "%s: %s", name, tc.reason)
 		assert.Equal(t, "r-agentrun", got["job"], name)
 		assert.NotContains(t, seen, got["pod_template_hash"], name)
@@ -48,20 +50,19 @@ func TestTheMonitorTellsACanaryFromTheStablePods(t *testing.T) {
 // TestRelabelingsOfTheUserComeLast: they see what the chart's own made, and may
 // change it.
 func TestRelabelingsOfTheUserComeLast(t *testing.T) {
-	rules := relabelings(t, `metrics: {serviceMonitor: {enabled: true, relabelings: [{sourceLabels: [job, pod_template_hash], targetLabel: version}, {targetLabel: job, replacement: mine}]}}`)
-	got := relabel(t, rules, discovered(map[string]string{"rollouts-pod-template-hash": "58fc"}))
+	all := render(t, `metrics: {serviceMonitor: {enabled: true, relabelings: [{sourceLabels: [job, pod_template_hash], targetLabel: version}, {targetLabel: job, replacement: mine}]}}`)
+	got := relabel(t, all.one(t, "ServiceMonitor/r-agentrun"), discovered(map[string]string{"rollouts-pod-template-hash": "58fc"}))
 	assert.Equal(t, "r-agentrun;58fc", got["version"])
 	assert.Equal(t, "mine", got["job"])
 }
 
-func relabelings(t *testing.T, values string) []any {
+// endpoint is the only endpoint of a ServiceMonitor.
+func endpoint(t *testing.T, monitor *unstructured.Unstructured) map[string]any {
 	t.Helper()
-	endpoints, _, err := unstructured.NestedSlice(render(t, values).one(t, "ServiceMonitor/r-agentrun").Object, "spec", "endpoints")
+	endpoints, _, err := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")
 	require.NoError(t, err)
 	require.Len(t, endpoints, 1)
-	rules, _, err := unstructured.NestedSlice(endpoints[0].(map[string]any), "relabelings")
-	require.NoError(t, err)
-	return rules
+	return endpoints[0].(map[string]any)
 }
 
 // discovered are the labels under which Prometheus finds a pod: the pod's
@@ -74,46 +75,35 @@ func discovered(pod map[string]string) map[string]string {
 	return found
 }
 
+// relabeling has the fields of a rule that are known here.
+type relabeling struct {
+	Action, Separator, Regex, Replacement, TargetLabel string
+	SourceLabels                                       []string
+}
+
 // relabel does what Prometheus does for the action replace, with its defaults:
 // the source labels, missing ones empty, joined by ";", are matched as a whole
 // against "(.*)", and the target label becomes "$1"; an empty value removes the
-// label. Other fields of a rule are not known here.
-func relabel(t *testing.T, rules []any, labels map[string]string) map[string]string {
+// label.
+func relabel(t *testing.T, monitor *unstructured.Unstructured, labels map[string]string) map[string]string {
 	t.Helper()
-	labels = maps.Clone(labels)
-	for _, r := range rules {
-		rule := r.(map[string]any)
-		for key := range rule {
-			require.Contains(t, []string{"action", "sourceLabels", "separator", "regex", "replacement", "targetLabel"}, key)
-		}
-		say := func(key, otherwise string) string {
-			if v, ok := rule[key].(string); ok {
-				return v
-			}
-			return otherwise
-		}
-		require.Equal(t, "replace", say("action", "replace"))
-		var values []string
-		sources, _, err := unstructured.NestedStringSlice(rule, "sourceLabels")
+	for _, rule := range endpoint(t, monitor)["relabelings"].([]any) {
+		text, err := yaml.Marshal(rule)
 		require.NoError(t, err)
-		for _, source := range sources {
+		r := relabeling{Action: "replace", Separator: ";", Regex: "(.*)", Replacement: "$1"}
+		require.NoError(t, yaml.UnmarshalStrict(text, &r))
+		require.Equal(t, "replace", r.Action)
+		require.Regexp(t, "^[a-zA-Z_][a-zA-Z0-9_]*$", r.TargetLabel)
+		var values []string
+		for _, source := range r.SourceLabels {
 			values = append(values, labels[source])
 		}
-		pattern, err := regexp.Compile("^(?s:" + say("regex", "(.*)") + ")$")
-		require.NoError(t, err)
-		joined := strings.Join(values, say("separator", ";"))
-		match := pattern.FindStringSubmatchIndex(joined)
-		if match == nil {
-			continue
-		}
-		target := say("targetLabel", "")
-		require.Regexp(t, "^[a-zA-Z_][a-zA-Z0-9_]*$", target)
-		if value := string(pattern.ExpandString(nil, say("replacement", "$1"), joined, match)); value != "" {
-			labels[target] = value
-		} else {
-			delete(labels, target)
+		joined := strings.Join(values, r.Separator)
+		pattern := regexp.MustCompile("^(?s:" + r.Regex + ")$")
+		if match := pattern.FindStringSubmatchIndex(joined); match != nil {
+			labels[r.TargetLabel] = string(pattern.ExpandString(nil, r.Replacement, joined, match))
 		}
 	}
-	maps.DeleteFunc(labels, func(key, _ string) bool { return strings.HasPrefix(key, "__") })
+	maps.DeleteFunc(labels, func(key, value string) bool { return value == "" || strings.HasPrefix(key, "__") })
 	return labels
 }

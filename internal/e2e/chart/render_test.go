@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,68 +40,6 @@ func TestLint(t *testing.T) {
 			assert.NotContains(t, out, "[WARNING]")
 			assert.NotContains(t, out, "[ERROR]")
 			assert.NotContains(t, out, "Fail:", "lint shows what a template refuses as a mere information")
-		})
-	}
-}
-
-// TestEveryCIFileConforms: the rendered objects fit the schemas of Kubernetes
-// and of the custom resources, without unknown fields.
-//
-//req:shows R2
-func TestEveryCIFileConforms(t *testing.T) {
-	check := newConformance(t)
-	kinds := map[string]bool{}
-	for name, values := range ciFiles(t) {
-		t.Run(name, func(t *testing.T) {
-			out, err := template(t, values)
-			require.NoError(t, err)
-			for _, o := range parse(t, out) {
-				kinds[o.GetKind()] = true
-				assert.Empty(t, check(t, o), "%s %s", o.GetKind(), o.GetName())
-			}
-		})
-	}
-	for _, kind := range []string{
-		"Deployment", "Rollout", "Service", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ConfigMap",
-		"ServiceMonitor", "PrometheusRule", "HorizontalPodAutoscaler", "PodDisruptionBudget",
-	} {
-		assert.True(t, kinds[kind], "no file of ci/ renders a %s", kind)
-	}
-}
-
-// TestConformanceSeesTypos: the check above would see what is wrong.
-func TestConformanceSeesTypos(t *testing.T) {
-	check := newConformance(t)
-	cases := map[string]struct {
-		reason string
-		kind   string
-		path   []string
-		value  any
-	}{
-		"Deployment":     {"An unknown field of a built-in kind.", "Deployment", []string{"spec", "replicaz"}, int64(1)},
-		"Rollout":        {"An unknown field deep in a custom resource.", "Rollout", []string{"spec", "strategy", "canary", "maxSurgee"}, int64(1)},
-		"Type":           {"A string where a number belongs.", "Deployment", []string{"spec", "minReadySeconds"}, "1"},
-		"ServiceMonitor": {"A pattern of the CRD.", "ServiceMonitor", []string{"spec", "scrapeProtocols"}, "soon"},
-		"Template":       {"An unknown field of the pod template.", "Rollout", []string{"spec", "template", "spec", "hostname", "x"}, "y"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			for _, o := range render(t, ciFiles(t)["full"]+"") {
-				if o.GetKind() != tc.kind {
-					continue
-				}
-				at := o.Object
-				for _, key := range tc.path[:len(tc.path)-1] {
-					next, ok := at[key].(map[string]any)
-					if !ok {
-						next = map[string]any{}
-						at[key] = next
-					}
-					at = next
-				}
-				at[tc.path[len(tc.path)-1]] = tc.value
-				assert.NotEmpty(t, check(t, o), tc.reason)
-			}
 		})
 	}
 }
@@ -148,14 +87,56 @@ func TestNamesFit(t *testing.T) {
 
 // TestTwoReleases: no cluster-scoped object is shared.
 func TestTwoReleases(t *testing.T) {
-	a, err := templateAs(t, "agentrun", "{}")
+	for reason, pair := range map[string][2][2]string{
+		"One name in two namespaces.":                         {{"ns", "agentrun"}, {"other", "agentrun"}},
+		"Two namespaces and names that a hyphen joins alike.": {{"a", "b-agentrun"}, {"a-b", "agentrun"}},
+	} {
+		seen := map[string]bool{}
+		for _, release := range pair {
+			out, err := runHelm(t, "template", release[1], chartDir, "--namespace="+release[0], kubeVersion)
+			require.NoError(t, err)
+			for key := range parseIn(t, release[0], out) {
+				if strings.HasPrefix(key, "Cluster") {
+					assert.False(t, seen[key], "%s: %s", key, reason)
+					seen[key] = true
+				}
+			}
+		}
+		assert.Len(t, seen, 4, reason)
+	}
+}
+
+// TestNamesThatLookLikeNumbers: they are DNS labels, and YAML must keep them
+// strings.
+func TestNamesThatLookLikeNumbers(t *testing.T) {
+	values := valuesFile(t, `{controller: {namespaces: ["123"]}, controllers: {serviceAccount: {name: "1e3"}, priorityClassName: "100"},
+  metrics: {tls: {secretName: "789"}, dashboards: {enabled: true, namespace: "456"}, serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}}`)
+	out, err := runHelm(t, "template", "42", chartDir, "--namespace=2024", kubeVersion, "--api-versions="+ruleAPI, "--api-versions="+monitorAPI, "--values="+values)
 	require.NoError(t, err)
-	b, err := runHelm(t, "template", "agentrun", chartDir, "--namespace=other", kubeVersion)
-	require.NoError(t, err)
-	second := parse(t, b)
-	for key, o := range parse(t, a) {
-		if strings.HasPrefix(o.GetKind(), "Cluster") {
-			assert.NotContains(t, second, key)
+	var untyped func(path string, v any)
+	untyped = func(path string, v any) {
+		m, _ := v.(map[string]any)
+		for k, v := range m {
+			if slices.Contains([]string{"namespace", "app.kubernetes.io/instance", "name", "serviceAccountName", "priorityClassName", "secretName"}, k) {
+				assert.IsType(t, "", v, path+"."+k)
+			}
+			untyped(path+"."+k, v)
+		}
+		list, _ := v.([]any)
+		for _, v := range list {
+			untyped(path, v)
 		}
 	}
+	for key, o := range parse(t, out) {
+		untyped(key, o.Object)
+	}
+}
+
+// TestANamespaceThatIsCalledAsInTheRules: the file of the alerts has names that
+// stand for those of a release.
+func TestANamespaceThatIsCalledAsInTheRules(t *testing.T) {
+	values := valuesFile(t, "metrics: {prometheusRule: {enabled: true}}")
+	out, err := runHelm(t, "template", "r", chartDir, "--namespace=my-release-namespace", kubeVersion, "--api-versions="+ruleAPI, "--values="+values)
+	require.NoError(t, err)
+	assert.NotContains(t, out, "my-my-")
 }

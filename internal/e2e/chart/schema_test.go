@@ -4,6 +4,7 @@
 package chart_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,18 +32,11 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"Provider":              {"There is one.", "progressiveDelivery: {provider: flagger}", []string{"/progressiveDelivery/provider", "argo-rollouts"}},
 		"Enabled":               {"A string is true to a template.", `progressiveDelivery: {enabled: "false"}`, []string{"/progressiveDelivery/enabled"}},
 		"CRDCheck":              {"Three values.", "progressiveDelivery: {crdCheck: never}", []string{"/progressiveDelivery/crdCheck", "auto"}},
-		"TwoActions":            {"The controller would carry out one of them.", "progressiveDelivery: {canarySteps: [{setWeight: 20, pause: {}}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"NoAction":              {"A step that does nothing.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"UnknownAction":         {"The CRD would drop it.", "progressiveDelivery: {canarySteps: [{setWieght: 20}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
-		"NoPause":               {"No step waits for a look at the canary.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {setWeight: 50}]}", []string{"/progressiveDelivery/canarySteps"}},
-		"PauseFirst":            {"Nothing would run yet.", "progressiveDelivery: {canarySteps: [{pause: {}}, {setWeight: 20}]}", []string{"/progressiveDelivery/canarySteps"}},
-		"Weight0":               {"Nothing would be tested.", "progressiveDelivery: {canarySteps: [{setWeight: 0}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"Weight100":             {"Everything would be replaced.", "progressiveDelivery: {canarySteps: [{setWeight: 100}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"Weight101":             {"There is no such share.", "progressiveDelivery: {canarySteps: [{setWeight: 101}, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"WeightString":          {"A weight is a number.", `progressiveDelivery: {canarySteps: [{setWeight: "20"}, {pause: {}}]}`, []string{"/progressiveDelivery/canarySteps"}},
-		"Pause0":                {"A pause of no time is none.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 0}}]}", []string{"/progressiveDelivery/canarySteps"}},
-		"Pause1d":               {"Go has no days.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 1d}}]}", []string{"/progressiveDelivery/canarySteps"}},
-		"Pause500ms":            {"It would be cut to 0.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 500ms}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"PauseNegative":         {"Time does not go back.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: -5}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"PauseOverflow":         {"More than the controller counts.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {pause: {duration: 1000000h}}]}", []string{"/progressiveDelivery/canarySteps"}},
 		"StepsNull":             {"A step that is none.", "progressiveDelivery: {canarySteps: [null, {pause: {}}]}", []string{"/progressiveDelivery/canarySteps"}},
@@ -117,6 +111,20 @@ func TestTheIntervalsThatTheAlertsBear(t *testing.T) {
 		_, err = template(t, "metrics: {serviceMonitor: {interval: "+interval+"}}")
 		assert.NoError(t, err, interval)
 	}
+}
+
+// TestTheScrapeTimeoutFits: Prometheus Operator drops a monitor whose timeout
+// is longer than its interval. Without a timeout Prometheus takes the shorter
+// of its own and the interval.
+func TestTheScrapeTimeoutFits(t *testing.T) {
+	const monitor = "metrics: {serviceMonitor: {enabled: true, interval: 5s%s}}"
+	timeout := func(value string) any {
+		return endpoint(t, render(t, fmt.Sprintf(monitor, value)).one(t, "ServiceMonitor/r-agentrun"))["scrapeTimeout"]
+	}
+	assert.Nil(t, timeout(""))
+	assert.Equal(t, "5000ms", timeout(", scrapeTimeout: 5000ms"))
+	_, err := template(t, fmt.Sprintf(monitor, ", scrapeTimeout: 10s"))
+	require.ErrorContains(t, err, "metrics.serviceMonitor.scrapeTimeout is 10s; want at most the interval, 5s")
 }
 
 // TestTheSchemaAgreesWithTheSettings: package rollout/settings reads the same

@@ -4,7 +4,7 @@
 package chart_test
 
 import (
-	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -26,7 +27,7 @@ import (
 // without it the Deployment goes immediately; and a strict API server with the
 // real CRDs accepts every rendered object.
 //
-//req:shows R4
+//req:shows R2 R4
 func TestTheSwitchOnARealCluster(t *testing.T) {
 	stage := newStage(t, "switch")
 	const on, keep = "enabled: true", "keepOnSwitch: true"
@@ -38,9 +39,7 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 	require.ErrorContains(t, err, "which the cluster does not serve")
 	require.ErrorContains(t, err, "controllers.progressiveDelivery.enabled")
 
-	crds, err := crdFiles()
-	require.NoError(t, err)
-	require.NoError(t, cluster.InstallCRDs(t.Context(), crds...))
+	require.NoError(t, cluster.InstallCRDs(t.Context(), crdFiles(t)...))
 	client, err := dynamic.NewForConfig(cluster.Config())
 	require.NoError(t, err)
 	rollouts := client.Resource(rollout.GVK().GroupVersion().WithResource("rollouts")).Namespace(stage.Namespace)
@@ -63,21 +62,72 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 	_, err = rollouts.Get(t.Context(), name, metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 
+	t.Run("EveryCIFile", everyCIFile)
+}
+
+// everyCIFile: a strict API server accepts all that the files of ci/ render,
+// and helm installs it. What is wrong in one word is refused.
+func everyCIFile(t *testing.T) {
 	for _, namespace := range []string{"ns", "team-a", "team-b", "monitoring"} {
 		newStage(t, namespace)
 	}
+	kinds := map[string]bool{}
 	for file, values := range ciFiles(t) {
 		out, err := template(t, values)
 		require.NoError(t, err)
-		cmd := exec.CommandContext(t.Context(), cluster.Kubectl(), "--kubeconfig="+cluster.Kubeconfig(), "apply", "--server-side", "--dry-run=server", "--validate=strict", "--filename=-")
-		cmd.Env, cmd.Stdin = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + helm.home}, bytes.NewReader([]byte(out))
-		answer, err := cmd.CombinedOutput()
+		answer, err := strictly(t, out)
 		require.NoError(t, err, "%s: %s", file, answer)
-
-		// And helm installs it.
-		namespace := "ci-" + strings.TrimSuffix(filepath.Base(file), "-values.yaml")
+		for _, o := range parse(t, out) {
+			kinds[o.GetKind()] = true
+		}
+		namespace := "ci-" + file
 		newStage(t, namespace)
 		_, err = runHelm(t, "install", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+namespace, "--values="+valuesFile(t, values))
 		require.NoError(t, err, file)
 	}
+	for _, kind := range []string{
+		"Deployment", "Rollout", "Service", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ConfigMap",
+		"ServiceMonitor", "PrometheusRule", "HorizontalPodAutoscaler", "PodDisruptionBudget", "NetworkPolicy", "Pod",
+	} {
+		assert.True(t, kinds[kind], "no file of ci/ renders a %s", kind)
+	}
+	for fault, tc := range map[string]struct{ file, old, with string }{
+		"An unknown field of a built-in kind.":      {"default", "minReadySeconds:", "minReadySecondz:"},
+		"A string where a number belongs.":          {"default", "minReadySeconds: 0", `minReadySeconds: "0"`},
+		"An unknown field of a custom resource.":    {"full", "maxSurge:", "maxSurgee:"},
+		"An unknown field of a Rollout's template.": {"full", "imagePullPolicy:", "imagePullPolice:"},
+		"A pattern of a CRD.":                       {"full", "interval: 1m", "interval: soon"},
+	} {
+		good, err := template(t, ciFiles(t)[tc.file])
+		require.NoError(t, err)
+		bad := strings.Replace(good, tc.old, tc.with, 1)
+		require.NotEqual(t, good, bad, fault)
+		_, err = strictly(t, bad)
+		assert.Error(t, err, fault)
+	}
+}
+
+// strictly asks the API server whether it accepts objects as they are.
+func strictly(t *testing.T, objects string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), cluster.Kubectl(), "--kubeconfig="+cluster.Kubeconfig(), "apply", "--server-side", "--dry-run=server", "--validate=strict", "--filename=-")
+	cmd.Env, cmd.Stdin = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + helm.home}, strings.NewReader(objects)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// crdFiles are the CustomResourceDefinitions of what the chart renders for
+// others.
+func crdFiles(t *testing.T) []string {
+	t.Helper()
+	rollouts, err := build.ArgoRolloutsSource(t.Context())
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator")
+	cmd.Dir = filepath.Join("..", "operatorcrds")
+	out, err := cmd.Output()
+	require.NoError(t, err, string(out))
+	var operator struct{ Dir string }
+	require.NoError(t, json.Unmarshal(out, &operator))
+	monitoring := filepath.Join(operator.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_")
+	return []string{filepath.Join(rollouts, "manifests", "crds", "rollout-crd.yaml"), monitoring + "servicemonitors.yaml", monitoring + "prometheusrules.yaml"}
 }

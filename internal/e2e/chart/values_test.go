@@ -23,9 +23,10 @@ func (all objects) container(t *testing.T, workload string) (corev1.Container, m
 	d := into[appsv1.Deployment](t, all.one(t, "Deployment/"+workload))
 	require.Len(t, d.Spec.Template.Spec.Containers, 1)
 	c := d.Spec.Template.Spec.Containers[0]
-	vars := map[string]string{}
+	names, vars := map[string]bool{}, map[string]string{}
 	for _, v := range c.Env {
-		assert.NotContains(t, vars, v.Name, "a variable twice: server-side apply refuses it")
+		assert.False(t, names[v.Name], "%s twice: server-side apply refuses it", v.Name)
+		names[v.Name] = true
 		if v.ValueFrom == nil {
 			vars[v.Name] = v.Value
 		}
@@ -70,6 +71,7 @@ func TestEnvironmentOfTheControllers(t *testing.T) {
 		"OwnWins":        {"The workload's own over the global one.", "{env: {vars: {A: one, B: both}}, controllers: {env: {vars: {A: two}}}, controlPlane: {env: {vars: {A: three}}}}", nil, defaults(map[string]string{"A": "two", "B": "both"}), map[string]string{"A": "three", "B": "both"}},
 		"EmptyWins":      {"Empty is a value.", `{env: {vars: {A: one}}, controllers: {env: {vars: {A: ""}}}}`, nil, defaults(map[string]string{"A": ""}), map[string]string{"A": "one"}},
 		"OverTheSetting": {"A variable by its name wins over the value of the chart.", "{env: {vars: {" + jobTTL + ": \"900\"}}, controllers: {env: {vars: {" + jobTTL + ": \"1200\"}}}}", nil, defaults(map[string]string{jobTTL: "1200"}), map[string]string{jobTTL: "900"}},
+		"OwnName":        {"The pod's name is set once.", "controllers: {env: {vars: {POD_NAME: mine}}}", nil, defaults(map[string]string{"POD_NAME": "mine"}), map[string]string{}},
 		"Quoted":         {"Strings stay strings.", `env: {vars: {A: "true", B: "012", C: "a: b # c", D: "{{ .Values }}"}}`, nil, defaults(map[string]string{"A": "true", "B": "012", "C": "a: b # c", "D": "{{ .Values }}"}), map[string]string{"A": "true", "B": "012", "C": "a: b # c", "D": "{{ .Values }}"}},
 	}
 	for name, tc := range cases {
@@ -84,13 +86,6 @@ func TestEnvironmentOfTheControllers(t *testing.T) {
 			assert.Equal(t, tc.controlPlane, vars, tc.reason)
 		})
 	}
-}
-
-// TestOwnNameOfThePod: who sets POD_NAME gets it once.
-func TestOwnNameOfThePod(t *testing.T) {
-	c, vars := render(t, "controllers: {env: {vars: {POD_NAME: mine}}}").container(t, "r-agentrun-controllers")
-	assert.Equal(t, "mine", vars["POD_NAME"])
-	assert.Len(t, c.Env, 7)
 }
 
 func TestArguments(t *testing.T) {

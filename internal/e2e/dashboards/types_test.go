@@ -93,34 +93,22 @@ func TestTheLockNamesNoRegistry(t *testing.T) {
 // check returns the TypeScript compiler's errors for each dashboard.
 func check(t *testing.T, dashboards map[string]json.RawMessage) (told map[string][]string) {
 	t.Helper()
-	install(t)
 	in, err := json.Marshal(dashboards)
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), "node", "check.mjs")
-	cmd.Dir, cmd.Stdin = tool, bytes.NewReader(in)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoError(t, err, stderr.String())
-	require.NoError(t, json.Unmarshal(out, &told))
+	_ = node(t, nil, "npm", "ci", "--ignore-scripts", "--no-progress", "--prefer-offline") // the packages of the lock; no script of theirs runs
+	require.NoError(t, json.Unmarshal(node(t, in, "node", "check.mjs"), &told))
 	require.Len(t, told, len(dashboards))
 	return told
 }
 
-// install installs the packages of the lock if they have changed. It runs no
-// script of a package.
-func install(t *testing.T) {
+// node runs a program of Node.js in the folder of the check.
+func node(t *testing.T, in []byte, program string, args ...string) []byte {
 	t.Helper()
-	npm, err := exec.LookPath("npm")
-	require.NoError(t, err, "the types of Grafana come from npm: install Node.js 20 or later with its npm")
-	lock, err := os.Stat(filepath.Join(tool, "package-lock.json"))
-	require.NoError(t, err)
-	installed, err := os.Stat(filepath.Join(tool, "node_modules", ".package-lock.json"))
-	if err == nil && installed.ModTime().After(lock.ModTime()) {
-		return
-	}
-	cmd := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-progress")
-	cmd.Dir = tool
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir, cmd.Stdin = tool, bytes.NewReader(in)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "install Node.js 20 or later with its npm, for the types of Grafana: %s", stderr.Bytes())
+	return out
 }

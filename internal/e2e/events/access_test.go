@@ -23,6 +23,7 @@ import (
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // user is an identity of this namespace, without any rights.
@@ -54,7 +55,7 @@ func (s *stage) bind(t *testing.T, user, id string, rules ...rbacv1.PolicyRule) 
 	for _, rule := range rules {
 		for _, group := range rule.APIGroups {
 			for _, verb := range rule.Verbs {
-				eventually(t, "the role has effect", func(ctx context.Context) bool { return s.may(ctx, t, user, group, verb) })
+				suite.Eventually(t, "the role has effect", func(ctx context.Context) bool { return s.may(ctx, t, user, group, verb) })
 			}
 		}
 	}
@@ -64,7 +65,7 @@ func (s *stage) bind(t *testing.T, user, id string, rules ...rbacv1.PolicyRule) 
 func (s *stage) revoke(t *testing.T, user, group string) {
 	t.Helper()
 	require.NoError(t, s.kube.RbacV1().RoleBindings(s.namespace).Delete(t.Context(), user+"."+group, metav1.DeleteOptions{}))
-	eventually(t, "the role has no effect", func(ctx context.Context) bool { return !s.may(ctx, t, user, group, "create") })
+	suite.Eventually(t, "the role has no effect", func(ctx context.Context) bool { return !s.may(ctx, t, user, group, "create") })
 }
 
 func (s *stage) may(ctx context.Context, t *testing.T, user, group, verb string) bool {
@@ -189,12 +190,12 @@ func TestFallbackByPermissions(t *testing.T) {
 				occurs()
 				times++
 			}
-			eventually(t, "the new group takes the update", func(ctx context.Context) bool {
+			suite.Eventually(t, "the new group takes the update", func(ctx context.Context) bool {
 				if slices.Contains(r.wire.codes("events.k8s.io"), 200) {
 					return true
 				}
 				assert.False(t, revoked, "no other group is left")
-				wait(ctx, time.Second)
+				suite.Wait(ctx, time.Second)
 				occurs()
 				times++
 				return false
@@ -210,29 +211,4 @@ func TestFallbackByPermissions(t *testing.T) {
 // throttled leaves out the answers of the rate limit that the server has.
 func throttled(codes []int) []int {
 	return slices.DeleteFunc(codes, func(code int) bool { return code == 429 })
-}
-
-// TestNoPermissionAtAll: nothing can be written. Each occurrence is counted,
-// the log names the permission to grant, and a little later than it is granted
-// Events are written.
-func TestNoPermissionAtAll(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, plane)
-	r := record(t, s.user(t, "us"), bothGroups, events.Options{})
-	for range 100 {
-		failed(r.Recorder, s.reference("a"))
-		_ = r.flush(t)
-	}
-	assert.Equal(t, map[string]int64{events.LostForbidden: 100}, r.Stats().Lost)
-	assert.Less(t, len(r.wire.sent()), 40, "it is asked for 15 seconds, both groups, and not at each occurrence")
-	said := r.says(t, events.LostForbidden)
-	assert.Less(t, len(said), 5, "one line a minute")
-	assert.Contains(t, said[0], `cannot create resource \"events\" in API group \"events.k8s.io\"`, "the permission to grant first")
-	r.assertAccounts(t, 100)
-
-	s.grant(t, "us", "events.k8s.io", "create", "patch")
-	failed(r.Recorder, s.reference("b"))
-	assert.NotPanics(t, func() { _ = r.flush(t) })
-	require.Len(t, s.stored(t), 1)
-	assert.Equal(t, "b", s.stored(t)[0].Regarding.Name)
 }

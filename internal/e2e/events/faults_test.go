@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // The faults of an API server that dies or hangs in the middle of a burst.
@@ -30,7 +31,7 @@ func TestAPIServerFailsDuringABurst(t *testing.T) {
 		"Killed": {"Connections break, then the port is closed, then the server is back with its stored objects.", func(t *testing.T) {
 			t.Helper()
 			require.NoError(t, plane.APIServer.Kill())
-			wait(t.Context(), 2*time.Second)
+			suite.Wait(t.Context(), 2*time.Second)
 			require.NoError(t, plane.APIServer.Start(t.Context()))
 		}},
 		"Stopped": {"It ends in order: it refuses what is new for a while.", func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestAPIServerFailsDuringABurst(t *testing.T) {
 		"Frozen": {"Requests are taken and never answered: longer than the ten seconds of a second attempt.", func(t *testing.T) {
 			t.Helper()
 			require.NoError(t, plane.APIServer.Freeze())
-			wait(t.Context(), 13*time.Second)
+			suite.Wait(t.Context(), 13*time.Second)
 			require.NoError(t, plane.APIServer.Thaw())
 		}},
 	}
@@ -61,22 +62,22 @@ func TestAPIServerFailsDuringABurst(t *testing.T) {
 				for i := 0; ctx.Err() == nil || i%objects != 0; i++ {
 					failed(r.Recorder, s.reference(fmt.Sprintf("run-%03d", i%objects)))
 					recorded[i%objects]++
-					wait(ctx, 10*time.Millisecond)
+					suite.Wait(ctx, 10*time.Millisecond)
 				}
 			})
-			eventually(t, "the burst has begun", func(context.Context) bool { return r.Stats().Written >= before })
+			suite.Eventually(t, "the burst has begun", func(context.Context) bool { return r.Stats().Written >= before })
 			tc.fault(t)
 			require.NoError(t, plane.Ready(t.Context()))
 			written := r.Stats().Written
-			eventually(t, "it is written again", func(context.Context) bool { return r.Stats().Written > written })
+			suite.Eventually(t, "it is written again", func(context.Context) bool { return r.Stats().Written > written })
 			cancel()
 			recording.Wait()
 			r.flushed(t)
 
 			total, stored := 0, map[string]int{}
 			for _, ev := range s.stored(t) {
-				assert.Zero(t, stored[ev.Regarding.Name], "%s has one Event", ev.Regarding.Name)
-				stored[ev.Regarding.Name] = reported(ev)
+				assert.Zero(t, stored[ev.InvolvedObject.Name], "%s has one Event", ev.InvolvedObject.Name)
+				stored[ev.InvolvedObject.Name] = reported(ev)
 			}
 			for i, n := range recorded {
 				total += n

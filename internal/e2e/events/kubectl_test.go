@@ -4,11 +4,9 @@
 package events_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -23,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // refusal is an error that a retry cannot fix.
@@ -129,8 +129,8 @@ func TestDescribeOfAClusterScopedObject(t *testing.T) {
 			r.flushed(t)
 			var kept []string
 			for _, ev := range s.storedIn(t, namespace) {
-				if ev.Regarding.UID == class.UID {
-					kept = append(kept, fmt.Sprint(ev.Regarding.Kind, " ", reported(ev)))
+				if ev.InvolvedObject.UID == class.UID {
+					kept = append(kept, fmt.Sprint(ev.InvolvedObject.Kind, " ", reported(ev)))
 				}
 			}
 			assert.Equal(t, []string{"PriorityClass 2"}, kept, "%s in %s", name, namespace)
@@ -169,7 +169,7 @@ func (st story) play(t *testing.T, ways []way) string {
 // nextSecond returns in the second after this one.
 func nextSecond(ctx context.Context) {
 	now := time.Now()
-	wait(ctx, now.Truncate(time.Second).Add(time.Second+10*time.Millisecond).Sub(now))
+	suite.Wait(ctx, now.Truncate(time.Second).Add(time.Second+10*time.Millisecond).Sub(now))
 }
 
 var (
@@ -186,16 +186,10 @@ func normal(text string) string {
 // kubectl runs kubectl in the namespace and returns what it prints.
 func (s *stage) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, s.cp.Kubectl(), append([]string{
-		"--kubeconfig=" + s.cp.Kubeconfig(), "--cache-dir=" + filepath.Join(s.cp.Dir(), "kubectl-cache"), "--namespace=" + s.namespace,
-	}, args...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoError(t, err, stderr.String())
-	return string(out)
+	kubectl := rig.Kubectl{Path: s.cp.Kubectl(), Kubeconfig: s.cp.Kubeconfig(), Cache: filepath.Join(s.cp.Dir(), "kubectl-cache")}
+	out, err := kubectl.Run(t.Context(), nil, append([]string{"--namespace=" + s.namespace}, args...)...)
+	require.NoError(t, err)
+	return out
 }
 
 func assertGolden(t *testing.T, name, got, reason string) {

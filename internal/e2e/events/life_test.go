@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // oldStage is one on the control plane that does not serve events.k8s.io.
@@ -60,7 +61,7 @@ func TestGroupNotServed(t *testing.T) {
 			assert.Equal(t, []int{201, 200, 200}, r.wire.codes(""))
 			require.Len(t, s.stored(t), 1)
 			assert.Equal(t, 3, reported(s.stored(t)[0]))
-			eventually(t, "kubectl shows it, before it expires", func(context.Context) bool {
+			suite.Eventually(t, "kubectl shows it, before it expires", func(context.Context) bool {
 				failed(r.Recorder, o)
 				r.flushed(t)
 				return regexp.MustCompile(`\(x\d+ over .*` + errAway.Error()).MatchString(s.kubectl(t, "events", "--for=configmap/run-1"))
@@ -91,7 +92,7 @@ func TestAnEventThatExpires(t *testing.T) {
 	require.Len(t, first, 1)
 	began := time.Now()
 	for time.Since(began) < ttl*3/2 {
-		wait(t.Context(), time.Second)
+		suite.Wait(t.Context(), time.Second)
 		failed(r.Recorder, s.reference("a"))
 		r.flushed(t)
 	}
@@ -99,7 +100,7 @@ func TestAnEventThatExpires(t *testing.T) {
 	require.Len(t, stored, 1)
 	assert.Equal(t, first[0].UID, stored[0].UID, "each write restarts its TTL")
 
-	eventually(t, "it is forgotten", func(ctx context.Context) bool {
+	suite.Eventually(t, "it is forgotten", func(ctx context.Context) bool {
 		_, err := s.kube.CoreV1().Events(s.namespace).Get(ctx, first[0].Name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

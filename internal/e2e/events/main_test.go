@@ -11,7 +11,6 @@ package events_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // plane is the control plane of all tests that do not use old. Each test has a
@@ -36,62 +36,40 @@ const eventTTL = "12s"
 // update rewrites the golden files.
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// limits is the configuration of the admission plugin EventRateLimit on the
-// shared control plane.
-const (
-	limitBurst = 5
-	limits     = `{"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [
-	{"name": "EventRateLimit", "configuration": {
-		"apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration",
-		"limits": [{"type": "Namespace", "qps": 1, "burst": 5}]}}]}`
-)
+// limitBurst is the burst of the admission plugin EventRateLimit on the shared
+// control plane, by testdata/admission.json.
+const limitBurst = 5
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
+	limits, err := filepath.Abs("testdata/admission.json")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e/events:", err)
-		code = 1
+		os.Exit(1)
+	}
+	var second *controlplane.ControlPlane
+	code := suite.Main(m, "e2e/events", controlplane.Options{APIServerArgs: []string{
+		"--enable-admission-plugins=EventRateLimit", "--admission-control-config-file=" + limits,
+	}}, func(ctx context.Context, cp *controlplane.ControlPlane) error {
+		plane = cp
+		old = sync.OnceValues(func() (cp *controlplane.ControlPlane, err error) {
+			// Events of the same time share a lease. Without the last flag they
+			// may live a minute longer.
+			second, err = controlplane.Start(context.WithoutCancel(ctx), controlplane.Options{Log: os.Stderr, APIServerArgs: []string{
+				"--runtime-config=events.k8s.io/v1=false", "--event-ttl=" + eventTTL, "--lease-reuse-duration-seconds=1",
+			}})
+			return second, err
+		})
+		return nil
+	})
+	if second != nil {
+		if code != 0 {
+			second.Keep()
+			fmt.Fprintln(os.Stderr, "e2e/events: more logs are kept in", second.Dir())
+		}
+		if err := second.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e/events:", err)
+			code = 1
+		}
 	}
 	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	dir, err := os.MkdirTemp("", "events-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	admission := filepath.Join(dir, "admission.json")
-	if err := os.WriteFile(admission, []byte(limits), 0o600); err != nil {
-		return 1, err
-	}
-
-	var started []*controlplane.ControlPlane
-	start := func(args ...string) (*controlplane.ControlPlane, error) {
-		cp, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, APIServerArgs: args})
-		if err == nil {
-			started = append(started, cp)
-		}
-		return cp, err
-	}
-	defer func() {
-		for _, cp := range started {
-			if code != 0 {
-				cp.Keep()
-				fmt.Fprintln(os.Stderr, "e2e/events: the logs are kept in", cp.Dir())
-			}
-			err = errors.Join(err, cp.Stop())
-		}
-	}()
-	if plane, err = start("--enable-admission-plugins=EventRateLimit", "--admission-control-config-file="+admission); err != nil {
-		return 1, err
-	}
-	old = sync.OnceValues(func() (*controlplane.ControlPlane, error) {
-		// Events of the same time share a lease. Without the second flag they
-		// may live a minute longer.
-		return start("--runtime-config=events.k8s.io/v1=false", "--event-ttl="+eventTTL, "--lease-reuse-duration-seconds=1")
-	})
-	return m.Run(), nil
 }

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
@@ -148,36 +147,6 @@ func TestShapesOfRefusals(t *testing.T) {
 				got.named = false // an Event to create has a name for the authorizer or not, by the version of the server
 			}
 			assert.Equal(t, tc.want, got, "%s: %v", tc.reason, err)
-		})
-	}
-}
-
-// TestNamespaceThatGoes: without a namespace the occurrence is lost and
-// counted, without a fallback or a retry.
-func TestNamespaceThatGoes(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		do     func(t *testing.T, s *stage)
-	}{
-		"Missing":     {"It does not exist.", func(_ *testing.T, s *stage) { s.namespace = "never-was" }},
-		"Terminating": {"It accepts no new object.", func(t *testing.T, s *stage) { t.Helper(); s.terminate(t) }},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, plane)
-			tc.do(t, s)
-			r := record(t, plane.Config(), bothGroups, events.Options{})
-			for range 5 {
-				failed(r.Recorder, s.reference("a"))
-				_ = r.flush(t)
-			}
-			assert.Equal(t, map[string]int64{events.LostNamespaceGone: 5}, r.Stats().Lost, tc.reason)
-			assert.Len(t, r.wire.sent(), 1, "one request, not one for each occurrence, and none to the other group")
-			r.assertAccounts(t, 5)
-			require.NoError(t, r.stop(), "the stop itself lost nothing")
-			assert.NotEmpty(t, r.log.about(events.LostNamespaceGone))
 		})
 	}
 }

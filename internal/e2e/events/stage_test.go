@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 const controller = "agents.example.com/agentrun"
@@ -63,34 +63,22 @@ func (s *stage) reference(name string) *corev1.ObjectReference {
 
 // stored returns the Events of the namespace in the order of their names, which
 // for one object is the order of their creation.
-func (s *stage) stored(t *testing.T) []eventsv1.Event {
+func (s *stage) stored(t *testing.T) []corev1.Event {
 	t.Helper()
 	return s.storedIn(t, s.namespace)
 }
 
 // storedIn reads the Events through the core group, which is always served and
 // has the fields of both groups.
-func (s *stage) storedIn(t *testing.T, namespace string) []eventsv1.Event {
+func (s *stage) storedIn(t *testing.T, namespace string) []corev1.Event {
 	t.Helper()
 	list, err := s.kube.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reportingComponent=" + controller})
 	require.NoError(t, err)
-	out := make([]eventsv1.Event, len(list.Items))
-	for i, e := range list.Items {
-		out[i] = eventsv1.Event{
-			ObjectMeta: e.ObjectMeta, EventTime: e.EventTime, ReportingController: e.ReportingController,
-			ReportingInstance: e.ReportingInstance, Action: e.Action, Reason: e.Reason, Regarding: e.InvolvedObject,
-			Related: e.Related, Note: e.Message, Type: e.Type, DeprecatedSource: e.Source, DeprecatedCount: e.Count,
-			DeprecatedFirstTimestamp: e.FirstTimestamp, DeprecatedLastTimestamp: e.LastTimestamp,
-		}
-		if e.Series != nil {
-			out[i].Series = &eventsv1.EventSeries{Count: e.Series.Count, LastObservedTime: e.Series.LastObservedTime}
-		}
-	}
-	return out
+	return list.Items
 }
 
 // reported returns the number of occurrences that an Event reports.
-func reported(ev eventsv1.Event) int {
+func reported(ev corev1.Event) int {
 	if ev.Series == nil {
 		return 1
 	}
@@ -159,7 +147,7 @@ func (r *recorder) flushed(t *testing.T) {
 // says waits until the log has lines with a word, and returns those lines.
 func (r *recorder) says(t *testing.T, word string) (lines []string) {
 	t.Helper()
-	eventually(t, "the log says "+word, func(context.Context) bool {
+	suite.Eventually(t, "the log says "+word, func(context.Context) bool {
 		lines = r.log.about(word)
 		return len(lines) > 0
 	})
@@ -178,31 +166,4 @@ func (r *recorder) assertAccounts(t *testing.T, recorded int) {
 	assert.EqualValues(t, recorded, st.Recorded)
 	assert.Equal(t, st.Recorded, sum, "%+v", st)
 	assert.Zero(t, st.Pending)
-}
-
-// requireLost requires that err names exactly these losses.
-func requireLost(t *testing.T, err error, want map[string]int64) {
-	t.Helper()
-	var lost *events.LostError
-	require.ErrorAs(t, err, &lost)
-	require.Equal(t, want, lost.Lost)
-}
-
-// wait sleeps for d of real time, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
-// eventually waits until what becomes true.
-func eventually(t *testing.T, what string, is func(ctx context.Context) bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	for !is(ctx) {
-		require.NoError(t, ctx.Err(), what)
-		wait(ctx, 50*time.Millisecond)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // deadWebhook installs a webhook for the Events of a namespace whose service
@@ -52,7 +51,7 @@ func (s *stage) deadWebhook(t *testing.T) (remove func()) {
 		_ = hooks.Delete(context.WithoutCancel(t.Context()), s.namespace, metav1.DeleteOptions{})
 	}
 	t.Cleanup(remove)
-	eventually(t, "the webhook fails", func(ctx context.Context) bool {
+	suite.Eventually(t, "the webhook fails", func(ctx context.Context) bool {
 		ev := s.valid()
 		ev.Name = fmt.Sprint("probe.", time.Now().UnixNano())
 		_, err := s.kube.EventsV1().Events(s.namespace).Create(ctx, ev, metav1.CreateOptions{})
@@ -75,32 +74,22 @@ func TestADeadWebhook_DelaysNoOtherNamespace(t *testing.T) {
 		failed(r.Recorder, dead.reference(fmt.Sprintf("run-%02d", i)))
 	}
 	for round, after := range []time.Duration{0, 10 * time.Second} {
-		wait(t.Context(), after)
+		suite.Wait(t.Context(), after)
 		began := time.Now()
 		for i := range good {
 			failed(r.Recorder, alive.reference(fmt.Sprintf("run-%d-%02d", round, i)))
 		}
-		eventually(t, "the healthy ones are written", func(context.Context) bool { return len(alive.stored(t)) == (round+1)*good })
+		suite.Eventually(t, "the healthy ones are written", func(context.Context) bool { return len(alive.stored(t)) == (round+1)*good })
 		took := time.Since(began)
 		t.Logf("%d healthy Events took %v", good, took)
 		assert.Less(t, took, 30*time.Second, "in virtual time it is at most 3 s")
 	}
 	// An Event may be stored before the recorder has the answer.
-	eventually(t, "the recorder knows", func(context.Context) bool { return r.Stats().Written >= 2*good })
+	suite.Eventually(t, "the recorder knows", func(context.Context) bool { return r.Stats().Written >= 2*good })
 	assert.Equal(t, int64(2*good), r.Stats().Written, "and no other is")
 	remove()
 	r.flushed(t)
-	assert.Len(t, storedOf(dead.stored(t), "run-"), bad)
+	assert.Len(t, dead.stored(t), bad)
 	r.assertAccounts(t, bad+2*good)
 	require.NoError(t, r.stop())
-}
-
-// storedOf returns the Events about objects whose name begins with prefix.
-func storedOf(all []eventsv1.Event, prefix string) (out []eventsv1.Event) {
-	for _, ev := range all {
-		if strings.HasPrefix(ev.Regarding.Name, prefix) {
-			out = append(out, ev)
-		}
-	}
-	return out
 }

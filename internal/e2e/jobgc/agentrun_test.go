@@ -26,6 +26,7 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -77,7 +78,7 @@ func (a *agents) start(t *testing.T, name, outcome string) (job string) {
 	run.Spec.PodAnnotations = map[string]string{kubelet.OutcomeAnnotation: outcome}
 	_, err := a.runs.Runs.Create(t.Context(), run, metav1.CreateOptions{})
 	require.NoError(t, err)
-	eventually(t, name+" has started", func() bool {
+	suite.Eventually(t, name+" has started", func(context.Context) bool {
 		status := a.status(t, name)
 		if status.StartedAt != nil {
 			job = status.JobRef.Name
@@ -103,7 +104,7 @@ func TestAgentRunsWithHolds(t *testing.T) {
 	a := newAgents(t)
 	t.Run("TheUsual", func(t *testing.T) {
 		job := a.start(t, "usual", kubelet.Succeed)
-		eventually(t, "it is recorded and released", func() bool {
+		suite.Eventually(t, "it is recorded and released", func(context.Context) bool {
 			return a.status(t, "usual").Phase == v1alpha1.Succeeded && len(a.live(t, job).Finalizers) == 0
 		})
 	})
@@ -167,7 +168,7 @@ func TestRace15BothFindItLost(t *testing.T) {
 		s.remove(t, job, metav1.DeletePropagationBackground)
 	}
 	for i, r := range replicas {
-		eventually(t, "each replica has found each Job lost", func() bool { return r.jobs.requests("GET")-before[i] >= len(jobs) })
+		suite.Eventually(t, "each replica has found each Job lost", func(context.Context) bool { return r.jobs.requests("GET")-before[i] >= len(jobs) })
 	}
 	stop()
 	running.Wait() // until the reconciles have ended, and the Events are written
@@ -251,7 +252,7 @@ func TestAgentRunReleaseHolds(t *testing.T) {
 	job := a.start(t, "left-behind", kubelet.Never)
 	require.NoError(t, a.p.Stop())
 	a.begin(t) // it looks for held Jobs at the start, and every hour
-	eventually(t, "it shows that one Job is held, and for how long", func() bool {
+	suite.Eventually(t, "it shows that one Job is held, and for how long", func(context.Context) bool {
 		return a.gauge(t, "agentrun_jobs_held") == 1 && a.gauge(t, "agentrun_jobs_held_oldest_seconds") > 0
 	})
 	require.NoError(t, a.p.Stop())

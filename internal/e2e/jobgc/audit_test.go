@@ -4,6 +4,7 @@
 package jobgc_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // TestRequestsOfANormalRun reads in the API server's own audit log what a run
@@ -78,7 +80,7 @@ func TestRequestsOfANormalRun(t *testing.T) {
 			for i := range runs {
 				create(fmt.Sprintf("run-%02d", i))
 			}
-			eventually(t, "all runs have ended and their Jobs are released", func() bool { return released() == runs })
+			suite.Eventually(t, "all runs have ended and their Jobs are released", func(context.Context) bool { return released() == runs })
 			require.NoError(t, p.Stop())
 			got := s.audited(t)
 			writes := got["patch agentruns/status"]
@@ -103,7 +105,7 @@ func TestRequestsOfANormalRun(t *testing.T) {
 			// A restarted controller finds all of them done, without a request for any.
 			p = start()
 			create("last")
-			eventually(t, "a run after the others has ended too", func() bool { return released() == runs+1 })
+			suite.Eventually(t, "a run after the others has ended too", func(context.Context) bool { return released() == runs+1 })
 			require.NoError(t, p.Stop())
 			again := s.audited(t)
 			assert.Equal(t, (runs+1)*tc.patches, again["patch jobs"])

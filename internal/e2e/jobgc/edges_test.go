@@ -4,6 +4,8 @@
 package jobgc_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,23 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // The edge cases of Kubernetes, and what jobgc makes of them.
-
-func TestEdgeTemplateWithTTLZero(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
-	c.ensured(t, s, "job", ttl(0))
-	assert.Nil(t, s.live(t, "job").Spec.TTLSecondsAfterFinished, "a TTL of 0 is never passed through")
-	s.finished(t, "job")
-	s.stays(t, "job")
-}
 
 func TestEdgeSuspended(t *testing.T) {
 	t.Parallel()
@@ -35,7 +30,7 @@ func TestEdgeSuspended(t *testing.T) {
 	c := s.controller(t, 0, jobgc.Options{})
 	ref := c.ensured(t, s, "job", never())
 	var first time.Time
-	eventually(t, "it has started", func() bool {
+	suite.Eventually(t, "it has started", func(context.Context) bool {
 		first = c.look(t, ref).StartedAt
 		return !first.IsZero() && s.live(t, "job").Status.Active == 1
 	})
@@ -49,23 +44,25 @@ func TestEdgeSuspended(t *testing.T) {
 	if f = c.look(t, ref); !f.StartedAt.IsZero() {
 		assert.True(t, f.StartedAt.Equal(first), "%v, not %v", f.StartedAt, first)
 	}
-	wait(t.Context(), time.Until(first.Add(1100*time.Millisecond))) // times have whole seconds
+	suite.Wait(t.Context(), time.Until(first.Add(1100*time.Millisecond))) // times have whole seconds
 	s.patch(t, "job", `{"spec":{"suspend":false}}`)
-	eventually(t, "it has started again, at a later time: keep the first", func() bool { return c.look(t, ref).StartedAt.After(first) })
+	suite.Eventually(t, "it has started again, at a later time: keep the first", func(context.Context) bool { return c.look(t, ref).StartedAt.After(first) })
 }
 
-// FailureTarget and SuccessCriteriaMet announce an outcome; the Job ends when
-// its last pod has.
-func TestEdgeFinishing(t *testing.T) {
+// Only Complete and Failed end a Job. FailureTarget and SuccessCriteriaMet
+// announce it, and the number of its pods that have succeeded says nothing.
+func TestEdgeNotFinishedYet(t *testing.T) {
 	t.Parallel()
+	finishing := func(f jobgc.Observation) bool { return f.State == jobgc.Finishing }
 	cases := map[string]struct {
 		edits   []edit
+		before  func(jobgc.Observation) bool // is seen before the end
 		reason  string
 		outcome jobgc.Outcome
 	}{
 		"FailureTarget": {
 			[]edit{never(), pod(kubelet.LingerAnnotation, "3s"), func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = new(int64(1)) }},
-			"DeadlineExceeded", jobgc.Failed,
+			finishing, "DeadlineExceeded", jobgc.Failed,
 		},
 		"SuccessCriteriaMet": {
 			[]edit{pod(kubelet.LingerAnnotation, "3s"), pod(kubelet.DelayAnnotation, "1s"), func(j *batchv1.Job) {
@@ -73,7 +70,14 @@ func TestEdgeFinishing(t *testing.T) {
 				j.Spec.Completions, j.Spec.Parallelism = new(int32(3)), new(int32(3))
 				j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
 			}},
-			"SuccessPolicy", jobgc.Succeeded,
+			finishing, "SuccessPolicy", jobgc.Succeeded,
+		},
+		"OneOfThreeCompletions": {
+			[]edit{pod(kubelet.DelayAnnotation, "500ms"), func(j *batchv1.Job) {
+				j.Spec.Completions, j.Spec.Parallelism = new(int32(3)), new(int32(1))
+			}},
+			func(f jobgc.Observation) bool { return f.State == jobgc.Active && f.Job.Status.Succeeded > 0 },
+			"CompletionsReached", jobgc.Succeeded,
 		},
 	}
 	for name, tc := range cases {
@@ -87,23 +91,19 @@ func TestEdgeFinishing(t *testing.T) {
 			require.NoError(t, err)
 			ref := c.ensured(t, s, "job", tc.edits...)
 			for f := range seen {
-				states = append(states, f)
 				if f.State == jobgc.Finished {
 					break
 				}
 				require.Empty(t, f.Outcome, "no outcome before the end")
+				states = append(states, f)
 			}
 			f := c.until(t, ref, jobgc.Finished)
 			assert.Equal(t, tc.outcome, f.Outcome)
 			assert.Equal(t, tc.reason, f.Reason)
+			assert.True(t, slices.ContainsFunc(states, tc.before), "%v", states)
 			if name == "FailureTarget" {
-				assert.Equal(t, jobgc.Finishing, states[len(states)-2].State, "its pod lingered")
+				assert.Equal(t, jobgc.Finishing, states[len(states)-1].State, "its pod lingered")
 			}
-			announced := false
-			for _, s := range states {
-				announced = announced || s.State == jobgc.Finishing
-			}
-			assert.True(t, announced, "%v", states)
 		})
 	}
 }
@@ -146,24 +146,6 @@ func TestEdgeFailures(t *testing.T) {
 	}
 }
 
-func TestEdgeManyCompletions(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
-	ref := c.ensured(t, s, "job", pod(kubelet.DelayAnnotation, "500ms"), func(j *batchv1.Job) {
-		j.Spec.Completions, j.Spec.Parallelism = new(int32(3)), new(int32(1))
-	})
-	eventually(t, "one pod has succeeded", func() bool {
-		f := c.look(t, ref)
-		if f.Job == nil || f.Job.Status.Succeeded == 0 {
-			return false
-		}
-		assert.Equal(t, jobgc.Active, f.State, "one success is not the Job's")
-		return true
-	})
-	assert.Equal(t, jobgc.Succeeded, c.until(t, ref, jobgc.Finished).Outcome)
-}
-
 // The Job controller leaves the Job of another manager alone; the TTL
 // controller does not.
 func TestEdgeManagedBy(t *testing.T) {
@@ -197,14 +179,14 @@ func TestEdgeClockSkew(t *testing.T) {
 	f := c.until(t, ref, jobgc.Finished)
 	assert.True(t, f.FinishedAt.Equal(ahead), "the Job's own time")
 	ref.Outcome = f.Outcome
-	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
+	require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 	assert.EqualValues(t, 600, *s.live(t, "job").Spec.TTLSecondsAfterFinished)
 	s.patch(t, "job", `{"spec":{"ttlSecondsAfterFinished":0}}`)
 	s.stays(t, "job")
 }
 
 // Nothing says who deleted a Job. A hint is all there is.
-func TestEdgeDeletedByAPersonOrByItsTTL(t *testing.T) {
+func TestEdgeDeletedByAPerson(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	c := s.controller(t, 0, jobgc.Options{})
@@ -216,28 +198,10 @@ func TestEdgeDeletedByAPersonOrByItsTTL(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Finished, f.State)
 	assert.Contains(t, f.Hint, "probably deleted by hand")
-	byTTL := c.ensured(t, s, "by-ttl")
-	s.patch(t, "by-ttl", `{"spec":{"ttlSecondsAfterFinished":0}}`)
-	c.misses(t, s, "by-ttl")
-	f, err = c.decided(t.Context(), byTTL)
-	require.NoError(t, err)
-	assert.Contains(t, f.Hint, "probably deleted by its TTL")
 }
 
-// The Job goes with its run. That is not a loss, because the run is gone too.
-func TestEdgeOwnerIsCollected(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
-	ref := c.ensured(t, s, "job", never())
-	require.NoError(t, s.kube.CoreV1().ConfigMaps(s.namespace).Delete(t.Context(), "run", metav1.DeleteOptions{}))
-	s.gone(t, "job")
-	ref.Outcome = jobgc.Succeeded
-	c.until(t, ref, jobgc.Collected)
-}
-
-// A CronJob deletes its finished Jobs, with any TTL. Warnings reports it, and a
-// hold keeps the Jobs until they are recorded.
+// A CronJob deletes its finished Jobs, with any TTL. A hold keeps the Jobs
+// until they are recorded.
 func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -252,10 +216,6 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	owned := func(j *batchv1.Job) { // as by kubectl create job --from=cronjob/nightly
 		j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cron, batchv1.SchemeGroupVersion.WithKind("CronJob"))}
 	}
-	warnings := jobgc.Retention{}.Warnings(s.job("job", owned))
-	require.Len(t, warnings, 1)
-	assert.Contains(t, warnings[0], "CronJob nightly deletes its finished Jobs")
-
 	plain := s.controller(t, 0, jobgc.Options{})
 	ref := plain.ensured(t, s, "plain", owned)
 	plain.misses(t, s, "plain")
@@ -265,7 +225,7 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 
 	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	ref = c.ensured(t, s, "held", owned)
-	eventually(t, "the CronJob controller has deleted it", func() bool {
+	suite.Eventually(t, "the CronJob controller has deleted it", func(context.Context) bool {
 		job := s.live(t, "held")
 		require.NotNil(t, job)
 		return job.DeletionTimestamp != nil
@@ -274,7 +234,7 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	f = c.look(t, ref)
 	assert.Equal(t, "Seen", f.Source)
 	ref.Outcome = f.Outcome
-	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
+	require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{}))
 	s.gone(t, "held")
 }
 
@@ -287,6 +247,54 @@ func TestEdgePodsAreCollected(t *testing.T) {
 	ref := c.ensured(t, s, "job")
 	s.finished(t, "job")
 	require.NoError(t, s.kube.CoreV1().Pods(s.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
-	eventually(t, "its pod is gone", func() bool { return len(s.pods(t, "job")) == 0 })
+	suite.Eventually(t, "its pod is gone", func(context.Context) bool { return len(s.pods(t, "job")) == 0 })
 	assert.Equal(t, jobgc.Succeeded, c.until(t, ref, jobgc.Finished).Outcome)
+}
+
+// An informer with a selector never brings a Job outside it, and its version
+// moves on. The confirming read finds the Job.
+//
+//req:shows J2
+func TestEdgeFilteredInformer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c, stop := s.stoppable(t, 0, jobgc.Options{}, func(o *metav1.ListOptions) { o.LabelSelector = "e2e=other" })
+	defer stop()
+	ref := c.ensured(t, s, "job", suspended())
+	_, err := s.jobs.Create(t.Context(), s.job("other", suspended(), func(j *batchv1.Job) { j.Labels["e2e"] = "other" }), metav1.CreateOptions{})
+	require.NoError(t, err)
+	suite.Eventually(t, "the cache is past the creation", func(context.Context) bool { return len(c.informer.GetStore().ListKeys()) == 1 })
+	f, err := c.decided(t.Context(), ref)
+	require.NoError(t, err)
+	assert.Equal(t, "LiveRead", f.Source)
+	assert.False(t, f.Lost(), "%s", f.State)
+}
+
+// The API server speaks of the Job also where its namespace has never been: of
+// namespaces it speaks only to a creation.
+//
+//req:shows J2
+func TestEdge404InANamespaceThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	jobs := s.kube.BatchV1().Jobs("nowhere")
+	ref := jobgc.Ref{Namespace: "nowhere", Name: "job", UID: "x", Outcome: jobgc.Succeeded}
+	about := func(err error) (d metav1.StatusDetails) {
+		status := apierrors.APIStatus(nil)
+		require.ErrorAs(t, err, &status)
+		return *status.Status().Details
+	}
+	_, err := jobs.Get(t.Context(), "job", metav1.GetOptions{})
+	assert.Equal(t, metav1.StatusDetails{Group: "batch", Kind: "jobs", Name: "job"}, about(err))
+	_, err = jobs.Create(t.Context(), newJob(s.run, "job", func(j *batchv1.Job) { j.Namespace = "nowhere" }), metav1.CreateOptions{})
+	assert.Equal(t, metav1.StatusDetails{Kind: "namespaces", Name: "nowhere"}, about(err))
+	_, err = jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op": "test", "path": "/metadata/uid", "value": "x"}]`), metav1.PatchOptions{})
+	assert.Equal(t, metav1.StatusDetails{Group: "batch", Kind: "jobs", Name: "job"}, about(err))
+
+	f, err := jobgc.Inspect(t.Context(), jobs, jobgc.Ref{Name: "job", UID: "x"})
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Missing, f.State)
+	g, err := jobgc.New(s.kube.BatchV1().Jobs, nil, jobgc.Options{})
+	require.NoError(t, err)
+	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 }

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
@@ -68,7 +69,7 @@ func (c *count) fail(err error) {
 }
 
 // TestGateFalselyMissing: a Job that was just created is never called missing,
-// for any lag of the watch.
+// for any lag of the watch. It is race 1 of the design's list.
 //
 //req:shows J2
 func TestGateFalselyMissing(t *testing.T) {
@@ -88,7 +89,7 @@ func TestGateFalselyMissing(t *testing.T) {
 			var looking sync.WaitGroup
 			atOnce(n, 8, func(i int) {
 				name := fmt.Sprintf("job-%d", i)
-				ref, err := ensure(ctx, c, s.ref(name), s.job(name, suspended()))
+				ref, err := ensure(ctx, c.guard, s.ref(name), s.job(name, suspended()))
 				if err != nil {
 					got.fail(err)
 					return
@@ -98,7 +99,7 @@ func TestGateFalselyMissing(t *testing.T) {
 					got.add("live reads of the lister's rule")
 				}
 				looking.Go(func() {
-					wait(ctx, 100*time.Millisecond)
+					suite.Wait(ctx, 100*time.Millisecond)
 					if !cached(name) {
 						got.add("second look")
 					}
@@ -127,7 +128,7 @@ func TestGateFalselyMissing(t *testing.T) {
 }
 
 // TestGateTTLZero: the result of a Job that its TTL of 0 deletes is found,
-// whenever it is read.
+// whenever it is read. It is race 3 of the design's list.
 //
 //req:shows J4
 func TestGateTTLZero(t *testing.T) {
@@ -147,13 +148,13 @@ func TestGateTTLZero(t *testing.T) {
 			var got count
 			read := func(ref jobgc.Ref) {
 				if delay < untilDeleted {
-					wait(ctx, delay)
+					suite.Wait(ctx, delay)
 				}
-				for delay == untilDeleted {
-					if _, err := s.jobs.Get(ctx, ref.Name, metav1.GetOptions{}); err != nil {
-						break // it is gone, or ctx has ended
+				for delay == untilDeleted && ctx.Err() == nil {
+					if _, cached, _ := c.informer.GetStore().GetByKey(s.namespace + "/" + ref.Name); !cached {
+						break // which comes after the server
 					}
-					wait(ctx, 100*time.Millisecond)
+					suite.Wait(ctx, 100*time.Millisecond)
 				}
 				if obj, exists, err := c.informer.GetStore().GetByKey(s.namespace + "/" + ref.Name); err != nil || !exists {
 					got.add("lister")
@@ -171,16 +172,12 @@ func TestGateTTLZero(t *testing.T) {
 					got.add("ours")
 				}
 				got.add(f.Source)
+				got.add(f.Hint)
 			}
-			finished := map[types.UID]chan jobgc.Ref{}
-			var mu sync.Mutex
+			var finished sync.Map
 			of := func(uid types.UID) chan jobgc.Ref { // what tells that a Job has finished, once
-				mu.Lock()
-				defer mu.Unlock()
-				if finished[uid] == nil {
-					finished[uid] = make(chan jobgc.Ref, 1)
-				}
-				return finished[uid]
+				ref, _ := finished.LoadOrStore(uid, make(chan jobgc.Ref, 1))
+				return ref.(chan jobgc.Ref)
 			}
 			_, err := c.informer.AddEventHandler(onJob(func(job *batchv1.Job) {
 				if jobgc.StateOf(job).State != jobgc.Finished {
@@ -214,6 +211,8 @@ func TestGateTTLZero(t *testing.T) {
 			assert.Zero(t, c.wire.requests("GET"), "what the informer brought is enough")
 			if delay == untilDeleted {
 				assert.Equal(t, n, got.n["live GET"], "the TTL controller has deleted all Jobs")
+				assert.Equal(t, n, got.n["Tombstone"])
+				assert.Equal(t, n, got.n["probably deleted by its TTL"])
 			}
 		})
 	}
@@ -234,7 +233,7 @@ func TestGateRestartWithBackstop(t *testing.T) {
 	defer cancel()
 	for finished := 0; finished < n; { // and stays away until all have finished
 		require.NoError(t, ctx.Err(), "%d of %d Jobs have finished", finished, n)
-		wait(ctx, 200*time.Millisecond)
+		suite.Wait(ctx, 200*time.Millisecond)
 		list, err := s.jobs.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		require.NoError(t, err)
 		finished = 0

@@ -11,10 +11,13 @@
 package jobgc_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
@@ -62,13 +65,7 @@ func raceDetector() []string {
 // e2e-soak`, and otherwise a number that each run of the tests can afford.
 func jobsOf(t *testing.T, affordable int) int {
 	t.Helper()
-	value := os.Getenv("E2E_JOBS")
-	if value == "" {
-		return affordable
-	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 {
-		t.Fatalf("E2E_JOBS: %q is not accepted; want a positive number", value)
-	}
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("E2E_JOBS"), strconv.Itoa(affordable)))
+	require.NoError(t, err, "E2E_JOBS")
 	return n
 }

@@ -4,6 +4,7 @@
 package jobgc_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -18,25 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // The races in which a Job looks gone, or is gone, before its result is read.
 // The numbers are from the design's list.
-
-//req:shows J2
-func TestRace01TheListerIsBehindTheCreation(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, 3*time.Second, jobgc.Options{})
-	ref := c.ensured(t, s, "job", suspended())
-	f := c.look(t, ref)
-	assert.Equal(t, jobgc.Pending, f.State)
-	assert.Equal(t, "CacheBehind", f.Source)
-	f = c.until(t, ref, jobgc.Suspended)
-	assert.Equal(t, "Seen", f.Source)
-	assert.Zero(t, c.wire.requests("GET"), "waiting costs no request")
-}
 
 // With TrustCache only the order of the two reads prevents a false loss. The
 // other order is counted for comparison.
@@ -111,29 +99,6 @@ func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 	}
 }
 
-func TestRace03DeletedByItsTTLBeforeItIsRead(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
-	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {
-		t.Run(delay.String(), func(t *testing.T) {
-			t.Parallel()
-			name := "job-" + delay.String()
-			job, err := s.jobs.Create(t.Context(), s.job(name, ttl(0)), metav1.CreateOptions{})
-			require.NoError(t, err)
-			ref := jobgc.Ref{Namespace: s.namespace, Name: name, UID: job.UID, ResourceVersion: job.ResourceVersion}
-			c.misses(t, s, name)
-			wait(t.Context(), delay)
-			f, err := c.decided(t.Context(), ref)
-			require.NoError(t, err)
-			assert.Equal(t, jobgc.Finished, f.State)
-			assert.Equal(t, jobgc.Succeeded, f.Outcome)
-			assert.Equal(t, "Tombstone", f.Source)
-			assert.Equal(t, "probably deleted by its TTL", f.Hint)
-		})
-	}
-}
-
 // A controller that was killed has no tombstone. It reports the loss once, with
 // proof, and does not run the work again.
 //
@@ -169,8 +134,8 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		assert.Equal(t, "LiveRead", f.Source)
 		assert.True(t, f.Lost())
 		ref.Outcome = jobgc.Succeeded
-		f = c.until(t, ref, jobgc.Collected)
-		require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: time.Second}))
+		c.until(t, ref, jobgc.Collected)
+		require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{SucceededTTL: time.Second}))
 		assert.Equal(t, successor.UID, s.live(t, "job").UID, "the successor is not touched")
 	})
 	t.Run("OldJobStillCached", func(t *testing.T) {
@@ -179,7 +144,7 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		c := s.controller(t, 3*time.Second, jobgc.Options{})
 		_, err := s.jobs.Create(t.Context(), s.job("job", suspended()), metav1.CreateOptions{})
 		require.NoError(t, err)
-		eventually(t, "the old Job is cached", func() bool { return len(c.informer.GetStore().ListKeys()) == 1 })
+		suite.Eventually(t, "the old Job is cached", func(context.Context) bool { return len(c.informer.GetStore().ListKeys()) == 1 })
 		s.remove(t, "job", metav1.DeletePropagationBackground)
 		s.gone(t, "job")
 		ref := c.ensured(t, s, "job", suspended())
@@ -194,11 +159,11 @@ func TestRace09SameNameOtherUID(t *testing.T) {
 		c := s.controller(t, 0, jobgc.Options{})
 		old, err := s.jobs.Create(t.Context(), s.job("job", never(), pod(kubelet.LingerAnnotation, "2s")), metav1.CreateOptions{})
 		require.NoError(t, err)
-		eventually(t, "its pod runs", func() bool { return s.live(t, "job").Status.Active == 1 })
+		suite.Eventually(t, "its pod runs", func(context.Context) bool { return s.live(t, "job").Status.Active == 1 })
 		s.remove(t, "job", metav1.DeletePropagationForeground)
 		_, err = s.jobs.Create(t.Context(), s.job("job"), metav1.CreateOptions{})
 		require.ErrorContains(t, err, "object is being deleted")
-		ref, err := ensure(t.Context(), c, s.ref("job"), s.job("job"))
+		ref, err := ensure(t.Context(), c.guard, s.ref("job"), s.job("job"))
 		require.NoError(t, err)
 		assert.Equal(t, old.UID, ref.UID, "a new Job would run the work twice")
 		c.until(t, ref, jobgc.Missing)
@@ -212,9 +177,9 @@ func TestRace10DeletedWhileItRunsAndHeld(t *testing.T) {
 	s := newStage(t)
 	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
 	ref := c.ensured(t, s, "job", never())
-	eventually(t, "its pod runs", func() bool { return s.live(t, "job").Status.Active == 1 })
+	suite.Eventually(t, "its pod runs", func(context.Context) bool { return s.live(t, "job").Status.Active == 1 })
 	s.remove(t, "job", metav1.DeletePropagationForeground)
-	eventually(t, "its pods are gone", func() bool { return len(s.pods(t, "job")) == 0 })
+	suite.Eventually(t, "its pods are gone", func(context.Context) bool { return len(s.pods(t, "job")) == 0 })
 	f := c.until(t, ref, jobgc.Deleting)
 	assert.True(t, f.Lost())
 	assert.Empty(t, f.Outcome)
@@ -223,10 +188,10 @@ func TestRace10DeletedWhileItRunsAndHeld(t *testing.T) {
 		require.NotNil(t, job, "held")
 		require.Empty(t, job.Status.Conditions)
 		assert.Zero(t, job.Status.Failed)
-		wait(t.Context(), 100*time.Millisecond)
+		suite.Wait(t.Context(), 100*time.Millisecond)
 	}
-	eventually(t, "the loss, once recorded, lets it go", func() bool {
-		require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
+	suite.Eventually(t, "the loss, once recorded, lets it go", func(context.Context) bool {
+		require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{}))
 		return s.live(t, "job") == nil
 	})
 }
@@ -238,16 +203,16 @@ func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
 	ref := c.ensured(t, s, "job")
 	s.finished(t, "job")
 	s.remove(t, "job", metav1.DeletePropagationBackground)
-	eventually(t, "the cache shows the deletion", func() bool { f := c.look(t, ref); return f.Job != nil && f.Job.DeletionTimestamp != nil })
+	suite.Eventually(t, "the cache shows the deletion", func(context.Context) bool { f := c.look(t, ref); return f.Job != nil && f.Job.DeletionTimestamp != nil })
 	f := c.look(t, ref)
 	assert.Equal(t, jobgc.Finished, f.State)
 	assert.Equal(t, jobgc.Succeeded, f.Outcome)
 	assert.Len(t, s.pods(t, "job"), 1, "of a background deletion")
-	_, err := ensure(t.Context(), c, ref, s.job("job"))
+	_, err := ensure(t.Context(), c.guard, ref, s.job("job"))
 	require.NoError(t, err)
 	require.NotNil(t, s.live(t, "job"), "held until recorded")
 	ref.Outcome = f.Outcome
-	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
+	require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{}))
 	s.gone(t, "job")
 }
 
@@ -261,10 +226,10 @@ func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
 	_, err := s.jobs.Patch(t.Context(), "job", types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/late"}]`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsForbidden(err) || apierrors.IsInvalid(err), "%v", err)
 	require.ErrorContains(t, err, "no new finalizers can be added")
-	ref, err := ensure(t.Context(), c, s.ref("job"), s.job("job"))
+	ref, err := ensure(t.Context(), c.guard, s.ref("job"), s.job("job"))
 	require.NoError(t, err, "a Job with the finalizer is adopted: no other controller would release it")
 	c.until(t, ref, jobgc.Deleting)
-	require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{}))
+	require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{}))
 	s.gone(t, "job")
 }
 
@@ -278,7 +243,7 @@ func TestRace13RelistAfterAGap(t *testing.T) {
 	finished := c.ensured(t, s, "finished")
 	running := c.ensured(t, s, "running", pod(kubelet.DelayAnnotation, "6s")) // until then it is seen to run, and the watch cut
 	c.until(t, finished, jobgc.Finished)
-	eventually(t, "it runs", func() bool {
+	suite.Eventually(t, "it runs", func(context.Context) bool {
 		return c.look(t, running).State == jobgc.Active && s.live(t, "running").Status.Active == 1
 	})
 	c.wire.sever()
@@ -288,7 +253,7 @@ func TestRace13RelistAfterAGap(t *testing.T) {
 		s.gone(t, name)
 	}
 	c.wire.mend()
-	eventually(t, "the informer is back", func() bool { return len(c.informer.GetStore().ListKeys()) == 0 })
+	suite.Eventually(t, "the informer is back", func(context.Context) bool { return len(c.informer.GetStore().ListKeys()) == 0 })
 	f, err := c.decided(t.Context(), finished)
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Finished, f.State, "a finish never is stale")

@@ -4,18 +4,16 @@
 package jobgc_test
 
 import (
-	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -68,7 +66,7 @@ func TestRace08TheTTLIsPatchedLate(t *testing.T) {
 		f := c.until(t, ref, jobgc.Finished)
 		ref.Outcome = f.Outcome
 		if name == "ours" {
-			require.NoError(t, release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
+			require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{SucceededTTL: 10 * time.Minute}))
 		} else {
 			s.patch(t, name, `{"spec":{"ttlSecondsAfterFinished":600}}`)
 		}
@@ -94,7 +92,7 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 		ref := recorded(t, "gone")
 		s.patch(t, "gone", `{"spec":{"ttlSecondsAfterFinished":0}}`)
 		s.gone(t, "gone")
-		require.NoError(t, release(t.Context(), c, ref, atOnce), "a 404 means that the Job is gone")
+		require.NoError(t, release(t.Context(), c.guard, ref, atOnce), "a 404 means that the Job is gone")
 	})
 	t.Run("GoneAndTheNameTakenAgain", func(t *testing.T) {
 		ref := recorded(t, "taken")
@@ -102,52 +100,20 @@ func TestRace14ReleaseAgainstTheTTLController(t *testing.T) {
 		s.gone(t, "taken")
 		successor, err := s.jobs.Create(t.Context(), s.job("taken", suspended(), func(j *batchv1.Job) { j.Annotations = map[string]string{"a": "b"} }), metav1.CreateOptions{})
 		require.NoError(t, err)
-		require.NoError(t, release(t.Context(), c, ref, atOnce))
+		require.NoError(t, release(t.Context(), c.guard, ref, atOnce))
 		now := s.live(t, "taken")
 		assert.Equal(t, successor.UID, now.UID)
 		assert.Nil(t, now.Spec.TTLSecondsAfterFinished, "the test of the uid protects it")
 	})
 	t.Run("RefusedForAnotherReason", func(t *testing.T) {
-		s.denyPatches(t, "refused")
-		ref := recorded(t, "refused", func(j *batchv1.Job) { j.Labels["deny"] = s.namespace })
-		eventually(t, "the policy counts", func() bool {
-			_, err := s.jobs.Patch(t.Context(), "refused", types.MergePatchType, []byte(`{"metadata":{"labels":{"probe":"x"}}}`), metav1.PatchOptions{})
-			return err != nil
-		})
-		err := release(t.Context(), c, ref, jobgc.Retention{SucceededTTL: time.Hour})
+		ref := recorded(t, "refused")
+		size := 0
+		for key, value := range s.live(t, "refused").Annotations {
+			size += len(key) + len(value)
+		}
+		s.patch(t, "refused", `{"metadata":{"annotations":{"a":"`+strings.Repeat("b", 256<<10-size-1)+`"}}}`) // as much as fits
+		err := release(t.Context(), c.guard, ref, jobgc.Retention{SucceededTTL: time.Hour})
 		require.True(t, apierrors.IsInvalid(err), "not every 422 is a success: %v", err)
-		assert.ErrorContains(t, err, "no patches here")
-	})
-}
-
-// denyPatches has the API server refuse changes of Jobs with a label, as a
-// webhook or another validation might.
-func (s *stage) denyPatches(t *testing.T, name string) {
-	t.Helper()
-	name += "." + s.namespace
-	policies := s.kube.AdmissionregistrationV1()
-	_, err := policies.ValidatingAdmissionPolicies().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: admissionv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionv1.MatchResources{
-				ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"deny": s.namespace}},
-				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-					Operations: []admissionv1.OperationType{admissionv1.Update},
-					Rule:       admissionv1.Rule{APIGroups: []string{"batch"}, APIVersions: []string{"v1"}, Resources: []string{"jobs"}},
-				}}},
-			},
-			Validations: []admissionv1.Validation{{Expression: "false", Message: "no patches here", Reason: new(metav1.StatusReasonInvalid)}},
-		},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	_, err = policies.ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		assert.NoError(t, policies.ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}))
-		assert.NoError(t, policies.ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
+		assert.ErrorContains(t, err, "metadata.annotations: Too long")
 	})
 }

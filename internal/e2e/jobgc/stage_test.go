@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
@@ -101,9 +102,11 @@ func ttl(seconds int32) edit {
 }
 func suspended() edit { return func(j *batchv1.Job) { j.Spec.Suspend = new(true) } }
 
+type guard = jobgc.Guard[batchv1client.JobInterface]
+
 // controller is a running one: a Guard on an informer whose watch lags.
 type controller struct {
-	*jobgc.Guard[batchv1client.JobInterface]
+	*guard
 
 	wire     *wire
 	informer cache.SharedIndexInformer
@@ -128,7 +131,7 @@ func (s *stage) stoppable(t *testing.T, lag time.Duration, opts jobgc.Options, t
 	require.NoError(t, err)
 	factory := informers.NewSharedInformerFactoryWithOptions(c.kube, 0, informers.WithNamespace(s.namespace), informers.WithTweakListOptions(tweak))
 	c.informer = factory.Batch().V1().Jobs().Informer()
-	c.Guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer, opts)
+	c.guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer, opts)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	factory.StartWithContext(ctx)
@@ -139,13 +142,8 @@ func (s *stage) stoppable(t *testing.T, lag time.Duration, opts jobgc.Options, t
 	}
 }
 
-// stepper is a Guard.
-type stepper interface {
-	Step(ctx context.Context, req jobgc.Request) (*jobgc.Ref, jobgc.Observation, error)
-}
-
 // ensure is the step of an owner that is stored as ref says and has not ended.
-func ensure(ctx context.Context, g stepper, ref jobgc.Ref, job *batchv1.Job) (jobgc.Ref, error) {
+func ensure(ctx context.Context, g *guard, ref jobgc.Ref, job *batchv1.Job) (jobgc.Ref, error) {
 	by := metav1.GetControllerOf(job)
 	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: by.Name, UID: by.UID}
 	next, _, err := g.Step(ctx, jobgc.Request{
@@ -157,10 +155,8 @@ func ensure(ctx context.Context, g stepper, ref jobgc.Ref, job *batchv1.Job) (jo
 }
 
 // release is the step of an owner that has recorded how its run ended.
-func release(ctx context.Context, g stepper, ref jobgc.Ref, keep jobgc.Retention) error {
-	job, err := g.(interface { //nolint:forcetypeassert // a Guard
-		Inspect(ctx context.Context, ref jobgc.Ref) (jobgc.Observation, error)
-	}).Inspect(ctx, ref)
+func release(ctx context.Context, g *guard, ref jobgc.Ref, keep jobgc.Retention) error {
+	job, err := g.Inspect(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -179,7 +175,7 @@ func release(ctx context.Context, g stepper, ref jobgc.Ref, keep jobgc.Retention
 // ensured makes a Job and returns its Ref.
 func (c *controller) ensured(t *testing.T, s *stage, name string, edits ...edit) jobgc.Ref {
 	t.Helper()
-	ref, err := ensure(t.Context(), c, s.ref(name), s.job(name, edits...))
+	ref, err := ensure(t.Context(), c.guard, s.ref(name), s.job(name, edits...))
 	require.NoError(t, err)
 	return ref
 }
@@ -194,7 +190,7 @@ func (c *controller) look(t *testing.T, ref jobgc.Ref) jobgc.Observation {
 // until looks until the Job is in a state.
 func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f jobgc.Observation) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%s is %s", ref.Name, want), func() bool {
+	suite.Eventually(t, fmt.Sprintf("%s is %s", ref.Name, want), func(context.Context) bool {
 		f = c.look(t, ref)
 		return f.State == want
 	})
@@ -206,7 +202,7 @@ func (c *controller) until(t *testing.T, ref jobgc.Ref, want jobgc.State) (f job
 func (c *controller) misses(t *testing.T, s *stage, name string) {
 	t.Helper()
 	s.gone(t, name)
-	eventually(t, name+" is gone from the cache", func() bool {
+	suite.Eventually(t, name+" is gone from the cache", func(context.Context) bool {
 		_, cached, err := c.informer.GetStore().GetByKey(s.namespace + "/" + name)
 		require.NoError(t, err)
 		return !cached
@@ -220,7 +216,7 @@ func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Observat
 		if err != nil || f.State != jobgc.Pending {
 			return f, err
 		}
-		wait(ctx, f.After)
+		suite.Wait(ctx, f.After)
 	}
 }
 
@@ -238,7 +234,7 @@ func (s *stage) live(t *testing.T, name string) *batchv1.Job {
 // finished waits until a Job is Complete or Failed.
 func (s *stage) finished(t *testing.T, name string) (job *batchv1.Job) {
 	t.Helper()
-	eventually(t, name+" has finished", func() bool {
+	suite.Eventually(t, name+" has finished", func(context.Context) bool {
 		job = s.live(t, name)
 		return jobgc.StateOf(job).State == jobgc.Finished
 	})
@@ -248,7 +244,7 @@ func (s *stage) finished(t *testing.T, name string) (job *batchv1.Job) {
 // gone waits until no Job of that name exists.
 func (s *stage) gone(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, name+" is gone", func() bool { return s.live(t, name) == nil })
+	suite.Eventually(t, name+" is gone", func(context.Context) bool { return s.live(t, name) == nil })
 }
 
 // stays says that a Job is not deleted within a while that is many times what
@@ -259,7 +255,7 @@ func (s *stage) stays(t *testing.T, name string) {
 		job := s.live(t, name)
 		require.NotNil(t, job, "%s is gone", name)
 		require.Nil(t, job.DeletionTimestamp, "%s is being deleted", name)
-		wait(t.Context(), 100*time.Millisecond)
+		suite.Wait(t.Context(), 100*time.Millisecond)
 	}
 }
 
@@ -301,23 +297,4 @@ func (s *stage) complete(t *testing.T, name string, at time.Time) {
 	}
 	_, err := s.jobs.UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
 	require.NoError(t, err)
-}
-
-// wait sleeps for d of real time, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
-// eventually waits up to a minute until the condition holds.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for !is() {
-		require.NoError(t, ctx.Err(), "waiting until %s", what)
-		wait(ctx, 20*time.Millisecond)
-	}
 }

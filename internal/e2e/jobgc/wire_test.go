@@ -79,7 +79,7 @@ func (w *wire) sever() {
 	defer w.mu.Unlock()
 	w.cut = true
 	for body := range w.watches {
-		body.fail(errCut)
+		_ = body.Close()
 		delete(w.watches, body)
 	}
 }
@@ -96,86 +96,44 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // lagging is the body of a watch. Every byte arrives a while after it was sent.
 type lagging struct {
-	from   io.ReadCloser
-	lag    time.Duration
-	pieces chan piece
-	done   chan struct{}
-	once   sync.Once
-	err    error // why it is done
-	rest   []byte
-}
+	*io.PipeReader
 
-type piece struct {
-	at   time.Time
-	data []byte
-	err  error
+	from io.Closer
 }
 
 func newLagging(from io.ReadCloser, lag time.Duration) *lagging {
-	l := &lagging{from: from, lag: lag, pieces: make(chan piece, 1<<14), done: make(chan struct{})}
-	go l.receive()
-	return l
-}
-
-// receive reads the body as soon as data comes. It ends with the body.
-func (l *lagging) receive() {
-	for {
-		data := make([]byte, 1<<14)
-		n, err := l.from.Read(data)
-		select {
-		case l.pieces <- piece{time.Now(), data[:n], err}:
-		case <-l.done:
-			return
-		}
-		if err != nil {
-			return
-		}
+	type piece struct {
+		due  time.Time
+		data []byte
+		err  error
 	}
-}
-
-// Read waits until the next piece is due.
-func (l *lagging) Read(p []byte) (int, error) {
-	for len(l.rest) == 0 {
-		select {
-		case next := <-l.pieces:
-			if !l.wait(time.Until(next.at.Add(l.lag))) {
-				return 0, l.err
+	pieces := make(chan piece, 1<<14)
+	go func() { // reads as soon as data comes, until the body ends or is closed
+		defer close(pieces)
+		for {
+			data := make([]byte, 1<<14)
+			n, err := from.Read(data)
+			pieces <- piece{time.Now().Add(lag), data[:n], err}
+			if err != nil {
+				return
 			}
-			if l.rest = next.data; next.err != nil && len(next.data) == 0 {
-				return 0, next.err
-			}
-		case <-l.done:
-			return 0, l.err
 		}
-	}
-	n := copy(p, l.rest)
-	l.rest = l.rest[n:]
-	return n, nil
-}
-
-func (l *lagging) wait(d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-l.done:
-		return false
-	}
-}
-
-// fail ends the body with an error.
-func (l *lagging) fail(err error) {
-	l.once.Do(func() {
-		l.err = err
-		close(l.done)
-		_ = l.from.Close()
-	})
+	}()
+	reader, writer := io.Pipe()
+	go func() {
+		for p := range pieces {
+			<-time.After(time.Until(p.due))
+			_, _ = writer.Write(p.data) // fails once the reader is closed
+			if p.err != nil {
+				_ = writer.CloseWithError(p.err)
+			}
+		}
+	}()
+	return &lagging{reader, from}
 }
 
 // Close ends it.
 func (l *lagging) Close() error {
-	l.fail(http.ErrBodyReadAfterClose)
-	return nil
+	_ = l.PipeReader.Close()
+	return l.from.Close()
 }

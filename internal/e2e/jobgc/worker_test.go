@@ -8,11 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/http"
 	"os"
 	"os/exec"
-	"sync"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -27,9 +25,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
@@ -42,7 +40,6 @@ const workerVariable = "JOBGC_E2E_WORKER"
 type point string
 
 const (
-	intended point = "intended" // nothing is persisted, the Job not created
 	created  point = "created"  // the Job is created, its uid not persisted
 	saved    point = "saved"    // the uid is persisted, the Job not looked at
 	recorded point = "recorded" // the outcome is persisted, the Job not released
@@ -83,7 +80,7 @@ type worker struct {
 	assignment
 
 	kube  kubernetes.Interface
-	guard *jobgc.Guard[batchv1client.JobInterface]
+	guard *guard
 	runs  int64
 	there atomic.Int64 // at the point of death
 }
@@ -93,8 +90,7 @@ func work(ctx context.Context, a assignment) error {
 	if err != nil {
 		return err
 	}
-	config.QPS = -1
-	config.Wrap(atMost(32))
+	config.QPS, config.Burst = 200, 200 // all runs are worked on at the same time
 	w := &worker{assignment: a}
 	if w.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return err
@@ -126,54 +122,27 @@ func work(ctx context.Context, a assignment) error {
 	return nil
 }
 
-// atMost limits the concurrent requests, except watches.
-func atMost(n int) func(http.RoundTripper) http.RoundTripper {
-	turns := make(chan struct{}, n)
-	return func(next http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Query().Get("watch") == "" {
-				turns <- struct{}{}
-				defer func() { <-turns }()
-			}
-			return next.RoundTrip(r)
-		})
-	}
-}
-
 // reconcile takes one run to its end.
 func (w *worker) reconcile(ctx context.Context, run *corev1.ConfigMap) error {
 	for ctx.Err() == nil {
-		ref, done, err := recordOf(run)
-		if err != nil || run.Data["lost"] != "" {
+		next, after, err := w.step(ctx, run)
+		if err != nil || next == nil {
 			return err
 		}
-		w.atOne(ref.UID == "", intended)
-		next, found, err := w.step(ctx, run, ref, done, func(*batchv1.Job) {})
-		switch {
-		case err != nil:
-			return err
-		case next != ref:
-			w.atOne(ref.UID == "", created)
-			if run, err = w.save(ctx, run, *next, map[string]string{"proof": found.Source}); err != nil {
-				return err
-			}
-			w.atOne(ref.UID == "", saved)
-			w.atOne(next.Outcome != "", recorded)
-			continue
-		case done: // and released
-			return nil
-		case found.Lost():
-			_, err := w.save(ctx, run, *ref, map[string]string{"lost": string(found.State) + " by " + found.Source})
-			return err
-		}
-		wait(ctx, max(found.After, 50*time.Millisecond))
+		run = next
+		suite.Wait(ctx, after)
 	}
 	return ctx.Err()
 }
 
-// step is one step with a copy of a run, which may be stale.
-func (w *worker) step(ctx context.Context, run *corev1.ConfigMap, ref *jobgc.Ref, done bool, change edit) (*jobgc.Ref, jobgc.Observation, error) {
-	return w.guard.Step(ctx, jobgc.Request{
+// step is one step with a copy of a run, which may be stale, and the write of
+// its result. It returns the run and when to look again, or nil at its end.
+func (w *worker) step(ctx context.Context, run *corev1.ConfigMap) (*corev1.ConfigMap, time.Duration, error) {
+	ref, done, err := recordOf(run)
+	if err != nil || run.Data["lost"] != "" {
+		return nil, 0, err
+	}
+	next, found, err := w.guard.Step(ctx, jobgc.Request{
 		Owner: run, Ref: ref, Done: done,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
 			live, err := w.kube.CoreV1().ConfigMaps(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})
@@ -183,27 +152,36 @@ func (w *worker) step(ctx context.Context, run *corev1.ConfigMap, ref *jobgc.Ref
 			ref, done, err := recordOf(live)
 			return live, ref, done, err
 		},
-		Job: func() (*batchv1.Job, error) {
-			return newJob(run, run.Name, func(j *batchv1.Job) { maps.Copy(j.Spec.Template.Annotations, run.Annotations) }, change), nil
-		},
+		Job: func() (*batchv1.Job, error) { return jobOf(run) },
 	})
-}
-
-// stepOnce is one step, and the write of the status.
-func (w *worker) stepOnce(ctx context.Context, run *corev1.ConfigMap, change edit) error {
-	ref, done, err := recordOf(run)
-	if err != nil || run.Data["lost"] != "" {
-		return err
-	}
-	next, found, err := w.step(ctx, run, ref, done, change)
 	switch {
 	case err != nil:
+		return nil, 0, err
 	case next != ref:
-		_, err = w.save(ctx, run, *next, nil)
-	case found.Lost() && !done:
-		_, err = w.save(ctx, run, *ref, map[string]string{"lost": string(found.State) + " by " + found.Source})
+		w.at(created, ref.UID == "")
+		if run, err = w.save(ctx, run, *next, ""); err != nil {
+			return nil, 0, err
+		}
+		w.at(saved, ref.UID == "")
+		w.at(recorded, next.Outcome != "")
+		return run, 0, nil
+	case done: // and released
+		return nil, 0, nil
+	case found.Lost():
+		_, err := w.save(ctx, run, *ref, string(found.State)+" by "+found.Source)
+		return nil, 0, err
 	}
-	return err
+	return run, max(found.After, 50*time.Millisecond), nil
+}
+
+// jobOf is the Job of a run, with the TTL that the run asks for.
+func jobOf(run *corev1.ConfigMap) (*batchv1.Job, error) {
+	asked := run.Annotations[ttlAnnotation]
+	if asked == "" {
+		return newJob(run, run.Name), nil
+	}
+	seconds, err := strconv.ParseInt(asked, 10, 32)
+	return newJob(run, run.Name, ttl(int32(seconds))), err
 }
 
 // recordOf is the run's record of its Job. A run without a record has a Job of
@@ -216,31 +194,25 @@ func recordOf(run *corev1.ConfigMap) (ref *jobgc.Ref, done bool, err error) {
 	return ref, ref.Outcome != "" || run.Data["lost"] != "", err
 }
 
-func (w *worker) atOne(is bool, p point) {
-	if is {
-		w.at(p)
-	}
-}
-
-// save persists what is known of a run.
-func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref, more map[string]string) (*corev1.ConfigMap, error) {
+// save persists what is known of a run. A run whose result is lost says how.
+func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref, lost string) (*corev1.ConfigMap, error) {
 	text, err := json.Marshal(ref)
 	if err != nil {
 		return nil, err
 	}
-	data := map[string]string{"ref": string(text)}
-	maps.Copy(data, more)
-	patch, err := json.Marshal(map[string]any{"data": data, "metadata": map[string]string{"resourceVersion": run.ResourceVersion}})
+	patch, err := json.Marshal(map[string]map[string]string{
+		"data": {"ref": string(text), "lost": lost}, "metadata": {"resourceVersion": run.ResourceVersion},
+	})
 	if err != nil {
 		return nil, err
 	}
 	return w.kube.CoreV1().ConfigMaps(run.Namespace).Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 }
 
-// at is where the worker dies if its assignment names the point. It ends
-// without an error, as if the kernel killed it.
-func (w *worker) at(p point) {
-	if w.DieAt != p {
+// at is where the worker dies if it got there and its assignment names the
+// point. It ends without an error, as if the kernel killed it.
+func (w *worker) at(p point, there bool) {
+	if !there || w.DieAt != p {
 		return
 	}
 	if w.there.Add(1) == w.runs {
@@ -284,36 +256,26 @@ func (s *stage) record(t *testing.T, run string) (ref jobgc.Ref, data map[string
 }
 
 // watchJobs notes the uids of all Jobs that there ever are, by name, until the
-// test ends.
-func (s *stage) watchJobs(t *testing.T) (soFar func() map[string]map[types.UID]bool) {
+// function that it returns is called.
+func (s *stage) watchJobs(t *testing.T) (seen func() map[string]map[types.UID]bool) {
 	t.Helper()
-	var mu sync.Mutex
 	jobs := map[string]map[types.UID]bool{}
 	factory := informers.NewSharedInformerFactoryWithOptions(s.kube, 0, informers.WithNamespace(s.namespace))
 	_, err := factory.Batch().V1().Jobs().Informer().AddEventHandler(onJob(func(job *batchv1.Job) {
-		mu.Lock()
-		defer mu.Unlock()
 		if jobs[job.Name] == nil {
 			jobs[job.Name] = map[types.UID]bool{}
 		}
 		jobs[job.Name][job.UID] = true
 	}))
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
 	factory.StartWithContext(ctx)
-	t.Cleanup(func() {
+	factory.WaitForCacheSyncWithContext(ctx)
+	t.Cleanup(factory.Shutdown)
+	return func() map[string]map[types.UID]bool {
 		cancel()
 		factory.Shutdown()
-	})
-	factory.WaitForCacheSyncWithContext(ctx)
-	return func() map[string]map[types.UID]bool {
-		mu.Lock()
-		defer mu.Unlock()
-		seen := map[string]map[types.UID]bool{}
-		for name, uids := range jobs {
-			seen[name] = maps.Clone(uids) // the watch goes on
-		}
-		return seen
+		return jobs
 	}
 }
 

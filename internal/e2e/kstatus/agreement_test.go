@@ -107,46 +107,6 @@ func every() (all []state) {
 	return all
 }
 
-// TestOneLife: the states of a run under a controller that follows the
-// conventions.
-func TestOneLife(t *testing.T) {
-	r := newRun()
-	step := func(want kstatus.Status, what string) {
-		t.Helper()
-		assert.Equal(t, want, verdict(t, r), what)
-	}
-	r.reconcile(t, status.Facts{}, is("Ready", metav1.ConditionFalse), is("Reconciling", metav1.ConditionTrue))
-	step(kstatus.InProgressStatus, "it waits")
-	r.reconcile(t, status.Facts{Progress: status.Running}, is("Ready", metav1.ConditionFalse), is("Reconciling", metav1.ConditionTrue))
-	step(kstatus.InProgressStatus, "it runs")
-	r.reconcile(t, status.Facts{Progress: status.Done}, is("Ready", metav1.ConditionFalse), is("Stalled", metav1.ConditionTrue))
-	step(kstatus.FailedStatus, "it failed: Reconciling is gone with the group, and Stalled is there")
-	r.respec()
-	step(kstatus.InProgressStatus, "the user fixed the spec, and no controller has seen it yet: the old failure is not the new spec's")
-	r.reconcile(t, status.Facts{Progress: status.Running}, is("Ready", metav1.ConditionFalse), is("Reconciling", metav1.ConditionTrue))
-	step(kstatus.InProgressStatus, "it runs again: Stalled is gone")
-	r.reconcile(t, status.Facts{Progress: status.Done}, is("Ready", metav1.ConditionTrue))
-	step(kstatus.CurrentStatus, "it succeeded")
-	r.respec()
-	step(kstatus.InProgressStatus, "a finished run whose spec changed is not current")
-	r.reconcile(t, status.Facts{Progress: status.Done}, is("Ready", metav1.ConditionTrue))
-	step(kstatus.CurrentStatus, "until that was looked at")
-	r.remove()
-	step(kstatus.TerminatingStatus, "it is deleted")
-}
-
-// TestReconcileOfAnOlderGeneration: a status that was written while the user
-// changed the spec does not count as ready. It would count if the controller
-// took the generation from the server's reply.
-func TestReconcileOfAnOlderGeneration(t *testing.T) {
-	r := newRun()
-	r.reconcile(t, status.Facts{Progress: status.Done}, is("Ready", metav1.ConditionTrue))
-	r.respec()
-	assert.EqualValues(t, 1, r.Status.ObservedGeneration)
-	assert.EqualValues(t, 1, r.Status.Conditions[0].ObservedGeneration)
-	assert.Equal(t, kstatus.InProgressStatus, verdict(t, r))
-}
-
 // TestNeverReconciled: kstatus calls a new object without a status current. If
 // your users rely on kstatus, give the status the default below, which prevents
 // that. The contract accepts both.

@@ -2,24 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package observability_test checks the example on a real Prometheus and an
-// OTLP receiver.
+// OTLP receiver, and draws the dashboard.
 //
 // Only this suite proves that its metrics, its exports, its logs, the dashboard
 // and the rules match one another.
 package observability_test
 
 import (
-	"context"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -28,55 +21,29 @@ import (
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// The control plane, the installed example and its program, shared by all
-// tests.
-var (
-	plane      *controlplane.ControlPlane
-	program    string
-	kubeconfig string // of the controller's user
-	kubectl    rig.Kubectl
-)
+// plane is shared by all tests.
+var plane suite.Example
 
 func TestMain(m *testing.M) {
-	os.Exit(suite.Main(m, "e2e/observability", controlplane.Options{}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
-		plane = cp
-		if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
-			return err
-		}
-		program, err = rig.Build(ctx, plane.Dir(), "-race", "-tags=otlp")
-		return err
-	}))
+	os.Exit(plane.Main(m, "e2e/observability", controlplane.Options{}, "-tags=otlp"))
 }
 
-// newStage creates a namespace named after the test. The controller may hold a
-// lease in it.
-func newStage(t *testing.T) *play.Stage {
+// start runs the example's controller in a new namespace, with the settings
+// env, until the test ends. The controller may hold a lease there.
+func start(t *testing.T, env ...string) (*play.Stage, *rig.Process) {
 	t.Helper()
-	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	stage, err := play.NewStage(plane.Config(), name)
+	stage := plane.NewStage(t)
+	_, err := plane.Admin.Run(t.Context(), rbac.LeaderYAML(), "--namespace="+stage.Namespace, "apply", "--server-side", "-f", "-")
 	require.NoError(t, err)
-	_, err = stage.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	_, err = kubectl.Run(t.Context(), rbac.LeaderYAML(), "--namespace="+name, "apply", "--server-side", "-f", "-")
-	require.NoError(t, err)
-	return stage
+	env = append(env, "POD_NAMESPACE="+stage.Namespace)
+	return stage, plane.Start(t, stage, suite.Controller{Env: env, Args: []string{"--leader-elect"}})
 }
 
-// start runs the example's controller for the stage's namespace, with the
-// settings env, until the test ends.
-func start(t *testing.T, stage *play.Stage, env ...string) *rig.Process {
-	t.Helper()
-	p, err := rig.Start(t.Context(), program, dir(t), kubeconfig, append(env, "POD_NAMESPACE="+stage.Namespace), "--namespaces="+stage.Namespace, "--leader-elect")
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
-	return p
-}
+// The settings that enable the exporters.
+const sendTraces, sendMetrics = "OTEL_TRACES_EXPORTER=otlp", "OTEL_METRICS_EXPORTER=otlp"
 
-// dir is the directory of the test's programs. It stays with the control
-// plane's files if a test fails.
-func dir(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
-	require.NoError(t, os.MkdirAll(path, 0o700))
-	return path
+// endpoint returns the settings of a collector, which alone enable no exporter,
+// and more.
+func endpoint(url string, more ...string) []string {
+	return append(more, "OTEL_EXPORTER_OTLP_ENDPOINT="+url, "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_METRIC_EXPORT_INTERVAL=100")
 }

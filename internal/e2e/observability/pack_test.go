@@ -7,25 +7,27 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"math"
+	"flag"
 	"os"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/proompteng/controllerkit/internal/demo/rig"
-	"github.com/proompteng/controllerkit/internal/e2e/observability"
 	"github.com/proompteng/controllerkit/internal/e2e/promtest"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/metrics/catalog"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
+
+var picture = flag.String("picture", "", "write the dashboard with its values, drawn without Grafana, to this `file` of HTML")
+
+// window is the range of the rates, twenty scrapes.
+const window = 10 * time.Second
 
 // TestThePackUnderLoad: a real Prometheus scrapes the example while runs
 // succeed and fail. Every query of the dashboard and of the rules has finite
@@ -34,72 +36,38 @@ import (
 //
 //req:shows O2 O4
 func TestThePackUnderLoad(t *testing.T) {
-	stage, collector := newStage(t), newReceiver(t)
-	p := start(t, stage, "OTEL_TRACES_EXPORTER=otlp", "OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.url,
-		"OTEL_BSP_SCHEDULE_DELAY=200", "OTEL_METRIC_EXPORT_INTERVAL=500")
-	prometheus, err := promtest.Start(t.Context(), dir(t), promtest.Job{Name: observability.Job, URL: p.URL + "/metrics", Interval: 500 * time.Millisecond})
+	const job = "agentrun"
+	collector := newReceiver(t)
+	stage, p := start(t, endpoint(collector.url, sendTraces, sendMetrics)...)
+	prometheus := promtest.Start(t, promtest.Job{Name: job, URL: p.URL})
+	pack, err := manifest.New(manifest.Target{Name: job})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, prometheus.Stop()) })
+	began := time.Now()
+	load(t, stage)
 
-	loading, stop := context.WithCancel(t.Context())
-	var load sync.WaitGroup
-	load.Go(func() { assert.NoError(t, observability.Load(loading, stage, 250*time.Millisecond)) })
-	t.Cleanup(load.Wait)
-	t.Cleanup(stop)
-
-	t.Run("EveryQueryAnswers", func(t *testing.T) { everyQueryAnswers(t, prometheus) })
+	t.Run("EveryQueryAnswers", func(t *testing.T) {
+		queries := pack.Queries()
+		require.Greater(t, len(queries), 40)
+		require.EventuallyWithT(t, func(c *assert.CollectT) { // in one pass
+			for _, q := range queries {
+				_, err := prometheus.Values(t.Context(), q.Instant(window))
+				assert.NoError(c, err, q.Source)
+			}
+		}, 3*time.Minute, time.Second)
+	})
 	t.Run("ExemplarLogLineAndSpanNameOneTrace", func(t *testing.T) { oneTrace(t, prometheus, p, collector) })
 	t.Run("MetricsAreSentToo", func(t *testing.T) {
 		for _, i := range catalog.Instruments().All() {
-			eventually(t, i.Name+" was received", func(context.Context) bool { return collector.has(i.Name) })
+			suite.Eventually(t, i.Name+" was received", func(context.Context) bool { return collector.seen().metrics[i.Name] })
 		}
-		_, services := collector.seen()
-		assert.Equal(t, []string{"agentrun"}, services, "spans and metrics name the same service")
+		assert.Equal(t, map[string]bool{"agentrun": true}, collector.seen().services, "spans and metrics name the same service")
 	})
-}
-
-// everyQueryAnswers sends all queries until each has an answer in one pass.
-func everyQueryAnswers(t *testing.T, prometheus *promtest.Server) {
-	t.Helper()
-	pack, err := manifest.New(manifest.Target{Name: observability.Job})
-	require.NoError(t, err)
-	queries := pack.Queries()
-	require.Greater(t, len(queries), 40)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	for {
-		var open []string
-		for _, q := range queries {
-			if err := answers(ctx, prometheus, q.Instant(10*time.Second)); err != nil {
-				open = append(open, q.Source+": "+q.Instant(10*time.Second)+": "+err.Error())
-			}
+	t.Run("ThePictureHasEveryPanel", func(t *testing.T) {
+		page := draw(t, prometheus, pack.Dashboard(), promv1.Range{Start: began, End: time.Now(), Step: time.Second})
+		if *picture != "" {
+			require.NoError(t, os.WriteFile(*picture, page, 0o600))
 		}
-		if len(open) == 0 {
-			t.Logf("%d queries answered", len(queries))
-			return
-		}
-		if !wait(ctx, time.Second) {
-			require.Empty(t, open, "of %d queries", len(queries))
-		}
-	}
-}
-
-// answers sends one query for the current time. An empty answer, a value that
-// is not finite, and a warning are errors.
-func answers(ctx context.Context, prometheus *promtest.Server, query string) error {
-	vector, err := prometheus.Query(ctx, query)
-	if err != nil {
-		return err
-	}
-	if len(vector) == 0 {
-		return errors.New("the answer is empty")
-	}
-	for _, sample := range vector {
-		if v := float64(sample.Value); math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%s is %v", sample.Metric, v)
-		}
-	}
-	return nil
+	})
 }
 
 // oneTrace finds an exemplar of a failed reconcile. Its trace must have a log
@@ -108,15 +76,16 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 	t.Helper()
 	const selector = `controller_reconcile_duration_seconds_bucket{result=~"error|terminal_error"}`
 	var found []promv1.ExemplarQueryResult
-	eventually(t, "there is an exemplar of a failed reconcile", func(ctx context.Context) bool {
+	suite.Eventually(t, "there is an exemplar of a failed reconcile", func(ctx context.Context) bool {
 		var err error
 		found, err = prometheus.API.QueryExemplars(ctx, selector, time.Now().Add(-time.Minute), time.Now())
 		return err == nil && len(found) > 0
 	})
-	lines := failedReconciles(t, p)
-	ids := map[string]bool{}
-	for _, l := range lines {
-		ids[l.ReconcileID] = true
+	lines, ids := map[string]line{}, map[string]bool{} // of failed reconciles
+	for _, l := range logLines(t, p) {
+		if l.Msg == "reconcile failed" {
+			lines[l.Trace], ids[l.ReconcileID] = l, true
+		}
 	}
 	assert.Len(t, ids, len(lines), "each reconcile has a separate ID")
 	for _, series := range found {
@@ -129,15 +98,19 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 			assert.Equal(t, identity{"agentrun", "agents.controllerkit.dev", "AgentRun"}, line.identity, "as controller-runtime names them")
 			assert.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, line.ReconcileID)
 
-			eventually(t, "the span of the trace was received", func(context.Context) bool { _, ok := collector.span(trace); return ok })
-			span, _ := collector.span(trace)
-			assert.Equal(t, "reconcile AgentRun", span.name)
-			assert.True(t, span.failed)
-			assert.Equal(t, line.Err, span.message)
-			assert.Equal(t, line.Result, span.attributes["result"])
-			assert.Equal(t, "MissingSecret", span.attributes["error.type"])
-			assert.Equal(t, line.Name, span.attributes["agentrun.name"])
-			assert.Equal(t, line.Namespace, span.attributes["k8s.namespace.name"])
+			var span *spanpb.Span
+			suite.Eventually(t, "the span of the trace was received", func(context.Context) bool {
+				span = collector.seen().spans[trace]
+				return span != nil
+			})
+			attributes := texts(span.GetAttributes())
+			assert.Equal(t, "reconcile AgentRun", span.GetName())
+			assert.Equal(t, spanpb.Status_STATUS_CODE_ERROR, span.GetStatus().GetCode())
+			assert.Equal(t, line.Err, span.GetStatus().GetMessage())
+			assert.Equal(t, line.Result, attributes["result"])
+			assert.Equal(t, "MissingSecret", attributes["error.type"])
+			assert.Equal(t, line.Name, attributes["agentrun.name"])
+			assert.Equal(t, line.Namespace, attributes["k8s.namespace.name"])
 		}
 	}
 }
@@ -155,18 +128,6 @@ type line struct {
 // identity is the object of the reconcile.
 type identity struct{ Controller, ControllerGroup, ControllerKind string }
 
-// failedReconciles returns the log lines of failed reconciles, by trace.
-func failedReconciles(t *testing.T, p *rig.Process) map[string]line {
-	t.Helper()
-	all := map[string]line{}
-	for _, l := range logLines(t, p) {
-		if l.Msg == "reconcile failed" {
-			all[l.Trace] = l
-		}
-	}
-	return all
-}
-
 func logLines(t *testing.T, p *rig.Process) (all []line) {
 	t.Helper()
 	f, err := os.Open(p.Log)
@@ -178,26 +139,5 @@ func logLines(t *testing.T, p *rig.Process) (all []line) {
 			all = append(all, l)
 		}
 	}
-	return slices.Clip(all)
-}
-
-// eventually waits until what becomes true, for at most two minutes because the
-// machine may be loaded.
-func eventually(t *testing.T, what string, is func(context.Context) bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	for !is(ctx) {
-		require.True(t, wait(ctx, 50*time.Millisecond), "waiting until %s", what)
-	}
-}
-
-// wait sleeps for d; false means that ctx ended.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
+	return all
 }

@@ -4,9 +4,10 @@
 package observability_test
 
 import (
-	"compress/gzip"
 	"encoding/hex"
+	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -23,89 +24,63 @@ import (
 type receiver struct {
 	url string
 
-	mu       sync.Mutex
-	requests int
-	services map[string]bool
-	spans    map[string]span // by trace ID
-	metrics  map[string]bool
+	mu sync.Mutex
+	received
 }
 
-// span has the fields that are compared with logs and exemplars.
-type span struct {
-	name, message string
-	failed        bool
-	attributes    map[string]string
+type received struct {
+	requests int
+	services map[string]bool
+	spans    map[string]*spanpb.Span // by trace ID
+	metrics  map[string]bool
 }
 
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	r := &receiver{services: map[string]bool{}, spans: map[string]span{}, metrics: map[string]bool{}}
+	r := &receiver{received: received{services: map[string]bool{}, spans: map[string]*spanpb.Span{}, metrics: map[string]bool{}}}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.url = server.URL
 	return r
 }
 
+// seen returns what was received so far.
+func (r *receiver) seen() received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return received{r.requests, maps.Clone(r.services), maps.Clone(r.spans), maps.Clone(r.metrics)}
+}
+
 // ServeHTTP accepts one export. Anything but OTLP is a bad request, which the
 // exporter logs.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	body := io.Reader(req.Body)
-	if req.Header.Get("Content-Encoding") == "gzip" {
-		unpacked, err := gzip.NewReader(body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		body = unpacked
-	}
-	data, err := io.ReadAll(body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
+	var traces tracepb.ExportTraceServiceRequest
+	var metrics metricspb.ExportMetricsServiceRequest
+	body, err := io.ReadAll(req.Body)
 	switch req.URL.Path {
 	case "/v1/traces":
-		err = r.traces(data)
+		err = errors.Join(err, proto.Unmarshal(body, &traces))
 	case "/v1/metrics":
-		err = r.measurements(data)
+		err = errors.Join(err, proto.Unmarshal(body, &metrics))
 	default:
-		http.NotFound(w, req)
-		return
+		err = errors.New("not a path of OTLP")
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
-}
-
-func (r *receiver) traces(data []byte) error {
-	var export tracepb.ExportTraceServiceRequest
-	if err := proto.Unmarshal(data, &export); err != nil {
-		return err
-	}
-	for _, resource := range export.GetResourceSpans() {
+	for _, resource := range traces.GetResourceSpans() {
 		r.services[texts(resource.GetResource().GetAttributes())["service.name"]] = true
 		for _, scope := range resource.GetScopeSpans() {
 			for _, s := range scope.GetSpans() {
-				r.spans[hex.EncodeToString(s.GetTraceId())] = span{
-					name: s.GetName(), message: s.GetStatus().GetMessage(),
-					failed:     s.GetStatus().GetCode() == spanpb.Status_STATUS_CODE_ERROR,
-					attributes: texts(s.GetAttributes()),
-				}
+				r.spans[hex.EncodeToString(s.GetTraceId())] = s
 			}
 		}
 	}
-	return nil
-}
-
-func (r *receiver) measurements(data []byte) error {
-	var export metricspb.ExportMetricsServiceRequest
-	if err := proto.Unmarshal(data, &export); err != nil {
-		return err
-	}
-	for _, resource := range export.GetResourceMetrics() {
+	for _, resource := range metrics.GetResourceMetrics() {
 		r.services[texts(resource.GetResource().GetAttributes())["service.name"]] = true
 		for _, scope := range resource.GetScopeMetrics() {
 			for _, m := range scope.GetMetrics() {
@@ -113,7 +88,6 @@ func (r *receiver) measurements(data []byte) error {
 			}
 		}
 	}
-	return nil
 }
 
 func texts(attributes []*commonpb.KeyValue) map[string]string {
@@ -122,29 +96,4 @@ func texts(attributes []*commonpb.KeyValue) map[string]string {
 		all[a.GetKey()] = a.GetValue().GetStringValue()
 	}
 	return all
-}
-
-// span returns the span of a trace, if it was received.
-func (r *receiver) span(trace string) (span, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s, ok := r.spans[trace]
-	return s, ok
-}
-
-// has reports whether a metric was received.
-func (r *receiver) has(metric string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.metrics[metric]
-}
-
-// seen returns the number of exports and their services.
-func (r *receiver) seen() (requests int, services []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for s := range r.services {
-		services = append(services, s)
-	}
-	return r.requests, services
 }

@@ -4,8 +4,6 @@
 package prometheus_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -86,25 +84,15 @@ func TestOldQueriesAnswer(t *testing.T) {
 		`sum(rate(rest_client_requests_total{code="429"}[5m])) by (method)`:                             {`{method="POST"}`, .1},
 		`sum by (name) (leader_election_master_status)`:                                                 {`{name="agents"}`, 1},
 	}
-	var input []map[string]string
-	for name, values := range series {
-		input = append(input, map[string]string{"series": name, "values": values})
-	}
 	var expected []map[string]any
 	for expr, want := range queries {
 		expected = append(expected, map[string]any{
 			"expr": "round(" + expr + ", 0.001)", "eval_time": "30m", "exp_samples": []map[string]any{{"labels": want.labels, "value": want.want}},
 		})
 	}
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), p.Rules(), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yml"), []byte(asJSON(t, map[string]any{
-		"rule_files": []string{"rules.yml"}, "evaluation_interval": "1m",
-		"tests": []map[string]any{{"interval": "1m", "input_series": input, "promql_expr_test": expected}},
-	})), 0o600))
-	out, err := promtool(t, dir, "check", "rules", "--lint-fatal", "rules.yml")
+	out, err := check(t, p.Rules())
 	require.NoError(t, err, out)
-	out, err = promtool(t, dir, "test", "rules", "tests.yml")
+	out, err = unitTest(t, p.Rules(), map[string]any{"input_series": input(series), "promql_expr_test": expected})
 	require.NoError(t, err, out)
 
 	plain, err := manifest.New(manifest.Target{Name: "agentrun"})

@@ -5,8 +5,6 @@ package prometheus_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -78,22 +76,13 @@ func TestPanelsTellWhatHappened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q, ok := queries[tc.panel]
 			require.True(t, ok)
-			var series []map[string]string
-			for name, values := range tc.series {
-				series = append(series, map[string]string{"series": name, "values": values})
-			}
-			dir := t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yml"), []byte(asJSON(t, map[string]any{
-				"evaluation_interval": "1m",
-				"tests": []map[string]any{{
-					"interval": "1m", "input_series": series,
-					"promql_expr_test": []map[string]any{{
-						"expr": "sum(" + q.Instant(15*time.Minute) + ")", "eval_time": fmt.Sprint(tc.after, "m"),
-						"exp_samples": []map[string]any{{"labels": "{}", "value": tc.want}},
-					}},
+			out, err := unitTest(t, []byte("groups: []"), map[string]any{
+				"input_series": input(tc.series),
+				"promql_expr_test": []map[string]any{{
+					"expr": "sum(" + q.Instant(15*time.Minute) + ")", "eval_time": fmt.Sprint(tc.after, "m"),
+					"exp_samples": []map[string]any{{"labels": "{}", "value": tc.want}},
 				}},
-			})), 0o600))
-			out, err := promtool(t, dir, "test", "rules", "tests.yml")
+			})
 			require.NoError(t, err, "%s: %s", tc.reason, out)
 		})
 	}

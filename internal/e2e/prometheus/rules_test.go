@@ -45,10 +45,40 @@ func promtool(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
+// check checks the syntax of rules.
+func check(t *testing.T, rules []byte) (string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), rules, 0o600))
+	return promtool(t, dir, "check", "rules", "--lint-fatal", "rules.yml")
+}
+
+// unitTest tests rules, or expressions on what they record, with promtool's
+// unit tests of rules.
+func unitTest(t *testing.T, rules []byte, tests ...map[string]any) (string, error) {
+	t.Helper()
+	for _, test := range tests {
+		test["interval"] = "1m"
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), rules, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yml"), []byte(asJSON(t, map[string]any{
+		"rule_files": []string{"rules.yml"}, "evaluation_interval": "1m", "tests": tests,
+	})), 0o600))
+	return promtool(t, dir, "test", "rules", "tests.yml")
+}
+
+// input is the input of a unit test: series with one value a minute.
+func input(series map[string]string) (all []map[string]string) {
+	for name, values := range series {
+		all = append(all, map[string]string{"series": name, "values": values})
+	}
+	return all
+}
+
 func TestPromtoolAcceptsTheRules(t *testing.T) {
-	dir, p := t.TempDir(), newPack(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), p.Rules(), 0o600))
-	out, err := promtool(t, dir, "check", "rules", "--lint-fatal", "rules.yml")
+	p := newPack(t)
+	out, err := check(t, p.Rules())
 	require.NoError(t, err, out)
 	assert.Contains(t, out, fmt.Sprintf("SUCCESS: %d rules found", len(p.Alerts())))
 }
@@ -68,7 +98,7 @@ func TestEachAlertFiresAndIsQuiet(t *testing.T) {
 		assert.Positive(t, fires[a.Name], "%s has no story in which it fires", a.Name)
 		assert.Positive(t, quiet[a.Name], "%s has no story in which it is quiet", a.Name)
 	}
-	out, err := tell(t, p, string(p.Rules()), stories())
+	out, err := tell(t, p, p.Rules(), stories())
 	require.NoError(t, err, out)
 }
 
@@ -101,7 +131,7 @@ func TestWrongRulesFailTheirStories(t *testing.T) {
 					"alert": a.Name, "expr": expr, "for": a.For.String(), "labels": map[string]string{"severity": a.Severity},
 					"annotations": map[string]string{"summary": a.Summary, "description": a.Description, "runbook_url": a.RunbookURL},
 				}))
-				out, err := tell(t, p, wrong, byAlert[a.Name])
+				out, err := tell(t, p, []byte(wrong), byAlert[a.Name])
 				require.Error(t, err, "%s: %s", fault, out)
 				assert.Contains(t, out, "FAILED", fault)
 			}
@@ -109,8 +139,8 @@ func TestWrongRulesFailTheirStories(t *testing.T) {
 	}
 }
 
-// tell tests rules against stories, with promtool's unit tests of rules.
-func tell(t *testing.T, p *manifest.Bundle, rules string, stories []story) (string, error) {
+// tell tests rules against stories.
+func tell(t *testing.T, p *manifest.Bundle, rules []byte, stories []story) (string, error) {
 	t.Helper()
 	alerts := map[string]manifest.Alert{}
 	for _, a := range p.Alerts() {
@@ -118,31 +148,24 @@ func tell(t *testing.T, p *manifest.Bundle, rules string, stories []story) (stri
 	}
 	var tests []map[string]any
 	for _, s := range stories {
-		var series []map[string]string
-		for name, values := range s.series {
-			series = append(series, map[string]string{"series": name, "values": values})
-		}
 		a := alerts[s.alert]
 		expected := []map[string]any{}
 		if s.fires != nil {
 			labels := map[string]string{"severity": a.Severity}
 			maps.Copy(labels, s.fires)
+			text := texts[s.alert]
+			insert := strings.NewReplacer("$value", s.value, "$code", s.fires["code"], "$label", s.fires["label"]).Replace
 			expected = append(expected, map[string]any{
 				"exp_labels":      labels,
-				"exp_annotations": map[string]string{"summary": s.summary, "description": s.description, "runbook_url": a.RunbookURL},
+				"exp_annotations": map[string]string{"summary": insert(text[0]), "description": insert(text[1]), "runbook_url": a.RunbookURL},
 			})
 		}
 		tests = append(tests, map[string]any{
-			"name": s.alert + ": " + s.name, "interval": "1m", "input_series": series,
+			"name": s.alert + ": " + s.name, "input_series": input(s.series),
 			"alert_rule_test": []map[string]any{{"eval_time": fmt.Sprint(s.after, "m"), "alertname": s.alert, "exp_alerts": expected}},
 		})
 	}
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), []byte(rules), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "tests.yml"), []byte(asJSON(t, map[string]any{
-		"rule_files": []string{"rules.yml"}, "evaluation_interval": "1m", "tests": tests,
-	})), 0o600))
-	return promtool(t, dir, "test", "rules", "tests.yml")
+	return unitTest(t, rules, tests...)
 }
 
 func asJSON(t *testing.T, v any) string {

@@ -16,11 +16,10 @@ type story struct {
 	alert, name string
 	series      map[string]string
 	after       int
-	// fires has the labels of the firing alert without its severity, and says
-	// the text of its annotations. None means that no alert fires.
-	fires       map[string]string
-	summary     string
-	description string
+	// fires has the labels of the firing alert without its severity, and value
+	// the number in its description. None means that no alert fires.
+	fires map[string]string
+	value string
 }
 
 // on returns the name of an instrument's series for one process of the target.
@@ -44,6 +43,53 @@ const (
 	upSeries = `up{namespace="agents",job="agentrun",instance="10.0.0.1:8080"}`
 	upOther  = `up{namespace="agents",job="other",instance="10.0.0.2:8080"}`
 )
+
+// texts are the annotations of a firing alert: its summary and its description.
+// $value is the story's, and $code and $label are the alert's labels.
+var texts = map[string][2]string{
+	"ControllerMetricsMissing": {
+		"A process of agentrun has no metrics of a controller.",
+		"10.0.0.1:8080 of agentrun in agents answers Prometheus, but without a series of a controller. None of the other alerts can see it.",
+	},
+	"ControllerRestarts": {"A process of agentrun begins again and again.", "10.0.0.1:8080 of agentrun in agents began again 3 times in an hour."},
+	"ControllerObjectFailing": {
+		"An object of runs fails again and again.",
+		"For an hour, no 20 minutes have passed without a failed reconcile of runs in agents. The share of failures may be too small for ControllerReconcileErrors.",
+	},
+	"ControllerAPIErrors": {
+		"API requests of agentrun fail.",
+		"About $value API requests of agentrun in agents ended with $code in a quarter of an hour. 429 is throttling by the API server.",
+	},
+	"ControllerTargetAbsent": {
+		"No process of agentrun answers Prometheus.",
+		"No target of the job agentrun is up. Nothing may be reconciled, and no other alert of this group can fire.",
+	},
+	"ControllerReconcileErrors": {"Reconciles of runs fail.", "$value of the reconciles of runs in agents ended with an error, a timeout or a panic."},
+	"ControllerReconcileSlow":   {"Reconciles of runs are slow.", "One reconcile in a hundred of runs in agents takes longer than 57s."},
+	"ControllerQueueBacklog":    {"The queue of runs does not get empty.", "An item has been ready for 12m 0s and no worker of runs in agents has taken it."},
+	"ControllerWorkerStuck":     {"A worker of runs is stuck.", "A worker of runs in agents has held one item for 16m 0s."},
+	"ControllerNoLeader": {
+		"No process that Prometheus sees holds the lease agentrun.",
+		"No process of agentrun in agents that answers Prometheus leads by the lease agentrun. If all of them answer, nothing is reconciled.",
+	},
+	"ControllerTwoLeaders": {
+		"Several processes hold the lease agentrun.",
+		"2 processes of agentrun in agents believe they lead by the lease agentrun: they reconcile the same objects.",
+	},
+	"ControllerEventsDropped": {
+		"Events of runs are lost.",
+		"Events of runs in agents were dropped, about $value in a quarter of an hour: kubectl describe does not tell all.",
+	},
+	"ControllerJobsMissing": {"Jobs of runs vanished.", "Jobs of runs in agents were gone before their result was read, about $value in a quarter of an hour."},
+	"ControllerLabelOverflow": {
+		"The label $label has too many values.",
+		`Values of the label $label of agentrun in agents are folded into "other" or left out: dashboards and alerts no longer tell them apart.`,
+	},
+	"ControllerSeriesOverflow": {
+		"Metrics of agentrun lose their labels.",
+		"2 series of agentrun met the bound of OpenTelemetry's SDK and carry otel_metric_overflow instead of their labels.",
+	},
+}
 
 func stories() []story {
 	i := catalog.Instruments()
@@ -69,100 +115,64 @@ func stories() []story {
 	rare := "0x16 1x16 2x16 3x16 4x16 5x16 6x16 7x16"
 
 	return []story{
-		{
-			alert: "ControllerMetricsMissing", name: "a page without controllers", series: map[string]string{upSeries: "1x20"}, after: 6, fires: process,
-			summary:     "A process of agentrun has no metrics of a controller.",
-			description: "10.0.0.1:8080 of agentrun in agents answers Prometheus, but without a series of a controller. None of the other alerts can see it.",
-		},
+		{alert: "ControllerMetricsMissing", name: "a page without controllers", series: map[string]string{upSeries: "1x20"}, after: 6, fires: process},
 		{
 			alert: "ControllerMetricsMissing", name: "one of two", after: 6, fires: process,
 			series: map[string]string{
 				upSeries: "1x20", strings.Replace(upSeries, "10.0.0.1", "10.0.0.2", 1): "1x20",
 				strings.Replace(gauge(i.ReconcileActive), "10.0.0.1", "10.0.0.2", 1): "0x20",
 			},
-			summary:     "A process of agentrun has no metrics of a controller.",
-			description: "10.0.0.1:8080 of agentrun in agents answers Prometheus, but without a series of a controller. None of the other alerts can see it.",
 		},
 		{alert: "ControllerMetricsMissing", name: "an idle controller", after: 15, series: map[string]string{upSeries: "1x20", gauge(i.ReconcileActive): "0x20"}},
 		{alert: "ControllerMetricsMissing", name: "the process is down", after: 15, series: map[string]string{upSeries: "0x20", gauge(i.ReconcileActive): "0x3 stale"}},
-		{
-			alert: "ControllerRestarts", name: "a container that crashes", series: map[string]string{started: "1x10 2x10 3x10 4x20"}, after: 40, fires: process,
-			summary:     "A process of agentrun begins again and again.",
-			description: "10.0.0.1:8080 of agentrun in agents began again 3 times in an hour.",
-		},
+		{alert: "ControllerRestarts", name: "a container that crashes", series: map[string]string{started: "1x10 2x10 3x10 4x20"}, after: 40, fires: process},
 		{alert: "ControllerRestarts", name: "twice", after: 40, series: map[string]string{started: "1x10 2x10 3x30"}},
 		{
 			alert: "ControllerObjectFailing", name: "one object at the longest back-off", after: 95, fires: controller,
-			series:      map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare},
-			summary:     "An object of runs fails again and again.",
-			description: "For an hour, no 20 minutes have passed without a failed reconcile of runs in agents. The share of failures may be too small for ControllerReconcileErrors.",
+			series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare},
 		},
 		{alert: "ControllerReconcileErrors", name: "one object at the longest back-off", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare}},
 		{alert: "ControllerObjectFailing", name: "it failed twice", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): "0x16 1x16 2x120"}},
-		{
-			alert: "ControllerAPIErrors", name: "the first throttled request", series: map[string]string{requests("429"): "0x5 1x30"}, after: 7,
-			fires: with("code", "429"), summary: "API requests of agentrun fail.",
-			description: "About 1 API requests of agentrun in agents ended with 429 in a quarter of an hour. 429 is throttling by the API server.",
-		},
-		{
-			alert: "ControllerAPIErrors", name: "before the first scrape", series: map[string]string{requests("5xx"): "_x4 3x30"}, after: 7,
-			fires: with("code", "5xx"), summary: "API requests of agentrun fail.",
-			description: "About 3 API requests of agentrun in agents ended with 5xx in a quarter of an hour. 429 is throttling by the API server.",
-		},
+		{alert: "ControllerAPIErrors", name: "the first throttled request", series: map[string]string{requests("429"): "0x5 1x30"}, after: 7, fires: with("code", "429"), value: "1"},
+		{alert: "ControllerAPIErrors", name: "before the first scrape", series: map[string]string{requests("5xx"): "_x4 3x30"}, after: 7, fires: with("code", "5xx"), value: "3"},
 		{alert: "ControllerAPIErrors", name: "an object that is not there", after: 20, series: map[string]string{
 			requests("2xx"): "0+9x30", requests("4xx"): "0+3x30", requests("429"): "0x30", requests("5xx"): "0x30", requests("error"): "0x30",
 		}},
-		{
-			alert: "ControllerTargetAbsent", name: "the process is down", series: map[string]string{upSeries: "1 0x20"}, after: 7, fires: target,
-			summary:     "No process of agentrun answers Prometheus.",
-			description: "No target of the job agentrun is up. Nothing may be reconciled, and no other alert of this group can fire.",
-		},
-		{
-			alert: "ControllerTargetAbsent", name: "nothing is scraped at all", series: map[string]string{upOther: "1x20"}, after: 6, fires: target,
-			summary:     "No process of agentrun answers Prometheus.",
-			description: "No target of the job agentrun is up. Nothing may be reconciled, and no other alert of this group can fire.",
-		},
+		{alert: "ControllerTargetAbsent", name: "the process is down", series: map[string]string{upSeries: "1 0x20"}, after: 7, fires: target},
+		{alert: "ControllerTargetAbsent", name: "nothing is scraped at all", series: map[string]string{upOther: "1x20"}, after: 6, fires: target},
 		{alert: "ControllerTargetAbsent", name: "one of two is up", after: 15, series: map[string]string{upSeries: "0x20", `up{namespace="agents",job="agentrun",instance="b"}`: "1x20"}},
 		{alert: "ControllerTargetAbsent", name: "a restart", after: 15, series: map[string]string{upSeries: "1x10 0x3 1x10"}},
 		{
 			alert: "ControllerReconcileErrors", name: "a fifth fails", series: map[string]string{reconciles("success"): "0+40x30", reconciles("error"): "0+10x30"},
-			after: 20, fires: controller,
-			summary: "Reconciles of runs fail.", description: "20% of the reconciles of runs in agents ended with an error, a timeout or a panic.",
+			after: 20, fires: controller, value: "20%",
 		},
 		{
-			alert: "ControllerReconcileErrors", name: "every kind of failure counts", after: 20, fires: controller,
+			alert: "ControllerReconcileErrors", name: "every kind of failure counts", after: 20, fires: controller, value: "16%",
 			series: map[string]string{
 				reconciles("success"): "0+84x30", reconciles("error"): "0+4x30", reconciles("terminal_error"): "0+4x30",
 				reconciles("timeout"): "0+4x30", reconciles("panic"): "0+4x30",
 			},
-			summary: "Reconciles of runs fail.", description: "16% of the reconciles of runs in agents ended with an error, a timeout or a panic.",
 		},
 		{
 			alert: "ControllerReconcileErrors", name: "at the longest interval that is accepted", after: 21, fires: controller,
-			series:  map[string]string{reconciles("success"): everyOther(80), reconciles("error"): everyOther(20)},
-			summary: "Reconciles of runs fail.", description: "20% of the reconciles of runs in agents ended with an error, a timeout or a panic.",
+			series: map[string]string{reconciles("success"): everyOther(80), reconciles("error"): everyOther(20)}, value: "20%",
 		},
 		{alert: "ControllerReconcileErrors", name: "one in twenty fails", after: 20, series: map[string]string{reconciles("success"): "0+95x30", reconciles("error"): "0+5x30"}},
 		{alert: "ControllerReconcileErrors", name: "a canceled reconcile is not a failure", after: 20, series: map[string]string{reconciles("success"): "0+50x30", reconciles("canceled"): "0+50x30", reconciles("error"): "0x30"}},
 		{alert: "ControllerReconcileErrors", name: "an idle controller", after: 20, series: map[string]string{reconciles("success"): "5x30", reconciles("error"): "5x30"}},
 		{
 			alert: "ControllerReconcileSlow", name: "a tenth takes a minute", after: 20, fires: controller,
-			series:  map[string]string{bucket("30"): "0+90x30", bucket("60"): "0+100x30", bucket("+Inf"): "0+100x30"},
-			summary: "Reconciles of runs are slow.", description: "One reconcile in a hundred of runs in agents takes longer than 57s.",
+			series: map[string]string{bucket("30"): "0+90x30", bucket("60"): "0+100x30", bucket("+Inf"): "0+100x30"},
 		},
 		{alert: "ControllerReconcileSlow", name: "all are quick", after: 20, series: map[string]string{bucket("30"): "0+100x30", bucket("60"): "0+100x30", bucket("+Inf"): "0+100x30"}},
 		{alert: "ControllerReconcileSlow", name: "an idle controller", after: 20, series: map[string]string{bucket("30"): "5x30", bucket("60"): "9x30", bucket("+Inf"): "9x30"}},
-		{
-			alert: "ControllerQueueBacklog", name: "an item waits on and on", series: map[string]string{gauge(i.QueueOldest): "0+60x30"}, after: 12, fires: controller,
-			summary: "The queue of runs does not get empty.", description: "An item has been ready for 12m 0s and no worker of runs in agents has taken it.",
-		},
+		{alert: "ControllerQueueBacklog", name: "an item waits on and on", series: map[string]string{gauge(i.QueueOldest): "0+60x30"}, after: 12, fires: controller},
 		{
 			alert: "ControllerQueueBacklog", name: "an item waits where one leads", after: 12, fires: controller,
 			series: map[string]string{
 				gauge(i.QueueOldest): "0+60x30", leader("10.0.0.1:8080"): "1x30",
 				strings.Replace(gauge(i.QueueOldest), "10.0.0.1", "10.0.0.2", 1): "0+120x30", leader("10.0.0.2:8080"): "0x30",
 			},
-			summary: "The queue of runs does not get empty.", description: "An item has been ready for 12m 0s and no worker of runs in agents has taken it.",
 		},
 		{
 			alert: "ControllerQueueBacklog", name: "another lease has a leader", after: 12, fires: controller,
@@ -170,84 +180,50 @@ func stories() []story {
 				gauge(i.QueueOldest): "0+60x30", leader("10.0.0.1:8080"): "0x30",
 				strings.Replace(leader("10.0.0.1:8080"), `lease="agentrun"`, `lease="other"`, 1): "1x30",
 			},
-			summary: "The queue of runs does not get empty.", description: "An item has been ready for 12m 0s and no worker of runs in agents has taken it.",
 		},
 		{alert: "ControllerQueueBacklog", name: "a standby keeps its queue warm", after: 20, series: map[string]string{
 			gauge(i.QueueOldest): "0x30", leader("10.0.0.1:8080"): "1x30",
 			strings.Replace(gauge(i.QueueOldest), "10.0.0.1", "10.0.0.2", 1): "0+60x30", leader("10.0.0.2:8080"): "0x30",
 		}},
 		{alert: "ControllerQueueBacklog", name: "a full queue that is worked off", after: 20, series: map[string]string{gauge(i.QueueOldest): "290x30", gauge(i.QueueDepth): "9999x30"}},
-		{
-			alert: "ControllerWorkerStuck", name: "a worker hangs", series: map[string]string{gauge(i.QueueLongest): "0+60x30"}, after: 16, fires: controller,
-			summary: "A worker of runs is stuck.", description: "A worker of runs in agents has held one item for 16m 0s.",
-		},
+		{alert: "ControllerWorkerStuck", name: "a worker hangs", series: map[string]string{gauge(i.QueueLongest): "0+60x30"}, after: 16, fires: controller},
 		{alert: "ControllerWorkerStuck", name: "a slow reconcile", after: 14, series: map[string]string{gauge(i.QueueLongest): "0+60x14"}},
-		{
-			alert: "ControllerNoLeader", name: "all stand by", series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x35"}, after: 12, fires: with("lease", "agentrun"),
-			summary: "No process holds the lease agentrun.", description: "No process of agentrun in agents leads by the lease agentrun: nothing is reconciled.",
-		},
+		{alert: "ControllerNoLeader", name: "all stand by", series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x35"}, after: 12, fires: with("lease", "agentrun")},
 		{alert: "ControllerNoLeader", name: "the lead is handed over", after: 20, series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x8 1x30"}},
 		{alert: "ControllerNoLeader", name: "without leader election", after: 20, series: map[string]string{upSeries: "1x30"}},
-		{
-			alert: "ControllerTwoLeaders", name: "both lead", series: map[string]string{leader("a"): "1x30", leader("b"): "0x5 1x30"}, after: 12, fires: with("lease", "agentrun"),
-			summary: "Several processes hold the lease agentrun.", description: "2 processes of agentrun in agents believe they lead by the lease agentrun: they reconcile the same objects.",
-		},
+		{alert: "ControllerTwoLeaders", name: "both lead", series: map[string]string{leader("a"): "1x30", leader("b"): "0x5 1x30"}, after: 12, fires: with("lease", "agentrun")},
 		{alert: "ControllerTwoLeaders", name: "one leads, one stands by", after: 20, series: map[string]string{leader("a"): "1x30", leader("b"): "0x30"}},
 		{alert: "ControllerTwoLeaders", name: "an overlap of a scrape", after: 20, series: map[string]string{leader("a"): "1x10 0x20", leader("b"): "0x9 1x20"}},
-		{
-			alert: "ControllerEventsDropped", name: "the first loss", series: map[string]string{events("dropped"): "0x10 3x20"}, after: 12, fires: controller,
-			summary: "Events of runs are lost.", description: "Events of runs in agents were dropped, about 3 in a quarter of an hour: kubectl describe does not tell all.",
-		},
-		{
-			alert: "ControllerEventsDropped", name: "before the first scrape", series: map[string]string{events("dropped"): "_x4 7x100"}, after: 18, fires: controller,
-			summary: "Events of runs are lost.", description: "Events of runs in agents were dropped, about 7 in a quarter of an hour: kubectl describe does not tell all.",
-		},
+		{alert: "ControllerEventsDropped", name: "the first loss", series: map[string]string{events("dropped"): "0x10 3x20"}, after: 12, fires: controller, value: "3"},
+		{alert: "ControllerEventsDropped", name: "before the first scrape", series: map[string]string{events("dropped"): "_x4 7x100"}, after: 18, fires: controller, value: "7"},
 		{alert: "ControllerEventsDropped", name: "written and aggregated", after: 20, series: map[string]string{events("dropped"): "7x30", events("emitted"): "0+5x30", events("aggregated"): "0+500x30"}},
+		{alert: "ControllerJobsMissing", name: "the first one", series: map[string]string{gauge(i.MissingJobs): "0x10 1x20"}, after: 12, fires: controller, value: "1"},
+		{alert: "ControllerJobsMissing", name: "before the first scrape", series: map[string]string{gauge(i.MissingJobs): "_x4 7x100"}, after: 6, fires: controller, value: "7"},
 		{
-			alert: "ControllerJobsMissing", name: "the first one", series: map[string]string{gauge(i.MissingJobs): "0x10 1x20"}, after: 12, fires: controller,
-			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 1 in a quarter of an hour.",
-		},
-		{
-			alert: "ControllerJobsMissing", name: "before the first scrape", series: map[string]string{gauge(i.MissingJobs): "_x4 7x100"}, after: 6, fires: controller,
-			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 7 in a quarter of an hour.",
-		},
-		{
-			alert: "ControllerJobsMissing", name: "before the first scrape of a second process, and one in the first", after: 14, fires: controller,
+			alert: "ControllerJobsMissing", name: "before the first scrape of a second process, and one in the first", after: 14, fires: controller, value: "9",
 			series: map[string]string{
 				gauge(i.MissingJobs): "5x9 6x50", strings.Replace(gauge(i.MissingJobs), "10.0.0.1", "10.0.0.2", 1): "_x10 3x50",
 				strings.Replace(gauge(i.MissingJobs), "10.0.0.1", "10.0.0.3", 1): "_x10 0x50",
 			},
-			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 9 in a quarter of an hour.",
 		},
-		{
-			alert: "ControllerJobsMissing", name: "then a restart", after: 14, fires: controller,
-			series:  map[string]string{gauge(i.MissingJobs): "_x4 7x5 0x20"},
-			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 7 in a quarter of an hour.",
-		},
-		{
-			alert: "ControllerJobsMissing", name: "of a process that is gone", after: 17, fires: controller,
-			series:  map[string]string{gauge(i.MissingJobs): "_x4 7x2 stale"},
-			summary: "Jobs of runs vanished.", description: "Jobs of runs in agents were gone before their result was read, about 7 in a quarter of an hour.",
-		},
+		{alert: "ControllerJobsMissing", name: "then a restart", after: 14, fires: controller, series: map[string]string{gauge(i.MissingJobs): "_x4 7x5 0x20"}, value: "7"},
+		{alert: "ControllerJobsMissing", name: "of a process that is gone", after: 17, fires: controller, series: map[string]string{gauge(i.MissingJobs): "_x4 7x2 stale"}, value: "7"},
 		{alert: "ControllerJobsMissing", name: "before the first scrape, long ago", after: 40, series: map[string]string{gauge(i.MissingJobs): "_x4 7x100"}},
 		{alert: "ControllerJobsMissing", name: "before a time without scrapes", after: 50, series: map[string]string{gauge(i.MissingJobs): "7x20 _x20 7x100"}},
 		{alert: "ControllerJobsMissing", name: "one long ago", after: 29, series: map[string]string{gauge(i.MissingJobs): "0x5 1x30"}},
 		{
 			alert: "ControllerLabelOverflow", name: "too many controllers, all named at the start", series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "_x4 20x60"},
-			after: 50, fires: with("label", "controller"), summary: "The label controller has too many values.",
-			description: `Values of the label controller of agentrun in agents are folded into "other" or left out: dashboards and alerts no longer tell them apart.`,
+			after: 50, fires: with("label", "controller"),
 		},
 		{
 			alert: "ControllerLabelOverflow", name: "a resource too many, later", series: map[string]string{on(i.LabelOverflows, "", "label", "resource"): "0x10 1x20"},
-			after: 11, fires: with("label", "resource"), summary: "The label resource has too many values.",
-			description: `Values of the label resource of agentrun in agents are folded into "other" or left out: dashboards and alerts no longer tell them apart.`,
+			after: 11, fires: with("label", "resource"),
 		},
 		{alert: "ControllerLabelOverflow", name: "a process that is gone", after: 20, series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "20x5 stale"}},
 		{alert: "ControllerLabelOverflow", name: "none", after: 20, series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "0x30"}},
 		{
 			alert: "ControllerSeriesOverflow", name: "the bound is met", series: map[string]string{on(i.Reconciles, "", "otel_metric_overflow", "true"): "0+1x20", on(i.Runs, "", "otel_metric_overflow", "true"): "0+1x20"},
-			after: 5, fires: target, summary: "Metrics of agentrun lose their labels.",
-			description: "2 series of agentrun met the bound of OpenTelemetry's SDK and carry otel_metric_overflow instead of their labels.",
+			after: 5, fires: target,
 		},
 		{alert: "ControllerSeriesOverflow", name: "whole series", after: 20, series: map[string]string{reconciles("success"): "0+1x30"}},
 	}

@@ -4,150 +4,97 @@
 package promtest
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Job is one scrape configuration.
 type Job struct {
 	Name string
-	// URL is the address of the metrics, such as http://127.0.0.1:8080/metrics.
+	// URL is the server that has /metrics, such as http://127.0.0.1:8080.
 	URL string
 	// Labels are added to the target's series, for example namespace: agents.
 	Labels map[string]string
-	// Interval is the scrape interval in whole milliseconds. Zero means a
-	// second.
-	Interval time.Duration
 }
 
 // Server is a Prometheus on the loopback address, with exemplars stored.
 type Server struct {
 	// API is the API of the server. Query is stricter.
 	API promv1.API
-
-	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
-	err  error         // how it ended; read after done
 }
 
-// Start runs a Prometheus that keeps its data and its log in dir, and returns
-// when it is ready. It ends with Stop, with ctx, and with this process.
-func Start(ctx context.Context, dir string, jobs ...Job) (*Server, error) {
-	program, _, err := Binaries(ctx)
-	if err != nil {
-		return nil, err
-	}
-	config := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(config, configuration(jobs), 0o600); err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
-	}
-	for attempt := 0; ; attempt++ { // another process may take the free port first
-		s, err := start(ctx, program, config, dir)
-		if err == nil || attempt == 4 || ctx.Err() != nil {
-			return s, err
-		}
-	}
-}
+// Start runs a Prometheus that scrapes the jobs twice a second. It returns when
+// the server is ready. The server ends with the test, or with this process.
+func Start(t *testing.T, jobs ...Job) *Server {
+	t.Helper()
+	program, _, err := Binaries(t.Context())
+	require.NoError(t, err)
+	dir := t.TempDir()
+	config, log := filepath.Join(dir, "prometheus.yml"), filepath.Join(dir, "prometheus.log")
+	require.NoError(t, os.WriteFile(config, configuration(t, jobs), 0o600))
+	output, err := os.Create(log)
+	require.NoError(t, err)
 
-// configuration returns JSON, which is also YAML.
-func configuration(jobs []Job) []byte {
-	type target struct {
-		Targets []string          `json:"targets"`
-		Labels  map[string]string `json:"labels,omitempty"`
-	}
-	type scrape struct {
-		Job      string   `json:"job_name"`
-		Scheme   string   `json:"scheme"`
-		Path     string   `json:"metrics_path"`
-		Interval string   `json:"scrape_interval"`
-		Timeout  string   `json:"scrape_timeout"`
-		Static   []target `json:"static_configs"`
-	}
-	var all []scrape
-	for _, j := range jobs {
-		u, err := url.Parse(j.URL)
-		if err != nil {
-			u = &url.URL{Host: j.URL} // Prometheus reports the error in it
-		}
-		interval := fmt.Sprintf("%dms", cmp.Or(j.Interval, time.Second).Milliseconds())
-		all = append(all, scrape{j.Name, u.Scheme, u.Path, interval, interval, []target{{[]string{u.Host}, j.Labels}}})
-	}
-	body, _ := json.Marshal(map[string]any{"scrape_configs": all}) // strings can be encoded
-	return body
-}
-
-func start(ctx context.Context, program, config, dir string) (*Server, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
-
-	log, err := os.Create(filepath.Join(dir, "prometheus.log"))
-	if err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
-	}
-	defer log.Close()
-	client, err := api.NewClient(api.Config{Address: "http://" + address})
-	if err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
-	}
-	s := &Server{API: promv1.NewAPI(client), done: make(chan struct{})}
-	s.cmd = exec.CommandContext(ctx, program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address="+address, "--enable-feature=exemplar-storage", "--log.level=warn")
-	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = dir, log, log
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
+	cmd := exec.CommandContext(t.Context(), program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage")
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	ended := make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505
 		defer runtime.UnlockOSThread()
-		err := s.cmd.Start()
-		started <- err
-		if err == nil {
-			s.err = s.cmd.Wait()
-			close(s.done)
-		}
+		defer close(ended)
+		defer output.Close()
+		fmt.Fprintln(output, cmd.Run())
 	}()
-	if err := <-started; err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
-	}
-	for {
-		if _, err := s.API.Buildinfo(ctx); err == nil { // answered with 503 until it is ready
-			return s, nil
-		}
-		select {
-		case <-s.done:
-			said, _ := os.ReadFile(log.Name())
-			return nil, errors.Join(fmt.Errorf("promtest: prometheus ended: %w: %s", s.err, bytes.TrimSpace(said)), context.Cause(ctx))
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	t.Cleanup(func() { <-ended })
+
+	s := new(Server)
+	listening := regexp.MustCompile(`msg="Listening on".* address=(\S+)`)
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		said, err := os.ReadFile(log)
+		require.NoError(c, err)
+		address := listening.FindSubmatch(said)
+		require.NotNil(c, address, string(said))
+		client, err := api.NewClient(api.Config{Address: "http://" + string(address[1])})
+		require.NoError(c, err)
+		s.API = promv1.NewAPI(client)
+		_, err = s.API.Buildinfo(t.Context()) // answered with 503 until it is ready
+		require.NoError(c, err)
+	}, time.Minute, 50*time.Millisecond)
+	return s
 }
 
-// Stop stops the server.
-func (s *Server) Stop() error {
-	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("promtest: %w", err)
+// configuration returns JSON, which is also YAML.
+func configuration(t *testing.T, jobs []Job) []byte {
+	t.Helper()
+	var scrapes []map[string]any
+	for _, j := range jobs {
+		target := map[string]any{"targets": []string{strings.TrimPrefix(j.URL, "http://")}, "labels": j.Labels}
+		scrapes = append(scrapes, map[string]any{"job_name": j.Name, "static_configs": []map[string]any{target}})
 	}
-	<-s.done
-	return nil
+	often := map[string]string{"scrape_interval": "500ms", "scrape_timeout": "500ms"}
+	body, err := json.Marshal(map[string]any{"global": often, "scrape_configs": scrapes})
+	require.NoError(t, err)
+	return body
 }
 
 // Query sends an instant query whose answer is a vector or a scalar. A warning
@@ -155,10 +102,10 @@ func (s *Server) Stop() error {
 func (s *Server) Query(ctx context.Context, expr string) (model.Vector, error) {
 	answer, warnings, infos, err := s.API.Query(ctx, expr, time.Now())
 	if err != nil {
-		return nil, fmt.Errorf("promtest: %w", err)
+		return nil, fmt.Errorf("%s: %w", expr, err)
 	}
 	if len(warnings)+len(infos) > 0 {
-		return nil, fmt.Errorf("promtest: %s: %q %q", expr, warnings, infos)
+		return nil, fmt.Errorf("%s: %q %q", expr, warnings, infos)
 	}
 	switch a := answer.(type) {
 	case model.Vector:
@@ -166,5 +113,19 @@ func (s *Server) Query(ctx context.Context, expr string) (model.Vector, error) {
 	case *model.Scalar:
 		return model.Vector{{Value: a.Value, Timestamp: a.Timestamp}}, nil
 	}
-	return nil, fmt.Errorf("promtest: %s: the answer is a %s", expr, answer.Type())
+	return nil, fmt.Errorf("%s: the answer is a %s", expr, answer.Type())
+}
+
+// Values is Query for an answer that must have values, all of them finite.
+func (s *Server) Values(ctx context.Context, expr string) (model.Vector, error) {
+	samples, err := s.Query(ctx, expr)
+	if err == nil && len(samples) == 0 {
+		err = errors.New("no values: " + expr)
+	}
+	for _, sample := range samples {
+		if v := float64(sample.Value); math.IsNaN(v) || math.IsInf(v, 0) {
+			err = fmt.Errorf("%s is %v: %s", sample.Metric, v, expr)
+		}
+	}
+	return samples, err
 }

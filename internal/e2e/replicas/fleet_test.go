@@ -5,25 +5,18 @@ package replicas_test
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/controlplane"
-	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
-	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // group has the rights of the controller in the tests' namespaces. Each replica
@@ -38,24 +31,15 @@ type replica struct {
 }
 
 // newStage creates a namespace in which replicas may work and elect leaders.
-func newStage(t *testing.T, name string) *play.Stage {
+func newStage(t *testing.T, more ...string) *play.Stage {
 	t.Helper()
-	stage, err := play.NewStage(plane.Config(), name)
-	require.NoError(t, err)
-	ctx := t.Context()
-	_, err = stage.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	_, err = stage.Kube.RbacV1().Roles(name).Create(ctx, &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Name: "leaders"},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "update"}}},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	for kind, role := range map[string]string{"ClusterRole": "agentrun-controller", "Role": "leaders"} {
-		_, err = stage.Kube.RbacV1().RoleBindings(name).Create(ctx, &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: role},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: role},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
-		}, metav1.CreateOptions{})
+	stage := plane.NewStage(t, more...)
+	for _, args := range [][]string{
+		{"role", "leaders", "--verb=create,get,update", "--resource=leases.coordination.k8s.io"},
+		{"rolebinding", "leaders", "--group=" + group, "--role=leaders"},
+		{"rolebinding", "controllers", "--group=" + group, "--clusterrole=agentrun-controller"},
+	} {
+		_, err := plane.Admin.Run(t.Context(), nil, append([]string{"--namespace=" + stage.Namespace, "create"}, args...)...)
 		require.NoError(t, err)
 	}
 	return stage
@@ -66,16 +50,11 @@ func newStage(t *testing.T, name string) *play.Stage {
 func start(t *testing.T, stage *play.Stage, name string, args ...string) *replica {
 	t.Helper()
 	r := &replica{user: stage.Namespace + "-" + name}
-	dir := filepath.Join(plane.Dir(), r.user)
-	require.NoError(t, os.MkdirAll(dir, 0o700))
 	config, err := plane.User(r.user, group)
 	require.NoError(t, err)
-	kubeconfig := filepath.Join(dir, "kubeconfig")
-	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, config))
-	r.Process, err = rig.Start(t.Context(), program, dir, kubeconfig,
-		[]string{"POD_NAME=" + name, "POD_NAMESPACE=" + stage.Namespace}, append(args, "--namespaces="+stage.Namespace)...)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, r.Kill()) })
+	r.Process = plane.Start(t, stage, suite.Controller{
+		Name: name, User: config, Args: args, Env: []string{"POD_NAME=" + name, "POD_NAMESPACE=" + stage.Namespace},
+	})
 	return r
 }
 
@@ -96,88 +75,63 @@ func (r *replica) alive(ctx context.Context) bool {
 
 // count returns the sum of a family's series that have all labels, or 0 if the
 // replica does not answer.
-func (r *replica) count(ctx context.Context, family string, labels map[string]string) (sum int) {
-	families, err := r.Metrics(ctx)
-	if err != nil {
-		return 0
-	}
-	for _, m := range families[family].GetMetric() {
-		matches := 0
-		for _, l := range m.GetLabel() {
-			if labels[l.GetName()] == l.GetValue() {
-				matches++
-			}
-		}
-		if matches == len(labels) {
-			sum += int(m.GetGauge().GetValue() + m.GetCounter().GetValue())
-		}
-	}
-	return sum
+func (r *replica) count(ctx context.Context, family string, labels map[string]string) int {
+	n, _ := r.Value(ctx, family, labels)
+	return int(n)
 }
 
 func (r *replica) leads(ctx context.Context) bool { return r.count(ctx, "controller_leader", nil) == 1 }
 
-// newRun returns the i-th run of a series. A third fails.
-func newRun(series string, i int, labels map[string]string) *v1alpha1.AgentRun {
-	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%03d", series, i), Labels: labels}}
-	run.Spec.Image = "busybox:1.37"
-	run.Spec.PodAnnotations = map[string]string{kubelet.DelayAnnotation: "300ms"}
-	if i%3 == 1 {
-		run.Spec.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Fail
-	}
-	return run
-}
-
-// outcome is the phase in which a run of newRun ends.
-func outcome(run *v1alpha1.AgentRun) v1alpha1.Phase {
-	if run.Spec.PodAnnotations[kubelet.OutcomeAnnotation] == kubelet.Fail {
-		return v1alpha1.Failed
-	}
-	return v1alpha1.Succeeded
-}
-
-// allEnded waits until the stage has n runs and all have ended. It calls
-// meanwhile, if that is set, each time before it looks.
-func allEnded(ctx context.Context, t *testing.T, stage *play.Stage, n int, meanwhile func()) (runs []v1alpha1.AgentRun) {
+// create retries until the run exists.
+func create(t *testing.T, stage *play.Stage, run *v1alpha1.AgentRun) {
 	t.Helper()
-	eventually(ctx, t, fmt.Sprintf("%d runs have ended", n), func() bool {
-		if meanwhile != nil {
-			meanwhile()
-		}
-		list, err := stage.Runs.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false
-		}
-		runs = list.Items
-		return len(ended(runs)) == n
-	})
-	return runs
+	_, err := suite.Create(t.Context(), stage, run)
+	assert.NoError(t, err)
 }
 
-// ended returns the runs that are terminal.
-func ended(runs []v1alpha1.AgentRun) (done []v1alpha1.AgentRun) {
-	for _, run := range runs {
-		if run.Status.Phase.Progress() == status.Done {
-			done = append(done, run)
-		}
-	}
-	return done
-}
-
-// eventually asks until is returns true. The limit is ctx, which is generous: a
-// slow machine must not fail the test.
-func eventually(ctx context.Context, t *testing.T, what string, is func() bool) {
+// requests returns the requests of a replica so far, in the order of their
+// answers.
+func (r *replica) requests(t *testing.T) []controlplane.Request {
 	t.Helper()
-	for !is() {
-		require.NoError(t, ctx.Err(), "waiting until %s", what)
-		wait(ctx, 50*time.Millisecond)
-	}
+	return plane.Requests(t, func(q controlplane.Request) bool { return q.User.Username == r.user })
 }
 
-// wait sleeps for d of real time, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+// unanswered counts the writes that the API server did not answer in time. It
+// may have stored them.
+func (r *replica) unanswered(t *testing.T) (n int) {
+	t.Helper()
+	for _, q := range r.requests(t) {
+		if q.Writes() && q.Response.Code >= 500 {
+			n++
+		}
 	}
+	return n
+}
+
+// assertOnce checks that each run has ended as its Job did, had one Job and one
+// pod, and that its end was recorded once. It returns the users that recorded
+// the ends, by the name of the run. The end of a run is missing there if its
+// writer was killed before the answer.
+func assertOnce(t *testing.T, stage *play.Stage, runs []v1alpha1.AgentRun) (endedBy map[string]string) {
+	t.Helper()
+	endedBy = map[string]string{}
+	for _, r := range plane.Requests(t, func(r controlplane.Request) bool {
+		return r.For.Namespace == stage.Namespace && r.Kind() == "patch agentruns/status" && r.Done()
+	}) {
+		var run v1alpha1.AgentRun
+		require.NoError(t, json.Unmarshal(r.Body, &run))
+		if suite.Ended(&run) {
+			assert.Empty(t, endedBy[r.For.Name], "the end of %s was recorded again by %s", r.For.Name, r.User.Username)
+			endedBy[r.For.Name] = r.User.Username
+		}
+	}
+	created, pods := plane.Jobs(t, stage.Namespace)
+	for i := range runs {
+		job := "run-" + string(runs[i].UID)
+		suite.AssertLoad(t, &runs[i])
+		assert.LessOrEqual(t, created[job], 1, "%s: its Job was created more than once", runs[i].Name) // 0 if the creator was killed before the answer
+		assert.Equal(t, 1, pods[job], "%s: pods", runs[i].Name)
+	}
+	assert.Len(t, pods, len(runs), "Jobs that ran")
+	return endedBy
 }

@@ -6,33 +6,21 @@
 // API server's audit log, so it finds every run that ended twice or had two
 // pods.
 //
-// Only this suite proves the guarantees of sharding, and the time of a takeover
-// between processes.
+// Only this suite proves the guarantees of sharding, the time of a takeover
+// between processes, and how a process ends that has lost its lease.
 package replicas_test
 
 import (
-	"context"
 	"os"
 	"testing"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
-	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// The control plane, with the example installed, and its program.
-var (
-	plane   *controlplane.ControlPlane
-	program string
-)
+// plane has the installed example, shared by all tests.
+var plane suite.Example
 
 func TestMain(m *testing.M) {
-	os.Exit(suite.Main(m, "e2e/replicas", controlplane.Options{AuditPolicy: auditPolicy}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
-		plane = cp
-		if _, _, err = rig.Local(ctx, plane); err != nil {
-			return err
-		}
-		program, err = rig.Build(ctx, plane.Dir(), "-race")
-		return err
-	}))
+	os.Exit(plane.Main(m, "e2e/replicas", controlplane.Options{AuditPolicy: suite.AuditPolicy}))
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // TestShards_EveryRunEndsOnce: one replica has a namespace, and two share
@@ -32,20 +32,19 @@ import (
 //req:shows J3
 func TestShards_EveryRunEndsOnce(t *testing.T) {
 	const each = 40
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+	ctx := t.Context()
 	byNamespace, byLabel := newStage(t, "by-namespace"), newStage(t, "by-label")
 	red := append(elected("agentrun-red"), "--selector=shard=red")
 	whole, victim, rest := start(t, byNamespace, "whole"), start(t, byLabel, "red", red...), start(t, byLabel, "rest", "--selector=shard notin (red,green)")
-	eventually(ctx, t, "the replica of the red shard leads", func() bool { return victim.leads(ctx) })
+	suite.Eventually(t, "the replica of the red shard leads", func(ctx context.Context) bool { return victim.leads(ctx) })
 	standby := start(t, byLabel, "red-standby", red...)
 
 	var loading sync.WaitGroup
 	defer loading.Wait()
-	loading.Go(func() { load(ctx, t, byNamespace, "whole", each, nil) })
-	loading.Go(func() { load(ctx, t, byLabel, "red", each, map[string]string{"shard": "red"}) })
-	loading.Go(func() { loadAndMove(ctx, t, byLabel, "rest", each, "green") })
-	eventually(ctx, t, "red runs have ended", func() bool {
+	loading.Go(func() { load(t, byNamespace, "whole", each, nil) })
+	loading.Go(func() { load(t, byLabel, "red", each, map[string]string{"shard": "red"}) })
+	loading.Go(func() { loadAndMove(t, byLabel, "rest", each, "green") })
+	suite.Eventually(t, "red runs have ended", func(ctx context.Context) bool {
 		return victim.count(ctx, "controller_runs_total", nil) >= 3 || !victim.alive(ctx)
 	})
 	before := victim.count(ctx, "controller_runs_total", nil)
@@ -56,14 +55,17 @@ func TestShards_EveryRunEndsOnce(t *testing.T) {
 	loading.Wait()
 
 	// Each run ended once.
-	runs := allEnded(ctx, t, byNamespace, each, nil)
-	endedBy := assertOnce(t, byNamespace.Namespace, runs)
-	labelled := allEnded(ctx, t, byLabel, 2*each, func() {
+	runs := suite.AllEnded(t, byNamespace, each)
+	endedBy := assertOnce(t, byNamespace, runs)
+	suite.Eventually(t, "the red runs have ended", func(ctx context.Context) bool {
 		if !slices.ContainsFunc(reds, alive) { // a very slow machine: they have lost their lease
 			reds = append(reds, start(t, byLabel, fmt.Sprintf("red-%d", len(reds)), red...))
 		}
+		list, err := byLabel.Runs.List(ctx, metav1.ListOptions{LabelSelector: "shard=red"})
+		return err == nil && !slices.ContainsFunc(list.Items, func(run v1alpha1.AgentRun) bool { return !suite.Ended(&run) })
 	})
-	maps.Copy(endedBy, assertOnce(t, byLabel.Namespace, labelled))
+	labelled := suite.AllEnded(t, byLabel, 2*each)
+	maps.Copy(endedBy, assertOnce(t, byLabel, labelled))
 	runs = append(runs, labelled...)
 	ends := map[string]int{}
 	for _, run := range runs {
@@ -87,7 +89,7 @@ func TestShards_EveryRunEndsOnce(t *testing.T) {
 		}
 	}
 	for _, r := range active {
-		if n := r.unanswered(t, byNamespace.Namespace) + r.unanswered(t, byLabel.Namespace); n > 0 {
+		if n := r.unanswered(t); n > 0 {
 			t.Skipf("the counters cannot be compared with the audit log: %d requests of %s were not answered in time", n, r.user)
 		}
 	}
@@ -99,20 +101,20 @@ func TestShards_EveryRunEndsOnce(t *testing.T) {
 	}
 	counted := 0
 	for _, r := range active {
-		eventually(ctx, t, fmt.Sprintf("%s has counted its %d runs", r.user, ends[r.user]), func() bool {
+		suite.Eventually(t, fmt.Sprintf("%s has counted its %d runs", r.user, ends[r.user]), func(ctx context.Context) bool {
 			return r.count(ctx, "controller_runs_total", nil) == ends[r.user]
 		})
 		counted += ends[r.user]
 	}
 	assert.Equal(t, counted, sum("controller_runs_total", nil))
 	failed := slices.DeleteFunc(slices.Clone(runs), func(run v1alpha1.AgentRun) bool { return run.Status.Phase != v1alpha1.Failed })
-	eventually(ctx, t, "the gauges add up too", func() bool {
+	suite.Eventually(t, "the gauges add up too", func(ctx context.Context) bool {
 		return sum("controller_run_active", nil) == 0 &&
 			sum("controller_objects", map[string]string{"condition": "Degraded", "status": "True"})+
 				sum("controller_objects", map[string]string{"condition": "Ready", "status": "True"}) == len(runs)+waiting*each
 	})
 	// A failure that a killed process had recorded and not yet reported is lost.
-	eventually(ctx, t, "each failure has its Event", func() bool {
+	suite.Eventually(t, "each failure has its Event", func(ctx context.Context) bool {
 		events := failures(ctx, t, byNamespace, byLabel)
 		return !slices.ContainsFunc(failed, func(run v1alpha1.AgentRun) bool {
 			return events[run.Name] == 0 && slices.ContainsFunc(active, func(r *replica) bool { return r.user == endedBy[run.Name] })
@@ -126,52 +128,40 @@ func TestShards_EveryRunEndsOnce(t *testing.T) {
 // pace is the time between two runs of a series.
 const pace = 100 * time.Millisecond
 
-// load creates the runs of a series. A third deletes its Job as soon as the
-// result is recorded.
-func load(ctx context.Context, t *testing.T, stage *play.Stage, series string, n int, labels map[string]string) {
+// load creates the runs of a series.
+func load(t *testing.T, stage *play.Stage, series string, n int, labels map[string]string) {
 	t.Helper()
 	for i := range n {
-		run := newRun(series, i, labels)
-		if i%3 == 2 {
-			run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
-		}
-		create(ctx, t, stage, run)
-		wait(ctx, pace)
+		run := suite.NewLoad(series, i)
+		run.Labels = labels
+		create(t, stage, run)
+		suite.Wait(t.Context(), pace)
 	}
 }
 
 // loadAndMove creates the runs of a series and moves every other one to a
 // shard, at a moment between its creation and its end. Their Jobs stay for a
 // minute, as package jobgc asks of runs that two replicas may have.
-func loadAndMove(ctx context.Context, t *testing.T, stage *play.Stage, series string, n int, shard string) {
+func loadAndMove(t *testing.T, stage *play.Stage, series string, n int, shard string) {
 	t.Helper()
 	var moving sync.WaitGroup
 	defer moving.Wait()
 	for i := range n {
-		run := newRun(series, i, nil)
+		run := suite.NewLoad(series, i)
 		run.Spec.JobTTLSecondsAfterFinished = new(int32(60))
-		create(ctx, t, stage, run)
+		create(t, stage, run)
 		if i%2 == 1 {
 			moving.Go(func() {
-				wait(ctx, time.Duration(i%10)*50*time.Millisecond)
+				suite.Wait(t.Context(), time.Duration(i%10)*50*time.Millisecond)
 				body := fmt.Appendf(nil, `{"metadata":{"labels":{"shard":%q}}}`, shard)
-				eventually(ctx, t, run.Name+" is moved", func() bool {
+				suite.Eventually(t, run.Name+" is moved", func(ctx context.Context) bool {
 					_, err := stage.Runs.Patch(ctx, run.Name, types.MergePatchType, body, metav1.PatchOptions{})
 					return err == nil // a slow server may not answer in time
 				})
 			})
 		}
-		wait(ctx, pace)
+		suite.Wait(t.Context(), pace)
 	}
-}
-
-// create retries until the run exists.
-func create(ctx context.Context, t *testing.T, stage *play.Stage, run *v1alpha1.AgentRun) {
-	t.Helper()
-	eventually(ctx, t, run.Name+" is created", func() bool {
-		_, err := stage.Runs.Create(ctx, run, metav1.CreateOptions{})
-		return err == nil || apierrors.IsAlreadyExists(err) // a slow server may not answer in time
-	})
 }
 
 // failures counts the Warning Events about failed Jobs by the name of the run.

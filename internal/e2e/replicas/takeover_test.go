@@ -5,7 +5,9 @@ package replicas_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -15,8 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // tries of a handover. A busy machine only adds to the time that it takes, so
@@ -38,17 +42,16 @@ const steps = 10
 //
 //req:shows J3
 func TestTakeover(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	stage, created := newStage(t, "takeover"), 0
+	ctx := t.Context()
+	stage, created := newStage(t), 0
 	loading, enough := context.WithCancel(ctx)
 	var load sync.WaitGroup
 	defer load.Wait()
 	defer enough()
 	load.Go(func() { // there is always something to write
 		for ; loading.Err() == nil; created++ {
-			create(ctx, t, stage, newRun("run", created, nil))
-			wait(loading, 250*time.Millisecond)
+			create(t, stage, suite.NewLoad("run", created))
+			suite.Wait(loading, 250*time.Millisecond)
 		}
 	})
 	started := 0
@@ -57,7 +60,7 @@ func TestTakeover(t *testing.T) {
 		return start(t, stage, fmt.Sprintf("replica-%d", started), elected("agentrun")...)
 	}
 	leader := startNext()
-	eventually(ctx, t, "the first replica leads", func() bool { return leader.leads(ctx) })
+	suite.Eventually(t, "the first replica leads", leader.leads)
 
 	for _, tc := range []struct {
 		reason string
@@ -71,7 +74,7 @@ func TestTakeover(t *testing.T) {
 					t.Logf("%s had lost its lease before: %v", r.user, err)
 					return time.Time{}
 				}
-				return leaseWritten(t, stage.Namespace, r)
+				return r.leaseWritten(t)
 			},
 		},
 		{
@@ -86,20 +89,25 @@ func TestTakeover(t *testing.T) {
 		kept := false
 		for range tries {
 			standby := startNext()
+			for _, family := range []string{"controller_leader", "controller_queue_adds_total", "controller_run_active"} {
+				n, err := standby.Value(ctx, family, nil)
+				require.NoError(t, err)
+				assert.Zero(t, n, "%s of a replica that waits", family)
+			}
 			var first time.Time
 			var slowest time.Duration
 			since := tc.end(leader)
-			eventually(ctx, t, "the standby has written", func() bool {
+			suite.Eventually(t, "the standby has written", func(ctx context.Context) bool {
 				asked := time.Now()
 				_, _ = stage.Kube.CoordinationV1().Leases(stage.Namespace).Get(ctx, "agentrun", metav1.GetOptions{})
 				slowest = max(slowest, time.Since(asked))
-				writes := work(t, stage.Namespace, standby)
+				writes := standby.work(t)
 				if len(writes) > 0 {
 					first = writes[0].At.Time
 				}
 				return len(writes) > 0
 			})
-			last := work(t, stage.Namespace, leader)
+			last := leader.work(t)
 			assert.NotEmpty(t, last, "the leader worked")
 			assert.True(t, first.After(last[len(last)-1].At.Time), "the standby wrote at %s, before the leader's last write at %s", first, last[len(last)-1].At)
 			took := first.Sub(since)
@@ -113,16 +121,16 @@ func TestTakeover(t *testing.T) {
 	}
 	enough()
 	load.Wait()
-	assertOnce(t, stage.Namespace, allEnded(ctx, t, stage, created, nil))
+	assertOnce(t, stage, suite.AllEnded(t, stage, created))
 }
 
 // work returns what a replica wrote about runs and Jobs, by the time at which
 // the API server received it. A leader that stops writes its queued Events
 // after the release.
-func work(t *testing.T, namespace string, r *replica) []controlplane.Request {
+func (r *replica) work(t *testing.T) []controlplane.Request {
 	t.Helper()
-	all := slices.DeleteFunc(requests(t, namespace), func(q controlplane.Request) bool {
-		return q.User.Username != r.user || !q.Writes() || q.For.Resource == "leases" || q.For.Resource == "events"
+	all := slices.DeleteFunc(r.requests(t), func(q controlplane.Request) bool {
+		return !q.Writes() || q.For.Resource == "leases" || q.For.Resource == "events"
 	})
 	slices.SortFunc(all, func(a, b controlplane.Request) int { return a.At.Compare(b.At.Time) })
 	return all
@@ -130,13 +138,35 @@ func work(t *testing.T, namespace string, r *replica) []controlplane.Request {
 
 // leaseWritten returns when the API server received the replica's last write of
 // its lease. A replica that has stopped has released it then.
-func leaseWritten(t *testing.T, namespace string, r *replica) (at time.Time) {
+func (r *replica) leaseWritten(t *testing.T) (at time.Time) {
 	t.Helper()
-	for _, q := range requests(t, namespace) {
-		if q.User.Username == r.user && q.For.Resource == "leases" && q.Writes() {
+	for _, q := range r.requests(t) {
+		if q.For.Resource == "leases" && q.Writes() {
 			at = q.At.Time
 		}
 	}
 	require.False(t, at.IsZero(), "%s wrote its lease", r.user)
 	return at
+}
+
+// TestALostLeaseEndsTheProcess: a leader that loses its lease to another holder
+// stops and exits, so that it restarts.
+func TestALostLeaseEndsTheProcess(t *testing.T) {
+	stage := newStage(t)
+	only := start(t, stage, "only", elected("agentrun")...)
+	suite.Eventually(t, "it leads", only.leads)
+	body, err := json.Marshal(map[string]any{"spec": map[string]any{
+		"holderIdentity": "other-process", "renewTime": metav1.NowMicro(), "leaseDurationSeconds": 60,
+	}})
+	require.NoError(t, err)
+	leases := stage.Kube.CoordinationV1().Leases(stage.Namespace)
+	_, err = leases.Patch(t.Context(), "agentrun", types.MergePatchType, body, metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.EqualError(t, only.Wait(t.Context()), "exit status 1")
+	log, err := os.ReadFile(only.Log)
+	require.NoError(t, err)
+	assert.Contains(t, string(log), "agentrun: leader election: the lease "+stage.Namespace+"/agentrun was not renewed in time")
+	kept, err := leases.Get(t.Context(), "agentrun", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, "other-process", *kept.Spec.HolderIdentity, "The other holder keeps its lease.")
 }

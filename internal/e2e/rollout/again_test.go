@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
@@ -107,45 +106,6 @@ func TestPlan_InterruptedAfterEachStep(t *testing.T) {
 	}
 }
 
-// TestPlan_StopsIfTheClusterHasChanged: between the plan and the script an
-// autoscaler scales, or a release comes. Nothing that the plan would do is
-// done.
-//
-//req:shows R5
-func TestPlan_StopsIfTheClusterHasChanged(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		patch string
-		want  map[string]int
-		says  string
-	}{
-		"Scaled":   {`{"spec":{"replicas":9}}`, map[string]int{"web:1": 9}, "replicas: 9"},
-		"Released": {`{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"web:2"}]}}}}`, map[string]int{"web:2": 5}, "images: [web=web:2]"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			s.deploy(web("web:1"))
-			var plans []string
-			for _, m := range []plan.Method{plan.SideBySide, plan.Adopt, plan.Reference} {
-				plans = append(plans, s.migration(m).String())
-			}
-			_, err := s.kube.AppsV1().Deployments(s.namespace).Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(tc.patch), metav1.PatchOptions{})
-			require.NoError(t, err)
-			s.runs(tc.want)
-			for _, p := range plans {
-				out, err := s.try(plane.Kubeconfig(), p)
-				require.Error(t, err)
-				assert.Contains(t, out, "STOP: Deployment web has changed")
-				assert.Contains(t, out, tc.says)
-			}
-			s.runs(tc.want)
-			_, err = s.rollouts.Get(t.Context(), "web", metav1.GetOptions{})
-			require.Error(t, err, "no Rollout is made")
-		})
-	}
-}
-
 // TestRollback_StopsAfterAPromotion: only the status shows it.
 //
 //req:shows R5
@@ -163,37 +123,6 @@ func TestRollback_StopsAfterAPromotion(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, out, "STOP: Rollout web has changed")
 	s.runs(map[string]int{"web:2": 5})
-}
-
-// TestPlan_RunAgainAfterTheAutoscalerHasScaled keeps the replicas that it
-// has set, in both directions.
-//
-//req:shows R5
-func TestPlan_RunAgainAfterTheAutoscalerHasScaled(t *testing.T) {
-	t.Parallel()
-	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt, plan.Reference} {
-		t.Run(string(m), func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			d := web("web:1")
-			s.deploy(d)
-			s.autoscale()
-			there := s.migration(m).String()
-			s.follow(there)
-			s.atLeast("7")
-			s.runs(map[string]int{"web:1": 7})
-			s.reaches("web", live.Healthy)
-			s.follow(there)
-			s.runs(map[string]int{"web:1": 7})
-
-			back := s.rollback(m, d).String()
-			s.follow(back)
-			s.atLeast("8")
-			s.runs(map[string]int{"web:1": 8})
-			s.follow(back)
-			s.runs(map[string]int{"web:1": 8})
-		})
-	}
 }
 
 // manifest is the Deployment in a repository.

@@ -32,13 +32,17 @@ func reading(t *testing.T, config *rest.Config) live.Get {
 	}
 }
 
-// dangling are the Rollouts that refer to missing or unfit objects, and the
-// error of each.
-func dangling(t *testing.T) map[string]struct {
+// reference is a Rollout that refers to an object, and what is reported about
+// it.
+type reference struct {
 	rollout *rollout.Rollout
 	errs    []string
-	silent  bool // the controller accepts it
-} {
+	state   live.Phase // what the controller says
+}
+
+// references are Rollouts that refer to missing or unfit objects, and one that
+// is right.
+func references(t *testing.T) map[string]reference {
 	t.Helper()
 	canary := func(change func(*rollout.Rollout)) *rollout.Rollout {
 		r := converted(t, "web:1", rollout.Options{})
@@ -54,25 +58,20 @@ func dangling(t *testing.T) map[string]struct {
 	analysis := func(name string, cluster bool) rollout.Step {
 		return rollout.Step{Analysis: map[string]any{"templates": []any{map[string]any{"templateName": name, "clusterScope": cluster}}}}
 	}
-	type row = struct {
-		rollout *rollout.Rollout
-		errs    []string
-		silent  bool
-	}
 	const at = "spec.strategy.canary."
-	return map[string]row{
+	return map[string]reference{
 		"workload": {canary(func(r *rollout.Rollout) {
 			r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "missing"}
-		}), []string{"spec.workloadRef.name: Not found"}, false},
-		"stable":           {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "missing" }), []string{at + "stableService: Not found"}, false},
-		"canary":           {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.CanaryService = "missing" }), []string{at + "canaryService: Not found"}, false},
-		"unfit":            {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "others" }), []string{at + "stableService: Invalid value"}, false},
-		"template":         {step(analysis("missing", false)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, false},
-		"cluster-template": {step(analysis("missing", true)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, false},
-		"nested":           {step(analysis("nests", false)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, false},
-		"endless":          {step(analysis("endless", false)), []string{at + "steps[2].analysis.templates[0].templateName: Invalid value"}, false},
-		"plugin":           {step(rollout.Step{Plugin: map[string]any{"name": "team/missing"}}), []string{at + "steps[2].plugin.name: Not found"}, true},
-		"right":            {step(analysis("errors", false)), nil, true},
+		}), []string{"spec.workloadRef.name: Not found"}, live.Invalid},
+		"stable":           {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "missing" }), []string{at + "stableService: Not found"}, live.Invalid},
+		"canary":           {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.CanaryService = "missing" }), []string{at + "canaryService: Not found"}, live.Invalid},
+		"unfit":            {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "others" }), []string{at + "stableService: Invalid value"}, live.Invalid},
+		"template":         {step(analysis("missing", false)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, live.Invalid},
+		"cluster-template": {step(analysis("missing", true)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, live.Invalid},
+		"nested":           {step(analysis("nests", false)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, live.Invalid},
+		"endless":          {step(analysis("endless", false)), []string{at + "steps[2].analysis.templates[0].templateName: Invalid value"}, live.Invalid},
+		"plugin":           {step(rollout.Step{Plugin: map[string]any{"name": "team/missing"}}), []string{at + "steps[2].plugin.name: Not found"}, live.Healthy},
+		"right":            {step(analysis("errors", false)), nil, live.Healthy},
 	}
 }
 
@@ -91,7 +90,7 @@ func TestReferences_OnTheRealController(t *testing.T) {
 		"name": "x", "interval": "5s", "provider": map[string]any{"web": map[string]any{"url": "http://127.0.0.1", "jsonPath": "{$}"}},
 	}}})
 	get := reading(t, plane.Config())
-	for name, row := range dangling(t) {
+	for name, row := range references(t) {
 		r := row.rollout
 		r.Name, r.Namespace = name, s.namespace
 		require.Empty(t, rollout.Validate(r), "%s: nothing but a cluster can know", name)
@@ -102,17 +101,13 @@ func TestReferences_OnTheRealController(t *testing.T) {
 		}
 		s.apply(r)
 	}
-	for name, row := range dangling(t) {
-		want := live.Invalid
-		if row.silent {
-			want = live.Healthy
-		}
-		s.reaches(name, want)
+	for name, row := range references(t) {
+		s.reaches(name, row.state)
 	}
 
 	// The controller takes it up once it is there.
 	s.service("missing")
-	r := dangling(t)["stable"].rollout
+	r := references(t)["stable"].rollout
 	r.Name, r.Namespace = "stable", s.namespace
 	require.Empty(t, live.References(t.Context(), r, get, ""))
 	s.reaches("stable", live.Healthy)

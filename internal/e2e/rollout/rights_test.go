@@ -13,11 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
@@ -62,19 +60,12 @@ func (s *stage) newPlanner() (kubeconfig string) {
 	require.NoError(s, err)
 	config, err := plane.User(name, planners)
 	require.NoError(s, err)
-	kube, err := kubernetes.NewForConfig(config)
-	require.NoError(s, err)
-	s.eventually("the rights are seen by the server", func(c *assert.CollectT) {
-		may, err := kube.AuthorizationV1().SelfSubjectAccessReviews().Create(s.Context(), &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: s.namespace, Group: rules[0].APIGroups[0], Resource: rules[0].Resources[0], Verb: rules[0].Verbs[0],
-			}},
-		}, metav1.CreateOptions{})
-		require.NoError(c, err)
-		require.True(c, may.Status.Allowed)
-	})
 	kubeconfig = filepath.Join(s.TempDir(), "planner.kubeconfig")
 	require.NoError(s, controlplane.WriteKubeconfig(kubeconfig, config))
+	s.eventually("the rights are seen by the server", func(c *assert.CollectT) {
+		_, err := s.try(kubeconfig, "kubectl -n "+s.namespace+" auth can-i "+rules[0].Verbs[0]+" "+rules[0].Resources[0]+"."+rules[0].APIGroups[0])
+		require.NoError(c, err)
+	})
 	return kubeconfig
 }
 

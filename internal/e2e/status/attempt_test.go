@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -19,20 +18,14 @@ import (
 )
 
 // attempt is a request on an object with the stored status.
-type attempt func(t *testing.T, c dynamic.ResourceInterface, names names) error
+type attempt func(t *testing.T, c dynamic.ResourceInterface, kind names) error
 
-// names are the kind's names of the times.
-type names struct{ start, end string }
+// names are the kind and its names of the times.
+type names struct{ kind, start, end string }
 
 // in inserts the names into JSON.
 func (n names) in(text string) []byte {
-	return []byte(strings.NewReplacer("START", n.start, "END", n.end).Replace(text))
-}
-
-func (n names) object(t *testing.T, text string) (fields object) {
-	t.Helper()
-	require.NoError(t, json.Unmarshal(n.in(text), &fields))
-	return fields
+	return []byte(strings.NewReplacer("KIND", n.kind, "START", n.start, "END", n.end).Replace(text))
 }
 
 // stamp reads the stored status as a Stamp for Check.
@@ -46,69 +39,53 @@ func (n names) stamp(t *testing.T, c dynamic.ResourceInterface) status.Stamp {
 }
 
 // merge patches the status.
-func merge(patch string) attempt { return patchStatus(types.MergePatchType, patch) }
+func merge(text string) attempt {
+	return patch(types.MergePatchType, text, metav1.PatchOptions{}, "status")
+}
+
+// mergeObject patches the object itself.
+func mergeObject(text string) attempt {
+	return patch(types.MergePatchType, text, metav1.PatchOptions{})
+}
 
 // jsonPatch patches the status by operations.
-func jsonPatch(patch string) attempt { return patchStatus(types.JSONPatchType, patch) }
-
-func patchStatus(pt types.PatchType, patch string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
-		t.Helper()
-		_, err := c.Patch(t.Context(), "a", pt, n.in(patch), metav1.PatchOptions{}, "status")
-		return err
-	}
+func jsonPatch(text string) attempt {
+	return patch(types.JSONPatchType, text, metav1.PatchOptions{}, "status")
 }
 
 // apply is a server-side apply that takes over the fields of other owners.
 func apply(fields string) attempt {
+	text := `{"apiVersion":"` + probes.GroupVersion().String() + `","kind":"KIND","metadata":{"name":"a"},"status":` + fields + `}`
+	return patch(types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: "other", Force: new(true)}, "status")
+}
+
+func patch(pt types.PatchType, text string, opts metav1.PatchOptions, subresources ...string) attempt {
 	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
 		t.Helper()
-		u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
-		require.NoError(t, err)
-		u.Object["status"] = n.object(t, fields)
-		u.SetManagedFields(nil)
-		u.SetResourceVersion("")
-		_, err = c.ApplyStatus(t.Context(), "a", u, metav1.ApplyOptions{FieldManager: "other", Force: true})
+		_, err := c.Patch(t.Context(), "a", pt, n.in(text), opts, subresources...)
 		return err
 	}
 }
 
 // put replaces the status. "" sends no status.
-func put(fields string) attempt {
+func put(fields string) attempt { return update(fields, "status") }
+
+// putObject replaces the object itself, with a new spec.
+func putObject(fields string) attempt { return update(fields) }
+
+func update(fields string, subresources ...string) attempt {
 	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
 		t.Helper()
-		u := read(t, c, n, fields)
-		_, err := c.UpdateStatus(t.Context(), u, metav1.UpdateOptions{})
-		return err
-	}
-}
-
-// putObject replaces the object itself.
-func putObject(fields string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, n names) error {
-		t.Helper()
-		u := read(t, c, n, fields)
-		u.Object["spec"] = object{"image": "new"}
-		_, err := c.Update(t.Context(), u, metav1.UpdateOptions{})
-		return err
-	}
-}
-
-func read(t *testing.T, c dynamic.ResourceInterface, n names, fields string) *unstructured.Unstructured {
-	t.Helper()
-	u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
-	require.NoError(t, err)
-	delete(u.Object, "status")
-	if fields != "" {
-		u.Object["status"] = n.object(t, fields)
-	}
-	return u
-}
-
-func mergeObject(patch string) attempt {
-	return func(t *testing.T, c dynamic.ResourceInterface, _ names) error {
-		t.Helper()
-		_, err := c.Patch(t.Context(), "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
+		require.NoError(t, err)
+		delete(u.Object, "status")
+		if fields != "" {
+			var sent object
+			require.NoError(t, json.Unmarshal(n.in(fields), &sent))
+			u.Object["status"] = sent
+		}
+		u.Object["spec"] = object{"image": "new"} // which a write of the status ignores
+		_, err = c.Update(t.Context(), u, metav1.UpdateOptions{}, subresources...)
 		return err
 	}
 }

@@ -17,11 +17,9 @@ import (
 // The kinds of the tests. Probes are typed, with a CRD of controller-gen. The
 // others are used through the dynamic client.
 var (
-	probes = kinds.GroupVersion().WithResource("probes")
-	tasks  = kinds.GroupVersion().WithResource("tasks")  // other names, a default, free conditions
-	plains = kinds.GroupVersion().WithResource("plains") // no status subresource
-	narrow = kinds.GroupVersion().WithResource("narrows")
-
+	probes  = kinds.GroupVersion().WithResource("probes")
+	tasks   = kinds.GroupVersion().WithResource("tasks")   // other names, a default, free conditions
+	plains  = kinds.GroupVersion().WithResource("plains")  // no status subresource
 	stricts = kinds.GroupVersion().WithResource("stricts") // required fields, a default
 )
 
@@ -31,7 +29,7 @@ var taskNames = status.FieldNames{StartedAt: "startTime", FinishedAt: "completio
 // writeCRDs writes the CRDs of all kinds into dir and returns their paths.
 func writeCRDs(dir string) ([]string, error) {
 	paths := []string{filepath.Join("kinds", "status.e2e.controllerkit.dev_probes.yaml")}
-	for _, crd := range []map[string]any{taskCRD(), plainCRD(), narrowCRD(), strictCRD()} {
+	for _, crd := range []map[string]any{taskCRD(), plainCRD(), strictCRD()} {
 		raw, err := json.Marshal(crd)
 		if err != nil {
 			return nil, err
@@ -67,16 +65,6 @@ func taskCRD() map[string]any {
 // plainCRD has no status subresource.
 func plainCRD() map[string]any {
 	return crd(plains, "Plain", object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}, nil, nil)
-}
-
-// narrowCRD does not declare a field of the contract.
-func narrowCRD() map[string]any {
-	date := object{"type": "string", "format": "date-time"}
-	return crd(narrow, "Narrow", object{"type": "object", "properties": object{
-		"observedGeneration": object{"type": "integer", "format": "int64"},
-		"updatedAt":          date, "finishedAt": date,
-		"phase": object{"type": "string"},
-	}}, object{"status": object{}}, nil)
 }
 
 // strictCRD requires fields and defaults one.

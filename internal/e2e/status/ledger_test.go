@@ -21,6 +21,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -150,7 +151,7 @@ func (l *ledger) snapshot() map[string]*kinds.Probe {
 func (l *ledger) close(s *stage) (states map[types.UID]*kinds.Probe, versions int) {
 	list, err := s.theirs.probes.List(l.t.Context(), metav1.ListOptions{})
 	require.NoError(l.t, err)
-	eventually(l.t, "the watch catches up", func() bool {
+	suite.Eventually(l.t, "the watch catches up", func(context.Context) bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for _, p := range list.Items {

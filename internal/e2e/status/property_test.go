@@ -5,6 +5,7 @@ package status_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -17,15 +18,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-const (
-	// seedVariable repeats the writers' decisions of an earlier run. Their
-	// timing still depends on the machine.
-	seedVariable = "STATUS_E2E_SEED"
-	// objectsVariable sets the number of objects.
-	objectsVariable = "STATUS_E2E_OBJECTS"
-)
+// seedVariable repeats the writers' decisions of an earlier run. Their timing
+// still depends on the machine.
+const seedVariable = "STATUS_E2E_SEED"
 
 // TestContractUnderEightWriters runs eight controllers, each with its own
 // condition, on 1,000 objects concurrently, while users change, delete and
@@ -34,13 +33,10 @@ const (
 // their reads and writes, and answers get lost. A watch sees every version.
 func TestContractUnderEightWriters(t *testing.T) {
 	t.Parallel()
-	const writers = 8
-	objects := number(t, objectsVariable, 1000)
-	if testing.Short() {
-		objects = min(objects, 100)
-	}
-	seed := number(t, seedVariable, int(time.Now().UnixNano()%1_000_000_000))
-	t.Logf("%s=%d %s=%d", seedVariable, seed, objectsVariable, objects)
+	const writers, objects = 8, 1000
+	seed, err := strconv.Atoi(cmp.Or(os.Getenv(seedVariable), fmt.Sprint(time.Now().Nanosecond())))
+	require.NoError(t, err, seedVariable)
+	t.Logf("%s=%d", seedVariable, seed)
 
 	s := newStage(t)
 	l := keepLedger(t, s)
@@ -59,7 +55,7 @@ func TestContractUnderEightWriters(t *testing.T) {
 			w.createObject(names[k])
 		}
 	})
-	eventually(t, "the watch sees the objects", func() bool { return len(l.snapshot()) == objects })
+	suite.Eventually(t, "the watch sees the objects", func(context.Context) bool { return len(l.snapshot()) == objects })
 	created := time.Since(started)
 	each(crew, func(_ int, w *worker) { w.visit(names) })
 	took := time.Since(started)
@@ -80,9 +76,6 @@ func TestContractUnderEightWriters(t *testing.T) {
 		t.Logf("%-12s %6d", what, counts[what])
 	}
 	t.Logf("%d objects, %d versions seen, created in %.1f s, done in %.1f s", len(states), versions, created.Seconds(), took.Seconds())
-	if objects < 1000 {
-		return // too few runs for the rare ones
-	}
 	for _, what := range []string{
 		"written", "merged", "unchanged", "superseded", "replaced", "gone", "field_conflict", "conflict", "error",
 		"respecs", "recreations", "restarts", "conflicts injected", "replies lost",
@@ -110,12 +103,4 @@ func inWindows(r *rand.Rand, names []string) (visits []string) {
 		visits = append(visits, visits[first], visits[first+len(window)/2])
 	}
 	return visits
-}
-
-// number reads a whole number from the environment.
-func number(t *testing.T, variable string, otherwise int) int {
-	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv(variable), strconv.Itoa(otherwise)))
-	require.NoError(t, err, variable)
-	return n
 }

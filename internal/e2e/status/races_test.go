@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
@@ -16,9 +17,6 @@ import (
 )
 
 // The races: another client writes between the read and the write.
-
-// writer is the recommended writer.
-type writer = status.Writer
 
 //req:shows S1
 func TestSpecChangedMidReconcile(t *testing.T) {
@@ -29,7 +27,7 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	setCondition(after, "Ready", metav1.ConditionTrue, "Running")
 	s.respec(t, "a", "new")
 
-	result, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), before, after, running)
+	result, err := via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 
@@ -40,10 +38,12 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	assert.EqualValues(t, 1, condition(stored, "Ready").ObservedGeneration, "nor does the condition claim that")
 	assert.EqualValues(t, 1, after.Generation, "the server's reply does not move what was read")
 	assert.Empty(t, after.Spec.Image)
-	assert.Equal(t, before.ResourceVersion, after.ResourceVersion, "so that a later Update of the old spec conflicts")
+	after.Finalizers = []string{"example.com/cleanup"}
+	_, err = s.ours.probes.Update(t.Context(), after, metav1.UpdateOptions{})
+	assert.True(t, apierrors.IsConflict(err), "a later Update with the old spec must not overwrite the new one: %v", err)
 
 	next := stored.DeepCopy()
-	_, err = via(s.ours.probes.Patch, writer{}).Commit(t.Context(), stored, next, running)
+	_, err = via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), stored, next, running)
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, s.read(t, "a").Status.ObservedGeneration, "the reconcile of the new spec claims it")
 }
@@ -74,7 +74,7 @@ func TestObjectRecreatedMidReconcile(t *testing.T) {
 				}
 				requests++
 			})
-			_, err := via(c, writer{}).Commit(t.Context(), before, after, done)
+			_, err := via(c, status.Writer{}).Commit(t.Context(), before, after, done)
 			require.ErrorIs(t, err, status.ErrReplaced, tc.reason)
 			assert.Contains(t, err.Error(), string(before.UID))
 			assert.Equal(t, recreated, s.read(t, "a"), "nothing is written on it")

@@ -4,6 +4,7 @@
 package status_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,77 +12,62 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// writes is one Commit by any client. It sets the phase and returns the result.
-type commit func(t *testing.T, s *stage, phase string, meanwhile func()) status.Result
-
+// typedCommit is one Commit that sets the phase, after another client has done
+// something.
 func typedCommit(t *testing.T, s *stage, phase string, meanwhile func()) status.Result {
 	t.Helper()
 	before := s.read(t, "a")
 	after := before.DeepCopy()
 	after.Status.Phase = phase
 	meanwhile()
-	result, err := via(s.ours.probes.Patch, writer{}).Commit(t.Context(), before, after, running)
-	require.NoError(t, err)
-	return result
-}
-
-func dynamicCommit(t *testing.T, s *stage, phase string, meanwhile func()) status.Result {
-	t.Helper()
-	before, err := s.theirs.dynamic(probes).Get(t.Context(), "a", metav1.GetOptions{})
-	require.NoError(t, err)
-	after := before.DeepCopy()
-	require.NoError(t, unstructured.SetNestedField(after.Object, phase, "status", "phase"))
-	meanwhile()
-	result, err := via(s.ours.dynamic(probes).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
+	result, err := via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	return result
 }
 
 func TestRequests(t *testing.T) {
-	for name, do := range map[string]commit{"Typed": typedCommit, "Dynamic": dynamicCommit} {
-		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
-			s.reconciled(t, "a")
-			nothing := func() {}
+	s := newStage(t)
+	s.reconciled(t, "a")
+	nothing := func() {}
 
-			assert.Equal(t, status.Written, do(t, s, "Running", nothing))
-			sent := s.wire.sent()
-			require.Len(t, sent, 1, "changed: one request")
-			assert.Equal(t, "PATCH", sent[0].method)
-			assert.Equal(t, "a/status", sent[0].path)
-			assert.Contains(t, sent[0].body, `"resourceVersion"`)
-			assert.NotContains(t, sent[0].body, "conditions", "unchanged conditions are not sent")
+	assert.Equal(t, status.Written, typedCommit(t, s, "Running", nothing))
+	sent := s.wire.sent()
+	require.Len(t, sent, 1, "changed: one request")
+	assert.Equal(t, "PATCH", sent[0].method)
+	assert.Equal(t, "a/status", sent[0].path)
+	assert.Contains(t, sent[0].body, `"resourceVersion"`)
+	assert.NotContains(t, sent[0].body, "conditions", "unchanged conditions are not sent")
 
-			before := s.read(t, "a").ResourceVersion
-			assert.Equal(t, status.Unchanged, do(t, s, "Running", nothing))
-			assert.Empty(t, s.wire.sent(), "unchanged: none")
-			assert.Equal(t, before, s.read(t, "a").ResourceVersion)
+	before := s.read(t, "a").ResourceVersion
+	assert.Equal(t, status.Unchanged, typedCommit(t, s, "Running", nothing))
+	assert.Empty(t, s.wire.sent(), "unchanged: none")
+	assert.Equal(t, before, s.read(t, "a").ResourceVersion)
 
-			var live string
-			assert.Equal(t, status.Merged, do(t, s, "Stopping", func() { live = s.respec(t, "a", "new").ResourceVersion }))
-			sent = s.wire.sent()
-			require.Len(t, sent, 3, "merged: a conflict, a read, a write")
-			for i, r := range sent {
-				assert.Equal(t, "PATCH", r.method)
-				assert.Equal(t, "a/status", r.path, "request %d", i)
-			}
-			assert.Equal(t, "{}", sent[1].body)
-			assert.Contains(t, sent[2].body, `"resourceVersion":"`+live+`"`, "the read wrote nothing, and the write is pinned to it")
-		})
+	var live string
+	assert.Equal(t, status.Merged, typedCommit(t, s, "Stopping", func() { live = s.respec(t, "a", "new").ResourceVersion }))
+	sent = s.wire.sent()
+	require.Len(t, sent, 3, "merged: a conflict, a read, a write")
+	for i, r := range sent {
+		assert.Equal(t, "PATCH", r.method)
+		assert.Equal(t, "a/status", r.path, "request %d", i)
 	}
+	assert.Equal(t, "{}", sent[1].body)
+	assert.Contains(t, sent[2].body, `"resourceVersion":"`+live+`"`, "the read wrote nothing, and the write is pinned to it")
 }
 
 // TestTheRightsItAsksFor: Commit needs only patch on the subresource, also to
 // merge and to notice that an object is gone.
 func TestTheRightsItAsksFor(t *testing.T) {
-	s := newStageAs(t, user(t, "writer"))
-	_, err := s.theirs.kube.RbacV1().Roles(s.namespace).Create(t.Context(), &rbacv1.Role{
+	config, err := plane.User("writer")
+	require.NoError(t, err)
+	s := newStageAs(t, config)
+	_, err = s.theirs.kube.RbacV1().Roles(s.namespace).Create(t.Context(), &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Name: "status"},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{probes.Group}, Resources: []string{"probes/status"}, Verbs: []string{"patch"}}},
 	}, metav1.CreateOptions{})
@@ -93,7 +79,10 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	s.create(t, "a")
-	granted(t, s)
+	suite.Eventually(t, "the rights are granted", func(context.Context) bool {
+		_, err := s.ours.probes.Patch(t.Context(), "a", types.MergePatchType, []byte("{}"), metav1.PatchOptions{}, "status")
+		return err == nil
+	})
 
 	assert.Equal(t, status.Merged, typedCommit(t, s, "Running", func() { s.respec(t, "a", "new") }))
 	assert.Equal(t, status.Written, typedCommit(t, s, "Stopping", func() {}))
@@ -107,22 +96,4 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	notServed := s.ours.dynamic(probes.GroupResource().WithVersion("v99")).Patch
 	_, err = via(notServed, status.Writer{}).Commit(t.Context(), before, before.DeepCopy(), running)
 	require.ErrorContains(t, err, "status: patching b: a 404 that no API server wrote")
-}
-
-// user returns the configuration of a user without rights.
-func user(t *testing.T, name string) *rest.Config {
-	t.Helper()
-	config, err := plane.User(name)
-	require.NoError(t, err)
-	return config
-}
-
-// granted waits until the API server has seen the rights.
-func granted(t *testing.T, s *stage) {
-	t.Helper()
-	c := meddled(s.ours.probes.Patch, func(string) {})
-	eventually(t, "the rights are granted", func() bool {
-		_, err := c(t.Context(), "a", "application/merge-patch+json", []byte("{}"), metav1.PatchOptions{}, "status")
-		return err == nil
-	})
 }

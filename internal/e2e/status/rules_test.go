@@ -24,8 +24,11 @@ const stored = `{"observedGeneration":3,"updatedAt":"2025-06-01T12:30:00Z","phas
 
 // underRules are the kind of controller-gen, and the kind with other names and
 // a default.
-var underRules = map[schema.GroupVersionResource]names{probes: {"startedAt", "finishedAt"}, tasks: {"startTime", "completionTime"}}
+var underRules = map[schema.GroupVersionResource]names{probes: {"Probe", "startedAt", "finishedAt"}, tasks: {"Task", "startTime", "completionTime"}}
 
+// TestRulesRefuseEveryBreach: whoever writes, and however.
+//
+//req:shows S3
 func TestRulesRefuseEveryBreach(t *testing.T) {
 	const back, moved, dropped = "observedGeneration may not go back", "may not change once set", "may not be dropped"
 	cases := map[string]struct {

@@ -6,11 +6,9 @@ package status_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"path"
-	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,14 +24,11 @@ type request struct {
 	body   string
 }
 
-// wire records the requests of a client, and can lose the reply to one.
+// wire records the requests of a client.
 type wire struct {
 	mu       sync.Mutex
 	requests []request
-	lose     bool // the reply to the next request
 }
-
-var errReplyLost = errors.New("the reply was lost")
 
 // around puts the wire into a transport.
 func (w *wire) around(next http.RoundTripper) http.RoundTripper {
@@ -48,26 +43,12 @@ func (w *wire) around(next http.RoundTripper) http.RoundTripper {
 			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
 		w.mu.Lock()
-		lose := w.lose
-		w.lose = false
 		if r.URL.Query().Get("watch") == "" {
 			w.requests = append(w.requests, request{r.Method, path.Base(path.Dir(r.URL.Path)) + "/" + path.Base(r.URL.Path), string(body)})
 		}
 		w.mu.Unlock()
-		reply, err := next.RoundTrip(r)
-		if lose && err == nil {
-			_ = reply.Body.Close()
-			return nil, errReplyLost
-		}
-		return reply, err
+		return next.RoundTrip(r)
 	})
-}
-
-// loseReply lets the next request through, but not its reply.
-func (w *wire) loseReply() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lose = true
 }
 
 // sent returns the requests since the last call.
@@ -77,18 +58,6 @@ func (w *wire) sent() []request {
 	sent := w.requests
 	w.requests = nil
 	return sent
-}
-
-// count returns how many requests there were with a method, and forgets none.
-func (w *wire) count(method string) (n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for r := range slices.Values(w.requests) {
-		if r.method == method {
-			n++
-		}
-	}
-	return n
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -182,7 +183,7 @@ func (w *worker) recreate(name string) {
 		w.failed(err)
 	}
 	if w.rand.IntN(4) == 0 { // let others meet the gap
-		wait(w.t.Context(), time.Duration(w.rand.IntN(20))*time.Millisecond)
+		suite.Wait(w.t.Context(), time.Duration(w.rand.IntN(20))*time.Millisecond)
 	}
 	w.createObject(name)
 }
@@ -196,6 +197,8 @@ func (w *worker) respec(name string) {
 		w.failed(err)
 	}
 }
+
+var errReplyLost = errors.New("the reply was lost")
 
 // link is a worker's PatchFunc. Another client may write before it, and replies
 // may get lost after it.
@@ -245,7 +248,7 @@ func (w *worker) toProbe(o status.Object) *kinds.Probe {
 	if p, ok := o.(*kinds.Probe); ok {
 		return p
 	}
-	p, err := typed(o.(*unstructured.Unstructured))
+	p, err := decode[kinds.Probe](o.(*unstructured.Unstructured))
 	w.failed(err)
 	return p
 }

@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package suite is the TestMain of the end-to-end packages. All tests of a
+// Package suite has what the end-to-end packages share. All tests of a
 // package share one control plane. Its logs stay if a test fails.
 package suite
 

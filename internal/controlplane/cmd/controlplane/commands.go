@@ -7,137 +7,142 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
-// grace is how long a control plane may take to end before it is killed. Its
-// processes end with it in both cases.
-const grace = 30 * time.Second
+// The questions that the process in the background answers, one byte each.
+const (
+	askEnv  = "e" // the lines for eval
+	askDown = "d" // end; the answer is complete when the control plane is gone
+)
 
-// up starts the control plane in a separate process, and returns when it is
-// ready.
-func up(ctx context.Context, p place) error {
-	unlock, err := p.lock()
+// up starts the control plane in a separate process, away from this terminal
+// and its signals, and returns when it is ready.
+func up(ctx context.Context, socket string) error {
+	if _, err := ask(ctx, socket, askEnv); err == nil {
+		return errors.New("one is up already: make controlplane-env says how to use it, make controlplane-down ends it")
+	}
+	_ = os.Remove(socket) // of a process that was killed
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	if s, err := p.read(); err != nil {
-		return err
-	} else if s != nil {
-		return fmt.Errorf("one is up already, pid %d at %s: make controlplane-env says how to use it, make controlplane-down ends it", s.Pid, s.Server)
-	}
-	if err := p.remove(); err != nil {
-		return err
-	}
-	s, err := p.launch(ctx)
+	listener.SetUnlinkOnClose(false)
+	inherited, err := listener.File()
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(os.Stdout, "up, pid %d at %s, until make controlplane-down; to use it here:\n\n  eval \"$(make -s controlplane-env)\"\n\n", s.Pid, s.Server)
-	return nil
-}
-
-// launch runs this program again, away from this terminal and its signals, and
-// waits for what it writes.
-func (p place) launch(ctx context.Context) (*state, error) {
+	log, err := os.Create(socket + ".log")
+	if err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	log, err := os.Create(p.log())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = log.Close() }()
-	cmd := exec.Command(self, "--state="+string(p), "run") //nolint:noctx // it runs longer than this process
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd := exec.Command(self, "--socket="+socket, "run") //nolint:noctx // it runs longer than this process
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{inherited}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for {
-		select {
-		case err := <-ended:
-			text, _ := os.ReadFile(p.log())
-			return nil, fmt.Errorf("it did not start (%w):\n%s", err, text)
-		case <-ctx.Done():
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			return nil, errors.Join(context.Cause(ctx), <-ended)
-		case <-time.After(50 * time.Millisecond):
-			if s, err := p.read(); err != nil || s != nil {
-				return s, err
-			}
-		}
+	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })()
+	_, _ = listener.Close(), inherited.Close() // so that only the new process can answer
+	if _, err := ask(ctx, socket, askEnv); err != nil {
+		text, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("it did not start (%w):\n%s", errors.Join(err, cmd.Wait()), text)
 	}
+	_, err = fmt.Fprintf(os.Stdout, "up, pid %d, until make controlplane-down; to use it here:\n\n  eval \"$(make -s controlplane-env)\"\n\n", cmd.Process.Pid)
+	return err
 }
 
-// run runs the control plane until ctx ends.
-func run(ctx context.Context, p place) error {
+// run runs the control plane until ctx ends or down asks for its end. It
+// inherits the listener from up, and begins to answer when it is ready.
+func run(ctx context.Context, socket string) error {
+	inherited := os.NewFile(3, socket)
+	listener, err := net.FileListener(inherited)
+	if err != nil {
+		return err
+	}
+	_ = inherited.Close() // the control plane's processes must not inherit it
+	defer func() { _, _ = listener.Close(), os.Remove(socket) }()
 	cp, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
 	if err != nil {
 		return err
 	}
-	if err := p.write(state{
-		Pid: os.Getpid(), Started: startOf(os.Getpid()), Server: cp.Config().Host,
-		Kubeconfig: cp.Kubeconfig(), Cache: filepath.Join(cp.Dir(), "kubectl-cache"), Programs: filepath.Dir(cp.Kubectl()),
-	}); err != nil {
-		_ = cp.Stop()
-		return err
-	}
-	<-ctx.Done()
-	return cp.Stop()
-}
-
-// down ends the control plane. It is not an error if none runs.
-func down(_ context.Context, p place) error {
-	unlock, err := p.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	s, err := p.read()
-	if err != nil {
-		return err
-	}
-	if s == nil {
-		_, _ = fmt.Fprintln(os.Stdout, "none is up")
-		return p.remove()
-	}
-	if err := syscall.Kill(s.Pid, syscall.SIGTERM); err != nil {
-		return fmt.Errorf("pid %d: %w", s.Pid, err)
-	}
-	for asked := time.Now(); startOf(s.Pid) == s.Started; time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // no event reports the end of a process that is not our child
-		if time.Since(asked) > grace {
-			_ = syscall.Kill(s.Pid, syscall.SIGKILL)
+	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return cp.Stop()
 		}
+		if answer(conn, cp) {
+			err := cp.Stop()
+			_, _ = os.Remove(socket), conn.Close()
+			return err
+		}
+		_ = conn.Close()
 	}
-	_, _ = fmt.Fprintf(os.Stdout, "down, pid %d\n", s.Pid)
-	return p.remove()
 }
 
-// env prints lines for eval. Nothing is printed there if nothing is up, so that
-// eval changes nothing.
-func env(_ context.Context, p place) error {
-	s, err := p.read()
-	if err != nil {
-		return err
+// answer answers one question, and reports whether it asks for the end.
+func answer(conn net.Conn, cp *controlplane.ControlPlane) (end bool) {
+	question := make([]byte, 1)
+	if _, err := io.ReadFull(conn, question); err != nil || string(question) == askDown {
+		return err == nil
 	}
-	if s == nil {
-		return fmt.Errorf("none is up: make controlplane-up starts one")
-	}
-	_, _ = fmt.Fprintf(os.Stdout, "export KUBECONFIG=%s\nexport KUBECACHEDIR=%s\nexport PATH=%s:\"$PATH\"\n", quote(s.Kubeconfig), quote(s.Cache), quote(s.Programs))
-	return nil
+	// The cache is kubectl's, which therefore leaves nothing in the home
+	// directory.
+	_, _ = fmt.Fprintf(conn, "export KUBECONFIG=%s\nexport KUBECACHEDIR=%s\nexport PATH=%s:\"$PATH\"\n",
+		quote(cp.Kubeconfig()), quote(filepath.Join(cp.Dir(), "kubectl-cache")), quote(filepath.Dir(cp.Kubectl())))
+	return false
 }
 
 // quote is for every POSIX shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// down ends the control plane. It is not an error if none runs.
+func down(ctx context.Context, socket string) error {
+	text := "down"
+	if _, err := ask(ctx, socket, askDown); err != nil {
+		text = "none is up"
+	}
+	_, err := fmt.Fprintln(os.Stdout, text)
+	return err
+}
+
+// env prints lines for eval. Nothing is printed there if nothing is up, so that
+// eval changes nothing.
+func env(ctx context.Context, socket string) error {
+	lines, err := ask(ctx, socket, askEnv)
+	if err != nil {
+		return fmt.Errorf("none is up (%w): make controlplane-up starts one", err)
+	}
+	_, err = fmt.Fprint(os.Stdout, lines)
+	return err
+}
+
+// ask asks the process in the background, if it runs.
+func ask(ctx context.Context, socket, question string) (string, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, question); err != nil {
+		return "", err
+	}
+	answer, err := io.ReadAll(conn)
+	if err == nil && question == askEnv && len(answer) == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return string(answer), err
+}

@@ -4,10 +4,10 @@
 // Command controlplane keeps one control plane up in the background, for people
 // at a terminal:
 //
-//	controlplane --state=FILE up|down|env
+//	controlplane --socket=FILE up|down|env
 //
-// FILE has its process and its address: up writes the file, env prints it as
-// lines for eval, and down ends the process and removes the file.
+// The process in the background answers on the socket FILE. Env prints lines
+// for eval, and down ends that process. Its log is FILE.log.
 package main
 
 import (
@@ -20,15 +20,15 @@ import (
 )
 
 func main() {
-	path := flag.String("state", "", "`file` with the state of the control plane; its lock and log are in the same folder")
+	socket := flag.String("socket", "", "`file` on which the control plane answers; its log is in the same folder")
 	flag.Parse()
-	command, known := map[string]func(context.Context, place) error{"up": up, "down": down, "env": env, "run": run}[flag.Arg(0)]
-	if !known || flag.NArg() != 1 || *path == "" {
-		fmt.Fprintln(os.Stderr, "usage: controlplane --state=FILE up|down|env")
+	command, known := map[string]func(context.Context, string) error{"up": up, "down": down, "env": env, "run": run}[flag.Arg(0)]
+	if !known || flag.NArg() != 1 || *socket == "" {
+		fmt.Fprintln(os.Stderr, "usage: controlplane --socket=FILE up|down|env")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command(ctx, place(*path))
+	err := command(ctx, *socket)
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "controlplane: %v\n", err)

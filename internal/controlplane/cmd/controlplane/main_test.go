@@ -4,13 +4,11 @@
 package main_test
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,79 +16,56 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// command builds the program and returns a function that runs it with a
-// separate state file.
-func command(t *testing.T) (run func(args string) (stdout, stderr string, err error), state string) {
-	t.Helper()
+func TestUpEnvDown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "it's") // a quote in the path, for env
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	program := filepath.Join(dir, "controlplane")
+	t.Setenv("TMPDIR", dir)
+	program, socket := filepath.Join(dir, "controlplane"), filepath.Join(dir, "s")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
-	state = filepath.Join(dir, "state.json")
-	return func(arg string) (string, string, error) {
+	run := func(command string) (string, string, error) {
 		var stdout, stderr strings.Builder
-		cmd := exec.CommandContext(t.Context(), program, "--state="+state, arg)
+		cmd := exec.Command(program, "--socket="+socket, command)
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		err := cmd.Run()
 		return stdout.String(), stderr.String(), err
-	}, state
-}
-
-func TestUpEnvDown(t *testing.T) {
-	run, state := command(t)
+	}
+	up := func() (pid string) {
+		t.Helper()
+		text, why, err := run("up")
+		require.NoError(t, err, why)
+		return regexp.MustCompile(`pid (\d+)`).FindStringSubmatch(text)[1]
+	}
 	text, _, err := run("down")
 	require.NoError(t, err)
 	assert.Equal(t, "none is up\n", text)
 	text, why, err := run("env")
 	require.Error(t, err)
 	assert.Empty(t, text, "eval is given nothing")
-	assert.Contains(t, why, "none is up: make controlplane-up")
+	assert.Contains(t, why, "make controlplane-up")
 
-	text, why, err = run("up")
-	require.NoError(t, err, why)
+	pid := up()
 	t.Cleanup(func() { _, _, _ = run("down") }) // after a failure
-	assert.Contains(t, text, "at https://127.0.0.1:")
-
 	_, why, err = run("up")
 	require.Error(t, err, "there is one")
-	assert.Regexp(t, `^controlplane: one is up already, pid \d+ at https://127\.0\.0\.1:\d+: .*controlplane-env.*controlplane-down ends it\n$`, why)
+	assert.Regexp(t, `one is up already: .*controlplane-env.*controlplane-down ends it`, why)
+	require.NoError(t, exec.CommandContext(t.Context(), "kill", "-9", pid).Run())
+	require.Eventually(t, func() bool { _, _, err := run("env"); return err != nil }, time.Minute, 10*time.Millisecond, "it was killed")
 
+	up()
 	lines, _, err := run("env")
 	require.NoError(t, err)
 	shell := exec.CommandContext(t.Context(), "sh", "-c", `eval "$0"; kubectl get namespace default -o name; kubectl config view --minify -o 'jsonpath={..server}'`, lines)
 	shell.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}
-	out, err := shell.CombinedOutput()
+	out, err = shell.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Regexp(t, `^namespace/default\nhttps://127\.0\.0\.1:\d+$`, string(out))
 
-	var up struct{ Pid int }
-	body, err := os.ReadFile(state)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(body, &up))
 	text, why, err = run("down")
 	require.NoError(t, err, why)
-	assert.Equal(t, "down, pid "+strconv.Itoa(up.Pid)+"\n", text)
-	assert.NoFileExists(t, state)
-	assert.NoFileExists(t, strings.Split(lines, "'")[1], "its files are gone")
-	require.Eventually(t, func() bool { return syscall.Kill(up.Pid, 0) != nil }, time.Minute, 10*time.Millisecond, "the process is gone, once init has seen it end")
-}
-
-func TestDownEndsNoOtherProcess(t *testing.T) {
-	run, state := command(t)
-	for name, tc := range map[string]struct{ reason, state, says string }{
-		"PidUsedAgain": {"The control plane was killed, and its pid is another process's now.", `{"pid":PID,"started":"1"}`, "none is up"},
-		"Broken":       {"Nothing is ended on the word of a file that up did not write.", `{"pid":PID}`, "is not what up writes"},
-		"Group":        {"Pid 0 and below are groups of processes, 1 is init.", `{"pid":-1,"started":"1"}`, "is not what up writes"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			other := exec.CommandContext(t.Context(), "sleep", "600")
-			require.NoError(t, other.Start())
-			require.NoError(t, os.WriteFile(state, []byte(strings.ReplaceAll(tc.state, "PID", strconv.Itoa(other.Process.Pid))), 0o600))
-			stdout, stderr, _ := run("down")
-			assert.Contains(t, stdout+stderr, tc.says, tc.reason)
-			require.NoError(t, other.Process.Signal(syscall.SIGUSR1))
-			require.ErrorContains(t, other.Wait(), "user defined signal 1", "it was not killed before: "+tc.reason)
-		})
-	}
+	assert.Equal(t, "down\n", text)
+	assert.NoFileExists(t, socket)
+	files, err := filepath.Glob(filepath.Join(dir, "controlplane-*"))
+	require.NoError(t, err)
+	assert.Len(t, files, 1, "its files are gone; those of the killed one stay for a day")
 }

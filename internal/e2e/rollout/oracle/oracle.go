@@ -6,7 +6,6 @@
 package oracle
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,10 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Oracle is a running process. One goroutine may ask while another reads
-// answers.
+// Oracle is a running process, for one goroutine.
 type Oracle struct {
-	in  *bufio.Writer
+	in  io.Writer
 	out *json.Decoder
 }
 
@@ -52,29 +50,14 @@ func Start(t *testing.T, program string) *Oracle {
 			t.Error(err)
 		}
 	})
-	return &Oracle{in: bufio.NewWriterSize(stdin, 32<<10), out: json.NewDecoder(stdout)}
+	return &Oracle{in: stdin, out: json.NewDecoder(stdout)}
 }
 
-// Ask is one question and its answer.
-func (o *Oracle) Ask(rollout []byte, settle bool) (Verdict, error) {
-	if err := o.Say(rollout, settle); err != nil {
-		return Verdict{}, err
+// Ask asks one question in one line of JSON, and returns its answer.
+func (o *Oracle) Ask(rollout []byte, settle bool) (v Verdict, err error) {
+	if _, err := fmt.Fprintf(o.in, "{\"settle\":%t,\"rollout\":%s}\n", settle, rollout); err != nil {
+		return v, err
 	}
-	if err := o.Flush(); err != nil {
-		return Verdict{}, err
-	}
-	return o.Hear()
+	err = o.out.Decode(&v)
+	return v, err
 }
-
-// Say puts a question about a Rollout in one line of JSON. Flush sends it if
-// Say has not.
-func (o *Oracle) Say(rollout []byte, settle bool) error {
-	_, err := fmt.Fprintf(o.in, "{\"settle\":%t,\"rollout\":%s}\n", settle, rollout)
-	return err
-}
-
-// Flush sends what was said.
-func (o *Oracle) Flush() error { return o.in.Flush() }
-
-// Hear returns the answer to the oldest open question.
-func (o *Oracle) Hear() (v Verdict, err error) { return v, o.out.Decode(&v) }

@@ -1,0 +1,50 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package play
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Watch calls change with each version of the stage's runs, Jobs and Events
+// until ctx ends, also concurrently. It returns when change was called for
+// those that exist. The returned function waits for the last call.
+func (on *Stage) Watch(ctx context.Context, change func(was, is any)) (ended func(), err error) {
+	jobs, events := on.Kube.BatchV1().Jobs(on.Namespace), on.Kube.CoreV1().Events(on.Namespace)
+	var watching sync.WaitGroup
+	var synced []cache.InformerSynced
+	for _, lw := range []*cache.ListWatch{
+		listWatch(on.Runs.List, on.Runs.Watch), listWatch(jobs.List, jobs.Watch), listWatch(events.List, events.Watch),
+	} {
+		informer := cache.NewSharedIndexInformer(lw, nil, 0, nil)
+		handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(is any) { change(nil, is) },
+			UpdateFunc: change,
+		})
+		if err != nil {
+			return watching.Wait, err
+		}
+		watching.Go(func() { informer.RunWithContext(ctx) })
+		synced = append(synced, handler.HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return watching.Wait, ctx.Err()
+	}
+	return watching.Wait, nil
+}
+
+type options = metav1.ListOptions
+
+func listWatch[L runtime.Object](list func(context.Context, options) (L, error), watch func(context.Context, options) (watch.Interface, error)) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o options) (runtime.Object, error) { return list(ctx, o) },
+		WatchFuncWithContext: watch,
+	}
+}

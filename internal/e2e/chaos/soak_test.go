@@ -1,0 +1,110 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
+)
+
+// TestSoak plays many runs while the API server and the controller are killed
+// and restarted, each after a part of the runs has ended. It compares each
+// outcome with the true one, and the controller's requests with the number of
+// runs.
+//
+//req:shows J3 J4
+func TestSoak(t *testing.T) {
+	const workers = 8
+	type fault struct {
+		percent int
+		server  bool // or the controller
+	}
+	n, faults := cmp.Or(*count, either(400, 40)), []fault{{10, true}, {25, false}, {45, true}, {60, false}, {75, true}}
+	if *count == 0 && !*full { // clients wait up to a minute after repeated failures of a server
+		faults = []fault{{25, true}, {60, false}}
+	}
+	limit := 5*time.Minute + time.Duration(n)*300*time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	w := newWorld(t)
+	w.grant(t)
+	w.start(t, w.config, fmt.Sprint("--workers=", workers))
+	began := time.Now()
+	// At most so many runs are in flight. The control plane of one machine can
+	// handle them, and every fault hits some of them.
+	finish := keepBusy(t, min(400, n/6), func(i int) bool { return i < n }, func(i int) error {
+		run := newRun(i)
+		if run.Spec.JobTTLSecondsAfterFinished == nil {
+			run.Spec.JobTTLSecondsAfterFinished = new(int32(60))
+		}
+		run, err := suite.Create(ctx, w.Stage, run)
+		if err != nil {
+			return err
+		}
+		return w.ended(ctx, run)
+	})
+	for _, f := range faults {
+		for {
+			runs, ended, _ := w.recorder.Count()
+			if ended*100 >= n*f.percent {
+				t.Logf("%s: %d of %d runs have ended, %d are in flight", time.Since(began).Round(time.Second), ended, n, runs-ended)
+				break
+			}
+			require.NoError(t, ctx.Err(), "%d of %d runs have ended after %s", ended, n, limit)
+			suite.Wait(ctx, 100*time.Millisecond)
+		}
+		if f.server {
+			breakServer(ctx, t, plane.APIServer, 3*time.Second)
+		} else {
+			require.NoError(t, w.process.Kill())
+			suite.Wait(ctx, 3*time.Second)
+			w.starts = append(w.starts, time.Now())
+			w.start(t, w.config, w.args...)
+		}
+	}
+	require.Equal(t, n, finish())
+	took := time.Since(began)
+	w.letGo(t)
+	w.holds(ctx, t, n)
+
+	// A killed server or controller repeats its last requests, or does not log
+	// them.
+	cut := len(faults) * workers
+	created, pods := plane.Jobs(t, w.Namespace)
+	twice := 0
+	for job, times := range created {
+		assert.Equal(t, 1, times, "Job %s was created more than once", job)
+	}
+	for _, times := range pods {
+		if times > 1 {
+			twice++
+		}
+	}
+	// The same holds for the Job controller and a pod whose creation the killed
+	// server did not answer. As Kubernetes documents, a Job may start its
+	// program twice, and still has one outcome.
+	assert.LessOrEqual(t, twice, cut, "Jobs with more than one pod")
+	sent, done := map[string]int{}, map[string]int{}
+	for _, r := range w.requests(t) {
+		sent[r.Kind()]++
+		if r.Done() {
+			done[r.Kind()]++
+		}
+	}
+	t.Logf("%d runs in %s (%.1f/s) with %d faults; %d Jobs had more than one pod; requests of the controller: %v, and done: %v",
+		n, took.Round(time.Second), float64(n)/took.Seconds(), len(faults), twice, sent, done)
+	assert.InDelta(t, n, done["create jobs"], float64(cut), "one creation a run")
+	assert.InDelta(t, n, done["patch jobs"], float64(cut), "one patch")
+	assert.LessOrEqual(t, sent["get jobs"], cut, "no read of a Job")
+	assert.GreaterOrEqual(t, done["patch agentruns/status"], 2*n-cut, "two status writes for a run that was faster than its watch")
+	assert.LessOrEqual(t, done["patch agentruns/status"], 3*n+cut, "three status writes for any other")
+}

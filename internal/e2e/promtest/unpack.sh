@@ -1,0 +1,24 @@
+#!/bin/sh
+# Copyright The controllerkit Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Prints the folder that has prometheus and promtool in a cache: CONTROLLERKIT_CACHE, or controllerkit in the user's cache folder. If they
+# are not there, it downloads Debian's package and unpacks it, without an installation. The cache's folder appears only when it is complete.
+set -eu
+cache=${CONTROLLERKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/controllerkit}
+mkdir -p "$cache"
+cd "$cache"
+cache=$PWD/prometheus
+if ! [ -e "$cache" ]; then
+	temp=$(mktemp -d -p "$PWD")
+	trap 'rm -rf "$temp"' EXIT
+	cd "$temp"
+	# A fresh machine has no package lists.
+	apt-get download prometheus >&2 || { apt-get update >&2 && apt-get download prometheus >&2; }
+	dpkg -x prometheus_*.deb tree >&2
+	for program in prometheus promtool; do
+		[ -x "tree/usr/bin/$program" ] || { echo "the package has no usr/bin/$program" >&2 && exit 1; }
+	done
+	mv -T tree "$cache" || [ -e "$cache" ] # another run was faster
+fi
+echo "$cache/usr/bin"

@@ -1,0 +1,57 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package suite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+)
+
+// AuditPolicy logs the requests of controllers and of the kubelet, and what
+// controllers write into Events and into the status of runs.
+const AuditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules:
+  - level: None
+    users: [controlplane-admin, "system:kube-controller-manager", "system:apiserver"]
+  - level: Request
+    verbs: [create, patch, update]
+    resources:
+      - {group: events.k8s.io, resources: [events]}
+      - {group: "", resources: [events]}
+      - {group: agents.controllerkit.dev, resources: [agentruns/status]}
+  - level: Metadata
+`
+
+// Requests returns the logged requests of a kind, in the order of their
+// answers.
+func (e *Example) Requests(t *testing.T, of func(controlplane.Request) bool) []controlplane.Request {
+	t.Helper()
+	all, err := e.ControlPlane.Requests()
+	require.NoError(t, err)
+	return slices.DeleteFunc(all, func(r controlplane.Request) bool { return !of(r) })
+}
+
+// Jobs returns how often each Job of a namespace was created, and how many pods
+// it had.
+func (e *Example) Jobs(t *testing.T, namespace string) (created, pods map[string]int) {
+	t.Helper()
+	created, pods = map[string]int{}, map[string]int{}
+	for _, r := range e.Requests(t, func(r controlplane.Request) bool { return r.For.Namespace == namespace && r.Done() }) {
+		switch r.Kind() {
+		case "create jobs":
+			created[r.For.Name]++
+		case "create pods/binding":
+			pods[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // the name of its Job and a suffix
+		}
+	}
+	return created, pods
+}

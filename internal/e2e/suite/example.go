@@ -1,0 +1,97 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package suite
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/demo/rig"
+)
+
+// Example is a control plane on which examples/agentrun is installed, and the
+// program of its controller. Main sets it.
+type Example struct {
+	*controlplane.ControlPlane
+
+	Admin   rig.Kubectl // with all rights
+	Program string
+
+	kubeconfig string // of the user with only the rights of the role
+}
+
+// Main is [Main] with the example installed. The program is built with flags,
+// and with the race detector unless they have -race=false.
+func (e *Example) Main(m *testing.M, name string, opts controlplane.Options, flags ...string) int {
+	return Main(m, name, opts, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
+		e.ControlPlane = cp
+		if e.Admin, e.kubeconfig, err = rig.Local(ctx, cp); err != nil {
+			return err
+		}
+		e.Program, err = rig.Build(ctx, cp.Dir(), append([]string{"-race"}, flags...)...)
+		return err
+	})
+}
+
+// NewStage creates a namespace named after the test, and after more if a test
+// has several.
+func (e *Example) NewStage(t *testing.T, more ...string) *play.Stage {
+	t.Helper()
+	name := strings.Join(append([]string{t.Name()}, more...), "-")
+	stage, err := play.NewStage(e.Config(), strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(name)))
+	require.NoError(t, err)
+	CreateNamespace(t, stage)
+	return stage
+}
+
+// CreateNamespace creates the stage's namespace.
+func CreateNamespace(t *testing.T, stage *play.Stage) {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: stage.Namespace}}
+	_, err := stage.Kube.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// Controller says how to run the example's controller. The zero value runs it
+// as the user with the rights of its role.
+type Controller struct {
+	Name      string       // of a replica; empty if a test has no others at that time
+	User      *rest.Config // nil means the user of the role
+	Env, Args []string
+}
+
+// Run runs the controller for a stage like rig.Start. Its log stays with the
+// control plane's logs if a test fails.
+func (e *Example) Run(ctx context.Context, t *testing.T, stage *play.Stage, c Controller) (*rig.Process, error) {
+	t.Helper()
+	dir := filepath.Join(e.Dir(), strings.ReplaceAll(t.Name(), "/", "-"), c.Name)
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	kubeconfig := e.kubeconfig
+	if c.User != nil {
+		kubeconfig = filepath.Join(dir, "kubeconfig")
+		require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, c.User))
+	}
+	return rig.Start(ctx, e.Program, dir, kubeconfig, c.Env, append([]string{"--namespaces=" + stage.Namespace}, c.Args...)...)
+}
+
+// Start runs the controller for a stage until the test ends.
+func (e *Example) Start(t *testing.T, stage *play.Stage, c Controller) *rig.Process {
+	t.Helper()
+	p, err := e.Run(t.Context(), t, stage, c)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
+	return p
+}
