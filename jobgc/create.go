@@ -183,8 +183,9 @@ func taken(live *batchv1.Job, owner *metav1.OwnerReference) error {
 }
 
 // adopt puts a Job of this owner into the Ref. A TTL that could delete the Job
-// before its result is recorded is raised, unless a policy refuses that: a Job
-// that is not recorded would be created again.
+// before its result is recorded is raised. If a policy refuses that, the Job is
+// recorded anyway. Otherwise its TTL would delete it, and Step would create it
+// again.
 func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, Observation, error) {
 	next := v.ref
 	next.Namespace, next.Name, next.UID, next.ResourceVersion = cmp.Or(v.ref.Namespace, live.Namespace), live.Name, live.UID, live.ResourceVersion
@@ -199,6 +200,11 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, 
 		if err != nil && !final {
 			return nil, Observation{}, err
 		}
+		if apierrors.IsInvalid(err) { // so is a failed test of the uid: the Job may be another one by now
+			if now, lookErr := Inspect(ctx, g.client(next.Namespace), next); lookErr != nil || now.gone() {
+				return nil, Observation{}, errors.Join(err, lookErr)
+			}
+		}
 		if raised != nil {
 			live = raised
 		}
@@ -206,7 +212,7 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, 
 	v.ref, v.found = next, StateOf(live)
 	v.found.Source = sourceLiveRead
 	switch {
-	case v.cancel:
+	case v.cancel && (v.done || v.found.State != Finished):
 		v.found = Observation{State: Pending, Source: sourceLiveRead, After: poll} // it is suspended next
 	case v.found.State == Finished:
 		next.Outcome, next.Released = v.found.Outcome, v.settled()

@@ -205,6 +205,50 @@ func TestStepCreates_OrRecordsAFinishedJobWhileAWebhookIsDown(t *testing.T) {
 	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
 }
 
+// Another replica replaces the Job between the read and the patch, whose test
+// of the uid then fails. The API server answers that with 422, as a policy may.
+func TestStepCreates_OrAdoptsNoJobThatIsReplacedMeanwhile(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	job := ownedJob()
+	job.Name, job.Namespace, job.UID, job.Spec.TTLSecondsAfterFinished = jobOfRun, "ns", "there", ptr.To[int32](60)
+	s.put(job)
+	retention := jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}}
+	replaced := func(string) fakeJobs {
+		client := s.world.client("ns")
+		patch := client.patch
+		client.patch = func(name string, data []byte) (*batchv1.Job, error) {
+			other := job.DeepCopy()
+			other.UID = "other"
+			s.put(other)
+			return patch(name, data)
+		}
+		return client
+	}
+	g, err := jobgc.New(replaced, s.store, retention)
+	require.NoError(t, err)
+	_, _, err = g.Step(t.Context(), s.request(s.stored))
+	require.Error(t, err)
+	s.guard, err = jobgc.New(s.client, s.store, retention)
+	require.NoError(t, err)
+	s.step(t)
+	assert.Equal(t, types.UID("other"), s.stored.job.UID)
+}
+
+// A run is cancelled whose Job, of a call that was cut off, has finished: the
+// outcome is recorded, because the TTL may delete the Job next.
+func TestStepCreates_OrRecordsAFinishedJobOfACancelledRun(t *testing.T) {
+	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+	job := ownedJob()
+	job.Name, job.Namespace, job.UID, job.Spec.TTLSecondsAfterFinished = jobOfRun, "ns", "there", ptr.To[int32](1)
+	finish(time.Now())(job)
+	s.put(job)
+	s.refuse = apierrors.NewInternalError(errors.New("no webhook answers"))
+	s.edit = func(r *jobgc.Request) { r.Cancel = true }
+	found := s.step(t)
+	assert.Equal(t, jobgc.Finished, found.State)
+	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
+}
+
 func TestStepCreates_InTheNamespaceOfTheJob(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	job := ownedJob()

@@ -28,7 +28,7 @@ const (
 type view struct {
 	ref          Ref         // in the caller's copy of the owner
 	done, cancel bool        // what the caller says of its run; it is also done if the owner is being deleted
-	ended        bool        // what the caller says alone
+	ended        bool        // Request.Done; unlike done, false for a deleting owner that is not Done
 	suspend      *bool       // nil changes nothing
 	found        Observation // of the Job
 	stored       *stored     // the owner in the API server; nil before the read

@@ -58,8 +58,10 @@
 //  3. Write the Ref with the uid. From here on a missing Job is a loss and is
 //     not created again.
 //  4. Write the outcome. Until here the TTL is UnrecordedTTL or none, so the
-//     Job waits for a controller that is down. A policy that refuses to raise
-//     the TTL of a Job that was found (Forbidden, Invalid, BadRequest) is obeyed.
+//     Job waits for a controller that is down. If the API server refuses to
+//     raise the TTL of a Job that was found (Forbidden, Invalid, BadRequest),
+//     Step keeps the Job and its TTL. The result is then lost if the controller
+//     is down for longer than that TTL.
 //  5. Read the owner live. The outcome may be in memory only.
 //  6. Patch the final TTL, with a test of the uid. After a crash the next call
 //     patches. A Job whose TTL is already the final one needs neither 5 nor 6,
@@ -76,8 +78,9 @@
 // free. Second, someone deletes a Job before its Ref is written;
 // Options.Finalizer prevents that. Third, someone deletes the owner during a
 // creation, and creates it again: the garbage collector deletes the first Job,
-// but it may have begun. Fourth, a creation was cut off, UnrecordedTTL has been
-// raised since, and until the old TTL has deleted the Job every patch fails.
+// but it may have begun. Fourth, the controller was killed after the creation
+// and restarted with a longer UnrecordedTTL. If every patch then fails until the
+// old TTL deletes the Job, Step creates it again.
 //
 // # Unit tests
 //
@@ -86,6 +89,9 @@
 //
 // A Job that leaves the cache is Pending for a second, because its delete event
 // may be on the way: look again after Observation.After.
+//
+// Step releases the Job of a run that is Done only once the informer shows it:
+// wait for the informer before you expect the release.
 //
 // # RBAC
 //

@@ -37,18 +37,18 @@ type Options struct {
 	// is Pending without a live read, and up to a second longer, because
 	// Ref.CreatedAt has whole seconds. Zero means 10 seconds. Negative means
 	// that every doubt costs a live read immediately. A Ref without
-	// ResourceVersion or CreatedAt always does. For as long, a release that was
-	// sent is not sent again while the cache lacks it.
+	// ResourceVersion or CreatedAt always does. Within this time, Step does not
+	// repeat a release that the cache does not show yet.
 	CacheLagTimeout time.Duration
 
 	// TrustCache lets the cache alone declare a Job lost, without the one live
 	// read that confirms it. Set it only if the store holds every Job that the
 	// Guard is asked about: an informer with a selector does not. Zero
-	// confirms.
+	// confirms, except for a run that is Done.
 	TrustCache bool
 
-	// Tombstones is how many finished Jobs that the informer saw deleted are
-	// remembered, and how many releases. Zero means 1024; negative none.
+	// Tombstones limits how many deleted finished Jobs, and how many releases,
+	// the Guard remembers. Zero means 1024; negative none.
 	Tombstones int
 
 	// DeleteCancelled deletes the Job of a cancelled run once the cancellation
@@ -74,15 +74,16 @@ type Options struct {
 // concurrent use, holds no goroutine, and must not be copied.
 type Guard[J jobClient] struct {
 	client func(namespace string) J
-	store  *store // nil without one
-	late   bool   // the caller may see an event first: the store is filled by a handler, and each has its own goroutine
+	store  *store      // nil without one
+	late   bool        // the caller's event handler may run before the Guard's, which fills the store
+	synced func() bool // whether the Guard's handler has received all Jobs of the first list; only with late
 	opts   Options
 	now    func() time.Time
 
 	mu         sync.Mutex
 	fed        bool                          // an informer calls the handlers, so that a deletion leaves a tombstone
 	tombstones ring[types.UID, *batchv1.Job] // finished Jobs that were deleted
-	released   ring[types.UID, time.Time]    // when a Job was deleted that had been released
+	released   ring[types.UID, release]      // when a Job was deleted that had been released
 	absent     ring[types.UID, time.Time]    // when a Job without a tombstone was first found gone
 	sent       ring[copied, time.Time]       // when a Job was released that the cache may still show as it was
 }
@@ -98,8 +99,8 @@ type Guard[J jobClient] struct {
 // namespaces has no single store: the Guard then keeps the Jobs that its events
 // bring, and asks to look again every 10 seconds at a Job that has not
 // finished, because your own event handler may be called first. The informer
-// must bring all Jobs of the Guard: a Job that a selector leaves out is read
-// live until its outcome is recorded, and is then never released. Without an
+// must watch all Jobs of the Guard. Step reads a Job that a selector excludes
+// live until its outcome is recorded, and never releases it. Without an
 // informer (nil, or a nil pointer) every Job is read live.
 //
 // It is an error if client is nil, if informer is none of these, if the
@@ -129,7 +130,8 @@ func New[J jobClient](client func(namespace string) J, informer any, opts Option
 	g.tombstones.limit, g.absent.limit, g.sent.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
 	g.released.limit = g.opts.Tombstones
 	if register != nil {
-		if err := register(); err != nil {
+		var err error
+		if g.synced, err = register(); err != nil {
 			return nil, err
 		}
 	}

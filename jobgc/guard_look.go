@@ -8,13 +8,15 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
 )
 
 // poll is how soon to look again at a cache that lags.
 const poll = time.Second
 
-// reread is how soon to look again at a Job whose end no event announces, or
-// announces before the Guard sees it.
+// reread is how soon to look again at a Job that no informer watches, or whose
+// event may reach the caller before the Guard.
 const reread = 10 * time.Second
 
 // settle is how long a Job must have been known to be gone before it is
@@ -43,8 +45,9 @@ func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
 	return g.inspect(ctx, ref, false)
 }
 
-// inspect is Inspect. If the owner is done, nothing depends on whether its Job
-// is gone or only not in the cache yet, so that no request is made.
+// inspect is Inspect. With done, it makes no request for a Job that is not in
+// the cache, unless the cache is older than the Job. If the Job exists, its
+// event causes the next reconcile, which releases it.
 func (g *Guard[J]) inspect(ctx context.Context, ref Ref, done bool) (Observation, error) {
 	if g.store != nil {
 		f, err := g.lookCached(ref, done)
@@ -78,7 +81,7 @@ func (g *Guard[J]) lookCached(ref Ref, done bool) (Observation, error) {
 	}
 	if job != nil && job.UID == ref.UID {
 		f := StateOf(job)
-		if g.late && f.State != Finished {
+		if g.late && f.State != Finished && !(done && g.stopped(job, f)) {
 			f.After = reread // the event that made the caller look may be on the way
 		}
 		return f, nil
@@ -101,8 +104,14 @@ func (g *Guard[J]) lookCached(ref Ref, done bool) (Observation, error) {
 		}
 		return Observation{}, nil
 	case done:
-		if g.late && !g.settled(ref.UID) {
-			f.After = settle // its event may be on the way
+		switch {
+		case past == unknown && f.State == Collected:
+			f.Source = sourceRef
+		case past == unknown:
+			f = Observation{State: Pending, Source: sourceCacheBehind}
+		}
+		if g.late && !g.synced() {
+			f.After = settle // the event that made the caller look may be on the way
 		}
 		return f, nil
 	case past == unknown:
@@ -115,4 +124,11 @@ func (g *Guard[J]) lookCached(ref Ref, done bool) (Observation, error) {
 		return f, nil
 	}
 	return Observation{}, nil
+}
+
+// stopped reports whether a Job has been suspended for so long that its pods
+// have ended, so that they can no longer finish it.
+func (g *Guard[J]) stopped(job *batchv1.Job, f Observation) bool {
+	const ending = time.Minute
+	return f.State == Suspended && g.now().Sub(deciding(job.Status.Conditions).LastTransitionTime.Time) > ending
 }

@@ -4,6 +4,7 @@
 package jobgc_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -24,12 +27,17 @@ type eventHandler interface {
 }
 
 // informerOfSeveral is an informer over several namespaces: it has no store.
-type informerOfSeveral struct{ handlers []eventHandler }
+type informerOfSeveral struct {
+	handlers []eventHandler
+	synced   bool // the handlers have received the first list
+}
 
 func (s *informerOfSeveral) AddEventHandler(h eventHandler) (any, error) {
 	s.handlers = append(s.handlers, h)
-	return h, nil
+	return s, nil
 }
+
+func (s *informerOfSeveral) HasSynced() bool { return s.synced }
 
 // The informer calls the handlers concurrently: the one that enqueues the run
 // may be ahead of the Guard's.
@@ -62,10 +70,82 @@ func TestLate_ReconcileOfAnEndedRunAheadOfTheGuardsHandler(t *testing.T) {
 	s.guard = g
 	found := s.step(t) // the reconcile of the Job's first event
 	informer.handlers[0].OnAdd(s.jobs[jobOfRun].DeepCopy(), true)
+	informer.synced = true
 	if found.After > 0 {
 		s.step(t)
 	}
 	assert.Empty(t, s.jobs[jobOfRun].Finalizers, "%+v", found)
+	informer.handlers[0].OnDelete(s.remove(jobOfRun))
+	assert.Zero(t, s.step(t).After, "its Job is gone, and the Guard would know of another event")
+}
+
+// Each of 2,000 ended runs whose Jobs are gone is reconciled after a restart.
+// Meanwhile the Job of another run finishes and is gone, and its delete event
+// is a moment late.
+func TestLate_ManyEndedRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		informer := &informerOfSeveral{}
+		g, err := jobgc.New(s.client, informer, jobgc.Options{})
+		require.NoError(t, err)
+		s.guard = g
+		s.step(t)
+		informer.handlers[0].OnAdd(s.jobs[jobOfRun].DeepCopy(), true)
+		for i := range 2000 {
+			old := newAgentRun()
+			old.Name, old.UID, old.done = fmt.Sprint("old", i), types.UID(fmt.Sprint("old", i)), true
+			old.job = &jobgc.Ref{Namespace: "ns", Name: fmt.Sprint("run-old", i), UID: types.UID(fmt.Sprint("job", i)), ResourceVersion: "1", Outcome: jobgc.Succeeded}
+			_, found, err := g.Step(t.Context(), s.request(old))
+			require.NoError(t, err)
+			require.Equal(t, jobgc.Collected, found.State)
+			require.Positive(t, found.After, "the Guard's handler may lack its Job")
+		}
+		s.change(jobOfRun, finish(time.Now()))
+		last := s.remove(jobOfRun)
+		informer.handlers[0].OnDelete(&batchv1.Job{ObjectMeta: last.ObjectMeta}) // of an older copy
+		found := s.step(t)
+		assert.False(t, found.Lost(), "%+v", found)
+	})
+}
+
+// A cancelled run is not reconciled every ten seconds until it is deleted.
+func TestLate_CancelledRunComesToRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		informer := &informerOfSeveral{synced: true}
+		g, err := jobgc.New(s.client, informer, jobgc.Options{})
+		require.NoError(t, err)
+		s.guard = g
+		s.step(t)
+		informer.handlers[0].OnAdd(s.jobs[jobOfRun].DeepCopy(), false)
+		s.edit = func(r *jobgc.Request) { r.Cancel = true }
+		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
+		s.stored.done = true
+		s.change(jobOfRun, func(job *batchv1.Job) {
+			job.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobSuspended, time.Now())}
+		})
+		informer.handlers[0].OnUpdate(nil, s.jobs[jobOfRun].DeepCopy())
+		looks := 0
+		for found := s.step(t); found.After > 0 && looks < 100; found = s.step(t) {
+			looks++
+			time.Sleep(found.After)
+		}
+		assert.Positive(t, looks, "its last pod may still finish it")
+		assert.Less(t, looks, 10)
+	})
+}
+
+// The caller has ended a run whose Job still runs. The informer does not say
+// its version, so that only a live read could prove that the Job is gone.
+func TestStep_EndedRunWhoseJobIsNotInTheCache(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.step(t)
+	s.stored.done = true
+	s.store.version = "" // as before client-go v0.36, or before the first list
+	found := s.step(t)
+	require.NotNil(t, s.jobs[jobOfRun], "it runs")
+	assert.Equal(t, jobgc.Pending, found.State, "%+v", found)
+	assert.Zero(t, found.After)
 }
 
 // The owner is being deleted, and its own finalizer waits for the result. The
@@ -124,6 +204,11 @@ func TestLate_StaleOwnerOfAReleasedJob(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, found.Lost(), "%+v", found)
 		assert.Equal(t, jobgc.Pending, found.State)
+		time.Sleep(time.Hour) // the owner was restored from a backup, for example
+		_, found, err = other.Step(t.Context(), s.request(stale))
+		require.NoError(t, err)
+		assert.Equal(t, jobgc.Finished, found.State)
+		assert.Equal(t, jobgc.Succeeded, found.Outcome)
 		_, found, err = other.Step(t.Context(), s.request(s.stored))
 		require.NoError(t, err)
 		assert.Equal(t, jobgc.Collected, found.State)

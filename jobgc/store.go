@@ -60,7 +60,10 @@ func storeOf(informer any) *store {
 // registrar returns what adds a handler to an informer; nil if it takes none.
 // AddEventHandler takes an interface of client-go, which no interface written
 // here can name.
-func registrar(informer, handler any) func() error {
+//
+// The function says whether the handler has received all Jobs that the informer
+// first listed.
+func registrar(informer, handler any) func() (synced func() bool, err error) {
 	if isnil.Is(informer) {
 		return nil
 	}
@@ -69,11 +72,15 @@ func registrar(informer, handler any) func() error {
 		m.Type().In(0).Kind() != reflect.Interface || !reflect.TypeOf(handler).Implements(m.Type().In(0)) {
 		return nil
 	}
-	return func() error {
-		if err, failed := reflect.TypeAssert[error](m.Call([]reflect.Value{reflect.ValueOf(handler)})[1]); failed {
-			return fmt.Errorf("jobgc: new: add an event handler to the informer: %w", err)
+	return func() (synced func() bool, err error) {
+		out := m.Call([]reflect.Value{reflect.ValueOf(handler)})
+		if err, failed := reflect.TypeAssert[error](out[1]); failed {
+			return nil, fmt.Errorf("jobgc: new: add an event handler to the informer: %w", err)
 		}
-		return nil
+		if r, ok := reflect.TypeAssert[interface{ HasSynced() bool }](out[0]); ok {
+			return r.HasSynced, nil
+		}
+		return func() bool { return true }, nil
 	}
 }
 

@@ -36,6 +36,13 @@ func (h handler[J]) OnDelete(obj any) {
 	h.g.bury(deleted(obj))
 }
 
+// release is the last state of a Job that was deleted after its release,
+// without the Job.
+type release struct {
+	at    time.Time
+	found Observation
+}
+
 // bury remembers a Job that is gone, if it had finished and was not released:
 // without its pod template and its managedFields, which take most of its
 // memory.
@@ -46,7 +53,9 @@ func (g *Guard[J]) bury(job *batchv1.Job) {
 	if job.Annotations[releasedAnnotation] != "" {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.released.put(job.UID, g.now())
+		f := lastState(job)
+		f.Source, f.Job = sourceTombstone, nil
+		g.released.put(job.UID, release{g.now(), f})
 		return
 	}
 	last := *job
@@ -68,13 +77,17 @@ func (g *Guard[J]) feed() {
 func (g *Guard[J]) tombstone(ref Ref) Observation {
 	g.mu.Lock()
 	job, ok := g.tombstones.get(ref.UID)
-	at, released := g.released.get(ref.UID)
+	last, released := g.released.get(ref.UID)
 	g.mu.Unlock()
 	switch {
-	case released && ref.Outcome == "" && g.now().Sub(at) < g.opts.CacheLagTimeout:
+	case released && ref.Outcome == "" && g.now().Sub(last.at) < g.opts.CacheLagTimeout:
 		// Only a Job whose outcome or end is recorded is released: this copy of
 		// the Ref is late.
 		return Observation{State: Pending, Source: sourceTombstone, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
+	case released && ref.Outcome == "":
+		return last.found
+	case released:
+		return Observation{State: Collected, Source: sourceTombstone, Outcome: ref.Outcome}
 	case !ok:
 		return Observation{}
 	case ref.Outcome != "":

@@ -7,7 +7,7 @@
 // A held Job outlives every deletion until its result is recorded. If no
 // controller is left to record it, the Job stays forever, and its namespace can
 // never be deleted. A [Sweeper] lists the held Jobs at start and every hour,
-// and releases the Jobs whose owner is gone:
+// and releases the Jobs that no owner waits for:
 //
 //	jobs := metadataClient.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace
 //	runs := metadataClient.Resource(agentRuns).Namespace

@@ -33,15 +33,18 @@ func (s *Sweeper[J, O]) held(ctx context.Context) ([]*metav1.PartialObjectMetada
 }
 
 // abandoned returns the held Jobs that no controller will release. An owner
-// that is being deleted may wait for the result, unless its Job is deleted with
-// it.
+// that is being deleted waits for the result if it has a finalizer of a
+// controller. Otherwise, if its Job is being deleted too, only the hold keeps
+// both.
 func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
 	if len(held) == 0 {
 		return nil, nil
 	}
-	deleting := map[types.UID]bool{} // of each owner
+	deleting := map[types.UID]bool{} // of each owner: it waits for its Job alone
 	err := list(ctx, s.owners(s.opts.Namespace), metav1.ListOptions{}, func(owner *metav1.PartialObjectMetadata) {
-		deleting[owner.UID] = owner.DeletionTimestamp != nil
+		deleting[owner.UID] = owner.DeletionTimestamp != nil && !slices.ContainsFunc(owner.Finalizers, func(name string) bool {
+			return name != metav1.FinalizerDeleteDependents && name != metav1.FinalizerOrphanDependents
+		})
 	}, func() { clear(deleting) })
 	if err != nil {
 		return nil, fmt.Errorf("jobgc/hold: list owners: %w", err)

@@ -134,7 +134,7 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 			log.Error(err, "the sweep failed, trying again", "released", report.Released)
 			wait = min(wait, time.Minute)
 		case report.Released > 0:
-			log.Info("released Jobs whose owner is gone", "released", report.Released, "held", report.Held)
+			log.Info("released Jobs that no owner waits for", "released", report.Released, "held", report.Held)
 			if report.Released == s.opts.MaxPerSweep {
 				wait = min(wait, time.Minute) // there may be more
 			}
@@ -149,10 +149,11 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 
 // Sweep lists the held Jobs and releases the Jobs that no controller will
 // release: Jobs without an owner, Jobs whose owner is gone, and Jobs that are
-// being deleted together with their owner. Sweep lists the owners after the
-// Jobs, so that a missing owner has been deleted and is not merely new. A Job
-// that cannot be released does not block the others. With an error, the Report
-// has what was done before it. If listing fails, nothing is released.
+// being deleted together with their owner, unless a finalizer of a controller
+// keeps the owner. Sweep lists the owners after the Jobs, so that a missing
+// owner has been deleted and is not merely new. A Job that cannot be released
+// does not block the others. With an error, the Report has what was done before
+// it. If listing fails, nothing is released.
 func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 	if !s.made() {
 		return Report{}, errNotMade()

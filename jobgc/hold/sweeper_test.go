@@ -73,6 +73,11 @@ func TestSweep(t *testing.T) {
 			c.job("b", "run")
 			c.job("c", "other", deleting)
 		}, nil, []string{"b", "c"}},
+		"OwnerWaits": {"A finalizer of the run waits for the result, also in the foreground.", func(c *cluster) {
+			c.owner("run")
+			c.owners[0].DeletionTimestamp, c.owners[0].Finalizers = ptr.To(metav1.Now()), []string{"foregroundDeletion", "example.com/result"}
+			c.job("a", "run", deleting)
+		}, nil, []string{"a"}},
 		"ListExpires": {"The list starts again.", func(c *cluster) {
 			c.owner("run-1", "run-2", "run-3")
 			for _, j := range []string{"x", "1", "2", "3"} {
@@ -269,7 +274,7 @@ func TestStartLogs(t *testing.T) {
 		time.AfterFunc(2*time.Hour+90*time.Second, func() { c.meanwhile(func() { c.fail = nil }) })
 		require.NoError(t, s.Start(ctx))
 		require.Len(t, lines, 4)
-		const released = `"msg"="released Jobs whose owner is gone" "released"=1 "held"=0`
+		const released = `"msg"="released Jobs that no owner waits for" "released"=1 "held"=0`
 		const failed = `"error"="jobgc/hold: list owners: the API server does not answer" "released"=0`
 		for i, want := range []string{released, failed, failed, released} {
 			assert.Contains(t, lines[i], want)
