@@ -28,8 +28,9 @@ import (
 //     kubectl wait expects. A condition that a reconcile does not set keeps its
 //     generation: set each condition that you own every time.
 //   - Reason and Message are fitted to the limits of the API server, so that no
-//     error text can fail the whole write. The message is cut at 32768 bytes, or
-//     at the last blank before, since half of a secret would not be recognized.
+//     error text can fail the whole write. The message is cut at the last
+//     blank within 32768 bytes, because a redactor does not recognize half of a
+//     secret. A word of more than 4096 bytes is cut itself.
 //     An underscore replaces invalid characters of a reason.
 //
 // A nil conds does not change. SetCondition does not allocate unless it appends
@@ -90,15 +91,15 @@ const (
 	noReason   = "Unknown"
 )
 
-// fitMessage cuts m at a blank, or on a whole character if there is none. It
-// replaces bytes that are not UTF-8, as encoding/json does.
+// fitMessage cuts m at a blank near the limit, or on a whole character if there
+// is none. It replaces bytes that are not UTF-8, as encoding/json does.
 func fitMessage(m string) string {
-	m = strings.ToValidUTF8(m, string(utf8.RuneError))
-	if len(m) <= maxMessage {
-		return m
+	whole := strings.ToValidUTF8(m, string(utf8.RuneError))
+	m = strings.ToValidUTF8(whole[:min(len(whole), maxMessage)], "")
+	if blank := strings.LastIndexAny(m, " \t\n"); m != whole && blank > maxMessage-4096 {
+		m = m[:blank]
 	}
-	m = strings.ToValidUTF8(m[:maxMessage], "")
-	return m[:cmp.Or(max(strings.LastIndexAny(m, " \t\n"), 0), len(m))]
+	return m
 }
 
 // fitReason makes r match ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$ with at most

@@ -162,8 +162,7 @@ func sameTree(a, b any, depth int) bool {
 func leaves(path string, patch, stored map[string]any, f func(path string, sent, stored any)) {
 	for k, v := range patch {
 		inner, isMap := v.(map[string]any)
-		fields, areMaps := stored[k].(map[string]any)
-		if isMap && areMaps {
+		if fields, areMaps := stored[k].(map[string]any); isMap && areMaps {
 			leaves(path+"."+k, inner, fields, f)
 		} else {
 			f(path+"."+k, v, stored[k])
@@ -174,11 +173,11 @@ func leaves(path string, patch, stored map[string]any, f func(path string, sent,
 // unkept remembers the fields that a CRD's schema prunes or defaults. To send
 // them again would change only updatedAt, in each reconcile.
 type unkept struct {
-	mu         sync.Mutex
-	seen, told map[[sha256.Size]byte]bool // told are the fields of an error
+	mu   sync.Mutex
+	seen map[[sha256.Size]byte]bool // differences, and fields that an error has named
 }
 
-// maxUnkept bounds the memory. A forgotten field costs one more write.
+// maxUnkept bounds the memory. A forgotten field costs one more write and error.
 const maxUnkept = 4096
 
 // keyOf identifies a difference: sent is the value at path, and the API server
@@ -187,8 +186,7 @@ func keyOf(o Object, path string, sent, stored any) [sha256.Size]byte {
 	if stored == nil {
 		sent = nil // the API server prunes the field with every value
 	}
-	kind := fmt.Sprintf("%T %s", o, o.GetObjectKind().GroupVersionKind())
-	return sha256.Sum256(encode([]any{kind, path, sent, stored}))
+	return sha256.Sum256(encode([]any{fmt.Sprintf("%T %s", o, o.GetObjectKind().GroupVersionKind()), path, sent, stored}))
 }
 
 // differ reports whether patch changes a field that the API server may keep.
@@ -203,8 +201,7 @@ func (u *unkept) differ(o Object, patch, stored map[string]any) (differ bool) {
 
 // learn compares the sent status with the stored one. It returns an error that
 // names the fields that Commit set or cleared without effect, each of them
-// once for all its values. A default of a field that was not sent is not an
-// error.
+// once for a kind. A default of a field that was not sent is not an error.
 func (u *unkept) learn(o Object, before, sent, stored map[string]any) error {
 	var paths []string
 	cleared := map[string]bool{}
@@ -215,13 +212,10 @@ func (u *unkept) learn(o Object, before, sent, stored map[string]any) error {
 		if len(u.seen) == 0 || len(u.seen) >= maxUnkept {
 			u.seen = map[[sha256.Size]byte]bool{}
 		}
-		if len(u.told) == 0 || len(u.told) >= maxUnkept {
-			u.told = map[[sha256.Size]byte]bool{}
-		}
-		key, told := keyOf(o, path, v, w), keyOf(o, path, nil, nil)
-		if !u.seen[key] && !u.told[told] && (v != nil || cleared[path]) {
+		key, named := keyOf(o, path, v, w), keyOf(o, path, nil, nil)
+		if !u.seen[key] && !u.seen[named] && (v != nil || cleared[path]) {
 			paths = append(paths, "status"+path)
-			u.told[told] = true
+			u.seen[named] = true
 		}
 		u.seen[key] = true
 	})
