@@ -188,11 +188,15 @@ func (p *problems) threshold(r *Rollout) {
 			}
 		}
 		if most == 0 {
-			p.add(field.Invalid(path.Child("type"), t.Type, "must be Percent: at a weight of the steps no pod of the new version runs, so that step would never be done"))
+			p.add(field.Invalid(path.Child("type"), t.Type, "a setWeight step runs no pod of the new version, so a threshold in Pods is never reached; use Percent"))
 			return
 		}
 	default:
 		p.add(field.NotSupported(path.Child("type"), t.Type, []string{"Percent", "Pods"}))
+	}
+	if t.Value < 1 && most == math.MaxInt32 {
+		p.add(field.Invalid(path.Child("value"), t.Value, "must be at least 1"))
+		return
 	}
 	if t.Value < 1 || t.Value > most {
 		p.add(field.Invalid(path.Child("value"), t.Value, fmt.Sprintf("must be from 1 to %d, or a step would never be done", most)))

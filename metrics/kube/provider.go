@@ -32,9 +32,8 @@ import (
 // when a queue is shut down. So a queue stays exported until the same provider
 // is asked for a second queue of the name, which continues the counts of the
 // first. Queues of one name from two providers add up, including items left in
-// a queue that was shut down. So do the counts of all queues beyond
-// Options.MaxControllers. The ages of their running items are those of one of
-// them.
+// a queue that was shut down. Queues beyond Options.MaxControllers share one
+// series: their counts add up, and the ages are those of any one of them.
 func QueueProvider(m *metrics.Metrics) workqueue.MetricsProvider {
 	return &provider{m: m, queues: map[*metrics.Controller]*pushed{}}
 }

@@ -40,14 +40,14 @@ func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv
 	b.names(live.UID, live.Name, to.Name)
 	kept := to.Spec.Replicas
 	to = target(live, to, b.Method)
+	scaler := b.scaler(hpas, "Deployment", live.Name, "Rollout", to.Name)
 	judged := *to
-	if kept == nil {
-		judged.Spec.Replicas = nil // who sets them may set more than run now
+	if kept == nil && scaler != nil {
+		judged.Spec.Replicas = nil // the autoscaler may set more than run now
 	}
 	b.add(rollout.Validate(&judged)...)
 	b.settledDeployment(live)
 	b.sameWorkload(live, to)
-	scaler := b.scaler(hpas, "Deployment", live.Name, "Rollout", to.Name)
 	if ref := to.Spec.WorkloadRef; ref != nil && scaler != nil && ref.ScaleDown == "progressively" {
 		b.add(field.Invalid(field.NewPath("spec", "workloadRef", "scaleDown"), "progressively",
 			"fights with the HorizontalPodAutoscaler "+scaler.Name+"; use never or onsuccess"))

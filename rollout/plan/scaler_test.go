@@ -41,8 +41,9 @@ func TestMigration_HandsOverItsOwnAutoscaler(t *testing.T) {
 	}
 }
 
-// TestMigration_TakesAThresholdOfMorePodsThanRun: who sets the replicas may set
-// more, and rollout.Validate does not refuse it.
+// TestMigration_TakesAThresholdOfMorePodsThanRun: the autoscaler may set more,
+// and rollout.Validate does not refuse it. Without one the step would never be
+// done.
 func TestMigration_TakesAThresholdOfMorePodsThanRun(t *testing.T) {
 	r := converted(t)
 	r.Spec.Replicas = nil
@@ -52,4 +53,7 @@ func TestMigration_TakesAThresholdOfMorePodsThanRun(t *testing.T) {
 	assert.Empty(t, errs)
 	assert.NotEmpty(t, p.Actions)
 	assert.EqualValues(t, 5, written(t, p)["spec"].(map[string]any)["replicas"])
+	_, errs = plan.Migration(running(), r, nil, plan.Options{})
+	require.Len(t, errs, 1)
+	assert.Equal(t, "spec.strategy.canary.replicaProgressThreshold.value", errs[0].Field)
 }
