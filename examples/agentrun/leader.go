@@ -84,10 +84,10 @@ type lock struct {
 
 	every  time.Duration // a renewal that comes sooner is skipped
 	stored time.Time     // when the last one was answered
-	tried  bool          // to hold it, which may be stored even if the answer was lost
+	tried  bool          // a write that takes the lease was sent; it may be stored although no answer came
 }
 
-// Create stores the first record of all.
+// Create creates the Lease with this replica as its holder.
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	l.tried = true
 	return l.LeaseLock.Create(ctx, record)

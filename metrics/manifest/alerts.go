@@ -148,7 +148,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			name: "ControllerNoLeader", severity: critical, wait: th.For, is: "< 1",
 			value:       q.sum(i.Leader, of("lease")),
 			summary:     "No process that Prometheus sees holds the lease {{ $labels.lease }}.",
-			description: "No process of {{ $labels.job }} in {{ $labels.namespace }} that answers Prometheus leads by the lease {{ $labels.lease }}. If all of them answer, nothing is reconciled.",
+			description: "Of the processes of {{ $labels.job }} in {{ $labels.namespace }} that Prometheus can scrape, none holds the lease {{ $labels.lease }}. If it can scrape all of them, nothing is reconciled.",
 		},
 		{
 			name: "ControllerTwoLeaders", severity: critical, wait: th.For, is: "> 1",

@@ -104,7 +104,7 @@ func ExampleBundle_PrometheusRule() {
 	//             severity: critical
 	//           annotations:
 	//             summary: "No process that Prometheus sees holds the lease \u007b\u007b $labels.lease }}."
-	//             description: "No process of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} that answers Prometheus leads by the lease \u007b\u007b $labels.lease }}. If all of them answer, nothing is reconciled."
+	//             description: "Of the processes of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} that Prometheus can scrape, none holds the lease \u007b\u007b $labels.lease }}. If it can scrape all of them, nothing is reconciled."
 	//             runbook_url: "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/ControllerNoLeader.md"
 }
 

@@ -63,10 +63,11 @@ type Options struct {
 	OnHolds func(namespace string, held int, oldest time.Duration)
 	// Events are the recorder's options. New sets Redact and OnResult.
 	Events events.Options
-	// Lead runs reconcile while this replica leads, and returns why that ended.
-	// After the end of leading no reconcile begins. When holding ends, another
-	// replica may lead at any moment, and the running reconciles end too. Nil
-	// means that this replica leads from the start.
+	// Lead waits for the leadership, calls reconcile, and returns the error that
+	// ended it, if any. When leading is done, no reconcile starts, and running
+	// ones have a grace period. When holding is done, another replica may lead,
+	// so the requests of running reconciles are cancelled. Leading must be done
+	// no later than holding. Nil means that this replica leads from the start.
 	Lead func(ctx context.Context, reconcile func(leading, holding context.Context)) error
 	// Tracer makes a span of each reconcile. Nil means no spans.
 	Tracer trace.Tracer
@@ -104,6 +105,10 @@ const (
 	finishing = 7 * time.Second
 	telling   = 15 * time.Second
 )
+
+// patience is how long a replica with the caches of some namespaces leaves the
+// leadership to a replica that has them all.
+const patience = 10 * time.Second
 
 // New returns a Controller. It starts nothing and sends no request.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
@@ -197,14 +202,17 @@ func (c *Controller) Start(ctx context.Context) error {
 			}
 		})
 		<-first.Done()
-		switch {
-		case ctx.Err() != nil:
+		if c.options.Lead == nil {
+			c.lead(ctx, context.WithoutCancel(ctx))
 			return nil
-		case c.options.Lead != nil:
-			return c.options.Lead(ctx, c.lead)
 		}
-		c.lead(ctx, context.WithoutCancel(ctx))
-		return nil
+		select {
+		case <-c.synced:
+		case <-time.After(patience):
+		case <-ctx.Done():
+			return nil
+		}
+		return c.options.Lead(ctx, c.lead)
 	})
 }
 
@@ -221,17 +229,21 @@ func (s *scope) fill(ctx context.Context) bool {
 // still empty, because informers retry without an error if no server answers.
 func (c *Controller) complain(ctx context.Context, s *scope) {
 	_ = wait.PollUntilContextCancel(ctx, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := c.runs(s.namespace).List(ctx, metav1.ListOptions{Limit: 1, TimeoutSeconds: new(int64(5))})
+		one := metav1.ListOptions{Limit: 1, TimeoutSeconds: new(int64(5))}
+		_, err := c.runs(s.namespace).List(ctx, one)
+		if err == nil {
+			_, err = c.cluster.BatchV1().Jobs(s.namespace).List(ctx, one)
+		}
 		if err != nil && ctx.Err() == nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "AgentRuns cannot be listed yet, trying on", "namespace", s.namespace)
+			logr.FromContextOrDiscard(ctx).Error(err, "Cannot fill the caches, retrying", "namespace", s.namespace)
 		}
 		return false, nil
 	})
 }
 
 // lead reconciles until leading ends. Running reconciles then have a grace
-// period, after which the context of their requests ends. It ends with holding,
-// too.
+// period, after which their requests are cancelled. If holding ends, their
+// requests are cancelled immediately.
 func (c *Controller) lead(leading, holding context.Context) {
 	log := logr.FromContextOrDiscard(leading)
 	working, stop := context.WithCancel(holding) // a reconcile that runs when leading ends still sends requests
@@ -239,21 +251,14 @@ func (c *Controller) lead(leading, holding context.Context) {
 	log.Info("reconciling", append(c.options.Retention.LogValues(),
 		"warnings", c.options.Retention.Warnings(nil), "workers", c.options.Workers, "namespaces", c.options.Namespaces)...)
 	var workers sync.WaitGroup
-	var begin sync.Once
-	work := func() {
-		for range c.options.Workers {
-			workers.Go(func() { c.work(leading, working) })
-		}
-	}
-	if len(c.scopes) == 0 {
-		begin.Do(work)
+	for range c.options.Workers {
+		workers.Go(func() { c.work(leading, working) })
 	}
 	for _, s := range c.scopes {
 		workers.Go(func() {
 			if !c.follow(leading, s) {
 				return
 			}
-			begin.Do(work)
 			workers.Go(func() { _ = s.expired.Start(leading) }) // ends with leading
 			if c.options.Hold {
 				_ = s.holds.Start(leading)

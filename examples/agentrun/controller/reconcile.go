@@ -173,8 +173,8 @@ func (a *attempt) hindered(ctx context.Context, cause error) error {
 	return cause
 }
 
-// commit writes the run's status, if it changed. What was written is the base
-// of the next change, which begins with a copy.
+// commit writes the run's status, if it changed. The written run becomes
+// before: copy it to change it further.
 func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	did, err := a.status.Commit(ctx, a.before, a.run, a.facts)
 	switch {
@@ -183,7 +183,7 @@ func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	case did == status.Gone:
 		return did, status.ErrReplaced
 	}
-	a.before = a.run // which no longer changes
+	a.before = a.run
 	if did == status.Written {
 		a.scope.remember(a.before)
 	}

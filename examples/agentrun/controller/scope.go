@@ -42,7 +42,7 @@ const byRun = "run"
 type scope struct {
 	namespace  string
 	runs, jobs cache.SharedIndexInformer
-	filled     chan struct{}       // closed when they are
+	filled     chan struct{}       // closed when both caches are filled
 	written    cache.MutationCache // runs, with our last writes until the informer has them
 	guard      *jobgc.Guard[batchclient.JobInterface]
 	expired    *expire.Sweeper[*v1alpha1.AgentRun, *client.Client]
@@ -98,8 +98,8 @@ func matching(selector string) func(*metav1.ListOptions) {
 	return func(o *metav1.ListOptions) { o.LabelSelector = selector }
 }
 
-// small keeps the cache small: the controller reads neither managedFields nor
-// the pod template of a Job.
+// small removes what the controller never reads, to save memory: managedFields,
+// and the pod template of a Job.
 func small(obj any) (any, error) {
 	if o, err := apimeta.Accessor(obj); err == nil {
 		o.SetManagedFields(nil)
@@ -123,6 +123,9 @@ func (c *Controller) follow(ctx context.Context, s *scope) bool {
 		if after != nil {
 			s.written.OnAddOrUpdate(after)
 		}
+		if before == nil && s.unannounced(after) {
+			c.recorder.Failure(after, &failure{after.Status.Reason, after.Status.Message})
+		}
 		c.runChanged(before, after)
 	}))
 	jobs, err2 := s.jobs.AddEventHandler(on(c.jobChanged))
@@ -131,6 +134,27 @@ func (c *Controller) follow(ctx context.Context, s *scope) bool {
 		return false // the informers were stopped: ctx has ended
 	}
 	return cache.WaitForCacheSync(ctx.Done(), runs.HasSynced, jobs.HasSynced)
+}
+
+// releasedAnnotation is on the Jobs that package jobgc has released.
+const releasedAnnotation = "jobgc.controllerkit.dev/released"
+
+// unannounced reports whether a failed run that this process has not seen
+// before may have no Event, because the process that recorded the failure was
+// killed. That process did not release the Job then. A run whose Job needs no
+// release may have none if the failure was recorded a moment ago.
+func (s *scope) unannounced(run *v1alpha1.AgentRun) bool {
+	const moment = 30 * time.Second // longer than it takes until another replica leads
+	st := run.Status
+	switch {
+	case st.Phase != v1alpha1.Failed || st.UpdatedAt == nil:
+		return false
+	case st.JobRef == nil || st.JobRef.Outcome == "" || st.JobRef.Released:
+		return time.Since(st.UpdatedAt.Time) < moment
+	}
+	obj, _, _ := s.jobs.GetStore().GetByKey(run.Namespace + "/" + st.JobRef.Name)
+	job := as[batchv1.Job](obj)
+	return job.UID == st.JobRef.UID && job.Annotations[releasedAnnotation] == ""
 }
 
 // on calls changed for each change that an informer sees. A created object has

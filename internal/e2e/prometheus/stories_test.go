@@ -70,7 +70,7 @@ var texts = map[string][2]string{
 	"ControllerWorkerStuck":     {"A worker of runs is stuck.", "A worker of runs in agents has held one item for 16m 0s."},
 	"ControllerNoLeader": {
 		"No process that Prometheus sees holds the lease agentrun.",
-		"No process of agentrun in agents that answers Prometheus leads by the lease agentrun. If all of them answer, nothing is reconciled.",
+		"Of the processes of agentrun in agents that Prometheus can scrape, none holds the lease agentrun. If it can scrape all of them, nothing is reconciled.",
 	},
 	"ControllerTwoLeaders": {
 		"Several processes hold the lease agentrun.",
