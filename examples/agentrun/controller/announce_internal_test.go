@@ -118,31 +118,25 @@ func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
 func TestFollow_AnnouncesFailuresOfAKilledLeader(t *testing.T) {
 	tests := map[string]struct {
 		reason string
-		change func(run *v1alpha1.AgentRunStatus, job *batchv1.Job, before metav1.Time)
+		change func(st *v1alpha1.AgentRunStatus, job *batchv1.Job)
 		want   int64
 	}{
-		"NotReleased": {"A leader announces before it releases.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job, before metav1.Time) { st.UpdatedAt = &before }, 1},
-		"Released": {"It was announced before.", func(_ *v1alpha1.AgentRunStatus, j *batchv1.Job, _ metav1.Time) {
+		"NotReleased": {"A leader announces before it releases.", func(*v1alpha1.AgentRunStatus, *batchv1.Job) {}, 1},
+		"Released": {"It was announced before.", func(_ *v1alpha1.AgentRunStatus, j *batchv1.Job) {
 			j.Annotations = map[string]string{releasedAnnotation: "2026-11-24T10:00:00Z"}
 		}, 0},
-		"Collected": {"Only a released Job is deleted.", func(_ *v1alpha1.AgentRunStatus, j *batchv1.Job, _ metav1.Time) { j.UID = "another" }, 0},
-		"NoJob":     {"Nothing shows whether it was announced.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job, _ metav1.Time) { st.JobRef = nil }, 1},
-		"NoJobBefore": {"It was announced then.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job, before metav1.Time) {
-			st.JobRef, st.UpdatedAt = nil, &before
-		}, 0},
-		"NoRelease": {"The Job has its final TTL.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job, before metav1.Time) {
-			st.JobRef.Released, st.UpdatedAt = true, &before
-		}, 0},
-		"Succeeded": {"Only a failure has an Event.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job, _ metav1.Time) { st.Phase = v1alpha1.Succeeded }, 0},
+		"Collected": {"Only a released Job is deleted.", func(_ *v1alpha1.AgentRunStatus, j *batchv1.Job) { j.UID = "another" }, 0},
+		"NoJob":     {"Nothing shows whether it was announced.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.JobRef = nil }, 0},
+		"NoRelease": {"Nothing shows it: the Job had its final TTL from the start.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.JobRef.Released = true }, 0},
+		"Succeeded": {"Only a failure has an Event.", func(st *v1alpha1.AgentRunStatus, _ *batchv1.Job) { st.Phase = v1alpha1.Succeeded }, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				run, job := newStarted("nightly", nil)
-				now := metav1.Now()
-				enter(run, v1alpha1.Failed, reasonJobFailed, "Job run-nightly failed", now.Time)
-				run.Status.JobRef.Outcome, run.Status.UpdatedAt = jobgc.Failed, &now
-				tc.change(&run.Status, job, metav1.NewTime(now.Add(-time.Hour)))
+				enter(run, v1alpha1.Failed, reasonJobFailed, "Job run-nightly failed", time.Now())
+				run.Status.JobRef.Outcome = jobgc.Failed
+				tc.change(&run.Status, job)
 				c, _, _ := followingOf(t, run, job)
 				assert.Equal(t, tc.want, c.recorder.Stats().Recorded, tc.reason)
 			})

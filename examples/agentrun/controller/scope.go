@@ -141,20 +141,15 @@ const releasedAnnotation = "jobgc.controllerkit.dev/released"
 
 // unannounced reports whether a failed run that this process has not seen
 // before may have no Event, because the process that recorded the failure was
-// killed. That process did not release the Job then. A run whose Job needs no
-// release may have none if the failure was recorded a moment ago.
+// killed. That process did not release the Job then.
 func (s *scope) unannounced(run *v1alpha1.AgentRun) bool {
-	const moment = 30 * time.Second // longer than it takes until another replica leads
-	st := run.Status
-	switch {
-	case st.Phase != v1alpha1.Failed || st.UpdatedAt == nil:
+	ref := run.Status.JobRef
+	if run.Status.Phase != v1alpha1.Failed || ref == nil || ref.Outcome == "" || ref.Released {
 		return false
-	case st.JobRef == nil || st.JobRef.Outcome == "" || st.JobRef.Released:
-		return time.Since(st.UpdatedAt.Time) < moment
 	}
-	obj, _, _ := s.jobs.GetStore().GetByKey(run.Namespace + "/" + st.JobRef.Name)
+	obj, _, _ := s.jobs.GetStore().GetByKey(run.Namespace + "/" + ref.Name)
 	job := as[batchv1.Job](obj)
-	return job.UID == st.JobRef.UID && job.Annotations[releasedAnnotation] == ""
+	return job.UID == ref.UID && job.Annotations[releasedAnnotation] == ""
 }
 
 // on calls changed for each change that an informer sees. A created object has

@@ -74,8 +74,8 @@ func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 }
 
 // The sweep needs only list and patch on Jobs and list on their owners. It
-// releases the Jobs that no controller will release. A run that is being
-// deleted records nothing more, so its Job is one of them.
+// releases the Jobs that no owner waits for. A run that is being deleted waits
+// as long as it has a finalizer of a controller.
 func TestHoldSweep(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -103,8 +103,14 @@ func TestHoldSweep(t *testing.T) {
 	sweeper := s.sweeper(t, config, hold.Options{OnSweep: func(n int, _ time.Duration) { held = n }})
 	report, err := sweeper.Sweep(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, 3, report.Released)
-	assert.Equal(t, 1, held)
+	assert.Equal(t, 2, report.Released)
+	assert.Equal(t, 2, held)
+	assert.Contains(t, s.live(t, "going").Finalizers, finalizer)
+	_, err = runs.Patch(t.Context(), "going", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	report, err = sweeper.Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, report.Released)
 	for _, job := range []string{"orphan", "orphan-finished", "going"} {
 		s.gone(t, job)
 	}
