@@ -23,17 +23,17 @@ import (
 //
 // For InvalidSpec wait until the object changes. For the Missing reasons and
 // Forbidden something else has to change: watch the dependency or requeue
-// slowly. Do not drop the key, or no reconcile follows when it has changed.
-// That includes controller-runtime's TerminalError: where it is joined with
-// another error, controller-runtime does not retry that one either.
+// slowly. Do not drop the key, or no reconcile follows when it has changed. Do
+// not return controller-runtime's TerminalError for them either. Joined with
+// another error, it also stops the retries of that error.
 //
 // An error of the chain with a method Reason() string decides the reason, and
 // one with Terminal() bool whether it is terminal. Then come API errors:
 // Invalid, Forbidden, NotFound of a named object and errors of package
 // k8s.io/apimachinery/pkg/util/validation/field are terminal; conflicts,
 // timeouts, throttling, 5xx, network and context errors are not. Anything else
-// is InternalError and not terminal. Of several errors joined, the first that
-// fits decides.
+// is InternalError and not terminal. If errors are joined, the first one that
+// matches decides.
 func Classify(err error) (reason string, terminal bool) {
 	if err == nil {
 		return "", false

@@ -107,6 +107,7 @@ func TestClassify(t *testing.T) {
 		"OwnReasonEmpty":      {"An empty reason is none.", fmt.Errorf("%w: %w", reasonError(""), apierrors.NewConflict(runs, "a", nil)), events.Conflict, false},
 		"OwnNilPointer":       {"A nil pointer has no reason.", fmt.Errorf("a: %w", (*verdictError)(nil)), events.InternalError, false},
 		"NilNetErrorInErr":    {"A nil network error is not a timeout.", fmt.Errorf("a: %w", (*lostLineError)(nil)), events.InternalError, false},
+		"NilByAs":             {"Nor has one that an As method sets.", unsetError{}, events.InternalError, false},
 		"NilStatusErrorInErr": {"A nil API error has no code.", fmt.Errorf("a: %w", (*apierrors.StatusError)(nil)), events.InternalError, false},
 	}
 	for name, tc := range cases {
@@ -149,6 +150,23 @@ func TestClassifyAgreesWithThePredicates(t *testing.T) {
 			}
 		}
 	}
+}
+
+// unsetError is an error whose method As sets nil pointers.
+type unsetError struct{}
+
+func (unsetError) Error() string { return "unset" }
+
+func (unsetError) As(target any) bool {
+	switch target := target.(type) {
+	case *apierrors.APIStatus:
+		*target = (*apierrors.StatusError)(nil)
+	case *interface{ Reason() string }:
+		*target = (*verdictError)(nil)
+	default:
+		return false
+	}
+	return true
 }
 
 // lostLineError is a net.Error that does not expect a nil receiver.

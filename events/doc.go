@@ -6,8 +6,8 @@
 //
 // A [Recorder] writes the first occurrence of a failure immediately and counts
 // its repeats in a series. It bounds its requests and its memory, retries what
-// the API server refuses for a moment, and counts by cause what it lost. A
-// namespace whose writes fail does not delay the others.
+// the API server refuses for a moment, and counts the Events it lost, by cause.
+// A namespace whose writes fail does not delay the others.
 //
 //	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: mgr.GetScheme()})
@@ -29,23 +29,26 @@
 // # Order
 //
 // First Warnings are written before first Normals, and both before updates of
-// series. When the pause of a series ends, the Recorder writes the last note if
+// series. After each write the Recorder pauses the series, first for
+// 60s/WritesPerMinute and then twice as long each time, up to
+// MaxUpdateInterval. When the pause ends, the Recorder writes the last note if
 // it has changed, otherwise the count.
 //
 // # When writes fail
 //
-// A namespace is suspect after a write that failed or took longer than a
-// second, until one succeeds quickly. Suspect namespaces have one request each
-// under way, and half of the workers and of TotalWritesPerSecond together. The
-// Recorder pauses all writes only for what concerns the whole server: no
-// connection, and the answers 401, 429, 502 and 503.
+// A namespace becomes suspect when a write in it fails or takes longer than
+// about a second. It stays suspect until a write succeeds quickly. A suspect
+// namespace has at most one request in flight. All of them together use at most
+// half of the workers and half of TotalWritesPerSecond. The Recorder pauses all
+// writes only for what concerns the whole server: no connection, and the
+// answers 401, 429, 502 and 503.
 //
 // # RBAC
 //
-// Two verbs, and no get, list or watch. The second group is the fallback. They
-// are needed in each namespace whose objects have Events. Those of objects
-// without a namespace are in Options.Namespace, which is "default" or
-// "kube-system".
+// The Recorder needs create and patch, not get, list or watch. The core group
+// is the fallback. Grant both verbs in each namespace whose objects have
+// Events. Events of cluster-scoped objects are in Options.Namespace, which is
+// "default" or "kube-system".
 //
 //	rules:
 //	- apiGroups: [events.k8s.io, ""]

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/proompteng/controllerkit/internal/errtree"
-	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // reconcile is the action of the Events that report how reconciling went.
@@ -25,15 +24,17 @@ const routineTime = 2 * time.Minute
 //
 // An error becomes a Warning with the reason that [Classify] gives it and the
 // error's text as note. A terminal error is written whenever its text changes,
-// within the object's cap. Any other is written once, then as a series. A nil
-// error ends the open failure with one Normal Recovered event, and does nothing
-// when none is open. The action of these Events is Reconcile. Do not report the
-// NotFound of obj itself: it is gone, and no dependency is missing.
+// within the object's cap. Any other error is written once, and its repeats are
+// counted in a series. A nil error ends the open failure with one Normal
+// Recovered event, and does nothing when none is open. The action of these
+// Events is Reconcile. Do not report the NotFound of obj itself: it is gone,
+// and no dependency is missing.
 //
 // Two kinds of errors are counted as suppressed. A context.Canceled says
 // nothing about obj, so it neither opens nor ends a failure. A conflict, of the
 // API server or of package status, opens a failure only when conflicts have
-// gone on for two minutes. A joined error is suppressed if all its parts are.
+// gone on for two minutes. Joined errors are suppressed only if each of them
+// is.
 //
 // Open failures are kept in memory: a failure from before a restart, or of an
 // object that was evicted (see Options.MaxObjects), gets no Recovered.
@@ -63,10 +64,11 @@ func (r *Recorder) outcome(obj runtime.Object, reason string, terminal, routine 
 			r.stats.Suppressed++
 		})
 	default:
-		r.recordText(&occurrence{
+		var buf [stackNote]byte
+		r.record(&occurrence{
 			regarding: obj, identity: identity{eventtype: corev1.EventTypeWarning, reason: reason, action: reconcile},
 			failure: true, terminal: terminal, routine: routine,
-		}, errorText(err))
+		}, fmt.Append(buf[:0], err)) // an Error method that panics, as of a nil pointer, fails no reconcile
 	}
 }
 
@@ -98,12 +100,4 @@ func (r *Recorder) hasten(e *entry, recovers bool, now instant) {
 			s.open, s.hash = false, 0
 		}
 	}
-}
-
-// errorText is the text of err.
-func errorText(err error) string {
-	if isnil.Is(err) {
-		return fmt.Sprint(err) // survives a method that does not expect a nil receiver
-	}
-	return err.Error()
 }

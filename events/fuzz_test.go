@@ -31,12 +31,19 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		ref := &corev1.ObjectReference{Kind: "ConfigMap", Namespace: "runs", Name: name, FieldPath: action}
-		rec.Eventf(ref, ref, eventtype, reason, action, note, []any{}...)
-		rec.AnnotatedEventf(ref, nil, map[string]string{"k": note}, eventtype, reason, action, note, name)
-		rec.Legacy().Event(ref, eventtype, reason, note)
-		rec.FailureReason(ref, reason, errors.New(note))
-		rec.Failure(ref, nil)
-		err = rec.Flush(t.Context())
+		for _, call := range []func(){
+			func() { rec.Eventf(ref, ref, eventtype, reason, action, note, []any{}...) },
+			func() {
+				rec.AnnotatedEventf(ref, nil, map[string]string{"k": note}, eventtype, reason, action, note, name)
+			},
+			func() { rec.Legacy().Event(ref, eventtype, reason, note) },
+			func() { rec.FailureReason(ref, reason, errors.New(note)) },
+			func() { rec.Failure(ref, nil) },
+			func() { err = rec.Flush(t.Context()) },
+		} {
+			call()
+			require.Empty(t, events.Unbalanced(rec))
+		}
 		if lost := (*events.LostError)(nil); errors.As(err, &lost) { // only an Event that every API server refuses may be lost
 			require.Len(t, lost.Lost, 1)
 			require.Equal(t, rec.Stats().Lost[events.LostRejected], lost.Lost[events.LostRejected])

@@ -101,6 +101,7 @@ func TestFailure_PassesOverRoutineConflicts(t *testing.T) {
 		"Overtaken":     {"The Reason of package status names it.", fmt.Errorf("commit: %w", overtaken{}), true},
 		"Joined":        {"Several of them.", errors.Join(conflict, overtaken{}), true},
 		"Aggregate":     {"As the packages of apimachinery join.", utilerrors.NewAggregate([]error{conflict, overtaken{}}), true},
+		"Cancelled":     {"Both are routine.", errors.Join(conflict, fmt.Errorf("step 2: %w", context.Canceled)), true},
 		"WithAnother":   {"The other one counts.", errors.Join(conflict, errAway), false},
 		"AlreadyExists": {"It does not pass by itself.", taken("x"), false},
 	} {
@@ -146,8 +147,8 @@ func TestFailure_ConflictsMustBeInARow(t *testing.T) {
 	})
 }
 
-// TestFailure_OfJoinedErrors: one that was cancelled hides no other, and the
-// methods of a nil pointer are not called.
+// TestFailure_OfJoinedErrors: one that was cancelled hides no other, and an
+// Error method that panics does not fail the reconcile.
 func TestFailure_OfJoinedErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -155,8 +156,9 @@ func TestFailure_OfJoinedErrors(t *testing.T) {
 		rec.Failure(object("a"), utilerrors.NewAggregate([]error{context.Canceled, errAway}))
 		rec.Failure(object("b"), (*fs.PathError)(nil))
 		rec.Failure(object("c"), fmt.Errorf("x: %w", error((*net.OpError)(nil))))
+		rec.Failure(object("d"), errors.Join((*fs.PathError)(nil), errAway))
 		time.Sleep(time.Minute)
-		assert.Len(t, s.all(), 3)
+		assert.Len(t, s.all(), 4)
 	})
 }
 

@@ -103,10 +103,10 @@ func TestBadInputIsCountedAndNamed(t *testing.T) {
 		"EmptyReference": {"A reference to nothing.", func(r *events.Recorder) { r.Failure(&corev1.ObjectReference{}, errAway) }, events.LostNoReference, "names no kind"},
 		"UnknownType":    {"The API server takes two.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Error", "A", "", "") }, events.LostRejected, "neither Normal nor Warning"},
 		"NoType":         {"Nor does it guess one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "", "A", "", "") }, events.LostRejected, "neither Normal nor Warning"},
-		"NoReason":       {"events.k8s.io requires one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "", "B", "") }, events.LostRejected, "the reason is empty"},
-		"LegacyReason":   {"By the older interface as well.", func(r *events.Recorder) { r.Legacy().Event(object("a"), "Normal", long, "") }, events.LostRejected, "longer than 128 bytes"},
-		"LongReason":     {"And takes 128 bytes.", func(r *events.Recorder) { r.FailureReason(object("a"), long, errAway) }, events.LostRejected, "longer than 128 bytes"},
-		"LongAction":     {"Of the action as well.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", long, "") }, events.LostRejected, "the action"},
+		"NoReason":       {"events.k8s.io requires one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "", "B", "") }, events.LostRejected, "the reason is empty or longer than 128 bytes"},
+		"LegacyReason":   {"By the older interface as well.", func(r *events.Recorder) { r.Legacy().Event(object("a"), "Normal", long, "") }, events.LostRejected, "the reason is empty or longer than 128 bytes"},
+		"LongReason":     {"And takes 128 bytes.", func(r *events.Recorder) { r.FailureReason(object("a"), long, errAway) }, events.LostRejected, "the reason is empty or longer than 128 bytes"},
+		"LongAction":     {"Of the action as well.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", long, "") }, events.LostRejected, `"the action is longer than 128 bytes"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

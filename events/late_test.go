@@ -5,6 +5,7 @@ package events_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -99,4 +102,31 @@ func TestAnAttemptWithoutAnAnswerEnds(t *testing.T) {
 		require.NoError(t, stop())
 		assertAccounts(t, rec)
 	})
+}
+
+// TestAnswers_MayHoldNilPointers: a nil pointer means success. If an error
+// wraps one, the Recorder calls no method of it.
+func TestAnswers_MayHoldNilPointers(t *testing.T) {
+	none := error((*apierrors.StatusError)(nil))
+	for name, tc := range map[string]struct {
+		reason  string
+		err     error
+		written bool
+	}{
+		"Itself":  {"A function may return a *StatusError as error.", none, true},
+		"Wrapped": {"The client says only that the request failed.", fmt.Errorf("post: %w", none), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{refuse: func(context.Context, request) error { return tc.err }}
+				rec, stop := start(t, s, events.Options{})
+				rec.Failure(object("a"), errAway)
+				time.Sleep(time.Minute)
+				assert.Equal(t, tc.written, rec.Stats().Written == 1, tc.reason)
+				assert.Equal(t, tc.written, len(s.asked()) == 1, tc.reason)
+				_ = stop()
+				assertAccounts(t, rec)
+			})
+		})
+	}
 }

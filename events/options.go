@@ -38,9 +38,9 @@ type Options struct {
 	// Zero means enabled.
 	Disabled bool
 	// WritesPerMinute is the most requests about one object in any 60 seconds,
-	// refused ones included, up to 6000. Zero means 5. It is a true bound, so a
-	// burst is (n+2)/2 requests; the others follow as tokens come back. An
-	// Event that both API groups have to be asked about takes two.
+	// refused ones included, up to 6000. Zero means 5. To hold it in any 60
+	// seconds, at most (n+2)/2 requests are made in a burst. The rest follow
+	// later. A write that is tried in both API groups counts as two.
 	WritesPerMinute int
 	// TotalWritesPerSecond bounds all requests, refused ones included, with a
 	// burst of five seconds' worth. Namespaces whose writes fail have at most
@@ -49,8 +49,8 @@ type Options struct {
 	// MaxObjects bounds the objects that are remembered, about 0.4 KiB each.
 	// The least recently used are evicted first, and objects that wait for a
 	// failing namespace take at most half of the room. Zero means 8192. An
-	// evicted object starts over under TotalWritesPerSecond, so eviction causes
-	// no storm.
+	// evicted object loses its series and its cap. TotalWritesPerSecond still
+	// bounds its requests.
 	MaxObjects int
 	// MaxReasons bounds the series that are remembered for an object, mostly
 	// one for each reason. Zero means 8.
@@ -61,11 +61,12 @@ type Options struct {
 	// that goes on disappears.
 	MaxUpdateInterval time.Duration
 	// RetryTimeout is how long the write of an Event is retried, counted from
-	// its first attempt. In an outage of the server or of a namespace only one
-	// Event at a time ages; the others wait for its end. Zero means 5m. A write
-	// that is denied, or that no group serves, is tried again once, after 15
-	// seconds, because an API server that starts knows no roles for a moment.
-	// An invalid one is tried once.
+	// its first attempt. Zero means 5m. During an outage the Recorder gives up
+	// at most one Event in each RetryTimeout, per failing namespace or for the
+	// server. The others wait until the outage ends. A write that is denied, or
+	// that no group serves, is tried again once, after 15 seconds, because an
+	// API server that starts knows no roles for a moment. An invalid one is
+	// tried once.
 	RetryTimeout time.Duration
 	// DrainTimeout is how long Start goes on writing what is pending when its
 	// context has ended. Zero means 25s, which is less than the 30s that a pod
@@ -73,9 +74,9 @@ type Options struct {
 	DrainTimeout time.Duration
 	// Redact cleans every note, every annotation's value and the name of every
 	// related object, just before they are written. It must be safe for
-	// concurrent use and is never called with more than 4 KiB. If it panics,
-	// that is written in place of the text. Zero means redact.Text. To mask
-	// what a reconcile reads from Secrets as well, set the Redact method of a
+	// concurrent use and is never called with more than 4 KiB. If it panics, a
+	// line that says so replaces the text. Zero means redact.Text. To mask what
+	// a reconcile reads from Secrets as well, set the Redact method of a
 	// redact.SecretValues.
 	Redact func(string) string
 	// Namespace holds the Events of cluster-scoped objects: "default" or

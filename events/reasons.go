@@ -27,8 +27,8 @@ const (
 	// policy. A controller requeues slowly, because it is not notified of the
 	// grant.
 	Forbidden = "Forbidden"
-	// Conflict says that another writer was faster, for two minutes and more,
-	// or that an object to create exists already. Retried: look for two
+	// Conflict says that writes have failed with conflicts for two minutes, or
+	// that an object to create exists already. Retried: look for two
 	// controllers that own one field, or one name.
 	Conflict = "Conflict"
 	// Unavailable says that a dependency refused, throttled or could not be

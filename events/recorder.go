@@ -80,9 +80,12 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 // action, related object and field path about one object form a series. The
 // Recorder writes the first immediately, or as soon as the object's cap allows.
 // It counts repeats, and writes their number when the pause of the series ends.
-// If the note has changed by then, the last note becomes a new Event. Words
-// that look generated, such as UIDs and the names of pods, do not count as a
-// change.
+// If the note has changed by then, the last note becomes a new Event.
+//
+// Words that look generated do not count as a change. A word looks generated if
+// it is part of a UUID, the five-character suffix of generateName, or a run of
+// 8 or more letters and digits that has only digits, or changes from a digit to
+// a letter twice.
 //
 // eventtype is Normal or Warning. reason is 1 to 128 bytes, action at most 128,
 // and an empty action becomes the reason. related may be nil. note is a format
@@ -114,8 +117,8 @@ func (r *Recorder) AnnotatedEventf(
 }
 
 // Forget drops what is kept about obj; call it when the object is gone. Events
-// that wait are still written. Forgetting does not lift the cap: the Recorder
-// knows the object until its bucket is full.
+// that wait are still written. Forget does not reset the cap: the Recorder
+// keeps the request count until the cap allows a full burst again.
 func (r *Recorder) Forget(obj runtime.Object) {
 	if r.off() {
 		return
@@ -201,8 +204,8 @@ func (r *Recorder) record(o *occurrence, text []byte) {
 	if err == nil {
 		cause, err = LostRejected, o.check()
 	}
-	now := r.now()
 	r.locked(func() {
+		now := r.now() // in the order of the calls, so no series ends before it begins
 		r.stats.Recorded++
 		switch {
 		case r.closed:
@@ -220,8 +223,10 @@ func (o *occurrence) check() error {
 	switch {
 	case o.eventtype != corev1.EventTypeWarning && o.eventtype != corev1.EventTypeNormal:
 		return errors.New("the event type is neither Normal nor Warning")
-	case o.reason == "" || max(len(o.reason), len(o.action)) > maxName:
-		return errors.New("the reason is empty, or the reason or the action is longer than 128 bytes")
+	case o.reason == "" || len(o.reason) > maxName:
+		return errors.New("the reason is empty or longer than 128 bytes")
+	case len(o.action) > maxName:
+		return errors.New("the action is longer than 128 bytes")
 	}
 	return nil
 }

@@ -122,17 +122,15 @@ func TestARedactor_ThatPanicsOnAnAnswer(t *testing.T) {
 	})
 }
 
-// TestAPanickingArgument_IsTheCallers: a String method that panics changes
-// nothing in the Recorder.
-func TestAPanickingArgument_IsTheCallers(t *testing.T) {
+// TestAPanickingError_FailsNoReconcile: the note says what happened.
+func TestAPanickingError_FailsNoReconcile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
-		assert.Panics(t, func() { rec.Failure(object("a"), panickingError{}) })
-		assert.Zero(t, rec.Stats().Recorded)
-		rec.Failure(object("a"), errAway)
+		rec.Failure(object("a"), panickingError{})
 		require.NoError(t, stop())
-		assert.Len(t, s.all(), 1)
+		require.Len(t, s.all(), 1)
+		assert.Contains(t, s.all()[0].Note, "PANIC=Error method: oops")
 		assertAccounts(t, rec)
 	})
 }

@@ -37,10 +37,13 @@ type entry struct {
 // wait says whether a new Event of e waits. What waits in a suspect lane takes
 // at most half of the room.
 func (e *entry) wait(waits bool) {
-	if waits != e.waits {
-		e.waits = waits
-		e.lane.waiting += map[bool]int{true: 1, false: -1}[waits]
+	switch {
+	case waits && !e.waits:
+		e.lane.waiting++
+	case e.waits && !waits:
+		e.lane.waiting--
 	}
+	e.waits = waits
 }
 
 // move puts e at the front of list, or on no list if that is nil.

@@ -16,8 +16,9 @@ import (
 // A Sink writes Events to an API server. Make one with [NewSink] or
 // [NewCoreSink]; it is safe for concurrent use and may be shared by Recorders.
 // Give its clients a separate rate limiter, or events queue behind reconciles.
-// Let it pass [Options].TotalWritesPerSecond: a request that the client itself
-// holds back for longer than a second looks like a server that is away.
+// The limiter must allow [Options].TotalWritesPerSecond. If the client delays a
+// request for more than a second, the Recorder takes the server for unreachable
+// and pauses all writes.
 type Sink struct {
 	events func(namespace string) client[eventsv1.Event]
 	core   func(namespace string) client[corev1.Event]
@@ -43,8 +44,8 @@ type client[T any] interface {
 //	Create(ctx context.Context, event *T, opts metav1.CreateOptions) (*T, error)
 //	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*T, error)
 //
-// A nil of the method's type leaves the other group alone; [New] refuses a Sink
-// without both:
+// Pass a nil of the method's type to use only the other group; [New] refuses a
+// Sink without both:
 //
 //	var none func(namespace string) typedcorev1.EventInterface
 //	events.NewSink(cs.EventsV1().Events, none)
@@ -56,11 +57,10 @@ func NewSink[E client[eventsv1.Event], C client[corev1.Event]](events func(names
 	return s
 }
 
-// NewCoreSink returns a Sink that writes core/v1 alone. kubectl describe sorts
-// by a field that only these Events have; others it shows in the order of their
-// beginnings. Choose it where what was seen last must be the last line of that
-// table. core is the method cs.CoreV1().Events; [NewSink] shows what a client
-// needs.
+// NewCoreSink returns a Sink that writes only core/v1. kubectl describe sorts
+// core/v1 Events by their last occurrence, and Events of events.k8s.io by their
+// creation. Use NewCoreSink if the last row must be the latest occurrence. core
+// is the method cs.CoreV1().Events; [NewSink] shows what a client needs.
 func NewCoreSink[C client[corev1.Event]](core func(namespace string) C) *Sink {
 	s := &Sink{}
 	if core != nil {

@@ -22,7 +22,8 @@ var ErrStarted = errors.New("events: the Recorder was started before")
 // a [LostError] if it could not write all events that were pending when ctx
 // ended or were recorded later, and nil otherwise. Counts that could not be
 // written in time are not lost, because their Event is stored. Earlier losses
-// are in [Stats] and in the log.
+// are in [Stats] and in the log. Events recorded after Start has returned are
+// counted in Stats, and not logged.
 //
 // Start logs to the logger that logr.FromContext finds in ctx, and to klog
 // without one: the first loss of each cause and then one line a minute with
@@ -82,14 +83,13 @@ func (r *Recorder) Start(ctx context.Context) error {
 const tooSlow = "not written within Options.DrainTimeout"
 
 // RunWith calls run with ctx, as a manager's Start is called, and writes events
-// until run has returned. The last reconciles, while everything ends, have
-// their events written too. It returns the errors of run and of
+// until run has returned. This includes the events of reconciles that finish
+// while the manager stops. It returns the errors of run and of
 // [Recorder.Start], joined.
 //
-// Use it with a function that stops its parts by itself: the Run of a
-// controller that returns when its workers have ended, or the Start of a
-// manager. Do not use mgr.Add: controller-runtime stops a Runnable that needs
-// no leader election before it stops the reconcilers.
+// run must return only when its workers have ended, as the Start of a manager
+// and the Run of a controller do. Do not use mgr.Add: controller-runtime stops
+// a Runnable that needs no leader election before it stops the reconcilers.
 func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
 	writing, drain := context.WithCancel(context.WithoutCancel(ctx))
 	var lost error
@@ -113,8 +113,9 @@ func (r *Recorder) NeedLeaderElection() bool { return false }
 // asked for time. It returns when nothing is pending or when ctx ends, then
 // with the number of occurrences left and the cause. Flush uses the workers of
 // [Recorder.Start]. If Start does not run, Flush runs its own and ends them.
-// Its error also has a [LostError] with the events that were lost since New, or
-// since the Flush before.
+// Its error also has a [LostError] with the events that were lost since New,
+// since the Flush before, or since the context of Start ended, except those
+// that Start has returned.
 func (r *Recorder) Flush(ctx context.Context) error {
 	if r.off() {
 		return nil

@@ -39,7 +39,7 @@ type Stats struct {
 	Recorded   int64            // calls that had something to record; none while Disabled
 	Written    int64            // writes that succeeded: Events created and series updated
 	Coalesced  int64            // repeats that were counted in the write of another occurrence
-	Suppressed int64            // cancelled reconciles, routine conflicts, and repeats of a stored Event that no write counts
+	Suppressed int64            // cancelled reconciles, routine conflicts, and repeats of a stored Event that were never added to its count
 	Pending    int64            // not written or counted yet
 	Lost       map[string]int64 // occurrences that no Event reports, by cause; causes that never occurred are absent
 

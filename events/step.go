@@ -4,7 +4,6 @@
 package events
 
 import (
-	"cmp"
 	"net"
 	"net/http"
 	"strings"
@@ -33,12 +32,9 @@ const (
 	interrupted        // the caller ended before the answer
 )
 
-// nextStep reads the answer to a create or to a patch. It depends on nothing
-// else.
+// nextStep reads err, the answer to a create or to a patch that failed. It
+// depends on nothing else.
 func nextStep(err error, create bool) step {
-	if err == nil { // before the predicates, which allocate
-		return done
-	}
 	status, answered := apiStatus(err)
 	switch {
 	case !answered && timedOut(err):
@@ -62,10 +58,6 @@ func nextStep(err error, create bool) step {
 		return reject
 	}
 	return waitNamespace // such as a 500 of a webhook
-}
-
-func (s step) cause() string {
-	return cmp.Or(map[step]string{otherGroup: LostForbidden, leave: LostNamespaceGone}[s], LostRejected)
 }
 
 func timedOut(err error) bool {
@@ -96,10 +88,7 @@ func notServed(err error) bool {
 // explain says what to fix. The message of a refused Event may quote its note,
 // so of that it names only the fields.
 func explain(err error, clean func(string) string) string {
-	if err == nil {
-		return ""
-	}
-	if status, _ := apiStatus(err); apierrors.IsInvalid(err) && len(status.Details.Causes) > 0 {
+	if status, _ := apiStatus(err); len(status.Details.Causes) > 0 && apierrors.IsInvalid(err) {
 		fields := make([]string, len(status.Details.Causes))
 		for i, c := range status.Details.Causes {
 			fields[i] = c.Field + ": " + string(c.Type)

@@ -31,7 +31,6 @@ func TestNextStep(t *testing.T) {
 		err           error
 		create, patch step
 	}{
-		"Nil":           {"It is stored.", nil, done, done},
 		"Conflict":      {"Another name is free. An update has no name to change.", answer(409, metav1.StatusReasonAlreadyExists, nil), rename, waitNamespace},
 		"Expired":       {"The Event has outlived its TTL. A create names none.", answer(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "events", Name: "a.1"}), reject, recreate},
 		"NoGroup":       {"The router answers.", answer(404, metav1.StatusReasonNotFound, router), otherService, otherService},

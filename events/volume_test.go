@@ -126,8 +126,11 @@ func TestTheCapsHoldWhateverHappens(t *testing.T) {
 			}
 			perMinute := 1 + roll(8)
 			total := float64(1 + roll(20))
-			s := &server{refuse: func(ctx context.Context, _ request) error {
+			s := &server{refuse: func(ctx context.Context, w request) error {
 				time.Sleep(time.Duration(roll(2000)) * time.Millisecond)
+				if w.namespace == "runs-1" && time.Now().Minute()%10 < 3 {
+					return notGranted() // by either group
+				}
 				switch roll(20) {
 				case 0:
 					return tooManyRequests(roll(3))
@@ -140,14 +143,20 @@ func TestTheCapsHoldWhateverHappens(t *testing.T) {
 				case 4:
 					<-ctx.Done()
 					return storedError{ctx.Err()}
+				case 5:
+					return notGranted()
 				}
 				return nil
 			}}
 			rec, stop := start(t, s, events.Options{
 				WritesPerMinute: perMinute, TotalWritesPerSecond: total, MaxReasons: 3, MaxUpdateInterval: time.Duration(1+roll(10)) * time.Minute,
+				MaxObjects: 6 - 3*int(seed%2), // every second one evicts
 			})
-			all := objects(5)
-			for range 3000 {
+			all := objects(6)
+			for i, o := range all {
+				o.Namespace = fmt.Sprint("runs-", i%3)
+			}
+			for i := range 3000 {
 				o, dice := all[roll(len(all))], roll(100)
 				switch {
 				case dice < 40:
@@ -165,15 +174,20 @@ func TestTheCapsHoldWhateverHappens(t *testing.T) {
 					_ = rec.Flush(ctx)
 					cancel()
 				}
+				require.Empty(t, events.Unbalanced(rec), "call %d", i)
 				if dice%3 == 0 {
 					time.Sleep(time.Duration(roll(2000)) * time.Millisecond)
+					require.Empty(t, events.Unbalanced(rec), "after call %d", i)
 				}
 			}
 			_ = stop()
-			assertCap(t, s, perMinute)
+			if seed%2 == 0 { // an evicted object loses its cap
+				assertCap(t, s, perMinute)
+			}
+			assert.Equal(t, seed%2 == 1, rec.Stats().Evicted > 0)
 			assertTotal(t, s, total)
 			assertAccounts(t, rec)
-			assert.LessOrEqual(t, s.most, 2)
+			assert.LessOrEqual(t, s.most, 3*2, "two in each namespace")
 		})
 	}
 }

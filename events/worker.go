@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Requests share a deadline for so long, since to make one costs as much as to
@@ -135,10 +135,12 @@ func (r *Recorder) next(now instant) (j job, at instant) {
 // attempt makes the request of j.
 func (r *Recorder) attempt(ctx, request context.Context, log logr.Logger, j *job) {
 	r.redact(j.event)
-	err := r.sink.write(request, &j.write)
-	st, a := nextStep(err, j.draft != nil), refusal{err, explain(err, r.o.Redact)}
-	if err != nil && ctx.Err() != nil {
-		st = interrupted // by the caller's end: nothing is learnt from it
+	st, a := done, refusal{}
+	if err := r.sink.write(request, &j.write); !isnil.Is(err) {
+		st, a = nextStep(err, j.draft != nil), refusal{err, explain(err, r.o.Redact)}
+		if ctx.Err() != nil {
+			st = interrupted // by the caller's end: nothing is learnt from it
+		}
 	}
 	var refused *refusal
 	var length time.Duration
@@ -184,19 +186,26 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 			r.again(j, 0, false)
 		} else if since := s.failed(true, now); s.refused == "" && now.since(since) < patience {
 			r.again(j, now.add(patience), false)
+		} else if notServed(final.err) { // by no group
+			r.refuse(j, LostRejected, final.why, now)
 		} else {
-			r.refuse(j, nextStep(final.err, true).cause(), final.why, now)
+			r.refuse(j, LostForbidden, final.why, now)
 		}
 	case waitServer:
-		seconds, _ := apierrors.SuggestsClientDelay(a.err) // for which the server asked to be left alone
-		r.plan.asked = max(r.plan.asked, now.add(min(time.Duration(max(seconds, 0))*time.Second, r.o.RetryTimeout)))
+		status, _ := apiStatus(a.err) // the server may have asked to be left alone
+		r.plan.asked = max(r.plan.asked, now.add(min(time.Duration(max(status.Details.RetryAfterSeconds, 0))*time.Second, r.o.RetryTimeout)))
 		fallthrough
 	case waitNamespace:
 		r.wait(j, b, unsure, a.why, now)
 	case interrupted:
 		r.again(j, 0, true)
+	case leave:
+		r.refuse(j, LostNamespaceGone, a.why, now)
 	default:
-		r.refuse(j, st.cause(), a.why, now)
+		r.refuse(j, LostRejected, a.why, now)
+	}
+	if r.closed { // no later write reports what this one did not
+		r.drop(s, s.pending, LostShutdown, tooSlow)
 	}
 	j.e.busy, s.busy = false, false
 	r.settle(j.e, now)
@@ -229,11 +238,9 @@ func (r *Recorder) again(j *job, at instant, unsure bool) {
 	if j.draft != nil {
 		j.draft.unsure = j.draft.unsure || unsure
 	}
-	if r.closed {
-		r.drop(j.s, j.carried, LostShutdown, tooSlow)
-		return
+	if !r.closed {
+		r.stats.Retried++
 	}
-	r.stats.Retried++
 	j.s.retry = at
 }
 

@@ -4,6 +4,7 @@
 package events
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,4 +51,22 @@ func TestClusterScopedObjectsGoToTheNamespaceOfTheOptions(t *testing.T) {
 	w = r.prepare(&job{e: node, s: &series{event: 1, count: 1}, carried: 2}, 0)
 	assert.Equal(t, "kube-system", w.namespace)
 	assert.Equal(t, int32(3), w.series.Count)
+}
+
+// TestRecord_TakesTheTimeUnderTheLock: a call that waits for the lock while
+// others record is later than these, so no series ends before it begins.
+func TestRecord_TakesTheTimeUnderTheLock(t *testing.T) {
+	r, err := New(NewCoreSink(func(string) client[corev1.Event] { return nil }), "agentrun", Options{})
+	require.NoError(t, err)
+	object := &corev1.ObjectReference{Kind: "Pod", Namespace: "runs", Name: "a"}
+	var all sync.WaitGroup
+	r.mu.Lock()
+	all.Go(func() { r.Eventf(object, nil, corev1.EventTypeNormal, "A", "", "") })
+	<-time.After(20 * time.Millisecond) // the call waits
+	unlocked := r.now()
+	r.mu.Unlock()
+	all.Wait()
+	s := r.entries[keyOf(*object)].series
+	assert.GreaterOrEqual(t, s.seen, unlocked)
+	assert.GreaterOrEqual(t, s.since, unlocked)
 }

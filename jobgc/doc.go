@@ -79,8 +79,8 @@
 // Options.Finalizer prevents that. Third, someone deletes the owner during a
 // creation, and creates it again: the garbage collector deletes the first Job,
 // but it may have begun. Fourth, the controller was killed after the creation
-// and restarted with a longer UnrecordedTTL. If every patch then fails until the
-// old TTL deletes the Job, Step creates it again.
+// and restarted with a longer UnrecordedTTL. If every patch then fails until
+// the old TTL deletes the Job, Step creates it again.
 //
 // # Unit tests
 //

@@ -115,7 +115,8 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// TestTombstone_OfAReleasedJob keeps no Job: its owner has recorded the outcome.
+// TestTombstone_OfAReleasedJob keeps no Job, since its owner has recorded the
+// outcome.
 func TestTombstone_OfAReleasedJob(t *testing.T) {
 	w := newWorld(t, jobgc.Options{})
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{

@@ -177,7 +177,8 @@ type unkept struct {
 	seen map[[sha256.Size]byte]bool // differences, and fields that an error has named
 }
 
-// maxUnkept bounds the memory. A forgotten field costs one more write and error.
+// maxUnkept bounds the memory. A forgotten field costs one more write and one
+// more error.
 const maxUnkept = 4096
 
 // keyOf identifies a difference: sent is the value at path, and the API server

@@ -4,8 +4,9 @@
 // Package eventstest records events in memory for unit tests of controllers.
 //
 // The fakes of client-go put formatted strings into a channel and block when it
-// is full, so a test that reads too few hangs and a test that reads text breaks
-// with each wording. A [Recorder] keeps typed entries and never blocks.
+// is full. So a test that reads too few of them hangs, and a test that compares
+// text breaks when the wording changes. A [Recorder] keeps typed entries and
+// never blocks.
 //
 //	rec := &eventstest.Recorder{}
 //	reconciler := Reconciler{Events: rec}
@@ -27,9 +28,9 @@
 // # When not to use it
 //
 // For what reaches the API server (series, caps, retries) run an
-// events.Recorder on a fake client under testing/synctest. Have one test with
-// events.New, the Options that the controller has and the clients of a fake
-// clientset, where Flush must return nil.
+// events.Recorder on a fake client under testing/synctest. Write one test with
+// events.New, the controller's Options and a fake clientset, and require that
+// Flush returns nil.
 package eventstest
 
 import (
@@ -68,7 +69,8 @@ type Entry struct {
 // A Recorder keeps what is recorded. The zero value is ready to use; it must
 // not be copied.
 type Recorder struct {
-	// Redact is what events.Options.Redact is. Nil means redact.Text.
+	// Redact cleans notes and annotations, as events.Options.Redact does. Nil
+	// means redact.Text.
 	Redact func(string) string
 	// Scheme is what events.Options.Scheme is: it finds the kinds of objects
 	// that carry none.
@@ -102,54 +104,61 @@ func (r *Recorder) AnnotatedEventf(
 
 // Failure adds a Warning for err, with the reason of events.Classify. A nil err
 // adds a Recovered entry when a failure of obj is open, and nothing otherwise.
-// context.Canceled and conflicts add nothing: in a cluster a conflict is a
-// failure only when it goes on for minutes.
+// An entry with a cause in Lost opens no failure. context.Canceled and
+// conflicts add nothing: in a cluster a conflict is a failure only when it goes
+// on for minutes.
 func (r *Recorder) Failure(obj runtime.Object, err error) {
-	if err != nil && errtree.Conflict(err) {
+	reason, _ := events.Classify(err)
+	if reason == events.Conflict && errtree.Conflict(err) {
 		return
 	}
-	reason, _ := events.Classify(err)
 	r.FailureReason(obj, reason, err)
 }
 
 // FailureReason is Failure with the caller's reason.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
-	if r == nil || errtree.Canceled(err) {
+	switch {
+	case r == nil, errtree.Canceled(err):
+		return
+	case err == nil:
+		if from := r.end(obj); from != "" {
+			r.keep(Entry{
+				Regarding: obj, Type: corev1.EventTypeNormal, Reason: events.Recovered, Action: "Reconcile", Note: "recovered from " + from,
+			})
+		}
 		return
 	}
-	id := identity(obj)
-	r.mu.Lock()
-	from := r.open[id]
-	if r.open == nil {
-		r.open = make(map[string]string)
+	e := Entry{
+		Regarding: obj, Type: corev1.EventTypeWarning, Reason: reason, Action: "Reconcile", Note: fmt.Sprint(err),
+		Err: err, Terminal: events.IsTerminal(err),
 	}
-	r.open[id] = reason
-	if err == nil {
-		delete(r.open, id)
+	if e.Lost = r.lost(e); e.Lost == "" {
+		r.mu.Lock()
+		if r.open == nil {
+			r.open = make(map[string]string)
+		}
+		r.open[r.identity(obj)] = reason
+		r.mu.Unlock()
 	}
-	r.mu.Unlock()
-	switch {
-	case err != nil:
-		r.add(Entry{
-			Regarding: obj, Type: corev1.EventTypeWarning, Reason: reason, Action: "Reconcile", Note: fmt.Sprint(err),
-			Err: err, Terminal: events.IsTerminal(err),
-		})
-	case from != "":
-		r.add(Entry{
-			Regarding: obj, Type: corev1.EventTypeNormal, Reason: events.Recovered, Action: "Reconcile", Note: "recovered from " + from,
-		})
-	}
+	r.keep(e)
 }
 
 // Forget closes the failure of obj that is open, as events.Recorder does: a nil
 // error that comes thereafter adds nothing.
 func (r *Recorder) Forget(obj runtime.Object) {
-	if r == nil {
-		return
+	if r != nil {
+		r.end(obj)
 	}
+}
+
+// end closes the failure of obj and returns its reason; "" if none is open.
+func (r *Recorder) end(obj runtime.Object) (from string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.open, identity(obj))
+	id := r.identity(obj)
+	from = r.open[id]
+	delete(r.open, id)
+	return from
 }
 
 // Entries returns a copy of the recorded entries, in order.
@@ -214,9 +223,13 @@ func (r *Recorder) Wait(ctx context.Context, n int) ([]Entry, error) {
 }
 
 func (r *Recorder) add(e Entry) {
-	if r == nil {
-		return
+	if r != nil {
+		e.Lost = r.lost(e)
+		r.keep(e)
 	}
+}
+
+func (r *Recorder) keep(e Entry) {
 	if e.Action == "" {
 		e.Action = e.Reason
 	}
@@ -231,7 +244,6 @@ func (r *Recorder) add(e Entry) {
 			e.Annotations[k] = redact.Note(v, clean)
 		}
 	}
-	e.Lost = r.lost(e)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entries = append(r.entries, e)
@@ -242,8 +254,8 @@ func (r *Recorder) add(e Entry) {
 }
 
 func (r *Recorder) lost(e Entry) string {
-	switch {
-	case isnil.Is(e.Regarding), !r.hasKind(e.Regarding):
+	switch ref := r.refer(e.Regarding); {
+	case ref.Kind == "":
 		return events.LostNoReference
 	case e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning,
 		e.Reason == "", len(e.Reason) > 128, len(e.Action) > 128:
@@ -252,35 +264,39 @@ func (r *Recorder) lost(e Entry) string {
 	return ""
 }
 
-// hasKind reports whether an Event can refer to obj.
-func (r *Recorder) hasKind(obj runtime.Object) bool {
-	if ref, ok := obj.(*corev1.ObjectReference); ok {
-		return ref.Kind != ""
+// identity is what an events.Recorder tells obj apart by: its uid, or the
+// group, the kind, the namespace and the name where there is none.
+func (r *Recorder) identity(obj runtime.Object) string {
+	ref := r.refer(obj)
+	if ref.UID != "" {
+		return string(ref.UID)
 	}
-	if _, err := apimeta.Accessor(obj); err != nil {
-		return false
-	}
-	if obj.GetObjectKind().GroupVersionKind().Kind != "" {
-		return true
-	}
-	if isnil.Is(r.Scheme) {
-		return false
-	}
-	kinds, _, err := r.Scheme.ObjectKinds(obj)
-	return err == nil && len(kinds) > 0
+	return ref.GroupVersionKind().GroupKind().String() + "/" + ref.Namespace + "/" + ref.Name
 }
 
-// identity returns the uid of obj, or its type, namespace and name.
-func identity(obj runtime.Object) string {
+// refer returns what an Event says of obj. Without a kind it cannot refer to
+// obj.
+func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference) {
 	if isnil.Is(obj) {
-		return ""
+		return ref
+	}
+	if given, ok := obj.(*corev1.ObjectReference); ok {
+		if given.Kind != "" {
+			ref = *given
+		}
+		return ref
 	}
 	m, err := apimeta.Accessor(obj)
 	if err != nil {
-		return fmt.Sprint(obj)
+		return ref
 	}
-	if uid := m.GetUID(); uid != "" {
-		return string(uid)
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	if gvk.Kind == "" && !isnil.Is(r.Scheme) {
+		if known, _, err := r.Scheme.ObjectKinds(obj); err == nil && len(known) > 0 {
+			gvk = known[0]
+		}
 	}
-	return fmt.Sprintf("%T/%s/%s", obj, m.GetNamespace(), m.GetName())
+	ref.APIVersion, ref.Kind = gvk.ToAPIVersionAndKind()
+	ref.Namespace, ref.Name, ref.UID = m.GetNamespace(), m.GetName(), m.GetUID()
+	return ref
 }

@@ -24,8 +24,8 @@
 // key, and a credential that looks like the name of an object after a key such
 // as secret. A controller that reads Secrets should register their values with
 // [SecretValues]. A remembered value of 8 bytes or more is never in the output,
-// in plain, base64 or URL-escaped form, or as Go or its JSON quotes it. [Note]
-// adds the limits of an Event's note.
+// in plain, base64 or URL-escaped form, or quoted by strconv.Quote or
+// encoding/json. [Note] adds the limits of an Event's note.
 //
 // # When not to use it
 //

@@ -23,7 +23,8 @@ const (
 // quote, a comma, a semicolon or a bracket. Control bytes become spaces or are
 // dropped, invalid UTF-8 becomes U+FFFD, and redact cleans the text. Note then
 // cuts the result to 1024 bytes at the start of a rune. It returns a clean,
-// short s unchanged. If redact panics, the result names that, without s.
+// short s unchanged. If redact panics, the result says so and does not contain
+// s.
 func Note(s string, redact func(string) string) string {
 	if redact == nil {
 		redact = Text

@@ -21,10 +21,10 @@ const (
 
 // SecretValues masks exact values, such as those a controller reads from
 // Secrets. No output of [SecretValues.Redact] has a registered value, in plain,
-// base64 or URL-escaped form, or quoted as Go or its JSON quotes it. In the
-// base64 of a longer text it masks the value except for the bytes at its edges.
-// The zero value is ready to use, is safe for concurrent use, and must not be
-// copied. It keeps the values in memory.
+// base64 or URL-escaped form, or quoted by strconv.Quote or encoding/json. In
+// the base64 of a longer text it masks the value except for the bytes at its
+// edges. The zero value is ready to use, is safe for concurrent use, and must
+// not be copied. It keeps the values in memory.
 type SecretValues struct {
 	mu    sync.RWMutex
 	uses  map[string]uint64 // when each value was added last

@@ -28,7 +28,7 @@ func Find[T any](err error) (found T, ok bool) {
 	}
 	if own, can := err.(interface{ As(target any) bool }); can {
 		target := new(T)
-		if own.As(target) {
+		if own.As(target) && !isnil.Is(*target) {
 			return *target, true
 		}
 	}
@@ -48,13 +48,14 @@ func Canceled(err error) bool {
 }
 
 // Conflict reports whether err only says that another writer was faster: of
-// joined errors, each must say so. A conflict comes from the API server, or is
-// an error whose Reason method returns Conflict, such as the errors of package
-// status.
+// joined errors, each must say so or be context.Canceled. A conflict comes from
+// the API server, or is an error whose Reason method returns Conflict, such as
+// the errors of package status. It is true where [Canceled] is true: call
+// Canceled first.
 func Conflict(err error) bool {
 	return only(err, string(metav1.StatusReasonConflict), func(err error) bool {
 		api, ok := err.(apierrors.APIStatus)
-		return ok && api.Status().Reason == metav1.StatusReasonConflict
+		return ok && api.Status().Reason == metav1.StatusReasonConflict || errors.Is(err, context.Canceled)
 	})
 }
 

@@ -70,6 +70,28 @@ func TestFind_AgreesWithErrorsAs(t *testing.T) {
 	}
 }
 
+// TestFind_PassesOverATypedNil that an As method sets.
+func TestFind_PassesOverATypedNil(t *testing.T) {
+	got, found := errtree.Find[net.Error](errors.Join(unsetError{}, &net.OpError{Op: "dial", Err: errBroken}))
+	assert.True(t, found)
+	assert.NotNil(t, got)
+	_, found = errtree.Find[net.Error](unsetError{})
+	assert.False(t, found)
+}
+
+// unsetError is an error whose method As sets a nil pointer.
+type unsetError struct{}
+
+func (unsetError) Error() string { return "unset" }
+
+func (unsetError) As(target any) bool {
+	failed, ok := target.(*net.Error)
+	if ok {
+		*failed = (*net.OpError)(nil)
+	}
+	return ok
+}
+
 // TestNilPointers: the methods of these types panic on a nil pointer.
 func TestNilPointers(t *testing.T) {
 	for name, err := range map[string]error{
@@ -144,6 +166,8 @@ func TestConflict(t *testing.T) {
 		"Wrapped":      {"As controllers return it.", fmt.Errorf("update: %w", one), true},
 		"Reason":       {"As package status says it.", fmt.Errorf("commit: %w", overtaken{}), true},
 		"Joined":       {"All of them are.", errors.Join(one, overtaken{}), true},
+		"Cancelled":    {"The steps that were cancelled for it say nothing.", errors.Join(one, fmt.Errorf("step 2: %w", context.Canceled)), true},
+		"Deadline":     {"A timeout is a failure.", errors.Join(one, context.DeadlineExceeded), false},
 		"WithOne":      {"Another one counts.", errors.Join(one, errBroken), false},
 		"Deep":         {"However deep.", fmt.Errorf("all: %w", errors.Join(one, fmt.Errorf("one: %w", errBroken))), false},
 		"Aggregate":    {"As the packages of apimachinery join.", utilerrors.NewAggregate([]error{one, overtaken{}}), true},

@@ -63,11 +63,12 @@ type Options struct {
 	OnHolds func(namespace string, held int, oldest time.Duration)
 	// Events are the recorder's options. New sets Redact and OnResult.
 	Events events.Options
-	// Lead waits for the leadership, calls reconcile, and returns the error that
-	// ended it, if any. When leading is done, no reconcile starts, and running
-	// ones have a grace period. When holding is done, another replica may lead,
-	// so the requests of running reconciles are cancelled. Leading must be done
-	// no later than holding. Nil means that this replica leads from the start.
+	// Lead waits for the leadership, calls reconcile, and returns the error
+	// that ended it, if any. When leading is done, no reconcile starts, and
+	// running ones have a grace period. When holding is done, another replica
+	// may lead, so the requests of running reconciles are cancelled. Leading
+	// must be done no later than holding. Nil means that this replica leads
+	// from the start.
 	Lead func(ctx context.Context, reconcile func(leading, holding context.Context)) error
 	// Tracer makes a span of each reconcile. Nil means no spans.
 	Tracer trace.Tracer
