@@ -214,7 +214,7 @@ func TestStepCreates_OrAdoptsNoJobThatIsReplacedMeanwhile(t *testing.T) {
 	s.put(job)
 	retention := jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}}
 	replaced := func(string) fakeJobs {
-		client := s.world.client("ns")
+		client := s.client("ns")
 		patch := client.patch
 		client.patch = func(name string, data []byte) (*batchv1.Job, error) {
 			other := job.DeepCopy()

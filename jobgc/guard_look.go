@@ -81,7 +81,7 @@ func (g *Guard[J]) lookCached(ref Ref, done bool) (Observation, error) {
 	}
 	if job != nil && job.UID == ref.UID {
 		f := StateOf(job)
-		if g.late && f.State != Finished && !(done && g.stopped(job, f)) {
+		if g.late && f.State != Finished && (!done || !g.stopped(job, f)) {
 			f.After = reread // the event that made the caller look may be on the way
 		}
 		return f, nil

@@ -17,9 +17,9 @@
 // a test fails if adding controllerkit changes one of them.
 //
 // The inserted lines are in testdata, as one patch for each project with a
-// single line of context. git refuses a patch that no longer fits. No file of
-// another project is stored here: the Go command downloads them, and go.sum
-// pins them.
+// single line of context. git refuses a patch whose lines are gone, and the
+// project's own tests show whether the rest is right. No file of another
+// project is stored here: the Go command downloads them, and go.sum pins them.
 //
 // Run it with make adoption. The first run builds kubebuilder, the generators
 // and the control plane.

@@ -41,7 +41,8 @@ func newProject(t *testing.T, name string) project {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	return project{t: t, dir: dir, env: environment()}
+	env := append(environment(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir)) // so that git apply finds no repository around it
+	return project{t: t, dir: dir, env: env}
 }
 
 // environment is the caller's, without what would change another project: the

@@ -38,11 +38,13 @@ func newDir(parent string) (dir string, owner *os.File, err error) {
 	if dir, err = os.MkdirTemp(parent, dirPrefix); err != nil {
 		return "", nil, fmt.Errorf("controlplane: %w", err)
 	}
-	if owner, err = os.Create(filepath.Join(dir, ownerFile)); err != nil {
-		return "", nil, fmt.Errorf("controlplane: %w", err)
+	owner, err = os.Create(filepath.Join(dir, ownerFile))
+	if err == nil {
+		err = unix.Flock(int(owner.Fd()), unix.LOCK_EX)
 	}
-	if err := unix.Flock(int(owner.Fd()), unix.LOCK_EX); err != nil {
-		return "", nil, fmt.Errorf("controlplane: lock %s: %w", owner.Name(), err)
+	if err != nil {
+		_, _ = owner.Close(), os.RemoveAll(dir) // Close accepts nil
+		return "", nil, fmt.Errorf("controlplane: lock %s: %w", dir, err)
 	}
 	return dir, owner, nil
 }

@@ -100,7 +100,7 @@ func TestSpec(t *testing.T) {
 		assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(300))
 		assert.Less(t, *job.Spec.TTLSecondsAfterFinished, int32(330))
 	})
-	t.Run("TheLogShowsHowLongThingsStay", func(t *testing.T) {
+	t.Run("TheLogAndTheGaugesShowHowLongThingsStay", func(t *testing.T) {
 		t.Parallel()
 		var said []line
 		suite.Eventually(t, "the controller logs its settings", func(context.Context) bool {
@@ -109,6 +109,13 @@ func TestSpec(t *testing.T) {
 		})
 		assert.Len(t, said, 1)
 		assert.Equal(t, retention{Succeeded: "5m0s", Failed: "5m0s", Unrecorded: "168h0m0s", Runs: "720h0m0s", Logs: "168h0m0s"}, said[0].retention)
+		for gauge, seconds := range map[string]float64{
+			"controller_job_ttl_seconds": 300, "controller_run_retention_seconds": 2592000, "controller_log_retention_seconds": 604800,
+		} {
+			value, err := p.Value(t.Context(), gauge, nil)
+			require.NoError(t, err)
+			assert.InDelta(t, seconds, value, 0, gauge)
+		}
 	})
 	t.Run("ARunPastItsRetentionIsDeletedWithItsJob", func(t *testing.T) {
 		t.Parallel()

@@ -29,8 +29,9 @@ func TestPlanFor(t *testing.T) {
 		"FailWithCode":   {reason: "A code of choice.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "255"}, want: plan{Fail, 255, defaultDelay, 0}},
 		"Times":          {reason: "Go durations.", annotations: map[string]string{DelayAnnotation: "0s", LingerAnnotation: "1m30s"}, want: plan{Succeed, 1, 0, 90 * time.Second}},
 		"OtherCase":      {reason: "Values are exact.", annotations: map[string]string{OutcomeAnnotation: "Fail"}, refused: []string{OutcomeAnnotation, `"Fail"`, "succeed, fail or never"}},
-		"CodeZero":       {reason: "A failure with exit code 0 is none.", annotations: map[string]string{ExitCodeAnnotation: "0"}, refused: []string{ExitCodeAnnotation, "1 to 255"}},
-		"CodeTooLarge":   {reason: "Systems keep eight bits.", annotations: map[string]string{ExitCodeAnnotation: "256"}, refused: []string{`"256"`}},
+		"CodeZero":       {reason: "A failure with exit code 0 is none.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "0"}, refused: []string{ExitCodeAnnotation, "1 to 255"}},
+		"CodeTooLarge":   {reason: "Systems keep eight bits.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "256"}, refused: []string{`"256"`}},
+		"CodeOfSuccess":  {reason: "A contradiction is refused.", annotations: map[string]string{ExitCodeAnnotation: "3"}, refused: []string{"with outcome fail"}},
 		"NegativeLinger": {reason: "Time does not go back.", annotations: map[string]string{LingerAnnotation: "-1s"}, refused: []string{LingerAnnotation, `"-1s"`}},
 		"SeveralAtOnce":  {reason: "All mistakes are named.", annotations: map[string]string{OutcomeAnnotation: "x", DelayAnnotation: "500"}, refused: []string{OutcomeAnnotation, DelayAnnotation, "500ms"}},
 	}

@@ -53,9 +53,9 @@ func planFor(pod *corev1.Pod) (plan, error) {
 			accepted = "succeed, fail or never"
 			p.outcome, ok = value, value == Succeed || value == Fail || value == Never
 		case ExitCodeAnnotation:
-			accepted = "a number from 1 to 255"
+			accepted = "a number from 1 to 255, with outcome fail"
 			code, err := strconv.ParseUint(value, 10, 8)
-			p.code, ok = int32(code), err == nil && code > 0
+			p.code, ok = int32(code), err == nil && code > 0 && pod.Annotations[OutcomeAnnotation] == Fail
 		case DelayAnnotation:
 			p.delay, ok = duration(value)
 		case LingerAnnotation:

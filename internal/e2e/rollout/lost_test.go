@@ -6,6 +6,7 @@ package rollout_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-
-	"sigs.k8s.io/randfill"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
@@ -45,7 +44,7 @@ func TestPrunedFields_AreWhatThisCRDDrops(t *testing.T) {
 	ofNewer, errs := rollout.Convert(newer, rollout.Options{})
 	require.Empty(t, errs)
 	all := converted(t, "web:1", rollout.Options{})
-	all.Spec.Template.Spec = full()
+	fill(t, reflect.ValueOf(&all.Spec.Template.Spec).Elem())
 	cases := map[string]struct {
 		reason string
 		of     *rollout.Rollout
@@ -156,13 +155,44 @@ func missing(sent, kept any, path string, gone *[]string) {
 	}
 }
 
-// full has a value in every field: one element of each list, one key of each
-// map.
-func full() (pod corev1.PodSpec) {
-	randfill.NewWithSeed(1).NilChance(0).NumElements(1, 1).Funcs(
-		func(b *bool, _ randfill.Continue) { *b = true },
-		func(q *resource.Quantity, _ randfill.Continue) { *q = resource.MustParse("1") },
-		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString("{}") },
-	).Fill(&pod)
-	return pod
+// fill sets every field: one element of each list, one key of each map.
+func fill(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch of := v.Addr().Interface().(type) { // these have unexported fields
+	case *metav1.Time:
+		*of = metav1.Unix(1, 0)
+		return
+	case *metav1.FieldsV1:
+		of.SetRawString("{}")
+		return
+	case *resource.Quantity:
+		*of = resource.MustParse("1")
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int32, reflect.Int64, reflect.Int:
+		v.SetInt(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0))
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(t, key)
+		fill(t, value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for _, f := range v.Fields() {
+			fill(t, f)
+		}
+	default:
+	}
+	require.False(t, v.IsZero(), "a %s is not set", v.Type())
 }

@@ -50,7 +50,9 @@ func (e *Example) Jobs(t *testing.T, namespace string) (created, pods map[string
 		case "create jobs":
 			created[r.For.Name]++
 		case "create pods/binding":
-			pods[r.For.Name[:strings.LastIndex(r.For.Name, "-")]]++ // the name of its Job and a suffix
+			if i := strings.LastIndex(r.For.Name, "-"); i >= 0 { // the name of its Job and a suffix
+				pods[r.For.Name[:i]]++
+			}
 		}
 	}
 	return created, pods

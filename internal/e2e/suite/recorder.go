@@ -100,12 +100,16 @@ func (r *Recorder) note(was, is any) {
 			run.Outcome = run.Phase
 		}
 	case *batchv1.Job:
-		run := r.run(metav1.GetControllerOf(is).UID)
+		owner := metav1.GetControllerOf(is)
+		if owner == nil {
+			return
+		}
+		run := r.run(owner.UID)
 		if !slices.Contains(run.Jobs, is.UID) {
 			run.Jobs = append(run.Jobs, is.UID)
 		}
 		if len(run.Jobs) > 1 {
-			breach("it is not the only Job of run %s", metav1.GetControllerOf(is).Name)
+			breach("it is not the only Job of run %s", owner.Name)
 		}
 		for _, c := range is.Status.Conditions {
 			if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {

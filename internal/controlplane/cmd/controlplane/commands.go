@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
@@ -29,6 +30,8 @@ const (
 func up(ctx context.Context, socket string) error {
 	if _, err := ask(ctx, socket, askEnv); err == nil {
 		return errors.New("one is up already: make controlplane-env says how to use it, make controlplane-down ends it")
+	} else if ctx.Err() != nil {
+		return ctx.Err() // the socket may be that of one that starts
 	}
 	_ = os.Remove(socket) // of a process that was killed
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})
@@ -73,20 +76,24 @@ func run(ctx context.Context, socket string) error {
 		return err
 	}
 	_ = inherited.Close() // the control plane's processes must not inherit it
-	defer func() { _, _ = listener.Close(), os.Remove(socket) }()
+	// It removes the socket before it stops listening: afterwards the path may
+	// be another process's.
+	leave := sync.OnceFunc(func() { _, _ = os.Remove(socket), listener.Close() })
+	defer leave()
 	cp, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
 	if err != nil {
 		return err
 	}
-	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	context.AfterFunc(ctx, leave)
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
 			return cp.Stop()
 		}
 		if answer(conn, cp) {
+			leave()
 			err := cp.Stop()
-			_, _ = os.Remove(socket), conn.Close()
+			_ = conn.Close()
 			return err
 		}
 		_ = conn.Close()
@@ -112,7 +119,9 @@ func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\'
 // down ends the control plane. It is not an error if none runs.
 func down(ctx context.Context, socket string) error {
 	text := "down"
-	if _, err := ask(ctx, socket, askDown); err != nil {
+	if _, err := ask(ctx, socket, askDown); ctx.Err() != nil {
+		return ctx.Err() // it may still be up
+	} else if err != nil {
 		text = "none is up"
 	}
 	_, err := fmt.Fprintln(os.Stdout, text)
@@ -137,6 +146,7 @@ func ask(ctx context.Context, socket, question string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	if _, err := io.WriteString(conn, question); err != nil {
 		return "", err
 	}

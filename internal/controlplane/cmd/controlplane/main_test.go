@@ -17,8 +17,9 @@ import (
 )
 
 func TestUpEnvDown(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "it's") // a quote in the path, for env
-	require.NoError(t, os.Mkdir(dir, 0o700))
+	dir, err := os.MkdirTemp("", "it's-") //nolint:usetesting // a quote in the path, for env; t.TempDir() is too long for a socket
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
 	t.Setenv("TMPDIR", dir)
 	program, socket := filepath.Join(dir, "controlplane"), filepath.Join(dir, "s")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput()
@@ -52,7 +53,7 @@ func TestUpEnvDown(t *testing.T) {
 	require.NoError(t, exec.CommandContext(t.Context(), "kill", "-9", pid).Run())
 	require.Eventually(t, func() bool { _, _, err := run("env"); return err != nil }, time.Minute, 10*time.Millisecond, "it was killed")
 
-	up()
+	pid = up()
 	lines, _, err := run("env")
 	require.NoError(t, err)
 	shell := exec.CommandContext(t.Context(), "sh", "-c", `eval "$0"; kubectl get namespace default -o name; kubectl config view --minify -o 'jsonpath={..server}'`, lines)
@@ -60,6 +61,15 @@ func TestUpEnvDown(t *testing.T) {
 	out, err = shell.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Regexp(t, `^namespace/default\nhttps://127\.0\.0\.1:\d+$`, string(out))
+
+	require.NoError(t, exec.CommandContext(t.Context(), "kill", "-TERM", pid).Run())
+	require.Eventually(t, func() bool { _, _, err := run("up"); return err == nil }, time.Minute, 10*time.Millisecond, "the next need not wait for its end")
+	require.Eventually(t, func() bool {
+		state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails if there is none
+		return len(state) == 0 || state[0] == 'Z'
+	}, time.Minute, 10*time.Millisecond, "it ends")
+	_, why, err = run("env")
+	require.NoError(t, err, "its end leaves the socket of the next: %s", why)
 
 	text, why, err = run("down")
 	require.NoError(t, err, why)

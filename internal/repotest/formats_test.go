@@ -1,0 +1,34 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package repotest_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestVet_ReportsWrongFormats: go vet recognizes the format functions of the
+// recorders. Each call in testdata/formats has a wrong format.
+func TestVet_ReportsWrongFormats(t *testing.T) {
+	work, err := filepath.Abs(filepath.Join(root, "internal/compat/newest.work"))
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "-race", "./testdata/formats") // these packages were compiled for the tests
+	cmd.Env = append(os.Environ(), "GOWORK="+work)
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	var functions []string
+	for _, m := range regexp.MustCompile(`formats\.go:\d+:\d+: \(\*\S+/(\S+)\)\.(\w+) format %d has arg "text" of wrong type string`).FindAllStringSubmatch(string(out), -1) {
+		functions = append(functions, m[1]+"."+m[2])
+	}
+	assert.ElementsMatch(t, []string{
+		"events.Recorder.Eventf", "events.Recorder.AnnotatedEventf", "events.LegacyRecorder.Eventf", "events.LegacyRecorder.AnnotatedEventf",
+		"eventstest.Recorder.Eventf", "eventstest.Recorder.AnnotatedEventf", "eventstest.LegacyRecorder.Eventf", "eventstest.LegacyRecorder.AnnotatedEventf",
+	}, functions, "%s", out)
+}
