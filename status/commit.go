@@ -169,7 +169,7 @@ func (c *change) accept(reply Object) error {
 		return err
 	}
 	compare(c.after.tree, stored.tree)
-	return c.unkept.learn(reply, c.before.tree, c.after.tree, stored.tree)
+	return c.unkept.learn(c.after.object, c.before.tree, c.after.tree, stored.tree)
 }
 
 // fill makes after equal to stored. If the spec may have changed since the

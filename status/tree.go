@@ -213,7 +213,7 @@ func (u *unkept) learn(o Object, before, sent, stored map[string]any) error {
 		if len(u.seen) == 0 || len(u.seen) >= maxUnkept {
 			u.seen = map[[sha256.Size]byte]bool{}
 		}
-		key, named := keyOf(o, path, v, w), keyOf(o, path, nil, nil)
+		key, named := keyOf(o, path, v, w), keyOf(o, "named "+path, nil, nil)
 		if !u.seen[key] && !u.seen[named] && (v != nil || cleared[path]) {
 			paths = append(paths, "status"+path)
 			u.seen[named] = true

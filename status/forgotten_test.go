@@ -1,0 +1,94 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// oldSchema prunes a field of the items of a list, as a CRD does that is older
+// than the field.
+func oldSchema(s *server, list, field string) patchFunc[*unstructured.Unstructured] {
+	return func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+		if _, err := (client[unstructured.Unstructured]{s}).Patch(ctx, name, pt, data, o, sub...); err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		stored, _ := s.objects[name]["status"].(map[string]any)
+		items, _ := stored[list].([]any)
+		for _, item := range items {
+			delete(item.(map[string]any), field)
+		}
+		s.mu.Unlock()
+		return get[unstructured.Unstructured](s.t, s, name), nil
+	}
+}
+
+// TestUnkept_AListWithAPrunedFieldIsStillWritten where it is not stored yet. An
+// error has named the list before.
+func TestUnkept_AListWithAPrunedFieldIsStillWritten(t *testing.T) {
+	s := newServer(t)
+	second := status.FieldNames{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"}
+	w := via(oldSchema(s, "conditions", "observedGeneration"), status.Writer{FieldNames: second})
+	reconcile := func(name string, set bool) (status.Result, error) {
+		before := get[unstructured.Unstructured](t, s, name)
+		after := before.DeepCopy()
+		if set {
+			require.NoError(t, unstructured.SetNestedSlice(after.Object, []any{map[string]any{
+				"type": "Reachable", "status": "False", "reason": "Refused", "message": name,
+			}}, "status", "conditions"))
+		} else {
+			unstructured.RemoveNestedField(after.Object, "status", "conditions")
+		}
+		return w.Commit(t.Context(), before, after, status.Facts{})
+	}
+	s.create("a")
+	result, err := reconcile("a", true)
+	require.ErrorContains(t, err, "status.conditions")
+	assert.Equal(t, status.Written, result)
+	_, err = reconcile("a", false)
+	require.NoError(t, err)
+	s.create("b")
+	for _, name := range []string{"a", "b"} {
+		result, err = reconcile(name, true)
+		require.NoError(t, err)
+		assert.Equal(t, status.Written, result, name)
+		assert.Contains(t, encode(t, get[unstructured.Unstructured](t, s, name)), "Reachable")
+	}
+}
+
+// TestUnkept_WithAKindOnTheCopy: a caller sets the kind for an owner reference,
+// and the answers of a typed client have none. A pruned field is sent once.
+func TestUnkept_WithAKindOnTheCopy(t *testing.T) {
+	s := newServer(t)
+	s.create("a")
+	s.prunes = []string{"text"}
+	w := via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*Report, error) {
+		reply, err := client[Report]{s}.Patch(ctx, name, pt, data, o, sub...)
+		if reply != nil {
+			reply.TypeMeta = metav1.TypeMeta{}
+		}
+		return reply, err
+	}, status.Writer{})
+	for i := range 5 {
+		before := get[Report](t, s, "a")
+		before.TypeMeta = metav1.TypeMeta{}
+		after := before.DeepCopy()
+		after.TypeMeta = metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Report"}
+		after.Status.Text = "began"
+		_, err := w.Commit(t.Context(), before, after, running)
+		assert.Equal(t, i == 0, err != nil, err)
+	}
+	assert.Equal(t, 1, s.sent())
+}
