@@ -44,7 +44,7 @@ func read(ctx context.Context, req Request) (*stored, error) {
 	case owner.GetUID() != req.Owner.GetUID():
 		return &stored{}, nil
 	}
-	out := &stored{exists: true, deleting: owner.GetDeletionTimestamp() != nil, done: done}
+	out := &stored{exists: true, deleting: owner.GetDeletionTimestamp() != nil, done: done, edited: owner.GetGeneration() != req.Owner.GetGeneration()}
 	if ref != nil {
 		out.ref = *ref.DeepCopy()
 	}
@@ -223,34 +223,44 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, 
 	return &next, v.found, nil
 }
 
-// findUnrecorded looks for a Job of an owner that has recorded none. Only a
-// cancelled run needs it: its Job may have been created by a call that was cut
-// off, and must be stopped. Once the cancellation is recorded the cache is
-// enough: it shows such a Job at some time.
+// findUnrecorded looks for a Job of a cancelled owner that has recorded none.
+// Its Job may have been created by a call that was cut off, and must be
+// stopped. Once the cancellation is recorded the cache is enough: it shows such
+// a Job at some time.
 func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) (Observation, error) {
-	none := Observation{State: NotCreated, Source: sourceRef}
-	if !v.cancel || v.ref.Namespace == "" {
-		return none, nil
+	switch {
+	case !v.cancel, v.ref.Namespace == "", v.done && g.store == nil:
+		return unrecorded(nil, owner, nil)
+	case v.done:
+		job, _, err := g.store.get(Ref{Namespace: v.ref.Namespace, Name: jobName(v.ref, owner)})
+		return unrecorded(job, owner, err)
 	}
-	ref := Ref{Namespace: v.ref.Namespace, Name: jobName(v.ref, owner)}
-	var job *batchv1.Job
-	var err error
-	if v.done {
-		if g.store != nil {
-			job, _, err = g.store.get(ref)
-		}
-	} else {
-		jobs := g.client(ref.Namespace)
-		if isnil.Is(jobs) {
-			return none, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
-		}
-		if job, err = jobs.Get(ctx, ref.Name, metav1.GetOptions{}); err != nil {
-			job = nil
-		}
-		_, err = isGone(err, ref)
+	return g.readUnrecorded(ctx, v.ref, owner)
+}
+
+// readUnrecorded asks the API server for the Job of an owner that has recorded
+// none.
+func (g *Guard[J]) readUnrecorded(ctx context.Context, ref Ref, owner types.UID) (Observation, error) {
+	ref.Name = jobName(ref, owner)
+	if ref.Namespace == "" {
+		return unrecorded(nil, owner, nil)
 	}
+	jobs := g.client(ref.Namespace)
+	if isnil.Is(jobs) {
+		return Observation{}, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
+	}
+	job, err := jobs.Get(ctx, ref.Name, metav1.GetOptions{})
+	if err != nil {
+		job = nil
+	}
+	_, err = isGone(err, ref)
+	return unrecorded(job, owner, err)
+}
+
+// unrecorded is what an owner that has recorded no Job knows of job.
+func unrecorded(job *batchv1.Job, owner types.UID, err error) (Observation, error) {
 	if err != nil || job == nil || job.UID == "" || !metav1.IsControlledBy(job, &metav1.ObjectMeta{UID: owner}) {
-		return none, err
+		return Observation{State: NotCreated, Source: sourceRef}, err
 	}
 	found := StateOf(job)
 	found.Source = sourceLiveRead

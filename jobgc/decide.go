@@ -43,6 +43,7 @@ type view struct {
 // owner that is gone or was recreated under the same name.
 type stored struct {
 	exists, deleting, done bool
+	edited                 bool // its generation is not the one of the request
 	ref                    Ref
 }
 
@@ -79,7 +80,7 @@ func (v view) start() action {
 		return actWait
 	case v.stored == nil:
 		return actReadOwner
-	case !v.stored.exists || v.stored.deleting || v.stored.done || !v.stored.ref.same(v.ref):
+	case !v.stored.exists || v.stored.deleting || v.stored.done || v.stored.edited || !v.stored.ref.same(v.ref):
 		return actWait
 	}
 	return actCreate

@@ -65,6 +65,7 @@ type server struct {
 	jobs                   map[string]*batchv1.Job
 	creates, gets, patches int
 	refuse                 error // of each patch
+	away                   error // of each get
 }
 
 func newServer() *server { return &server{jobs: map[string]*batchv1.Job{}} }
@@ -92,6 +93,9 @@ func (s *server) client(string) fakeJobs {
 		},
 		get: func(name string) (*batchv1.Job, error) {
 			s.gets++
+			if s.away != nil {
+				return nil, s.away
+			}
 			if s.jobs[name] == nil {
 				return nil, notFound(name)
 			}

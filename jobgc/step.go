@@ -79,8 +79,8 @@ type Request struct {
 // already the final one needs neither.
 //
 // With an error, Step returns the Ref of the request. An error of Request.Job
-// is returned unchanged. The state of the Job is then unknown; the next call
-// finds out.
+// is returned unchanged, if the API server has no Job of the owner. After
+// another error the state of the Job is unknown; the next call finds out.
 func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
 	if !g.made() {
 		return req.Ref, Observation{}, errNotMade()
@@ -103,6 +103,13 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 	if err != nil {
 		return nil, Observation{}, err
 	}
+	if v.cancel && !v.done && v.ref.UID == "" && v.ref.Namespace == "" { // of a cluster-scoped owner
+		job, err := g.built(v.ref, req)
+		if err != nil {
+			return nil, Observation{}, err
+		}
+		v.ref.Namespace = job.Namespace
+	}
 	if v.found, err = g.find(ctx, v, req.Owner.GetUID()); err != nil {
 		return nil, Observation{}, err
 	}
@@ -117,7 +124,16 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 				// Built first, so that the builder's time does not pass between
 				// the read and the creation.
 				if job, err = g.built(v.ref, req); err != nil {
-					return nil, Observation{}, err
+					// A call that was cut off may have created the Job.
+					found, lookErr := g.readUnrecorded(ctx, v.ref, req.Owner.GetUID())
+					switch {
+					case lookErr != nil:
+						return nil, Observation{}, fmt.Errorf("looking for a Job that cannot be built: %w", lookErr)
+					case found.Job == nil:
+						return nil, Observation{}, err
+					}
+					v.found = found
+					continue
 				}
 			}
 			asked = g.now()
