@@ -22,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -51,6 +52,7 @@ func TestClassify(t *testing.T) {
 	kind := schema.GroupKind{Kind: "AgentRun"}
 	missing := func(resource string) error { return apierrors.NewNotFound(corev1.Resource(resource), "x") }
 	refused := &url.Error{Op: "Get", URL: "http://x", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", errors.New("refused"))}}
+	conflict := apierrors.NewConflict(runs, "a", nil)
 	cases := map[string]struct {
 		reason   string
 		err      error
@@ -100,11 +102,15 @@ func TestClassify(t *testing.T) {
 		"EOF":                 {"No network error by type.", io.ErrUnexpectedEOF, events.InternalError, false},
 		"Wrapped":             {"Two errors wrap it.", fmt.Errorf("a: %w", fmt.Errorf("b: %w", missing("secrets"))), events.MissingSecret, true},
 		"Joined":              {"The first that fits.", errors.Join(errors.New("x"), missing("secrets"), refused), events.MissingSecret, true},
+		"JoinedConflict":      {"The conflict of a status write says nothing of the failed work.", errors.Join(errors.New("x"), conflict), events.InternalError, false},
+		"JoinedOvertaken":     {"Nor does the one of package status.", fmt.Errorf("a: %w", errors.Join(missing("secrets"), overtaken{})), events.MissingSecret, true},
+		"JoinedInvalid":       {"Nor of a spec that a controller refuses.", errors.Join(field.Required(field.NewPath("spec"), ""), conflict), events.InvalidSpec, true},
+		"JoinedConflicts":     {"Nothing else failed.", errors.Join(conflict, context.Canceled, overtaken{}), events.Conflict, false},
 		"Own":                 {"What the error says of itself comes first.", &verdictError{"SecretBlocked", true}, "SecretBlocked", true},
 		"OwnWrapped":          {"Another error wraps it.", fmt.Errorf("a: %w", &verdictError{"RateLimit", false}), "RateLimit", false},
 		"OwnOverAPI":          {"Also over an API error that it wraps.", fmt.Errorf("%w: %w", &verdictError{"QuotaExceeded", false}, apierrors.NewForbidden(runs, "a", nil)), "QuotaExceeded", false},
 		"OwnReasonOnly":       {"The rest is the API error's.", fmt.Errorf("%w: %w", reasonError("NoAgent"), apierrors.NewNotFound(runs, "a")), "NoAgent", true},
-		"OwnReasonEmpty":      {"An empty reason is none.", fmt.Errorf("%w: %w", reasonError(""), apierrors.NewConflict(runs, "a", nil)), events.Conflict, false},
+		"OwnReasonEmpty":      {"An empty reason is none.", fmt.Errorf("%w: %w", reasonError(""), apierrors.NewForbidden(runs, "a", nil)), events.Forbidden, true},
 		"OwnNilPointer":       {"A nil pointer has no reason.", fmt.Errorf("a: %w", (*verdictError)(nil)), events.InternalError, false},
 		"NilNetErrorInErr":    {"A nil network error is not a timeout.", fmt.Errorf("a: %w", (*lostLineError)(nil)), events.InternalError, false},
 		"NilByAs":             {"Nor has one that an As method sets.", unsetError{}, events.InternalError, false},

@@ -19,6 +19,9 @@ import (
 // Find is errors.As with a result in place of a target. errors.As allocates its
 // target on each call, also where it finds nothing, and a reconcile that fails
 // again must cost no memory. Go 1.26 has errors.AsType for this.
+//
+// Find passes over a conflict or context.Canceled that is joined with another
+// failure: it says nothing of that failure.
 func Find[T any](err error) (found T, ok bool) {
 	if isnil.Is(err) {
 		return found, false
@@ -33,8 +36,11 @@ func Find[T any](err error) (found T, ok bool) {
 		}
 	}
 	several, one := inner(err)
-	for _, err := range several {
-		if found, ok = Find[T](err); ok {
+	for _, each := range several {
+		if Conflict(each) && !Conflict(err) {
+			continue
+		}
+		if found, ok = Find[T](each); ok {
 			return found, true
 		}
 	}
