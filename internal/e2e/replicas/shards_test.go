@@ -120,8 +120,14 @@ func TestShards_EveryRunEndsOnce(t *testing.T) {
 			return events[run.Name] == 0 && slices.ContainsFunc(active, func(r *replica) bool { return r.user == endedBy[run.Name] })
 		})
 	})
+	// Its successor records it again if the Job is not released, whether or not
+	// the Event was written.
 	for run, n := range failures(ctx, t, byNamespace, byLabel) {
-		assert.Equal(t, 1, n, "Events about the end of %s", run)
+		most := 1
+		if by := endedBy[run]; by == victim.user || by == "" {
+			most = 2
+		}
+		assert.LessOrEqual(t, n, most, "Events about the end of %s by %s", run, endedBy[run])
 	}
 }
 
