@@ -46,8 +46,7 @@ func perMinute(n int) limit {
 // perSecond lets n through each second, after a burst of that many seconds'
 // worth.
 func perSecond(n, seconds float64) limit {
-	const century = 100 * 365 * 24 * time.Hour
-	interval := min(max(math.Ceil(1e9/n), 1), float64(century))
+	interval := min(max(math.Ceil(1e9/n), 1), 3e18) // 95 years
 	return limit{int(max(min(n*seconds, 1e6), 1)), time.Duration(interval)}
 }
 

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +47,13 @@ type wire struct {
 var errPass = errors.New("not refused")
 
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.GetConn != nil { // as net/http does
+		trace.GetConn("api:443")
+		defer trace.GotFirstResponseByte()
+	}
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
 	w.mu.Lock()
 	w.requests++
 	w.inFlight++

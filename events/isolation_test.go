@@ -323,3 +323,31 @@ func TestAnUpdate_IsNotRenamed(t *testing.T) {
 		require.Empty(t, events.Unbalanced(rec))
 	})
 }
+
+// TestALimitedNamespace_DelaysNoOther: the admission plugin EventRateLimit
+// answers 429 in one namespace, as a webhook may, and a client refuses a
+// namespace that is none without a request.
+func TestALimitedNamespace_DelaysNoOther(t *testing.T) {
+	for name, answer := range map[string]error{
+		"429":        apierrors.NewTooManyRequestsError("limit reached on type Namespace for key bad"),
+		"503":        apierrors.NewServiceUnavailable("the webhook is away"),
+		"NoRequest":  errors.New(`invalid namespace "bad/a": [may not contain '/']`),
+		"BadGateway": apierrors.NewGenericServerResponse(502, "POST", corev1.Resource("events"), "a", "bad gateway", 0, true),
+	} {
+		for _, n := range []int{1, 5, 100} {
+			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := failingIn(func(context.Context) error { return answer })
+					rec, _ := start(t, s, events.Options{})
+					for i := range n {
+						rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
+					}
+					time.Sleep(time.Second)
+					rec.Failure(inNamespace("good", "run"), errAway)
+					time.Sleep(3 * time.Second)
+					assert.Len(t, s.writes("create"), 1)
+				})
+			})
+		}
+	}
+}

@@ -10,10 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-const (
-	noRoom      = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
-	manyReasons = "more concurrent reasons than Options.MaxReasons for one object"
-)
+const noRoom = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
+
+const manyReasons = "more concurrent reasons than Options.MaxReasons for one object"
 
 // settle puts e where it belongs: into its lane when something of it may be
 // written, among the waiting entries when something may be written later, and

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	workers      = 8 // concurrent writes
-	trialWorkers = workers / 2
+	workers      = 8                      // concurrent writes
 	perNamespace = 2                      // of them about objects of one namespace
 	quickTime    = time.Second            // in which an answer is expected: without it a namespace is suspect
 	trialTime    = 10 * time.Second       // that a request in a suspect namespace may take
@@ -92,6 +91,7 @@ type schedule struct {
 	lanes           map[string]*lane
 	later           queue // entries that wait for an instant
 	server          breaker
+	blamed          *lane   // where the server failed last
 	asked           instant // no write before it, as the server said
 	rate, trialRate limit   // of all requests, and of those in suspect lanes
 	total, pace     bucket
@@ -113,7 +113,7 @@ func (p *schedule) next(now instant) (best *lane, at instant) {
 		trial := max(l.resume, p.pace.ready(p.trialRate, now))
 		switch {
 		case len(l.ready) == 0 || l.busy >= perNamespace:
-		case l.suspect && (l.busy > 0 || p.trials >= trialWorkers):
+		case l.suspect && (l.busy > 0 || p.trials >= workers/2):
 		case l.suspect && trial > now:
 			at = min(at, trial)
 		case best == nil || l.before(best):
@@ -150,21 +150,24 @@ func (p *schedule) learn(j *job, st step, err error, now instant) *breaker {
 	l, silent := j.e.lane, timedOut(err)
 	switch {
 	case st == waitServer || silent && p.server.faults > 0:
-		p.server.fail(j.begun, now)
+		if p.server.faults == 0 || p.blamed != l { // it may be the namespace: another one shows
+			p.server.fail(j.begun, now)
+		}
+		p.blamed = l
 	case !silent:
 		p.server.succeed(now)
 	}
-	if st == waitServer {
-		return &p.server
-	}
 	l.suspect = st > recreate || now.since(j.begun) > quickTime+spareTime
-	if st == waitNamespace {
+	if st >= waitNamespace {
 		l.fail(j.begun, now)
-		return &l.breaker
+	} else {
+		l.succeed(now)
 	}
-	l.succeed(now)
 	if !l.suspect {
 		l.resume = 0
+	}
+	if st == waitServer {
+		return &p.server
 	}
 	return &l.breaker
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
+	"github.com/proompteng/controllerkit/internal/noretry"
 )
 
 // Requests share a deadline for so long, since to make one costs as much as to
@@ -41,6 +42,7 @@ func (r *Recorder) run(ctx context.Context, log logr.Logger, done func() bool) {
 }
 
 func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) {
+	var once noretry.Guard // the caps count requests, and the Recorder waits by itself
 	request, cancel, until := ctx, context.CancelFunc(func() {}), instant(0)
 	for {
 		var j job
@@ -58,12 +60,14 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 		if j.trial {
 			limit = trialTime
 		}
-		if left := until.since(j.begun); left < limit || left > 2*limit {
+		if left := until.since(j.begun); left < limit || left > 2*limit || request.Err() != nil {
 			cancel()
 			until = j.begun.add(limit + spareTime)
 			request, cancel = context.WithTimeout(ctx, limit+spareTime) //nolint:fatcontext // derived from ctx each time
+			request = once.Context(request, cancel)
 		}
-		r.attempt(ctx, request, log, &j)
+		once.Begin()
+		r.attempt(ctx, request, &once, log, &j)
 	}
 }
 
@@ -133,13 +137,15 @@ func (r *Recorder) next(now instant) (j job, at instant) {
 }
 
 // attempt makes the request of j.
-func (r *Recorder) attempt(ctx, request context.Context, log logr.Logger, j *job) {
+func (r *Recorder) attempt(ctx, request context.Context, once *noretry.Guard, log logr.Logger, j *job) {
 	r.redact(j.event)
 	st, a := done, refusal{}
 	if err := r.sink.write(request, &j.write); !isnil.Is(err) {
 		st, a = nextStep(err, j.draft != nil), refusal{err, explain(err, r.o.Redact)}
 		if ctx.Err() != nil {
 			st = interrupted // by the caller's end: nothing is learnt from it
+		} else if timedOut(err) && once.Answered() {
+			st = waitServer // it asked for time
 		}
 	}
 	var refused *refusal

@@ -1,0 +1,39 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package noretry stops client-go from making a request again by itself. After
+// a 429 or a 5xx that asks for time it sleeps, and makes the request again up
+// to ten times, without returning. Its typed clients have no option for it.
+package noretry
+
+import (
+	"context"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// A Guard is for the requests of one goroutine, one after another. The zero
+// value is ready to use.
+type Guard struct {
+	answered atomic.Bool
+}
+
+// Begin is called before each request.
+func (g *Guard) Begin() { g.answered.Store(false) }
+
+// Answered reports whether the API server has answered since Begin. If the
+// request has timed out nevertheless, it asked for time.
+func (g *Guard) Answered() bool { return g.answered.Load() }
+
+// Context returns a context for requests. It calls cancel, the function that
+// ends ctx, if an answered request is made again.
+func (g *Guard) Context(ctx context.Context, cancel func()) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotFirstResponseByte: func() { g.answered.Store(true) },
+		GetConn: func(string) {
+			if g.answered.Load() {
+				cancel()
+			}
+		},
+	})
+}
