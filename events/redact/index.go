@@ -72,15 +72,23 @@ func (x *index) mask(s string) (masked string, found bool) {
 	return string(append(out, s[copied:]...)), true
 }
 
-// longest returns the length of the longest text that s begins with, or 0.
+// longest returns the length of the longest text that s begins with, or 0. If
+// the text has been cut, s may end within one.
 func (x *index) longest(h uint64, s string) int {
 	for _, text := range x.heads[h] {
-		if strings.HasPrefix(s, text) {
+		switch {
+		case strings.HasPrefix(s, text):
 			return len(text)
+		case len(s) >= minCut && strings.HasPrefix(text, s):
+			return len(s) // the text was cut within the value
 		}
 	}
 	return 0
 }
+
+// minCut is the shortest beginning of a value that is masked at the end of a
+// text.
+const minCut = 32
 
 func headOf(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

@@ -16,6 +16,7 @@ import (
 
 const (
 	maxValues = 1024
+	maxBytes  = 1 << 20 // of all values; their forms take about ten times as much
 	minValue  = 8
 )
 
@@ -28,16 +29,18 @@ const (
 type SecretValues struct {
 	mu    sync.RWMutex
 	uses  map[string]uint64 // when each value was added last
+	bytes int               // of them
 	clock uint64
 	forms index
 }
 
 // Add registers values and returns how many it accepted. It keeps no reference
 // to them. White space around a value is not part of it. Add refuses values
-// shorter than 8 bytes, since they would mask ordinary words, and parts of
-// [Mask]. It keeps at most 1024 values and drops the least recently added ones
-// first. A reconcile may add its values each time, because adding a known value
-// costs little. A nil *SecretValues accepts nothing.
+// shorter than 8 bytes, since they would mask ordinary words, longer than 1 MiB,
+// and parts of [Mask]. It keeps at most 1024 values, and 1 MiB of them, and
+// drops the least recently added ones first. A reconcile may add its values
+// each time, because adding a known value costs little. A nil *SecretValues
+// accepts nothing.
 func (v *SecretValues) Add(values ...[]byte) int {
 	if v == nil {
 		return 0
@@ -47,13 +50,13 @@ func (v *SecretValues) Add(values ...[]byte) int {
 	taken := 0
 	for _, b := range values {
 		b = bytes.TrimSpace(b)
-		if len(b) < minValue || strings.Contains(Mask, string(b)) {
+		if len(b) < minValue || len(b) > maxBytes || strings.Contains(Mask, string(b)) {
 			continue
 		}
 		taken++
 		v.clock++
 		if _, known := v.uses[string(b)]; !known {
-			v.makeRoom()
+			v.makeRoom(len(b))
 			for _, f := range formsOf(string(b)) {
 				v.forms.add(f)
 			}
@@ -63,22 +66,23 @@ func (v *SecretValues) Add(values ...[]byte) int {
 	return taken
 }
 
-func (v *SecretValues) makeRoom() {
+func (v *SecretValues) makeRoom(n int) {
 	if v.uses == nil {
 		v.uses = make(map[string]uint64)
 	}
-	if len(v.uses) < maxValues {
-		return
-	}
-	oldest, when := "", v.clock
-	for value, used := range v.uses {
-		if used < when {
-			oldest, when = value, used
+	v.bytes += n
+	for len(v.uses) >= maxValues || v.bytes > maxBytes {
+		oldest, when := "", v.clock
+		for value, used := range v.uses {
+			if used < when {
+				oldest, when = value, used
+			}
 		}
-	}
-	delete(v.uses, oldest)
-	for _, f := range formsOf(oldest) {
-		v.forms.remove(f)
+		delete(v.uses, oldest)
+		v.bytes -= len(oldest)
+		for _, f := range formsOf(oldest) {
+			v.forms.remove(f)
+		}
 	}
 }
 

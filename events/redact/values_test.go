@@ -176,3 +176,37 @@ func TestSecretValuesConcurrently(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestNote_MasksALongValueThatIsCut: a note is cut at 4 KiB before it is
+// redacted, and the end of the value is gone.
+func TestNote_MasksALongValueThatIsCut(t *testing.T) {
+	var file strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&file, "user%03d:$apr1$h%03dsalt$kqLJwxyz%03d\n", i, i, i)
+	}
+	var v redact.SecretValues
+	require.Equal(t, 1, v.Add([]byte(file.String())))
+	for _, value := range []string{file.String(), fmt.Sprintf("%q", file.String())} {
+		out := redact.Note("cannot parse htpasswd: "+value, v.Redact)
+		assert.NotContains(t, out, "kqLJwxyz001")
+		assert.Contains(t, out, "cannot parse htpasswd:")
+	}
+}
+
+// TestSecretValues_KeepsOneMiB of values.
+func TestSecretValues_KeepsOneMiB(t *testing.T) {
+	var v redact.SecretValues
+	value := func(i, size int) []byte { return fmt.Appendf(nil, "%08d%s", i, strings.Repeat("x", size-8)) }
+	for i := range 40 {
+		require.Equal(t, 1, v.Add(value(i, 64<<10)))
+	}
+	masked := func(i, size int) bool { return v.Redact(string(value(i, size))) == redact.Mask }
+	assert.False(t, masked(23, 64<<10), "it was added before the last MiB")
+	assert.True(t, masked(24, 64<<10))
+	assert.True(t, masked(39, 64<<10))
+	assert.Equal(t, 1, v.Add(value(40, 1<<20)), "a Secret has no more")
+	assert.True(t, masked(40, 1<<20))
+	assert.False(t, masked(39, 64<<10))
+	assert.Zero(t, v.Add(value(41, 1<<20+1)))
+	assert.True(t, masked(40, 1<<20))
+}
