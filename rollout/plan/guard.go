@@ -56,8 +56,9 @@ func images(t *corev1.PodTemplateSpec) string {
 	return b.String()
 }
 
-// pods are the lines that say which pods a workload has.
-func (s *state) pods(t *corev1.PodTemplateSpec, selector *metav1.LabelSelector) error {
+// pods are the lines that say which pods a workload has. kubectl prints the
+// empty lists of a stored selector too.
+func (s *state) pods(t *corev1.PodTemplateSpec, selector any) error {
 	var tree any
 	data, err := json.Marshal(selector)
 	if err == nil {

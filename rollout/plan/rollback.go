@@ -69,7 +69,8 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	b.sameDeployment(&from, to)
 	b.noServicesAnyMore(&from)
 	scaler := b.scaler(hpas, "Rollout", from.Name, "Deployment", to.Name)
-	g, err := b.rollbackGuard(&from, to, uid)
+	selector, _, _ := unstructured.NestedFieldNoCopy(live.Object, "spec", "selector")
+	g, err := b.rollbackGuard(&from, selector, to, uid)
 	if err != nil {
 		b.add(field.InternalError(field.NewPath("spec"), err))
 	}
@@ -125,7 +126,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 // rollbackGuard compares the Rollout with live, and its stable version too: a
 // promotion changes nothing else. For Reference the plan itself changes the
 // Rollout's generation.
-func (b *builder) rollbackGuard(from *liveRollout, to *appsv1.Deployment, uid types.UID) (*guard, error) {
+func (b *builder) rollbackGuard(from *liveRollout, selector any, to *appsv1.Deployment, uid types.UID) (*guard, error) {
 	g := &guard{before: state{kind: "Rollout", name: from.Name}, after: state{kind: "Deployment", name: to.Name}, twice: b.Method == SideBySide}
 	g.before.add("uid", "{.metadata.uid}", string(from.UID))
 	if b.Method != Reference {
@@ -135,7 +136,7 @@ func (b *builder) rollbackGuard(from *liveRollout, to *appsv1.Deployment, uid ty
 	g.before.add("replicas", "{.spec.replicas}", count(from.Spec.Replicas))
 	g.before.add("stable", "{.status.stableRS}", from.Status.StableRS)
 	if t := from.Spec.Template; t != nil {
-		if err := g.before.pods(t, from.Spec.Selector); err != nil {
+		if err := g.before.pods(t, selector); err != nil {
 			return nil, err
 		}
 	}

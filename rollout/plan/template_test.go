@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
@@ -328,4 +329,18 @@ func eachLeaf(path string, v any, visit func(path string)) {
 
 func limits(cpu string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+}
+
+// TestRollback_KeepsTheEmptyListsOfASelector: the CRD stores them, and kubectl
+// prints them.
+func TestRollback_KeepsTheEmptyListsOfASelector(t *testing.T) {
+	u := live(t, func(*rollout.Rollout) {})
+	u.Object["spec"].(map[string]any)["selector"].(map[string]any)["matchExpressions"] = []any{}
+	p, errs := plan.Rollback(u, manifest(), nil, plan.Options{})
+	require.Empty(t, errs)
+	j := jsonpath.New("x").AllowMissingKeys(true)
+	require.NoError(t, j.Parse("selector: {.spec.selector}"))
+	var b strings.Builder
+	require.NoError(t, j.Execute(&b, u.Object))
+	assert.Contains(t, p.String(), b.String(), "what kubectl prints of the Rollout that has not changed")
 }
