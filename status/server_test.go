@@ -36,6 +36,7 @@ type server struct {
 	requests []string                       // "status {…}"
 	writes   int                            // that changed something
 	before   func(name string, data []byte) // called without the lock, before each patch; nil for none
+	stored   func(o map[string]any)         // called with the lock, after each write; nil for none
 	noStatus bool                           // the kind has no status subresource
 	prunes   []string                       // fields of the status that the schema does not declare
 	defaults map[string]any                 // fields of the status that the schema defaults
@@ -96,6 +97,9 @@ func (s *server) bump(o map[string]any) {
 	s.version++
 	s.writes++
 	o["metadata"].(map[string]any)["resourceVersion"] = strconv.FormatInt(s.version, 10)
+	if s.stored != nil {
+		s.stored(o)
+	}
 }
 
 func (s *server) apply(name string, data []byte, sub bool) error {

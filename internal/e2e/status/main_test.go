@@ -5,9 +5,8 @@
 // server.
 //
 // Only this suite proves that the server's conflicts, uids, pruning and
-// defaults are as the package expects, that the CEL rules refuse every breach,
-// and that eight concurrent writers keep the contract. The package has the
-// tests that need no server.
+// defaults are as the package expects, and that the CEL rules refuse every
+// breach. The package has the tests that need no server.
 package status_test
 
 import (
