@@ -157,11 +157,6 @@ controlplane-env: ## Print the lines that point kubectl at it: eval "$(make -s c
 controlplane-down: ## Stop it and remove its files
 	$(CONTROLPLANE) down
 
-##@ Measure
-.PHONY: dashboard-picture
-dashboard-picture: ## Draw the dashboard from a real Prometheus as bin/dashboard.html
-	@mkdir -p bin; cd internal/e2e && go test -count=1 -run '^TestThePackUnderLoad$$' ./observability -picture="$(CURDIR)/bin/dashboard.html"
-
 ##@ Test everything
 .PHONY: dashboards
 dashboards: ## Check the dashboard with Grafana's types, and its queries and alerts on a real Prometheus

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package observability_test checks the example on a real Prometheus and an
-// OTLP receiver, and draws the dashboard.
+// OTLP receiver.
 //
 // Only this suite proves that its metrics, its exports, its logs, the dashboard
 // and the rules match one another.

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"testing"
 	"time"
@@ -23,8 +22,6 @@ import (
 	"github.com/proompteng/controllerkit/metrics/catalog"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
-
-var picture = flag.String("picture", "", "write the dashboard with its values, drawn without Grafana, to this `file` of HTML")
 
 // window is the range of the rates, twenty scrapes.
 const window = 10 * time.Second
@@ -42,7 +39,6 @@ func TestThePackUnderLoad(t *testing.T) {
 	prometheus := promtest.Start(t, promtest.Job{Name: job, URL: p.URL})
 	pack, err := manifest.New(manifest.Target{Name: job})
 	require.NoError(t, err)
-	began := time.Now()
 	load(t, stage)
 
 	t.Run("EveryQueryAnswers", func(t *testing.T) {
@@ -61,12 +57,6 @@ func TestThePackUnderLoad(t *testing.T) {
 			suite.Eventually(t, i.Name+" was received", func(context.Context) bool { return collector.seen().metrics[i.Name] })
 		}
 		assert.Equal(t, map[string]bool{"agentrun": true}, collector.seen().services, "spans and metrics name the same service")
-	})
-	t.Run("ThePictureHasEveryPanel", func(t *testing.T) {
-		page := draw(t, prometheus, pack.Dashboard(), promv1.Range{Start: began, End: time.Now(), Step: time.Second})
-		if *picture != "" {
-			require.NoError(t, os.WriteFile(*picture, page, 0o600))
-		}
 	})
 }
 
