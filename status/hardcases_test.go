@@ -4,6 +4,7 @@
 package status_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/status"
 )
@@ -240,6 +242,27 @@ func TestCommit_APIServerDown(t *testing.T) {
 	result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Written, result)
+
+	// The request was done, and not answered. The next reconcile may start from
+	// the same copy.
+	before = get[Run](t, s, "a")
+	reconcile := func(patch patchFunc[*Run]) (status.Result, error) {
+		after := before.DeepCopy()
+		after.Status.Phase = "Stopping"
+		status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Stopping"), noon)
+		return via(patch, status.Writer{Owned: []string{"Ready"}}).Commit(t.Context(), before, after, running)
+	}
+	result, err = reconcile(patching(func(data []byte, sub ...string) (*Run, error) {
+		_, err := client[Run]{s}.Patch(t.Context(), "a", types.MergePatchType, data, metav1.PatchOptions{}, sub...)
+		return nil, cmp.Or(err, down)
+	}))
+	require.ErrorIs(t, err, down)
+	assert.Empty(t, result)
+	writes := s.writes
+	_, err = reconcile(client[Run]{s}.Patch)
+	require.NoError(t, err)
+	assert.Equal(t, writes, s.writes)
+	assert.Equal(t, "Stopping", get[Run](t, s, "a").Status.Phase)
 }
 
 func TestCommit_StatusSubresourceAbsent(t *testing.T) {

@@ -323,6 +323,7 @@ func TestCommit_IdleControllerWritesNothing(t *testing.T) {
 	for range 100 { // each write would be an event that causes the next
 		before := get[Run](t, s, "a")
 		after := before.DeepCopy()
+		after.Status.UpdatedAt = at(time.Hour) // as many controllers do; the contract ignores it
 		status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionFalse, "Pending"), time.Now())
 		result, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, status.Facts{})
 		require.NoError(t, err)

@@ -28,7 +28,7 @@ import (
 )
 
 // client is a generated client of Probes.
-type client = gentype.ClientWithList[*kinds.Probe, *kinds.ProbeList]
+type client = gentype.Client[*kinds.Probe]
 
 // stage is a namespace with two clients. The requests of ours, the controller
 // under test, are counted. The client theirs acts for all other programs.
@@ -81,8 +81,8 @@ func newParty(t *testing.T, config *rest.Config, namespace string) *party {
 	rc, err := rest.RESTClientFor(config)
 	require.NoError(t, err)
 	return &party{
-		probes: gentype.NewClientWithList(probes.Resource, rc, runtime.NewParameterCodec(scheme), namespace,
-			func() *kinds.Probe { return new(kinds.Probe) }, func() *kinds.ProbeList { return new(kinds.ProbeList) }),
+		probes: gentype.NewClient(probes.Resource, rc, runtime.NewParameterCodec(scheme), namespace,
+			func() *kinds.Probe { return new(kinds.Probe) }),
 		dynamic: func(r schema.GroupVersionResource) dynamic.ResourceInterface {
 			return dyn.Resource(r).Namespace(namespace)
 		},

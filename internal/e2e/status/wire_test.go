@@ -43,9 +43,7 @@ func (w *wire) around(next http.RoundTripper) http.RoundTripper {
 			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
 		w.mu.Lock()
-		if r.URL.Query().Get("watch") == "" {
-			w.requests = append(w.requests, request{r.Method, path.Base(path.Dir(r.URL.Path)) + "/" + path.Base(r.URL.Path), string(body)})
-		}
+		w.requests = append(w.requests, request{r.Method, path.Base(path.Dir(r.URL.Path)) + "/" + path.Base(r.URL.Path), string(body)})
 		w.mu.Unlock()
 		return next.RoundTrip(r)
 	})

@@ -24,7 +24,7 @@ func GroupVersion() schema.GroupVersion {
 
 // AddToScheme registers the kinds.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion(), &Probe{}, &ProbeList{})
+	s.AddKnownTypes(GroupVersion(), &Probe{})
 	metav1.AddToGroupVersion(s, GroupVersion())
 	return nil
 }

@@ -33,45 +33,16 @@ type ProbeSpec struct {
 	Image string `json:"image,omitempty"`
 }
 
-// ProbeStatus has a field of each shape, in addition to the contract's.
+// ProbeStatus has a field and conditions, in addition to the contract's.
 type ProbeStatus struct {
 	status.Stamp `json:",inline"`
 
 	// Phase is any text.
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// ComputedFor is the uid of the object that the writer had before it.
-	// +optional
-	ComputedFor string `json:"computedFor,omitempty"`
-	// JobRef is an object that is one unit.
-	// +optional
-	JobRef *JobRef `json:"jobRef,omitempty"`
-	// Steps are a list that is one unit.
-	// +optional
-	Steps []string `json:"steps,omitempty"`
 	// Conditions are written by several controllers, each its own.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-}
-
-// JobRef names a Job.
-type JobRef struct {
-	// Name of the Job.
-	// +optional
-	Name string `json:"name,omitempty"`
-	// UID of the Job.
-	// +optional
-	UID string `json:"uid,omitempty"`
-}
-
-// ProbeList is a list of Probes.
-//
-// +kubebuilder:object:root=true
-type ProbeList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Probe `json:"items"`
 }
