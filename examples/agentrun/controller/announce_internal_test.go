@@ -6,6 +6,7 @@ package controller
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/metrics/prom"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -80,6 +82,8 @@ func TestAnEndThatIsRecordedTwiceIsAnnouncedOnce(t *testing.T) {
 
 // Two replicas find the same Job lost, and one of them does not know yet that
 // it no longer leads. The replica that records the loss reports it.
+//
+//req:shows J3
 func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
 	tests := map[string]struct {
 		reason string
@@ -92,8 +96,11 @@ func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, job := newStarted("nightly", nil)
 			s := newServer(run)
+			endpoint, err := prom.New(prom.Options{})
+			require.NoError(t, err)
+			s.meters = endpoint // of both, whose counts add up
 			first, second := s.controller(t), s.controller(t)
-			_, err := first.step(t.Context(), keyOf(run))
+			_, err = first.step(t.Context(), keyOf(run))
 			require.NoError(t, err)
 			if tc.taken {
 				s.job = func(string) *batchv1.Job {
@@ -109,6 +116,9 @@ func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
 			assert.Equal(t, v1alpha1.Failed, s.runs[run.Name].Status.Phase)
 			assert.Equal(t, 1, s.writes[run.Name], tc.reason)
 			assert.Equal(t, []int64{1, 0}, []int64{first.recorder.Stats().Recorded, second.recorder.Stats().Recorded}, tc.reason)
+			page := httptest.NewRecorder()
+			endpoint.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+			assert.Contains(t, page.Body.String(), "\ncontroller_missing_jobs_total{controller=\"agentrun\"} 1\n", tc.reason)
 		})
 	}
 }

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -42,6 +44,8 @@ type server struct {
 	job   func(name string) *batchv1.Job // what a live read finds; nil: there is none
 	wrote func(*v1alpha1.AgentRun)       // called for each watch event; nil without a watch
 	lose  bool                           // the next write is not answered
+
+	meters metric.MeterProvider // of its controllers; nil: nothing is measured
 }
 
 func newServer(runs ...*v1alpha1.AgentRun) *server {
@@ -57,7 +61,7 @@ func newServer(runs ...*v1alpha1.AgentRun) *server {
 // by itself.
 func (s *server) controller(t *testing.T) *Controller {
 	t.Helper()
-	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+	m, err := metrics.New(cmp.Or[metric.MeterProvider](s.meters, noop.NewMeterProvider()), metrics.Options{})
 	require.NoError(t, err)
 	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: s, QPS: -1}, m, Options{})
 	require.NoError(t, err)

@@ -5,14 +5,9 @@ package jobgc_test
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,8 +22,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
-	"github.com/proompteng/controllerkit/metrics"
-	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // agents is the example, with --hold-jobs, in a stage's namespace.
@@ -132,116 +125,6 @@ func TestAgentRunsWithHolds(t *testing.T) {
 		a.gone(t, job)
 		assert.Equal(t, v1alpha1.Cancelled, a.status(t, "cancelled").Phase)
 	})
-}
-
-// TestRace15BothFindItLost: two replicas find the same Jobs lost, before either
-// sees the other's record. One of them no longer leads. The loss is recorded
-// once and reported once.
-//
-//req:shows J3
-func TestRace15BothFindItLost(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	stage, err := play.NewStage(plane.Config(), s.namespace)
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer stop()
-	replicas := []*replica{newReplica(t, s.namespace), newReplica(t, s.namespace)}
-	for _, r := range replicas {
-		running.Go(func() { assert.NoError(t, r.Start(ctx)) })
-	}
-	a := &agents{stage: s, runs: stage}
-	jobs := []string{a.start(t, "a", kubelet.Never), a.start(t, "b", kubelet.Never), a.start(t, "c", kubelet.Never)}
-	var before []int
-	for _, r := range replicas {
-		r.runs.sever() // from now on it knows of runs what it knows
-		before = append(before, r.jobs.requests("GET"))
-	}
-	list, err := stage.Runs.List(t.Context(), metav1.ListOptions{})
-	require.NoError(t, err)
-	watch, err := stage.Runs.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	require.NoError(t, err)
-	defer watch.Stop()
-	for _, job := range jobs {
-		s.remove(t, job, metav1.DeletePropagationBackground)
-	}
-	for i, r := range replicas {
-		suite.Eventually(t, "each replica has found each Job lost", func(context.Context) bool { return r.jobs.requests("GET")-before[i] >= len(jobs) })
-	}
-	stop()
-	running.Wait() // until the reconciles have ended, and the Events are written
-
-	_, err = stage.Runs.Create(t.Context(), &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: "last"}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	ends, warnings, once := map[types.UID]int{}, map[types.UID]int{}, map[types.UID]int{}
-	for ev := range watch.ResultChan() {
-		run, ok := ev.Object.(*v1alpha1.AgentRun)
-		require.True(t, ok, "%v", ev.Object)
-		if run.Name == "last" {
-			break
-		}
-		assert.Equal(t, "WorkflowJobMissing", run.Status.Reason)
-		ends[run.UID]++
-	}
-	for i := range list.Items {
-		once[list.Items[i].UID] = 1
-		events, err := stage.Events(t.Context(), list.Items[i].Name)
-		require.NoError(t, err)
-		for _, e := range events {
-			warnings[e.InvolvedObject.UID]++
-		}
-	}
-	assert.Len(t, once, len(jobs))
-	assert.Equal(t, once, ends, "writes of a run's status")
-	assert.Equal(t, once, warnings, "events of a run")
-	assert.Equal(t, len(jobs), replicas[0].missing(t)+replicas[1].missing(t), "the counter of missing Jobs")
-}
-
-// replica is the example in this process, so that its wires can be cut.
-type replica struct {
-	*agentrun.Controller
-
-	jobs, runs *wire // all requests, and the lists and watches of runs
-	endpoint   *prom.Endpoint
-}
-
-func newReplica(t *testing.T, namespace string) *replica {
-	t.Helper()
-	r := &replica{jobs: newWire(0), runs: newWire(0)}
-	config := plane.Config()
-	config.Wrap(r.jobs.around)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		runs := r.runs.around(next)
-		return roundTrip(func(req *http.Request) (*http.Response, error) {
-			if strings.HasSuffix(req.URL.Path, "/agentruns") {
-				return runs.RoundTrip(req)
-			}
-			return next.RoundTrip(req)
-		})
-	})
-	var err error
-	r.endpoint, err = prom.New(prom.Options{})
-	require.NoError(t, err)
-	m, err := metrics.New(r.endpoint, metrics.Options{})
-	require.NoError(t, err)
-	r.Controller, err = agentrun.New(config, m, agentrun.Options{Namespaces: []string{namespace}})
-	require.NoError(t, err)
-	return r
-}
-
-// missing is how many missing Jobs it has counted.
-func (r *replica) missing(t *testing.T) (n int) {
-	t.Helper()
-	page := httptest.NewRecorder()
-	r.endpoint.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-	const series = "\ncontroller_missing_jobs_total{controller=\"agentrun\"} "
-	_, after, found := strings.Cut(page.Body.String(), series)
-	require.True(t, found)
-	_, err := fmt.Sscan(after, &n)
-	require.NoError(t, err)
-	return n
 }
 
 // Before the controller is removed, its program releases what it holds, with
