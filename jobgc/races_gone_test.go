@@ -196,7 +196,10 @@ func TestRace04TheSameWithARestartInBetween(t *testing.T) {
 			assert.Equal(t, jobgc.Missing, f.State)
 			assert.Equal(t, "LiveRead", f.Source)
 			assert.Equal(t, "JobMissing", f.Reason)
+			_, err := ensure(t.Context(), w.guard, ref, ownedJob())
+			require.NoError(t, err)
 		}
+		assert.Equal(t, 1, w.creates, "the work does not run again")
 	})
 }
 

@@ -76,6 +76,7 @@ func TestRace07CrashBeforeRelease(t *testing.T) {
 		ref.Outcome = w.look(t, ref).Outcome // and persisted
 		w.guard = newGuard(t, w, jobgc.Options{})
 		keep := jobgc.Retention{SucceededTTL: 10 * time.Minute}
+		assert.Equal(t, int32(604800), *w.jobs["job"].Spec.TTLSecondsAfterFinished, "until then the backstop holds")
 
 		require.NoError(t, release(t.Context(), w.guard, ref, keep))
 		assert.Equal(t, int32(600), *w.jobs["job"].Spec.TTLSecondsAfterFinished)

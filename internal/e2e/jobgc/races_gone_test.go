@@ -99,25 +99,6 @@ func TestGoneIsProvenByTheVersionAlone(t *testing.T) {
 	}
 }
 
-// A controller that was killed has no tombstone. It reports the loss once, with
-// proof, and does not run the work again.
-//
-//req:shows J3
-func TestRace04TheSameWithARestartInBetween(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	seen := s.watchJobs(t)
-	s.work(t, saved)
-	s.patch(t, "run", `{"spec":{"ttlSecondsAfterFinished":0}}`) // a user cleans up
-	s.gone(t, "run")
-	s.work(t, "")
-	ref, data := s.record(t, "run")
-	assert.Equal(t, "Missing by LiveRead", data["lost"])
-	assert.Empty(t, ref.Outcome)
-	s.work(t, "")
-	ranOnce(t, seen(), 1)
-}
-
 func TestRace09SameNameOtherUID(t *testing.T) {
 	t.Parallel()
 	t.Run("NewJobVisible", func(t *testing.T) {

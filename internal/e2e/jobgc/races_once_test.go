@@ -18,38 +18,8 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The races that would run work twice, or leave it behind. The numbers are from
-// the design's list.
-
-func TestRace05CrashBetweenCreateAndStatusWrite(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	seen := s.watchJobs(t)
-	s.work(t, created)
-	ref, _ := s.record(t, "run")
-	require.Empty(t, ref.UID, "the creation was never recorded")
-	s.finished(t, "run") // and its Job has run
-	s.work(t, "")
-	ref, _ = s.record(t, "run")
-	assert.Equal(t, jobgc.Succeeded, ref.Outcome, "it was adopted")
-	ranOnce(t, seen(), 1)
-}
-
-//req:shows J4
-func TestRace07CrashBetweenOutcomeAndRelease(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	seen := s.watchJobs(t)
-	s.work(t, recorded)
-	assert.EqualValues(t, 604800, *s.live(t, "run").Spec.TTLSecondsAfterFinished, "not released: the backstop holds")
-	s.work(t, "")
-	job := s.live(t, "run")
-	assert.Less(t, *job.Spec.TTLSecondsAfterFinished, int32(3700), "released, from the persisted Ref alone")
-	assert.GreaterOrEqual(t, *job.Spec.TTLSecondsAfterFinished, int32(3600))
-	s.work(t, "")
-	assert.Equal(t, job.ResourceVersion, s.live(t, "run").ResourceVersion, "once is enough")
-	ranOnce(t, seen(), 1)
-}
+// The races of a release, which comes late or finds no Job. The numbers are
+// from the design's list.
 
 // Kubernetes counts a TTL from the finish. A late TTL of ten minutes must not
 // delete the Job immediately.

@@ -35,13 +35,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
-	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // latest is how late the cache of owners of the second replica is at most.
@@ -155,7 +153,7 @@ func guards(t *testing.T, s *stage) fleet {
 	return fleet{
 		longest: 5 * time.Second,
 		life: func(replica int) *exec.Cmd {
-			said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.namespace, Replica: true, Lag: time.Duration(replica) * latest})
+			said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.namespace, Lag: time.Duration(replica) * latest})
 			assert.NoError(t, err) //nolint:testifylint // not on the goroutine of the test
 			cmd := exec.Command(self)
 			cmd.Env = append(os.Environ(), workerVariable+"="+string(said))
@@ -179,35 +177,6 @@ func guards(t *testing.T, s *stage) fleet {
 
 // ttlAnnotation is the TTL of the Job of an owner of guards.
 const ttlAnnotation = "e2e.controllerkit.dev/ttl"
-
-// replicate is one life of a replica of guards.
-func replicate(ctx context.Context, w *worker) error {
-	factory := informers.NewSharedInformerFactoryWithOptions(w.kube, 0, informers.WithNamespace(w.Namespace))
-	jobs, runs := factory.Batch().V1().Jobs().Informer(), factory.Core().V1().ConfigMaps().Informer()
-	var err error
-	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, jobs, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: time.Hour}}); err != nil {
-		return err
-	}
-	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
-	late := map[string]*corev1.ConfigMap{} // an older state of the owners' cache
-	for ctx.Err() == nil {
-		for _, item := range runs.GetStore().List() {
-			run, ok := item.(*corev1.ConfigMap)
-			if !ok || run.Labels["run"] == "" {
-				continue
-			}
-			if late[run.Name] == nil || w.Lag == 0 || rand.N(w.Lag) < 50*time.Millisecond {
-				late[run.Name] = run
-			}
-			if _, _, err := w.step(ctx, late[run.Name].DeepCopy()); err != nil {
-				suite.Wait(ctx, 10*time.Millisecond) // the next round tries again
-			}
-		}
-		suite.Wait(ctx, 20*time.Millisecond)
-	}
-	return ctx.Err()
-}
 
 // agentRuns are the program of examples/agentrun.
 func agentRuns(t *testing.T, s *stage) fleet {

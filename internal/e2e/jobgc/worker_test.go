@@ -4,15 +4,12 @@
 package jobgc_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strconv"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -31,32 +28,16 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// workerVariable makes this test program a controller, so that there is a
-// process to kill. Its runs are the ConfigMaps of a namespace. Each has the Ref
-// of its Job, and its end.
+// workerVariable makes this test program a replica of guards, so that there is
+// a process to kill. Its runs are the ConfigMaps of a namespace. Each has the
+// Ref of its Job, and its end.
 const workerVariable = "JOBGC_E2E_WORKER"
-
-// points are the moments at which a worker can die.
-type point string
-
-const (
-	created  point = "created"  // the Job is created, its uid not persisted
-	saved    point = "saved"    // the uid is persisted, the Job not looked at
-	recorded point = "recorded" // the outcome is persisted, the Job not released
-)
 
 // assignment is the input of a worker.
 type assignment struct {
 	Kubeconfig, Namespace string
-	DieAt                 point // by SIGKILL, when all runs are there; empty for never
 
-	Replica bool          // of two; it works until it is killed
-	Lag     time.Duration // of its cache of owners, at most
-}
-
-// keep is the retention of workers.
-func keep() jobgc.Retention {
-	return jobgc.Retention{SucceededTTL: time.Hour, FailedTTL: 2 * time.Hour, UnrecordedTTL: 7 * 24 * time.Hour}
+	Lag time.Duration // of its cache of owners, at most
 }
 
 func workerMain(said string) int {
@@ -74,73 +55,56 @@ func workerMain(said string) int {
 	return 0
 }
 
-// worker is a whole controller in the order of work that the package's
-// documentation gives.
+// worker is a controller in the order of work that the package's documentation
+// gives.
 type worker struct {
-	assignment
-
 	kube  kubernetes.Interface
 	guard *guard
-	runs  int64
-	there atomic.Int64 // at the point of death
 }
 
+// work is one life of a replica. It works until it is killed.
 func work(ctx context.Context, a assignment) error {
 	config, err := clientcmd.BuildConfigFromFlags("", a.Kubeconfig)
 	if err != nil {
 		return err
 	}
 	config.QPS, config.Burst = 200, 200 // all runs are worked on at the same time
-	w := &worker{assignment: a}
+	w := &worker{}
 	if w.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	if a.Replica {
-		return replicate(ctx, w)
-	}
 	factory := informers.NewSharedInformerFactoryWithOptions(w.kube, 0, informers.WithNamespace(a.Namespace))
-	informer := factory.Batch().V1().Jobs().Informer()
-	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, informer, jobgc.Options{Retention: keep()}); err != nil {
+	jobs, runs := factory.Batch().V1().Jobs().Informer(), factory.Core().V1().ConfigMaps().Informer()
+	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, jobs, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: time.Hour}}); err != nil {
 		return err
 	}
 	factory.StartWithContext(ctx)
 	factory.WaitForCacheSyncWithContext(ctx)
-	list, err := w.kube.CoreV1().ConfigMaps(a.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "run=yes"})
-	if err != nil {
-		return err
-	}
-	w.runs = int64(len(list.Items))
-	errs := make(chan error)
-	for i := range list.Items {
-		go func() { errs <- w.reconcile(ctx, &list.Items[i]) }() // those at the point of death stay there
-	}
-	for range list.Items {
-		if err := <-errs; err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// reconcile takes one run to its end.
-func (w *worker) reconcile(ctx context.Context, run *corev1.ConfigMap) error {
+	late := map[string]*corev1.ConfigMap{} // an older state of the owners' cache
 	for ctx.Err() == nil {
-		next, after, err := w.step(ctx, run)
-		if err != nil || next == nil {
-			return err
+		for _, item := range runs.GetStore().List() {
+			run, ok := item.(*corev1.ConfigMap)
+			if !ok || run.Labels["run"] == "" {
+				continue
+			}
+			if late[run.Name] == nil || a.Lag == 0 || rand.N(a.Lag) < 50*time.Millisecond {
+				late[run.Name] = run
+			}
+			if err := w.step(ctx, late[run.Name].DeepCopy()); err != nil {
+				suite.Wait(ctx, 10*time.Millisecond) // the next round tries again
+			}
 		}
-		run = next
-		suite.Wait(ctx, after)
+		suite.Wait(ctx, 20*time.Millisecond)
 	}
 	return ctx.Err()
 }
 
 // step is one step with a copy of a run, which may be stale, and the write of
-// its result. It returns the run and when to look again, or nil at its end.
-func (w *worker) step(ctx context.Context, run *corev1.ConfigMap) (*corev1.ConfigMap, time.Duration, error) {
+// its result.
+func (w *worker) step(ctx context.Context, run *corev1.ConfigMap) error {
 	ref, done, err := recordOf(run)
 	if err != nil || run.Data["lost"] != "" {
-		return nil, 0, err
+		return err
 	}
 	next, found, err := w.guard.Step(ctx, jobgc.Request{
 		Owner: run, Ref: ref, Done: done,
@@ -156,31 +120,18 @@ func (w *worker) step(ctx context.Context, run *corev1.ConfigMap) (*corev1.Confi
 	})
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return err
 	case next != ref:
-		w.at(created, ref.UID == "")
-		if run, err = w.save(ctx, run, *next, ""); err != nil {
-			return nil, 0, err
-		}
-		w.at(saved, ref.UID == "")
-		w.at(recorded, next.Outcome != "")
-		return run, 0, nil
-	case done: // and released
-		return nil, 0, nil
-	case found.Lost():
-		_, err := w.save(ctx, run, *ref, string(found.State)+" by "+found.Source)
-		return nil, 0, err
+		return w.save(ctx, run, *next, "")
+	case !done && found.Lost():
+		return w.save(ctx, run, *ref, string(found.State)+" by "+found.Source)
 	}
-	return run, max(found.After, 50*time.Millisecond), nil
+	return nil
 }
 
 // jobOf is the Job of a run, with the TTL that the run asks for.
 func jobOf(run *corev1.ConfigMap) (*batchv1.Job, error) {
-	asked := run.Annotations[ttlAnnotation]
-	if asked == "" {
-		return newJob(run, run.Name), nil
-	}
-	seconds, err := strconv.ParseInt(asked, 10, 32)
+	seconds, err := strconv.ParseInt(run.Annotations[ttlAnnotation], 10, 32)
 	return newJob(run, run.Name, ttl(int32(seconds))), err
 }
 
@@ -195,64 +146,19 @@ func recordOf(run *corev1.ConfigMap) (ref *jobgc.Ref, done bool, err error) {
 }
 
 // save persists what is known of a run. A run whose result is lost says how.
-func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref, lost string) (*corev1.ConfigMap, error) {
+func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref, lost string) error {
 	text, err := json.Marshal(ref)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	patch, err := json.Marshal(map[string]map[string]string{
 		"data": {"ref": string(text), "lost": lost}, "metadata": {"resourceVersion": run.ResourceVersion},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return w.kube.CoreV1().ConfigMaps(run.Namespace).Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-}
-
-// at is where the worker dies if it got there and its assignment names the
-// point. It ends without an error, as if the kernel killed it.
-func (w *worker) at(p point, there bool) {
-	if !there || w.DieAt != p {
-		return
-	}
-	if w.there.Add(1) == w.runs {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	}
-	select {}
-}
-
-// work runs a worker on the stage's runs as a process, until it ends or dies.
-func (s *stage) work(t *testing.T, dieAt point) {
-	t.Helper()
-	said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.namespace, DieAt: dieAt})
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), workerVariable+"="+string(said))
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	err = cmd.Run()
-	require.NoError(t, ctx.Err(), "the worker took too long: %s", stderr.String())
-	if dieAt == "" {
-		require.NoError(t, err, stderr.String())
-		return
-	}
-	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	require.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "the worker must be killed at %s: %v %s", dieAt, err, stderr.String())
-}
-
-// record is what a run's controller has persisted.
-func (s *stage) record(t *testing.T, run string) (ref jobgc.Ref, data map[string]string) {
-	t.Helper()
-	cm, err := s.kube.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), run, metav1.GetOptions{})
-	require.NoError(t, err)
-	if cm.Data["ref"] != "" {
-		require.NoError(t, json.Unmarshal([]byte(cm.Data["ref"]), &ref))
-	}
-	return ref, cm.Data
+	_, err = w.kube.CoreV1().ConfigMaps(run.Namespace).Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 // watchJobs notes the uids of all Jobs that there ever are, by name, until the
