@@ -123,8 +123,8 @@ e2e-chaos: ## Run all faults under load, and the role without each of its verbs;
 	@cd internal/e2e && go test -race -count=1 -timeout 40m -v ./chaos -full -parallel 4
 
 .PHONY: e2e-soak
-e2e-soak: ## Run 10,000 AgentRuns (RUNS=n) while API server and controller are killed, and 1,000 Jobs (JOBS=n) for jobgc's numbers
-	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGate' -skip '^TestGateTwoReplicas$$' ./jobgc
+e2e-soak: ## Run 10,000 AgentRuns (RUNS=n) while API server and controller are killed, and 1,000 Jobs (JOBS=n) with a TTL of 0
+	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGateTTLZero$$' ./jobgc
 	cd internal/e2e && go test -count=1 -timeout 180m -v -run '^TestSoak$$' ./chaos -runs $(or $(RUNS),10000)
 
 .PHONY: schedules

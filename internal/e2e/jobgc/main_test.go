@@ -5,9 +5,9 @@
 // Job, TTL, CronJob, garbage collector and namespace controllers. Restarts kill
 // processes, and a slow cache has a watch that is delayed on the wire.
 //
-// Only this suite proves how these controllers delete Jobs, the numbers of
-// requests and of lost results, and the commands that release a hold. The
-// package has the tests that need no server.
+// Only this suite proves how these controllers delete Jobs, the number of
+// requests of a run, that replicas which are killed lose no result, and the
+// commands that release a hold. The package has the tests that need no server.
 package jobgc_test
 
 import (
