@@ -312,9 +312,11 @@ func TestRace13TheLastStateIsUnknown(t *testing.T) {
 					f := w.look(t, ref)
 					if finished {
 						assert.Equal(t, jobgc.Finished, f.State)
+						assert.Equal(t, "Tombstone", f.Source)
 						assert.Empty(t, f.Hint, "who deleted it cannot be guessed")
 					} else {
 						assert.Equal(t, jobgc.Missing, f.State, "it may have finished in the gap: the outcome is unknown")
+						assert.Equal(t, "LiveRead", f.Source)
 					}
 				})
 			})

@@ -27,7 +27,7 @@ import (
 func TestEdgeSuspended(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
+	c := s.controller(t, jobgc.Options{})
 	ref := c.ensured(t, s, "job", never())
 	var first time.Time
 	suite.Eventually(t, "it has started", func(context.Context) bool {
@@ -84,7 +84,7 @@ func TestEdgeNotFinishedYet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			c := s.controller(t, 0, jobgc.Options{})
+			c := s.controller(t, jobgc.Options{})
 			var states []jobgc.Observation
 			seen := make(chan jobgc.Observation, 100)
 			_, err := c.informer.AddEventHandler(onJob(func(job *batchv1.Job) { seen <- jobgc.StateOf(job) }))
@@ -112,7 +112,7 @@ func TestEdgeNotFinishedYet(t *testing.T) {
 func TestEdgeFailures(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
+	c := s.controller(t, jobgc.Options{})
 	fails := pod(kubelet.OutcomeAnnotation, kubelet.Fail)
 	cases := map[string]struct {
 		edits  []edit
@@ -151,7 +151,7 @@ func TestEdgeFailures(t *testing.T) {
 func TestEdgeManagedBy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
+	c := s.controller(t, jobgc.Options{})
 	for name, zero := range map[string]bool{"guarded": false, "plain": true} {
 		ref := c.ensured(t, s, name, managed())
 		if zero {
@@ -172,7 +172,7 @@ func TestEdgeManagedBy(t *testing.T) {
 func TestEdgeClockSkew(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
+	c := s.controller(t, jobgc.Options{})
 	ahead := time.Now().Add(time.Hour).Truncate(time.Second)
 	ref := c.ensured(t, s, "job", managed())
 	s.complete(t, "job", ahead)
@@ -189,7 +189,7 @@ func TestEdgeClockSkew(t *testing.T) {
 func TestEdgeDeletedByAPerson(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
+	c := s.controller(t, jobgc.Options{})
 	byHand := c.ensured(t, s, "by-hand")
 	s.finished(t, "by-hand")
 	s.remove(t, "by-hand", metav1.DeletePropagationForeground)
@@ -216,14 +216,14 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	owned := func(j *batchv1.Job) { // as by kubectl create job --from=cronjob/nightly
 		j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cron, batchv1.SchemeGroupVersion.WithKind("CronJob"))}
 	}
-	plain := s.controller(t, 0, jobgc.Options{})
+	plain := s.controller(t, jobgc.Options{})
 	ref := plain.ensured(t, s, "plain", owned)
 	plain.misses(t, s, "plain")
 	f, err := plain.decided(t.Context(), ref)
 	require.NoError(t, err)
 	assert.Equal(t, "Tombstone", f.Source, "rescued, if the process lives")
 
-	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
+	c := s.controller(t, jobgc.Options{Finalizer: finalizer})
 	ref = c.ensured(t, s, "held", owned)
 	suite.Eventually(t, "the CronJob controller has deleted it", func(context.Context) bool {
 		job := s.live(t, "held")
@@ -243,7 +243,7 @@ func TestEdgeCronJobHistoryLimits(t *testing.T) {
 func TestEdgePodsAreCollected(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c := s.controller(t, 0, jobgc.Options{})
+	c := s.controller(t, jobgc.Options{})
 	ref := c.ensured(t, s, "job")
 	s.finished(t, "job")
 	require.NoError(t, s.kube.CoreV1().Pods(s.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
@@ -258,7 +258,7 @@ func TestEdgePodsAreCollected(t *testing.T) {
 func TestEdgeFilteredInformer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	c, stop := s.stoppable(t, 0, jobgc.Options{}, func(o *metav1.ListOptions) { o.LabelSelector = "e2e=other" })
+	c, stop := s.stoppable(t, jobgc.Options{}, func(o *metav1.ListOptions) { o.LabelSelector = "e2e=other" })
 	defer stop()
 	ref := c.ensured(t, s, "job", suspended())
 	_, err := s.jobs.Create(t.Context(), s.job("other", suspended(), func(j *batchv1.Job) { j.Labels["e2e"] = "other" }), metav1.CreateOptions{})

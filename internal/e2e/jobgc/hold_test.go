@@ -80,7 +80,7 @@ func TestHoldSweep(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	config := s.grant(t, "sweeper."+s.namespace, rule("batch", "jobs", "list", "patch"), rule("", "configmaps", "list"))
-	c := s.controller(t, 0, jobgc.Options{Finalizer: finalizer})
+	c := s.controller(t, jobgc.Options{Finalizer: finalizer})
 	runs := s.kube.CoreV1().ConfigMaps(s.namespace)
 	gone, going := s.newRun(t, "gone"), s.newRun(t, "going")
 	_, err := runs.Patch(t.Context(), "going", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/theirs"]}}`), metav1.PatchOptions{})
@@ -145,12 +145,12 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	const ours = "recovery.e2e.controllerkit.dev/result" // of this test alone: the commands work in all namespaces
-	c, stop := s.stoppable(t, 0, jobgc.Options{Finalizer: ours}, nil)
+	c, stop := s.stoppable(t, jobgc.Options{Finalizer: ours}, nil)
 	c.ensured(t, s, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
 	c.ensured(t, s, "running", never())
 	s.finished(t, "finished")
 	other := newStage(t)
-	other.controller(t, 0, jobgc.Options{Finalizer: finalizer}).ensured(t, other, "other", suspended())
+	other.controller(t, jobgc.Options{Finalizer: finalizer}).ensured(t, other, "other", suspended())
 	stop()
 	s.terminate(t)
 	suite.Eventually(t, "the namespace is stuck", func(context.Context) bool {

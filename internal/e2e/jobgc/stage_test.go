@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,28 +107,35 @@ func suspended() edit { return func(j *batchv1.Job) { j.Spec.Suspend = new(true)
 
 type guard = jobgc.Guard[batchv1client.JobInterface]
 
-// controller is a running one: a Guard on an informer whose watch lags.
+// controller is a running one: a Guard on an informer.
 type controller struct {
 	*guard
 
-	wire     *wire
+	gets     atomic.Int64 // live reads of a Job
 	informer cache.SharedIndexInformer
 	kube     kubernetes.Interface
 }
 
 // controller starts one for the stage's namespace, until the test ends.
-func (s *stage) controller(t *testing.T, lag time.Duration, opts jobgc.Options) *controller {
+func (s *stage) controller(t *testing.T, opts jobgc.Options) *controller {
 	t.Helper()
-	c, stop := s.stoppable(t, lag, opts, nil)
+	c, stop := s.stoppable(t, opts, nil)
 	t.Cleanup(stop)
 	return c
 }
 
-func (s *stage) stoppable(t *testing.T, lag time.Duration, opts jobgc.Options, tweak func(*metav1.ListOptions)) (c *controller, stop func()) {
+func (s *stage) stoppable(t *testing.T, opts jobgc.Options, tweak func(*metav1.ListOptions)) (c *controller, stop func()) {
 	t.Helper()
-	c = &controller{wire: newWire(lag)}
+	c = &controller{}
 	config := plane.Config()
-	config.Wrap(c.wire.around)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/jobs/") {
+				c.gets.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
+	})
 	var err error
 	c.kube, err = kubernetes.NewForConfig(config)
 	require.NoError(t, err)
