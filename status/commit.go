@@ -19,52 +19,47 @@ import (
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
-// ErrReplaced says that the object was deleted and recreated under the same
-// name. Nothing was written to the new object.
-var ErrReplaced error = overtakenError{"replaced", "status: the object was recreated under the same name"}
-
-// defaultRetries is how many conflicts in a row Commit resolves.
-const defaultRetries = 4
-
 // Commit sends the patch that [Patch] computes from before, after and f. It
 // sends one request, or none if there is nothing to write.
 //
 // If another client wrote since before was read, Commit merges and tries again,
-// up to Retries times. It takes each field of the status and each condition
-// from the side that changed it, and keeps the stored startedAt and finishedAt.
-// If both sides changed a condition in Owned, after's counts. Commit never
-// overwrites a newer status. It writes nothing and returns
+// up to Retries times, with two requests each. It takes each field of the
+// status and each condition from the side that changed it, and keeps the stored
+// startedAt and finishedAt. If both sides changed a condition differently, see
+// Writer.Owned. Commit never overwrites a newer status. It writes nothing and
+// returns
 //
 //   - [ErrSuperseded] if the stored status is of a newer generation,
 //   - [ErrReplaced] if the object was deleted and recreated,
-//   - [ErrFieldConflict] if both sides changed the same field or a condition
-//     that is not owned,
+//   - [ErrFieldConflict] if both sides changed one field, or a condition that
+//     is not owned, to different values,
 //   - the API server's conflict after Retries.
 //
-// Return these and any other error from Reconcile, so that the controller
-// reconciles the object again. Commit wraps errors of the API server. A spec
-// that changed since the read is not an error: the result is [Merged],
-// observedGeneration has the value that was read, and the watch triggers the
-// next reconcile.
+// Test for the first three with errors.Is. Return these and any other error
+// from Reconcile, so that the controller reconciles the object again. Commit
+// wraps errors of the client. A spec that changed since the read is not an
+// error: observedGeneration has the value that was read, and the watch triggers
+// the next reconcile.
 //
-// On success after equals the stored object: metadata, spec and status. If the
-// spec changed since the read, only the status does: spec, metadata and
-// resourceVersion stay as they were read, so that a later Update conflicts. To
-// commit again in the same reconcile, take a DeepCopy of after as the next
-// before.
+// After [Written] or [Merged], after equals the stored object: metadata, spec
+// and status. After [Unchanged], at least its status does. If the spec changed
+// since the read, only the status does: spec, metadata and resourceVersion stay
+// as they were read, so that a later Update conflicts. After [Gone] or an error
+// with an empty Result, Commit has not changed after. To commit again in the
+// same reconcile, take a DeepCopy of after as the next before.
 //
-// An object that no longer exists is [Gone], which is not an error. Only an
-// answer of the API server about this object counts as that. A 404 of a proxy,
-// or of a version that is not served, is an error.
+// An object that no longer exists is [Gone], which is not an error. Commit
+// returns it only if the answer of the API server is about this object. A 404
+// of a proxy, or of a version that is not served, is an error.
 //
 // If the API server stores another value than the one sent, because the CRD's
-// schema prunes the field or has a default, Commit returns [Written] and an
-// error that names the field. It reports this once. The Writer remembers the
-// field until the process ends, and a difference in such fields alone is not
-// written again.
+// schema prunes the field or has a default, Commit returns [Written] or
+// [Merged] and an error that names the field. It reports this once. The Writer
+// remembers the field until the process ends, and a difference in such fields
+// alone is not written again.
 //
-// When ctx is done, Commit returns. Many goroutines may call it at the same
-// time for different copies.
+// If ctx ends, Commit returns the error of the client. Commit is safe for
+// concurrent use if each call has its own after.
 func (w Writer) Commit(ctx context.Context, before, after Object, f Facts) (Result, error) {
 	start := time.Now()
 	result, err := w.commit(ctx, before, after, f)
@@ -76,7 +71,7 @@ func (w Writer) Commit(ctx context.Context, before, after Object, f Facts) (Resu
 
 func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Result, error) {
 	if w.client == nil {
-		return "", errors.New("status: the Writer has no client; make it with ForClient or ForResource")
+		return "", errors.New("status: commit: the Writer has no client: it is the zero Writer, or an argument of ForClient or ForResource was nil")
 	}
 	c := change{
 		Facts: f, names: w.FieldNames, now: cmp.Or(w.now, time.Now()), heartbeat: w.Heartbeat,
@@ -87,7 +82,7 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 	} else if idle {
 		return Unchanged, nil
 	}
-	for retries := cmp.Or(w.Retries, defaultRetries); ; retries-- {
+	for retries := cmp.Or(w.Retries, 4); ; retries-- {
 		data, err := c.plan()
 		switch {
 		case err != nil:
@@ -104,11 +99,11 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 		case apierrors.IsNotFound(err):
 			return w.gone(ctx, before, err)
 		case !apierrors.IsConflict(err) || retries <= 0 || ctx.Err() != nil:
-			return "", fmt.Errorf("status: patching %s: %w", before.GetName(), err)
+			return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(before), err)
 		}
 		// The API server answers an empty patch with the stored object.
 		if reply, err = w.send(ctx, before, []byte("{}"), "status"); err != nil {
-			return isGone(before, "reading "+before.GetName()+" after a conflict", err)
+			return isGone(before, "reading "+nameOf(before)+" after a conflict", err)
 		}
 		if err := c.rebase(reply, w.Owned); err != nil {
 			return "", err
@@ -125,7 +120,7 @@ func (c *change) rebase(reply Object, owned []string) error {
 		return err
 	}
 	if uid := before.object.GetUID(); reply.GetUID() != uid {
-		return fmt.Errorf("%w: %s now has uid %q, and was read with %q", ErrReplaced, before.object.GetName(), reply.GetUID(), uid)
+		return fmt.Errorf("%w: %s now has uid %q, and was read with %q", ErrReplaced, nameOf(before.object), reply.GetUID(), uid)
 	}
 	c.before, c.merged = live, true
 	if err := c.observe(); err != nil {
@@ -189,16 +184,16 @@ func (c *change) fill(stored *document) error {
 // subresource. The API server answers both with the same 404. If the object
 // itself may not be patched, it counts as gone.
 func (w Writer) gone(ctx context.Context, before Object, first error) (Result, error) {
-	if _, err := isGone(before, "patching "+before.GetName(), first); err != nil {
+	if _, err := isGone(before, "patching "+nameOf(before), first); err != nil {
 		return "", err
 	}
 	live, err := w.send(ctx, before, []byte("{}"))
-	asking := "asking whether " + before.GetName() + " exists, after a 404"
+	asking := "asking whether " + nameOf(before) + " exists, after a 404"
 	switch {
 	case err == nil && (live == nil || live.GetUID() == "" || live.GetName() != before.GetName()):
-		return "", fmt.Errorf("status: %s: the client returned no object of that name with a uid", asking)
+		return "", fmt.Errorf("status: commit: %s: the client returned no object of that name with a uid", asking)
 	case err == nil && live.GetUID() == before.GetUID():
-		return "", fmt.Errorf("status: %s exists, but its kind has no status subresource; enable it in the CRD: %w", before.GetName(), first)
+		return "", fmt.Errorf("status: commit: %s exists, but its kind has no status subresource; enable it in the CRD: %w", nameOf(before), first)
 	case err == nil, // the name is another object's
 		apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return Gone, nil
@@ -210,10 +205,35 @@ func (w Writer) gone(ctx context.Context, before Object, first error) (Result, e
 // exist. Only the client knows the resource.
 func isGone(o Object, doing string, err error) (Result, error) {
 	if gone, err := notfound.Is(err, schema.GroupResource{}, o.GetName()); !gone {
-		return "", fmt.Errorf("status: %s: %w", doing, err)
+		return "", fmt.Errorf("status: commit: %s: %w", doing, err)
 	}
 	return Gone, nil
 }
+
+// These errors of [Writer.Commit] say that another writer was faster. Nothing
+// was written. Test for them with errors.Is.
+var (
+	// ErrSuperseded: the stored status was computed from a newer generation
+	// than this reconcile acted on, so that the reconcile of that generation
+	// has already reported. Commit also returns it for a status that was
+	// restored from a backup onto a new object, whose generation starts at 1
+	// again: see Writer.AcceptRestored.
+	ErrSuperseded error = overtakenError{"superseded", "status: a newer generation is already recorded"}
+	// ErrReplaced: the object was deleted and recreated under the same name.
+	ErrReplaced error = overtakenError{"replaced", "status: the object was recreated under the same name"}
+	// ErrFieldConflict: another writer changed the same field or condition
+	// differently. Reconcile again from the stored object.
+	ErrFieldConflict error = overtakenError{"field_conflict", "status: another writer changed the same field"}
+)
+
+// overtakenError is an error of a race that another writer won. The next
+// reconcile decides again.
+type overtakenError struct{ result, text string }
+
+func (e overtakenError) Error() string { return e.text }
+
+// Reason is the event reason that package events uses for a conflict.
+func (overtakenError) Reason() string { return "Conflict" }
 
 // label is the result for OnCommit.
 func label(result Result, err error) string {

@@ -18,20 +18,24 @@ import (
 // and reports whether conds changed. It differs from meta.SetStatusCondition of
 // apimachinery:
 //
-//   - lastTransitionTime moves only with Status, to c's if it is set and new,
-//     otherwise to now. A new Reason or Message is a change, and so a write.
-//     Leave out text that changes by itself, such as a countdown.
-//   - An observedGeneration older than the stored one loses: conds does not
-//     change. Zero means not stated. It never loses, and the stored one becomes
-//     zero too. [Patch] and [Writer.Commit] then fill in the generation of the
-//     object that was read, so that the condition is current for a new spec, as
-//     kubectl wait expects. A condition that a reconcile does not set keeps its
-//     generation: set each condition that you own every time.
+//   - lastTransitionTime changes only if Status does. It becomes c's if that is
+//     set and differs from the stored one, otherwise now. A new Reason or
+//     Message is a change, and so a write. Leave out text that changes by
+//     itself, such as a countdown.
+//   - If c has an older ObservedGeneration than the stored condition, conds
+//     does not change. Zero means that c does not state one. The list then has
+//     zero, and [Patch] and [Writer.Commit] fill in the generation of the
+//     object that was read, as kubectl wait expects. They leave zero if the
+//     stored condition had none and nothing else of it changed. A condition
+//     that a reconcile does not set keeps its generation: set each condition
+//     that you own every time.
 //   - Reason and Message are fitted to the limits of the API server, so that no
-//     error text can fail the whole write. The message is cut at the last
-//     blank within 32768 bytes, because a redactor does not recognize half of a
-//     secret. A word of more than 4096 bytes is cut itself.
-//     An underscore replaces invalid characters of a reason.
+//     error text can fail the whole write. The message is cut at the last blank
+//     within 32768 bytes, because a redactor does not recognize half of a
+//     secret. A word of more than 4096 bytes is cut itself. In a reason, one
+//     underscore replaces each run of invalid characters, and everything before
+//     the first letter is dropped. An empty reason becomes Unknown. A wrong
+//     type or status is an error of Patch and Commit.
 //
 // A nil conds does not change. SetCondition does not allocate unless it appends
 // or has to fit a text. Do not call it for one list from two goroutines. To set
@@ -132,7 +136,7 @@ func checkCondition(c metav1.Condition) error {
 		return fmt.Errorf(".status: %q is not accepted; want True, False or Unknown", c.Status)
 	}
 	if c.ObservedGeneration < 0 {
-		return fmt.Errorf(".observedGeneration: %d is negative", c.ObservedGeneration)
+		return fmt.Errorf(".observedGeneration: %d is not accepted; want 0, or the generation of the object", c.ObservedGeneration)
 	}
 	return nil
 }

@@ -13,30 +13,34 @@
 //	startedAt           first time the object was running; never moves
 //	finishedAt          first time the object was done; never moves
 //
-// Build a [Writer] once, from controller-runtime's client or a client of
-// client-go:
+// Embed [Stamp] in the status of the kind, and build a [Writer] once, from
+// controller-runtime's client:
 //
 //	writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+//
+// or from a client of client-go:
+//
 //	writer := status.ForResource(clientset.ExampleV1().Runs)
 //
-// Commit replaces Get, UpdateStatus and a retry on conflict:
+// [Writer.Commit] replaces Get, UpdateStatus and a retry on conflict. [Facts]
+// says how far the work is:
 //
 //	before := run.DeepCopy()
 //	run.Status.Phase = "Running"
 //	result, err := writer.Commit(ctx, before, run, status.Facts{Progress: status.Running})
 //
-// It merges changes of other writers. It refuses to write to an object that was
-// recreated or has a newer status. Return that error from Reconcile, so that
-// the controller tries again.
+// Commit merges changes of other writers. If the object was recreated or has a
+// newer status, it writes nothing and returns an error. Return it from
+// Reconcile, so that the controller tries again.
 //
-// [Patch] is the contract as a pure function, for any client. A custom kind
-// embeds [Stamp] in its status. [FieldNames] adapts both to kinds with other
-// field names, typed or unstructured. [Rules] makes the API server hold every
-// writer to the contract, and [Check] tests a controller.
+// [Patch] is the contract as a pure function, for any client. [FieldNames]
+// adapts Commit and Patch to kinds with other field names, typed or
+// unstructured. [Rules] makes the API server hold every writer to the contract,
+// and [Check] tests a controller.
 //
 // The package starts no goroutine and does not log. A Writer remembers only
-// which fields the API server does not keep. Every error names the field and
-// what is accepted.
+// which fields the API server does not keep. An error about a value names the
+// field and what is accepted.
 //
 // # Two controllers of one object
 //

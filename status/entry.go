@@ -15,10 +15,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// ErrFieldConflict says that another writer changed the same field or condition
-// differently. Nothing was written. Reconcile again from the stored object.
-var ErrFieldConflict error = overtakenError{"field_conflict", "status: another writer changed the same field"}
-
 // entry is one condition of a list.
 type entry struct {
 	metav1.Condition
@@ -157,7 +153,7 @@ func (c *change) settleList(before, after map[string]any) error {
 			return fmt.Errorf("status: status.%s[%d]%w", name, i, err)
 		}
 		if same == nil && e.bad == nil && e.key != e.Type {
-			return fmt.Errorf("status: status.%s[%d].type: %q is there already", name, i, e.Type)
+			return fmt.Errorf("status: status.%s[%d].type: %q is in the list twice; want each type once", name, i, e.Type)
 		}
 	}
 	// The stored order stays: building the list in another order is not a
@@ -234,7 +230,7 @@ func (c *change) merge(before, after, live map[string]any, owned []string) (map[
 		}
 		side, conflict := pick(before[name], after[name], live[name], func(a, b any) bool { return sameTree(a, b, 0) })
 		if conflict {
-			return nil, fmt.Errorf("%w: status.%s", ErrFieldConflict, name)
+			return nil, fmt.Errorf("%w: %s: status.%s", ErrFieldConflict, nameOf(c.after.object), name)
 		}
 		if merged[name] = side; side == nil {
 			delete(merged, name)
@@ -261,7 +257,7 @@ func (c *change) mergeLists(trees [3]map[string]any, owned []string) (merged ent
 		}
 		side, conflict := pick(before, after, live, alike)
 		if conflict && !slices.Contains(owned, e.Type) {
-			err = errors.Join(err, fmt.Errorf("%w: status.%s %s", ErrFieldConflict, c.names.Conditions, e.Type))
+			err = errors.Join(err, fmt.Errorf("%w: %s: status.%s %s", ErrFieldConflict, nameOf(c.after.object), c.names.Conditions, e.Type))
 		}
 		if conflict && after != nil && live != nil && after.ObservedGeneration != 0 && after.ObservedGeneration < live.ObservedGeneration {
 			side = live

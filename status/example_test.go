@@ -168,8 +168,8 @@ func ExampleWriter_Commit() {
 	// unchanged <nil>
 }
 
-// For an informer's filter or a predicate: what this package writes does not
-// wake the controller again.
+// For an informer's filter or a predicate: the controller's own status writes
+// cause no reconcile.
 func ExampleNeedsReconcile() {
 	before := stored()
 	wrote := before.DeepCopy()

@@ -52,9 +52,9 @@ func TestCommit_OnlyTheAPIServerSaysThatAnObjectIsGone(t *testing.T) {
 		"Recreated":      {"Another object has the name.", answers{gone, &Run{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "successor"}}}, nil, ""},
 		"AfterAConflict": {"It was deleted after the conflict.", answers{conflict, gone}, nil, ""},
 
-		"NotServed":               {"No object of that version was looked for.", answers{notServed}, notServed, "status: patching a: a 404 that no API server wrote"},
-		"NotServedAfterAConflict": {"It was until now.", answers{conflict, notServed}, notServed, "status: reading a after a conflict: a 404 that no API server wrote"},
-		"LoadBalancer":            {"Its server has gone away.", answers{gone, notServed}, notServed, "status: asking whether a exists, after a 404: a 404 that no API server wrote"},
+		"NotServed":               {"No object of that version was looked for.", answers{notServed}, notServed, "status: commit: patching a: a 404 that no API server wrote"},
+		"NotServedAfterAConflict": {"It was until now.", answers{conflict, notServed}, notServed, "status: commit: reading a after a conflict: a 404 that no API server wrote"},
+		"LoadBalancer":            {"Its server has gone away.", answers{gone, notServed}, notServed, "status: commit: asking whether a exists, after a 404: a 404 that no API server wrote"},
 		"Firewall":                {"Who has which right is not for it to say.", answers{gone, firewall}, firewall, "asking whether a exists, after a 404: "},
 		"AnotherObject":           {"That one is gone, not this one.", answers{another}, another, `a 404 about runs.example.com "b", want "a"`},
 		"NoDetails":               {"The answer does not name the missing object.", answers{bare}, bare, "does not say what it is about"},

@@ -28,7 +28,7 @@ func mergeConditions(before, after, live []metav1.Condition, owned ...string) ([
 		trees[i] = map[string]any{}
 		put(trees[i], "conditions", entries)
 	}
-	c := change{names: FieldNames{Conditions: "conditions"}}
+	c := change{names: FieldNames{Conditions: "conditions"}, after: &document{object: &unstructured.Unstructured{}}}
 	merged, err := c.merge(trees[0], trees[1], trees[2], owned)
 	if err != nil {
 		return nil, err
@@ -39,6 +39,11 @@ func mergeConditions(before, after, live []metav1.Condition, owned ...string) ([
 		list = append(list, e.Condition)
 	}
 	return list, nil
+}
+
+func TestNameOf_HasTheNamespaceIfThereIsOne(t *testing.T) {
+	assert.Equal(t, "a", nameOf(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a"}}))
+	assert.Equal(t, "default/a", nameOf(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}))
 }
 
 func TestMerge_Conditions(t *testing.T) {

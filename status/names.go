@@ -15,16 +15,21 @@ import (
 )
 
 // FieldNames says where the status of a kind keeps the contract's fields, by
-// their JSON names directly under status. Empty means the name in each comment.
-// "-" means that the kind has no such field, or that another controller owns
-// it. The zero FieldNames has the names of a [Stamp].
+// their JSON names directly under status. An empty name means the default,
+// which each field's comment gives. "-" means that the kind has no such field,
+// or that another controller owns it. The zero FieldNames has the names of a
+// [Stamp].
 //
 //	status.FieldNames{StartedAt: "startTime", FinishedAt: "completionTime"}
 //
-// A typed status that does not have observedGeneration, updatedAt or conditions
-// needs no "-" for it. Call FieldNames.Patch in place of [Patch], or set
-// Writer.FieldNames. Both return an error for a name that a typed status does
-// not have, that two fields share, or that is not directly under status.
+// A typed status may leave out observedGeneration, updatedAt and conditions
+// without a "-". An unstructured status has no type to look at: set "-" for
+// each field that the schema of the kind does not have. In it a time is an RFC
+// 3339 text.
+//
+// Call FieldNames.Patch in place of [Patch], or set Writer.FieldNames.
+// FieldNames.Patch and Commit return an error for a name that a typed status
+// does not have, that two fields share, or that is not directly under status.
 type FieldNames struct {
 	// ObservedGeneration is an int64 or *int64; empty means observedGeneration.
 	// Under another name kstatus does not find it, and reports an object as
@@ -43,8 +48,8 @@ type FieldNames struct {
 	// status without it is accepted until an object is done.
 	FinishedAt string
 	// Conditions is a []metav1.Condition; empty means conditions. With "-" a
-	// list of that name is a field like any other. It is neither checked nor
-	// merged.
+	// list named conditions is one value: Commit does not check or redact its
+	// items, and two writers that change it differently are a conflict.
 	Conditions string
 
 	_ struct{}
@@ -56,18 +61,18 @@ const absent = "-"
 // resolve fills in the names, and refuses names that d has no field for.
 func (n FieldNames) resolve(d *document) (FieldNames, error) {
 	all := [...]*string{&n.ObservedGeneration, &n.UpdatedAt, &n.StartedAt, &n.FinishedAt, &n.Conditions}
-	for i, usual := range [...]string{"observedGeneration", "updatedAt", "startedAt", "finishedAt", "conditions"} {
-		asked := *all[i]
-		name := cmp.Or(asked, usual)
+	usual := [...]string{"observedGeneration", "updatedAt", "startedAt", "finishedAt", "conditions"}
+	for i := range all {
+		asked, name := *all[i], cmp.Or(*all[i], usual[i])
 		*all[i] = name
 		if name == absent {
 			continue
 		}
 		if strings.ContainsAny(name, ".[]") || strings.TrimSpace(name) != name {
-			return n, fmt.Errorf("status: FieldNames: %q is not a field directly under status", name)
+			return n, fmt.Errorf("status: FieldNames: the name %q of %s is not accepted; want a field directly under status, without dots, brackets and blanks, or \"-\"", name, usual[i])
 		}
-		if slices.ContainsFunc(all[:i], func(other *string) bool { return *other == name }) {
-			return n, fmt.Errorf("status: FieldNames: %q is given to two fields", name)
+		if other := slices.IndexFunc(all[:i], func(other *string) bool { return *other == name }); other >= 0 {
+			return n, fmt.Errorf("status: FieldNames: %s and %s are both %q; want different names", usual[other], usual[i], name)
 		}
 		switch {
 		case d.has(name):
@@ -85,6 +90,10 @@ func (n FieldNames) resolve(d *document) (FieldNames, error) {
 func (n FieldNames) has(name string) bool {
 	return name != absent && slices.Contains([]string{n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions}, name)
 }
+
+// nameOf is how an error names o: by the namespace, if it has one, and the
+// name.
+func nameOf(o Object) string { return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/") }
 
 func noField(name string) error {
 	return fmt.Errorf("status: status.%s: the status has no such field; add it, or set its name in FieldNames, or \"-\" for none", name)
@@ -107,7 +116,8 @@ func (n FieldNames) read(d *document) (s Stamp, err error) {
 }
 
 // Stamp reads the contract's fields of o, for [Check]. A status that is nil or
-// absent has the zero Stamp. An error names the field and the accepted value.
+// absent has the zero Stamp. A nil object, an unknown name and a field of
+// another type are errors.
 func (n FieldNames) Stamp(o Object) (Stamp, error) {
 	d, err := open("the object", o)
 	if err != nil {
@@ -202,5 +212,5 @@ func asTime(v any) (none *metav1.Time, err error) {
 		}
 		return nil, fmt.Errorf("want a time such as 2006-01-02T15:04:05Z, got %.40q", p)
 	}
-	return nil, fmt.Errorf("want a time such as 2006-01-02T15:04:05Z, got %T", v)
+	return nil, fmt.Errorf("want a metav1.Time, or in an unstructured object a text such as 2006-01-02T15:04:05Z, got %T", v)
 }

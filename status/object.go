@@ -67,13 +67,13 @@ func openPair(before, after Object) (b, a *document, err error) {
 // open finds the status of o.
 func open(role string, o Object) (*document, error) {
 	if isnil.Is(o) {
-		return nil, fmt.Errorf("status: %s is nil", role)
+		return nil, fmt.Errorf("status: %s is nil; want the object as read, or its copy", role)
 	}
 	v := reflect.Indirect(reflect.ValueOf(o))
 	if u, ok := o.(runtime.Unstructured); ok && v.CanAddr() {
 		d := &document{object: o, content: u.UnstructuredContent()}
 		if d.status, ok = d.content["status"].(map[string]any); !ok && d.content["status"] != nil {
-			return nil, fmt.Errorf("status: .status: want an object, got %T", d.content["status"])
+			return nil, fmt.Errorf("status: the status: want an object, got %T", d.content["status"])
 		}
 		return d, nil
 	}
@@ -83,7 +83,7 @@ func open(role string, o Object) (*document, error) {
 	d := &document{object: o}
 	switch d.slot, _ = find(v, "status", 0); {
 	case !d.slot.IsValid():
-		return nil, fmt.Errorf("status: %T has no field of JSON name status", o)
+		return nil, fmt.Errorf("status: %T has no status; want a struct field with the tag json:\"status\"", o)
 	case d.slot.Kind() == reflect.Pointer && d.slot.IsNil():
 		d.typed = reflect.New(d.slot.Type().Elem())
 	case d.slot.Kind() == reflect.Pointer:
@@ -133,7 +133,7 @@ func (d *document) readTree(conditions string) error {
 			err = utiljson.Unmarshal(raw, &fields)
 		}
 		if err != nil {
-			return fmt.Errorf("status: .status: want an object: %w", err)
+			return fmt.Errorf("status: the status: want an object: %w", err)
 		}
 	}
 	d.tree = make(map[string]any, len(fields))
@@ -164,7 +164,7 @@ func (d *document) set(tree map[string]any) error {
 	}
 	fresh := reflect.New(d.typed.Type().Elem())
 	if err := utiljson.Unmarshal(encode(tree), fresh.Interface()); err != nil {
-		return fmt.Errorf("status: .status: %w", err)
+		return fmt.Errorf("status: the status: %w", err)
 	}
 	if d.slot.Kind() == reflect.Pointer {
 		d.slot.Set(fresh)

@@ -12,9 +12,8 @@ import (
 
 // Patch applies the contract to after's status and returns the merge patch for
 // the status subresource that makes before into after, pinned to before's
-// resourceVersion. It returns nil if there is nothing to write, because at most
-// updatedAt would change. Patch sends nothing: pass the patch to any client, as
-// types.MergePatchType.
+// resourceVersion. It returns nil if nothing but updatedAt would change. Patch
+// sends nothing: pass the patch to any client, as types.MergePatchType.
 //
 // before is the object that the reconcile read, such as the informer's copy.
 // Patch never changes it. after is a DeepCopy of before with a changed
@@ -27,16 +26,16 @@ import (
 // outside of the status, such as labels, finalizers or the spec, are not sent.
 // Send them with a separate request before.
 //
-// All changes are in one patch. A field that was cleared is null in it. Lists
-// are replaced whole, so that fields which other programs add to a condition
-// survive only in unstructured objects. The patch repeats fields that are zero,
-// because a schema may require them and a typed object cannot tell whether they
-// are stored. Two JSON forms of one value are not a change.
+// The patch has all changes. It has null for a field that was cleared, and a
+// whole list for a list that changed. It also has fields that are zero: a
+// schema may require them, and a typed object does not show whether they are
+// stored. Fields that other programs add to a condition survive only in
+// unstructured objects. Two JSON forms of one value are not a change.
 //
 // Patch makes after's status the one that the API server stores after the
-// patch. An error names the field and the accepted value, and does not change
-// after. [ErrSuperseded] says that before's status is of a newer generation
-// than its spec.
+// patch. An error does not change after. [ErrSuperseded] says that before's
+// status is of a newer generation than its spec. Patch is safe for concurrent
+// use if each call has its own after.
 func Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
 	return FieldNames{}.Patch(before, after, f, now)
 }

@@ -115,15 +115,15 @@ func TestPatch_Refuses(t *testing.T) {
 		"NoPointer":             {objects{byValue{bigRun()}, byValue{bigRun()}}, status.FieldNames{}, "neither a pointer to a struct nor unstructured"},
 		"StatusIsText":          {objects{&textStatus{}, &textStatus{}}, status.FieldNames{}, "is a string; want a struct"},
 		"StatusIsATree":         {objects{kindOf(map[string]any{}), kindOf(map[string]any{})}, status.FieldNames{}, "want a struct"},
-		"StatusMarshals":        {objects{kindOf(marshalled{}), kindOf(marshalled{})}, status.FieldNames{}, ".status: want an object"},
-		"NoStatus":              {objects{&metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadata{}}, status.FieldNames{}, "no field of JSON name status"},
+		"StatusMarshals":        {objects{kindOf(marshalled{}), kindOf(marshalled{})}, status.FieldNames{}, "status: the status: want an object"},
+		"NoStatus":              {objects{&metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadata{}}, status.FieldNames{}, "has no status; want a struct field with the tag json:"},
 		"LooseText":             {objects{loose("x"), loose("x")}, status.FieldNames{}, "want an object"},
 		"LooseList":             {objects{loose(nil), loose([]any{})}, status.FieldNames{}, "want an object, got []interface {}"},
 		"NoStartedAt":           {objects{kindOf(contract{}), kindOf(contract{})}, status.FieldNames{}, "status.startedAt"},
 		"UnknownName":           {objects{bigRun(), bigRun()}, status.FieldNames{StartedAt: "startTime"}, "status.startTime"},
 		"UnknownConditions":     {objects{bigRun(), bigRun()}, status.FieldNames{Conditions: "verdicts"}, "status.verdicts"},
-		"NameTwice":             {objects{bigRun(), bigRun()}, status.FieldNames{StartedAt: "updatedAt"}, `"updatedAt" is given to two fields`},
-		"NameAndSpace":          {objects{loose(map[string]any{}), loose(map[string]any{"a": "b"})}, status.FieldNames{StartedAt: "startTime "}, `"startTime " is not a field directly under status`},
+		"NameTwice":             {objects{bigRun(), bigRun()}, status.FieldNames{StartedAt: "updatedAt"}, `updatedAt and startedAt are both "updatedAt"`},
+		"NameAndSpace":          {objects{loose(map[string]any{}), loose(map[string]any{"a": "b"})}, status.FieldNames{StartedAt: "startTime "}, `FieldNames: the name "startTime " of startedAt is not accepted; want a field directly under status`},
 		"NestedName":            {objects{bigRun(), bigRun()}, status.FieldNames{StartedAt: "workflow.startedAt"}, "workflow.startedAt"},
 		"ConditionsOfATextList": {objects{kindOf(texts{}), kindOf(texts{Conditions: []string{"Ready"}})}, status.FieldNames{StartedAt: "-"}, "status.conditions[0]: want an object"},
 		"TimeIsText": {objects{kindOf(struct {
@@ -132,7 +132,7 @@ func TestPatch_Refuses(t *testing.T) {
 		}{}), kindOf(struct {
 			contract
 			StartedAt string `json:"startedAt"`
-		}{})}, status.FieldNames{}, "status.startedAt: want a time such as 2006-01-02T15:04:05Z, got *string"},
+		}{})}, status.FieldNames{}, "status.startedAt: want a metav1.Time, or in an unstructured object a text such as 2006-01-02T15:04:05Z, got *string"},
 		"GenerationIsText": {objects{kindOf(struct {
 			ObservedGeneration string       `json:"observedGeneration"`
 			UpdatedAt          *metav1.Time `json:"updatedAt"`
@@ -141,7 +141,7 @@ func TestPatch_Refuses(t *testing.T) {
 			UpdatedAt          *metav1.Time `json:"updatedAt"`
 		}{})}, status.FieldNames{}, "status.observedGeneration: want a whole number, got *string"},
 		"LooseTimeIsNoTime":       {objects{loose(map[string]any{"startedAt": "yesterday"}), loose(nil)}, status.FieldNames{}, `status.startedAt: want a time such as 2006-01-02T15:04:05Z, got "yesterday"`},
-		"LooseTimeIsANumber":      {objects{loose(map[string]any{"updatedAt": int64(7)}), loose(nil)}, status.FieldNames{}, "status.updatedAt: want a time"},
+		"LooseTimeIsANumber":      {objects{loose(map[string]any{"updatedAt": int64(7)}), loose(nil)}, status.FieldNames{}, "status.updatedAt: want a metav1.Time, or in an unstructured object a text"},
 		"LooseGenerationIsText":   {objects{loose(map[string]any{"observedGeneration": "7"}), loose(nil)}, status.FieldNames{}, `status.observedGeneration: want a whole number, got string`},
 		"LooseGenerationIsCyclic": {objects{loose(map[string]any{"observedGeneration": cycle()}), loose(nil)}, status.FieldNames{}, "status.observedGeneration: want a whole number, got map"},
 		"LooseGenerationIsHalf":   {objects{loose(map[string]any{"observedGeneration": 0.5}), loose(nil)}, status.FieldNames{}, "status.observedGeneration"},
@@ -165,7 +165,7 @@ func TestPatch_Refuses(t *testing.T) {
 		"ConditionTypeSlash":      {objects{bigRun(), withCondition(cond("/Ready", "True", "Ok"))}, status.FieldNames{}, "status.conditions[5].type"},
 		"ConditionStatus":         {objects{bigRun(), withCondition(cond("Ready", "Yes", "Ok"))}, status.FieldNames{}, `status.conditions[5].status: "Yes"`},
 		"ConditionGeneration":     {objects{bigRun(), withCondition(metav1.Condition{Type: "A", Status: "True", ObservedGeneration: -1})}, status.FieldNames{}, "status.conditions[5].observedGeneration"},
-		"ConditionTwice":          {objects{bigRun(), withCondition(cond("Condition0", "False", "Ok"))}, status.FieldNames{}, `status.conditions[5].type: "Condition0" is there already`},
+		"ConditionTwice":          {objects{bigRun(), withCondition(cond("Condition0", "False", "Ok"))}, status.FieldNames{}, `status.conditions[5].type: "Condition0" is in the list twice; want each type once`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

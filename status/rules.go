@@ -18,7 +18,7 @@ import (
 // Rule is one CEL validation rule of a CRD: an element of
 // x-kubernetes-validations.
 type Rule struct {
-	// Rule is the expression.
+	// Rule is the CEL expression.
 	Rule string
 	// Message is the API server's answer to a writer that breaks the rule.
 	Message string
@@ -27,6 +27,7 @@ type Rule struct {
 // Rules returns CEL rules by which the API server holds every writer to the
 // contract: the status is never dropped, observedGeneration never goes back,
 // startedAt and finishedAt never move. A field with the name "-" gets no rule.
+// Rules does not check the names.
 //
 // They belong on the root of the schema: on the status itself, `status: null`
 // would escape them. With controller-gen, copy the markers of the zero
@@ -40,16 +41,15 @@ type Rule struct {
 //
 // A kind without one of the fields must leave its marker out: the schema must
 // declare each, the times with format date-time. Times are compared in whole
-// seconds, because a rewrite of .123Z as Z is not a change. The rules look at
-// the stored object (oldSelf): they say nothing of a creation, and are never
-// ratcheted, so restoring a backup over an existing object can be refused.
-// Delete, then restore. A rule cannot see metadata.generation, so that it is
-// not exceeded is for [Check] to say.
+// seconds, because a rewrite of .123Z as Z is not a change. The rules compare
+// with the stored object (oldSelf), so they do not apply when it is created.
+// The API server may refuse to restore a backup over an existing object: delete
+// the object first. A rule cannot read metadata.generation. [Check] reports an
+// observedGeneration that is greater.
 //
-// kstatus calls an object Current that was not reconciled yet. The marker
+// kstatus reports an object without observedGeneration as Current. The marker
 // +kubebuilder:default={"observedGeneration":-1} on the status field makes it
-// InProgress; this package takes -1 for what it is, a generation before the
-// first.
+// InProgress. This package accepts -1: it is less than every generation.
 func Rules(n FieldNames) []Rule {
 	rules := []Rule{{
 		Rule:    "!has(oldSelf.status) || has(self.status)",
@@ -83,13 +83,14 @@ func celName(name string) string {
 	return strings.NewReplacer("__", "__underscores__", "-", "__dash__", "/", "__slash__").Replace(name)
 }
 
-// Check reports every way in which going from before to after breaks the
-// contract, given the generation that the object has when after is seen; nil if
-// it breaks none. It is for property tests of controllers: read the stamps of
-// two successive versions of an object with [FieldNames.Stamp]. Times are
-// compared in whole seconds. An updatedAt that goes back is allowed, because
-// the clock of the writer may. For a kind without updatedAt, set it to any time
-// in both stamps.
+// Check returns an error for each rule of the contract that the change from
+// before to after breaks, and nil if it breaks none. liveGeneration is the
+// generation of the object that after was read from. Check is for property
+// tests of controllers: read the stamps of two successive versions of an object
+// with [FieldNames.Stamp]. Times are compared in whole seconds. Check accepts
+// an updatedAt that stands still or goes back, because two writes may be in one
+// second and clocks differ. For a kind without updatedAt, set it to any time in
+// both stamps.
 func Check(before, after Stamp, liveGeneration int64) []error {
 	var broken []error
 	breach := func(format string, args ...any) { broken = append(broken, fmt.Errorf("status: "+format, args...)) }
@@ -127,8 +128,9 @@ func show(t *metav1.Time) string {
 
 // NeedsReconcile reports whether an update of an object can matter to the
 // controller that writes its status. It is true if the spec (by its
-// generation), deletion, finalizers, owners, labels or annotations changed, or
-// another object took the name, and false if only the status did. Use it in an
+// generation), deletion, finalizers, owners (by their uids), labels or
+// annotations changed, or another object took the name. It is false if only the
+// status changed. Use it in an
 // informer filter or a predicate to avoid reconciling on the controller's own
 // status updates.
 //

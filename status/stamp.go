@@ -11,30 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrSuperseded says that the stored status was computed from a newer
-// generation than this reconcile acted on. Nothing was written. The reconcile
-// of the newer generation has already reported. The error is also returned for
-// a status that was restored from a backup onto an object whose generation
-// began again at 1: see Writer.AcceptRestored.
-var ErrSuperseded error = overtakenError{"superseded", "status: a newer generation is already recorded"}
-
-// overtakenError is an error of a race that another writer won. The next
-// reconcile decides again.
-type overtakenError struct{ result, text string }
-
-func (e overtakenError) Error() string { return e.text }
-
-// Reason is the event reason that package events uses for a conflict.
-func (overtakenError) Reason() string { return "Conflict" }
-
 // Stamp is the contract's four fields, to embed inline in a status struct:
 //
 //	status.Stamp `json:",inline"`
 //
-// A status may declare the fields itself, under these names or under those in
-// [FieldNames], and may leave out some: FieldNames says which. An object that
-// was never reconciled has the zero Stamp. A Stamp is a plain value: guard it
-// yourself when goroutines share one.
+// A status may declare the fields itself, under these names or others, and may
+// leave out some: see [FieldNames]. An object that was never reconciled has the
+// zero Stamp. A Stamp is a plain value: guard it yourself when goroutines share
+// one. Generate DeepCopy for the status: otherwise status.DeepCopy() is the
+// promoted method of Stamp, which copies only these four fields.
 //
 // A kind whose apply configurations are generated passes one flag to the
 // generator: see package status/applyconfiguration.
@@ -42,8 +27,8 @@ type Stamp struct {
 	// ObservedGeneration is the metadata.generation of the spec that the status
 	// was computed from. It never goes back.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// UpdatedAt is the time of the last write, by the clock of the writer: it
-	// goes back where that clock does.
+	// UpdatedAt is the time of the last write in whole seconds, by the clock of
+	// the writer: it goes back where that clock does.
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
 	// StartedAt is the first time that the object was running. Once set it
 	// stays.
@@ -80,8 +65,8 @@ func (s *Stamp) DeepCopy() *Stamp {
 //     began, also on a finished object. If a newer generation is stored,
 //     Observe changes nothing and returns [ErrSuperseded].
 //   - StartedAt is set once, when Running, to f.StartedAt or to now. A run
-//     that is Done and was never seen Running gets it from f.StartedAt only:
-//     now would be an invented run of no length.
+//     that is Done and was never seen Running gets it from f.StartedAt only,
+//     because the run did not start now.
 //   - FinishedAt is set once, when Done, to f.FinishedAt or to now, but
 //     never before StartedAt, even if two clocks differ. A run that is Running
 //     again after Done keeps both times.
@@ -92,13 +77,13 @@ func (s *Stamp) DeepCopy() *Stamp {
 func (s *Stamp) Observe(f Facts, generation int64, now time.Time) (changed bool, err error) {
 	switch {
 	case s == nil:
-		return false, errors.New("status: Observe of a nil Stamp")
+		return false, errors.New("status: observe: the Stamp is nil")
 	case now.IsZero():
-		return false, errors.New("status: now is the zero time; pass time.Now()")
+		return false, errors.New("status: observe: now is the zero time; pass time.Now()")
 	case f.Progress < Waiting || f.Progress > Done:
-		return false, fmt.Errorf("status: Facts.Progress is %d; want Waiting, Running or Done", f.Progress)
+		return false, fmt.Errorf("status: observe: Facts.Progress is %d; want Waiting, Running or Done", f.Progress)
 	case generation < 0:
-		return false, fmt.Errorf("status: generation %d is negative", generation)
+		return false, fmt.Errorf("status: observe: generation is %d; want metadata.generation, 0 or greater", generation)
 	case generation < s.ObservedGeneration:
 		return false, fmt.Errorf("%w: %d is stored, and this reconcile acted on %d", ErrSuperseded, s.ObservedGeneration, generation)
 	}
@@ -135,26 +120,25 @@ func sameSecond(a, b *metav1.Time) bool {
 	return a.IsZero() == b.IsZero() && (a.IsZero() || a.Unix() == b.Unix())
 }
 
-// Progress is the kind of a phase. Every kind of object has its own phases. The
-// zero value is Waiting.
+// Progress says whether the work of an object has begun or ended. A controller
+// maps its own phases to it. The zero value is Waiting.
 type Progress int8
 
-// The three kinds of phase. A kind that never runs and never ends, such as a
+// The values of Progress. An object that never runs and never ends, such as a
 // template, is always Waiting.
 const (
 	// Waiting: nothing has run yet.
 	Waiting Progress = iota
 	// Running: work has begun and has not ended.
 	Running
-	// Done: the phase is terminal, whether it succeeded, failed or was
-	// cancelled.
+	// Done: work has ended, whether it succeeded, failed or was cancelled.
 	Done
 )
 
 // Facts is one observation of an object. The zero Facts says that it is
 // Waiting.
 type Facts struct {
-	// Progress is the kind of phase that the object is in.
+	// Progress says whether the work has begun or ended.
 	Progress Progress
 	// StartedAt is when the work began, if something else knows it, such as a
 	// Job's status.startTime. Zero means when it was first seen Running. It is

@@ -130,7 +130,7 @@ func TestObserve_Refuses(t *testing.T) {
 		"ZeroNow":            {running, 3, time.Time{}, "now"},
 		"UnknownProgress":    {status.Facts{Progress: 3}, 3, noon, "Facts.Progress"},
 		"NegativeProgress":   {status.Facts{Progress: -1}, 3, noon, "Facts.Progress"},
-		"NegativeGeneration": {running, -1, noon, "generation -1"},
+		"NegativeGeneration": {running, -1, noon, "generation is -1; want metadata.generation"},
 		"OlderGeneration":    {running, 2, noon, "3 is stored"},
 	}
 	for name, tc := range cases {
@@ -143,7 +143,7 @@ func TestObserve_Refuses(t *testing.T) {
 		})
 	}
 	_, err := (*status.Stamp)(nil).Observe(running, 1, noon)
-	require.ErrorContains(t, err, "nil Stamp")
+	require.ErrorContains(t, err, "the Stamp is nil")
 }
 
 func TestStamp_DeepCopy(t *testing.T) {

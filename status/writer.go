@@ -5,7 +5,6 @@ package status
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,23 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-)
-
-// Result says what Commit did. The set is closed, so that it can be a metric
-// label. With an error it is empty, except for the error of a write that
-// succeeded and lost a field.
-type Result string
-
-// The results of a Commit.
-const (
-	// Unchanged: there was nothing to write.
-	Unchanged Result = "unchanged"
-	// Written: one request wrote everything.
-	Written Result = "written"
-	// Merged: another client had written, and the changes of both are stored.
-	Merged Result = "merged"
-	// Gone: the object no longer exists, and nothing was written.
-	Gone Result = "gone"
 )
 
 // Writer writes the status of objects. Make one with [ForClient] or
@@ -45,23 +27,30 @@ type Writer struct {
 	FieldNames FieldNames
 	// Owned lists the condition types that only this controller writes. If both
 	// sides of a conflict changed such a condition, Commit keeps this
-	// controller's, unless the stored one is of a newer generation.
-	// [Writer.SetConditions] sets them all. Empty means none.
+	// controller's. It keeps the stored one if that is of a newer generation
+	// and this controller did not remove the condition. [Writer.SetConditions]
+	// sets them all. Empty means none.
 	Owned []string
 	// FieldManager is the name to leave in managedFields. Empty means that the
-	// API server derives one from the user agent. It is for [ForResource] only.
+	// API server derives one from the user agent. With [ForClient] it is an
+	// error of a Commit that writes: wrap the client with
+	// client.WithFieldOwner.
 	FieldManager string
-	// Heartbeat refreshes updatedAt of an object that is not [Done], once it is
-	// that old and there is nothing else to write. An updatedAt that does not
-	// move then means a stuck controller. Only a reconcile can refresh it, and
-	// whole seconds count. Zero means never: an idle object causes no writes.
+	// Heartbeat is how old updatedAt may become before a Commit with nothing
+	// else to write refreshes it. An updatedAt that does not move then shows a
+	// stuck controller. Commit refreshes only objects that Facts does not
+	// report as [Done]: a second controller, which passes the zero Facts, must
+	// not set it. Zero or less means never: an idle object causes no writes.
 	Heartbeat time.Duration
-	// Retries is how often Commit merges and tries again after a conflict. Zero
-	// means 4. Negative means never: Commit returns the conflict, and the
-	// caller reconciles again.
+	// Retries is how often Commit merges and tries again after a conflict, with
+	// two requests each time. Zero means 4. Negative means never: Commit
+	// returns the conflict, and the caller reconciles again.
 	Retries int
-	// Redact, if set, is applied to the message of each condition that changes,
-	// before it is compared and sent. Use it to mask secrets in error texts.
+	// Redact, if set, replaces the message of each condition that changes,
+	// before it is compared and sent. Text of package events/redact fits. Nil
+	// means that messages are sent unchanged. Redact must be safe for
+	// concurrent use and leave its own output unchanged: after a conflict
+	// Commit calls it again. Commit does not catch a panic.
 	Redact func(message string) string
 	// AcceptRestored accepts a status whose observedGeneration is greater than
 	// the generation of the object that it was read with, as after a restore
@@ -71,59 +60,15 @@ type Writer struct {
 	// ObservedGeneration of conditions at zero: Commit fills it in, while
 	// [SetCondition] keeps a restored condition of a greater generation.
 	AcceptRestored bool
-	// OnCommit, if set, is called after every Commit with its duration and
-	// [Result]. For a Commit that failed the result is superseded, replaced,
-	// field_conflict, conflict or error. It is called by the goroutine that
-	// commits.
+	// OnCommit, if set, is called after each Commit with the result and the
+	// duration. The result is unchanged, written, merged or gone. With an error
+	// it is superseded, replaced, field_conflict, conflict or error, also if
+	// the write succeeded and lost a field. The goroutine that commits calls
+	// it. It must not block, and must be safe for concurrent use.
 	OnCommit func(result string, took time.Duration)
 
 	client *client
 	now    time.Time // zero for the real one
-}
-
-// At returns a copy of w for unit tests: its Commit takes now as the time. By
-// default Commit reads the clock.
-func (w Writer) At(now time.Time) Writer {
-	w.now = now
-	return w
-}
-
-// SetConditions makes group the conditions of all types that the Writer owns,
-// and reports whether conds changed. It sets each one as [SetCondition] does,
-// and removes owned types that are not in group. Recovery needs no list of the
-// conditions that may have failed before:
-//
-//	w.SetConditions(&run.Status.Conditions, now, ready) // removes InvalidSpec, Unreachable and the like
-//
-// A removed condition means that it is not so, as kstatus defines for
-// Reconciling and Stalled. To keep it as False, put it into group. Conditions
-// of a newer generation than the newest in group stay, as do types that are not
-// owned. If a type is twice in group, the last one counts. A nil conds does not
-// change. Do not call it for one list from two goroutines.
-func (w Writer) SetConditions(conds *[]metav1.Condition, now time.Time, group ...metav1.Condition) (changed bool) {
-	if conds == nil {
-		return false
-	}
-	var newest int64
-	for i, c := range group {
-		newest = max(newest, c.ObservedGeneration)
-		if findCondition(group[i+1:], c.Type) == nil && SetCondition(conds, c, now) {
-			changed = true
-		}
-	}
-	kept := slices.DeleteFunc(*conds, func(c metav1.Condition) bool {
-		outdated := newest == 0 || c.ObservedGeneration <= newest
-		return outdated && slices.Contains(w.Owned, c.Type) && findCondition(group, c.Type) == nil
-	})
-	changed = changed || len(kept) < len(*conds)
-	*conds = kept
-	return changed
-}
-
-// client sends merge patches. A Writer and its copies share it.
-type client struct {
-	send   func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error)
-	unkept unkept
 }
 
 // ForClient returns a Writer for controller-runtime's client. It serves every
@@ -149,25 +94,22 @@ func ForClient[O, P, Q, S any](
 	}
 	send := func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error) {
 		if manager != "" {
-			return nil, errors.New("status: Writer.FieldManager has no effect with ForClient; use client.WithFieldOwner")
+			return nil, fmt.Errorf("status: commit: Writer.FieldManager is %q; want none with ForClient: use client.WithFieldOwner", manager)
 		}
 		blank, _ := reflect.TypeAssert[Object](reflect.New(reflect.TypeOf(o).Elem()))
 		target, fits := any(blank).(O)
 		if !fits {
-			return nil, fmt.Errorf("status: the client does not accept a %T", o)
+			return nil, fmt.Errorf("status: commit: the client does not accept a %T; want the kind of object that its Patch takes", o)
 		}
 		if _, untyped := blank.(*unstructured.Unstructured); untyped {
 			blank.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
 		}
 		blank.SetNamespace(o.GetNamespace())
 		blank.SetName(o.GetName())
-		var err error
 		if len(subresources) == 0 {
-			err = patch(ctx, target, rawPatch(types.MergePatchType, data))
-		} else {
-			err = patchStatus(ctx, target, rawPatch(types.MergePatchType, data))
+			return blank, patch(ctx, target, rawPatch(types.MergePatchType, data))
 		}
-		return blank, err
+		return blank, patchStatus(ctx, target, rawPatch(types.MergePatchType, data))
 	}
 	return Writer{client: &client{send: send}}
 }
@@ -195,4 +137,68 @@ func ForResource[C interface {
 		return resource(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager}, subresources...)
 	}
 	return Writer{client: &client{send: send}}
+}
+
+// SetConditions makes group the conditions of all types that the Writer owns,
+// and reports whether conds changed. It sets each one as [SetCondition] does,
+// and removes owned types that are not in group. Recovery needs no list of the
+// conditions that may have failed before:
+//
+//	w.SetConditions(&run.Status.Conditions, now, ready) // removes InvalidSpec, Unreachable and the like
+//
+// A condition that is absent counts as False, as kstatus defines for
+// Reconciling and Stalled. To keep it as False, put it into group. If a
+// condition in group has an ObservedGeneration, owned conditions of a newer
+// generation than the newest in group stay. SetConditions also sets types in
+// group that are not owned, and leaves other types that are not owned alone. If
+// a type is twice in group, the last one counts. A nil conds does not change.
+// Do not call it for one list from two goroutines.
+func (w Writer) SetConditions(conds *[]metav1.Condition, now time.Time, group ...metav1.Condition) (changed bool) {
+	if conds == nil {
+		return false
+	}
+	var newest int64
+	for i, c := range group {
+		newest = max(newest, c.ObservedGeneration)
+		if findCondition(group[i+1:], c.Type) == nil && SetCondition(conds, c, now) {
+			changed = true
+		}
+	}
+	kept := slices.DeleteFunc(*conds, func(c metav1.Condition) bool {
+		outdated := newest == 0 || c.ObservedGeneration <= newest
+		return outdated && slices.Contains(w.Owned, c.Type) && findCondition(group, c.Type) == nil
+	})
+	changed = changed || len(kept) < len(*conds)
+	*conds = kept
+	return changed
+}
+
+// At returns a copy of w for unit tests: its Commit takes now as the time. By
+// default Commit reads the clock.
+func (w Writer) At(now time.Time) Writer {
+	w.now = now
+	return w
+}
+
+// Result says what Commit did. It is empty if Commit returns an error, unless
+// the write succeeded and the error is about its answer: the API server did not
+// keep a field, or the answer cannot be read.
+type Result string
+
+// The results of a Commit.
+const (
+	// Unchanged: there was nothing to write.
+	Unchanged Result = "unchanged"
+	// Written: one request wrote everything.
+	Written Result = "written"
+	// Merged: another client had written, and the changes of both are stored.
+	Merged Result = "merged"
+	// Gone: the object no longer exists, and nothing was written.
+	Gone Result = "gone"
+)
+
+// client sends merge patches. A Writer and its copies share it.
+type client struct {
+	send   func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error)
+	unkept unkept
 }

@@ -215,7 +215,7 @@ func TestCommit_MergesFields(t *testing.T) {
 			reason: "A reference with a half of each side would refer to nothing: a field is one unit.",
 			ours:   func(r *Run) { r.Status.JobRef = &JobRef{Name: "mine", UID: "1"} },
 			theirs: `{"jobRef":{"name":"theirs","uid":"2"}}`,
-			field:  "status.jobRef",
+			field:  "status: another writer changed the same field: a: status.jobRef",
 		},
 	}
 	for name, tc := range cases {

@@ -95,5 +95,5 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	require.NoError(t, err)
 	notServed := s.ours.dynamic(probes.GroupResource().WithVersion("v99")).Patch
 	_, err = via(notServed, status.Writer{}).Commit(t.Context(), before, before.DeepCopy(), running)
-	require.ErrorContains(t, err, "status: patching b: a 404 that no API server wrote")
+	require.ErrorContains(t, err, "status: commit: patching "+before.GetNamespace()+"/b: a 404 that no API server wrote")
 }
