@@ -23,17 +23,27 @@ import (
 //
 // For InvalidSpec wait until the object changes. For the Missing reasons and
 // Forbidden something else has to change: watch the dependency or requeue
-// slowly. Do not drop the key, or no reconcile follows when it has changed. Do
-// not return controller-runtime's TerminalError for them either. Joined with
-// another error, it also stops the retries of that error.
+// slowly. Keep the key in the queue: otherwise no reconcile follows the change.
+// Do not return controller-runtime's TerminalError for them: in a joined error
+// it stops the retries of the other errors too.
 //
-// An error of the chain with a method Reason() string decides the reason, and
-// one with Terminal() bool whether it is terminal. Then come API errors:
-// Invalid, Forbidden, NotFound of a named object and errors of package
-// k8s.io/apimachinery/pkg/util/validation/field are terminal; conflicts,
-// timeouts, throttling, 5xx, network and context errors are not. Anything else
-// is InternalError and not terminal. If errors are joined, the first one that
-// matches decides.
+// Classify looks through wrapped and joined errors for these, in this order,
+// and the first match decides:
+//
+//	a method Reason() string, Terminal() bool   what it returns
+//	an API error: 422                           InvalidSpec, terminal
+//	  403                                       Forbidden, terminal
+//	  404 of a named object                     a Missing reason, terminal
+//	  409                                       Conflict, but only if no other
+//	                                            error is joined with it
+//	  504, or the reason ServerTimeout          Timeout
+//	  429, other 5xx, 404 without a name        Unavailable
+//	  another answer                            InternalError
+//	*field.Error                                InvalidSpec, terminal
+//	context.Canceled                            Unavailable
+//	a timeout, also context.DeadlineExceeded    Timeout
+//	another network error                       Unavailable
+//	anything else                               InternalError
 func Classify(err error) (reason string, terminal bool) {
 	if err == nil {
 		return "", false
@@ -49,8 +59,8 @@ func Classify(err error) (reason string, terminal bool) {
 }
 
 // IsTerminal reports whether a retry of the same inputs fails the same way, as
-// [Classify] does. It is false for nil. It fits an option of type func(error)
-// bool.
+// [Classify] does. It is false for nil. Pass it where a func(error) bool is
+// wanted, such as to metrics.Classify.
 func IsTerminal(err error) bool {
 	_, terminal := Classify(err)
 	return terminal
@@ -96,7 +106,8 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 		return Unavailable, false
 	default: // below
 	}
-	// The predicates judge empty and unknown reasons, and only these, by the code.
+	// The predicates judge empty and unknown reasons, and only these, by the
+	// code.
 	byCode := map[int32]metav1.StatusReason{
 		http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
 		http.StatusForbidden:           metav1.StatusReasonForbidden,

@@ -5,9 +5,9 @@
 // per object and in total.
 //
 // A [Recorder] writes the first occurrence of a failure immediately and counts
-// its repeats in a series. It bounds its requests and its memory, retries what
-// the API server refuses for a moment, and counts the Events it lost, by cause.
-// A namespace whose writes fail does not delay the others.
+// its repeats in a series. It bounds its requests and its memory, retries
+// writes that fail, and counts the Events it lost, by cause. A namespace whose
+// writes fail does not delay the others.
 //
 //	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: mgr.GetScheme()})
@@ -22,26 +22,27 @@
 //
 // Recording never blocks on the API server and never fails a reconcile. Notes
 // are redacted, then cut to 1024 bytes. Only values of 8 bytes or more that
-// were registered with redact.SecretValues are masked for certain. Objects are
-// distinguished by uid; the resourceVersion plays no part. [Recorder.Stats]
+// redact.SecretValues keeps are masked for certain. Objects are distinguished
+// by uid, or without one by group, kind, namespace and name. [Recorder.Stats]
 // counts the result of every occurrence.
 //
 // # Order
 //
-// First Warnings are written before first Normals, and both before updates of
-// series. After each write the Recorder pauses the series, first for
-// 60s/WritesPerMinute and then twice as long each time, up to
+// First Warnings and recoveries are written before first Normals, and all of
+// these before updates of series. After each write the Recorder pauses the
+// series, first for 60s/WritesPerMinute and then twice as long each time, up to
 // MaxUpdateInterval. When the pause ends, the Recorder writes the last note if
 // it has changed, otherwise the count.
 //
 // # When writes fail
 //
-// A namespace becomes suspect when a write in it fails or takes longer than
-// about a second. It stays suspect until a write succeeds quickly. A suspect
-// namespace has at most one request in flight. All of them together use at most
-// half of the workers and half of TotalWritesPerSecond. The Recorder pauses all
-// writes only for what concerns the whole server: no connection, and the
-// answers 401, 429, 502 and 503.
+// A Recorder makes at most 8 requests at a time, and 2 in one namespace. It
+// cancels a request after about a second. A namespace becomes suspect when a
+// write in it fails or takes that long, until one succeeds quickly. A suspect
+// namespace has one request at a time, which may take 10 seconds. All suspect
+// namespaces together have 4, and half of TotalWritesPerSecond. The Recorder
+// pauses all writes only for what concerns the whole server: no connection, and
+// the answers 401, 429, 502 and 503.
 //
 // # RBAC
 //
@@ -64,6 +65,7 @@
 //
 // # When not to use it
 //
-// The API server keeps Events for an hour, and they are for people. State that
-// programs act on belongs in conditions, and history in logs or metrics.
+// The API server keeps Events for an hour after their last update (its option
+// --event-ttl), and they are for people. State that programs act on belongs in
+// conditions, and history in logs or metrics.
 package events

@@ -12,32 +12,35 @@ import (
 
 const maxWritesPerMinute = 6000
 
-// EnvNames are the names of the environment variables that [FromEnv] reads. An
-// empty field has no variable: its default applies. [JangarNames] and
-// [AgentsNames] are the two sets of the service that asked for this package.
+// EnvNames has the names of the environment variables that [FromEnv] reads. An
+// empty field reads no variable: its default applies. [JangarNames] and
+// [AgentsNames] are the sets of two services of proompteng.
 type EnvNames struct {
-	// Enabled names a boolean. The default is true.
+	// Enabled is the name of the variable with a boolean: 1, t, true, yes, on,
+	// 0, f, false, no or off, in any case. The default is true.
 	Enabled string
-	// WritesPerMinute names the number of writes about one object in any
-	// minute, 1 to 6000. The default is 5.
+	// WritesPerMinute is the name of the variable with the number of writes
+	// about one object in any minute, 1 to 6000. The default is 5.
 	WritesPerMinute string
-	// Instance names the variable with the name of the pod, as the downward API
-	// provides it. The default is the hostname.
+	// Instance is the name of the variable with the name of the pod, as the
+	// downward API provides it. The default is the hostname.
 	Instance string
 
 	_ struct{} // keyed literals only
 }
 
-// JangarNames are JANGAR_CONTROLLER_EVENTS_ENABLED,
-// JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN and POD_NAME.
+// JangarNames returns the names that proompteng's Jangar service uses:
+// JANGAR_CONTROLLER_EVENTS_ENABLED, JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN
+// and POD_NAME.
 func JangarNames() EnvNames {
 	return EnvNames{
 		Enabled: "JANGAR_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME",
 	}
 }
 
-// AgentsNames are AGENTS_CONTROLLER_EVENTS_ENABLED,
-// AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN and POD_NAME.
+// AgentsNames returns the names that proompteng's Agents service uses:
+// AGENTS_CONTROLLER_EVENTS_ENABLED, AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN
+// and POD_NAME.
 func AgentsNames() EnvNames {
 	return EnvNames{
 		Enabled: "AGENTS_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME",
@@ -51,8 +54,8 @@ func AgentsNames() EnvNames {
 // and then returns zero Options.
 //
 // The other options have no variable: set them on the result, such as Scheme.
-// If you read one from another variable, refuse 0 there: a zero
-// MaxUpdateInterval means 10 minutes.
+// Zero in an option means its default. If you read an option from your own
+// variable, treat 0 as an error.
 func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Options, error) {
 	if lookup == nil {
 		return Options{}, errors.New("events: fromEnv: lookup is nil; pass os.LookupEnv")

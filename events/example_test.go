@@ -77,9 +77,9 @@ func ExampleNew() {
 	// events: Options.Namespace is "runs"; want "default" or "kube-system"
 }
 
-// With controller-runtime it is rec.RunWith(ctx, mgr.Start), in place of
-// mgr.Start(ctx): reconcilers that end with the manager record to the last, and
-// that is written too.
+// With controller-runtime call rec.RunWith(ctx, mgr.Start) in place of
+// mgr.Start(ctx). Reconciles that finish while the manager stops still record
+// events. RunWith writes these too.
 func ExampleRecorder_RunWith() {
 	s := newServer()
 	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
@@ -97,8 +97,8 @@ func ExampleRecorder_RunWith() {
 	// Normal Stopped run-1: stopped in the middle
 }
 
-// Start blocks until its context ends, and then writes the pending events. The
-// program runs it in a goroutine and waits for that.
+// Start blocks until its context ends, and then writes the pending events. Run
+// it in a goroutine, and wait for it before the process ends.
 func ExampleRecorder_Start() {
 	s := newServer()
 	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})

@@ -22,13 +22,13 @@ const routineTime = 2 * time.Minute
 // Failure reports how reconciling obj went: call it once at the end of each
 // reconcile with its error.
 //
-// An error becomes a Warning with the reason that [Classify] gives it and the
-// error's text as note. A terminal error is written whenever its text changes,
-// within the object's cap. Any other error is written once, and its repeats are
-// counted in a series. A nil error ends the open failure with one Normal
-// Recovered event, and does nothing when none is open. The action of these
-// Events is Reconcile. Do not report the NotFound of obj itself: it is gone,
-// and no dependency is missing.
+// The first error is written immediately, as a Warning. Its reason is that of
+// [Classify], and its note the text of the error. Repeats are counted. If the
+// text changes, a terminal error is written as soon as the object's cap allows,
+// and any other error when the pause of the series ends. A nil error ends the
+// open failure with one Normal Recovered event, and does nothing when none is
+// open. The action of these Events is Reconcile. Do not report the NotFound of
+// obj itself: it is gone, and no dependency is missing.
 //
 // Two kinds of errors are counted as suppressed. A context.Canceled says
 // nothing about obj, so it neither opens nor ends a failure. A conflict, of the
@@ -46,8 +46,9 @@ func (r *Recorder) Failure(obj runtime.Object, err error) {
 	r.outcome(obj, reason, terminal, reason == Conflict && errtree.Conflict(err), err)
 }
 
-// FailureReason is [Recorder.Failure] for a caller that knows the reason better
-// than [Classify]. A conflict is written as any other error.
+// FailureReason is [Recorder.Failure] with a reason of 1 to 128 bytes in place
+// of that of [Classify]. It writes a conflict like any other error. A nil err
+// records the recovery.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	if !r.off() {
 		r.outcome(obj, reason, IsTerminal(err), false, err)

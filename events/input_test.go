@@ -101,12 +101,12 @@ func TestBadInputIsCountedAndNamed(t *testing.T) {
 		"NoMetadata":     {"Not every runtime.Object is one.", func(r *events.Recorder) { r.Failure(odd{}, errAway) }, events.LostNoReference, "odd has no object metadata"},
 		"NoKindYet":      {"An object that was never filled.", func(r *events.Recorder) { r.Failure(&unstructured.Unstructured{}, errAway) }, events.LostNoReference, "set Options.Scheme"},
 		"EmptyReference": {"A reference to nothing.", func(r *events.Recorder) { r.Failure(&corev1.ObjectReference{}, errAway) }, events.LostNoReference, "names no kind"},
-		"UnknownType":    {"The API server takes two.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Error", "A", "", "") }, events.LostRejected, "neither Normal nor Warning"},
-		"NoType":         {"Nor does it guess one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "", "A", "", "") }, events.LostRejected, "neither Normal nor Warning"},
-		"NoReason":       {"events.k8s.io requires one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "", "B", "") }, events.LostRejected, "the reason is empty or longer than 128 bytes"},
-		"LegacyReason":   {"By the older interface as well.", func(r *events.Recorder) { r.Legacy().Event(object("a"), "Normal", long, "") }, events.LostRejected, "the reason is empty or longer than 128 bytes"},
-		"LongReason":     {"And takes 128 bytes.", func(r *events.Recorder) { r.FailureReason(object("a"), long, errAway) }, events.LostRejected, "the reason is empty or longer than 128 bytes"},
-		"LongAction":     {"Of the action as well.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", long, "") }, events.LostRejected, `"the action is longer than 128 bytes"`},
+		"UnknownType":    {"The API server takes two.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Error", "A", "", "") }, events.LostRejected, `event type \"Error\" of reason \"A\" is not accepted; want Normal or Warning`},
+		"NoType":         {"Nor does it guess one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "", "A", "", "") }, events.LostRejected, `event type \"\" of reason \"A\" is not accepted; want Normal or Warning`},
+		"NoReason":       {"events.k8s.io requires one.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "", "B", "") }, events.LostRejected, `reason \"\" has 0 bytes; want 1 to 128`},
+		"LegacyReason":   {"By the older interface as well.", func(r *events.Recorder) { r.Legacy().Event(object("a"), "Normal", long, "") }, events.LostRejected, `x\" has 129 bytes; want 1 to 128`},
+		"LongReason":     {"And takes 128 bytes.", func(r *events.Recorder) { r.FailureReason(object("a"), long, errAway) }, events.LostRejected, `x\" has 129 bytes; want 1 to 128`},
+		"LongAction":     {"Of the action as well.", func(r *events.Recorder) { r.Eventf(object("a"), nil, "Normal", "A", long, "") }, events.LostRejected, `x\" of reason \"A\" has 129 bytes; want at most 128`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

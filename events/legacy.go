@@ -8,7 +8,7 @@ import "k8s.io/apimachinery/pkg/runtime"
 // A LegacyRecorder records to a [Recorder] with the methods of
 // k8s.io/client-go/tools/record EventRecorder, which leader election and older
 // code ask for. The reason is the action as well, since events.k8s.io requires
-// one. Safe for concurrent use, and does nothing when it is nil.
+// one. It is safe for concurrent use. A nil *LegacyRecorder records nothing.
 type LegacyRecorder Recorder
 
 // Legacy returns r with the methods of tools/record. Both share everything:

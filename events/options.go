@@ -23,7 +23,7 @@ import (
 // a negative number is an error of [New].
 type Options struct {
 	// Instance becomes reportingInstance, cut to 128 bytes. Zero means the
-	// hostname, which is the name of the pod.
+	// hostname, which is the name of the pod, or "unknown" without one.
 	Instance string
 	// Scheme finds the kind of objects whose TypeMeta is empty. A
 	// *runtime.Scheme fits, such as mgr.GetScheme() or scheme.Scheme of
@@ -38,9 +38,9 @@ type Options struct {
 	// Zero means enabled.
 	Disabled bool
 	// WritesPerMinute is the most requests about one object in any 60 seconds,
-	// refused ones included, up to 6000. Zero means 5. To hold it in any 60
-	// seconds, at most (n+2)/2 requests are made in a burst. The rest follow
-	// later. A write that is tried in both API groups counts as two.
+	// refused ones included: 1 to 6000. Zero means 5. About half of them may be
+	// made in a burst, and the others follow later. A write that is tried in
+	// both API groups counts as two.
 	WritesPerMinute int
 	// TotalWritesPerSecond bounds all requests, refused ones included, with a
 	// burst of five seconds' worth. Namespaces whose writes fail have at most
@@ -53,12 +53,14 @@ type Options struct {
 	// bounds its requests.
 	MaxObjects int
 	// MaxReasons bounds the series that are remembered for an object, mostly
-	// one for each reason. Zero means 8.
+	// one for each reason. Above it the series that was silent longest makes
+	// room. Zero means 8.
 	MaxReasons int
 	// MaxUpdateInterval is the longest pause between two updates of an
 	// unchanged series; pauses double from 60s/WritesPerMinute up to it. Zero
-	// means 10m. It must stay below the API server's --event-ttl, or a failure
-	// that goes on disappears.
+	// means 10m. After a silence of more than twice as long, the next
+	// occurrence is a new Event. It must stay below the API server's
+	// --event-ttl, or a failure that goes on disappears.
 	MaxUpdateInterval time.Duration
 	// RetryTimeout is how long the write of an Event is retried, counted from
 	// its first attempt. Zero means 5m. During an outage the Recorder gives up
@@ -73,19 +75,20 @@ type Options struct {
 	// has by default.
 	DrainTimeout time.Duration
 	// Redact cleans every note, every annotation's value and the name of every
-	// related object, just before they are written. It must be safe for
-	// concurrent use and is never called with more than 4 KiB. If it panics, a
-	// line that says so replaces the text. Zero means redact.Text. To mask what
-	// a reconcile reads from Secrets as well, set the Redact method of a
-	// redact.SecretValues.
+	// related object, just before they are written, and errors of the API
+	// server before they are logged. It must be safe for concurrent use and is
+	// never called with more than 4 KiB. If it panics, a line that says so
+	// replaces the text. Zero means redact.Text. To mask what a reconcile reads
+	// from Secrets as well, set the Redact method of a redact.SecretValues.
 	Redact func(string) string
 	// Namespace holds the Events of cluster-scoped objects: "default" or
 	// "kube-system"; the API server accepts no other. Zero means "default".
 	Namespace string
 	// OnResult, if set, is called with the number of occurrences that were
 	// emitted, aggregated or dropped: ResultEmitted, ResultAggregated or
-	// ResultDropped. It must not block, and calls may be concurrent. Zero means
-	// no callback.
+	// ResultDropped. The goroutine that records or writes calls it. It must not
+	// block or panic, and must be safe for concurrent use. It may call the
+	// Recorder. Zero means no callback.
 	OnResult func(result string, n int64)
 
 	_ struct{} // keyed literals only

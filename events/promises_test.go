@@ -138,7 +138,7 @@ func TestALoss_IsLoggedWithoutALogger(t *testing.T) {
 		}
 		assert.InDelta(t, 11, len(logged()), 1)
 		for _, line := range logged() {
-			assert.Contains(t, line, `"msg"="Dropped events" "error"=null "cause"="Forbidden" "count"=`)
+			assert.Contains(t, line, `"msg"="Dropped events" "error"=null "controller"="agents.example.com/agentrun" "cause"="Forbidden" "count"=`)
 		}
 	})
 }

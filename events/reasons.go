@@ -11,34 +11,34 @@ const (
 	// fails the same way: correct the spec.
 	InvalidSpec = "InvalidSpec"
 	// MissingSecret says that a Secret the object names does not exist: create
-	// it, or correct the name. A controller watches it or requeues slowly; it
-	// does not drop the key.
+	// it, or correct the name. Watch the Secret or requeue slowly. Do not drop
+	// the key.
 	MissingSecret = "MissingSecret"
 	// MissingConfigMap says that a ConfigMap the object names does not exist:
-	// create it, or correct the name. A controller watches it or requeues
-	// slowly; it does not drop the key.
+	// create it, or correct the name. Watch the ConfigMap or requeue slowly. Do
+	// not drop the key.
 	MissingConfigMap = "MissingConfigMap"
 	// MissingDependency says that another object the spec names does not exist:
-	// create it, or correct the name. A controller watches it or requeues
-	// slowly; it does not drop the key.
+	// create it, or correct the name. Watch the object or requeue slowly. Do
+	// not drop the key.
 	MissingDependency = "MissingDependency"
 	// Forbidden says that the controller lacks a permission, or that a policy
 	// or quota refused: grant the verb that the note names, or relax the
-	// policy. A controller requeues slowly, because it is not notified of the
+	// policy. Requeue slowly, because the controller is not notified of the
 	// grant.
 	Forbidden = "Forbidden"
 	// Conflict says that writes have failed with conflicts for two minutes, or
-	// that an object to create exists already. Retried: look for two
-	// controllers that own one field, or one name.
+	// that an object to create exists already. The controller tries again. Look
+	// for two controllers that own one field, or one name.
 	Conflict = "Conflict"
 	// Unavailable says that a dependency refused, throttled or could not be
-	// reached. Retried: look at the dependency.
+	// reached. The controller tries again. Look at the dependency.
 	Unavailable = "Unavailable"
-	// Timeout says that a dependency did not answer in time. Retried: look at
-	// the dependency and at the deadline.
+	// Timeout says that a dependency did not answer in time. The controller
+	// tries again. Look at the dependency and at the deadline.
 	Timeout = "Timeout"
 	// InternalError says that reconciling failed for a cause that has no other
-	// reason. Retried: the note and the log say more.
+	// reason. The controller tries again. Read the note and the log.
 	InternalError = "InternalError"
 	// Recovered is Normal: the failure that the note names has ended.
 	Recovered = "Recovered"

@@ -83,21 +83,22 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 // If the note has changed by then, the last note becomes a new Event.
 //
 // Words that look generated do not count as a change. A word looks generated if
-// it is part of a UUID, the five-character suffix of generateName, or a run of
-// 8 or more letters and digits that has only digits, or changes from a digit to
-// a letter twice.
+// it is part of a UUID, the five-character suffix of generateName, or 8 or more
+// letters and digits in a row that are all digits, or in which a letter follows
+// a digit at least twice.
 //
 // eventtype is Normal or Warning. reason is 1 to 128 bytes, action at most 128,
-// and an empty action becomes the reason. related may be nil. note is a format
-// of package fmt; without args only %% is replaced, by %. An event that
-// cannot be recorded is counted in [Stats] by its cause and logged.
+// and an empty action becomes the reason. related may be nil. A related object
+// whose kind is unknown is left out. note is a format of package fmt; without
+// args only %% is replaced, by %. An event that cannot be recorded is counted
+// in [Stats] by its cause and logged.
 func (r *Recorder) Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any) {
 	r.AnnotatedEventf(regarding, related, nil, eventtype, reason, action, note, args...)
 }
 
 // AnnotatedEventf is [Recorder.Eventf] with annotations on the Event. A repeat
 // that is only counted does not add its annotations. Their values are cleaned
-// as notes are: redacted, on one line, at most 1,024 bytes.
+// as notes are: redacted, on one line, at most 1024 bytes.
 func (r *Recorder) AnnotatedEventf(
 	regarding, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any,
 ) {
@@ -116,9 +117,10 @@ func (r *Recorder) AnnotatedEventf(
 	r.record(&o, fmt.Appendf(buf[:0], note, args...))
 }
 
-// Forget drops what is kept about obj; call it when the object is gone. Events
-// that wait are still written. Forget does not reset the cap: the Recorder
-// keeps the request count until the cap allows a full burst again.
+// Forget drops the series and the open failure of obj, but not its cap. Events
+// that wait are still written. Call it from the delete handler of an informer:
+// obj must have its uid, which a reconcile that gets NotFound does not know.
+// Without Forget, the least recently used objects make room.
 func (r *Recorder) Forget(obj runtime.Object) {
 	if r.off() {
 		return
@@ -222,11 +224,11 @@ func (r *Recorder) record(o *occurrence, text []byte) {
 func (o *occurrence) check() error {
 	switch {
 	case o.eventtype != corev1.EventTypeWarning && o.eventtype != corev1.EventTypeNormal:
-		return errors.New("the event type is neither Normal nor Warning")
+		return fmt.Errorf("event type %.20q of reason %.40q is not accepted; want Normal or Warning", o.eventtype, o.reason)
 	case o.reason == "" || len(o.reason) > maxName:
-		return errors.New("the reason is empty or longer than 128 bytes")
+		return fmt.Errorf("reason %.40q has %d bytes; want 1 to %d", o.reason, len(o.reason), maxName)
 	case len(o.action) > maxName:
-		return errors.New("the action is longer than 128 bytes")
+		return fmt.Errorf("action %.40q of reason %.40q has %d bytes; want at most %d", o.action, o.reason, len(o.action), maxName)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 const noRoom = "raise Options.MaxObjects or Options.TotalWritesPerSecond"
 
-const manyReasons = "more concurrent reasons than Options.MaxReasons for one object"
+const manyReasons = "one object has more reasons at a time than Options.MaxReasons: raise it"
 
 // settle puts e where it belongs: into its lane when something of it may be
 // written, among the waiting entries when something may be written later, and

@@ -16,9 +16,10 @@ import (
 // A Sink writes Events to an API server. Make one with [NewSink] or
 // [NewCoreSink]; it is safe for concurrent use and may be shared by Recorders.
 // Give its clients a separate rate limiter, or events queue behind reconciles.
-// The limiter must allow [Options].TotalWritesPerSecond. If the client delays a
-// request for more than a second, the Recorder takes the server for unreachable
-// and pauses all writes.
+// The limiter must allow [Options].TotalWritesPerSecond. client-go's default of
+// 5 a second does not: set QPS and Burst of the rest.Config. If the client
+// delays a request for more than a second, the Recorder takes the API server
+// for unreachable and pauses all writes.
 type Sink struct {
 	events func(namespace string) client[eventsv1.Event]
 	core   func(namespace string) client[corev1.Event]
@@ -29,12 +30,11 @@ type client[T any] interface {
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*T, error)
 }
 
-// NewSink returns a Sink that writes events.k8s.io/v1 and, where that group is
-// not served or not granted, core/v1 Events that carry both generations of
-// fields, so that old and new readers count and sort them alike. The new group
-// is tried again after 15 seconds where a permission was missing, and then
-// every ten minutes. The parameters are the methods of client-go's clients, as
-// values:
+// NewSink returns a Sink that writes events.k8s.io/v1. Where that group is not
+// served or not granted, it writes core/v1 Events, with the fields of both
+// versions. It tries events.k8s.io again after 15 seconds if a permission was
+// missing, and then every ten minutes. The parameters are the methods of
+// client-go's clients, as values:
 //
 //	events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //

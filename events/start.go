@@ -17,18 +17,20 @@ import (
 // ErrStarted is returned by a second Start: a Recorder runs once.
 var ErrStarted = errors.New("events: the Recorder was started before")
 
-// Start writes events until ctx ends, then what is pending, counts included,
-// within Options.DrainTimeout. It returns when its goroutines have ended: with
-// a [LostError] if it could not write all events that were pending when ctx
-// ended or were recorded later, and nil otherwise. Counts that could not be
-// written in time are not lost, because their Event is stored. Earlier losses
-// are in [Stats] and in the log. Events recorded after Start has returned are
-// counted in Stats, and not logged.
+// Start writes events until ctx ends. Then it writes what is pending for up to
+// Options.DrainTimeout. It does not wait for an object's cap if only a count is
+// left, or if the cap opens too late. A count that is left is not lost, because
+// its Event is stored. Start returns when its goroutines have ended. It returns
+// a *[LostError] if it could not write all new Events that were pending when
+// ctx ended or were recorded later, otherwise nil. Earlier losses are in
+// [Stats] and in the log. Events recorded after Start has returned are counted
+// in Stats, and not logged.
 //
 // Start logs to the logger that logr.FromContext finds in ctx, and to klog
 // without one: the first loss of each cause and then one line a minute with
-// their number, a change of API group, and a Scheme that is not set. Start
-// again is [ErrStarted].
+// their number, a change of API group, and a Scheme that is not set. A second
+// Start returns [ErrStarted] immediately. On a nil or disabled Recorder, Start
+// waits for ctx.
 func (r *Recorder) Start(ctx context.Context) error {
 	started := false
 	if r != nil {
@@ -42,9 +44,9 @@ func (r *Recorder) Start(ctx context.Context) error {
 		return nil
 	}
 
-	log := klog.FromContext(ctx)
+	log := klog.FromContext(ctx).WithValues("controller", r.controller)
 	if r.o.Scheme == nil {
-		log.Info("Options.Scheme is not set: Events about objects from informers and typed clients are dropped, because these carry no kind")
+		log.Info("Options.Scheme is not set: Events about objects from informers and typed clients are dropped, because these carry no kind; set it, such as to mgr.GetScheme()")
 	}
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -80,12 +82,14 @@ func (r *Recorder) Start(ctx context.Context) error {
 	return err
 }
 
-const tooSlow = "not written within Options.DrainTimeout"
+const tooSlow = "not written before Start ended: raise Options.DrainTimeout or Options.WritesPerMinute"
 
 // RunWith calls run with ctx, as a manager's Start is called, and writes events
 // until run has returned. This includes the events of reconciles that finish
-// while the manager stops. It returns the errors of run and of
-// [Recorder.Start], joined.
+// while the manager stops, for up to Options.DrainTimeout. It returns the
+// errors of run and of [Recorder.Start], joined. If the Recorder was started
+// before, one of them is [ErrStarted]. On a nil or disabled Recorder, RunWith
+// only calls run.
 //
 // run must return only when its workers have ended, as the Start of a manager
 // and the Run of a controller do. Do not use mgr.Add: controller-runtime stops
@@ -103,24 +107,28 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 	return errors.Join(err, lost)
 }
 
-// NeedLeaderElection is false: a manager that is not the leader has events too.
+// NeedLeaderElection returns false: a manager that is not the leader has events
+// too.
 // With mgr.Add(rec) the Recorder ends before the reconcilers do, and their last
 // events are lost. [Recorder.RunWith] writes them.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
 // Flush writes all pending events and counts. It does not wait for the ends of
 // pauses. It waits for caps, for denied permissions, and for a server that
-// asked for time. It returns when nothing is pending or when ctx ends, then
-// with the number of occurrences left and the cause. Flush uses the workers of
-// [Recorder.Start]. If Start does not run, Flush runs its own and ends them.
-// Its error also has a [LostError] with the events that were lost since New,
-// since the Flush before, or since the context of Start ended, except those
-// that Start has returned.
+// asked for time. It returns when nothing is pending. If ctx ends first, it
+// returns an error with the number of occurrences that are left, which wraps
+// the cause of ctx. Flush uses the workers of [Recorder.Start]. If Start does
+// not run, Flush runs its own and ends them. After Start has returned, it
+// writes nothing.
+//
+// Its error also has a *[LostError] with the events lost since New, the last
+// Flush or the end of Start's context, whichever was last. Each loss is
+// returned once, by Flush or by Start.
 func (r *Recorder) Flush(ctx context.Context) error {
 	if r.off() {
 		return nil
 	}
-	r.drain(ctx, klog.FromContext(ctx), func() bool { return r.closed || r.stats.Pending == 0 })
+	r.drain(ctx, klog.FromContext(ctx).WithValues("controller", r.controller), func() bool { return r.closed || r.stats.Pending == 0 })
 	var left, lost error
 	r.locked(func() {
 		if ctx.Err() != nil && !r.closed && r.stats.Pending > 0 {

@@ -16,46 +16,80 @@ import (
 
 // The causes of lost events: keys of [Stats] and [LostError].
 const (
-	LostQueueFull     = "QueueFull"     // MaxObjects or MaxReasons were reached, and all of them waited to be written
-	LostExpired       = "Expired"       // the API server or the namespace failed for RetryTimeout
-	LostRejected      = "Rejected"      // an unknown type, a reason or action over 128 bytes, an Event that the API server refused, or no group served
-	LostForbidden     = "Forbidden"     // neither group of events may be written, for 15 seconds
-	LostNamespaceGone = "NamespaceGone" // the namespace is absent or terminating
-	LostNoReference   = "NoReference"   // a nil object, or one whose kind is unknown
-	LostShutdown      = "Shutdown"      // recorded after Start returned, or not written within DrainTimeout
+	// LostQueueFull: the Recorder was full. MaxObjects was reached, half of it
+	// by objects in failing namespaces, or MaxReasons.
+	LostQueueFull = "QueueFull"
+	// LostExpired: the API server or the namespace failed for RetryTimeout.
+	LostExpired = "Expired"
+	// LostRejected: a wrong type, a reason that is empty or over 128 bytes, an
+	// action over 128 bytes, an Event that the API server refused, or no group
+	// of events served.
+	LostRejected = "Rejected"
+	// LostForbidden: neither group of events may be written, for 15 seconds.
+	LostForbidden = "Forbidden"
+	// LostNamespaceGone: the namespace is absent or terminating.
+	LostNamespaceGone = "NamespaceGone"
+	// LostNoReference: a nil object, or one without metadata or a known kind.
+	LostNoReference = "NoReference"
+	// LostShutdown: recorded after Start returned, or not written before it
+	// ended.
+	LostShutdown = "Shutdown"
 )
 
 // The results that Options.OnResult is called with.
 const (
-	ResultEmitted    = "emitted"    // written: an Event was created, or its series updated
-	ResultAggregated = "aggregated" // a repeat that the Event of another occurrence reports
-	ResultDropped    = "dropped"    // lost
+	// ResultEmitted is Stats.Written: an Event was created, or its series
+	// updated.
+	ResultEmitted = "emitted"
+	// ResultAggregated is Stats.Coalesced and Stats.Suppressed: no separate
+	// write, and not lost.
+	ResultAggregated = "aggregated"
+	// ResultDropped is the sum of Stats.Lost.
+	ResultDropped = "dropped"
 )
 
-// Stats count occurrences, one for each call that recorded one, since New. At
-// every instant Recorded = Written + Coalesced + Suppressed + the sum of Lost +
-// Pending.
+// Stats counts the calls that recorded something since New. Each call is in
+// exactly one of Written, Coalesced, Suppressed, Pending and Lost, so that
+// their sum is Recorded. Of the calls that one write reports, one counts as
+// Written and the others as Coalesced.
 type Stats struct {
-	Recorded   int64            // calls that had something to record; none while Disabled
-	Written    int64            // writes that succeeded: Events created and series updated
-	Coalesced  int64            // repeats that were counted in the write of another occurrence
-	Suppressed int64            // cancelled reconciles, routine conflicts, and repeats of a stored Event that were never added to its count
-	Pending    int64            // not written or counted yet
-	Lost       map[string]int64 // occurrences that no Event reports, by cause; causes that never occurred are absent
+	// Recorded counts all calls that had something to record; none while
+	// Disabled.
+	Recorded int64
+	// Written counts the writes that succeeded: Events created and series
+	// updated.
+	Written int64
+	// Coalesced counts repeats that were reported by the write of another
+	// occurrence.
+	Coalesced int64
+	// Suppressed counts cancelled reconciles, routine conflicts, and repeats of
+	// a stored Event that were never added to its count.
+	Suppressed int64
+	// Pending counts occurrences that no write has reported yet.
+	Pending int64
+	// Lost counts occurrences that no Event reports, by cause. Causes that
+	// never occurred are absent.
+	Lost map[string]int64
 
-	Retried int64 // requests that failed and were made again; not part of the sum
-	Evicted int64 // objects that made room for others; not part of the sum
+	// Retried counts requests that failed and were made again; not part of the
+	// sum.
+	Retried int64
+	// Evicted counts objects that made room for others; not part of the sum.
+	Evicted int64
 }
 
-// LostError is what [Recorder.Start] and [Recorder.Flush] return when events
-// were lost.
+// LostError is returned by [Recorder.Start] and [Recorder.Flush], alone or
+// joined with another error, when events were lost. Find it with errors.As and
+// a *LostError.
 type LostError struct {
-	Lost map[string]int64 // occurrences by cause, as in [Stats]
+	// Lost counts occurrences by cause, as in [Stats].
+	Lost map[string]int64
 
 	details map[string]string // by cause, how to fix it
 }
 
-// Error names each cause, its count and what to fix.
+// Error names each cause, its count and what to fix, or the error of the API
+// server.
 func (e *LostError) Error() string {
 	parts := make([]string, 0, len(e.Lost))
 	for _, c := range slices.Sorted(maps.Keys(e.Lost)) {

@@ -152,7 +152,7 @@ func (r *Recorder) attempt(ctx, request context.Context, once *noretry.Guard, lo
 	var length time.Duration
 	r.locked(func() { refused, length = r.finish(j, st, a, r.now()) })
 	if refused != nil {
-		log.Info("Events go to core/v1: events.k8s.io/v1 refused them", "for", length.String(), "cause", refused.why)
+		log.Info("Events go to core/v1: events.k8s.io/v1 refused them", "for", length.String(), "detail", refused.why)
 	}
 }
 
@@ -224,7 +224,8 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 // the others wait for the end of the outage.
 func (r *Recorder) wait(j *job, b *breaker, unsure bool, why string, now instant) {
 	since := j.s.failed(false, now)
-	// Longer than the pauses of a breaker: each attempt takes a token of the object.
+	// Longer than the pauses of a breaker: each attempt takes a token of the
+	// object.
 	pause := min(max(3*now.since(since), firstPause), longestPause)
 	if b.proved <= since {
 		since = max(since, b.expired)

@@ -6,16 +6,17 @@ package eventstest
 import "k8s.io/apimachinery/pkg/runtime"
 
 // A LegacyRecorder records to a [Recorder] with the methods of
-// k8s.io/client-go/tools/record EventRecorder.
+// k8s.io/client-go/tools/record EventRecorder. It is safe for concurrent use. A
+// nil *LegacyRecorder records nothing.
 type LegacyRecorder struct {
 	r *Recorder
 }
 
-// Legacy returns r with the methods of tools/record; the reason is the action
+// Legacy returns r with the methods of tools/record. The reason is the action
 // as well.
 func (r *Recorder) Legacy() *LegacyRecorder { return &LegacyRecorder{r} }
 
-// Event adds an entry with message unchanged.
+// Event adds an entry with message, which is not a format.
 func (l *LegacyRecorder) Event(object runtime.Object, eventtype, reason, message string) {
 	if l != nil {
 		l.r.add(Entry{Regarding: object, Type: eventtype, Reason: reason, Note: message})

@@ -22,8 +22,11 @@
 // caps. Notes and annotations are formatted, redacted and cut as in a cluster.
 // An entry that a cluster would not get has its cause in Lost: an object from
 // an informer carries no kind, so a Recorder without the controller's Scheme
-// marks it as events.LostNoReference. The zero value is ready to use. All
-// methods are safe for concurrent use, and do nothing on a nil *Recorder.
+// marks it as events.LostNoReference.
+//
+// The zero value is ready to use. Set Redact and Scheme before the first call.
+// All methods are safe for concurrent use. A nil *Recorder records nothing, but
+// RunWith still calls run.
 //
 // # When not to use it
 //
@@ -52,20 +55,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
-// An Entry is one call that recorded.
-type Entry struct {
-	Regarding   runtime.Object // the passed object, not a copy
-	Related     runtime.Object // nil when there is none
-	Type        string
-	Reason      string
-	Action      string            // the reason, when the caller gave none
-	Note        string            // formatted, redacted and cut to 1024 bytes
-	Annotations map[string]string // their values as Note
-	Err         error             // the error passed to Failure; nil for other calls
-	Terminal    bool              // whether a retry of the same inputs fails the same way
-	Lost        string            // why events.Recorder would lose it, such as events.LostRejected; empty if it would not
-}
-
 // A Recorder keeps what is recorded. The zero value is ready to use; it must
 // not be copied.
 type Recorder struct {
@@ -82,6 +71,20 @@ type Recorder struct {
 	entries []Entry
 	open    map[string]string // the reason of the failure of an object that has not recovered
 	changed chan struct{}     // closed at the next entry
+}
+
+// An Entry is one call that recorded.
+type Entry struct {
+	Regarding   runtime.Object    // the passed object, not a copy
+	Related     runtime.Object    // nil when there is none
+	Type        string            // Normal or Warning, or what the caller gave
+	Reason      string            // what the caller gave, or that of events.Classify
+	Action      string            // the reason, when the caller gave none
+	Note        string            // formatted, redacted and cut to 1024 bytes
+	Annotations map[string]string // their values as Note
+	Err         error             // the error passed to Failure or FailureReason; nil for other calls
+	Terminal    bool              // whether a retry of the same inputs fails the same way
+	Lost        string            // why events.Recorder would lose it, such as events.LostRejected; empty if it would not
 }
 
 // Eventf adds an entry, as events.Recorder.Eventf would record it.
@@ -143,8 +146,8 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	r.keep(e)
 }
 
-// Forget closes the failure of obj that is open, as events.Recorder does: a nil
-// error that comes thereafter adds nothing.
+// Forget closes the open failure of obj, as events.Recorder does: a nil error
+// after it adds nothing. It finds the failure by the uid of obj, if it has one.
 func (r *Recorder) Forget(obj runtime.Object) {
 	if r != nil {
 		r.end(obj)
@@ -171,7 +174,7 @@ func (r *Recorder) Entries() []Entry {
 	return slices.Clone(r.entries)
 }
 
-// Reasons are the reasons of the entries, in order.
+// Reasons returns the reasons of the entries, in order.
 func (r *Recorder) Reasons() []string {
 	entries := r.Entries()
 	out := make([]string, len(entries))
@@ -197,8 +200,8 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 	return run(ctx)
 }
 
-// Wait returns the entries as soon as there are n, or what there is and an
-// error when ctx ends before.
+// Wait returns the entries as soon as there are n. If ctx ends first, it
+// returns the entries so far and an error.
 func (r *Recorder) Wait(ctx context.Context, n int) ([]Entry, error) {
 	if r == nil {
 		r = &Recorder{}

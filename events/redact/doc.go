@@ -20,12 +20,11 @@
 // and object names. It masks a UUID only after a sensitive key.
 //
 // Text does not find every credential. It misses a password in a sentence ("the
-// password hunter2 is wrong"), an unknown kind of token without a sensitive
-// key, and a credential that looks like the name of an object after a key such
-// as secret. A controller that reads Secrets should register their values with
-// [SecretValues]. A remembered value of 8 bytes or more is never in the output,
-// in plain, base64 or URL-escaped form, or quoted by strconv.Quote or
-// encoding/json. [Note] adds the limits of an Event's note.
+// password hunter2 is wrong"), an unknown kind of token without a sensitive key
+// and, after a key such as secret, a credential that looks like the name of an
+// object. A controller that reads Secrets should register their values with
+// [SecretValues], which masks the values that it keeps. [Note] adds the limits
+// of an Event's note. All functions are safe for concurrent use.
 //
 // # When not to use it
 //

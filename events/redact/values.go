@@ -21,11 +21,11 @@ const (
 )
 
 // SecretValues masks exact values, such as those a controller reads from
-// Secrets. No output of [SecretValues.Redact] has a registered value, in plain,
-// base64 or URL-escaped form, or quoted by strconv.Quote or encoding/json. In
-// the base64 of a longer text it masks the value except for the bytes at its
-// edges. The zero value is ready to use, is safe for concurrent use, and must
-// not be copied. It keeps the values in memory.
+// Secrets. It keeps the 1024 values that were added last, in memory.
+// [SecretValues.Redact] masks each of them in plain, base64 and URL-escaped
+// form, and as strconv.Quote and json.Marshal write it. In the base64 of a
+// longer text it masks the value except for the bytes at its edges. The zero
+// value is ready to use, is safe for concurrent use, and must not be copied.
 type SecretValues struct {
 	mu    sync.RWMutex
 	uses  map[string]uint64 // when each value was added last
@@ -86,9 +86,10 @@ func (v *SecretValues) makeRoom(n int) {
 	}
 }
 
-// Redact masks the registered values in s and then calls [Text]. It returns s
-// itself when there is nothing to mask. Use it as the Redact option of a
-// Recorder. A nil *SecretValues only calls Text.
+// Redact masks the values that v keeps in s and then calls [Text]. It returns s
+// itself when there is nothing to mask, and [Mask] alone if each mask joins the
+// parts of another value. Use it as the Redact option of a Recorder. A nil
+// *SecretValues only calls Text.
 func (v *SecretValues) Redact(s string) string {
 	if v == nil {
 		return Text(s)
