@@ -72,9 +72,9 @@ func (c *Controller) asked(p *atomic.Pointer[words], known []string) *words {
 }
 
 // Events returns the function that counts n events by result: "emitted",
-// "aggregated" (into a series) or "dropped". Any other word counts as "other",
-// and n below 1 counts nothing. It fits the field OnResult of events.Options.
-// From now on the counters exist at zero.
+// "aggregated" (counted in a series, or suppressed) or "dropped". Any other
+// word counts as "other", and n below 1 counts nothing. It fits the field
+// OnResult of events.Options. From now on the counters exist at zero.
 func (c *Controller) Events() func(result string, n int64) {
 	if c == nil {
 		return func(string, int64) {}

@@ -181,7 +181,7 @@ func runs(q *queries, i catalog.Table) []panel {
 func eventsAndStatus(q *queries, i catalog.Table) []panel {
 	return []panel{
 		{
-			title: "Events by result", description: "Emitted ones were written, aggregated ones are told by another's series, dropped ones are lost.", stacked: true,
+			title: "Events by result", description: "Emitted ones were written. Aggregated ones were counted in a series or suppressed, such as conflicts. Dropped ones are lost.", stacked: true,
 			targets: []target{lines(q.rate(i.Events, rateInterval, []string{"result"}))},
 		},
 		{
