@@ -52,15 +52,21 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	forEvents := rest.CopyConfig(config) // a separate limiter; client-go's default of 5 requests a second delays Events
+	forEvents.RateLimiter, forEvents.QPS, forEvents.Burst = nil, 20, 100
+	eventsClient, err := kubernetes.NewForConfig(forEvents)
+	if err != nil {
+		return err
+	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":8080")
 	if err != nil {
 		return err
 	}
-	return serve(ctx, cs, l, log)
+	return serve(ctx, cs, eventsClient, l, log)
 }
 
 // serve is the service. Only the lines about the reporter are new.
-func serve(ctx context.Context, cs kubernetes.Interface, l net.Listener, log *slog.Logger) error {
+func serve(ctx context.Context, cs, eventsClient kubernetes.Interface, l net.Listener, log *slog.Logger) error {
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprom.New(otelprom.WithRegisterer(registry))
 	if err != nil {
@@ -78,7 +84,7 @@ func serve(ctx context.Context, cs kubernetes.Interface, l net.Listener, log *sl
 		IdleTimeout:       5 * time.Minute,
 	}
 
-	reporter, err := newReporter(cs, meters, traces) //nolint:contextcheck // a queue has no context
+	reporter, err := newReporter(cs, eventsClient, meters, traces) //nolint:contextcheck // a queue has no context
 	if err != nil {
 		return err
 	}

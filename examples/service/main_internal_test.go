@@ -47,7 +47,8 @@ func failedJob(name string, at time.Time) *batchv1.Job {
 // started no goroutine.
 func TestNothingRunsBeforeStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, err := newReporter(fake.NewClientset(), sdkmetric.NewMeterProvider(), sdktrace.NewTracerProvider())
+		cs := fake.NewClientset()
+		_, err := newReporter(cs, cs, sdkmetric.NewMeterProvider(), sdktrace.NewTracerProvider())
 		require.NoError(t, err)
 	})
 }
@@ -67,7 +68,7 @@ func TestTheServiceStaysItsOwn(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, cs, l, slog.New(tracelog.Handler(slog.NewJSONHandler(&lines, nil)))) }()
+	go func() { ended <- serve(ctx, cs, cs, l, slog.New(tracelog.Handler(slog.NewJSONHandler(&lines, nil)))) }()
 
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		list, err := cs.EventsV1().Events("default").List(ctx, metav1.ListOptions{})

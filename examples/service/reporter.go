@@ -43,16 +43,16 @@ type reporter struct {
 // but never lost.
 const overlap = 2 * time.Minute
 
-// newReporter uses the service's clients and providers. It starts nothing,
-// opens no port and changes no global.
-func newReporter(cs kubernetes.Interface, meters metric.MeterProvider, traces trace.TracerProvider) (*reporter, error) {
+// newReporter uses the service's clients and providers. It writes Events with
+// eventsClient. It starts nothing, opens no port and changes no global.
+func newReporter(cs, eventsClient kubernetes.Interface, meters metric.MeterProvider, traces trace.TracerProvider) (*reporter, error) {
 	m, err := metrics.New(meters, metrics.Options{})
 	if err != nil {
 		return nil, err
 	}
 	r := &reporter{metrics: m.Controller("reporter"), tracer: traces.Tracer("reporter")}
 	r.queue = kube.NewQueue(r.metrics, workqueue.DefaultTypedControllerRateLimiter[string]())
-	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
+	sink := events.NewSink(eventsClient.EventsV1().Events, eventsClient.CoreV1().Events)
 	if r.events, err = events.New(sink, "service.example.com/reporter", events.Options{Scheme: scheme.Scheme, OnResult: r.metrics.Events()}); err != nil {
 		return nil, err
 	}

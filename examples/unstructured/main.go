@@ -58,7 +58,13 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := backup.New(dyn, cs, m) //nolint:contextcheck // a queue has no context
+	forEvents := rest.CopyConfig(config) // a separate limiter; client-go's default of 5 requests a second delays Events
+	forEvents.RateLimiter, forEvents.QPS, forEvents.Burst = nil, 20, 100
+	eventsClient, err := kubernetes.NewForConfig(forEvents)
+	if err != nil {
+		return err
+	}
+	c, err := backup.New(dyn, cs, eventsClient, m) //nolint:contextcheck // a queue has no context
 	if err != nil {
 		return err
 	}

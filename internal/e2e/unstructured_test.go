@@ -132,5 +132,5 @@ func newBackupController(config *rest.Config) (*backup.Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return backup.New(dyn, cs, m)
+	return backup.New(dyn, cs, cs, m)
 }

@@ -43,8 +43,9 @@ type Controller struct {
 	runs      *metrics.Runs
 }
 
-// New returns a Controller. It starts nothing.
-func New(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Metrics) (*Controller, error) {
+// New returns a Controller, which writes Events with eventsClient. It starts
+// nothing.
+func New(dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metrics.Metrics) (*Controller, error) {
 	c := &Controller{backups: dyn.Resource(backups), metrics: m.Controller("backup")}
 	c.runs = c.metrics.Runs()
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, nil)
@@ -56,7 +57,7 @@ func New(dyn dynamic.Interface, cs kubernetes.Interface, m *metrics.Metrics) (*C
 	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
 	var err, ofEvents error
 	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, ofJobs, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}})
-	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
+	sink := events.NewSink(eventsClient.EventsV1().Events, eventsClient.CoreV1().Events)
 	c.events, ofEvents = events.New(sink, "backups.example.org/controller", events.Options{OnResult: c.metrics.Events()}) // unstructured objects have their kind
 	if err = errors.Join(err, ofEvents); err != nil {
 		return nil, err

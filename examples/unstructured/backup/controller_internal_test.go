@@ -70,7 +70,7 @@ func start(t *testing.T) *world {
 	w.page = endpoint
 	m, err := metrics.New(endpoint, metrics.Options{})
 	require.NoError(t, err)
-	c, err := New(w.dyn, w.cs, m)
+	c, err := New(w.dyn, w.cs, w.cs, m)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
