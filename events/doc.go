@@ -42,7 +42,11 @@
 // namespace has one request at a time, which may take 10 seconds. All suspect
 // namespaces together have 4, and half of TotalWritesPerSecond. The Recorder
 // pauses all writes only for what concerns the whole server: no connection, and
-// the answers 401, 429, 502 and 503.
+// the answers 401, 429, 502 and 503. The pause grows only if another namespace
+// fails too.
+//
+// After a 429 or 5xx with Retry-After, client-go sleeps and makes the request
+// again by itself. The Recorder stops it, so that the caps count each request.
 //
 // # RBAC
 //
