@@ -3,12 +3,13 @@
 
 // Package expire deletes finished runs whose retention is over.
 //
-// A run is the object that owns a Job, of any kind. It expires RunTTL of
-// jobgc.Retention after its finish. The run's own ttlSecondsAfterFinished
-// overrides that, and 0 keeps the run, although it deletes a Job. The
-// annotation Retention.Retain keeps it with 1, true, yes, y, on, keep or
-// forever. A [Sweeper] deletes the expired runs. It reads the informer's store
-// and makes no request while there is nothing to delete:
+// A run is the object that owns a Job, of any kind. It expires when
+// jobgc.Retention.RunTTL has passed since it finished. The run's own
+// ttlSecondsAfterFinished overrides RunTTL. Here 0 or less keeps the run; on a
+// Job, 0 means immediate deletion. The annotation Retention.Retain keeps it
+// with 1, true, yes, y, on, keep or forever. A [Sweeper] deletes the expired
+// runs. It reads the informer's store and makes no request while there is
+// nothing to delete:
 //
 //	sweeper, err := expire.New(runs, informer.GetStore().List, finished, keep, expire.Options{})
 //	err = sweeper.Start(ctx) // blocks; fits manager.Add
@@ -56,6 +57,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/fairness"
+	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -81,7 +83,8 @@ type Options struct {
 // Sweeper deletes runs of type R. Make it with New: Start and Sweep of a nil
 // Sweeper, or of one that New did not make, return an error. These two must not
 // be called concurrently; several replicas may each have a Sweeper. It is an
-// event handler of the runs' informer.
+// event handler of the runs' informer: OnAdd, OnUpdate and OnDelete may be
+// called at any time.
 type Sweeper[R metav1.Object, C Runs] struct {
 	client   func(namespace string) C
 	list     func() []any
@@ -99,8 +102,9 @@ type Sweeper[R metav1.Object, C Runs] struct {
 // client of a namespace. The function list is a store's List, such as
 // informer.GetStore().List; items that are not an R are ignored. The function
 // finished returns when a run finished, or zero if it has not, and the run's
-// own ttlSecondsAfterFinished, or nil if it has none. A nil function, negative
-// options and a RunTTL below a minute are errors, and New reports all of them.
+// own ttlSecondsAfterFinished, or nil if it has none. Of keep only RunTTL and
+// Retain count. A nil function, negative options and a RunTTL below a minute
+// are errors, and New reports all of them.
 func New[R metav1.Object, C Runs](
 	client func(namespace string) C, list func() []any, finished func(run R) (at time.Time, own *int32), keep jobgc.Retention, opts Options,
 ) (*Sweeper[R, C], error) {
@@ -152,10 +156,10 @@ func (s *Sweeper[R, C]) Start(ctx context.Context) error {
 	for {
 		deleted, err := s.Sweep(ctx, time.Now())
 		if deleted > 0 {
-			log.Info("deleted runs that are past their retention", "deleted", deleted)
+			log.Info("Deleted runs whose retention is over", "deleted", deleted)
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Error(err, "not every run that is past its retention was deleted, trying again")
+			log.Error(err, "Could not delete some runs; the next sweep tries again")
 		}
 		select {
 		case <-ctx.Done():
@@ -213,7 +217,8 @@ func (s *Sweeper[R, C]) begin(now time.Time) bool {
 // Sweep deletes the runs that have expired by now, the most overdue first. A
 // run that an earlier sweep failed to delete goes behind the others. A run that
 // has changed or is gone since it was read is not an error. The error names the
-// first few runs that could not be deleted.
+// first few runs that could not be deleted. If ctx ends, Sweep stops and
+// returns its error.
 func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
 	if !s.made() {
 		return 0, errNotMade()
@@ -241,6 +246,7 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 	var errs []error
 	for _, d := range fairness.Next(&s.turns, due, s.opts.MaxPerSweep) {
 		if ctx.Err() != nil {
+			errs = append(errs, ctx.Err())
 			break
 		}
 		gone, err := notfound.Is(s.remove(ctx, d.run), schema.GroupResource{}, d.run.GetName())
@@ -281,7 +287,11 @@ func hasChanged(err error, name string) bool {
 
 // remove deletes the run only if it has not changed since it was read.
 func (s *Sweeper[R, C]) remove(ctx context.Context, run R) error {
-	return s.client(run.GetNamespace()).Delete(ctx, run.GetName(), metav1.DeleteOptions{
+	client := s.client(run.GetNamespace())
+	if isnil.Is(client) {
+		return fmt.Errorf("the client of namespace %q is nil; return a client that can delete runs", run.GetNamespace())
+	}
+	return client.Delete(ctx, run.GetName(), metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: ptr.To(run.GetUID()), ResourceVersion: ptr.To(run.GetResourceVersion())},
 		PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 	})

@@ -345,7 +345,7 @@ func TestStartLogs(t *testing.T) {
 		}
 		require.NoError(t, newSweeper(t, c, expire.Options{}).Start(ctx))
 		require.Len(t, lines, 3)
-		assert.Contains(t, lines[0], `"msg"="deleted runs that are past their retention" "deleted"=1`)
+		assert.Contains(t, lines[0], `"msg"="Deleted runs whose retention is over" "deleted"=1`)
 		for _, line := range lines[1:] {
 			assert.Contains(t, line, `"error"="jobgc/expire: ns/stuck: a webhook says no"`)
 		}

@@ -19,8 +19,8 @@
 //
 // # What a controller with a hold has to do
 //
-//   - Go on to call jobgc's Guard.Step once the outcome, or the loss of a Job
-//     that is Deleting, is recorded: Step then removes the finalizer.
+//   - Call jobgc's Guard.Step again after the outcome, or the loss, is
+//     recorded. Step then removes the finalizer.
 //   - Call [Sweeper.ReleaseOrphan] when it finds a held Job and not its owner,
 //     or leave that to the sweep.
 //   - Run a Sweeper.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/proompteng/controllerkit/jobgc/hold"
 )
 
@@ -51,7 +49,7 @@ func ExampleSweeper_ReleaseOrphan() {
 	ctx, cluster := context.Background(), &cluster{}
 	cluster.job("job-1", "run-1")
 	sweeper, _ := hold.New(cluster.jobsIn, cluster.ownersIn, "agents.example.com/result", hold.Options{})
-	job := &metav1.ObjectMeta{Namespace: "ns", Name: "job-1", UID: "uid-job-1", Finalizers: []string{"agents.example.com/result"}} // from the informer
+	job := cluster.jobs[0].DeepCopy() // from the informer
 	err := sweeper.ReleaseOrphan(ctx, job)
 	fmt.Println(cluster.stillHeld(), err)
 	// Output: [] <nil>

@@ -73,7 +73,9 @@ func TestReleaseOrphan_OfWhatIsNotHeld(t *testing.T) {
 	c.job("a", "run", func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"example.com/theirs"} })
 	require.NoError(t, s.ReleaseOrphan(t.Context(), &c.jobs[0]))
 	assert.Zero(t, c.patches+c.lists, "no request")
-	require.ErrorContains(t, s.ReleaseOrphan(t.Context(), nil), "nil")
+	for _, none := range []metav1.Object{nil, (*metav1.PartialObjectMetadata)(nil)} {
+		require.EqualError(t, s.ReleaseOrphan(t.Context(), none), "jobgc/hold: releaseOrphan: job is nil; pass the Job that was read")
+	}
 }
 
 func TestReleaseOrphan_KeepsTheJobIfOwnersCannotBeListed(t *testing.T) {

@@ -12,13 +12,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // held lists the Jobs that carry the finalizer, the oldest first. There is no
 // selector for finalizers.
 func (s *Sweeper[J, O]) held(ctx context.Context) ([]*metav1.PartialObjectMetadata, error) {
 	var held []*metav1.PartialObjectMetadata
-	err := list(ctx, s.jobs(s.opts.Namespace), metav1.ListOptions{LabelSelector: s.opts.Selector}, func(job *metav1.PartialObjectMetadata) {
+	jobs, err := s.jobsIn(s.opts.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("jobgc/hold: list Jobs: %w", err)
+	}
+	err = list(ctx, jobs, metav1.ListOptions{LabelSelector: s.opts.Selector}, func(job *metav1.PartialObjectMetadata) {
 		if slices.Contains(job.Finalizers, s.hold) {
 			held = append(held, job)
 		}
@@ -41,7 +47,11 @@ func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObj
 		return nil, nil
 	}
 	deleting := map[types.UID]bool{} // of each owner: it waits for its Job alone
-	err := list(ctx, s.owners(s.opts.Namespace), metav1.ListOptions{}, func(owner *metav1.PartialObjectMetadata) {
+	owners, err := s.ownersIn(s.opts.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("jobgc/hold: list owners: %w", err)
+	}
+	err = list(ctx, owners, metav1.ListOptions{}, func(owner *metav1.PartialObjectMetadata) {
 		deleting[owner.UID] = owner.DeletionTimestamp != nil && !slices.ContainsFunc(owner.Finalizers, func(name string) bool {
 			return name != metav1.FinalizerDeleteDependents && name != metav1.FinalizerOrphanDependents
 		})
@@ -61,6 +71,24 @@ func (s *Sweeper[J, O]) abandoned(ctx context.Context, held []*metav1.PartialObj
 		}
 	}
 	return out, nil
+}
+
+// jobsIn returns the Job client of a namespace.
+func (s *Sweeper[J, O]) jobsIn(namespace string) (J, error) {
+	jobs := s.jobs(namespace)
+	if isnil.Is(jobs) {
+		return jobs, fmt.Errorf("the client of namespace %q is nil; return a client that can list and patch Jobs", namespace)
+	}
+	return jobs, nil
+}
+
+// ownersIn returns the owners' client of a namespace.
+func (s *Sweeper[J, O]) ownersIn(namespace string) (O, error) {
+	owners := s.owners(namespace)
+	if isnil.Is(owners) {
+		return owners, fmt.Errorf("the client of namespace %q is nil; return a client that can list the owners", namespace)
+	}
+	return owners, nil
 }
 
 // page is how many objects one request lists.

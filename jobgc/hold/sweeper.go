@@ -51,9 +51,10 @@ type Options struct {
 	// means 500.
 	MaxPerSweep int
 
-	// OnSweep, if set, is called after each sweep that could list the Jobs. It
-	// receives how many Jobs are held and how long ago the oldest of them was
-	// created.
+	// OnSweep, if set, is called after each sweep and each ReleaseAll that
+	// could list the Jobs. It receives how many Jobs are held and how long ago
+	// the oldest of them was created. It must be safe for concurrent use if
+	// these methods are called concurrently.
 	OnSweep func(held int, oldest time.Duration)
 
 	_ struct{}
@@ -63,13 +64,14 @@ type Options struct {
 type Report struct {
 	Held     int           // Jobs that are held still
 	Oldest   time.Duration // since the creation of the oldest of them
-	Released int
+	Released int           // Jobs that were released, or gone by then
 }
 
 // Sweeper finds held Jobs that no controller will release. Make it with New:
 // the methods of a nil Sweeper, or of one that New did not make, return an
-// error. They may be called concurrently and by several replicas: only one of
-// them removes each finalizer.
+// error. They may be called concurrently and by several replicas. Only one of
+// them removes each finalizer. The others get an error for it, because the API
+// server refuses their patch.
 type Sweeper[J Jobs, O Owners] struct {
 	jobs   func(namespace string) J
 	owners func(namespace string) O
@@ -131,10 +133,10 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 		report, err := s.Sweep(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			log.Error(err, "the sweep failed, trying again", "released", report.Released)
+			log.Error(err, "The sweep failed; the next one tries again", "released", report.Released)
 			wait = min(wait, time.Minute)
 		case report.Released > 0:
-			log.Info("released Jobs that no owner waits for", "released", report.Released, "held", report.Held)
+			log.Info("Released Jobs that no owner waits for", "released", report.Released, "held", report.Held)
 			if report.Released == s.opts.MaxPerSweep {
 				wait = min(wait, time.Minute) // there may be more
 			}
@@ -153,7 +155,8 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 // keeps the owner. Sweep lists the owners after the Jobs, so that a missing
 // owner has been deleted and is not merely new. A Job that cannot be released
 // does not block the others. With an error, the Report has what was done before
-// it. If listing fails, nothing is released.
+// it. If listing fails, nothing is released. If ctx ends, Sweep stops and
+// returns its error.
 func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 	if !s.made() {
 		return Report{}, errNotMade()
@@ -161,10 +164,11 @@ func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 	return s.release(ctx, s.opts.MaxPerSweep, s.abandoned)
 }
 
-// ReleaseAll releases every held Job, even if its owner exists. It is the
-// uninstall step. Stop the controller first, or it creates new held Jobs.
-// ReleaseAll goes on when a release fails, and the error names the failed ones.
-// Call it until it returns nil.
+// ReleaseAll releases every held Job in Options.Namespace that Options.Selector
+// selects, even if its owner exists. It is the uninstall step. Stop the
+// controller first, or it creates new held Jobs. ReleaseAll goes on when a
+// release fails, and the error names the failed ones. Call it until it returns
+// nil.
 func (s *Sweeper[J, O]) ReleaseAll(ctx context.Context) (Report, error) {
 	if !s.made() {
 		return Report{}, errNotMade()

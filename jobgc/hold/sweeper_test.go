@@ -6,6 +6,7 @@ package hold_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -274,7 +275,7 @@ func TestStartLogs(t *testing.T) {
 		time.AfterFunc(2*time.Hour+90*time.Second, func() { c.meanwhile(func() { c.fail = nil }) })
 		require.NoError(t, s.Start(ctx))
 		require.Len(t, lines, 4)
-		const released = `"msg"="released Jobs that no owner waits for" "released"=1 "held"=0`
+		const released = `"msg"="Released Jobs that no owner waits for" "released"=1 "held"=0`
 		const failed = `"error"="jobgc/hold: list owners: the API server does not answer" "released"=0`
 		for i, want := range []string{released, failed, failed, released} {
 			assert.Contains(t, lines[i], want)
@@ -327,4 +328,29 @@ func TestSweep_KeepsTheTurnsIfTheOwnersCannotBeListed(t *testing.T) {
 	_, err = s.Sweep(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a"}, c.stillHeld(), "b's turn")
+}
+
+func TestSweeper_WithoutAClientIsAnError(t *testing.T) {
+	c := &cluster{}
+	c.job("a", "gone")
+	held := &c.jobs[0]
+	none := func(string) hold.Jobs { return nil }
+	never := func(string) hold.Owners { return (*client)(nil) }
+	jobs := func(namespace string) hold.Jobs { return c.jobsIn(namespace) }
+	owners := func(namespace string) hold.Owners { return c.ownersIn(namespace) }
+	const wantJobs = "the client of namespace %q is nil; return a client that can list and patch Jobs"
+	const wantOwners = "the client of namespace %q is nil; return a client that can list the owners"
+
+	s, err := hold.New(none, owners, finalizer, hold.Options{Namespace: "ns"})
+	require.NoError(t, err)
+	_, err = s.Sweep(t.Context())
+	require.EqualError(t, err, "jobgc/hold: list Jobs: "+fmt.Sprintf(wantJobs, "ns"))
+	require.EqualError(t, s.ReleaseOrphan(t.Context(), held), "jobgc/hold: removeFinalizer: ns/a: "+fmt.Sprintf(wantJobs, "ns"))
+
+	s, err = hold.New(jobs, never, finalizer, hold.Options{})
+	require.NoError(t, err)
+	_, err = s.Sweep(t.Context())
+	require.EqualError(t, err, "jobgc/hold: list owners: "+fmt.Sprintf(wantOwners, ""))
+	require.EqualError(t, s.ReleaseOrphan(t.Context(), held), "jobgc/hold: list owners: "+fmt.Sprintf(wantOwners, "ns"))
+	assert.Equal(t, []string{"a"}, c.stillHeld())
 }
