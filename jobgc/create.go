@@ -33,13 +33,13 @@ func read(ctx context.Context, req Request) (*stored, error) {
 	if gone, err := notfound.Is(err, schema.GroupResource{}, req.Owner.GetName()); gone {
 		return &stored{}, nil
 	} else if err != nil {
-		return nil, fmt.Errorf("stored: %w", err)
+		return nil, fmt.Errorf("Request.Stored: %w", err)
 	}
 	switch {
 	case isnil.Is(owner):
-		return nil, errors.New("stored returned neither an owner nor an error")
+		return nil, errors.New("Request.Stored returned neither an owner nor an error")
 	case owner.GetName() != req.Owner.GetName() || owner.GetNamespace() != req.Owner.GetNamespace() || owner.GetUID() == "":
-		return nil, fmt.Errorf("stored returned %s/%s with the uid %q, want owner %s/%s and a uid",
+		return nil, fmt.Errorf("Request.Stored returned %s/%s with the uid %q, want owner %s/%s and a uid",
 			owner.GetNamespace(), owner.GetName(), owner.GetUID(), req.Owner.GetNamespace(), req.Owner.GetName())
 	case owner.GetUID() != req.Owner.GetUID():
 		return &stored{}, nil
@@ -65,7 +65,7 @@ func (g *Guard[J]) built(ref Ref, req Request) (*batchv1.Job, error) {
 	case err != nil:
 		return nil, builderError{err}
 	case job == nil:
-		return nil, errors.New("job returned neither a Job nor an error")
+		return nil, errors.New("Request.Job returned neither a Job nor an error")
 	}
 	job = job.DeepCopy()
 	want := jobName(ref, req.Owner.GetUID())
@@ -136,9 +136,9 @@ func fits(job *batchv1.Job) error {
 // did not record. It never tries twice: if the Job vanishes in between, another
 // replica may have recorded its result and released it.
 func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked time.Time) (*Ref, Observation, error) {
-	jobs := g.client(job.Namespace)
-	if isnil.Is(jobs) {
-		return nil, Observation{}, fmt.Errorf("the client of namespace %s is nil", job.Namespace)
+	jobs, err := g.jobsIn(job.Namespace)
+	if err != nil {
+		return nil, Observation{}, err
 	}
 	until := asked.Add(creationTimeout)
 	if !g.now().Before(until) {
@@ -164,7 +164,7 @@ func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked t
 		return nil, Observation{}, taken(live, owner)
 	}
 	live.Namespace = job.Namespace
-	return g.adopt(ctx, v, live)
+	return g.adopt(ctx, v, live, sourceLiveRead)
 }
 
 // taken says whose Job has the name of the Job of owner.
@@ -186,34 +186,34 @@ func taken(live *batchv1.Job, owner *metav1.OwnerReference) error {
 // before its result is recorded is raised. If a policy refuses that, the Job is
 // recorded anyway. Otherwise its TTL would delete it, and Step would create it
 // again.
-func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, Observation, error) {
+func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source string) (*Ref, Observation, error) {
 	next := v.ref
-	next.Namespace, next.Name, next.UID, next.ResourceVersion = cmp.Or(v.ref.Namespace, live.Namespace), live.Name, live.UID, live.ResourceVersion
+	next.Namespace, next.Name, next.UID, next.ResourceVersion = cmp.Or(v.ref.Namespace, job.Namespace), job.Name, job.UID, job.ResourceVersion
 	next.CreatedAt = ptr.To(metav1.NewTime(v.now.Truncate(time.Second)))
-	has := live.Spec.TTLSecondsAfterFinished
-	if ttl := v.retention.atCreation(has); live.DeletionTimestamp == nil && live.Annotations[releasedAnnotation] == "" && !ptr.Equal(ttl, has) {
-		ops := []operation{{Op: "test", Path: "/metadata/uid", Value: live.UID}, {Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}}
+	has := job.Spec.TTLSecondsAfterFinished
+	if ttl := v.retention.atCreation(has); job.DeletionTimestamp == nil && job.Annotations[releasedAnnotation] == "" && !ptr.Equal(ttl, has) {
+		ops := []operation{{Op: "test", Path: "/metadata/uid", Value: job.UID}, {Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}}
 		raised, err := g.patch(ctx, next, ops)
 		// A webhook that sets no code refuses with 400. The outcome of a Job that
 		// has finished is recorded now, so that its TTL does not matter.
-		final := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || StateOf(live).State == Finished
+		final := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || StateOf(job).State == Finished
 		if err != nil && !final {
 			return nil, Observation{}, err
 		}
 		if apierrors.IsInvalid(err) { // so is a failed test of the uid: the Job may be another one by now
-			if now, lookErr := Inspect(ctx, g.client(next.Namespace), next); lookErr != nil || now.gone() {
-				return nil, Observation{}, errors.Join(err, lookErr)
+			if now, readErr := g.readLive(ctx, next); readErr != nil || now.gone() {
+				return nil, Observation{}, errors.Join(err, readErr)
 			}
 		}
 		if raised != nil {
-			live = raised
+			job, source = raised, sourceLiveRead
 		}
 	}
-	v.ref, v.found = next, StateOf(live)
-	v.found.Source = sourceLiveRead
+	v.ref, v.found = next, StateOf(job)
+	v.found.Source = source
 	switch {
 	case v.cancel && (v.done || v.found.State != Finished):
-		v.found = Observation{State: Pending, Source: sourceLiveRead, After: poll} // it is suspended next
+		v.found = Observation{State: Pending, Source: source, After: poll} // it is suspended next
 	case v.found.State == Finished:
 		next.Outcome, next.Released = v.found.Outcome, v.settled()
 		v.found.After = poll
@@ -230,10 +230,10 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, live *batchv1.Job) (*Ref, 
 func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) (Observation, error) {
 	switch {
 	case !v.cancel, v.ref.Namespace == "", v.done && g.store == nil:
-		return unrecorded(nil, owner, nil)
+		return unrecorded(nil, owner, sourceRef, nil)
 	case v.done:
 		job, _, err := g.store.get(Ref{Namespace: v.ref.Namespace, Name: jobName(v.ref, owner)})
-		return unrecorded(job, owner, err)
+		return unrecorded(job, owner, sourceSeen, err)
 	}
 	return g.readUnrecorded(ctx, v.ref, owner)
 }
@@ -243,26 +243,26 @@ func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) 
 func (g *Guard[J]) readUnrecorded(ctx context.Context, ref Ref, owner types.UID) (Observation, error) {
 	ref.Name = jobName(ref, owner)
 	if ref.Namespace == "" {
-		return unrecorded(nil, owner, nil)
+		return unrecorded(nil, owner, sourceRef, nil)
 	}
-	jobs := g.client(ref.Namespace)
-	if isnil.Is(jobs) {
-		return Observation{}, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
+	jobs, err := g.jobsIn(ref.Namespace)
+	if err != nil {
+		return Observation{}, err
 	}
 	job, err := jobs.Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {
 		job = nil
 	}
 	_, err = isGone(err, ref)
-	return unrecorded(job, owner, err)
+	return unrecorded(job, owner, sourceLiveRead, err)
 }
 
 // unrecorded is what an owner that has recorded no Job knows of job.
-func unrecorded(job *batchv1.Job, owner types.UID, err error) (Observation, error) {
+func unrecorded(job *batchv1.Job, owner types.UID, source string, err error) (Observation, error) {
 	if err != nil || job == nil || job.UID == "" || !metav1.IsControlledBy(job, &metav1.ObjectMeta{UID: owner}) {
 		return Observation{State: NotCreated, Source: sourceRef}, err
 	}
 	found := StateOf(job)
-	found.Source = sourceLiveRead
+	found.Source = source
 	return found, nil
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package jobgc keeps a controller from losing the result of a Job to its TTL,
-// a stale cache or a restart, and proves a loss.
+// a stale cache or a restart. It tells a Job that is lost from a Job that a
+// cache has not seen yet.
 //
 // A NotFound from a lister does not mean that the Job was deleted: the cache
 // may not have seen it yet. A Job with a TTL of 0 is deleted about 0.1 seconds
@@ -48,50 +49,42 @@
 //
 // # What each request is for
 //
-// A controller can be killed before or after each request of a run. The
-// requests are, in this order:
+// A controller can be killed before or after each request of a run:
 //
-//  1. Read the owner live. A stale copy may not show that the Job exists, has
-//     finished, or is cancelled.
+//  1. Read the owner live, because the caller's copy may be stale.
 //  2. Create run-<uid of the owner>. After a crash the next call finds this
-//     name taken and adopts the Job, because its controller is the owner.
-//  3. Write the Ref with the uid. From here on a missing Job is a loss and is
-//     not created again.
-//  4. Write the outcome. Until here the TTL is UnrecordedTTL or none, so the
-//     Job waits for a controller that is down. If the API server refuses to
-//     raise the TTL of a Job that was found (Forbidden, Invalid, BadRequest),
-//     Step keeps the Job and its TTL. The result is then lost if the controller
-//     is down for longer than that TTL.
-//  5. Read the owner live. The outcome may be in memory only.
-//  6. Patch the final TTL, with a test of the uid. After a crash the next call
-//     patches. A Job whose TTL is already the final one needs neither 5 nor 6,
-//     if Options.Finalizer is not set.
+//     name taken and adopts the Job.
+//  3. Write the Ref. From here on a missing Job is a loss.
+//  4. Write the outcome. Until here the TTL is UnrecordedTTL, the Job's own TTL
+//     if that is longer, or none if UnrecordedTTL is zero.
+//  5. Read the owner live, because the outcome may be in memory only.
+//  6. Patch the final TTL.
 //
-// So a run costs 3 writes, 4 with a final TTL, and one more if you also record
-// that it runs. The reads 1 and 5 must be live, or come from a cache that waits
-// for the controller's own writes where only one replica works.
+// A run costs 3 writes: the Job, the Ref and the outcome. A final TTL costs a
+// fourth, a status write that says "running" one more. With one replica the
+// reads 1 and 5 may come from a cache that waits for the controller's own
+// writes.
+//
+// # When work can run twice
 //
 // Step gives up a creation 10 seconds after its read of the owner. Work can
-// still run twice in four cases. First, a replica stalls between 1 and 2 while
-// a second replica takes the same run to its end. With a final TTL of a minute
-// or more the name is then still taken; with a shorter one the name may be
-// free. Second, someone deletes a Job before its Ref is written;
-// Options.Finalizer prevents that. Third, someone deletes the owner during a
-// creation, and creates it again: the garbage collector deletes the first Job,
-// but it may have begun. Fourth, the controller was killed after the creation
-// and restarted with a longer UnrecordedTTL. If every patch then fails until
-// the old TTL deletes the Job, Step creates it again.
+// still run twice in these cases:
+//
+//   - A replica stalls between 1 and 2 while another takes the run to its end.
+//     A final TTL of a minute or more prevents this: the name is still taken.
+//   - Someone deletes a Job before its Ref is written. Options.Finalizer
+//     prevents this.
+//   - Someone deletes the owner during a creation, and creates it again. The
+//     garbage collector deletes the first Job, but it may have begun.
+//   - The controller is killed after the creation and restarted with a longer
+//     UnrecordedTTL, and every patch fails until the old TTL deletes the Job.
 //
 // # Unit tests
 //
-// client-go's fake clientset gives a new Job no uid, and Step fails without
-// one. Package jobgctest makes the fake give one to each Job.
-//
-// A Job that leaves the cache is Pending for a second, because its delete event
-// may be on the way: look again after Observation.After.
-//
-// Step releases the Job of a run that is Done only once the informer shows it:
-// wait for the informer before you expect the release.
+// Package jobgctest makes client-go's fake clientset give each Job a uid, which
+// Step needs. After a Job has left the cache, Step returns Pending for a
+// second, because its delete event may be on the way. Step releases the Job of
+// a run that is Done only once the informer shows it.
 //
 // # RBAC
 //
@@ -105,8 +98,7 @@
 // # When not to use it
 //
 // If the work may run twice and its result is not needed, create the Job with
-// ttlSecondsAfterFinished. An owner of many Jobs, such as a CronJob,
-// does not fit: an owner has one Ref, and the Job has its name from the owner.
-// Create one object for each Job. This package keeps Jobs. The pods and logs of
-// a Job stay as long as the Job does, unless something else deletes them.
+// ttlSecondsAfterFinished. An owner of many Jobs, such as a CronJob, does not
+// fit: create one object for each Job. Pods and logs stay as long as their Job,
+// unless something else deletes them.
 package jobgc

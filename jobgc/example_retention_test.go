@@ -28,7 +28,7 @@ func ExampleFromEnv() {
 	fmt.Println(err)
 	// Output:
 	// 30m0s 2m0s <nil>
-	// runTTL 2m0s: finished runs are deleted after 2m0s; a number without a unit is seconds, and 30 days are 720h
+	// Retention.RunTTL 2m0s: finished runs are deleted after 2m0s; a number without a unit is seconds, and 30 days are 720h
 	// jobgc: JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS: "30d" is not accepted; want whole seconds such as 600, or a Go duration such as 10m or 1h30m; not negative; 30d is 720h
 	// jobgc: JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS: "10" is not accepted; want 0 to keep, or 30s to 168h0m0s, as whole seconds such as 600 or a Go duration such as 10m; days are hours, 30 days are 720h
 }
@@ -43,7 +43,7 @@ func ExampleRetention_Warnings() {
 		fmt.Println(warning)
 	}
 	// Output:
-	// unrecordedTTL 1m0s: a finished Job is deleted before its result is recorded if the controller is down for longer; use 1h0m0s or more
+	// Retention.UnrecordedTTL 1m0s: a finished Job is deleted before its result is recorded if the controller is down for longer; use 1h0m0s or more
 	// the template's ttlSecondsAfterFinished of 0: the Job is deleted as soon as its outcome is recorded, and its pods and logs with it
 }
 

@@ -27,17 +27,17 @@ func (r Retention) Warnings(job *batchv1.Job) []string {
 		say("%s", err)
 	}
 	if r.UnrecordedTTL > 0 && r.UnrecordedTTL < leastBackstop {
-		say("unrecordedTTL %s: a finished Job is deleted before its result is recorded if the controller is down for longer; use %s or more", r.UnrecordedTTL, leastBackstop)
+		say("Retention.UnrecordedTTL %s: a finished Job is deleted before its result is recorded if the controller is down for longer; use %s or more", r.UnrecordedTTL, leastBackstop)
 	}
 	if r.RunTTL > 0 && r.RunTTL < shortRunTTL {
-		say("runTTL %s: finished runs are deleted after %s; a number without a unit is seconds, and 30 days are 720h", r.RunTTL, r.RunTTL)
+		say("Retention.RunTTL %s: finished runs are deleted after %s; a number without a unit is seconds, and 30 days are 720h", r.RunTTL, r.RunTTL)
 	}
 	if job == nil {
 		return out
 	}
 	template := job.Spec
 	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && owner.Kind == "CronJob" {
-		say("CronJob %s deletes its finished Jobs by successfulJobsHistoryLimit and failedJobsHistoryLimit, whatever their TTL; raise both, or set Options.Finalizer", owner.Name)
+		say("CronJob %s deletes its finished Jobs by successfulJobsHistoryLimit and failedJobsHistoryLimit, independent of their TTL; raise both, or set Options.Finalizer", owner.Name)
 	}
 	if asked := template.TTLSecondsAfterFinished; asked != nil && *asked == 0 {
 		say("the template's ttlSecondsAfterFinished of 0: the Job is deleted as soon as its outcome is recorded, and its pods and logs with it")

@@ -12,8 +12,8 @@ import (
 // State is the state of the Job of a Ref.
 type State string
 
-// The states. Of a Job that is both finished and being deleted, the finish
-// counts: its outcome is known.
+// The states. A Job that is finished and being deleted is Finished, because its
+// outcome is known.
 const (
 	NotCreated State = "NotCreated" // no uid is recorded
 	Pending    State = "Pending"    // not known yet (of a Guard only): change only the Ref, and look again after Observation.After
@@ -25,7 +25,7 @@ const (
 	Collected  State = "Collected"  // gone, and its outcome is recorded: all is well
 	Replaced   State = "Replaced"   // lost: the name belongs to another Job, and no outcome is recorded
 	Missing    State = "Missing"    // lost: proven gone, and no outcome is recorded
-	Cancelled  State = "Cancelled"  // of Step, if Request.Cancel: the Job is suspended, gone or was never created. Record it
+	Cancelled  State = "Cancelled"  // of Step, if Request.Cancel: the Job is suspended, being deleted, gone or was never created; its pods may still be ending. Record it
 )
 
 // The sources: what an Observation rests on.
@@ -45,14 +45,15 @@ type Observation struct {
 	Outcome Outcome // of a Finished Job, and of a Collected Job from its Ref
 
 	// Source is what the answer rests on, for logs and messages: Ref (nothing
-	// was read), Seen (the Job was at hand), CacheBehind, CachePastCreate,
-	// LiveRead, or Tombstone (the informer's delete event carried the finished
-	// Job).
+	// was read), Seen (the Job was at hand), CacheBehind (the cache, or its
+	// delete event, may be late), CachePastCreate, LiveRead, or Tombstone (the
+	// informer's delete event carried the finished Job). In code, compare
+	// State.
 	Source string
 
 	// Reason and Message come from the condition that decides the State, or
-	// explain why a Job is lost. Reason is a valid reason of conditions and
-	// Events. Both may be empty.
+	// explain a lost or a Pending Job. Reason is a valid reason of conditions
+	// and Events. Both may be empty.
 	Reason, Message string
 
 	// StartedAt and FinishedAt are the Job's own times, zero when unknown.

@@ -14,7 +14,7 @@ import (
 
 // EnvNames are the names of the environment variables that FromEnv reads. An
 // empty field has no variable: its default applies. JangarNames and AgentsNames
-// are the two sets of the service that asked for this package.
+// return the names that proompteng's services use.
 type EnvNames struct {
 	JobTTL       string
 	RunRetention string
@@ -46,11 +46,11 @@ func AgentsNames() EnvNames {
 }
 
 // FromEnv reads a Retention. Pass os.LookupEnv as lookup, or a function like
-// it; a nil lookup and the zero names are errors. Values are whole seconds or
-// Go durations. Unset, empty or blank means the default, and 0 keeps. A value
-// that is malformed or out of range is an error that names the variable and the
-// accepted values. FromEnv returns all errors together, and a Retention with
-// the default for each.
+// it. Values are whole seconds or Go durations. Unset, empty or blank means the
+// default, and 0 keeps. A value that is malformed or out of range is an error
+// that names the variable and the accepted values. FromEnv returns all errors
+// together. A variable with an error has its default in the Retention. With a
+// nil lookup or empty names the Retention is zero.
 //
 //	Job TTL        600 s    30 s to 7 days; either outcome, from its record
 //	run retention  30 days  a minute or more; Warnings reports less than an hour

@@ -33,22 +33,25 @@ type Options struct {
 	// Retention of the Jobs. Zero keeps them until their owner is deleted.
 	Retention Retention
 
-	// CacheLagTimeout is how long after a creation a Job that the cache lacks
-	// is Pending without a live read, and up to a second longer, because
-	// Ref.CreatedAt has whole seconds. Zero means 10 seconds. Negative means
-	// that every doubt costs a live read immediately. A Ref without
-	// ResourceVersion or CreatedAt always does. Within this time, Step does not
-	// repeat a release that the cache does not show yet.
+	// CacheLagTimeout is how long a new Job may be missing in the cache before
+	// Step or Inspect reads it live. Until then it is Pending. Ref.CreatedAt
+	// has whole seconds, so the wait may be a second longer. Zero means 10
+	// seconds. Negative means that every doubt costs a live read immediately. A
+	// Ref without ResourceVersion or CreatedAt always does. Within this time,
+	// Step does not repeat a release that the cache does not show yet.
 	CacheLagTimeout time.Duration
 
-	// TrustCache lets the cache alone declare a Job lost, without the one live
-	// read that confirms it. Set it only if the store holds every Job that the
-	// Guard is asked about: an informer with a selector does not. Zero
-	// confirms, except for a run that is Done.
+	// TrustCache lets the cache alone declare a Job Missing or Replaced,
+	// without the one live read that confirms it. Set it only if the store
+	// holds every Job that the Guard is asked about: an informer with a
+	// selector does not. False makes the live read, except for a run that is
+	// Done.
 	TrustCache bool
 
-	// Tombstones limits how many deleted finished Jobs, and how many releases,
-	// the Guard remembers. Zero means 1024; negative none.
+	// Tombstones limits how many Jobs the Guard remembers: deleted finished
+	// Jobs, releases that it has sent, and Jobs that it found gone. Zero means
+	// 1024. Negative means none: a Job that was deleted before it was read is
+	// then lost, and a release is sent again while the cache does not show it.
 	Tombstones int
 
 	// DeleteCancelled deletes the Job of a cancelled run once the cancellation
@@ -89,23 +92,30 @@ type Guard[J jobClient] struct {
 }
 
 // New returns a Guard. The client gives the Job client of a namespace; the
-// method value clientset.BatchV1().Jobs is one. Its reads must be live.
+// method value clientset.BatchV1().Jobs is one. A client needs Create, Get and
+// Patch, and Delete with Options.DeleteCancelled. Its reads must be live.
 //
-// The informer is one of Jobs: client-go's, what controller-runtime's cache
-// returns for them, or the store of one. New registers an event handler with an
-// informer, so that the results of Jobs that are deleted before they are read
-// are still found. The store answers most questions without a request; its
-// resource version proves that a Job is gone. An informer over several
-// namespaces has no single store: the Guard then keeps the Jobs that its events
-// bring, and asks to look again every 10 seconds at a Job that has not
-// finished, because your own event handler may be called first. The informer
-// must watch all Jobs of the Guard. Step reads a Job that a selector excludes
-// live until its outcome is recorded, and never releases it. Without an
-// informer (nil, or a nil pointer) every Job is read live.
+// The informer is one of Jobs, and must watch all Jobs of the Guard. It may be:
+//
+//   - An informer of client-go, or what controller-runtime's cache returns for
+//     one namespace or for all. Its store answers most questions without a
+//     request, and its resource version proves that a Job is gone. New
+//     registers an event handler, so that the results of Jobs that are deleted
+//     before they are read are still found.
+//   - The store of an informer. No event handler is registered.
+//   - An informer over several namespaces, which has no single store. The Guard
+//     keeps the Jobs that its events bring. It asks to look again every 10
+//     seconds at a Job that has not finished, because your own event handler
+//     may be called first.
+//   - Nil, or a nil pointer. Every Job is read live.
+//
+// If a selector of the informer excludes a Job, Step reads it from the API
+// server until its outcome is recorded, and never releases it.
 //
 // It is an error if client is nil, if informer is none of these, if the
 // retention is out of range, or if Options.Finalizer is not a finalizer name
 // with a domain. New reports all of these problems, and then registers nothing.
+// New also returns the error of the informer's AddEventHandler.
 func New[J jobClient](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
 	g := &Guard[J]{client: client, opts: opts, now: time.Now, store: storeOf(informer)}
 	h := handler[J]{g: g}
@@ -148,6 +158,15 @@ func (o Options) check() []error {
 		errs = append(errs, fmt.Errorf("jobgc: new: Options.Finalizer: %q is not accepted; want a domain and a name, such as agents.example.com/result", o.Finalizer))
 	}
 	return errs
+}
+
+// jobsIn returns the client of a namespace.
+func (g *Guard[J]) jobsIn(namespace string) (J, error) {
+	jobs := g.client(namespace)
+	if isnil.Is(jobs) {
+		return jobs, fmt.Errorf("the client of namespace %s is nil; return one, such as clientset.BatchV1().Jobs(namespace)", namespace)
+	}
+	return jobs, nil
 }
 
 func (g *Guard[J]) made() bool { return g != nil && g.client != nil }

@@ -6,6 +6,7 @@ package jobgc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -26,9 +27,11 @@ const settle = time.Second
 
 // Inspect finds out the state of a Job. It makes no request while the cache has
 // the Job, or lags behind its creation within Options.CacheLagTimeout. Before
-// it declares a Job lost it makes one live read, unless Options.TrustCache is
-// set. It is safe before the informer has synced. The Ref needs Namespace and
-// Name. Without a UID, Inspect reads nothing and the Job is NotCreated.
+// it declares a Job Missing or Replaced it makes one live read, unless
+// Options.TrustCache is set. A Job that the cache shows as being deleted is
+// Deleting without a live read. Inspect is safe before the informer has synced.
+// The Ref needs Namespace and Name. Without a UID, Inspect reads nothing and
+// the Job is NotCreated.
 //
 // An error leaves the question open: it never means that the Job is lost.
 func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
@@ -36,13 +39,17 @@ func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
 	case !g.made():
 		return Observation{}, errNotMade()
 	case ref.Namespace == "":
-		return Observation{}, errors.New("jobgc: inspect: ref.namespace is empty")
+		return Observation{}, errors.New("jobgc: inspect: Ref.Namespace is empty; set the namespace of the Job")
 	case ref.Name == "":
-		return Observation{}, errors.New("jobgc: inspect: ref.name is empty")
+		return Observation{}, errors.New("jobgc: inspect: Ref.Name is empty; set the name of the Job")
 	case ref.UID == "":
 		return Observation{State: NotCreated, Source: sourceRef}, nil
 	}
-	return g.inspect(ctx, ref, false)
+	f, err := g.inspect(ctx, ref, false)
+	if err != nil {
+		return Observation{}, fmt.Errorf("jobgc: inspect: %w", err)
+	}
+	return f, nil
 }
 
 // inspect is Inspect. With done, it makes no request for a Job that is not in
@@ -55,7 +62,7 @@ func (g *Guard[J]) inspect(ctx context.Context, ref Ref, done bool) (Observation
 			return f, err
 		}
 	}
-	f, err := Inspect(ctx, g.client(ref.Namespace), ref)
+	f, err := g.readLive(ctx, ref)
 	if err != nil || !f.gone() {
 		if f.State != Finished {
 			f.After = reread // no event announces its end
@@ -70,6 +77,14 @@ func (g *Guard[J]) inspect(ctx context.Context, ref Ref, done bool) (Observation
 		return Observation{State: Pending, Source: sourceCacheBehind, After: settle}, nil
 	}
 	return f, nil
+}
+
+func (g *Guard[J]) readLive(ctx context.Context, ref Ref) (Observation, error) {
+	jobs, err := g.jobsIn(ref.Namespace)
+	if err != nil {
+		return Observation{}, err
+	}
+	return readLive(ctx, jobs, ref)
 }
 
 // lookCached answers from memory. The zero Observation means that only a live

@@ -181,9 +181,9 @@ func TestGuardInspectBadInput(t *testing.T) {
 
 	w := newWorld(t, jobgc.Options{})
 	_, err = w.guard.Inspect(t.Context(), jobgc.Ref{Name: "job", UID: "mine"})
-	require.ErrorContains(t, err, "ref.namespace is empty")
+	require.ErrorContains(t, err, "jobgc: inspect: Ref.Namespace is empty; set the namespace of the Job")
 	_, err = w.guard.Inspect(t.Context(), jobgc.Ref{Namespace: "ns", UID: "mine"})
-	require.ErrorContains(t, err, "ref.name is empty")
+	require.ErrorContains(t, err, "jobgc: inspect: Ref.Name is empty; set the name of the Job")
 
 	w.store.items["ns/job"] = &corev1.Pod{}
 	_, err = w.guard.Inspect(t.Context(), ref)
@@ -204,7 +204,7 @@ func TestGuardInspectBadInput(t *testing.T) {
 	none, err := jobgc.New(func(string) batchv1client.JobInterface { return nil }, nil, jobgc.Options{})
 	require.NoError(t, err)
 	_, err = none.Inspect(t.Context(), ref)
-	require.ErrorContains(t, err, "client is nil")
+	require.EqualError(t, err, "jobgc: inspect: the client of namespace ns is nil; return one, such as clientset.BatchV1().Jobs(namespace)")
 	_, err = ensure(t.Context(), none, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 	require.ErrorContains(t, err, "namespace ns is nil")
 }

@@ -129,8 +129,8 @@ func TestNew_ReportsAllBadInput(t *testing.T) {
 	_, err := jobgc.New[fakeJobs](nil, spread{}, jobgc.Options{
 		Finalizer: "result", Retention: jobgc.Retention{SucceededTTL: -time.Second, RunTTL: time.Second},
 	})
-	require.EqualError(t, err, `jobgc: new: Options.Retention.SucceededTTL: -1s is not accepted; want 0 to keep, or 1ns to 596523h14m7s
-jobgc: new: Options.Retention.RunTTL: 1s is not accepted; want 0 to keep, or 1m0s to 596523h14m7s
+	require.EqualError(t, err, `jobgc: new: Options.Retention.SucceededTTL: -1s is not accepted; want 0 to keep, or a positive duration up to 68 years (596523h14m7s)
+jobgc: new: Options.Retention.RunTTL: 1s is not accepted; want 0 to keep, or 1m0s up to 68 years (596523h14m7s)
 jobgc: new: Options.Finalizer: "result" is not accepted; want a domain and a name, such as agents.example.com/result
 jobgc: new: client is nil; want a function that returns the Job client of a namespace
 jobgc: new: informer: jobgc_test.spread is neither an informer of Jobs (GetStore or AddEventHandler) nor a store (GetByKey); pass one, or nil for live reads`)

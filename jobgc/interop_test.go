@@ -10,10 +10,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The types of client-go satisfy the interfaces.
-var (
-	_ cache.ResourceEventHandler = (*jobgc.Guard[batchv1client.JobInterface])(nil)
-	_                            = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer) (*jobgc.Guard[batchv1client.JobInterface], error) {
-		return jobgc.New(c.Jobs, i, jobgc.Options{})
-	}
-)
+// The types of client-go fit.
+var _ = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer) (*jobgc.Guard[batchv1client.JobInterface], error) {
+	return jobgc.New(c.Jobs, i, jobgc.Options{})
+}

@@ -23,35 +23,49 @@ import (
 //
 // It never returns Pending, because only a cache can be behind.
 //
-// Only an answer of the API server about this very Job makes it Missing. Any
-// other failure is an error, and the state of the Job stays unknown. So it is
-// with a 404 from a proxy, with a 404 about another object, and with an answer
-// that is another Job or no Job.
+// Only an answer of the API server about this very Job makes it Missing. A Job
+// of this name with another uid makes it Replaced. Everything else is an error,
+// and the state stays unknown: a 404 from a proxy, a 404 about another object,
+// or an answer without a Job, with another name or without a uid.
 func Inspect(ctx context.Context, jobs interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*batchv1.Job, error)
 }, ref Ref,
 ) (Observation, error) {
 	switch {
 	case isnil.Is(jobs):
-		return Observation{}, errors.New("jobgc: inspect: the client is nil")
+		return Observation{}, errors.New("jobgc: inspect: the client is nil; pass clientset.BatchV1().Jobs(namespace)")
 	case ref.Name == "":
-		return Observation{}, errors.New("jobgc: inspect: ref.name is empty")
+		return Observation{}, errors.New("jobgc: inspect: Ref.Name is empty; set the name of the Job")
 	case ref.UID == "":
 		return Observation{State: NotCreated, Source: sourceRef}, nil
 	}
+	f, err := readLive(ctx, jobs, ref)
+	if err != nil {
+		return Observation{}, fmt.Errorf("jobgc: inspect: %w", err)
+	}
+	return f, nil
+}
+
+// getter reads Jobs of one namespace.
+type getter interface {
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (*batchv1.Job, error)
+}
+
+// readLive is Inspect of a Ref with a name and a uid.
+func readLive(ctx context.Context, jobs getter, ref Ref) (Observation, error) {
 	job, err := jobs.Get(ctx, ref.Name, metav1.GetOptions{})
 	missing, err := isGone(err, ref)
 	switch {
 	case missing:
 		return gone(ref, Missing, sourceLiveRead), nil
 	case err != nil:
-		return Observation{}, fmt.Errorf("jobgc: inspect: %s: %w", ref.Name, err)
+		return Observation{}, fmt.Errorf("%s: %w", ref.Name, err)
 	case job == nil:
-		return Observation{}, fmt.Errorf("jobgc: inspect: %s: the client returned neither a Job nor an error", ref.Name)
+		return Observation{}, fmt.Errorf("%s: the client returned neither a Job nor an error", ref.Name)
 	case job.UID == "" || job.Name != ref.Name:
-		return Observation{}, fmt.Errorf("jobgc: inspect: %s: the client returned a Job with the name %q and the uid %q, want this name and a uid", ref.Name, job.Name, job.UID)
+		return Observation{}, fmt.Errorf("%s: the client returned a Job with the name %q and the uid %q, want this name and a uid", ref.Name, job.Name, job.UID)
 	case ref.Namespace != "" && job.Namespace != "" && ref.Namespace != job.Namespace:
-		return Observation{}, fmt.Errorf("jobgc: inspect: %s: ref.namespace is %q, the client reads %q", ref.Name, ref.Namespace, job.Namespace)
+		return Observation{}, fmt.Errorf("%s: Ref.Namespace is %q, the client reads %q", ref.Name, ref.Namespace, job.Namespace)
 	case job.UID != ref.UID:
 		return gone(ref, Replaced, sourceLiveRead), nil
 	}

@@ -116,5 +116,5 @@ func TestInspectBadInput(t *testing.T) {
 	_, err = jobgc.Inspect(t.Context(), (*fakeJobs)(nil), jobgc.Ref{Name: "job", UID: "mine"})
 	require.ErrorContains(t, err, "client is nil")
 	_, err = jobgc.Inspect(t.Context(), fakeJobs{}, jobgc.Ref{UID: "mine"})
-	require.ErrorContains(t, err, "ref.name is empty")
+	require.ErrorContains(t, err, "jobgc: inspect: Ref.Name is empty; set the name of the Job")
 }

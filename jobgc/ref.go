@@ -29,10 +29,9 @@ const (
 // An owner without a status, such as a ConfigMap, can hold it as JSON in an
 // annotation. If the record is removed, the work may run again.
 type Ref struct {
-	// Namespace of the Job. Required by Guard; the function Inspect reads in
-	// the namespace of the client it is given, and a Job that says it lives in
-	// another is an error.
-	// +optional
+	// Namespace of the Job. Required by Guard. The function Inspect reads in
+	// the namespace of its client. It returns an error if the Job that it gets
+	// is in another one. +optional
 	Namespace string `json:"namespace,omitempty"`
 
 	// Name of the Job. Step sets it to run-<uid of the owner>.

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/finalizer"
-	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // release sets the final TTL, counted from now, and removes the finalizer of
@@ -26,9 +25,9 @@ import (
 // was changed in between. A copy of the Job that may lack what the stored Job
 // has is read again first, so that nothing is overwritten or left behind.
 func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, retention Retention, now time.Time) error {
-	jobs := g.client(ref.Namespace)
-	if isnil.Is(jobs) {
-		return fmt.Errorf("release: the client of namespace %s is nil", ref.Namespace)
+	jobs, err := g.jobsIn(ref.Namespace)
+	if err != nil {
+		return err
 	}
 	copied := view{found: found, finalizer: g.opts.Finalizer}
 	again := copied.blind()
@@ -36,7 +35,7 @@ func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, rete
 	var refused error
 	for range 3 {
 		if again {
-			live, err := Inspect(ctx, jobs, ref)
+			live, err := readLive(ctx, jobs, ref)
 			if err != nil {
 				return errors.Join(refused, err)
 			}

@@ -22,18 +22,21 @@ const (
 	leastRunTTL = time.Minute
 )
 
-// Retention is how long Jobs, their runs and their logs are kept. In every
-// field zero keeps, so the zero value keeps all of them; a Job then goes with
-// its owner. A negative value, and one above 68 years, is an error of New and
-// of Step. FromEnv reads a Retention from the environment.
+// Retention is how long Jobs, their runs and their logs are kept. A zero
+// duration keeps, so the zero value keeps all of them; a Job then goes with its
+// owner. New and Step refuse a negative duration, one above 68 years, and a
+// RunTTL below a minute. FromEnv reads a Retention from the environment.
 type Retention struct {
 	// SucceededTTL and FailedTTL are how long a Job of that outcome stays after
-	// its outcome is recorded.
+	// its outcome is recorded. A Job whose TTL at its end is within a tenth of
+	// this, and within a minute, keeps that TTL.
 	SucceededTTL, FailedTTL time.Duration
 
-	// UnrecordedTTL is the TTL of a Job whose outcome is not recorded. It
-	// counts from the finish, and cleans up if the controller never comes back.
-	// A result is lost if the controller is down for longer.
+	// UnrecordedTTL is the least TTL of a Job whose outcome is not recorded; a
+	// longer ttlSecondsAfterFinished of the Job replaces it. It counts from the
+	// finish, and cleans up if the controller never comes back. A result is
+	// lost if the controller is down for longer. If the API server refuses to
+	// raise the TTL of a Job that Step adopts, that Job keeps its TTL.
 	UnrecordedTTL time.Duration
 
 	// RunTTL is how long package expire keeps a finished run. Other than zero,
@@ -64,10 +67,18 @@ func (r Retention) check() (errs []error) {
 		{"LogTTL", r.LogTTL, 0},
 	} {
 		if f.value != 0 && (f.value < f.min || f.value > longestTTL) {
-			errs = append(errs, fmt.Errorf("%s: %s is not accepted; want 0 to keep, or %s to %s", "Retention."+f.name, f.value, max(f.min, 1), longestTTL))
+			errs = append(errs, fmt.Errorf("%s: %s is not accepted; want 0 to keep, or %s up to 68 years (%s)", "Retention."+f.name, f.value, least(f.min), longestTTL))
 		}
 	}
 	return errs
+}
+
+// least names the shortest duration that is accepted.
+func least(d time.Duration) string {
+	if d == 0 {
+		return "a positive duration"
+	}
+	return d.String()
 }
 
 // atCreation is the ttlSecondsAfterFinished of a Job whose outcome is not

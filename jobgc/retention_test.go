@@ -110,7 +110,7 @@ func TestWarnings(t *testing.T) {
 		"Default":         {"No setting is dangerous.", jobgc.Retention{}, nil, nil},
 		"Usual":           {"No setting is dangerous.", jobgc.Retention{SucceededTTL: time.Hour, FailedTTL: time.Hour, RunTTL: 720 * time.Hour}, &batchv1.Job{}, nil},
 		"OutOfRange":      {"New and Step refuse the value.", jobgc.Retention{FailedTTL: -1}, nil, []string{"Retention.FailedTTL"}},
-		"ShortUnrecorded": {"An outage can be longer than the TTL.", jobgc.Retention{UnrecordedTTL: time.Minute}, nil, []string{"unrecordedTTL 1m0s"}},
+		"ShortUnrecorded": {"An outage can be longer than the TTL.", jobgc.Retention{UnrecordedTTL: time.Minute}, nil, []string{"Retention.UnrecordedTTL 1m0s"}},
 		"HourUnrecorded":  {"An hour is long enough.", jobgc.Retention{UnrecordedTTL: time.Hour}, nil, nil},
 		"ShortRuns":       {"The number may have been meant as days.", jobgc.Retention{RunTTL: 5 * time.Minute}, nil, []string{"30 days are 720h"}},
 		"TemplateTTL":     {"The pods and their logs are deleted with the Job.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ptr.To[int32](0)}}, []string{"ttlSecondsAfterFinished of 0"}},

@@ -32,7 +32,9 @@ type Request struct {
 	// failed, is lost or is cancelled.
 	Done bool
 
-	// Cancel asks to stop the run.
+	// Cancel stops the run: Step suspends its Job. With
+	// Options.DeleteCancelled, Step deletes the Job once the cancellation is
+	// recorded.
 	Cancel bool
 
 	// Suspend sets spec.suspend of the Job. Nil does not change it, so that a
@@ -41,16 +43,18 @@ type Request struct {
 
 	// Stored reads the owner from the API server, not from a cache, and returns
 	// it with the Ref and Done of its status. Step calls it at most once, and
-	// only before it creates, releases or deletes a Job. An error that says
-	// that this owner does not exist is not an error of Step. If the status
-	// was final when it was last read or written, Stored may return that copy
-	// without a request, because it does not change any more.
+	// only before it creates, releases or deletes a Job. If Stored returns the
+	// API server's NotFound for this owner, Step changes nothing and returns no
+	// error. If the status was final when it was last read or written, Stored
+	// may return that copy without a request, because it does not change any
+	// more.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
-	// Job builds the Job. Owner must be its controller. Its name is empty or
-	// run-<uid of Owner>. Its ttlSecondsAfterFinished, if set, replaces
-	// SucceededTTL and FailedTTL. It counts from the release: once its outcome
-	// is recorded, the Job gets it plus the seconds since it has finished.
+	// Job builds the Job. Step calls it at most once. Owner must be its
+	// controller. Its name is empty or run-<uid of Owner>. Its
+	// ttlSecondsAfterFinished, if set, replaces SucceededTTL and FailedTTL. It
+	// counts from the release: once its outcome is recorded, the Job gets it
+	// plus the seconds since it has finished.
 	Job func() (*batchv1.Job, error)
 
 	// Retention replaces Options.Retention. Nil keeps it.
@@ -61,26 +65,32 @@ type Request struct {
 
 // Step takes the Job of one owner as far as it can go now: it creates the Job,
 // observes it, suspends it, and releases it once its outcome is recorded. Call
-// it on every reconcile. Put the Ref that it returns, nil until there is a Job,
-// into the status of the owner, with what the Observation says, and write the
-// status if it changed. The write must fail if the owner has changed since it
-// was read (a resourceVersion in an update or a patch does that). Look again
-// after Observation.After.
+// it on every reconcile, and again after Observation.After.
 //
-// The Observation has these states. NotCreated and Pending: nothing is known,
-// so change only the Ref. Finished: the returned Ref has the outcome. Lost:
-// make the status final, and keep the Ref. Cancelled, with Request.Cancel: the
-// Job is suspended or gone; make the status final. A Job that has finished
-// before it could be suspended is Finished. The others say what the Job does.
+// Put the returned Ref (nil until there is a Job) and what the Observation says
+// into the status of the owner, and write the status if it changed. The write
+// must fail if the owner has changed since it was read: send its
+// resourceVersion.
+//
+// The Observation has these states:
+//
+//   - NotCreated, Pending: nothing is known. Change only the Ref.
+//   - Finished: the returned Ref has the outcome. A Job that has finished
+//     before it could be suspended is Finished too.
+//   - Lost (Missing, Replaced, Deleting): make the status final, and keep the
+//     Ref.
+//   - Cancelled, with Request.Cancel: the Job is suspended, being deleted or
+//     gone, and its pods may still be ending. Make the status final.
+//   - The others say what the Job does.
 //
 // Step makes no request while the Job is in the cache and needs no change. A
 // creation costs a read of the owner and the creation. A release costs a read
 // of the owner and a patch. Without Options.Finalizer, a Job whose TTL is
 // already the final one needs neither.
 //
-// With an error, Step returns the Ref of the request. An error of Request.Job
-// is returned unchanged, if the API server has no Job of the owner. After
-// another error the state of the Job is unknown; the next call finds out.
+// With an error, Step returns the Ref of the request. Step returns an error of
+// Request.Job unchanged, if the API server has no Job of the owner. After
+// another error the state of the Job is unknown, and the next call finds out.
 func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
 	if !g.made() {
 		return req.Ref, Observation{}, errNotMade()
@@ -144,7 +154,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 		case actCreate:
 			return g.create(ctx, v, job, asked)
 		case actAdopt:
-			return g.adopt(ctx, v, v.found.Job)
+			return g.adopt(ctx, v, v.found.Job, v.found.Source)
 		case actSuspend, actResume:
 			if v.found, err = g.suspend(ctx, v, a == actSuspend); err != nil || v.found.State != Finished || v.done {
 				return req.Ref, v.found, err
@@ -192,13 +202,13 @@ func (g *Guard[J]) view(req Request) (view, error) {
 	}
 	switch {
 	case isnil.Is(req.Owner):
-		return v, errors.New("owner is nil")
+		return v, errors.New("Request.Owner is nil; pass the object that was read")
 	case req.Owner.GetUID() == "" || req.Owner.GetName() == "":
-		return v, errors.New("owner needs a name and a uid; pass the object that was read")
+		return v, errors.New("Request.Owner needs a name and a uid; pass the object that was read")
 	case req.Stored == nil:
-		return v, errors.New("stored is nil; pass a live read of the owner")
+		return v, errors.New("Request.Stored is nil; pass a live read of the owner")
 	case req.Job == nil:
-		return v, errors.New("job is nil; pass what builds the Job")
+		return v, errors.New("Request.Job is nil; pass a function that returns the Job")
 	}
 	if req.Ref != nil {
 		v.ref = *req.Ref.DeepCopy()
@@ -215,11 +225,11 @@ func (g *Guard[J]) view(req Request) (view, error) {
 	}
 	switch {
 	case v.ref.UID != "" && v.ref.Name == "":
-		return v, errors.New("ref.name is empty, and ref.uid is not")
+		return v, errors.New("Request.Ref.Name is empty, and its UID is not; pass the Ref that Step returned")
 	case v.ref.UID == "" && v.ref.Outcome != "":
-		return v, errors.New("ref.uid is empty, and ref.outcome is not")
+		return v, errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
 	case req.Owner.GetNamespace() != "" && v.ref.Namespace != "" && v.ref.Namespace != req.Owner.GetNamespace():
-		return v, fmt.Errorf("ref.namespace is %q, want the namespace of owner, %q", v.ref.Namespace, req.Owner.GetNamespace())
+		return v, fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q", v.ref.Namespace, req.Owner.GetNamespace())
 	}
 	v.ref.Namespace = cmp.Or(v.ref.Namespace, req.Owner.GetNamespace())
 	return v, nil
@@ -264,7 +274,7 @@ func (g *Guard[J]) find(ctx context.Context, v view, owner types.UID) (Observati
 		return found, err
 	}
 	if has := metav1.GetControllerOfNoCopy(found.Job); has != nil && has.UID != owner {
-		return found, fmt.Errorf("ref.uid: the Job %s/%s is controlled by %s %s, not by owner", v.ref.Namespace, v.ref.Name, has.Kind, has.Name)
+		return found, fmt.Errorf("Request.Ref.UID: the Job %s/%s is controlled by %s %s, not by Request.Owner", v.ref.Namespace, v.ref.Name, has.Kind, has.Name)
 	}
 	return found, nil
 }
@@ -288,9 +298,9 @@ func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observati
 // patch applies a JSON patch to a Job. No Job and no error mean that the Job is
 // gone.
 func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv1.Job, error) {
-	jobs := g.client(ref.Namespace)
-	if isnil.Is(jobs) {
-		return nil, fmt.Errorf("the client of namespace %s is nil", ref.Namespace)
+	jobs, err := g.jobsIn(ref.Namespace)
+	if err != nil {
+		return nil, err
 	}
 	data, err := json.Marshal(ops)
 	if err != nil {
@@ -310,7 +320,7 @@ func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv
 func (g *Guard[J]) remove(ctx context.Context, ref Ref) error {
 	jobs, ok := any(g.client(ref.Namespace)).(deleter)
 	if !ok || isnil.Is(jobs) {
-		return fmt.Errorf("options.deleteCancelled: the client of namespace %s cannot delete Jobs", ref.Namespace)
+		return fmt.Errorf("Options.DeleteCancelled: the client of namespace %s cannot delete Jobs", ref.Namespace)
 	}
 	err := jobs.Delete(ctx, ref.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &ref.UID}, PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),

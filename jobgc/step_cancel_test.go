@@ -71,6 +71,16 @@ func TestStepCancels(t *testing.T) {
 		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
 		assert.True(t, *s.jobs[jobOfRun].Spec.Suspend)
 	})
+	t.Run("RecordedAndCreatedAgain", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.store.sync(s.server)
+		s.stored.job, s.stored.done, s.edit = nil, true, cancel
+		found := s.step(t)
+		assert.Equal(t, jobgc.Pending, found.State)
+		assert.Equal(t, "Seen", found.Source, "the Job was in the cache")
+		assert.Equal(t, []int{1, 0, 0, 1}, s.requests(), "no live read")
+	})
 	t.Run("TooLate", func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
 		s.step(t)
@@ -98,7 +108,7 @@ func TestStepCancels(t *testing.T) {
 		s.step(t)
 		s.store.sync(s.server)
 		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-		require.ErrorContains(t, err, "options.deleteCancelled: the client of namespace ns cannot delete Jobs")
+		require.ErrorContains(t, err, "Options.DeleteCancelled: the client of namespace ns cannot delete Jobs")
 	})
 }
 

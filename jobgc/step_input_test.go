@@ -43,19 +43,19 @@ func TestStepBadInput(t *testing.T) {
 		edit func(*jobgc.Request)
 		want string
 	}{
-		"NoOwner":        {func(req *jobgc.Request) { req.Owner = nil }, "owner is nil"},
-		"NilOwner":       {func(req *jobgc.Request) { req.Owner = (*agentRun)(nil) }, "owner is nil"},
-		"OwnerNoUID":     {func(req *jobgc.Request) { req.Owner = &metav1.ObjectMeta{Name: "run"} }, "owner needs a name and a uid"},
-		"NoReader":       {func(req *jobgc.Request) { req.Stored = nil }, "stored is nil"},
-		"NoBuilder":      {func(req *jobgc.Request) { req.Job = nil }, "job is nil"},
-		"OtherOwner":     {other(&metav1.ObjectMeta{Namespace: "ns", Name: "another", UID: "run-uid"}, nil), "stored returned ns/another"},
-		"OtherNamespace": {other(&metav1.ObjectMeta{Namespace: "elsewhere", Name: "run", UID: "run-uid"}, nil), "stored returned elsewhere/run"},
-		"NoStored":       {other(nil, nil), "stored returned neither"},
-		"StoredNilRun":   {other((*agentRun)(nil), nil), "stored returned neither"},
+		"NoOwner":        {func(req *jobgc.Request) { req.Owner = nil }, "Request.Owner is nil; pass the object that was read"},
+		"NilOwner":       {func(req *jobgc.Request) { req.Owner = (*agentRun)(nil) }, "Request.Owner is nil; pass the object that was read"},
+		"OwnerNoUID":     {func(req *jobgc.Request) { req.Owner = &metav1.ObjectMeta{Name: "run"} }, "Request.Owner needs a name and a uid"},
+		"NoReader":       {func(req *jobgc.Request) { req.Stored = nil }, "Request.Stored is nil; pass a live read of the owner"},
+		"NoBuilder":      {func(req *jobgc.Request) { req.Job = nil }, "Request.Job is nil; pass a function that returns the Job"},
+		"OtherOwner":     {other(&metav1.ObjectMeta{Namespace: "ns", Name: "another", UID: "run-uid"}, nil), "Request.Stored returned ns/another"},
+		"OtherNamespace": {other(&metav1.ObjectMeta{Namespace: "elsewhere", Name: "run", UID: "run-uid"}, nil), "Request.Stored returned elsewhere/run"},
+		"NoStored":       {other(nil, nil), "Request.Stored returned neither"},
+		"StoredNilRun":   {other((*agentRun)(nil), nil), "Request.Stored returned neither"},
 		"StoredNoUID":    {other(&metav1.ObjectMeta{Namespace: "ns", Name: "run"}, nil), "and a uid"},
-		"StoredFails":    {other(nil, errors.New("no route to host")), "stored: no route to host"},
-		"StoredOther404": {other(nil, notFoundOf("", "namespaces", "ns")), "stored: "},
-		"NilJob":         {func(req *jobgc.Request) { req.Job = func() (job *batchv1.Job, err error) { return job, err } }, "job returned neither"},
+		"StoredFails":    {other(nil, errors.New("no route to host")), "Request.Stored: no route to host"},
+		"StoredOther404": {other(nil, notFoundOf("", "namespaces", "ns")), "Request.Stored: "},
+		"NilJob":         {func(req *jobgc.Request) { req.Job = func() (job *batchv1.Job, err error) { return job, err } }, "Request.Job returned neither"},
 		"JobName":        {job(func(j *batchv1.Job) { j.Name = "mine" }), `job.metadata.name is "mine", want "run-run-uid" or none`},
 		"JobNamespace":   {job(func(j *batchv1.Job) { j.Namespace = "elsewhere" }), "job.metadata.namespace"},
 		"JobNoOwner":     {job(func(j *batchv1.Job) { j.OwnerReferences = nil }), "job.metadata.ownerReferences"},
@@ -67,9 +67,9 @@ func TestStepBadInput(t *testing.T) {
 				return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", long.UID)}}}, nil
 			}
 		}, "has 64 bytes; want at most 63"},
-		"RefNoName":      {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{UID: "x"} }, "ref.name is empty"},
-		"RefNoUID":       {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Name: "x", Outcome: jobgc.Failed} }, "ref.uid is empty"},
-		"RefElsewhere":   {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Namespace: "elsewhere"} }, "ref.namespace"},
+		"RefNoName":      {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{UID: "x"} }, "Request.Ref.Name is empty"},
+		"RefNoUID":       {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Name: "x", Outcome: jobgc.Failed} }, "Request.Ref.UID is empty"},
+		"RefElsewhere":   {func(req *jobgc.Request) { req.Ref = &jobgc.Ref{Namespace: "elsewhere"} }, "Request.Ref.Namespace"},
 		"RetentionMinus": {func(req *jobgc.Request) { req.Retention = &jobgc.Retention{SucceededTTL: -1} }, "Retention.SucceededTTL"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,6 +92,13 @@ func TestStepBadInput(t *testing.T) {
 		assert.Equal(t, own, err, "the caller's own words")
 		assert.Zero(t, s.creates)
 	})
+	t.Run("OnePrefix", func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.world.store.err = errors.New("disk on fire")
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.EqualError(t, err, "jobgc: step: ns/run-run-uid: store: disk on fire")
+	})
 	t.Run("RefOfAnotherOwner", func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
 		job := ownedJob()
@@ -100,7 +107,7 @@ func TestStepBadInput(t *testing.T) {
 		s.store.sync(s.server)
 		s.stored.job = &jobgc.Ref{Name: "job", UID: "x"}
 		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-		require.ErrorContains(t, err, "ref.uid: the Job ns/job is controlled by AgentRun another, not by owner")
+		require.ErrorContains(t, err, "Request.Ref.UID: the Job ns/job is controlled by AgentRun another, not by Request.Owner")
 	})
 }
 

@@ -141,17 +141,17 @@ func (s *store) get(ref Ref) (*batchv1.Job, position, error) {
 	}
 	item, exists, err := s.getByKey(s.key(ref))
 	if err != nil {
-		return nil, unknown, fmt.Errorf("jobgc: inspect: %s/%s: store: %w", ref.Namespace, ref.Name, err)
+		return nil, unknown, fmt.Errorf("%s/%s: store: %w", ref.Namespace, ref.Name, err)
 	}
 	if !exists {
 		return nil, at, nil
 	}
 	job, ok := item.(*batchv1.Job)
 	if !ok || job == nil {
-		return nil, unknown, fmt.Errorf("jobgc: inspect: %s/%s: the store holds %T, want *v1.Job of batch", ref.Namespace, ref.Name, item)
+		return nil, unknown, fmt.Errorf("%s/%s: the store holds %T, want *v1.Job of batch", ref.Namespace, ref.Name, item)
 	}
 	if job.UID == "" {
-		return nil, unknown, fmt.Errorf("jobgc: inspect: %s/%s: the store holds a Job without a uid", ref.Namespace, ref.Name)
+		return nil, unknown, fmt.Errorf("%s/%s: the store holds a Job without a uid", ref.Namespace, ref.Name)
 	}
 	return job, at, nil
 }

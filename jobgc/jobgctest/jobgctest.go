@@ -23,8 +23,8 @@ type Fake interface {
 	PrependReactor(verb, resource string, reaction clienttesting.ReactionFunc)
 }
 
-// GiveUIDs gives each Job that is created from now on a uid and a resource
-// version.
+// GiveUIDs gives a uid and a resource version to each Job that a test creates
+// from now on. Objects that were passed to NewClientset stay as they are.
 func GiveUIDs(clientset Fake) {
 	var mu sync.Mutex
 	version := 0
