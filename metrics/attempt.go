@@ -54,10 +54,10 @@ func (c *Controller) Begin() Attempt {
 }
 
 // End records the duration and *result, and the exemplar when ctx carries a
-// sampled span. A canceled ctx changes nothing. A result that is still zero, or
-// a nil pointer, counts as [Panic] if the reconcile panics and as [Unknown] if
-// it returned early. End does not recover, so the panic goes on. A second End,
-// also of a copy and also concurrently, does nothing.
+// sampled span. A canceled ctx changes nothing. If *result is still zero, or
+// result is nil, End counts [Panic] while the goroutine panics, and [Unknown]
+// otherwise. End does not recover, so the panic goes on. A second End, also of
+// a copy and also concurrently, does nothing.
 func (a Attempt) End(ctx context.Context, result *Result) {
 	if a.c == nil || !a.s.turn.CompareAndSwap(a.turn, a.turn+1) {
 		return

@@ -35,7 +35,7 @@ const (
 
 // ClientRequest records one request to the API server, and the exemplar when
 // ctx carries a sampled span. The Transport of package metrics/kube calls it
-// with verbs and codes from closed sets.
+// with verbs and codes from closed sets. A negative took counts as zero.
 //
 // The counter controller.client.requests has each of the codes "2xx", "3xx",
 // "4xx", "429", "5xx", "canceled" and "error" from zero on. Any other code is
@@ -55,7 +55,8 @@ func (m *Metrics) ClientRequest(ctx context.Context, r Request, took time.Durati
 }
 
 // ClientWait records how long a request waited for the client's own rate
-// limiter.
+// limiter. The Limiter of package metrics/kube calls it. A negative took counts
+// as zero.
 func (m *Metrics) ClientWait(ctx context.Context, took time.Duration) {
 	if m != nil {
 		record(ctx, m.inst.limiterWait, took, nil)

@@ -12,8 +12,9 @@ import (
 )
 
 // Controller records for one controller. Its methods are safe for concurrent
-// use and do not allocate. A nil *Controller records nothing, so that a
-// component can be used without metrics.
+// use. Begin, QueueWait and SetWorkers do not allocate. Get it from
+// [Metrics.Controller]. A nil *Controller records nothing, so that a component
+// can be used without metrics.
 type Controller struct {
 	m       *Metrics
 	id      attribute.KeyValue
@@ -44,8 +45,8 @@ type controllerOptions struct {
 // its earlier counts. On a nil Metrics it returns nil.
 //
 // Names beyond Options.MaxControllers share the recorder "other" and are
-// counted in controller.label_overflows. So are names that are empty, longer
-// than 253 bytes or not UTF-8.
+// counted in controller.label_overflows. The same holds for a name that is
+// empty, longer than 253 bytes or not UTF-8.
 func (m *Metrics) Controller(name string) *Controller {
 	if m == nil {
 		return nil

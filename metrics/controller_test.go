@@ -146,13 +146,13 @@ func TestRuns(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
-	options := struct{ Observe func(result string, n int64) }{m.Controller("c").Events()} // the shape of events.Options
-	options.Observe("emitted", 2)
-	options.Observe("aggregated", 30)
-	options.Observe("dropped", 4)
-	options.Observe("dropped", -5)
-	options.Observe("Emitted", 1)
-	options.Observe("", 1)
+	options := struct{ OnResult func(result string, n int64) }{m.Controller("c").Events()} // the shape of events.Options
+	options.OnResult("emitted", 2)
+	options.OnResult("aggregated", 30)
+	options.OnResult("dropped", 4)
+	options.OnResult("dropped", -5)
+	options.OnResult("Emitted", 1)
+	options.OnResult("", 1)
 	assert.Equal(t, map[string]string{
 		`controller_events_total{controller="c",result="emitted"}`:    "2",
 		`controller_events_total{controller="c",result="aggregated"}`: "30",

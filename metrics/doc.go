@@ -5,8 +5,9 @@
 // a controller through OpenTelemetry.
 //
 // Each set of instruments belongs to the meter provider that you pass. One
-// reconcile costs one histogram record and no allocation. Every counter exists
-// at zero as soon as its controller does, so that rate() sees the first error.
+// reconcile costs one histogram record and no allocation. The counters of its
+// reconciles exist at zero as soon as the controller does, so that rate() sees
+// the first error. Others exist from the call that asks for them.
 //
 //	endpoint, err := prom.New(prom.Options{}) // or any meter provider
 //	m, err := metrics.New(endpoint, metrics.Options{})
@@ -17,7 +18,7 @@
 //		var result metrics.Result
 //		defer r.metrics.Begin().End(ctx, &result)
 //		err = r.reconcile(ctx, key)
-//		result = metrics.Classify(err, 0, nil)
+//		result = metrics.Classify(err, 0, events.IsTerminal)
 //		return err
 //	}
 //
@@ -34,10 +35,10 @@
 // The package imports only OpenTelemetry's API. metrics/prom is the scrape
 // endpoint, metrics/kube adapts client-go, metrics/tracelog adds trace IDs to
 // logs, and metrics/catalog is the table below as data. The package has no
-// globals. Only a collection starts goroutines: it calls each function that you
-// give to ObserveQueue or ObserveConditions in its own goroutine, so that a
-// function that hangs costs only its own series. All methods are safe for
-// concurrent use, and do nothing on a nil *Metrics, *Controller or *Runs.
+// globals. A collection, and the stop function of ObserveQueue, call your
+// functions in separate goroutines, so that a function that hangs costs only
+// its own series. All methods are safe for concurrent use, and do nothing on a
+// nil *Metrics, *Controller or *Runs.
 //
 // # Instruments
 //
@@ -74,10 +75,10 @@
 //	controller.client.limiter.wait.duration  histogram      s
 //	controller.label_overflows               counter        {value}      label
 //
-// No label holds the name of an object, and the number of values of each label
-// is bounded. Values beyond the bound become "other", and a lease is left out.
-// Both are counted in controller.label_overflows. [Metrics.MaxSeries] gives the
-// bound.
+// No label holds the name of a reconciled object, and the number of values of
+// each label is bounded. Values beyond the bound become "other", and a lease is
+// left out. Both are counted in controller.label_overflows. [Metrics.MaxSeries]
+// gives the bound.
 //
 // # RBAC
 //

@@ -48,7 +48,7 @@ func show(h http.Handler, part string) {
 func Example() {
 	m, endpoint := set() // prom.New and metrics.New
 	func(ctx context.Context) {
-		var result metrics.Result // panic, until it is something else
+		var result metrics.Result // counts as unknown, or as panic if the reconcile panics, until it is set
 		defer m.Controller("agentrun").Begin().End(ctx, &result)
 		result = metrics.Classify(errors.New("the API server is away"), 0, nil)
 	}(context.Background())
@@ -109,9 +109,9 @@ func ExampleAttempt_End() {
 // not import this package.
 func ExampleController_Events() {
 	m, endpoint := set()
-	options := struct{ Observe func(result string, n int64) }{m.Controller("agentrun").Events()} // events.Options
-	options.Observe("emitted", 1)
-	options.Observe("aggregated", 41)
+	options := struct{ OnResult func(result string, n int64) }{m.Controller("agentrun").Events()} // events.Options
+	options.OnResult("emitted", 1)
+	options.OnResult("aggregated", 41)
 	show(endpoint, "controller_events_total")
 	// Output:
 	// controller_events_total{controller="agentrun",result="aggregated"} 41

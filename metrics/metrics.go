@@ -18,10 +18,11 @@ import (
 // scope is the name of the meter.
 const scope = "github.com/proompteng/controllerkit"
 
-// Metrics is one set of instruments on one meter provider. Its methods are safe
-// for concurrent use, and a nil *Metrics records nothing. Use one set per
-// provider: two sets on one provider share their series, where counts add up
-// and gauges overwrite each other.
+// Metrics is one set of instruments on one meter provider. Make it with New.
+// Its methods are safe for concurrent use, and a nil *Metrics records nothing.
+// The zero Metrics cannot be used. Use one set per provider: two sets on one
+// provider share their series, where counts add up and gauges overwrite each
+// other.
 type Metrics struct {
 	inst         instruments
 	table        catalog.Table
@@ -45,13 +46,13 @@ type Metrics struct {
 
 // New creates the instruments of the catalogue on mp and registers the one
 // callback that observes them. It starts nothing and touches no global. The
-// error is [ErrNoProvider] if mp is nil or a nil pointer, or if it gives no
+// error wraps [ErrNoProvider] if mp is nil or a nil pointer, or if it gives no
 // meter, such as a prom.Endpoint that was not made by prom.New. The error wraps
 // [ErrOption] if an option cannot be used. New also returns the provider's
 // errors.
 func New(mp metric.MeterProvider, o Options) (*Metrics, error) {
 	if isnil.Is(mp) {
-		return nil, ErrNoProvider
+		return nil, fmt.Errorf("%w: it is nil; pass a prom.Endpoint made by prom.New, or a MeterProvider of OpenTelemetry's SDK", ErrNoProvider)
 	}
 	t, err := o.table()
 	if err != nil {

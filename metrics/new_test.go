@@ -36,9 +36,9 @@ func TestNewRefuses(t *testing.T) {
 		want     error
 		names    []string
 	}{
-		"NoProvider":      {"Nothing falls back to the global one.", nil, metrics.Options{}, metrics.ErrNoProvider, nil},
-		"NilPointer":      {"A nil pointer in the interface counts as a nil provider.", dropped, metrics.Options{}, metrics.ErrNoProvider, nil},
-		"ZeroEndpoint":    {"An endpoint that prom.New did not make gives no meter.", &prom.Endpoint{}, metrics.Options{}, metrics.ErrNoProvider, []string{"*prom.Endpoint", "constructor"}},
+		"NoProvider":      {"Nothing falls back to the global one.", nil, metrics.Options{}, metrics.ErrNoProvider, []string{"it is nil; pass a prom.Endpoint"}},
+		"NilPointer":      {"A nil pointer in the interface counts as a nil provider.", dropped, metrics.Options{}, metrics.ErrNoProvider, []string{"it is nil; pass a prom.Endpoint"}},
+		"ZeroEndpoint":    {"An endpoint that prom.New did not make gives no meter.", &prom.Endpoint{}, metrics.Options{}, metrics.ErrNoProvider, []string{"metrics: no usable meter provider: *prom.Endpoint gives no meter", "constructor"}},
 		"NegativeBound":   {"There is no unlimited setting.", ep, metrics.Options{MaxControllers: -1}, metrics.ErrOption, []string{"MaxControllers", "-1"}},
 		"UnknownName":     {"A misspelled name must be an error.", ep, buckets("controller.run.durations", 1), metrics.ErrOption, []string{"controller.run.durations", run}},
 		"PrometheusName":  {"Names are OpenTelemetry's.", ep, buckets("controller_run_duration_seconds", 1), metrics.ErrOption, []string{run}},

@@ -17,7 +17,7 @@ import (
 var (
 	// ErrNoProvider is returned for a nil meter provider, or one without a
 	// meter. Nothing falls back to OpenTelemetry's global one.
-	ErrNoProvider = errors.New("metrics: the meter provider is nil")
+	ErrNoProvider = errors.New("metrics: no usable meter provider")
 	// ErrOption is wrapped by the error that names each field of Options that
 	// cannot be used.
 	ErrOption = errors.New("metrics: invalid option")
@@ -30,8 +30,8 @@ type Options struct {
 	// "controller.run.duration". Bounds must be finite and strictly increasing,
 	// and there must be at least one. The alert ControllerReconcileSlow needs a
 	// bound above its threshold (manifest.Thresholds.Slow), because no quantile
-	// is above the last one. Zero means the bounds of the catalogue: 5 ms to 5
-	// min for a reconcile (package catalog has each).
+	// is above the last one. Zero means the bounds of the catalogue: 0.1 ms to
+	// 5 min for a reconcile (package catalog has each).
 	Buckets map[string][]float64
 	// MaxControllers bounds the number of controller names; later ones share
 	// the name "other". Zero means 150. This keeps every instrument below 2000

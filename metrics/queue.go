@@ -29,12 +29,12 @@ type QueueState struct {
 	Unfinished, Longest time.Duration
 }
 
-// ObserveQueue exports a queue by pull: state is called once per collection,
-// and the queue's hot path pays nothing. The series end with stop, which calls
-// state a last time and may be called more than once. With several queues their
-// counts add up and the greatest age is shown. The counts of a stopped queue
-// stay in the sum of the other queues, earlier and later, so that counters
-// never fall.
+// ObserveQueue exports a queue by pull: each collection calls state once, and
+// the queue's hot path pays nothing. The series end with stop. It calls state a
+// last time, waits up to two seconds for it, and may be called again. With
+// several queues, the counts and Unfinished add up. Of Oldest and Longest the
+// greatest is shown. The counts of a stopped queue stay in the sum of the other
+// queues, earlier and later, so that counters never fall.
 //
 // state must be safe for concurrent use and must not create instruments. When
 // it panics, or does not return within two seconds, the controller's queue

@@ -12,7 +12,8 @@ import (
 )
 
 // Runs records the runs of one controller: the Jobs or workflows that it
-// starts. Get it from [Controller.Runs]. A nil *Runs records nothing.
+// starts. Get it from [Controller.Runs]. A nil *Runs records nothing. The zero
+// Runs cannot be used.
 type Runs struct {
 	c       *Controller
 	active  atomic.Int64

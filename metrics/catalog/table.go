@@ -125,7 +125,7 @@ func Instruments() Table {
 		Events: Instrument{
 			Name: "controller.events", Unit: "{event}", Kind: Counter,
 			Attributes:  []string{"controller", "result"},
-			Description: "Kubernetes events by what became of them.",
+			Description: "Kubernetes Events by result: emitted, aggregated or dropped.",
 		},
 		StatusWrites: Instrument{
 			Name: "controller.status_writes", Unit: "{write}", Kind: Counter,
@@ -182,7 +182,7 @@ func Instruments() Table {
 		LabelOverflows: Instrument{
 			Name: "controller.label_overflows", Unit: "{value}", Kind: Counter,
 			Attributes:  []string{"label"},
-			Description: "Label values that were folded into \"other\" or left out because their number is bounded.",
+			Description: "How often a label value was folded into \"other\" or left out, because the number of values is bounded.",
 		},
 	}
 }

@@ -6,7 +6,8 @@
 //
 // client-go's own hooks belong to the process, and only the first caller gets
 // them. This package sets no global: you wrap a queue, a rest.Config or an
-// election where you make it. It also counts items that wait for their time.
+// election where you make it. A [Queue] also counts the items that wait for
+// their time.
 //
 //	queue := kube.NewQueue(m.Controller("agentrun"), workqueue.DefaultTypedControllerRateLimiter[string]())
 //	config.Wrap(kube.Transport(m))
@@ -39,6 +40,6 @@
 // # When not to use it
 //
 // A [Queue] has no priorities. Keep controller-runtime's priority queue where
-// they matter and give it a [QueueProvider]; items that wait for their time are
-// then not visible.
+// you need priorities and give it a [QueueProvider]; items that wait for their
+// time are then not visible.
 package kube

@@ -21,7 +21,7 @@ import (
 // client-go calls OnStartedLeading in a goroutine that may run after
 // OnStoppedLeading; the lease is not shown as held then. A nil callback stays
 // nil, so that client-go refuses it.
-func Callbacks(m *metrics.Metrics, lease string, started func(context.Context), stopped func()) (func(context.Context), func()) {
+func Callbacks(m *metrics.Metrics, lease string, started func(context.Context), stopped func()) (onStarted func(context.Context), onStopped func()) {
 	m.Leader(lease, false)
 	var mu sync.Mutex // started looks at ctx and then sets; stopped must not come between
 	var start func(context.Context)

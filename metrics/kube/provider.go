@@ -29,11 +29,12 @@ import (
 // lag by up to half a second.
 //
 // Make one provider for m and give it to all queues. client-go does not report
-// when a queue is shut down. So a queue stays exported until the same provider
-// is asked for a second queue of the name, which continues the counts of the
-// first. Queues of one name from two providers add up, including items left in
-// a queue that was shut down. Queues beyond Options.MaxControllers share one
-// series: their counts add up, and the ages are those of any one of them.
+// when a queue is shut down. A queue therefore stays exported after its
+// shutdown. A second queue of the same name, from the same provider, continues
+// its counts. Queues of one name from two providers add up, including items
+// left in a queue that was shut down. Queues beyond Options.MaxControllers
+// share one series: their counts add up, and the ages are those of any one of
+// them.
 func QueueProvider(m *metrics.Metrics) workqueue.MetricsProvider {
 	return &provider{m: m, queues: map[*metrics.Controller]*pushed{}}
 }

@@ -18,7 +18,7 @@ import (
 // client-go's. Two workers never hold the same item, an item is queued at most
 // once, and of several delays the shortest counts. A test compares it with
 // client-go's. Its methods are safe for concurrent use. Make it with
-// [NewQueue].
+// [NewQueue]; the zero Queue cannot be used.
 //
 // client-go's own queue does not count items that wait for their time. This one
 // counts as part of its work, in less time than client-go's with metrics. The
@@ -143,8 +143,9 @@ func (q *Queue[T]) Done(item T) {
 // for their time, still hands out ready items, and ends the queue's metrics.
 func (q *Queue[T]) ShutDown() { q.shutDown(false) }
 
-// ShutDownWithDrain is ShutDown, but returns, and the queue's metrics end, when
-// no worker holds an item or when ShutDown is called too.
+// ShutDownWithDrain shuts the queue down and waits until no worker holds an
+// item. A call of ShutDown ends the wait. The metrics of the queue end when it
+// returns.
 func (q *Queue[T]) ShutDownWithDrain() { q.shutDown(true) }
 
 func (q *Queue[T]) shutDown(drain bool) {

@@ -10,7 +10,7 @@ import (
 )
 
 // LeaderRunnable exports whether a manager of controller-runtime leads. Make it
-// with [NewLeaderRunnable] and add it to the manager.
+// with [NewLeaderRunnable] and add it to the manager; a nil one cannot be used.
 type LeaderRunnable struct {
 	m     *metrics.Metrics
 	lease string

@@ -14,12 +14,11 @@ import (
 
 // Transport is for the Wrap method of rest.Config. It records each request with
 // verb, group, resource, class of status code, and the duration until the
-// response headers (for a watch: until it is established). No pair of
-// client-go's hooks reports these together. A request that client-go retries is
-// recorded each time. Status codes become "1xx" to "5xx", except "429". A
-// request without a response is "canceled" when its context was and "error"
-// otherwise. With a nil m the transport is used unchanged; a nil transport is
-// [http.DefaultTransport].
+// response headers (for a watch: until it is established). A request that
+// client-go retries is recorded each time. Status codes become "1xx" to "5xx",
+// except "429". A request without a response is "canceled" when its context was
+// and "error" otherwise. With a nil m the transport is used unchanged; a nil
+// transport is [http.DefaultTransport].
 func Transport(m *metrics.Metrics) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		if next == nil {

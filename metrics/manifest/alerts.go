@@ -42,7 +42,8 @@ const (
 type Alert struct {
 	// Name is the name of the alert and of its runbook.
 	Name string
-	// Severity is "critical" (nothing is reconciled, or twice) or "warning".
+	// Severity is "critical" if objects are not reconciled, or if two processes
+	// reconcile them. Otherwise it is "warning".
 	Severity string
 	// Summary and Description are Go templates of Prometheus.
 	Summary, Description string
@@ -166,7 +167,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			name: "ControllerEventsDropped", severity: warning, is: "> 0",
 			value:       q.increase(i.Events, occurrenceWindow, knownWindow, of(varController), where{"result", []string{resultDropped}}),
 			summary:     "Events of {{ $labels.controller }} are lost.",
-			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped, about {{ $value | humanize }} in a quarter of an hour: kubectl describe does not tell all.",
+			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped, about {{ $value | humanize }} in a quarter of an hour: some events are missing in kubectl describe.",
 		},
 		{
 			name: "ControllerJobsMissing", severity: warning, is: "> 0",

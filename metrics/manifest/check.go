@@ -40,13 +40,15 @@ func (t Target) check() error {
 	c.want(matches(dnsLabel, t.Name) && len(t.Name) <= 63, "Name", t.Name, "a DNS label of at most 63 characters, such as agentrun")
 	c.want(t.Namespace == "" || matches(dnsLabel, t.Namespace) && len(t.Namespace) <= 63, "Namespace", t.Namespace, "a DNS label of at most 63 characters, or none")
 	c.labels("Labels", t.Labels)
-	c.want(matches(jobName, t.Job) && len(t.Job) <= 253, "Job", t.Job, "letters, digits and _ . / : - within, at most 253")
-	c.labels("Selector", t.Selector)
+	c.want(t.Job == t.Name || matches(jobName, t.Job) && len(t.Job) <= 253, "Job", t.Job, "at most 253 letters, digits and _ . / : -; the first is a letter or a digit")
+	if !maps.Equal(t.Selector, selectorOf(t.Name)) { // an error in Name is reported once
+		c.labels("Selector", t.Selector)
+	}
 	c.want(matches(`[a-z0-9]+(-[a-z0-9]+)*`, t.Port) && len(t.Port) <= 15 && strings.ContainsFunc(t.Port, unicode.IsLetter),
 		"Port", t.Port, "the name of a port: at most 15 of a-z, 0-9 and single -, with a letter")
 	c.want(matches(`/[A-Za-z0-9._~/-]*`, t.Path), "Path", t.Path, "an absolute path such as /metrics")
 	c.duration("Interval", t.Interval)
-	c.want(t.Interval <= longestInterval, "Interval", t.Interval, "at most %v, for the alerts' rates look back %s and need two scrapes", longestInterval, ruleWindow)
+	c.want(t.Interval <= longestInterval, "Interval", t.Interval, "at most %v, because the rates of the alerts look back %s and need two scrapes", longestInterval, ruleWindow)
 	c.duration("Timeout", t.Timeout)
 	c.want(t.Timeout <= t.Interval, "Timeout", t.Timeout, "at most Interval, which is %v", t.Interval)
 	c.want(t.SampleLimit >= 0, "SampleLimit", t.SampleLimit, "0 (for none) or more")

@@ -28,12 +28,19 @@
 //
 // # Rules
 //
-// [Bundle.Queries] lists every expression, so that a test can ask a real
-// Prometheus. Each expression returns finite values while the controller uses
-// its part. Panels of the queue need kube.NewQueue, of workers SetWorkers, of
-// API requests kube.Transport and kube.Limiter, of the leader kube.Callbacks,
-// of objects ObserveConditions, of status writes StatusWrites, of runs Runs, of
-// the settings Retention. Panels of unused parts stay empty.
+// [Bundle.Queries] lists the expressions of panels and alerts, so that a test
+// can send them to a Prometheus. Each expression returns finite values while
+// the controller uses its part. A panel without its call stays empty:
+//
+//	queue            kube.NewQueue; without the delayed and the oldest item kube.QueueProvider
+//	workers          Controller.SetWorkers
+//	runs, retention  Controller.Runs, Runs.Retention
+//	events           Controller.Events
+//	status commits   Controller.StatusWrites
+//	API requests     kube.Transport, kube.Limiter
+//	leader           kube.Callbacks or kube.NewLeaderRunnable
+//	objects          Metrics.ObserveConditions
+//	process          prom.Options without NoProcessMetrics
 //
 // Quantiles need fixed buckets. With prom.Options.NativeHistograms their panels
 // are empty and ControllerReconcileSlow never fires. It also never fires if the

@@ -50,8 +50,6 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// metrics/manifest: invalid target: Target.Name: "Agent Run" is not accepted; want a DNS label of at most 63 characters, such as agentrun
-	// metrics/manifest: invalid target: Target.Job: "Agent Run" is not accepted; want letters, digits and _ . / : - within, at most 253
-	// metrics/manifest: invalid target: Target.Selector["app.kubernetes.io/name"]: "Agent Run" is not accepted; want a label's value: at most 63 letters, digits and - _ . within
 	// metrics/manifest: invalid target: Target.Timeout: 2s is not accepted; want at most Interval, which is 1s
 }
 

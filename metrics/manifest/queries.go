@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Query is one PromQL expression of the dashboard or the rules. A test can send
-// each one to a real Prometheus.
+// Query is one PromQL expression of a panel or an alert. A test can send it to
+// a Prometheus.
 type Query struct {
 	// Source is where it is shown: "panel Reconciles by result" or "alert
 	// ControllerNoLeader".
@@ -33,8 +33,8 @@ func (q Query) Instant(window time.Duration) string {
 	return strings.NewReplacer(pairs...).Replace(q.Expr)
 }
 
-// Queries lists every expression of the dashboard and of the rules, in a fixed
-// order.
+// Queries lists the expressions of all panels and alerts, in a fixed order. It
+// does not list the recording rules of Target.OldNames.
 func (p *Bundle) Queries() []Query {
 	var out []Query
 	for _, row := range p.rows {

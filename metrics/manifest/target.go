@@ -41,8 +41,8 @@ type Target struct {
 	Port, Path string
 	// Interval is the time between scrapes. It is at most 2 min, because the
 	// alerts' rates look back 5 min. Timeout is the longest scrape, at most
-	// Interval. Whole milliseconds. Zero means 30 s and 10 s, or Interval where
-	// that is less.
+	// Interval. Both are whole milliseconds. Zero means 30 s and 10 s, or
+	// Interval where that is less.
 	Interval, Timeout time.Duration
 	// SampleLimit is the most samples of a scrape; beyond it Prometheus drops
 	// the whole scrape. A limit that is never met is metrics.Metrics.MaxSeries
@@ -102,6 +102,7 @@ type Access struct {
 type SecretKey struct{ Name, Key string }
 
 // Thresholds of the alerts. Zero means the default stated at each field.
+// Durations are whole milliseconds, above 0 and at most 720h.
 type Thresholds struct {
 	// ErrorRatio is the share of reconciles that may fail, above 0 and below 1.
 	// Zero means 0.1.
@@ -117,8 +118,11 @@ type Thresholds struct {
 	Waiting time.Duration
 	// Stuck is the longest that a worker may hold an item. Zero means 15 min.
 	Stuck time.Duration
-	// For is how long a state must last before its alert fires, except that of
-	// Stuck. Whole milliseconds. Zero means 5 min.
+	// For is how long the state must last before one of these alerts fires:
+	// ControllerTargetAbsent, ControllerMetricsMissing,
+	// ControllerReconcileErrors, ControllerReconcileSlow,
+	// ControllerQueueBacklog, ControllerNoLeader and ControllerTwoLeaders. The
+	// other alerts have fixed times: see [Bundle.Alerts]. Zero means 5 min.
 	For time.Duration
 
 	_ struct{} // keyed literals only
@@ -145,12 +149,17 @@ func (t Target) withDefaults() Target {
 	or(&t.Thresholds.For, 5*time.Minute)
 	t.Labels = maps.Clone(t.Labels)
 	if t.Selector = maps.Clone(t.Selector); len(t.Selector) == 0 {
-		t.Selector = map[string]string{"app.kubernetes.io/name": t.Name}
+		t.Selector = selectorOf(t.Name)
 	}
 	if t.DashboardLabels = maps.Clone(t.DashboardLabels); len(t.DashboardLabels) == 0 {
 		t.DashboardLabels = map[string]string{"grafana_dashboard": "1"}
 	}
 	return t
+}
+
+// selectorOf returns the default of Selector.
+func selectorOf(name string) map[string]string {
+	return map[string]string{"app.kubernetes.io/name": name}
 }
 
 func or[T comparable](field *T, value T) {

@@ -44,7 +44,7 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 		"a path's query":      {func(t *manifest.Target) { t.Path = "/metrics?a=b" }, `Path: "/metrics?a=b"`, "parameters are another field there"},
 		"a negative interval": {func(t *manifest.Target) { t.Interval = -1 }, "Interval: -1ns", "no time"},
 		"nanoseconds":         {func(t *manifest.Target) { t.Interval = time.Minute + 1 }, "whole milliseconds", "Prometheus knows none"},
-		"a long interval":     {func(t *manifest.Target) { t.Interval = 2*time.Minute + time.Millisecond }, "at most 2m0s, for the alerts' rates look back 5m", "a rate of one scrape has no value"},
+		"a long interval":     {func(t *manifest.Target) { t.Interval = 2*time.Minute + time.Millisecond }, "at most 2m0s, because the rates of the alerts look back 5m", "a rate of one scrape has no value"},
 		"a long wait":         {func(t *manifest.Target) { t.Thresholds.For = 31 * 24 * time.Hour }, "at most 720h0m0s", "an alert that waits so long is a mistake"},
 		"the timeout":         {func(t *manifest.Target) { t.Timeout = time.Minute }, "at most Interval, which is 30s", "Prometheus refuses the whole configuration"},
 		"a sample limit":      {func(t *manifest.Target) { t.SampleLimit = -1 }, "SampleLimit: -1", "no number of samples"},

@@ -17,16 +17,18 @@
 // it with an existing registry. The package reads OTEL_RESOURCE_ATTRIBUTES and
 // OTEL_SERVICE_NAME and touches no other global.
 //
-// The endpoint exposes the same series as OpenTelemetry's exporter. It keeps
-// label pairs from scrape to scrape, so a scrape costs less than half of the
-// allocations of controller-runtime's.
+// The endpoint exposes the series of OpenTelemetry's exporter without scope
+// labels; Options.ScopeLabels adds them. It keeps label pairs from scrape to
+// scrape, so a scrape allocates less than half of what a scrape of
+// controller-runtime's endpoint does.
 //
 // # Failures
 //
 // A gatherer that panics or does not return within Options.Timeout costs its
 // own metrics. A callback of the provider that does so empties or blocks the
-// SDK's collection: the scrape is answered with 503. Options.OnError gets each
-// error once and names the callback. At most one goroutine waits for each.
+// SDK's collection: the scrape is answered with 503. Options.OnError receives
+// the errors of each scrape, joined, with the names of the callbacks. At most
+// one goroutine waits for each callback or gatherer.
 //
 // # TLS and authentication
 //

@@ -102,11 +102,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.end()
 }
 
-// Shutdown ends the provider. Later measurements are lost, and scrapes show
-// only the metrics of Options.Gatherers. The Options.Readers send their pending
-// data until ctx ends. The error joins the errors of the readers that could
-// not. A second Shutdown does nothing, and a reader that was already shut down
-// causes no error.
+// Shutdown ends the provider. Later measurements are lost. Scrapes then show
+// only the metrics of Options.Gatherers, of the process and of the handler.
+// Each of Options.Readers sends its pending data, until ctx ends. The error
+// joins the errors of the readers that could not. A second Shutdown does
+// nothing, and a reader that was already shut down causes no error.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if !e.made() {
 		return nil

@@ -92,8 +92,8 @@ func (e *Endpoint) gather() ([]*dto.MetricFamily, error) {
 }
 
 // Describe describes only target_info, because the other metrics are not known
-// in advance. A registry accepts one endpoint. It refuses a second one, whose
-// series would collide with the first.
+// in advance. A registry therefore accepts one endpoint and refuses a second
+// one, whose series would collide with the first.
 func (e *Endpoint) Describe(ch chan<- *prometheus.Desc) {
 	ch <- prometheus.NewDesc(otlptranslator.TargetInfoMetricName, targetHelp, nil, nil)
 }

@@ -66,15 +66,16 @@ type Options struct {
 	// gatherer that does not return costs its own metrics. A callback of the
 	// provider that does not return costs the scrape, which is answered with
 	// 503. Keep it below Prometheus' scrape_timeout. Zero means 5 s, half of
-	// Prometheus' default.
+	// Prometheus' default. Below zero is an error.
 	Timeout time.Duration
 	// MaxInFlight bounds concurrent scrapes; more are answered with 503. Zero
 	// means 3, below zero is an error.
 	MaxInFlight int
-	// OnError is called once with each error of a scrape: errors of callbacks
-	// and gatherers, panics, and metrics that Prometheus does not accept. It
-	// must be safe for concurrent use. Zero means that only
-	// promhttp_metric_handler_errors_total counts it.
+	// OnError, if set, is called for each scrape that had errors. It receives
+	// one error that joins all of them: errors and panics of callbacks and
+	// gatherers, and metrics that Prometheus does not accept. An error that
+	// lasts comes again at the next scrape. OnError must be safe for concurrent
+	// use. Zero means that only promhttp_metric_handler_errors_total counts it.
 	OnError func(error)
 
 	_ struct{} // keyed literals only, so that fields can be added

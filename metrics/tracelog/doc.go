@@ -21,8 +21,8 @@
 // line. OpenTelemetry specifies them for logs that do not travel by OTLP. The
 // same ctx given to metrics.Attempt.End puts the same trace ID into the
 // exemplar, which metrics/prom serves with Options.Exemplars. A span that is
-// not sampled has IDs too, and trace_flags "00": no backend has its trace.
-// Without a span nothing is added.
+// not sampled has IDs too, and trace_flags, such as "00": no backend has its
+// trace. Without a span nothing is added.
 //
 // # RBAC
 //

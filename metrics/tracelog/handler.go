@@ -13,9 +13,10 @@ import (
 
 // Handler adds trace_id and span_id to each record that is logged with the
 // context of a span, at the top level also below WithGroup. For a span that is
-// not sampled it adds trace_flags, which is "00". No line has them twice. IDs
-// in the record take precedence over the context's span, and the span over IDs
-// that [Bind] or With gave the logger. A nil next is [slog.DiscardHandler].
+// not sampled it adds trace_flags, whose lowest bit is 0, such as "00". No line
+// has them twice. IDs in the record take precedence over the context's span,
+// and the span over IDs that [Bind] or With gave the logger. A nil next is
+// [slog.DiscardHandler].
 func Handler(next slog.Handler) slog.Handler {
 	if next == nil {
 		next = slog.DiscardHandler

@@ -78,7 +78,7 @@ var texts = map[string][2]string{
 	},
 	"ControllerEventsDropped": {
 		"Events of runs are lost.",
-		"Events of runs in agents were dropped, about $value in a quarter of an hour: kubectl describe does not tell all.",
+		"Events of runs in agents were dropped, about $value in a quarter of an hour: some events are missing in kubectl describe.",
 	},
 	"ControllerJobsMissing": {"Jobs of runs vanished.", "Jobs of runs in agents were gone before their result was read, about $value in a quarter of an hour."},
 	"ControllerLabelOverflow": {
