@@ -37,8 +37,8 @@ func (p *problems) canary(r *Rollout) {
 // be used. Upstream takes "1" for 1%, "abc" for 0 and negative numbers as they
 // come.
 func (p *problems) surgeBounds(c *Canary) bool {
-	surge, ok := p.fence(c.MaxSurge, "maxSurge")
-	unavailable, also := p.fence(c.MaxUnavailable, "maxUnavailable")
+	surge, ok := p.surgeBound(c.MaxSurge, "maxSurge")
+	unavailable, also := p.surgeBound(c.MaxUnavailable, "maxUnavailable")
 	if ok && also && surge == 0 && unavailable == 0 {
 		p.add(field.Invalid(inCanary("maxSurge"), c.MaxSurge.String(),
 			"must not be 0 while maxUnavailable is, or no pod could be replaced; 1 costs one pod more for a while"))
@@ -46,7 +46,7 @@ func (p *problems) surgeBounds(c *Canary) bool {
 	return ok && also
 }
 
-func (p *problems) fence(v *intstr.IntOrString, name string) (int, bool) {
+func (p *problems) surgeBound(v *intstr.IntOrString, name string) (int, bool) {
 	switch {
 	case v == nil:
 		return 25, true

@@ -107,7 +107,7 @@ func (p *problems) analysis(m map[string]any, path *field.Path) {
 		return
 	}
 	if len(a.Templates) == 0 {
-		p.add(field.Required(path.Child("templates"), "an analysis runs at least one"))
+		p.add(field.Required(path.Child("templates"), "list at least one template"))
 	}
 	for i, t := range a.Templates {
 		if t.Name == "" {

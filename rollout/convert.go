@@ -21,8 +21,8 @@ const instanceLabel = "argo-rollouts.argoproj.io/controller-instance-id"
 
 // Render returns d itself, the same pointer and untouched, when enabled is
 // false, and the Rollout of [Convert] when it is true. The error joins all that
-// is wrong; a nil Deployment is an error either way, and one with strategy
-// Recreate when it is true, as a Rollout has no such thing.
+// is wrong. A nil Deployment is always an error. With enabled, the strategy
+// Recreate is one too, because a Rollout has nothing like it.
 //
 // Options are not looked at when enabled is false: to find a bad step before it
 // is switched on, call Convert in a unit test. For a workload that runs
@@ -33,7 +33,7 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 	}
 	r, errs := Convert(d, o)
 	if err := errs.ToAggregate(); err != nil {
-		return nil, fmt.Errorf("rollout: %w", err)
+		return nil, fmt.Errorf("rollout: render: %w", err)
 	}
 	return r, nil
 }
@@ -50,10 +50,10 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 // the Deployment itself, and all of template.metadata but labels and
 // annotations, as the CRD does.
 //
-// An explicit maxSurge or maxUnavailable of d stays, if it is not the 25% that
-// every live Deployment has by Kubernetes' defaults, unless o has another. The
-// strategy Recreate is an error, because a Rollout has nothing like it. If d
-// has maxSurge 0, and its pods use a PersistentVolumeClaim, a hostPort or
+// If d has a maxSurge or a maxUnavailable other than the default 25%, the
+// Rollout gets both from d, and 25% for one that is missing. o overrides each.
+// The strategy Recreate is an error, because a Rollout has nothing like it. If
+// d has maxSurge 0, and its pods use a PersistentVolumeClaim, a hostPort or
 // hostNetwork, then a maxSurge of o is an error: d says that one more pod
 // cannot work.
 func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {

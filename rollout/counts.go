@@ -11,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Counts is the number of pods of the new and of the old version that the
-// controller wants at a weight. It is upstream's arithmetic
-// (utils/replicaset/canary.go). The two may sum to one more than replicas where
-// maxSurge allows it. Replicas that are not set count as 1, as they do for the
-// controller. A nil Rollout and one without a canary give 0, 0.
+// Counts returns how many pods of the new and of the old version the controller
+// wants at a weight, in percent or in parts of maxTrafficWeight. It does not
+// check the weight. It is upstream's arithmetic (utils/replicaset/canary.go).
+// The two may sum to one more than replicas where maxSurge allows it. Replicas
+// that are not set count as 1, as they do for the controller. A nil Rollout and
+// one without a canary give 0, 0.
 //
 // With trafficRouting the weight is one of traffic: the old version keeps all
 // its pods, unless dynamicStableScale is set.
@@ -103,8 +104,8 @@ func (c *Canary) surges() bool {
 	return ok && also && surge > 0
 }
 
-// size reads a fence as the controller does, pods or a percentage: 25 if unset,
-// and a string with the sign or without.
+// size reads maxSurge or maxUnavailable as the controller does, pods or a
+// percentage: 25 if unset, and a string with the sign or without.
 func size(v *intstr.IntOrString) (int, bool) {
 	switch {
 	case v == nil:

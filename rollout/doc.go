@@ -12,24 +12,26 @@
 //
 //	obj, err := rollout.Render(deployment, enabled, rollout.Options{})
 //
-// The zero [Options] is the safe canary: weight 20, a pause until a person
-// promotes, at most one pod more than replicas and none less. The name, the
-// selector and the pod template do not change, so Services, budgets and
-// dashboards keep working. [Validate] reports the errors of any Rollout and
-// [Rollout.Warnings] what makes a legal one useless as a canary.
-// [Rollout.Counts] says how many pods a weight is, [Rollout.PrunedFields] which
-// fields a CRD would drop. Nothing here imports Argo Rollouts.
+// The zero [Options] is the safe canary: weight 20, and a pause until a person
+// promotes. If the Deployment has the default strategy, at most one pod more
+// than replicas runs, and none fewer. The name, the selector and the pod
+// template do not change, so Services, budgets and dashboards keep working.
+// [Validate] reports the errors of any Rollout and [Rollout.Warnings] what
+// makes a legal one useless as a canary. [Rollout.Counts] says how many pods a
+// weight is, [Rollout.PrunedFields] which fields a CRD would drop. Nothing here
+// imports Argo Rollouts.
 //
-//   - package plan switches a running workload without losing a pod: to apply
-//     the other kind deletes all of them before the new ones are ready;
+//   - package plan switches a running workload without losing capacity: to
+//     apply the other kind deletes all pods before the new ones are ready;
 //   - package live asks a cluster whether it serves Rollouts and would take
 //     one, and reads, promotes and aborts a live Rollout;
 //   - package settings reads chart values and the environment.
 //
-// Everything is a pure function without a cluster, a goroutine or state, and
-// safe for concurrent use. internal/e2e/rollout shows the statements about
-// upstream on its v1.10.1: on the real controller, and against the code of its
-// validation and its arithmetic.
+// The functions of this package, of plan and of settings call no cluster, start
+// no goroutine, keep no state, and are safe for concurrent use. Only live sends
+// requests. internal/e2e/rollout shows the statements about upstream on its
+// v1.10.1: on the real controller, and against the code of its validation and
+// its arithmetic.
 //
 // # RBAC
 //

@@ -12,19 +12,24 @@ import (
 )
 
 // Options changes what a Deployment becomes. The zero value is the safe canary:
-// one step of weight 20 and a pause that only a person ends, with one pod more
-// than replicas and none less. Of few pods a weight is a rough share:
-// [Rollout.Counts] says how many it is.
+// one step of weight 20 and a pause that only a person ends. If the Deployment
+// has the default strategy, at most one pod more than replicas runs, and none
+// fewer. Of few pods a weight is a rough share: [Rollout.Counts] says how many
+// it is.
 type Options struct {
 	// Steps are what the new version goes through, and are copied. Empty means
 	// SetWeight(20), PauseManual().
 	Steps []Step
 	// MaxSurge is how many pods more than replicas may run: a number or a
-	// percentage. Nil means the explicit one of the Deployment, or 1.
+	// percentage. Nil means the value of the Deployment. If the Deployment sets
+	// neither maxSurge nor maxUnavailable, or both to the default 25%, nil
+	// means 1. If it sets maxUnavailable alone, nil means 25%, as in the
+	// Deployment.
 	MaxSurge *intstr.IntOrString
-	// MaxUnavailable is how many pods less than replicas may be available: a
-	// number or a percentage. Nil means the explicit one of the Deployment,
-	// or 0.
+	// MaxUnavailable is how many pods fewer than replicas may be available: a
+	// number or a percentage. Nil means the value of the Deployment. If the
+	// Deployment sets neither of the two, or both to the default 25%, nil means
+	// 0. If it sets maxSurge alone, nil means 25%, as in the Deployment.
 	MaxUnavailable *intstr.IntOrString
 	// ProgressDeadlineAbort goes back to the old version when the new one is
 	// not ready within progressDeadlineSeconds. False means it stays,
@@ -53,8 +58,8 @@ func SetWeight(w int32) Step { return Step{SetWeight: &w} }
 // PauseManual waits until a person promotes or aborts.
 func PauseManual() Step { return Step{Pause: &Pause{}} }
 
-// PauseFor waits for d, which must be whole seconds and at least one: Validate
-// refuses any other d, nothing is rounded.
+// PauseFor waits for d: whole seconds, at least one. Nothing is rounded.
+// Validate refuses a fraction of a second and a negative d. Warnings reports 0.
 func PauseFor(d time.Duration) Step {
 	return Step{Pause: &Pause{Duration: ptr.To(intstr.FromString(d.String()))}}
 }

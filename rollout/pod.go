@@ -30,7 +30,7 @@ func (p *problems) template(t *corev1.PodTemplateSpec) {
 		p.add(field.Forbidden(path.Child("activeDeadlineSeconds"), "a Rollout's pods run without end"))
 	}
 	if len(s.Containers) == 0 {
-		p.add(field.Required(path.Child("containers"), "a pod has at least one"))
+		p.add(field.Required(path.Child("containers"), "list at least one container"))
 	}
 	for _, list := range [...]struct {
 		name string
@@ -38,7 +38,7 @@ func (p *problems) template(t *corev1.PodTemplateSpec) {
 	}{{"containers", s.Containers}, {"initContainers", s.InitContainers}} {
 		for i := range list.of {
 			if list.of[i].Image == "" {
-				p.add(field.Required(path.Child(list.name).Index(i).Child("image"), "a container runs one"))
+				p.add(field.Required(path.Child(list.name).Index(i).Child("image"), "set an image"))
 			}
 		}
 	}

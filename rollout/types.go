@@ -111,12 +111,12 @@ const (
 	kind       = "Rollout"
 )
 
-// GVK is Rollout of argoproj.io/v1alpha1, the only version there is.
+// GVK returns Rollout of argoproj.io/v1alpha1, the only version there is.
 func GVK() schema.GroupVersionKind { return schema.FromAPIVersionAndKind(apiVersion, kind) }
 
-// Unstructured is r as a dynamic client takes it, apiVersion and kind filled
-// in. It shares no memory with r. To send bytes, marshal r instead: that is
-// several times faster. It fails on nil and on what JSON cannot hold.
+// Unstructured returns r as a dynamic client takes it, apiVersion and kind
+// filled in. It shares no memory with r. To send bytes, marshal r instead: that
+// is several times faster. It fails on nil and on what JSON cannot hold.
 func (r *Rollout) Unstructured() (*unstructured.Unstructured, error) {
 	if r == nil {
 		return nil, errors.New("rollout: unstructured: the Rollout is nil")

@@ -12,13 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate reports the errors of a Rollout: what the controller would refuse
-// after the fact, and one mistake at a time (upstream: validation.go of
-// v1.10.1), and what it accepts but cannot do, such as a pause of 500ms, which
-// it cuts to none. The errors name real paths, such as
-// spec.strategy.canary.steps[0].setWeight, and the accepted values. Nil
-// means none. A legal Rollout that is not much of a canary passes: see
-// [Rollout.Warnings].
+// Validate reports the errors of a Rollout. It finds the mistakes that the
+// controller reports later and one at a time (upstream: validation.go of
+// v1.10.1), and those that it accepts and cannot carry out, such as a pause of
+// 500ms, which it cuts to none. The errors name real paths, such as
+// spec.strategy.canary.steps[0].setWeight, and the accepted values. Nil means
+// none. A legal Rollout that tests nothing passes: see [Rollout.Warnings].
 //
 // obj is a *Rollout or an *unstructured.Unstructured. In the latter an unknown
 // field and a wrong type are errors too, and a status is ignored. Anything
@@ -47,7 +46,7 @@ func Validate(obj runtime.Object) field.ErrorList {
 		return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", obj),
 			[]string{"*rollout.Rollout", "*unstructured.Unstructured"})}
 	}
-	return field.ErrorList{field.Required(field.NewPath("rollout"), "there is none to check")}
+	return field.ErrorList{field.Required(field.NewPath("rollout"), "obj is nil; pass a *rollout.Rollout or an *unstructured.Unstructured")}
 }
 
 // Warnings reports the legal parts of r that defeat a canary: no steps, a pause
@@ -105,7 +104,7 @@ func (p *problems) identity(r *Rollout) {
 	}
 	switch {
 	case r.Name == "" && r.GenerateName == "":
-		p.add(field.Required(field.NewPath("metadata", "name"), "every Rollout has one"))
+		p.add(field.Required(field.NewPath("metadata", "name"), "a name is required"))
 	case r.Name != "":
 		for _, msg := range dnsName(r.Name) {
 			p.add(field.Invalid(field.NewPath("metadata", "name"), r.Name, msg))

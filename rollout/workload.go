@@ -28,12 +28,12 @@ func (p *problems) workload(s *Spec) {
 		return
 	}
 	if s.Selector == nil {
-		p.add(field.Required(at("selector"), "it says which pods are the Rollout's own"))
+		p.add(field.Required(at("selector"), "set the labels of the Rollout's pods"))
 	} else {
 		p.selector(s.Selector)
 	}
 	if s.Template == nil {
-		p.add(field.Required(at("template"), "the pods come from it"))
+		p.add(field.Required(at("template"), "set the pod template, or a workloadRef"))
 		return
 	}
 	if p.template(s.Template); s.Selector != nil {

@@ -23,11 +23,11 @@ import (
 )
 
 // ErrNotInstalled says that the cluster answered and does not serve the kind.
-// It is returned wrapped.
+// Match it with errors.Is.
 var ErrNotInstalled = errors.New("rollout/live: the cluster does not serve kind Rollout of argoproj.io/v1alpha1; install Argo Rollouts, or leave progressive delivery off")
 
 // ErrNotChecked says that the server could not judge a dry run, because an
-// admission webhook has side effects. It is returned wrapped.
+// admission webhook has side effects. Match it with errors.Is.
 var ErrNotChecked = errors.New("rollout/live: preflight: not checked, because an admission webhook with side effects takes part in no dry run")
 
 // Discovery is what Available needs of client-go's
@@ -47,17 +47,17 @@ type Creator interface {
 	Create(ctx context.Context, obj *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error)
 }
 
-// GVR is rollouts of argoproj.io/v1alpha1, as dynamic clients take it.
+// GVR returns rollouts of argoproj.io/v1alpha1, as dynamic clients take it.
 func GVR() schema.GroupVersionResource {
 	return rollout.GVK().GroupVersion().WithResource("rollouts")
 }
 
-// Available asks by one discovery request, which needs no right to read CRDs,
-// whether the cluster serves the kind Rollout. Nil: it does. [ErrNotInstalled]:
-// it answered that it does not. Any other error: not known, and a reason
-// neither to go on nor to fall back to a Deployment. Use a client without a
-// cache: a cached discovery may not know the kind yet. The timeout of the
-// rest.Config bounds the request.
+// Available reports, by one discovery request, whether the cluster serves the
+// kind Rollout. It returns nil if it does and [ErrNotInstalled] if it does not.
+// After any other error nothing is known: do not apply a Rollout, and do not
+// fall back to a Deployment. The request needs no right to read CRDs. Use a
+// client without a cache: a cached discovery may not know the kind yet. The
+// timeout of the rest.Config bounds the request.
 func Available(d Discovery) error {
 	if d == nil {
 		return errors.New("rollout/live: available: the discovery client is nil")
@@ -99,8 +99,10 @@ func Available(d Discovery) error {
 // and checks rules that the server does not know, such as the restartPolicy.
 func Preflight(ctx context.Context, rollouts Patcher, podTemplates Creator, r *rollout.Rollout, fieldManager string) error {
 	switch {
-	case rollouts == nil || podTemplates == nil:
-		return errors.New("rollout/live: preflight: a client is nil")
+	case rollouts == nil:
+		return errors.New("rollout/live: preflight: rollouts is nil; pass dyn.Resource(live.GVR()).Namespace(namespace)")
+	case podTemplates == nil:
+		return errors.New("rollout/live: preflight: podTemplates is nil; pass a dynamic client for podtemplates of the namespace")
 	case r == nil:
 		return errors.New("rollout/live: preflight: the Rollout is nil")
 	case r.Name == "":

@@ -213,7 +213,8 @@ func TestPreflight_WrongArguments(t *testing.T) {
 	unnamed, broken := ro(), ro()
 	unnamed.Name = ""
 	broken.Spec.Analysis = map[string]any{"x": make(chan int)}
-	require.Error(t, live.Preflight(t.Context(), nil, accepts, ro(), "me"))
+	require.EqualError(t, live.Preflight(t.Context(), nil, accepts, ro(), "me"), "rollout/live: preflight: rollouts is nil; pass dyn.Resource(live.GVR()).Namespace(namespace)")
+	require.ErrorContains(t, live.Preflight(t.Context(), never, nil, ro(), "me"), "podTemplates is nil; pass ")
 	require.Error(t, live.Preflight(t.Context(), never, accepts, nil, "me"))
 	require.ErrorContains(t, live.Preflight(t.Context(), never, accepts, unnamed, "me"), "metadata.name")
 	require.ErrorContains(t, live.Preflight(t.Context(), never, accepts, ro(), ""), "fieldManager")

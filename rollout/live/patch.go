@@ -15,9 +15,10 @@ import (
 // types.MergePatchType to "status".
 //
 // The patch is pinned to live's resourceVersion, so it promotes what you looked
-// at, and conflicts if the Rollout has changed. Nil means that there is nothing
-// to promote:
+// at, and conflicts if the Rollout has changed. Without a resourceVersion in
+// live it is not pinned. Nil means that there is nothing to promote:
 //   - the Rollout is nil, or it runs a single version, or it was aborted;
+//   - the canary has no steps and no pause;
 //   - it was promoted, and the controller has yet to move it: the plugin would
 //     skip a step;
 //   - spec.paused holds it: the plugin would skip its steps. [PhaseOf] says
@@ -58,8 +59,8 @@ func PromotePatch(live *unstructured.Unstructured, full bool) []byte {
 
 // AbortPatch is the merge patch for the status subresource that goes back to
 // the old version. It is not pinned to anything: an abort must not lose a race.
-// The Rollout is Degraded until its template is put back, and then Healthy at
-// once.
+// The Rollout is Degraded until its template is put back, and then Healthy
+// immediately.
 func AbortPatch() []byte { return []byte(`{"status":{"abort":true}}`) }
 
 func steps(live *unstructured.Unstructured) []any {

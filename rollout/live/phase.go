@@ -8,13 +8,15 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/proompteng/controllerkit/rollout"
 )
 
 // Phase is the state of a live Rollout.
 type Phase string
 
-// The states. Only of a Healthy Rollout is every pod of the version that its
-// template asks for.
+// The states. Only if a Rollout is Healthy do all its pods run the version of
+// its template.
 const (
 	NotObserved Phase = "NotObserved" // the controller has not seen this generation; if it stays so, none runs for it
 	Invalid     Phase = "Invalid"     // the controller refuses the spec
@@ -24,13 +26,15 @@ const (
 	Healthy     Phase = "Healthy"     // all pods run this version
 )
 
-// PhaseOf returns the phase of a live Rollout and the message about it. It
-// trusts a status only if status.observedGeneration, which is a string here, is
-// the object's generation. A nil object, or one of another kind, is
-// NotObserved.
+// PhaseOf returns the phase of a live Rollout and a message that explains it.
+// It trusts a status only if status.observedGeneration equals the generation of
+// the object. A nil object, or one of another kind, is NotObserved.
 func PhaseOf(live *unstructured.Unstructured) (Phase, string) {
 	if live == nil {
 		return NotObserved, "there is no Rollout"
+	}
+	if kind := live.GetKind(); kind != "" && kind != rollout.GVK().Kind {
+		return NotObserved, fmt.Sprintf("the object is of kind %s, not %s", kind, rollout.GVK().Kind)
 	}
 	status := object(live.Object["status"])
 	if message := unseen(live, status); message != "" {

@@ -67,6 +67,17 @@ func TestPhase(t *testing.T) {
 	assert.Equal(t, live.NotObserved, state)
 }
 
+// The status of another kind has the same fields and other meanings.
+func TestPhase_OfAnotherKind(t *testing.T) {
+	for _, kind := range []string{"Deployment", "Application"} {
+		u := withStatus(t, `{"observedGeneration":2,"phase":"Healthy"}`)
+		u.SetKind(kind)
+		state, message := live.PhaseOf(u)
+		assert.Equal(t, live.NotObserved, state, kind)
+		assert.Equal(t, "the object is of kind "+kind+", not Rollout", message)
+	}
+}
+
 func TestPhase_WithAWorkloadRef(t *testing.T) {
 	u := withStatus(t, `{"observedGeneration":"2","phase":"Healthy","workloadObservedGeneration":"3"}`)
 	u.SetAnnotations(map[string]string{"rollout.argoproj.io/workload-generation": "4"})

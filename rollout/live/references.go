@@ -37,10 +37,15 @@ type Get func(ctx context.Context, resource schema.GroupVersionResource, namespa
 //     controller's namespace lists: controllerNamespace, or argo-rollouts if it
 //     is empty.
 //
-// The type of each error tells what is known: field.ErrorTypeNotFound, it is
-// not there; field.ErrorTypeInvalid, it is there and does not fit;
-// field.ErrorTypeForbidden, you may not look; field.ErrorTypeInternal, not
-// known, as when a server does not answer. Nil: all is there.
+// The type of each error says what is known:
+//   - field.ErrorTypeNotFound: the object does not exist;
+//   - field.ErrorTypeInvalid: it exists and does not fit;
+//   - field.ErrorTypeForbidden: you have no right to read it;
+//   - field.ErrorTypeInternal: not known, because the server did not answer, or
+//     because 100 objects were read before;
+//   - field.ErrorTypeRequired: r is nil or has no namespace.
+//
+// Nil means that every object exists and fits.
 //
 // Each object is read once, nothing is listed, and at most 100 objects are
 // read. What [rollout.Validate] sees, such as a workloadRef of a kind that
@@ -48,7 +53,7 @@ type Get func(ctx context.Context, resource schema.GroupVersionResource, namespa
 func References(ctx context.Context, r *rollout.Rollout, get Get, controllerNamespace string) field.ErrorList {
 	switch {
 	case r == nil:
-		return field.ErrorList{field.Required(field.NewPath("rollout"), "there is none to check")}
+		return field.ErrorList{field.Required(field.NewPath("rollout"), "r is nil; pass a *rollout.Rollout")}
 	case get == nil:
 		return field.ErrorList{field.InternalError(field.NewPath("rollout"), errors.New("the function that reads objects is nil"))}
 	case r.Namespace == "":

@@ -19,8 +19,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Retarget is a copy of h that scales the workload of the same name and of kind
-// to. Retarget the one there is: two over the same pods both stop. A nil h
+// Retarget returns a copy of h that scales the workload of the same name and of
+// kind to. Retarget the one there is: two over the same pods both stop. A nil h
 // gives nil.
 func Retarget(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind) *autoscalingv2.HorizontalPodAutoscaler {
 	if h == nil {
@@ -38,14 +38,14 @@ func (b *builder) noneUnavailable(surge, unavailable *intstr.IntOrString, n int3
 	more, ok := resolve(surge, n, math.Ceil)
 	missing, also := resolve(unavailable, n, math.Floor)
 	if !ok || !also {
-		b.add(field.Invalid(path, fence(unavailable), "must be, as maxSurge must, a whole number or a percentage"))
+		b.add(field.Invalid(path, bound(unavailable), "must be, as maxSurge must, a whole number or a percentage"))
 		return
 	}
 	if more == 0 && missing == 0 {
 		missing = 1
 	}
 	if missing > 0 && n > 0 {
-		b.add(field.Invalid(path, fence(unavailable),
+		b.add(field.Invalid(path, bound(unavailable),
 			fmt.Sprintf("lets %d of %d pods be missing while they change hands; set 0, with maxSurge 1, or use the method SideBySide", missing, n)))
 	}
 }
@@ -62,7 +62,7 @@ func resolve(v *intstr.IntOrString, n int32, round func(float64) float64) (int32
 	return int32(round(float64(percent) * float64(n) / 100)), signed && err == nil
 }
 
-func fence(v *intstr.IntOrString) string {
+func bound(v *intstr.IntOrString) string {
 	if v == nil {
 		return "25% (the default)"
 	}

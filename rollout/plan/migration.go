@@ -25,13 +25,13 @@ import (
 // a workloadRef one, and removes its template.
 //
 // The Rollout gets the replicas of the live Deployment. Migration refuses what
-// would lose capacity or skip steps, and reports all of it in one call: another
-// image, a container more or less, another selector, a rollout in progress,
-// Services that the controller would take over, two HorizontalPodAutoscalers,
-// and a Rollout that rollout.Validate refuses. What Rollout.Warnings finds is a
-// warning. A Deployment without a status, such as a rendered one, gives a
-// preview: its script stops at the first step. Migration changes none of its
-// arguments.
+// would lose capacity or skip steps, and reports the problems in one call:
+// another image, a container more or less, another selector, a rollout in
+// progress, Services that the controller would take over, two
+// HorizontalPodAutoscalers, and a Rollout that rollout.Validate refuses. What
+// Rollout.Warnings finds is a warning. A Deployment without a status, such as a
+// rendered one, gives a preview: its script stops at the first step. Migration
+// changes none of its arguments.
 func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv2.HorizontalPodAutoscaler, o Options) (Plan, field.ErrorList) {
 	if live == nil || to == nil {
 		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the live Deployment and the Rollout")}
@@ -156,12 +156,14 @@ func target(live *appsv1.Deployment, to *rollout.Rollout, m Method) *rollout.Rol
 // one version.
 func (b *builder) settledDeployment(live *appsv1.Deployment) {
 	path, s, want := field.NewPath("live", "status"), &live.Status, replicas(live.Spec.Replicas)
-	switch {
-	case live.DeletionTimestamp != nil:
+	if live.DeletionTimestamp != nil {
 		b.add(field.Forbidden(field.NewPath("live", "metadata", "deletionTimestamp"), "the Deployment is being deleted"))
-	case live.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
+	}
+	if live.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		b.add(field.NotSupported(field.NewPath("live", "spec", "strategy", "type"), live.Spec.Strategy.Type,
 			[]appsv1.DeploymentStrategyType{appsv1.RollingUpdateDeploymentStrategyType}))
+	}
+	switch {
 	case s.ObservedGeneration == 0:
 		b.warn("The Deployment has no status, so this is a preview: its script stops at the first step. A plan needs the live one, as kubectl get -o yaml shows it: replicas are taken from it.")
 	case s.ObservedGeneration < live.Generation || s.UpdatedReplicas != want || s.Replicas != want || s.AvailableReplicas < want:

@@ -36,8 +36,8 @@ type Options struct {
 	// Context is the kubectl context of the cluster. Empty means the current
 	// context.
 	Context string
-	// Time is when the live objects were read. The header names it. Zero
-	// leaves it out.
+	// Time is when the live objects were read. The header names it. Zero means
+	// that the header has no time.
 	Time time.Time
 	// AllowTemplateChange lets Rollback plan for a Deployment that has other
 	// images or containers than the Rollout. False makes such a difference
@@ -55,18 +55,21 @@ type Action struct {
 }
 
 // Plan is data: print it as a script, or run its actions in order, each from
-// the same directory. Stop at the first command that fails. The zero Plan does
-// nothing.
+// the same directory: one of them writes a JSON file there. Stop at the first
+// command that fails. The commands need sh, kubectl, awk and grep. A wait for
+// pods ends after 30 seconds and minReadySeconds for each pod, and not before
+// 10 minutes; a wait for a deletion after 60 seconds (Adopt) or 10 minutes. The
+// zero Plan does nothing.
 type Plan struct {
 	Header   string // the workload, the cluster, the time, what the plan does, and how to go back
 	Actions  []Action
 	Warnings []string // what may go wrong for this workload, and what to do about it
 }
 
-// String is the plan as a script for sh or bash. It prints each step before it
-// does it, and stops at the first command that fails. Its commands are in a
-// subshell, so a stop does not close the terminal that the script is pasted
-// into.
+// String returns the plan as a script for sh or bash. It prints each step
+// before it does it, and stops at the first command that fails. Its commands
+// are in a subshell, so a stop does not close the terminal that the script is
+// pasted into.
 func (p Plan) String() string {
 	var b strings.Builder
 	if len(p.Actions) > 0 {

@@ -119,9 +119,13 @@ func TestMigration_Refuses(t *testing.T) {
 		"TwoScalers": {"Both would stop.", func(a *args) {
 			a.hpas = []autoscalingv2.HorizontalPodAutoscaler{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
 		}, []string{"hpas"}},
-		"NotSettled":    {"Which pods would be left?", func(a *args) { a.live.Status.UpdatedReplicas = 2 }, []string{"live.status"}},
-		"NotAvailable":  {"There is nothing to lose.", func(a *args) { a.live.Status.AvailableReplicas = 4 }, []string{"live.status"}},
-		"NotObserved":   {"An old status.", func(a *args) { a.live.Generation = 5 }, []string{"live.status"}},
+		"NotSettled":   {"Which pods would be left?", func(a *args) { a.live.Status.UpdatedReplicas = 2 }, []string{"live.status"}},
+		"NotAvailable": {"There is nothing to lose.", func(a *args) { a.live.Status.AvailableReplicas = 4 }, []string{"live.status"}},
+		"NotObserved":  {"An old status.", func(a *args) { a.live.Generation = 5 }, []string{"live.status"}},
+		"ThreeAtOnce": {"One call reports all.", func(a *args) {
+			a.live.DeletionTimestamp, a.live.Spec.Strategy.Type = &a.live.CreationTimestamp, appsv1.RecreateDeploymentStrategyType
+			a.live.Status.AvailableReplicas = 1
+		}, []string{"live.metadata.deletionTimestamp", "live.spec.strategy.type", "live.status"}},
 		"BeingDeleted":  {"Too late.", func(a *args) { a.live.DeletionTimestamp = &a.live.CreationTimestamp }, []string{"live.metadata.deletionTimestamp"}},
 		"Recreate":      {"Its two versions may not run together.", func(a *args) { a.live.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, []string{"live.spec.strategy.type"}},
 		"UnknownMethod": {"There are three.", func(a *args) { a.m = "Naive" }, []string{"method"}},

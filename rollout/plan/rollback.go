@@ -201,11 +201,11 @@ func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment) {
 		b.sameTemplate(rolledBack, t, &to.Spec.Template)
 	}
 	if b.Method == Adopt {
-		fences := appsv1.RollingUpdateDeployment{}
+		bounds := appsv1.RollingUpdateDeployment{}
 		if u := to.Spec.Strategy.RollingUpdate; u != nil {
-			fences = *u
+			bounds = *u
 		}
-		b.noneUnavailable(fences.MaxSurge, fences.MaxUnavailable, replicas(from.Spec.Replicas), field.NewPath("spec", "strategy", "rollingUpdate", "maxUnavailable"))
+		b.noneUnavailable(bounds.MaxSurge, bounds.MaxUnavailable, replicas(from.Spec.Replicas), field.NewPath("spec", "strategy", "rollingUpdate", "maxUnavailable"))
 	}
 }
 

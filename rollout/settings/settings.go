@@ -131,7 +131,7 @@ func readSteps(value any, path *field.Path) ([]rollout.Step, field.ErrorList) {
 
 // EnvNames are the names of the environment variables that FromEnv reads. An
 // empty field has no variable: its default applies. JangarNames and AgentsNames
-// are the two sets of the service that asked for this package.
+// return the names that proompteng's services use.
 type EnvNames struct {
 	Enabled     string
 	Provider    string
