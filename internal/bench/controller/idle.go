@@ -121,8 +121,8 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 }
 
 // idle returns the measures of n idle runs. All controllers get the same runs,
-// one after the other, because none writes. It also returns the memory at rest.
-func (s *stand) idle(ctx context.Context, n int) ([]bench.Measure, point) {
+// one after the other, because none writes.
+func (s *stand) idle(ctx context.Context, n int) []bench.Measure {
 	filled := sync.OnceValues(func() (*world, error) {
 		if err := s.up(ctx); err != nil {
 			return nil, err
@@ -148,14 +148,11 @@ func (s *stand) idle(ctx context.Context, n int) ([]bench.Measure, point) {
 		m.Ours, m.Peers = subjects(rests, of)
 		return m
 	}
-	resident := func() bench.Measure {
-		return measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident })
-	}
 	return []bench.Measure{
 		measure("writes", bench.Requests, func(r *rest) float64 { return r.writes }, bench.Gate{Unit: bench.Requests, Limit: "= 0"}),
 		measure("requests", bench.Requests, func(r *rest) float64 { return r.requests }),
 		measure("CPU time", "ms", func(r *rest) float64 { return r.cpu }),
-		resident(),
+		measure("memory at rest", "MiB", func(r *rest) float64 { return r.resident }),
 		measure("peak memory", "MiB", func(r *rest) float64 { return r.peak }),
-	}, pointOf(n, resident()) // another measure: each has its own rounds
+	}
 }

@@ -40,7 +40,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -95,22 +94,17 @@ func measures(ctx context.Context, s *stand, rounds int) ([]bench.Measure, error
 		return nil, err
 	}
 	var all []bench.Measure
-	var working, resting []point
 	for _, n := range runs {
 		for _, l := range []load{
 			{runs: n}, {runs: n, kept: true}, {runs: n, fault: theAPIServer}, {runs: n, fault: theController}, {runs: n, fault: theLeader},
 		} {
-			more, cpu := s.underLoad(ctx, l, rounds)
-			if all = append(all, more...); l.fault == nothing && !l.kept {
-				working = append(working, cpu)
-			}
+			all = append(all, s.underLoad(ctx, l, rounds)...)
 		}
 	}
 	for _, n := range idle {
-		more, resident := s.idle(ctx, n)
-		all, resting = append(all, more...), append(resting, resident)
+		all = append(all, s.idle(ctx, n)...)
 	}
-	return slices.Concat(all, growth("runs: CPU time", "ms", 1000, working), growth("idle runs: memory", "KiB", 1024, resting)), nil
+	return all, nil
 }
 
 // targets says what the example is held to, and why it may miss that.

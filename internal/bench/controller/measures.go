@@ -5,9 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"sync"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
@@ -50,9 +47,8 @@ func subjects[T any](each [controllers]*memory[T], of func(T) float64) (ours ben
 }
 
 // underLoad returns the measures of one load. The load runs in each round once
-// for each controller, and each measure returns one of its numbers. underLoad
-// also returns the CPU time.
-func (s *stand) underLoad(ctx context.Context, l load, rounds int) ([]bench.Measure, point) {
+// for each controller, and each measure returns one of its numbers.
+func (s *stand) underLoad(ctx context.Context, l load, rounds int) []bench.Measure {
 	var accounts [controllers]*memory[*account]
 	for i := range accounts {
 		accounts[i] = &memory[*account]{round: func() (*account, error) {
@@ -89,43 +85,8 @@ func (s *stand) underLoad(ctx context.Context, l load, rounds int) ([]bench.Meas
 	for _, verb := range []string{"all", "writes", "get", "list", "watch", "create", "patch", "update", "delete"} {
 		all = append(all, measure("requests, "+verb, bench.Requests, func(a *account) float64 { return float64(a.verbs[verb]) }))
 	}
-	all = append(all,
+	return append(all,
 		measure("requests a run", bench.Requests, func(a *account) float64 { return float64(a.verbs["all"]) / float64(l.runs) }),
 		measure("writes a run", bench.Requests, func(a *account) float64 { return float64(a.verbs["writes"]) / float64(l.runs) }),
 	)
-	return all, pointOf(l.runs, measure("", "", func(a *account) float64 { return a.cpu.Seconds() }))
-}
-
-// point is one number of each controller for a number of runs.
-type point struct {
-	runs int
-	of   [controllers]func() (float64, error)
-}
-
-func pointOf(runs int, m bench.Measure) point {
-	p := point{runs: runs}
-	for i, subject := range append([]bench.Subject{m.Ours}, m.Peers...) {
-		p.of[i] = sync.OnceValues(subject.Count)
-	}
-	return p
-}
-
-// growth returns what each further run adds to a number, from the first point
-// to the last.
-func growth(what, unit string, units float64, points []point) []bench.Measure {
-	few, many := points[0], points[len(points)-1]
-	if few.runs == many.runs {
-		return nil
-	}
-	var each [controllers]*memory[float64]
-	for i := range each {
-		each[i] = &memory[float64]{round: func() (float64, error) {
-			a, err1 := few.of[i]()
-			b, err2 := many.of[i]()
-			return (b - a) * units / float64(many.runs-few.runs), errors.Join(err1, err2)
-		}}
-	}
-	m := bench.Measure{Name: fmt.Sprintf("%d to %d %s of each further one", few.runs, many.runs, what), Unit: unit}
-	m.Ours, m.Peers = subjects(each, func(n float64) float64 { return n })
-	return []bench.Measure{m}
 }

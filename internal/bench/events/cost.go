@@ -19,7 +19,6 @@ var unlimited = events.Options{TotalWritesPerSecond: 1e9}
 // costs measures the cost of an Event in the process, until it is written or
 // dropped.
 func costs(ctx context.Context) []bench.Measure {
-	peers := []way{byRecord, byEvents, byKarpenter}
 	repeat := bench.Measure{
 		Name: "repeat", Ours: repeating(ctx, ours(unlimited)),
 		Gates: []bench.Gate{
@@ -45,7 +44,6 @@ func costs(ctx context.Context) []bench.Measure {
 		first.Peers = append(first.Peers, occurring(ctx, w))
 		memory.Peers = append(memory.Peers, remembering(ctx, w))
 	}
-	repeat.Peers = append(repeat.Peers, repeating(ctx, byManager))
 	return []bench.Measure{repeat, first, memory, redacting()}
 }
 

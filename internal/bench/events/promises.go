@@ -129,8 +129,6 @@ func busy() error {
 }
 
 // promises counts writes and losses in virtual time, with the default options.
-// The ways of karpenter and controller-runtime lose what their recorder loses,
-// so karpenter's is measured only with repeats.
 func promises(ctx context.Context) []bench.Measure {
 	limits := []string{
 		"<= 25",
@@ -140,30 +138,30 @@ func promises(ctx context.Context) []bench.Measure {
 	}
 	var out []bench.Measure
 	for i, sc := range storms {
-		out = append(out, measure(ctx, sc, "writes", limits[i], func(o outcome) float64 { return float64(o.Writes) }, byRecord, byEvents, byKarpenter))
+		out = append(out, measure(ctx, sc, "writes", limits[i], func(o outcome) float64 { return float64(o.Writes) }))
 	}
 	out[len(out)-1].Rounds = 1 // it takes ten seconds and has no racing writes
 	lost := func(o outcome) float64 { return float64(o.Lost) }
 	for _, sc := range faults {
-		out = append(out, measure(ctx, sc, "lost", "= 0", lost, byRecord, byEvents))
+		out = append(out, measure(ctx, sc, "lost", "= 0", lost))
 	}
 	for _, sc := range failing { // the healthy objects, in a namespace that stores each write
-		out = append(out, measure(ctx, sc, "s to the last", "<= 3", func(o outcome) float64 { return o.Last }, byRecord, byEvents))
+		out = append(out, measure(ctx, sc, "s to the last", "<= 3", func(o outcome) float64 { return o.Last }))
 	}
 	return append(
 		out,
-		measure(ctx, unreachable, "lost", "= 0", lost, byRecord, byEvents),
-		measure(ctx, throttled, "lost", "= 0", lost, byRecord, byEvents),
-		measure(ctx, throttled, bench.Requests, "", func(o outcome) float64 { return float64(o.Requests) }, byRecord, byEvents),
-		measure(ctx, crowd, "lost", "= 0", lost, byRecord, byEvents),
-		measure(ctx, crowd, "requests at once", "<= 2", func(o outcome) float64 { return float64(o.Most) }, byRecord, byEvents),
+		measure(ctx, unreachable, "lost", "= 0", lost),
+		measure(ctx, throttled, "lost", "= 0", lost),
+		measure(ctx, throttled, bench.Requests, "", func(o outcome) float64 { return float64(o.Requests) }),
+		measure(ctx, crowd, "lost", "= 0", lost),
+		measure(ctx, crowd, "requests at once", "<= 2", func(o outcome) float64 { return float64(o.Most) }),
 		// The delay of the last Event at 20 writes a second. A peer that loses
 		// Events finishes sooner.
-		measure(ctx, crowd, "s to the last", "", func(o outcome) float64 { return o.Last }, byRecord, byEvents),
+		measure(ctx, crowd, "s to the last", "", func(o outcome) float64 { return o.Last }),
 	)
 }
 
-func measure(ctx context.Context, sc scenario, unit, limit string, number func(outcome) float64, peers ...way) bench.Measure {
+func measure(ctx context.Context, sc scenario, unit, limit string, number func(outcome) float64) bench.Measure {
 	count := func(w way) bench.Subject {
 		return bench.Subject{Name: w.name, Count: func() (float64, error) {
 			out, err := virtual.Play[outcome](ctx, sc.name+"|"+w.name)

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/go-logr/logr"
 
@@ -42,8 +41,6 @@ type way struct {
 const (
 	toolsRecord = "client-go tools/record"
 	toolsEvents = "client-go tools/events"
-	karpenter   = "karpenter-like"
-	ctrlRuntime = "controller-runtime"
 )
 
 // ours returns a Recorder with these options and the scheme. All ways use a
@@ -77,12 +74,10 @@ func ours(o events.Options) way {
 // The peers run with their defaults, like in their documentation and most
 // controllers, but without logs.
 var (
-	byRecord    = way{toolsRecord, startRecord}
-	byEvents    = way{toolsEvents, startEvents}
-	byKarpenter = way{karpenter, startKarpenter}
 	recommended = ours(events.Options{}) // the zero value is recommended
 
-	ways = []way{recommended, byRecord, byEvents, byKarpenter}
+	peers = []way{{toolsRecord, startRecord}, {toolsEvents, startEvents}}
+	ways  = append([]way{recommended}, peers...)
 )
 
 func startRecord(ctx context.Context, s *store) (recorder, error) {
@@ -113,23 +108,4 @@ func startEvents(ctx context.Context, s *store) (recorder, error) {
 		rec.Eventf(o, nil, corev1.EventTypeWarning, reason, "Reconcile", note)
 	}
 	return recorder{fail: fail, stop: func() { b.Shutdown(); cancel() }, drain: drainSpawning(fail)}, nil
-}
-
-// startKarpenter works like karpenter's recorder on top of tools/record. It
-// drops repeats within two minutes. The reason and the caller's values identify
-// a repeat, so the values have to name the object.
-func startKarpenter(ctx context.Context, s *store) (recorder, error) {
-	r, err := startRecord(ctx, s)
-	if err != nil {
-		return r, err
-	}
-	seen := newExpiring(2 * time.Minute)
-	fail := r.fail
-	r.fail = func(o *corev1.ConfigMap, note string) {
-		if seen.add(reason, []string{string(o.UID), note}) {
-			fail(o, note)
-		}
-	}
-	r.drain = drainOrdered(fail)
-	return r, nil
 }

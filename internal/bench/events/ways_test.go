@@ -51,22 +51,10 @@ func TestScenariosHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestExpiring(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newExpiring(2 * time.Minute)
-		assert.True(t, e.add("a", []string{"x"}))
-		assert.False(t, e.add("a", []string{"x"}))
-		assert.True(t, e.add("a", []string{"y"}))
-		pass(2*time.Minute + 1)
-		assert.True(t, e.add("a", []string{"x"}), "after two minutes it is reported again")
-		assert.Len(t, e.until, 1, "what expired is gone")
-	})
-}
-
 // A drained pipeline writes nothing more. This does not run in virtual time,
 // which would not advance during settle.
 func TestDrained(t *testing.T) {
-	for _, w := range []way{byRecord, byEvents} {
+	for _, w := range peers {
 		t.Run(w.name, func(t *testing.T) {
 			s := newStore()
 			r, err := w.start(t.Context(), s)

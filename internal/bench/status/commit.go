@@ -46,8 +46,8 @@ var helpers = []struct {
 // the patch. It includes the copies that flux's and cluster-api's helpers make,
 // and the library's look at the reply. It leaves out the costs that all have,
 // because they would hide the difference: requests take no time and no memory,
-// no reply is decoded, and the caller's copy of the object is free. See copied
-// for both together, and overHTTP for whole requests.
+// no reply is decoded, and the caller's copy of the object is free. See overHTTP
+// for whole requests and the copy.
 func commit(ctx context.Context, ch change) bench.Measure {
 	before, after, c := bigRun(), ch.after(), &ourMemory[*Run]{reply: committed(ch.after())}
 	w := status.ForResource(resource(c))
@@ -72,32 +72,6 @@ func commit(ctx context.Context, ch change) bench.Measure {
 		})
 	}
 	return m
-}
-
-// copied is commit with the copy of the object that is made before it is
-// changed. The helpers of flux and cluster-api make it themselves; here the
-// others make it too.
-func copied(ctx context.Context, ch change) bench.Measure {
-	m := commit(ctx, ch)
-	m.Name, m.Gates = "copy and "+m.Name, nil
-	m.Ours.Do = copying(m.Ours.Do)
-	m.Peers[0].Do = copying(m.Peers[0].Do)
-	return m
-}
-
-func copying(do func(int) error) func(int) error {
-	r := bigRun()
-	return func(n int) error {
-		for range n {
-			if r.DeepCopy() == nil {
-				return nil
-			}
-			if err := do(1); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }
 
 // commitUntyped is commit for a kind without Go types. flux and cluster-api

@@ -41,41 +41,21 @@ func ourSetter(r *Run, c metav1.Condition) { status.SetCondition(&r.Status.Condi
 func setSame() bench.Measure {
 	m := bench.Measure{
 		Name:  "set a condition, same",
-		Ours:  setting(setter{set: ourSetter}, func(*metav1.Condition, bool) {}),
+		Ours:  setting(setter{set: ourSetter}),
 		Gates: []bench.Gate{{Unit: bench.Allocs, Limit: "= 0"}},
 	}
 	for _, s := range setters {
-		m.Peers = append(m.Peers, setting(s, func(*metav1.Condition, bool) {}))
+		m.Peers = append(m.Peers, setting(s))
 	}
 	return m
 }
 
-// setOther changes the message alone, so that no clock is read by any.
-func setOther() bench.Measure {
-	messages := [2]string{"everything is as it should be", "one of five steps is slow"}
-	change := func(c *metav1.Condition, odd bool) {
-		c.Message = messages[0]
-		if odd {
-			c.Message = messages[1]
-		}
-	}
-	m := bench.Measure{Name: "set a condition, other message", Ours: setting(setter{set: ourSetter}, change)}
-	for _, s := range setters {
-		m.Peers = append(m.Peers, setting(s, change))
-	}
-	return m
-}
-
-// setting sets the last of five conditions again and again, to alternating
-// values.
-func setting(s setter, change func(c *metav1.Condition, odd bool)) bench.Subject {
+// setting sets the last of five conditions to what it is, again and again.
+func setting(s setter) bench.Subject {
 	r := bigRun()
 	c := r.Status.Conditions[4]
-	odd := false
 	return bench.Subject{Name: s.name, Do: func(n int) error {
 		for range n {
-			odd = !odd
-			change(&c, odd)
 			s.set(r, c)
 		}
 		return nil

@@ -38,9 +38,6 @@ func measures(ctx context.Context) ([]bench.Measure, error) {
 		out = append(out, commit(ctx, ch))
 	}
 	for _, ch := range changes {
-		out = append(out, copied(ctx, ch))
-	}
-	for _, ch := range changes {
 		m, err := overHTTP(ctx, ch)
 		if err != nil {
 			return nil, err
@@ -53,7 +50,7 @@ func measures(ctx context.Context) ([]bench.Measure, error) {
 	out = append(out, many(ctx))
 	finished := status.Stamp{ObservedGeneration: 3, StartedAt: &noon, FinishedAt: &noon}
 	return append(
-		out, setSame(), setOther(),
+		out, setSame(),
 		observe("nothing new", status.Facts{Progress: status.Done}, finished, "= 0"),
 		observe("first start and finish", status.Facts{Progress: status.Done, StartedAt: noon.Time}, status.Stamp{}, "<= 2"),
 	), nil
