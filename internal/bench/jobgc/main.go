@@ -23,7 +23,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "jobgc:", err)
 		os.Exit(1)
 	}
-	measures = append(measures, lives(ctx)...)
 	bench.Main(bench.Group{
 		Package:  "jobgc",
 		Peers:    []bench.Peer{{Name: "listers and informers", Module: "k8s.io/client-go"}},

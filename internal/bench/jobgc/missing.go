@@ -95,7 +95,7 @@ func play(ctx context.Context, what string) (seen, error) {
 
 // afterCreate creates a Job each millisecond and asks immediately.
 func afterCreate(ctx context.Context, r rule, lag time.Duration) (out seen, err error) {
-	w, err := newWorld(ctx, lag, jobgc.Options{})
+	w, err := newWorld(ctx, lag)
 	if err != nil {
 		return out, err
 	}
@@ -117,7 +117,7 @@ func afterCreate(ctx context.Context, r rule, lag time.Duration) (out seen, err 
 // deletes each 80 to 190 ms later, as measured on a real one, and the rule is
 // asked after delay.
 func afterCompletion(ctx context.Context, r rule, delay time.Duration) (out seen, err error) {
-	w, err := newWorld(ctx, 0, jobgc.Options{})
+	w, err := newWorld(ctx, 0)
 	if err != nil {
 		return out, err
 	}

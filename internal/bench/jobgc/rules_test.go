@@ -9,12 +9,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/proompteng/controllerkit/jobgc"
 )
 
 func TestEveryRuleSeesWhatTheCacheHas(t *testing.T) {
-	w, err := newWorld(t.Context(), 0, jobgc.Options{})
+	w, err := newWorld(t.Context(), 0)
 	require.NoError(t, err)
 	defer w.stop()
 	ref, err := w.create(t.Context(), 1)
@@ -32,7 +30,7 @@ func TestEveryRuleSeesWhatTheCacheHas(t *testing.T) {
 
 // A rule that never says missing would pass every measure.
 func TestEveryRuleSeesThatAJobIsGone(t *testing.T) {
-	w, err := newWorld(t.Context(), 0, jobgc.Options{})
+	w, err := newWorld(t.Context(), 0)
 	require.NoError(t, err)
 	defer w.stop()
 	ref, err := w.create(t.Context(), 1)
@@ -47,7 +45,7 @@ func TestEveryRuleSeesThatAJobIsGone(t *testing.T) {
 }
 
 func TestWatchesLag(t *testing.T) {
-	w, err := newWorld(t.Context(), 50*time.Millisecond, jobgc.Options{})
+	w, err := newWorld(t.Context(), 50*time.Millisecond)
 	require.NoError(t, err)
 	defer w.stop()
 	began := time.Now()

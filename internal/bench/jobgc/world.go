@@ -30,12 +30,12 @@ type world struct {
 }
 
 // newWorld starts an informer and returns when it watches.
-func newWorld(ctx context.Context, lag time.Duration, o jobgc.Options) (*world, error) {
+func newWorld(ctx context.Context, lag time.Duration) (*world, error) {
 	s := newServer(lag)
 	informer := cache.NewSharedIndexInformer(listWatch{&cache.ListWatch{
 		ListWithContextFunc: s.list, WatchFuncWithContext: s.watch,
 	}}, &batchv1.Job{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	guard, err := jobgc.New(s.client, informer, o)
+	guard, err := jobgc.New(s.client, informer, jobgc.Options{})
 	if err != nil {
 		return nil, err
 	}

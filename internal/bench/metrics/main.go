@@ -58,5 +58,5 @@ func measures(ctx context.Context) ([]bench.Measure, error) {
 	for _, n := range []int{10, 50} {
 		out = append(out, scrapes(ctx, theirs, n)...)
 	}
-	return append(append(out, kept(ctx)...), closures(ctx)...), nil
+	return append(out, kept(ctx)...), nil
 }

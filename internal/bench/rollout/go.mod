@@ -79,7 +79,6 @@ require (
 	github.com/proompteng/controllerkit/internal/bench v0.0.0-00010101000000-000000000000
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
-	k8s.io/client-go v0.37.2
 )
 
 require (
@@ -256,6 +255,7 @@ require (
 	k8s.io/apiextensions-apiserver v0.34.5 // indirect
 	k8s.io/apiserver v0.34.5 // indirect
 	k8s.io/cli-runtime v0.34.5 // indirect
+	k8s.io/client-go v0.37.2 // indirect
 	k8s.io/component-base v0.34.5 // indirect
 	k8s.io/component-helpers v0.34.5 // indirect
 	k8s.io/controller-manager v0.34.5 // indirect

@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
@@ -18,22 +17,14 @@ import (
 const upstream = "argo-rollouts"
 
 func main() {
-	ctx := context.Background()
 	jobs, err := work()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "rollout:", err)
 		os.Exit(1)
 	}
-	asked, stop, err := availability()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "rollout:", err)
-		os.Exit(1)
-	}
-	defer stop()
-	measures := slices.Concat(jobs, []bench.Measure{asked}, sizes(ctx))
 	bench.Main(bench.Group{
 		Package:  "rollout",
 		Peers:    []bench.Peer{{Name: upstream, Module: "github.com/argoproj/argo-rollouts"}},
-		Measures: measures,
+		Measures: append(jobs, sizes(context.Background())...),
 	})
 }
