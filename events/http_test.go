@@ -126,8 +126,9 @@ func sinkOf(tb testing.TB, host string, client *http.Client) *events.Sink {
 	return events.NewSink(newGroup.Events, core.Events)
 }
 
-// The server fails while fifty distinct events are recorded. Each is stored
-// once, and there are at most as many concurrent requests as workers.
+// The server fails while fifty distinct events are recorded, twice each. Each
+// is stored once and counts both, and there are at most as many concurrent
+// requests as workers.
 func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
 	text := func(code int, header http.Header) *http.Response {
 		header.Set("Content-Type", "text/html")
@@ -187,13 +188,20 @@ func TestNoFaultOfTheServerLosesAnEvent(t *testing.T) {
 				rec, err := events.New(sinkOf(t, "http://api", &http.Client{Transport: w}), controller, events.Options{})
 				require.NoError(t, err)
 				stop := run(t, rec)
-				for _, o := range objects(50) {
-					rec.Failure(o, errAway)
+				for range 2 {
+					for _, o := range objects(50) {
+						rec.Failure(o, errAway)
+					}
 				}
 				require.NoError(t, rec.Flush(t.Context()))
 				require.NoError(t, stop(), tc.reason)
 				assert.Len(t, w.stored, 50, tc.reason)
-				assert.Equal(t, int64(50), rec.Stats().Written)
+				for path, ev := range w.stored {
+					series, _ := ev["series"].(map[string]any)
+					assert.InDelta(t, 2, series["count"], 0, path)
+				}
+				assert.Equal(t, int64(100), rec.Stats().Recorded)
+				assertAccounts(t, rec)
 				assert.LessOrEqual(t, w.most, 2)
 				assert.Less(t, w.requests, 50+150, "the workers pause")
 			})

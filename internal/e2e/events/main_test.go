@@ -3,9 +3,9 @@
 
 // Package events_test tests package events on a real API server.
 //
-// Only this suite proves which Events a server accepts in each API group, what
-// kubectl shows of them, which permissions are needed, and what happens when a
-// server dies, hangs or limits the rate. The package has the tests that need no
+// Only this suite proves that a server accepts what a Recorder writes in each
+// API group, what kubectl shows of it, which permissions are needed, and what
+// happens when a server dies or hangs. The package has the tests that need no
 // server.
 package events_test
 
@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -36,20 +35,9 @@ const eventTTL = "12s"
 // update rewrites the golden files.
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// limitBurst is the burst of the admission plugin EventRateLimit on the shared
-// control plane, by testdata/admission.json.
-const limitBurst = 5
-
 func TestMain(m *testing.M) {
-	limits, err := filepath.Abs("testdata/admission.json")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e/events:", err)
-		os.Exit(1)
-	}
 	var second *controlplane.ControlPlane
-	code := suite.Main(m, "e2e/events", controlplane.Options{APIServerArgs: []string{
-		"--enable-admission-plugins=EventRateLimit", "--admission-control-config-file=" + limits,
-	}}, func(ctx context.Context, cp *controlplane.ControlPlane) error {
+	code := suite.Main(m, "e2e/events", controlplane.Options{}, func(ctx context.Context, cp *controlplane.ControlPlane) error {
 		plane = cp
 		old = sync.OnceValues(func() (cp *controlplane.ControlPlane, err error) {
 			// Events of the same time share a lease. Without the last flag they

@@ -6,7 +6,6 @@ package events_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,7 +29,7 @@ type rule struct {
 	field  string // that the refusal names; "" when the Event is accepted
 
 	// The same asked of a Recorder, through either group: what it stores passes
-	// check. Nil where the tests of the package ask it without a server.
+	// check.
 	record func(r *events.Recorder, s *stage)
 	o      events.Options
 	check  func(ev corev1.Event) bool
@@ -54,18 +53,8 @@ func fails(name string, times int) func(*events.Recorder, *stage) {
 	}
 }
 
-var (
-	now   = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	micro = metav1.NewMicroTime(now.Time)
-)
-
 func rules() map[string]rule {
-	const old = "In the new group the fields of core/v1 are read-only."
 	return map[string]rule{
-		"EventTime":     {reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.EventTime = metav1.MicroTime{} }, field: "eventTime"},
-		"Type":          {reason: "There are two types.", breach: func(ev *eventsv1.Event) { ev.Type = "Error" }, field: "type"},
-		"TypeEmpty":     {reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.Type = "" }, field: "type"},
-		"InstanceEmpty": {reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.ReportingInstance = "" }, field: "reportingInstance"},
 		"InstanceTooLong": {
 			reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.ReportingInstance = long(129) }, field: "reportingInstance",
 			record: fails("a", 1), o: events.Options{Instance: long(129)},
@@ -75,13 +64,10 @@ func rules() map[string]rule {
 			reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.Action = "" }, field: "action",
 			record: eventf("Normal", "A", "", ""), check: func(ev corev1.Event) bool { return ev.Action == "A" },
 		},
-		"ActionTooLong": {reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.Action = long(129) }, field: "action"},
 		"ActionAtTheLimit": {
 			reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.Action = long(128) },
 			record: eventf("Normal", "A", long(128), ""), check: func(ev corev1.Event) bool { return ev.Action == long(128) },
 		},
-		"ReasonEmpty":   {reason: "It is required.", breach: func(ev *eventsv1.Event) { ev.Reason = "" }, field: "reason"},
-		"ReasonTooLong": {reason: "128 bytes.", breach: func(ev *eventsv1.Event) { ev.Reason = long(129) }, field: "reason"},
 		"ReasonAtTheLimit": {
 			reason: "128 bytes, of any shape.", breach: func(ev *eventsv1.Event) { ev.Reason = "no CamelCase " + long(115) },
 			record: eventf("Normal", "no CamelCase "+long(115), "B", ""),
@@ -111,10 +97,6 @@ func rules() map[string]rule {
 			record: eventf("Normal", "A", "B", "a\n\x1b[31mb"),
 			check:  func(ev corev1.Event) bool { return !strings.ContainsAny(ev.Message, "\n\x1b") },
 		},
-		"SeriesOfOne": {
-			reason: "A series has at least two.", field: "series.count",
-			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 1, LastObservedTime: micro} },
-		},
 		"SeriesWithoutTime": {
 			reason: "Required.", field: "series.lastObservedTime",
 			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 2} },
@@ -122,7 +104,9 @@ func rules() map[string]rule {
 		},
 		"SeriesAtOnce": {
 			reason: "An Event may begin as a series.",
-			breach: func(ev *eventsv1.Event) { ev.Series = &eventsv1.EventSeries{Count: 2, LastObservedTime: micro} },
+			breach: func(ev *eventsv1.Event) {
+				ev.Series = &eventsv1.EventSeries{Count: 2, LastObservedTime: metav1.NowMicro()}
+			},
 			record: fails("a", 3), check: func(ev corev1.Event) bool { return reported(ev) == 3 },
 		},
 		"NameNoSubdomain": {
@@ -133,10 +117,6 @@ func rules() map[string]rule {
 			reason: "253 bytes, and the object's name may be as long.", breach: func(ev *eventsv1.Event) { ev.Name = long(254) }, field: "metadata.name",
 			record: fails(long(253), 1), check: func(ev corev1.Event) bool { return strings.HasPrefix(ev.Name, long(236)+".") },
 		},
-		"NameGenerated": {
-			reason: "With a generated name, a lost answer would cause a second Event.",
-			breach: func(ev *eventsv1.Event) { ev.Name, ev.GenerateName = "", "a-" },
-		},
 		"NamespaceOfAClusterScopedObject": {
 			reason: "default or kube-system.", breach: func(ev *eventsv1.Event) { ev.Regarding.Namespace = "" }, field: "involvedObject.namespace",
 			record: func(r *events.Recorder, s *stage) {
@@ -144,14 +124,6 @@ func rules() map[string]rule {
 			},
 			check: func(ev corev1.Event) bool { return ev.Namespace == "default" },
 		},
-		"NamespaceOfAnotherObject": {
-			reason: "Any namespace is accepted, also one where no user looks.",
-			breach: func(ev *eventsv1.Event) { ev.Regarding.Namespace = "default" },
-		},
-		"OldCount":     {reason: old, breach: func(ev *eventsv1.Event) { ev.DeprecatedCount = 1 }, field: "count"},
-		"OldSource":    {reason: old, breach: func(ev *eventsv1.Event) { ev.DeprecatedSource.Component = "a" }, field: "source"},
-		"OldFirstTime": {reason: old, breach: func(ev *eventsv1.Event) { ev.DeprecatedFirstTimestamp = now }, field: "firstTimestamp"},
-		"OldLastTime":  {reason: old, breach: func(ev *eventsv1.Event) { ev.DeprecatedLastTimestamp = now }, field: "lastTimestamp"},
 	}
 }
 
@@ -196,9 +168,6 @@ func TestRulesOfTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			newStage(t, plane).breaks(t, tc.breach, tc.field, tc.reason)
-			if tc.record == nil {
-				return
-			}
 			for group, w := range map[string]way{"events": bothGroups, "core": coreOnly} {
 				s := newStage(t, plane)
 				r := record(t, plane.Config(), w, tc.o)
@@ -213,7 +182,7 @@ func TestRulesOfTheServer(t *testing.T) {
 				require.Len(t, stored, 1, group)
 				assert.True(t, tc.check(stored[0]), "%s: %s: %+v", group, tc.reason, stored[0])
 				for _, sent := range r.wire.sent() {
-					assert.Regexp(t, `^(20[01]|429)$`, sent.code, "%s: nothing was refused but by the rate limit: %s", group, sent.body)
+					assert.Regexp(t, `^20[01]$`, sent.code, "%s: nothing was refused: %s", group, sent.body)
 				}
 			}
 		})
@@ -249,22 +218,5 @@ func TestControllerNames(t *testing.T) {
 			_, err := events.New(bothGroups(s.kube), tc.name, events.Options{})
 			assert.Equal(t, tc.accepted, err == nil, "%s: %v", tc.reason, err)
 		})
-	}
-}
-
-// TestTimesHaveSixDigits: the API server's decoder requires exactly six digits
-// after the point of a MicroTime.
-func TestTimesHaveSixDigits(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, plane)
-	post := func(eventTime string) error {
-		body := `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"generateName":"a-"},"eventTime":"` + eventTime + `",
-			"reportingController":"x","reportingInstance":"x","action":"B","reason":"A","type":"Normal","regarding":{"namespace":"` + s.namespace + `"}}`
-		return s.kube.EventsV1().RESTClient().Post().Namespace(s.namespace).Resource("events").
-			SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(t.Context()).Error()
-	}
-	require.NoError(t, post("2026-01-02T03:04:05.000000Z"))
-	for _, bad := range []string{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.000000000Z"} {
-		assert.True(t, apierrors.IsBadRequest(post(bad)), bad)
 	}
 }

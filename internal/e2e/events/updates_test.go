@@ -4,63 +4,15 @@
 package events_test
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/events"
 )
-
-// TestOnlyTheSeriesCanChange: events.k8s.io/v1 accepts only a new series and
-// new metadata for a stored Event. So a changed note becomes a new Event, and
-// an update has only the series.
-func TestOnlyTheSeriesCanChange(t *testing.T) {
-	t.Parallel()
-	const series = `{"series":{"count":%d,"lastObservedTime":"2026-01-02T03:04:05.000000Z"}}`
-	cases := map[string]struct {
-		reason, patch, field string // field "" is accepted
-	}{
-		"Note":         {"The note is immutable.", `{"note":"other"}`, "message"},
-		"Reason":       {"The reason is immutable.", `{"reason":"other"}`, "reason"},
-		"Action":       {"The action is immutable.", `{"action":"other"}`, "action"},
-		"Type":         {"The type is immutable.", `{"type":"Warning"}`, "type"},
-		"Regarding":    {"An Event stays with its object.", `{"regarding":{"name":"other"}}`, "involvedObject"},
-		"Related":      {"The related object is immutable.", `{"related":{"name":"other"}}`, "related"},
-		"Controller":   {"Another replica cannot take it over.", `{"reportingController":"other"}`, "reportingController"},
-		"Instance":     {"Another instance cannot take it over.", `{"reportingInstance":"other"}`, "reportingInstance"},
-		"EventTime":    {"The time of the first occurrence is immutable.", `{"eventTime":"2026-01-02T03:04:05.000001Z"}`, "eventTime"},
-		"Count":        {"The count belongs to core/v1.", `{"deprecatedCount":2}`, "count"},
-		"Source":       {"The source belongs to core/v1.", `{"deprecatedSource":{"component":"x"}}`, "source"},
-		"LastSeen":     {"The time belongs to core/v1.", `{"deprecatedLastTimestamp":"2026-01-02T03:04:05Z"}`, "lastTimestamp"},
-		"SeriesOfOne":  {"A series has at least two.", fmt.Sprintf(series, 1), "series.count"},
-		"Series":       {"A series may begin.", fmt.Sprintf(series, 7), ""},
-		"SeriesShrink": {"The server does not check the count: it may even shrink.", fmt.Sprintf(series, 2), ""},
-		"Label":        {"Metadata is free.", `{"metadata":{"labels":{"a":"b"}}}`, ""},
-	}
-	s := newStage(t, plane)
-	ev := s.valid()
-	ev.Series = nil
-	_, err := s.kube.EventsV1().Events(s.namespace).Create(t.Context(), ev, metav1.CreateOptions{})
-	require.NoError(t, err)
-	for _, name := range slices.Sorted(maps.Keys(cases)) { // the series begins before it shrinks
-		tc := cases[name]
-		_, err := s.kube.EventsV1().Events(s.namespace).Patch(t.Context(), ev.Name, types.MergePatchType, []byte(tc.patch), metav1.PatchOptions{})
-		if tc.field == "" {
-			require.NoError(t, err, "%s: %s", name, tc.reason)
-			continue
-		}
-		require.True(t, apierrors.IsInvalid(err), "%s: %s: %v", name, tc.reason, err)
-		assert.Contains(t, fields(err), tc.field, "%s: %s", name, tc.reason)
-	}
-}
 
 // TestCoreUpdatesBothGenerations: through core/v1, old and new readers of the
 // same Event find the count and the time.
