@@ -40,7 +40,7 @@ func TestSuites_NameTheirPromise(t *testing.T) {
 	promise := regexp.MustCompile(`(?m)^// Only this suite (proves|finds) `)
 	suites := map[string]bool{}
 	for name, body := range tracked(t, "internal/e2e/*.go") {
-		if dir := path.Dir(name); strings.HasSuffix(name, "_test.go") && path.Base(dir) != "promtest" && regexp.MustCompile(`(?m)^func Test\w+\(t \*testing`).Match(body) {
+		if dir := path.Dir(name); strings.HasSuffix(name, "_test.go") && regexp.MustCompile(`(?m)^func Test\w+\(t \*testing`).Match(body) {
 			suites[dir] = suites[dir] || false
 		}
 		if dir := path.Dir(name); promise.Match(body) {
