@@ -153,11 +153,9 @@ func tell(t *testing.T, p *manifest.Bundle, rules []byte, stories []story) (stri
 		if s.fires != nil {
 			labels := map[string]string{"severity": a.Severity}
 			maps.Copy(labels, s.fires)
-			text := texts[s.alert]
-			insert := strings.NewReplacer("$value", s.value, "$code", s.fires["code"], "$label", s.fires["label"]).Replace
 			expected = append(expected, map[string]any{
 				"exp_labels":      labels,
-				"exp_annotations": map[string]string{"summary": insert(text[0]), "description": insert(text[1]), "runbook_url": a.RunbookURL},
+				"exp_annotations": map[string]string{"summary": s.text(t, a.Summary), "description": s.text(t, a.Description), "runbook_url": a.RunbookURL},
 			})
 		}
 		tests = append(tests, map[string]any{
@@ -166,6 +164,21 @@ func tell(t *testing.T, p *manifest.Bundle, rules []byte, stories []story) (stri
 		})
 	}
 	return unitTest(t, rules, tests...)
+}
+
+var inserted = regexp.MustCompile(`{{ \$(labels\.)?(\w+)[^}]*}}`)
+
+// text is an annotation of the firing alert, with its labels and its value.
+func (s story) text(t *testing.T, annotation string) string {
+	t.Helper()
+	return inserted.ReplaceAllStringFunc(annotation, func(field string) string {
+		names, is := inserted.FindStringSubmatch(field), s.value
+		if names[1] != "" {
+			is = s.fires[names[2]]
+		}
+		require.NotEmpty(t, is, "%s: %s: %s", s.alert, s.name, field)
+		return is
+	})
 }
 
 func asJSON(t *testing.T, v any) string {

@@ -17,7 +17,8 @@ type story struct {
 	series      map[string]string
 	after       int
 	// fires has the labels of the firing alert without its severity, and value
-	// the number in its description. None means that no alert fires.
+	// the number in its description, if it has one. None means that no alert
+	// fires.
 	fires map[string]string
 	value string
 }
@@ -43,53 +44,6 @@ const (
 	upSeries = `up{namespace="agents",job="agentrun",instance="10.0.0.1:8080"}`
 	upOther  = `up{namespace="agents",job="other",instance="10.0.0.2:8080"}`
 )
-
-// texts are the annotations of a firing alert: its summary and its description.
-// $value is the story's, and $code and $label are the alert's labels.
-var texts = map[string][2]string{
-	"ControllerMetricsMissing": {
-		"A process of agentrun has no metrics of a controller.",
-		"10.0.0.1:8080 of agentrun in agents answers Prometheus, but without a series of a controller. None of the other alerts can see it.",
-	},
-	"ControllerRestarts": {"A process of agentrun begins again and again.", "10.0.0.1:8080 of agentrun in agents began again 3 times in an hour."},
-	"ControllerObjectFailing": {
-		"An object of runs fails again and again.",
-		"For an hour, no 20 minutes have passed without a failed reconcile of runs in agents. The share of failures may be too small for ControllerReconcileErrors.",
-	},
-	"ControllerAPIErrors": {
-		"API requests of agentrun fail.",
-		"About $value API requests of agentrun in agents ended with $code in a quarter of an hour. 429 is throttling by the API server.",
-	},
-	"ControllerTargetAbsent": {
-		"No process of agentrun answers Prometheus.",
-		"No target of the job agentrun is up. Nothing may be reconciled, and no other alert of this group can fire.",
-	},
-	"ControllerReconcileErrors": {"Reconciles of runs fail.", "$value of the reconciles of runs in agents ended with an error, a timeout or a panic."},
-	"ControllerReconcileSlow":   {"Reconciles of runs are slow.", "One reconcile in a hundred of runs in agents takes longer than 57s."},
-	"ControllerQueueBacklog":    {"The queue of runs does not get empty.", "An item has been ready for 12m 0s and no worker of runs in agents has taken it."},
-	"ControllerWorkerStuck":     {"A worker of runs is stuck.", "A worker of runs in agents has held one item for 16m 0s."},
-	"ControllerNoLeader": {
-		"No process that Prometheus sees holds the lease agentrun.",
-		"Of the processes of agentrun in agents that Prometheus can scrape, none holds the lease agentrun. If it can scrape all of them, nothing is reconciled.",
-	},
-	"ControllerTwoLeaders": {
-		"Several processes hold the lease agentrun.",
-		"2 processes of agentrun in agents believe they lead by the lease agentrun: they reconcile the same objects.",
-	},
-	"ControllerEventsDropped": {
-		"Events of runs are lost.",
-		"Events of runs in agents were dropped, about $value in a quarter of an hour: some events are missing in kubectl describe.",
-	},
-	"ControllerJobsMissing": {"Jobs of runs vanished.", "Jobs of runs in agents were gone before their result was read, about $value in a quarter of an hour."},
-	"ControllerLabelOverflow": {
-		"The label $label has too many values.",
-		`Values of the label $label of agentrun in agents are folded into "other" or left out: dashboards and alerts no longer tell them apart.`,
-	},
-	"ControllerSeriesOverflow": {
-		"Metrics of agentrun lose their labels.",
-		"2 series of agentrun met the bound of OpenTelemetry's SDK and carry otel_metric_overflow instead of their labels.",
-	},
-}
 
 func stories() []story {
 	i := catalog.Instruments()
@@ -125,7 +79,7 @@ func stories() []story {
 		},
 		{alert: "ControllerMetricsMissing", name: "an idle controller", after: 15, series: map[string]string{upSeries: "1x20", gauge(i.ReconcileActive): "0x20"}},
 		{alert: "ControllerMetricsMissing", name: "the process is down", after: 15, series: map[string]string{upSeries: "0x20", gauge(i.ReconcileActive): "0x3 stale"}},
-		{alert: "ControllerRestarts", name: "a container that crashes", series: map[string]string{started: "1x10 2x10 3x10 4x20"}, after: 40, fires: process},
+		{alert: "ControllerRestarts", name: "a container that crashes", series: map[string]string{started: "1x10 2x10 3x10 4x20"}, after: 40, fires: process, value: "3"},
 		{alert: "ControllerRestarts", name: "twice", after: 40, series: map[string]string{started: "1x10 2x10 3x30"}},
 		{
 			alert: "ControllerObjectFailing", name: "one object at the longest back-off", after: 95, fires: controller,
@@ -161,21 +115,21 @@ func stories() []story {
 		{alert: "ControllerReconcileErrors", name: "a canceled reconcile is not a failure", after: 20, series: map[string]string{reconciles("success"): "0+50x30", reconciles("canceled"): "0+50x30", reconciles("error"): "0x30"}},
 		{alert: "ControllerReconcileErrors", name: "an idle controller", after: 20, series: map[string]string{reconciles("success"): "5x30", reconciles("error"): "5x30"}},
 		{
-			alert: "ControllerReconcileSlow", name: "a tenth takes a minute", after: 20, fires: controller,
+			alert: "ControllerReconcileSlow", name: "a tenth takes a minute", after: 20, fires: controller, value: "57s",
 			series: map[string]string{bucket("30"): "0+90x30", bucket("60"): "0+100x30", bucket("+Inf"): "0+100x30"},
 		},
 		{alert: "ControllerReconcileSlow", name: "all are quick", after: 20, series: map[string]string{bucket("30"): "0+100x30", bucket("60"): "0+100x30", bucket("+Inf"): "0+100x30"}},
 		{alert: "ControllerReconcileSlow", name: "an idle controller", after: 20, series: map[string]string{bucket("30"): "5x30", bucket("60"): "9x30", bucket("+Inf"): "9x30"}},
-		{alert: "ControllerQueueBacklog", name: "an item waits on and on", series: map[string]string{gauge(i.QueueOldest): "0+60x30"}, after: 12, fires: controller},
+		{alert: "ControllerQueueBacklog", name: "an item waits on and on", series: map[string]string{gauge(i.QueueOldest): "0+60x30"}, after: 12, fires: controller, value: "12m 0s"},
 		{
-			alert: "ControllerQueueBacklog", name: "an item waits where one leads", after: 12, fires: controller,
+			alert: "ControllerQueueBacklog", name: "an item waits where one leads", after: 12, fires: controller, value: "12m 0s",
 			series: map[string]string{
 				gauge(i.QueueOldest): "0+60x30", leader("10.0.0.1:8080"): "1x30",
 				strings.Replace(gauge(i.QueueOldest), "10.0.0.1", "10.0.0.2", 1): "0+120x30", leader("10.0.0.2:8080"): "0x30",
 			},
 		},
 		{
-			alert: "ControllerQueueBacklog", name: "another lease has a leader", after: 12, fires: controller,
+			alert: "ControllerQueueBacklog", name: "another lease has a leader", after: 12, fires: controller, value: "12m 0s",
 			series: map[string]string{
 				gauge(i.QueueOldest): "0+60x30", leader("10.0.0.1:8080"): "0x30",
 				strings.Replace(leader("10.0.0.1:8080"), `lease="agentrun"`, `lease="other"`, 1): "1x30",
@@ -186,12 +140,12 @@ func stories() []story {
 			strings.Replace(gauge(i.QueueOldest), "10.0.0.1", "10.0.0.2", 1): "0+60x30", leader("10.0.0.2:8080"): "0x30",
 		}},
 		{alert: "ControllerQueueBacklog", name: "a full queue that is worked off", after: 20, series: map[string]string{gauge(i.QueueOldest): "290x30", gauge(i.QueueDepth): "9999x30"}},
-		{alert: "ControllerWorkerStuck", name: "a worker hangs", series: map[string]string{gauge(i.QueueLongest): "0+60x30"}, after: 16, fires: controller},
+		{alert: "ControllerWorkerStuck", name: "a worker hangs", series: map[string]string{gauge(i.QueueLongest): "0+60x30"}, after: 16, fires: controller, value: "16m 0s"},
 		{alert: "ControllerWorkerStuck", name: "a slow reconcile", after: 14, series: map[string]string{gauge(i.QueueLongest): "0+60x14"}},
 		{alert: "ControllerNoLeader", name: "all stand by", series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x35"}, after: 12, fires: with("lease", "agentrun")},
 		{alert: "ControllerNoLeader", name: "the lead is handed over", after: 20, series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x8 1x30"}},
 		{alert: "ControllerNoLeader", name: "without leader election", after: 20, series: map[string]string{upSeries: "1x30"}},
-		{alert: "ControllerTwoLeaders", name: "both lead", series: map[string]string{leader("a"): "1x30", leader("b"): "0x5 1x30"}, after: 12, fires: with("lease", "agentrun")},
+		{alert: "ControllerTwoLeaders", name: "both lead", series: map[string]string{leader("a"): "1x30", leader("b"): "0x5 1x30"}, after: 12, fires: with("lease", "agentrun"), value: "2"},
 		{alert: "ControllerTwoLeaders", name: "one leads, one stands by", after: 20, series: map[string]string{leader("a"): "1x30", leader("b"): "0x30"}},
 		{alert: "ControllerTwoLeaders", name: "an overlap of a scrape", after: 20, series: map[string]string{leader("a"): "1x10 0x20", leader("b"): "0x9 1x20"}},
 		{alert: "ControllerEventsDropped", name: "the first loss", series: map[string]string{events("dropped"): "0x10 3x20"}, after: 12, fires: controller, value: "3"},
@@ -223,7 +177,7 @@ func stories() []story {
 		{alert: "ControllerLabelOverflow", name: "none", after: 20, series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "0x30"}},
 		{
 			alert: "ControllerSeriesOverflow", name: "the bound is met", series: map[string]string{on(i.Reconciles, "", "otel_metric_overflow", "true"): "0+1x20", on(i.Runs, "", "otel_metric_overflow", "true"): "0+1x20"},
-			after: 5, fires: target,
+			after: 5, fires: target, value: "2",
 		},
 		{alert: "ControllerSeriesOverflow", name: "whole series", after: 20, series: map[string]string{reconciles("success"): "0+1x30"}},
 	}
