@@ -23,9 +23,10 @@ func TestTSVRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, rows, got)
 
-	got, err = bench.DecodeTSV(bench.EncodeTSV([]bench.Row{row("events", "a\ttab and\na line")}))
+	rows = []bench.Row{row("events", "a\ttab and\na line")}
+	got, err = bench.DecodeTSV(bench.EncodeTSV(rows))
 	require.NoError(t, err)
-	assert.Equal(t, []bench.Row{row("events", "a tab and a line")}, got, "a cell cannot break the table")
+	assert.Equal(t, rows, got, "a cell cannot break the table")
 }
 
 func TestTSVColumns(t *testing.T) {

@@ -30,7 +30,7 @@ func (r Row) cells() []string {
 }
 
 // columns are the names of the fields in results.tsv.
-const columns = "package\tmeasure\tunit\tours\tpeer\tpeer_value\tratio\tgate\tpass"
+const columns = "package measure unit ours peer peer_value ratio gate pass"
 
 // Sample has the numbers of one Measure and unit: the library's, and the peers'
 // in their order.

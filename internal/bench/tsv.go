@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,36 +15,29 @@ import (
 // columns in the first line.
 func EncodeTSV(rows []Row) string {
 	var b strings.Builder
-	b.WriteString(columns + "\n")
-	plain := strings.NewReplacer("\t", " ", "\n", " ")
+	w := csv.NewWriter(&b)
+	w.Comma = '\t'
+	all := [][]string{strings.Fields(columns)}
 	for _, r := range rows {
-		cells := r.cells()
-		for i, c := range cells {
-			cells[i] = plain.Replace(c)
-		}
-		b.WriteString(strings.Join(cells, "\t") + "\n")
+		all = append(all, r.cells())
 	}
+	_ = w.WriteAll(all) // the Builder returns no error
 	return b.String()
 }
 
 // DecodeTSV reads the format of EncodeTSV. An empty text has no rows.
-func DecodeTSV(text string) ([]Row, error) {
-	if text == "" {
-		return nil, nil
+func DecodeTSV(text string) (rows []Row, err error) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma = '\t'
+	all, err := r.ReadAll()
+	if err == nil && len(all) > 0 && strings.Join(all[0], " ") != columns {
+		err = errors.New("the columns are not " + columns)
 	}
-	head, body, _ := strings.Cut(text, "\n")
-	if head != columns {
-		return nil, errors.New("bench: results.tsv: the columns are not " + strings.ReplaceAll(columns, "\t", ", "))
+	if err != nil {
+		return nil, fmt.Errorf("bench: results.tsv: %w", err)
 	}
-	var rows []Row
-	for line := range strings.Lines(body) {
-		c := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(c) != strings.Count(columns, "\t")+1 {
-			return nil, fmt.Errorf("bench: results.tsv: line %d has %d columns", len(rows)+2, len(c))
-		}
-		rows = append(rows, Row{
-			Package: c[0], Measure: c[1], Unit: c[2], Ours: c[3], Peer: c[4], PeerValue: c[5], Ratio: c[6], Gate: c[7], Pass: c[8],
-		})
+	for _, c := range all[min(1, len(all)):] {
+		rows = append(rows, Row{c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8]})
 	}
 	return rows, nil
 }
