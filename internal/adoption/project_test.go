@@ -7,7 +7,6 @@ package adoption_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,16 +167,12 @@ func (p project) kubernetes() map[string]string {
 }
 
 // moduleDir is where the Go command keeps a module that the go.mod in dir
-// requires. It downloads the module if needed.
+// requires.
 func moduleDir(t *testing.T, dir, path string) string {
 	t.Helper()
-	dir, err := filepath.Abs(dir)
+	module, err := build.ModuleDir(t.Context(), dir, path)
 	require.NoError(t, err)
-	var module struct{ Dir, Error string }
-	out := project{t: t, dir: dir, env: environment()}.run("go", "mod", "download", "-json", path)
-	require.NoError(t, json.Unmarshal([]byte(out), &module))
-	require.NotEmpty(t, module.Dir, "go mod download %s: %s", path, module.Error)
-	return module.Dir
+	return module
 }
 
 // assets makes the folder that envtest takes its etcd and its API server from,

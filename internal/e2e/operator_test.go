@@ -6,7 +6,6 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/proompteng/controllerkit/internal/controlplane/build"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
@@ -110,14 +110,10 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 // operatorcrds pins.
 func installOperatorCRDs(ctx context.Context, t *testing.T) {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator")
-	cmd.Dir = "operatorcrds"
-	out, err := cmd.Output()
-	require.NoError(t, err, string(out))
-	var module struct{ Dir string }
-	require.NoError(t, json.Unmarshal(out, &module))
+	module, err := build.ModuleDir(ctx, "operatorcrds", "github.com/prometheus-operator/prometheus-operator")
+	require.NoError(t, err)
 	for _, kind := range []string{"servicemonitors", "prometheusrules"} {
-		file := filepath.Join(module.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
+		file := filepath.Join(module, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
 		_, err := plane.Admin.Run(ctx, nil, "apply", "--server-side", "-f", file)
 		require.NoError(t, err)
 		require.EventuallyWithT(t, func(c *assert.CollectT) { // kubectl wait fails immediately if the condition does not exist yet

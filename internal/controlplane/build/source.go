@@ -113,8 +113,12 @@ func ArgoRolloutsSource(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const path = "github.com/argoproj/argo-rollouts"
-	dir := filepath.Join(source, "argorollouts")
+	return ModuleDir(ctx, filepath.Join(source, "argorollouts"), "github.com/argoproj/argo-rollouts")
+}
+
+// ModuleDir returns the folder of a module that the go.mod in dir requires,
+// after downloading it where it is missing.
+func ModuleDir(ctx context.Context, dir, path string) (string, error) {
 	if _, err := goCommand(ctx, dir, "mod", "download", path); err != nil {
 		return "", err
 	}

@@ -4,7 +4,6 @@
 package chart_test
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,12 +121,8 @@ func crdFiles(t *testing.T) []string {
 	t.Helper()
 	rollouts, err := build.ArgoRolloutsSource(t.Context())
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator")
-	cmd.Dir = filepath.Join("..", "operatorcrds")
-	out, err := cmd.Output()
-	require.NoError(t, err, string(out))
-	var operator struct{ Dir string }
-	require.NoError(t, json.Unmarshal(out, &operator))
-	monitoring := filepath.Join(operator.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_")
+	operator, err := build.ModuleDir(t.Context(), filepath.Join("..", "operatorcrds"), "github.com/prometheus-operator/prometheus-operator")
+	require.NoError(t, err)
+	monitoring := filepath.Join(operator, "example", "prometheus-operator-crd", "monitoring.coreos.com_")
 	return []string{filepath.Join(rollouts, "manifests", "crds", "rollout-crd.yaml"), monitoring + "servicemonitors.yaml", monitoring + "prometheusrules.yaml"}
 }
