@@ -179,13 +179,11 @@ func TestIdleClusterSeesNoWrites(t *testing.T) {
 	stage := plane.NewStage(t)
 	plane.Start(t, stage, suite.Controller{})
 	for i := range 6 {
-		run, phase := suite.NewLoad("run", i), v1alpha1.Succeeded
-		switch {
-		case i >= 3:
+		run := play.NewLoad("run", i)
+		phase := play.Truth(run)
+		if i >= 3 {
 			run.Spec.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Never
 			phase = v1alpha1.Running
-		case i == 2:
-			phase = v1alpha1.Failed
 		}
 		_, err := stage.Runs.Create(t.Context(), run, metav1.CreateOptions{})
 		require.NoError(t, err)
@@ -235,7 +233,7 @@ func logged(t *testing.T, p *rig.Process, msg string) (found []line) {
 
 func create(t *testing.T, stage *play.Stage, name string, set func(*v1alpha1.AgentRunSpec)) *v1alpha1.AgentRun {
 	t.Helper()
-	run := suite.NewRun(name)
+	run := play.NewRun(name)
 	if set != nil {
 		set(&run.Spec)
 	}

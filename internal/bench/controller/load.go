@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 )
-
-// outcome is the annotation that tells the fake kubelet how to end a pod.
-const outcome = "controlplane.controllerkit.dev/outcome"
 
 // load is the work for a controller, and the fault during it.
 type load struct {
@@ -50,29 +46,13 @@ func (l load) kills() int {
 	return 0
 }
 
-// story returns the i-th run of a load: a third release their Job as soon as
-// its result is recorded, a third fail.
+// story returns the i-th run of a load.
 func (l load) story(i int) *v1alpha1.AgentRun {
-	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("run-%05d", i)}}
-	run.Spec.Image = "busybox:1.37"
-	run.Spec.PodAnnotations = map[string]string{"controlplane.controllerkit.dev/delay": "200ms"}
-	switch i % 3 {
-	case 1:
-		if l.kept {
-			break
-		}
-		run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
-	case 2:
-		run.Spec.PodAnnotations[outcome] = "fail"
+	run := play.NewLoad("run", i)
+	if l.kept {
+		run.Spec.JobTTLSecondsAfterFinished = nil
 	}
 	return run
-}
-
-func truth(run *v1alpha1.AgentRun) v1alpha1.Phase {
-	if run.Spec.PodAnnotations[outcome] == "fail" {
-		return v1alpha1.Failed
-	}
-	return v1alpha1.Succeeded
 }
 
 // account has the numbers of a load.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -55,7 +56,7 @@ func (w *world) told(ctx context.Context, runs []v1alpha1.AgentRun, latest time.
 		}
 		silent = 0
 		for _, run := range runs {
-			if truth(&run) == v1alpha1.Failed && !about[run.UID] {
+			if play.Truth(&run) == v1alpha1.Failed && !about[run.UID] {
 				silent++
 			}
 		}

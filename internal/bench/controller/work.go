@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -49,7 +50,7 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 		switch {
 		case run.Status.Phase.Progress() != status.Done:
 			a.missing++
-		case run.Status.Phase != truth(&run):
+		case run.Status.Phase != play.Truth(&run):
 			a.wrong++
 		}
 	}

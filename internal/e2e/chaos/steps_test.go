@@ -18,6 +18,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
@@ -135,7 +136,7 @@ func hasEvent(is func(corev1.Event) bool) func(context.Context, *world, *v1alpha
 // play creates a run, does what the step's user does, and waits until the run
 // has ended.
 func (w *world) play(ctx context.Context, s step, name string) (*v1alpha1.AgentRun, error) {
-	run := suite.NewRun(name)
+	run := play.NewRun(name)
 	run.Labels = map[string]string{"step": s.name}
 	if s.spec != nil {
 		s.spec(&run.Spec)

@@ -112,7 +112,7 @@ func breakServer(ctx context.Context, t *testing.T, server *controlplane.Process
 
 // newRun returns the i-th run of a load. Every second one needs the Secret.
 func newRun(i int) *v1alpha1.AgentRun {
-	run := suite.NewLoad("run", i)
+	run := play.NewLoad("run", i)
 	if i%2 == 0 {
 		run.Spec.SecretRef = &v1alpha1.SecretRef{Name: secretName, Key: secretKey}
 	}

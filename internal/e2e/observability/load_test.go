@@ -45,7 +45,7 @@ func load(t *testing.T, stage *play.Stage) {
 
 // run returns the i-th run of the load.
 func run(i int) *v1alpha1.AgentRun {
-	r := suite.NewRun(fmt.Sprintf("load-%05d", i))
+	r := play.NewRun(fmt.Sprintf("load-%05d", i))
 	r.Spec.PodAnnotations[kubelet.DelayAnnotation] = fmt.Sprintf("%dms", 100+37*i%900)
 	switch i % 8 {
 	case 3:

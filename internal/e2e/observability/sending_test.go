@@ -73,7 +73,7 @@ func TestACollectorThatFails(t *testing.T) {
 // ends creates a run and waits until it has ended.
 func ends(t *testing.T, stage *play.Stage) {
 	t.Helper()
-	_, err := stage.Runs.Create(t.Context(), suite.NewRun("plain"), metav1.CreateOptions{})
+	_, err := stage.Runs.Create(t.Context(), play.NewRun("plain"), metav1.CreateOptions{})
 	require.NoError(t, err)
 	suite.AllEnded(t, stage, 1)
 }

@@ -138,7 +138,7 @@ const pace = 100 * time.Millisecond
 func load(t *testing.T, stage *play.Stage, series string, n int, labels map[string]string) {
 	t.Helper()
 	for i := range n {
-		run := suite.NewLoad(series, i)
+		run := play.NewLoad(series, i)
 		run.Labels = labels
 		create(t, stage, run)
 		suite.Wait(t.Context(), pace)
@@ -153,7 +153,7 @@ func loadAndMove(t *testing.T, stage *play.Stage, series string, n int, shard st
 	var moving sync.WaitGroup
 	defer moving.Wait()
 	for i := range n {
-		run := suite.NewLoad(series, i)
+		run := play.NewLoad(series, i)
 		run.Spec.JobTTLSecondsAfterFinished = new(int32(60))
 		create(t, stage, run)
 		if i%2 == 1 {

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
@@ -50,7 +51,7 @@ func TestTakeover(t *testing.T) {
 	defer enough()
 	load.Go(func() { // there is always something to write
 		for ; loading.Err() == nil; created++ {
-			create(t, stage, suite.NewLoad("run", created))
+			create(t, stage, play.NewLoad("run", created))
 			suite.Wait(loading, 250*time.Millisecond)
 		}
 	})

@@ -19,32 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/status"
 )
-
-// NewRun returns a run whose pod takes 200 ms. The name may end in a number.
-func NewRun(name string) *v1alpha1.AgentRun {
-	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	run.Spec.Image = "busybox:1.37"
-	run.Spec.PodAnnotations = map[string]string{kubelet.DelayAnnotation: "200ms"}
-	return run
-}
-
-// NewLoad returns the i-th run of a mixed load: a third succeed, a third
-// succeed and release their Job as soon as its result is recorded, and a third
-// fail.
-func NewLoad(name string, i int) *v1alpha1.AgentRun {
-	run := NewRun(fmt.Sprintf("%s-%05d", name, i))
-	switch i % 3 {
-	case 1:
-		run.Spec.JobTTLSecondsAfterFinished = new(int32(0))
-	case 2:
-		run.Spec.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Fail
-	}
-	return run
-}
 
 // Create creates a run. It retries while the API server fails, until ctx ends.
 func Create(ctx context.Context, stage *play.Stage, run *v1alpha1.AgentRun) (*v1alpha1.AgentRun, error) {
@@ -104,15 +81,12 @@ func AllEnded(t *testing.T, stage *play.Stage, n int) (runs []v1alpha1.AgentRun)
 	return runs
 }
 
-// AssertLoad checks that a run of NewLoad ended as its Job did.
+// AssertLoad checks that a run of play.NewLoad ended as its Job did.
 func AssertLoad(t *testing.T, run *v1alpha1.AgentRun) {
 	t.Helper()
-	phase, reason := v1alpha1.Succeeded, "JobSucceeded"
-	if run.Spec.PodAnnotations[kubelet.OutcomeAnnotation] == kubelet.Fail {
-		phase, reason = v1alpha1.Failed, "JobFailed"
-	}
+	phase := play.Truth(run)
 	assert.Equal(t, phase, run.Status.Phase, "%s: %s %s", run.Name, run.Status.Reason, run.Status.Message)
-	assert.Equal(t, reason, run.Status.Reason, "%s: %s", run.Name, run.Status.Message)
+	assert.Equal(t, "Job"+string(phase), run.Status.Reason, "%s: %s", run.Name, run.Status.Message)
 	assert.NotNil(t, run.Status.StartedAt, "%s: startedAt", run.Name)
 	AssertEnded(t, run)
 }
