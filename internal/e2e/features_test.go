@@ -4,10 +4,8 @@
 package e2e_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -217,18 +215,11 @@ type line struct {
 type retention struct{ Succeeded, Failed, Unrecorded, Runs, Logs string }
 
 // logged returns the lines of the controller's log with a message.
-func logged(t *testing.T, p *rig.Process, msg string) (found []line) {
+func logged(t *testing.T, p *rig.Process, msg string) []line {
 	t.Helper()
-	f, err := os.Open(p.Log)
+	lines, err := rig.Lines[line](p)
 	require.NoError(t, err)
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var l line
-		if json.Unmarshal(lines.Bytes(), &l) == nil && l.Msg == msg {
-			found = append(found, l)
-		}
-	}
-	return found
+	return slices.DeleteFunc(lines, func(l line) bool { return l.Msg != msg })
 }
 
 func create(t *testing.T, stage *play.Stage, name string, set func(*v1alpha1.AgentRunSpec)) *v1alpha1.AgentRun {

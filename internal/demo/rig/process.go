@@ -102,21 +102,33 @@ func (p *Process) ready(ctx context.Context) error {
 }
 
 func (p *Process) listening() string {
-	f, err := os.Open(p.Log)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	if _, err := f.Seek(p.from, 0); err != nil {
-		return ""
-	}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var line struct{ Msg, Address string }
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
+	lines, err := Lines[struct{ Msg, Address string }](p)
+	for _, line := range lines {
+		if err == nil && line.Msg == "listening" {
 			return "http://" + line.Address
 		}
 	}
 	return ""
+}
+
+// Lines returns the lines of the process's log that are JSON.
+func Lines[T any](p *Process) (all []T, err error) {
+	f, err := os.Open(p.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(p.from, 0); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var line T
+		if json.Unmarshal(lines.Bytes(), &line) == nil {
+			all = append(all, line)
+		}
+	}
+	return all, lines.Err()
 }
 
 // Stop asks the controller to end, as a kubelet does, and waits for it. It

@@ -4,10 +4,7 @@
 package observability_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"os"
 	"testing"
 	"time"
 
@@ -118,16 +115,9 @@ type line struct {
 // identity is the object of the reconcile.
 type identity struct{ Controller, ControllerGroup, ControllerKind string }
 
-func logLines(t *testing.T, p *rig.Process) (all []line) {
+func logLines(t *testing.T, p *rig.Process) []line {
 	t.Helper()
-	f, err := os.Open(p.Log)
+	lines, err := rig.Lines[line](p)
 	require.NoError(t, err)
-	defer f.Close()
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		var l line
-		if json.Unmarshal(scanner.Bytes(), &l) == nil {
-			all = append(all, l)
-		}
-	}
-	return all
+	return lines
 }
