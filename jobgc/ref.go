@@ -31,7 +31,8 @@ const (
 type Ref struct {
 	// Namespace of the Job. Required by Guard. The function Inspect reads in
 	// the namespace of its client. It returns an error if the Job that it gets
-	// is in another one. +optional
+	// is in another one.
+	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
 	// Name of the Job. Step sets it to run-<uid of the owner>.
