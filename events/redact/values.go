@@ -36,11 +36,11 @@ type SecretValues struct {
 
 // Add registers values and returns how many it accepted. It keeps no reference
 // to them. White space around a value is not part of it. Add refuses values
-// shorter than 8 bytes, since they would mask ordinary words, longer than 1 MiB,
-// and parts of [Mask]. It keeps at most 1024 values, and 1 MiB of them, and
-// drops the least recently added ones first. A reconcile may add its values
-// each time, because adding a known value costs little. A nil *SecretValues
-// accepts nothing.
+// shorter than 8 bytes, since they would mask ordinary words, values longer
+// than 1 MiB, and parts of [Mask]. It keeps at most 1024 values, and 1 MiB of
+// them, and drops the least recently added ones first. A reconcile may add its
+// values each time, because adding a known value costs little. A nil
+// *SecretValues accepts nothing.
 func (v *SecretValues) Add(values ...[]byte) int {
 	if v == nil {
 		return 0

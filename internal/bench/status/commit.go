@@ -46,8 +46,8 @@ var helpers = []struct {
 // the patch. It includes the copies that flux's and cluster-api's helpers make,
 // and the library's look at the reply. It leaves out the costs that all have,
 // because they would hide the difference: requests take no time and no memory,
-// no reply is decoded, and the caller's copy of the object is free. See overHTTP
-// for whole requests and the copy.
+// no reply is decoded, and the caller's copy of the object is free. See
+// overHTTP for whole requests and the copy.
 func commit(ctx context.Context, ch change) bench.Measure {
 	before, after, c := bigRun(), ch.after(), &ourMemory[*Run]{reply: committed(ch.after())}
 	w := status.ForResource(resource(c))
