@@ -95,7 +95,7 @@ func TestStepBadInput(t *testing.T) {
 	t.Run("OnePrefix", func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
 		s.step(t)
-		s.world.store.err = errors.New("disk on fire")
+		s.store.err = errors.New("disk on fire")
 		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 		require.EqualError(t, err, "jobgc: step: ns/run-run-uid: store: disk on fire")
 	})

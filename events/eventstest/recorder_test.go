@@ -226,7 +226,7 @@ func TestFailure_PassesOverConflicts(t *testing.T) {
 	rec.Failure(object("a"), errors.Join(conflict, errors.New("x")))
 	rec.FailureReason(object("a"), "Own", conflict)
 	rec.Failure(object("b"), raced{conflict})
-	assert.Equal(t, []string{events.Conflict, "Own", "QuotaRaced"}, rec.Reasons())
+	assert.Equal(t, []string{events.InternalError, "Own", "QuotaRaced"}, rec.Reasons())
 }
 
 // raced names another reason than the conflict that it wraps.
