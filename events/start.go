@@ -108,9 +108,8 @@ func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) er
 }
 
 // NeedLeaderElection returns false: a manager that is not the leader has events
-// too.
-// With mgr.Add(rec) the Recorder ends before the reconcilers do, and their last
-// events are lost. [Recorder.RunWith] writes them.
+// too. With mgr.Add(rec) the Recorder ends before the reconcilers do, and their
+// last events are lost. [Recorder.RunWith] writes them.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
 // Flush writes all pending events and counts. It does not wait for the ends of

@@ -130,9 +130,8 @@ func show(t *metav1.Time) string {
 // controller that writes its status. It is true if the spec (by its
 // generation), deletion, finalizers, owners (by their uids), labels or
 // annotations changed, or another object took the name. It is false if only the
-// status changed. Use it in an
-// informer filter or a predicate to avoid reconciling on the controller's own
-// status updates.
+// status changed. Use it in an informer filter or a predicate to avoid
+// reconciling on the controller's own status updates.
 //
 // It is also true for an update with the same resourceVersion: that is a resync
 // of the informer, which asks to reconcile again. It is true for a nil before,

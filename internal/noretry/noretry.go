@@ -12,28 +12,30 @@ import (
 	"sync/atomic"
 )
 
-// A Guard is for the requests of one goroutine, one after another. The zero
-// value is ready to use.
+// A Guard is for the requests of one goroutine, one after another. Call Context
+// before Begin and Answered.
 type Guard struct {
-	answered atomic.Bool
+	answered *atomic.Bool // of one context: a late answer to an earlier one does not count
+}
+
+// Context returns a context for requests. It calls cancel, the function that
+// ends ctx, if an answered request is made again.
+func (g *Guard) Context(ctx context.Context, cancel func()) context.Context {
+	answered := new(atomic.Bool)
+	g.answered = answered
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotFirstResponseByte: func() { answered.Store(true) },
+		GetConn: func(string) {
+			if answered.Load() {
+				cancel()
+			}
+		},
+	})
 }
 
 // Begin is called before each request.
 func (g *Guard) Begin() { g.answered.Store(false) }
 
 // Answered reports whether the API server has answered since Begin. If the
-// request has timed out nevertheless, it asked for time.
+// request has timed out nevertheless, the API server asked for time.
 func (g *Guard) Answered() bool { return g.answered.Load() }
-
-// Context returns a context for requests. It calls cancel, the function that
-// ends ctx, if an answered request is made again.
-func (g *Guard) Context(ctx context.Context, cancel func()) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotFirstResponseByte: func() { g.answered.Store(true) },
-		GetConn: func(string) {
-			if g.answered.Load() {
-				cancel()
-			}
-		},
-	})
-}
