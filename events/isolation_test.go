@@ -342,10 +342,12 @@ func TestALimitedNamespace_DelaysNoOther(t *testing.T) {
 					for i := range n {
 						rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
 					}
-					time.Sleep(time.Second)
-					rec.Failure(inNamespace("good", "run"), errAway)
-					time.Sleep(3 * time.Second)
-					assert.Len(t, s.writes("create"), 1)
+					for i, after := range []time.Duration{time.Second, 4 * time.Minute} {
+						time.Sleep(after)
+						rec.Failure(inNamespace("good", fmt.Sprint("run-", i)), errAway)
+						time.Sleep(3 * time.Second)
+						assert.Len(t, s.writes("create"), i+1)
+					}
 				})
 			})
 		}

@@ -5,8 +5,8 @@
 //
 // Only this suite proves that a server accepts what a Recorder writes in each
 // API group, what kubectl shows of it, which permissions are needed, and what
-// happens when a server dies or hangs. The package has the tests that need no
-// server.
+// happens when a server dies, hangs or limits the rate of a namespace. The
+// package has the tests that need no server.
 package events_test
 
 import (
@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -35,9 +36,20 @@ const eventTTL = "12s"
 // update rewrites the golden files.
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
+// limitBurst is how many core/v1 Events of a namespace the admission plugin
+// EventRateLimit accepts at once, by testdata/admission.json.
+const limitBurst = 5
+
 func TestMain(m *testing.M) {
+	limits, err := filepath.Abs("testdata/admission.json")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e/events:", err)
+		os.Exit(1)
+	}
 	var second *controlplane.ControlPlane
-	code := suite.Main(m, "e2e/events", controlplane.Options{}, func(ctx context.Context, cp *controlplane.ControlPlane) error {
+	code := suite.Main(m, "e2e/events", controlplane.Options{APIServerArgs: []string{
+		"--enable-admission-plugins=EventRateLimit", "--admission-control-config-file=" + limits,
+	}}, func(ctx context.Context, cp *controlplane.ControlPlane) error {
 		plane = cp
 		old = sync.OnceValues(func() (cp *controlplane.ControlPlane, err error) {
 			// Events of the same time share a lease. Without the last flag they
