@@ -55,11 +55,11 @@ func (p *problems) surgeBound(v *intstr.IntOrString, name string) (int, bool) {
 	case v.Type == intstr.String:
 		digits, percent := strings.CutSuffix(v.StrVal, "%")
 		n, err := strconv.ParseUint(digits, 10, 31)
-		if percent && err == nil && n <= 100 {
+		if percent && err == nil && (n <= 100 || name == "maxSurge") {
 			return int(n), true
 		}
 	}
-	detail := "must be a whole number such as 1, or a percentage from 0% to 100%"
+	detail := "must be a whole number such as 1, or a percentage such as 25%; of maxUnavailable at most 100%"
 	if n, err := strconv.ParseUint(v.StrVal, 10, 31); v.Type == intstr.String && err == nil {
 		detail = fmt.Sprintf(`is the string %q; use intstr.FromInt32(%d), which is %d without quotes, or a percentage such as "25%%"`, v.StrVal, n, n)
 	}

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -101,6 +104,9 @@ func (p *problems) analysis(m map[string]any, path *field.Path) {
 		Templates []struct {
 			Name string `json:"templateName"`
 		} `json:"templates"`
+		Args []struct {
+			From *corev1.EnvVarSource `json:"valueFrom"`
+		} `json:"args"`
 	}
 	known := len(p.errs)
 	if p.read(m, &a, path); len(p.errs) > known {
@@ -112,6 +118,15 @@ func (p *problems) analysis(m map[string]any, path *field.Path) {
 	for i, t := range a.Templates {
 		if t.Name == "" {
 			p.add(field.Required(path.Child("templates").Index(i).Child("templateName"), "an analysis template of the namespace"))
+		}
+	}
+	for i, arg := range a.Args {
+		if arg.From == nil || arg.From.FieldRef == nil || !strings.HasPrefix(arg.From.FieldRef.FieldPath, "metadata") {
+			continue
+		}
+		if f := arg.From.FieldRef.FieldPath; !regexp.MustCompile(`^metadata\.(name|namespace|uid|(labels|annotations)(\['[^']+'\])?)$`).MatchString(f) {
+			p.add(field.Invalid(path.Child("args").Index(i).Child("valueFrom", "fieldRef", "fieldPath"), f,
+				"must be metadata.name, .namespace, .uid, .labels, .annotations, .labels['key'] or .annotations['key']"))
 		}
 	}
 }

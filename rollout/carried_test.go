@@ -17,6 +17,9 @@ import (
 // What the package does not make itself it carries, and checks by upstream's
 // rules.
 func TestTrafficRouting(t *testing.T) {
+	of := func(fieldPath string) string {
+		return stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"x"}],"args":[{"name":"y","value":"z"},{"name":"a","valueFrom":{"fieldRef":{"fieldPath":"`+fieldPath+`"}}}]}}`)
+	}
 	cases := map[string]bad{
 		"RouterIsNotChecked":       {"It is carried, and left to the controller.", with(`"nginx":{}`), ""},
 		"RouterOfAnyShape":         {"Its fields too.", with(`"nginx":"yes","istio":{"x":1}`), ""},
@@ -30,6 +33,11 @@ func TestTrafficRouting(t *testing.T) {
 		"ScaleAndPauseInOneStep":   {"The controller does both.", with(`"istio":{}`, `"steps":[{"setCanaryScale":{"replicas":1},"pause":{}}]`), ""},
 		"ExperimentWeight":         {"Of the traffic.", with(`"istio":{}`, `"steps":[{"experiment":{"templates":[{"name":"x","weight":5}]}}]`), ""},
 		"ExperimentWithoutRouting": {"There is none to have a share of.", stepsOf(twenty, `{"experiment":{"templates":[{"name":"x","weight":5}]}}`), "steps[1].experiment.templates[0].weight"},
+		"ArgumentOfNoMetadata":     {"It has a name, a namespace, a uid, labels and annotations.", of(`metadata.lables['app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
+		"ArgumentOfAKeyOfAName":    {"Only labels and annotations have keys.", of(`metadata.name['app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
+		"ArgumentOfALabel":         {"One of several.", of(`metadata.labels['example.com/app']`), ""},
+		"ArgumentOfTheNamespace":   {"One of several.", of(`metadata.namespace`), ""},
+		"ArgumentOfTheStatus":      {"The controller reads it when the step begins.", of(`status.stableRS`), ""},
 		"ScaleWithoutRouting":      {"The weight is the scale.", canaryOf(`{"steps":[{"setCanaryScale":{"replicas":1}},{"setWeight":20},{"pause":{}}]}`), "steps[0].setCanaryScale"},
 	}
 	for name, tc := range cases {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 // instanceLabel is what controllers started with --instance-id look for
@@ -68,7 +69,8 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	if d.DeletionTimestamp != nil {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "deletionTimestamp"), "the Deployment is being deleted"))
 	}
-	if path := exclusive(&d.Spec.Template.Spec); path != nil && noSurge(d) && o.MaxSurge != nil && !isZero(o.MaxSurge) {
+	u := d.Spec.Strategy.RollingUpdate
+	if path := exclusive(&d.Spec.Template.Spec); path != nil && u != nil && isZero(u.MaxSurge) && o.MaxSurge != nil && !isZero(o.MaxSurge) {
 		errs = append(errs, field.Invalid(inCanary("maxSurge"), o.MaxSurge.String(),
 			fmt.Sprintf("the Deployment has maxSurge 0, and its pods have %s, which two pods at the same time may not share; leave Options.MaxSurge unset", path)))
 	}
@@ -90,12 +92,14 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 }
 
 func convert(d *appsv1.Deployment, o *Options) *Rollout {
+	template := d.Spec.Template.DeepCopy()
+	template.ObjectMeta = metav1.ObjectMeta{Labels: template.Labels, Annotations: template.Annotations}
 	r := &Rollout{
 		ObjectMeta: convertMeta(&d.ObjectMeta, o.InstanceID),
 		Spec: Spec{
 			Replicas:                copied(d.Spec.Replicas),
 			Selector:                d.Spec.Selector.DeepCopy(),
-			Template:                convertTemplate(&d.Spec.Template),
+			Template:                template,
 			MinReadySeconds:         d.Spec.MinReadySeconds,
 			RevisionHistoryLimit:    copied(d.Spec.RevisionHistoryLimit),
 			Paused:                  d.Spec.Paused,
@@ -136,19 +140,11 @@ func convertMeta(m *metav1.ObjectMeta, instanceID string) metav1.ObjectMeta {
 	return out
 }
 
-func convertTemplate(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
-	out := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{
-		Labels: maps.Clone(t.Labels), Annotations: maps.Clone(t.Annotations),
-	}}
-	t.Spec.DeepCopyInto(&out.Spec)
-	return out
-}
-
 func convertStrategy(d *appsv1.Deployment, o *Options) *Canary {
 	c := &Canary{MaxSurge: copied(o.MaxSurge), MaxUnavailable: copied(o.MaxUnavailable), Steps: copySteps(o.Steps)}
 	surge, unavailable := intstr.FromInt32(1), intstr.FromInt32(0)
 	if u := d.Spec.Strategy.RollingUpdate; u != nil && (explicit(u.MaxSurge) || explicit(u.MaxUnavailable)) {
-		surge, unavailable = or25(u.MaxSurge), or25(u.MaxUnavailable)
+		surge, unavailable = ptr.Deref(u.MaxSurge, intstr.FromString("25%")), ptr.Deref(u.MaxUnavailable, intstr.FromString("25%"))
 	}
 	if c.MaxSurge == nil {
 		c.MaxSurge = &surge
@@ -165,26 +161,14 @@ func convertStrategy(d *appsv1.Deployment, o *Options) *Canary {
 // explicit: a server sets 25% where a manifest has nothing.
 func explicit(v *intstr.IntOrString) bool { return v != nil && *v != intstr.FromString("25%") }
 
-func or25(v *intstr.IntOrString) intstr.IntOrString {
-	if v == nil {
-		return intstr.FromString("25%")
-	}
-	return *v
-}
-
 func isZero(v *intstr.IntOrString) bool {
 	n, ok := size(v)
 	return ok && n == 0
 }
 
-func noSurge(d *appsv1.Deployment) bool {
-	u := d.Spec.Strategy.RollingUpdate
-	return u != nil && u.MaxSurge != nil && isZero(u.MaxSurge)
-}
-
 // exclusive is the first field that two pods at the same time may not share, or
 // nil.
-func exclusive(s *corev1.PodSpec) *field.Path {
+func exclusive(s *corev1.PodSpec) (first *field.Path) {
 	path := at("template", "spec")
 	if s.HostNetwork {
 		return path.Child("hostNetwork")
@@ -194,12 +178,12 @@ func exclusive(s *corev1.PodSpec) *field.Path {
 			return path.Child("volumes").Index(i).Child("persistentVolumeClaim")
 		}
 	}
-	for i := range s.Containers {
-		for j := range s.Containers[i].Ports {
-			if s.Containers[i].Ports[j].HostPort != 0 {
-				return path.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort")
+	eachContainer(s, func(list string, i int, c *corev1.Container) {
+		for j := range c.Ports {
+			if first == nil && c.Ports[j].HostPort != 0 {
+				first = path.Child(list).Index(i).Child("ports").Index(j).Child("hostPort")
 			}
 		}
-	}
-	return nil
+	})
+	return first
 }

@@ -211,6 +211,9 @@ func TestConvert_RefusesASecondPod(t *testing.T) {
 		"HostPort": {"Two pods on a node cannot have the same port.", func(s *corev1.PodSpec) {
 			s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 81, HostPort: 81}}
 		}, "spec.template.spec.containers[0].ports[1].hostPort"},
+		"HostPortOfASidecar": {"It runs as long as the pod.", func(s *corev1.PodSpec) {
+			s.InitContainers = []corev1.Container{{Name: "p", Image: "p:1", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways), Ports: []corev1.ContainerPort{{ContainerPort: 81, HostPort: 81}}}}
+		}, "spec.template.spec.initContainers[0].ports[0].hostPort"},
 		"HostNetwork": {"A node has each port once.", func(s *corev1.PodSpec) { s.HostNetwork = true }, "spec.template.spec.hostNetwork"},
 		"Neither":     {"Then it is a matter of resources.", func(*corev1.PodSpec) {}, ""},
 	} {

@@ -15,7 +15,8 @@ import (
 // The first and the last value that is right, and the first that is not.
 func TestLimits(t *testing.T) {
 	for name, tc := range map[string]bad{
-		"FencesAtTheirMost":        {"100% is the most of either.", canaryOf(`{"maxSurge":"100%","maxUnavailable":"100%"}`), ""},
+		"FencesAtTheirMost":        {"100% is the most that can be unavailable.", canaryOf(`{"maxSurge":"250%","maxUnavailable":"100%"}`), ""},
+		"MoreThanAllUnavailable":   {"As of a Deployment.", canaryOf(`{"maxUnavailable":"101%"}`), "spec.strategy.canary.maxUnavailable"},
 		"WeightsAtTheirLimits":     {"Something of each.", stepsOf(`{"setWeight":1}`, manual, `{"setWeight":99}`, manual), ""},
 		"StepsAreMisspelt":         {"Without steps it is legal.", canaryOf(`{"steps":null,"step":[]}`), "spec.strategy.canary.step"},
 		"MisspeltAndTwoActions":    {"What can be read is checked.", stepsOf(`{"setWeight":20,"pause":{},"pauze":{}}`), "spec.strategy.canary.steps[0] spec.strategy.canary.steps[0].pauze"},

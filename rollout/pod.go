@@ -32,14 +32,18 @@ func (p *problems) template(t *corev1.PodTemplateSpec) {
 	if len(s.Containers) == 0 {
 		p.add(field.Required(path.Child("containers"), "list at least one container"))
 	}
-	for _, list := range [...]struct {
-		name string
-		of   []corev1.Container
-	}{{"containers", s.Containers}, {"initContainers", s.InitContainers}} {
-		for i := range list.of {
-			if list.of[i].Image == "" {
-				p.add(field.Required(path.Child(list.name).Index(i).Child("image"), "set an image"))
-			}
+	eachContainer(s, func(list string, i int, c *corev1.Container) {
+		if c.Image == "" {
+			p.add(field.Required(path.Child(list).Index(i).Child("image"), "set an image"))
 		}
+	})
+}
+
+func eachContainer(s *corev1.PodSpec, f func(list string, i int, c *corev1.Container)) {
+	for i := range s.Containers {
+		f("containers", i, &s.Containers[i])
+	}
+	for i := range s.InitContainers {
+		f("initContainers", i, &s.InitContainers[i])
 	}
 }

@@ -21,7 +21,8 @@ import (
 //
 // obj is a *Rollout or an *unstructured.Unstructured. In the latter an unknown
 // field and a wrong type are errors too, and a status is ignored. Anything
-// else, including nil, is an error.
+// else, including nil, is an error. Unknown fields are not looked for in what
+// the types of this package carry as a map, such as [Step].Analysis.
 //
 // Validate checks what this package builds: metadata, the selector, the
 // workload, the numbers and a canary without trafficRouting. Of a pod template

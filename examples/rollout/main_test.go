@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -242,9 +243,18 @@ func TestPlans(t *testing.T) {
 		assert.Contains(t, out, "patch hpa web")
 	}
 
+	// A plan that stops stops those after it too.
+	code, out, errs := command(t, live+"---\n"+strings.Replace(live, "name: web\n", "name: api\n", 1), "-plan", "SideBySide")
+	require.Zero(t, code, errs)
+	cmd := exec.CommandContext(t.Context(), "sh")
+	cmd.Stdin, cmd.Env = strings.NewReader(out), []string{"PATH=" + t.TempDir()} // no kubectl
+	said, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Equal(t, 1, strings.Count(string(said), "1/6 "), "%s", said)
+
 	// As kubectl get --show-managed-fields prints them.
 	managed := strings.Replace(live, "generation: 1}", "generation: 1, managedFields: [{manager: argocd-controller, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {'f:spec': {}}}]}", 1)
-	code, out, errs := command(t, managed, "-plan", "SideBySide")
+	code, out, errs = command(t, managed, "-plan", "SideBySide")
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "# WARNING: Argo CD applies this workload")
 	assert.Contains(t, errs, "warning: Deployment web: Argo CD applies this workload")

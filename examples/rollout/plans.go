@@ -83,13 +83,13 @@ func gather(docs []*document) (cluster, []string) {
 	return c, problems
 }
 
-// plans is one runbook for each workload.
+// plans is one runbook for each workload, one after the other.
 func plans(c *call, docs []*document) result {
 	in, problems := gather(docs)
 	if len(problems) > 0 {
 		return result{problems: problems}
 	}
-	var out strings.Builder
+	var scripts []string
 	var warnings []string // the script has them too, as comments
 	write := func(name string, p plan.Plan, errs field.ErrorList) {
 		for _, w := range p.Warnings {
@@ -98,7 +98,7 @@ func plans(c *call, docs []*document) result {
 		for _, e := range errs {
 			problems = append(problems, name+": "+e.Error())
 		}
-		out.WriteString(p.String())
+		scripts = append(scripts, p.String())
 	}
 	o := c.plan
 	o.Time = time.Now()
@@ -119,10 +119,14 @@ func plans(c *call, docs []*document) result {
 			write("Deployment "+live.Name, p, errs)
 		}
 	}
-	if out.Len() == 0 && len(problems) == 0 {
+	if len(scripts) == 0 {
 		problems = []string{"rollout: -plan: the input has no live Deployment, or for -rollback no live Rollout"}
 	}
-	return result{out: out.String(), problems: problems, warnings: warnings}
+	out := strings.Join(scripts, "")
+	if len(scripts) > 1 { // a plan that stops must stop those after it
+		out = "#!/bin/sh\n(\nset -e\n" + out + ")\n"
+	}
+	return result{out: out, problems: problems, warnings: warnings}
 }
 
 // deployment is the Deployment that a Rollout goes back to: the one in its

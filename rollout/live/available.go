@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/rollout"
 )
 
@@ -59,7 +60,7 @@ func GVR() schema.GroupVersionResource {
 // client without a cache: a cached discovery may not know the kind yet. The
 // timeout of the rest.Config bounds the request.
 func Available(d Discovery) error {
-	if d == nil {
+	if isnil.Is(d) {
 		return errors.New("rollout/live: available: the discovery client is nil")
 	}
 	list, err := d.ServerResourcesForGroupVersion(GVR().GroupVersion().String())
@@ -99,9 +100,9 @@ func Available(d Discovery) error {
 // and checks rules that the server does not know, such as the restartPolicy.
 func Preflight(ctx context.Context, rollouts Patcher, podTemplates Creator, r *rollout.Rollout, fieldManager string) error {
 	switch {
-	case rollouts == nil:
+	case isnil.Is(rollouts):
 		return errors.New("rollout/live: preflight: rollouts is nil; pass dyn.Resource(live.GVR()).Namespace(namespace)")
-	case podTemplates == nil:
+	case isnil.Is(podTemplates):
 		return errors.New("rollout/live: preflight: podTemplates is nil; pass a dynamic client for podtemplates of the namespace")
 	case r == nil:
 		return errors.New("rollout/live: preflight: the Rollout is nil")

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
@@ -82,9 +83,17 @@ func TestAvailable(t *testing.T) {
 		})
 	}
 	require.ErrorIs(t, live.Available(failing(errWire)), errWire, "the cause is kept")
-	err := live.Available(nil)
-	require.Error(t, err)
-	require.NotErrorIs(t, err, live.ErrNotInstalled)
+	for _, none := range []live.Discovery{nil, (*discovery.DiscoveryClient)(nil)} {
+		err := live.Available(none)
+		require.ErrorContains(t, err, "the discovery client is nil")
+		require.NotErrorIs(t, err, live.ErrNotInstalled)
+	}
+}
+
+// pointer is a client that a pointer without a value is in.
+type pointer struct {
+	live.Patcher
+	live.Creator
 }
 
 type patcher func(name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub []string) error
@@ -215,6 +224,8 @@ func TestPreflight_WrongArguments(t *testing.T) {
 	broken.Spec.Analysis = map[string]any{"x": make(chan int)}
 	require.EqualError(t, live.Preflight(t.Context(), nil, accepts, ro(), "me"), "rollout/live: preflight: rollouts is nil; pass dyn.Resource(live.GVR()).Namespace(namespace)")
 	require.ErrorContains(t, live.Preflight(t.Context(), never, nil, ro(), "me"), "podTemplates is nil; pass ")
+	require.ErrorContains(t, live.Preflight(t.Context(), (*pointer)(nil), accepts, ro(), "me"), "rollouts is nil; pass ")
+	require.ErrorContains(t, live.Preflight(t.Context(), never, (*pointer)(nil), ro(), "me"), "podTemplates is nil; pass ")
 	require.Error(t, live.Preflight(t.Context(), never, accepts, nil, "me"))
 	require.ErrorContains(t, live.Preflight(t.Context(), never, accepts, unnamed, "me"), "metadata.name")
 	require.ErrorContains(t, live.Preflight(t.Context(), never, accepts, ro(), ""), "fieldManager")

@@ -26,7 +26,7 @@ func TestRollback_AdoptInterruptedInMidCanary(t *testing.T) {
 		return set{Name: "web-" + hash, Owner: "u", Image: image, Replicas: replicas, Labels: map[string]string{"app": "web", "rollouts-pod-template-hash": hash}}
 	}
 	from.Sets = []set{of("a", "web:0", 4), of("b", "web:1", 1)}
-	p, errs := plan.Rollback(u, manifest(), []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Rollout", "web")}, plan.Options{Method: plan.Adopt})
+	p, errs := plan.Rollback(u, manifest(), []autoscalingv2.HorizontalPodAutoscaler{scaler("web", "Rollout", "web")}, plan.Options{Method: plan.Adopt, AllowTemplateChange: true})
 	require.Empty(t, errs)
 
 	c := newCluster(t, from)

@@ -180,7 +180,14 @@ func (b *builder) sameWorkload(live *appsv1.Deployment, to *rollout.Rollout) {
 	if u := live.Spec.Strategy.RollingUpdate; u != nil {
 		b.noneExclusive(u.MaxSurge, &live.Spec.Template.Spec, field.NewPath("live", "spec", "strategy", "rollingUpdate", "maxSurge"))
 	}
+	if to.Spec.Paused {
+		b.add(field.Forbidden(field.NewPath("spec", "paused"), "a paused Rollout starts no pods, and the plan waits until it is healthy; resume the Deployment first, or clear it"))
+	}
 	ref := to.Spec.WorkloadRef
+	if s := to.Spec.Selector; (ref == nil || s != nil) && !equalSelectors(live.Spec.Selector, s) {
+		b.add(field.Invalid(field.NewPath("spec", "selector"), metav1.FormatLabelSelector(s),
+			"must be the Deployment's, "+metav1.FormatLabelSelector(live.Spec.Selector)))
+	}
 	switch {
 	case b.Method == Reference:
 		if ref != nil && (ref.Kind != "Deployment" || ref.Name != live.Name) {
@@ -190,10 +197,6 @@ func (b *builder) sameWorkload(live *appsv1.Deployment, to *rollout.Rollout) {
 	case ref != nil:
 		b.add(field.Forbidden(field.NewPath("spec", "workloadRef"), "needs the method Reference"))
 		return
-	}
-	if !equalSelectors(live.Spec.Selector, to.Spec.Selector) {
-		b.add(field.Invalid(field.NewPath("spec", "selector"), metav1.FormatLabelSelector(to.Spec.Selector),
-			"must be the Deployment's, "+metav1.FormatLabelSelector(live.Spec.Selector)))
 	}
 	b.sameTemplate(migrated, &live.Spec.Template, to.Spec.Template)
 	if c := to.Spec.Strategy.Canary; b.Method == Adopt && c != nil {
@@ -208,14 +211,11 @@ func (b *builder) warnMigration(live *appsv1.Deployment, to *rollout.Rollout, sc
 	for _, e := range to.Warnings() {
 		b.warn("The Rollout is legal and does not do what a canary is for: " + e.Error())
 	}
-	if live.Spec.Paused {
-		b.warn("The Deployment is paused. A paused Rollout holds at its current step instead; clear spec.paused unless that is meant.")
-	}
 	if b.Method == Adopt {
 		b.warn("Do not undo to a revision from before the Rollout: its template would bring the label pod-template-hash along.")
 	}
 	if b.Method == Reference {
-		b.warn("Remove spec.replicas from the manifest of Deployment " + live.Name + " before its next apply: with replicas it starts pods of the new version that go through no step.")
+		b.warn("Set spec.replicas to 0 in the manifest of Deployment " + live.Name + " before its next apply: with more, or without the field, it starts pods of the new version that go through no step.")
 		if scaler != nil {
 			b.warn("The HorizontalPodAutoscaler " + scaler.Name + " must not target the Deployment again: it would stop at 0 replicas.")
 		}

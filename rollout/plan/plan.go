@@ -40,8 +40,9 @@ type Options struct {
 	// that the header has no time.
 	Time time.Time
 	// AllowTemplateChange lets Rollback plan for a Deployment that has other
-	// images or containers than the Rollout. False makes such a difference
-	// an error. Migration does not use it.
+	// images or containers than the Rollout, and while a canary is in progress
+	// or aborted, when pods run a version that the Rollout does not name. False
+	// makes both an error. Migration does not use it.
 	AllowTemplateChange bool
 
 	_ struct{}

@@ -113,6 +113,13 @@ func TestMigration_Refuses(t *testing.T) {
 			a.to.Spec.Selector.MatchLabels["tier"] = "x"
 			a.to.Spec.Template.Labels["tier"] = "x"
 		}, []string{"spec.selector"}},
+		"AnotherSelectorOfAReference": {"The Rollout would never find the pods.", func(a *args) {
+			a.m, a.to.Spec.Selector.MatchLabels = plan.Reference, map[string]string{"app": "x"}
+		}, []string{"spec.selector"}},
+		"Paused": {"It would never be healthy, and the plan waits for that.", func(a *args) { a.to.Spec.Paused = true }, []string{"spec.paused"}},
+		"PausedByReference": {"No less.", func(a *args) {
+			a.m, a.to.Spec.Paused = plan.Reference, true
+		}, []string{"spec.paused"}},
 		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
 		"InvalidRollout":   {"The controller would refuse it.", func(a *args) { a.to.Spec.Strategy.Canary.Steps = []rollout.Step{{}} }, []string{"spec.strategy.canary.steps[0]"}},
 		"NoUID":            {"It would get into a shell command.", func(a *args) { a.live.UID = "$(reboot)" }, []string{"metadata.uid"}},
@@ -216,6 +223,17 @@ func TestRollback_Refuses(t *testing.T) {
 		"AnotherSelector":  {"Services would miss the pods.", func(a *args) { a.to.Spec.Selector.MatchLabels = map[string]string{"app": "x"} }, []string{"spec.selector"}},
 		"NoSelector":       {"No less.", func(a *args) { a.to.Spec.Selector = nil }, []string{"spec.selector"}},
 		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
+		"Paused":           {"It would never have a pod.", func(a *args) { a.to.Spec.Paused = true }, []string{"spec.paused"}},
+		"MidCanary": {"Some pods have the stable image, which nothing here names.", func(a *args) {
+			a.live.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
+		}, []string{"live.status.stableRS"}},
+		"AbortedByTheOldManifest": {"All pods would get the image that was rejected.", func(a *args) {
+			a.m, a.live.Object["status"] = plan.Adopt, map[string]any{"currentPodHash": "b", "stableRS": "a", "abort": true}
+		}, []string{"live.status.stableRS"}},
+		"ReferenceMidCanary": {"The Deployment has the new template, and would run it everywhere.", func(a *args) {
+			a.m, a.live = plan.Reference, live(t, refers("never"))
+			a.live.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
+		}, []string{"live.status.stableRS"}},
 		"TwoScalers": {"Both would stop.", func(a *args) {
 			a.hpas = []autoscalingv2.HorizontalPodAutoscaler{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
 		}, []string{"hpas"}},

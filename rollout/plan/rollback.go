@@ -33,6 +33,7 @@ type liveRollout struct {
 		Strategy    strategy                `json:"strategy"`
 	} `json:"spec"`
 	Status struct {
+		Abort          bool   `json:"abort"`
 		CurrentPodHash string `json:"currentPodHash"`
 		StableRS       string `json:"stableRS"`
 	} `json:"status"`
@@ -40,17 +41,17 @@ type liveRollout struct {
 
 // Rollback plans the return from a live Rollout to the Deployment of the same
 // pods. For Reference that is the Deployment in the workloadRef. hpas may be
-// all of the namespace. Rollback works in the middle of a canary too. A Rollout
-// without a status, such as rollout.Convert makes, gives a preview: its script
-// stops at the first step.
+// all of the namespace. A Rollout without a status, such as rollout.Convert
+// makes, gives a preview: its script stops at the first step.
 //
 // The Deployment gets the replicas of the live Rollout. Rollback refuses what
 // would lose capacity or replace a version, and reports all of it in one call:
-// another image or a container more or less, unless
-// Options.AllowTemplateChange; the wrong method for a workloadRef; another
-// selector; for Adopt a Deployment that lets pods be unavailable; the strategy
-// Recreate; two HorizontalPodAutoscalers; Services that the controller keeps to
-// the Rollout's pods. Rollback changes none of its arguments.
+// another image or a container more or less, and a canary that is in progress
+// or aborted, unless Options.AllowTemplateChange; the wrong method for a
+// workloadRef; another selector; for Adopt a Deployment that lets pods be
+// unavailable; the strategy Recreate; a paused Deployment; two
+// HorizontalPodAutoscalers; Services that the controller keeps to the Rollout's
+// pods. Rollback changes none of its arguments.
 func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []autoscalingv2.HorizontalPodAutoscaler, o Options) (Plan, field.ErrorList) {
 	if live == nil || to == nil {
 		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the live Rollout and the Deployment")}
@@ -145,8 +146,8 @@ func (b *builder) rollbackGuard(from *liveRollout, selector any, to *appsv1.Depl
 	}
 	if b.Method == Adopt {
 		known := images(&to.Spec.Template)
-		if b.AllowTemplateChange || from.Status.StableRS != from.Status.CurrentPodHash {
-			known = "" // the pods of a canary that was not finished have two templates
+		if b.AllowTemplateChange {
+			known = "" // they have another template, or two
 		}
 		g.orphans = b.orphaned(from.Spec.Selector, replicas(from.Spec.Replicas), known)
 	}
@@ -181,6 +182,13 @@ func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment) {
 		b.add(field.NotSupported(field.NewPath("spec", "strategy", "type"), to.Spec.Strategy.Type,
 			[]appsv1.DeploymentStrategyType{appsv1.RollingUpdateDeploymentStrategyType}))
 	}
+	if to.Spec.Paused {
+		b.add(field.Forbidden(field.NewPath("spec", "paused"), "a paused Deployment starts no pods, and the plan waits for them; clear it"))
+	}
+	if from.unfinished() && !b.AllowTemplateChange {
+		b.add(field.Forbidden(field.NewPath("live", "status", "stableRS"),
+			from.canary()+" Promote it or put the old template back, and wait until the Rollout is healthy. Or set Options.AllowTemplateChange if the Deployment has the image that you want"))
+	}
 	ref := from.Spec.WorkloadRef
 	switch {
 	case ref == nil && b.Method == Reference:
@@ -209,15 +217,27 @@ func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment) {
 	}
 }
 
+// unfinished: pods run a version that is not the one of the template.
+func (r *liveRollout) unfinished() bool {
+	return r.Status.StableRS != "" && r.Status.StableRS != r.Status.CurrentPodHash
+}
+
+// canary says what an unfinished one means.
+func (r *liveRollout) canary() string {
+	if r.Status.Abort {
+		return "The canary was aborted: the pods run the stable version, and the template has the version that was rejected."
+	}
+	return "A canary is in progress: some pods run the stable version, which the template does not have."
+}
+
 func (b *builder) warnCanary(from *liveRollout) {
-	if s := from.Status; s.StableRS == "" || s.StableRS == s.CurrentPodHash {
-		return
+	switch {
+	case !from.unfinished():
+	case b.Method == Reference:
+		b.warn(from.canary() + " The Deployment has the template: scaled up, it runs that version everywhere. Put the old template back first if that is not meant.")
+	default:
+		b.warn(from.canary() + " All pods are replaced by the Deployment's: make sure it has the image you want.")
 	}
-	if b.Method == Reference {
-		b.warn("A canary is in progress, and the Deployment has its template: scaled up, it runs the new version everywhere. Put the old template back first if that is not meant.")
-		return
-	}
-	b.warn("A canary is in progress. Both versions are replaced by the Deployment's: make sure it has the image you want.")
 }
 
 // neverScaleDown: while the Rollout is at its first revision, any other value

@@ -15,6 +15,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout/plan"
@@ -31,9 +32,6 @@ func TestWarnings(t *testing.T) {
 		"NoStatus": {"A manifest is not a live object.", func() plan.Plan {
 			return migration(t, func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }, nil, "")
 		}, []string{"no status"}},
-		"Paused": {"It means something else.", func() plan.Plan {
-			return migration(t, func(d *appsv1.Deployment) { d.Spec.Paused = true }, nil, "")
-		}, []string{"paused"}},
 		"Flux": {"It puts back what the plan removes.", func() plan.Plan {
 			return migration(t, func(d *appsv1.Deployment) { d.Labels = map[string]string{"kustomize.toolkit.fluxcd.io/name": "x"} }, nil, "")
 		}, []string{"Flux"}},
@@ -121,7 +119,7 @@ func TestWarnings(t *testing.T) {
 		"Scaler":  {"Its manifest is kept somewhere too.", func() plan.Plan { return migration(t, nil, hpa, plan.SideBySide) }, []string{"HorizontalPodAutoscaler web"}},
 		"Adopted": {"Of a revision from before.", func() plan.Plan { return migration(t, nil, nil, plan.Adopt) }, []string{"undo"}},
 		"ReferenceAndScaler": {"At 0 it stops.", func() plan.Plan { return migration(t, nil, hpa, plan.Reference) }, []string{
-			"must not target the Deployment", "Change scaleTargetRef", "Remove spec.replicas from the manifest",
+			"must not target the Deployment", "Change scaleTargetRef", "Set spec.replicas to 0 in the manifest",
 		}},
 		"ScaledToZero": {"Nothing is tested.", func() plan.Plan {
 			return migration(t, func(d *appsv1.Deployment) {
@@ -131,8 +129,13 @@ func TestWarnings(t *testing.T) {
 		"RolledBackMidCanary": {"Which image?", func() plan.Plan {
 			u := live(t, nil)
 			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
-			return rollback(t, u, plan.Adopt)
+			return changing(t, u, plan.Adopt)
 		}, []string{"canary is in progress"}},
+		"RolledBackAborted": {"Which image?", func() plan.Plan {
+			u := live(t, nil)
+			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a", "abort": true}
+			return changing(t, u, plan.SideBySide)
+		}, []string{"canary was aborted: the pods run the stable version"}},
 		"RolledBackWithoutStatus": {"A manifest is not a live object.", func() plan.Plan {
 			u := live(t, nil)
 			delete(u.Object, "status")
@@ -141,8 +144,8 @@ func TestWarnings(t *testing.T) {
 		"ReferenceMidCanary": {"The Deployment has the new template.", func() plan.Plan {
 			u := live(t, refers("never"))
 			u.Object["status"] = map[string]any{"currentPodHash": "b", "stableRS": "a"}
-			return rollback(t, u, plan.Reference)
-		}, []string{"runs the new version everywhere"}},
+			return changing(t, u, plan.Reference)
+		}, []string{"runs that version everywhere"}},
 		"RolledBackHelm": {"An upgrade deletes the old workload immediately.", func() plan.Plan {
 			u := live(t, nil)
 			u.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm"})
@@ -158,6 +161,14 @@ func TestWarnings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changing is a rollback that may replace a version.
+func changing(t *testing.T, u *unstructured.Unstructured, m plan.Method) plan.Plan {
+	t.Helper()
+	p, errs := plan.Rollback(u, manifest(), nil, plan.Options{Method: m, AllowTemplateChange: true})
+	require.Empty(t, errs)
+	return p
 }
 
 // migrationOf has the same change in the live template and in the Rollout's.
