@@ -49,7 +49,7 @@ demo-picture: ## Run the demo and draw its table as internal/docs/demo.svg
 ##@ Test a change
 .PHONY: test
 test: controlplane ## Run before you send a change: unit tests, the examples and the core end-to-end suites
-	@cd internal/e2e && go list -race -test -deps -export $(SUITES) >/dev/null # compiles what all of them import, or each would
+	@cd internal/e2e && go list -race -test -deps -export $(SUITES) >/dev/null && $(GOTEST) ./suite # compiles and vets what all of them import, or each would
 	@$(RUN) -j3 test/core unit $(addprefix test/,$(CORE)) SHUFFLE=$(SHUFFLE) # the longest first
 
 ##@ Test everything
@@ -62,11 +62,8 @@ test-rest: ## Run what test-all adds: lint, Argo Rollouts, chart, Prometheus, fa
 	@$(MAKE) --no-print-directory e2e-rest
 	@$(MAKE) --no-print-directory adoption test-floor
 
-# go test vets what it compiles. VET is for the packages without tests. With -race it shares what the tests have compiled.
+# It vets the packages without tests too. go vet would check everything that they import again.
 GOTEST = go test -race -vet=all -timeout 20m
-define VET
-list=$$(go list -f '{{if not (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}' $${packages:-./...}); [ -z "$$list" ] || go vet -race $$list
-endef
 # With these flags a program shares compiled packages with helm, the chart's image and the control plane.
 STATIC := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 
@@ -86,7 +83,6 @@ test test-all: SHUFFLE ?= -shuffle=on
 unit: ## Run while you work: unit tests of the root module with -race, offline; SHUFFLE=-shuffle=on repeats unchanged ones
 	$(NEWEST); $(GOTEST) $(SHUFFLE) -skip '$(SLOW)' $$packages
 	$(GOTEST) $(or $(SHUFFLE),-count=1) ./internal/repotest # it runs git and go list, which the test cache does not track
-	@$(NEWEST); $(VET)
 	packages=$$(git grep -lE '^func Test\w*($(PLAIN))' -- '*_test.go' | grep -v -e ^internal/e2e -e ^internal/bench | sed 's,/[^/]*$$,,;s,^,$(MODULE)/,' | sort -u); \
 		$(STATIC); cd internal/compat/newest && go test $(SHUFFLE) -run '$(PLAIN)' $$packages
 
@@ -108,11 +104,11 @@ test/core:
 	@cd internal/e2e && $(GOTEST) -count=1 -p 4 -skip '^($(LONG))$$' $(SUITES)
 test/rest:
 	@cd examples/agentrun && $(GOTEST) -count=1 -tags=otlp . # the program that exports by OTLP
-	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' $(SUITES); $(GOTEST) -count=1 $$(go list ./... | grep -vxE "$$(go list $(SUITES) | paste -sd'|')"); $(VET)
+	@cd internal/e2e && $(GOTEST) -count=1 -run '^($(LONG))$$' $(SUITES); $(GOTEST) -count=1 $$(go list ./... | grep -vxE "$$(go list $(SUITES) | paste -sd'|')")
 $(addprefix test/,$(filter-out $(ROLLOUT) internal/e2e,$(NESTED))): test/%:
-	@cd $* && $(GOTEST) -count=1 ./...; $(VET)
+	@cd $* && $(GOTEST) -count=1 ./...
 test/$(ROLLOUT):
-	@cd $(ROLLOUT); $(STATIC); go test -vet=all -count=1 -timeout 20m ./...; go vet ./...
+	@cd $(ROLLOUT); $(STATIC); go test -vet=all -count=1 -timeout 20m ./...
 
 .PHONY: adoption
 adoption: controlplane ## Insert controllerkit into kubebuilder, sample-controller and the code generators, and run their own tests

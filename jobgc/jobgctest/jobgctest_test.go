@@ -6,6 +6,7 @@ package jobgctest_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/jobgctest"
@@ -64,13 +66,13 @@ func ExampleGiveUIDs() {
 func TestAWholeLifeOnTheFakeClientset(t *testing.T) {
 	ctx, clientset := t.Context(), fake.NewClientset()
 	jobgctest.GiveUIDs(clientset)
-	factory := informers.NewSharedInformerFactory(clientset, 0)
-	informer := factory.Batch().V1().Jobs().Informer()
+	informer := batchinformers.NewJobInformer(clientset, metav1.NamespaceAll, 0, nil)
 	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
 	require.NoError(t, err)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	t.Cleanup(factory.Shutdown)
+	var running sync.WaitGroup
+	t.Cleanup(running.Wait) // after the test's context has ended
+	running.Go(func() { informer.RunWithContext(ctx) })
+	require.True(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))
 	// The fake does not replay what happens between the informer's list and its
 	// watch.
 	probes := 0

@@ -4,7 +4,9 @@
 package plan_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
 // manifest is a Deployment in a repository.
@@ -101,4 +104,21 @@ func paths(errs field.ErrorList) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// index is the place of the first action whose command has the text, or -1.
+func index(p plan.Plan, text string) int {
+	return slices.IndexFunc(p.Actions, func(a plan.Action) bool { return strings.Contains(a.Command, text) })
+}
+
+// written is the manifest that a plan writes for itself.
+func written(t *testing.T, p plan.Plan) map[string]any {
+	t.Helper()
+	i := index(p, "cat >")
+	require.NotEqual(t, -1, i)
+	_, body, _ := strings.Cut(p.Actions[i].Command, "<<'EOF'\n")
+	body, _, _ = strings.Cut(body, "\nEOF")
+	var m map[string]any
+	require.NoError(t, json.Unmarshal([]byte(body), &m))
+	return m
 }

@@ -4,7 +4,6 @@
 package plan_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -391,21 +390,4 @@ func rollback(t *testing.T, u *unstructured.Unstructured, m plan.Method) plan.Pl
 	p, errs := plan.Rollback(u, manifest(), nil, plan.Options{Method: m})
 	require.Empty(t, errs)
 	return p
-}
-
-// index is the place of the first action whose command has the text, or -1.
-func index(p plan.Plan, text string) int {
-	return slices.IndexFunc(p.Actions, func(a plan.Action) bool { return strings.Contains(a.Command, text) })
-}
-
-// written is the manifest that a plan writes for itself.
-func written(t *testing.T, p plan.Plan) map[string]any {
-	t.Helper()
-	i := index(p, "cat >")
-	require.NotEqual(t, -1, i)
-	_, body, _ := strings.Cut(p.Actions[i].Command, "<<'EOF'\n")
-	body, _, _ = strings.Cut(body, "\nEOF")
-	var m map[string]any
-	require.NoError(t, json.Unmarshal([]byte(body), &m))
-	return m
 }

@@ -11,7 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
+	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -72,8 +72,8 @@ func (w *world) told(ctx context.Context, runs []v1alpha1.AgentRun, latest time.
 func (w *world) watchJobs(ctx context.Context) (again func() int, err error) {
 	var mu sync.Mutex
 	jobs := map[string]map[types.UID]bool{}
-	factory := informers.NewSharedInformerFactoryWithOptions(w.Kube, 0, informers.WithNamespace(w.Namespace))
-	if _, err := factory.Batch().V1().Jobs().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+	informer := batchinformers.NewJobInformer(w.Kube, w.Namespace, 0, nil)
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 		job, ok := obj.(*batchv1.Job)
 		if !ok {
 			return
@@ -91,8 +91,8 @@ func (w *world) watchJobs(ctx context.Context) (again func() int, err error) {
 	}}); err != nil {
 		return nil, err
 	}
-	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
+	go informer.RunWithContext(ctx)
+	cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
 	return func() (n int) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rbac takes the rules that a package comment documents, so that tests
-// run under them and no others.
+// Package rbac takes the rules that a package comment documents, and grants
+// rules to a user, so that tests run under them and no others.
 package rbac
 
 import (

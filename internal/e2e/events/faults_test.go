@@ -84,7 +84,7 @@ func TestAPIServerFailsDuringABurst(t *testing.T) {
 				assert.Equal(t, n, stored[fmt.Sprintf("run-%03d", i)], "run-%03d: each occurrence is reported", i)
 			}
 			st := r.Stats()
-			t.Logf("%d occurrences, %d requests: %+v", total, len(r.wire.sent()), st)
+			t.Logf("%d occurrences, %d requests: %+v", total, len(r.wire.Sent()), st)
 			assert.NotZero(t, st.Retried, tc.reason)
 			assert.Zero(t, st.Suppressed)
 			r.assertAccounts(t, total)

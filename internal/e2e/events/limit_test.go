@@ -52,7 +52,7 @@ func TestALimitedNamespace_DelaysNoOtherNamespace(t *testing.T) {
 	stop()
 	r.flushed(t)
 	require.Len(t, limited.stored(t), n)
-	assert.Less(t, len(r.wire.sent()), 10*n, "it is left alone between attempts")
+	assert.Less(t, len(r.wire.Sent()), 10*n, "it is left alone between attempts")
 	r.assertAccounts(t, n+1)
 	require.NoError(t, r.stop())
 }

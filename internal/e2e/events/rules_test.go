@@ -181,8 +181,8 @@ func TestRulesOfTheServer(t *testing.T) {
 				}
 				require.Len(t, stored, 1, group)
 				assert.True(t, tc.check(stored[0]), "%s: %s: %+v", group, tc.reason, stored[0])
-				for _, sent := range r.wire.sent() {
-					assert.Regexp(t, `^20[01]$`, sent.code, "%s: nothing was refused: %s", group, sent.body)
+				for _, sent := range r.wire.Sent() {
+					assert.Regexp(t, `^20[01]$`, sent.Code, "%s: nothing was refused: %s", group, sent.Body)
 				}
 			}
 		})

@@ -110,7 +110,7 @@ func record(t *testing.T, config *rest.Config, sink way, o events.Options) *reco
 	r := &recorder{wire: &wire{}, log: &book{}}
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/json" // readable for the tests; by default a clientset sends protobuf
-	config.Wrap(r.wire.around)
+	config.Wrap(r.wire.Around)
 	cs, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
 	if o.Scheme == nil {

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/hold"
@@ -49,23 +50,9 @@ func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *h
 // they count.
 func (s *stage) grant(t *testing.T, name string, rules ...rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
-	roles := s.kube.RbacV1()
-	_, err := roles.Roles(s.namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	_, err = roles.RoleBindings(s.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	require.NoError(t, rbac.Grant(t.Context(), s.kube, s.namespace, name, name, rules...))
 	config, err := plane.User(name)
 	require.NoError(t, err)
-	kube, err := kubernetes.NewForConfig(config)
-	require.NoError(t, err)
-	suite.Eventually(t, "the rights are granted", func(context.Context) bool {
-		_, err := kube.BatchV1().Jobs(s.namespace).List(t.Context(), metav1.ListOptions{Limit: 1})
-		return err == nil
-	})
 	return config
 }
 

@@ -38,6 +38,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
@@ -257,7 +258,7 @@ func lateProxy(t *testing.T, owners string) string {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0), // of clients that were killed
-		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		Transport: suite.RoundTrip(func(r *http.Request) (*http.Response, error) {
 			reply, err := transport.RoundTrip(r)
 			if err == nil && r.URL.Query().Get("watch") != "" && strings.HasSuffix(r.URL.Path, "/"+owners) {
 				reply.Body = newLagging(reply.Body, rand.N(latest))
@@ -267,12 +268,6 @@ func lateProxy(t *testing.T, owners string) string {
 	})
 	t.Cleanup(server.Close)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-clusters: [{name: proxy, cluster: {server: %q}}]
-contexts: [{name: proxy, context: {cluster: proxy, user: none}}]
-users: [{name: none, user: {}}]
-current-context: proxy
-`, server.URL), 0o600))
+	require.NoError(t, controlplane.WriteKubeconfig(path, &rest.Config{Host: server.URL}))
 	return path
 }

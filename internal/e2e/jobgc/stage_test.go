@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
+	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/kubernetes"
 	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/tools/cache"
@@ -129,7 +130,7 @@ func (s *stage) stoppable(t *testing.T, opts jobgc.Options, tweak func(*metav1.L
 	c = &controller{}
 	config := plane.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(r *http.Request) (*http.Response, error) {
+		return suite.RoundTrip(func(r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/jobs/") {
 				c.gets.Add(1)
 			}
@@ -139,16 +140,23 @@ func (s *stage) stoppable(t *testing.T, opts jobgc.Options, tweak func(*metav1.L
 	var err error
 	c.kube, err = kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	factory := informers.NewSharedInformerFactoryWithOptions(c.kube, 0, informers.WithNamespace(s.namespace), informers.WithTweakListOptions(tweak))
-	c.informer = factory.Batch().V1().Jobs().Informer()
+	c.informer = batchinformers.NewFilteredJobInformer(c.kube, s.namespace, 0, cache.Indexers{}, tweak)
 	c.guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer, opts)
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
-	return c, func() {
+	return c, runInformers(context.WithoutCancel(t.Context()), c.informer)
+}
+
+// runInformers returns when they have listed, with the function that ends them.
+func runInformers(ctx context.Context, informers ...cache.SharedIndexInformer) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	for _, informer := range informers {
+		running.Go(func() { informer.RunWithContext(ctx) })
+		cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
+	}
+	return func() {
 		cancel()
-		factory.Shutdown()
+		running.Wait()
 	}
 }
 

@@ -5,13 +5,8 @@ package jobgc_test
 
 import (
 	"io"
-	"net/http"
 	"time"
 )
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // lagging is the body of a watch. Every byte arrives a while after it was sent.
 type lagging struct {

@@ -20,7 +20,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
+	batchinformers "k8s.io/client-go/informers/batch/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -73,13 +74,11 @@ func work(ctx context.Context, a assignment) error {
 	if w.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(w.kube, 0, informers.WithNamespace(a.Namespace))
-	jobs, runs := factory.Batch().V1().Jobs().Informer(), factory.Core().V1().ConfigMaps().Informer()
+	jobs, runs := batchinformers.NewJobInformer(w.kube, a.Namespace, 0, nil), coreinformers.NewConfigMapInformer(w.kube, a.Namespace, 0, nil)
 	if w.guard, err = jobgc.New(w.kube.BatchV1().Jobs, jobs, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: time.Hour}}); err != nil {
 		return err
 	}
-	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
+	defer runInformers(ctx, jobs, runs)()
 	late := map[string]*corev1.ConfigMap{} // an older state of the owners' cache
 	for ctx.Err() == nil {
 		for _, item := range runs.GetStore().List() {
@@ -166,21 +165,18 @@ func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref,
 func (s *stage) watchJobs(t *testing.T) (seen func() map[string]map[types.UID]bool) {
 	t.Helper()
 	jobs := map[string]map[types.UID]bool{}
-	factory := informers.NewSharedInformerFactoryWithOptions(s.kube, 0, informers.WithNamespace(s.namespace))
-	_, err := factory.Batch().V1().Jobs().Informer().AddEventHandler(onJob(func(job *batchv1.Job) {
+	informer := batchinformers.NewJobInformer(s.kube, s.namespace, 0, nil)
+	_, err := informer.AddEventHandler(onJob(func(job *batchv1.Job) {
 		if jobs[job.Name] == nil {
 			jobs[job.Name] = map[types.UID]bool{}
 		}
 		jobs[job.Name][job.UID] = true
 	}))
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
-	t.Cleanup(factory.Shutdown)
+	stop := runInformers(t.Context(), informer)
+	t.Cleanup(stop)
 	return func() map[string]map[types.UID]bool {
-		cancel()
-		factory.Shutdown()
+		stop()
 		return jobs
 	}
 }

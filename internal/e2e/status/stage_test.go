@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -34,7 +35,7 @@ type client = gentype.Client[*kinds.Probe]
 // under test, are counted. The client theirs acts for all other programs.
 type stage struct {
 	namespace    string
-	wire         *wire
+	wire         *suite.Wire
 	ours, theirs *party
 }
 
@@ -58,9 +59,9 @@ func newStageAs(t *testing.T, config *rest.Config) *stage {
 	ns, err := theirs.kube.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "status-"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	s := &stage{namespace: ns.Name, wire: &wire{}, theirs: newParty(t, plane.Config(), ns.Name)}
+	s := &stage{namespace: ns.Name, wire: &suite.Wire{}, theirs: newParty(t, plane.Config(), ns.Name)}
 	config = rest.CopyConfig(config)
-	config.Wrap(s.wire.around)
+	config.Wrap(s.wire.Around)
 	s.ours = newParty(t, config, ns.Name)
 	return s
 }
@@ -108,7 +109,7 @@ func (s *stage) reconciled(t *testing.T, name string) *kinds.Probe {
 	setCondition(after, "Ready", metav1.ConditionFalse, "Pending")
 	_, err := via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), before, after, waiting)
 	require.NoError(t, err)
-	s.wire.sent()
+	s.wire.Take()
 	return s.read(t, name)
 }
 

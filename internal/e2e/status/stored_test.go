@@ -91,7 +91,7 @@ func TestCommit_WhatTheSchemaDoesNotKeepIsOneWrite(t *testing.T) {
 					failed = append(failed, err)
 				}
 			}
-			assert.Len(t, s.wire.sent(), 1, tc.reason)
+			assert.Len(t, s.wire.Take(), 1, tc.reason)
 			if tc.path == "" {
 				assert.Empty(t, failed, tc.reason)
 			} else if assert.Len(t, failed, 1, tc.reason) {

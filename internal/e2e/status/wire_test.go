@@ -4,63 +4,13 @@
 package status_test
 
 import (
-	"bytes"
 	"context"
-	"io"
-	"net/http"
-	"path"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/status"
 )
-
-// request is one HTTP request.
-type request struct {
-	method string
-	path   string // the object and the subresource
-	body   string
-}
-
-// wire records the requests of a client.
-type wire struct {
-	mu       sync.Mutex
-	requests []request
-}
-
-// around puts the wire into a transport.
-func (w *wire) around(next http.RoundTripper) http.RoundTripper {
-	return roundTrip(func(r *http.Request) (*http.Response, error) {
-		var body []byte
-		if r.Body != nil {
-			var err error
-			if body, err = io.ReadAll(r.Body); err != nil {
-				return nil, err
-			}
-			r = r.Clone(r.Context())
-			r.Body = io.NopCloser(bytes.NewReader(body))
-		}
-		w.mu.Lock()
-		w.requests = append(w.requests, request{r.Method, path.Base(path.Dir(r.URL.Path)) + "/" + path.Base(r.URL.Path), string(body)})
-		w.mu.Unlock()
-		return next.RoundTrip(r)
-	})
-}
-
-// sent returns the requests since the last call.
-func (w *wire) sent() []request {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	sent := w.requests
-	w.requests = nil
-	return sent
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // meddled calls a function before it sends each patch, so that another client
 // can write first.
