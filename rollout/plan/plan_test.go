@@ -4,7 +4,6 @@
 package plan_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
