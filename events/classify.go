@@ -132,8 +132,7 @@ func classifyStatus(s metav1.Status) (reason string, terminal bool) {
 // API server answers, its singular from listers, and the kind itself from
 // controller-runtime's cache.
 func classifyMissing(d *metav1.StatusDetails) (reason string, terminal bool) {
-	router := func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse }
-	if d == nil || d.Name == "" || slices.ContainsFunc(d.Causes, router) {
+	if d == nil || d.Name == "" || slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse }) {
 		return Unavailable, false
 	}
 	switch {

@@ -32,7 +32,9 @@
 // these before updates of series. After each write the Recorder pauses the
 // series, first for 60s/WritesPerMinute and then twice as long each time, up to
 // MaxUpdateInterval. When the pause ends, the Recorder writes the last note if
-// it has changed, otherwise the count.
+// it has changed meanwhile, otherwise the count. An object that fails or
+// recovers ends the pause of what it was: a failure that waits is written
+// before Recovered, and Recovered before the next failure.
 //
 // # When writes fail
 //
@@ -64,8 +66,8 @@
 //
 // kubectl events sorts by the last occurrence. kubectl describe shows the
 // Events of events.k8s.io in the order of their creation, then core/v1 Events
-// by their last occurrence. Each recovery is a new Event, so it is the last row
-// of an object that has recovered.
+// by their last occurrence. Each recovery is a new Event, and the last row of
+// an object that has recovered.
 //
 // # When not to use it
 //

@@ -33,18 +33,14 @@ type EnvNames struct {
 // JANGAR_CONTROLLER_EVENTS_ENABLED, JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN
 // and POD_NAME.
 func JangarNames() EnvNames {
-	return EnvNames{
-		Enabled: "JANGAR_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME",
-	}
+	return EnvNames{Enabled: "JANGAR_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "JANGAR_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME"}
 }
 
 // AgentsNames returns the names that proompteng's Agents service uses:
 // AGENTS_CONTROLLER_EVENTS_ENABLED, AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN
 // and POD_NAME.
 func AgentsNames() EnvNames {
-	return EnvNames{
-		Enabled: "AGENTS_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME",
-	}
+	return EnvNames{Enabled: "AGENTS_CONTROLLER_EVENTS_ENABLED", WritesPerMinute: "AGENTS_CONTROLLER_EVENTS_RATE_LIMIT_PER_MIN", Instance: "POD_NAME"}
 }
 
 // FromEnv reads Disabled, WritesPerMinute and Instance. Pass os.LookupEnv as

@@ -52,9 +52,15 @@ func Unbalanced(r *Recorder) (problems []string) {
 		if e.waits {
 			holding[e.lane]++
 		}
-		check(e.busy || r.closed || e.waits == (e.claim() != update), "%s waits: %t", e.ref.Name, e.waits)
+		claim, _ := e.claim()
+		check(e.busy || r.closed || e.waits == (claim != update), "%s waits: %t", e.ref.Name, e.waits)
 		waits := false
 		for s := e.series; s != nil; s = s.older {
+			if s.draft != nil {
+				for key, value := range s.draft.annotations {
+					check(len(value) <= maxText, "%d bytes of annotation %s", len(value), key)
+				}
+			}
 			check(s.pending >= 0, "%d pending of %s", s.pending, s.reason)
 			check(s.pending == 0 || s.draft != nil || s.event != 0, "nothing to write of %s", s.reason)
 			pending += s.pending

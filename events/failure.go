@@ -79,7 +79,7 @@ func (r *Recorder) recovered(obj runtime.Object) {
 		if e.lastFailure, e.conflicted = "", 0; from == "" {
 			return
 		}
-		r.hasten(e, true, now)
+		r.hasten(e, now)
 		r.settle(e, now)
 		o := occurrence{
 			regarding: obj, identity: identity{eventtype: corev1.EventTypeNormal, reason: Recovered, action: reconcile}, recovery: true,
@@ -92,13 +92,12 @@ func (r *Recorder) recovered(obj runtime.Object) {
 
 // hasten is called when an object fails or recovers. It shortens the pauses
 // that the change has made obsolete, so what an object shows last is never
-// wrong for longer than one short pause. The next occurrence of the other state
-// is another episode: a new Event, so that kubectl describe shows it last.
-func (r *Recorder) hasten(e *entry, recovers bool, now instant) {
+// wrong for longer than one short pause. The next occurrence is another
+// episode: a new Event, so that kubectl describe shows it last.
+func (r *Recorder) hasten(e *entry, now instant) {
 	for s := e.series; s != nil; s = s.older {
-		if s.state && s.open == recovers {
-			s.due = min(s.due, now.add(r.pause))
-			s.open, s.hash = false, 0
+		if s.state {
+			s.due, s.pause, s.hash = min(s.due, now.add(r.pause)), r.pause, 0
 		}
 	}
 }

@@ -353,3 +353,38 @@ func TestALimitedNamespace_DelaysNoOther(t *testing.T) {
 		}
 	}
 }
+
+// TestALimitedNamespace_KeepsItsEvents: while a namespace is limited and others
+// are written, one Event in each RetryTimeout is given up.
+func TestALimitedNamespace_KeepsItsEvents(t *testing.T) {
+	for name, answer := range map[string]error{
+		"429": apierrors.NewTooManyRequestsError("limit reached on type Namespace for key bad"),
+		"503": apierrors.NewServiceUnavailable("the webhook is away"),
+		"500": apierrors.NewInternalError(errAway),
+	} {
+		for _, n := range []int{3, 20} {
+			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					limited := time.Now().Add(9 * time.Minute)
+					s := failingIn(func(context.Context) error {
+						if time.Now().Before(limited) {
+							return answer
+						}
+						return nil
+					})
+					rec, stop := start(t, s, events.Options{})
+					for i := range n {
+						rec.Failure(inNamespace("bad", fmt.Sprint("run-", i)), errAway)
+					}
+					for i := range 600 {
+						rec.Failure(inNamespace("good", fmt.Sprint("run-", i)), errAway)
+						time.Sleep(time.Second)
+					}
+					assert.LessOrEqual(t, rec.Stats().Lost[events.LostExpired], int64(1))
+					_ = stop()
+					assertAccounts(t, rec)
+				})
+			})
+		}
+	}
+}

@@ -4,13 +4,19 @@
 package events_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -65,9 +71,77 @@ func TestFlappingShowsTheLastStateAndStaysWithinTheCap(t *testing.T) {
 					}
 				}
 				assert.Equal(t, state, newest, tc.reason)
+				assert.Equal(t, state, lastRow(s).Type, "the row that kubectl describe shows last")
 				assertCap(t, s, 5)
 			})
 		})
+	}
+}
+
+// lastRow is the Event that was created last.
+func lastRow(s *server) *eventsv1.Event {
+	all := s.all()
+	return all[len(all)-1]
+}
+
+// TestTheLastRowIsWhatTheObjectIs, failing or recovered, after any order of
+// failures, changed texts and recoveries, and while requests fail.
+//
+//req:shows E7
+func TestTheLastRowIsWhatTheObjectIs(t *testing.T) {
+	one, two, other := errors.New("text one"), errors.New("text two"), invalid("another reason")
+	play := func(t *testing.T, o events.Options, faults func() error, outcomes []error, pause func() time.Duration) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{refuse: func(context.Context, request) error { return faults() }}
+			rec, stop := start(t, s, o)
+			want := ""
+			for _, err := range outcomes {
+				if rec.Failure(object("a"), err); err != nil {
+					want = "Warning"
+				} else if want != "" {
+					want = "Normal"
+				}
+				time.Sleep(pause())
+			}
+			time.Sleep(time.Hour)
+			if want != "" {
+				assert.Equal(t, want, lastRow(s).Type, "%v", outcomes)
+			}
+			require.NoError(t, stop())
+			assertAccounts(t, rec)
+		})
+	}
+	never := func() error { return nil }
+	for name, tc := range map[string]struct {
+		reason   string
+		options  events.Options
+		outcomes []error
+		every    time.Duration
+	}{
+		"AChangedText":    {"It waits for its pause, and the recovery does not.", events.Options{}, []error{one, two, nil}, time.Second},
+		"AnotherReason":   {"Each has a pause of its own.", events.Options{}, []error{one, other, two, nil}, time.Second},
+		"ThreeEpisodes":   {"The recovery waits for its pause too.", events.Options{}, []error{one, nil, one, nil, one, nil}, 9 * time.Second},
+		"FailsAgain":      {"Nor does a new failure.", events.Options{}, []error{one, nil, two, nil, other}, time.Second},
+		"InABacklog":      {"A recovery is written before updates of other objects.", events.Options{TotalWritesPerSecond: 0.1}, []error{one, nil, one, nil}, time.Second},
+		"OneWriteAtATime": {"A write a minute.", events.Options{WritesPerMinute: 1}, []error{one, two, nil, other}, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) { play(t, tc.options, never, tc.outcomes, func() time.Duration { return tc.every }) })
+	}
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		outcomes := make([]error, random.IntN(20))
+		for i := range outcomes {
+			outcomes[i] = []error{nil, nil, one, two, other}[random.IntN(5)]
+		}
+		longest, share := 1+random.Int64N(int64(2*time.Minute)), random.IntN(3)
+		faults := func() error {
+			if random.IntN(10) < share {
+				return []error{unavailable(), apierrors.NewInternalError(errAway), apierrors.NewTooManyRequestsError("limit")}[random.IntN(3)]
+			}
+			return nil
+		}
+		play(t, events.Options{}, faults, outcomes, func() time.Duration { return time.Duration(random.Int64N(longest)) })
 	}
 }
 

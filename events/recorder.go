@@ -80,7 +80,7 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 // action, related object and field path about one object form a series. The
 // Recorder writes the first immediately, or as soon as the object's cap allows.
 // It counts repeats, and writes their number when the pause of the series ends.
-// If the note has changed by then, the last note becomes a new Event.
+// If the note has changed meanwhile, the last note becomes a new Event.
 //
 // Words that look generated do not count as a change. A word looks generated if
 // it is part of a UUID, the five-character suffix of generateName, or 8 or more
@@ -135,11 +135,8 @@ func (r *Recorder) Forget(obj runtime.Object) {
 // known calls f under mu with the entry of obj, if there is one.
 func (r *Recorder) known(obj runtime.Object, f func(e *entry, now instant)) {
 	k, err := r.identify(obj)
-	if err != nil {
-		return
-	}
 	r.locked(func() {
-		if e := r.entries[k]; e != nil {
+		if e := r.entries[k]; e != nil && err == nil {
 			f(e, r.now())
 		}
 	})
@@ -166,9 +163,10 @@ func (r *Recorder) locked(f func()) {
 			r.o.OnResult(result, n)
 		}
 	}
-	tell(ResultEmitted, is.Written-was.Written)
-	tell(ResultAggregated, is.Coalesced+is.Suppressed-was.Coalesced-was.Suppressed)
-	tell(ResultDropped, is.lost()-was.lost())
+	emitted, aggregated := is.Written-was.Written, is.Coalesced+is.Suppressed-was.Coalesced-was.Suppressed
+	tell(ResultEmitted, emitted)
+	tell(ResultAggregated, aggregated)
+	tell(ResultDropped, is.Recorded-was.Recorded-emitted-aggregated-is.Pending+was.Pending)
 }
 
 // An occurrence is one call that records.
@@ -272,9 +270,9 @@ func (r *Recorder) count(e *entry, o *occurrence, text []byte, now instant) {
 	}
 	if o.failure {
 		if e.lastFailure == "" {
-			r.hasten(e, false, now)
+			r.hasten(e, now)
 		}
-		e.lastFailure, s.open, s.state = o.reason, true, true
+		e.lastFailure, s.state = o.reason, true
 	}
 	if s.refused != "" && now < s.due {
 		s.seen = now
@@ -295,6 +293,9 @@ func (r *Recorder) count(e *entry, o *occurrence, text []byte, now instant) {
 	case hash != s.hash:
 		// A draft that is being written is not touched.
 		s.draft = &draft{text: string(text), annotations: maps.Clone(o.annotations)}
+		for key, value := range o.annotations { // of which as little is written
+			s.draft.annotations[key] = strings.Clone(value[:min(len(value), maxText)])
+		}
 		s.hash = hash
 		if o.terminal {
 			s.due = min(s.due, now)

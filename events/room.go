@@ -21,7 +21,7 @@ func (r *Recorder) settle(e *entry, now instant) {
 	if e.busy || r.closed {
 		return
 	}
-	s, at := e.work(r.perObject, now, r.flushers > 0)
+	s, at, urgency := e.work(r.perObject, now, r.flushers > 0)
 	switch {
 	case s == nil && e.forgotten && e.bucket.full(now):
 		r.remove(e)
@@ -33,13 +33,13 @@ func (r *Recorder) settle(e *entry, now instant) {
 		e.enqueue(nil, waiting, 0)
 	case at > now:
 		e.enqueue(&r.plan.later, waiting, at)
-	case e.queue != &e.lane.ready || e.class != s.class(): // otherwise it keeps its place
-		e.enqueue(&e.lane.ready, s.class(), now)
+	case e.queue != &e.lane.ready || e.class != urgency: // otherwise it keeps its place
+		e.enqueue(&e.lane.ready, urgency, now)
 	}
 	if s != nil {
 		r.notify()
 	}
-	claim := e.claim()
+	claim, _ := e.claim()
 	e.wait(claim != update)
 	e.move([...]*ring.Ring{firstWarning: nil, firstNormal: &r.normals, update: &r.idle}[claim])
 }

@@ -49,9 +49,6 @@ func (b *breaker) fail(begun, now instant) {
 
 func (b *breaker) succeed(now instant) { b.faults, b.proved = 0, now }
 
-// hurry ends the pause of b.
-func (b *breaker) hurry() { b.faults, b.resume = 0, 0 }
-
 // A lane is a namespace with its waiting writes. It is suspect after a write
 // that failed or that took long, until one succeeds quickly.
 type lane struct {
@@ -144,9 +141,8 @@ func (p *schedule) end(j *job) {
 	}
 }
 
-// learn updates the breakers by the answer to j. It returns the breaker that
-// has to do with it.
-func (p *schedule) learn(j *job, st step, err error, now instant) *breaker {
+// learn updates the breakers by the answer to j.
+func (p *schedule) learn(j *job, st step, err error, now instant) {
 	l, silent := j.e.lane, timedOut(err)
 	switch {
 	case st == waitServer || silent && p.server.faults > 0:
@@ -166,10 +162,6 @@ func (p *schedule) learn(j *job, st step, err error, now instant) *breaker {
 	if !l.suspect {
 		l.resume = 0
 	}
-	if st == waitServer {
-		return &p.server
-	}
-	return &l.breaker
 }
 
 // doubtful counts the entries with new Events in suspect lanes. Of one of them

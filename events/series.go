@@ -75,7 +75,6 @@ type series struct {
 	failing     instant // the first failure of one kind in a row
 	denied      bool    // that kind: denials, or faults
 	refused     string  // why nothing is stored, after a write that no retry can save
-	open        bool    // a failure that has not recovered
 	state       bool    // it reports failures or recoveries
 	first       bool    // nothing was written yet: ahead of updates
 	busy        bool    // a request of it is under way
@@ -113,15 +112,16 @@ func (e *entry) find(o *occurrence) *series {
 }
 
 // claim is the class of the most urgent draft of e, which must not be dropped
-// for another object; update when there is none.
-func (e *entry) claim() class {
-	most := update
+// for another object; update when there is none or only a changed note.
+func (e *entry) claim() (most class, drafts int) {
+	most = update
 	for s := e.series; s != nil; s = s.older {
 		if s.draft != nil {
 			most = min(most, s.class())
+			drafts++
 		}
 	}
-	return most
+	return most, drafts
 }
 
 func (s *series) class() class {
@@ -134,10 +134,12 @@ func (s *series) class() class {
 	return firstNormal
 }
 
-// work returns the series of e to write next and the earliest instant for it;
-// nil when there is nothing to write. At that instant the lowest class is
-// first, and in it the oldest. With hurry no pause counts.
-func (e *entry) work(l limit, now instant, hurry bool) (best *series, at instant) {
+// work returns the series of e to write next, the earliest instant for it, and
+// how urgent that is; nil when there is nothing to write. At that instant the
+// lowest class is first, and in it the oldest. With hurry no pause counts. An
+// object shows last what it is now, failing or recovered: what it was is
+// written before.
+func (e *entry) work(l limit, now instant, hurry bool) (best *series, at instant, urgency class) {
 	token := e.bucket.ready(l, now)
 	for s := e.series; s != nil; s = s.older {
 		if s.pending == 0 {
@@ -148,10 +150,17 @@ func (e *entry) work(l limit, now instant, hurry bool) (best *series, at instant
 			when = max(when, s.due)
 		}
 		if best == nil || cmp.Or(cmp.Compare(when, at), cmp.Compare(s.class(), best.class()), cmp.Compare(s.since, best.since)) <= 0 {
-			best, at = s, when
+			best, at, urgency = s, when, s.class()
 		}
 	}
-	return best, at
+	if best != nil && best.state && best.draft != nil && (e.lastFailure == "") == (best.eventtype == corev1.EventTypeNormal) {
+		for s := e.series; s != nil; s = s.older {
+			if s.state && s.draft != nil && s.eventtype != best.eventtype {
+				return s, max(at, s.retry), urgency
+			}
+		}
+	}
+	return best, at, urgency
 }
 
 // rest starts the pause that follows a write or its refusal, and doubles the

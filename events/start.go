@@ -153,9 +153,9 @@ func (r *Recorder) hurry(n int) {
 	now := r.now()
 	r.locked(func() {
 		if r.flushers += n; n > 0 {
-			r.plan.server.hurry()
+			r.plan.server.faults, r.plan.server.resume = 0, 0
 			for _, l := range r.plan.lanes {
-				l.hurry()
+				l.faults, l.resume = 0, 0
 			}
 		}
 		for _, e := range r.entries {
@@ -179,7 +179,7 @@ func (r *Recorder) written(deadline instant) bool {
 		return false
 	}
 	for _, e := range r.entries {
-		if e.queue == &e.lane.ready || e.queue != nil && e.at < deadline && e.claim() != update {
+		if _, drafts := e.claim(); e.queue == &e.lane.ready || e.queue != nil && e.at < deadline && drafts > 0 {
 			return false
 		}
 	}

@@ -132,6 +132,29 @@ func TestAFirstOccurrenceMayStillComeWithinTheDrainTimeout(t *testing.T) {
 	})
 }
 
+// A changed note and a second recovery are new Events too.
+func TestAnyNewEventMayStillComeWithinTheDrainTimeout(t *testing.T) {
+	for name, outcomes := range map[string][]error{
+		"ChangedNotes":   {invalid("one"), invalid("two"), invalid("three"), invalid("four")},
+		"SecondRecovery": {errAway, nil, errAway, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				rec, stop := start(t, s, events.Options{})
+				for _, err := range outcomes {
+					rec.Failure(object("a"), err)
+					synctest.Wait()
+				}
+				require.NoError(t, stop())
+				assert.Len(t, s.all(), 4, "one more than the bucket holds")
+				assertCap(t, s, 5)
+				assertAccounts(t, rec)
+			})
+		})
+	}
+}
+
 func TestEventsAfterStartAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}

@@ -117,11 +117,6 @@ func (r *Recorder) Stats() (s Stats) {
 	return s
 }
 
-// lost is the sum of Lost.
-func (s *Stats) lost() int64 {
-	return s.Recorded - s.Written - s.Coalesced - s.Suppressed - s.Pending
-}
-
 // A loss is the account of one cause. The log gets one line a minute for each.
 type loss struct {
 	total, unlogged int64

@@ -120,7 +120,7 @@ func (r *Recorder) next(now instant) (j job, at instant) {
 		return j, at
 	}
 	e := l.ready[0]
-	s, _ := e.work(r.perObject, now, r.flushers > 0)
+	s, _, _ := e.work(r.perObject, now, r.flushers > 0)
 	e.enqueue(nil, waiting, 0)
 	e.move(nil)
 	e.busy, s.busy = true, true
@@ -159,7 +159,7 @@ func (r *Recorder) attempt(ctx, request context.Context, once *noretry.Guard, lo
 // finish accounts for the request of j and lets the next one about the object
 // begin. It returns what schedule.accept does.
 func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *refusal, length time.Duration) {
-	l, s, b := j.e.lane, j.s, (*breaker)(nil)
+	l, s := j.e.lane, j.s
 	unsure := st != rename
 	switch {
 	case unsure:
@@ -174,7 +174,7 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 	r.plan.end(j)
 	j.e.bucket.take(r.perObject, now)
 	if st <= waitServer {
-		b = r.plan.learn(j, st, a.err, now)
+		r.plan.learn(j, st, a.err, now)
 	}
 	if st <= reject {
 		refused, length = r.plan.accept(l, j.core, now)
@@ -202,7 +202,7 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 		r.plan.asked = max(r.plan.asked, now.add(min(time.Duration(max(status.Details.RetryAfterSeconds, 0))*time.Second, r.o.RetryTimeout)))
 		fallthrough
 	case waitNamespace:
-		r.wait(j, b, unsure, a.why, now)
+		r.wait(j, st, unsure, a.why, now)
 	case interrupted:
 		r.again(j, 0, true)
 	case leave:
@@ -220,13 +220,17 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 }
 
 // wait has the write made again after a fault, or gives up a new Event after
-// RetryTimeout. While nothing succeeds, b gives up one in each RetryTimeout:
-// the others wait for the end of the outage.
-func (r *Recorder) wait(j *job, b *breaker, unsure bool, why string, now instant) {
-	since := j.s.failed(false, now)
+// RetryTimeout. While no write succeeds, of the server or of the namespace that
+// fails, one is given up in each RetryTimeout: the others wait for the end of
+// the outage.
+func (r *Recorder) wait(j *job, st step, unsure bool, why string, now instant) {
+	since, b := j.s.failed(false, now), &r.plan.server
 	// Longer than the pauses of a breaker: each attempt takes a token of the
 	// object.
 	pause := min(max(3*now.since(since), firstPause), longestPause)
+	if st == waitNamespace || b.proved > since { // others were written since
+		b = &j.e.lane.breaker
+	}
 	if b.proved <= since {
 		since = max(since, b.expired)
 	}
