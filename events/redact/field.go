@@ -74,7 +74,7 @@ func (c *scanner) named(p int) int {
 	if p == len(c.s) || c.s[p] != ':' && c.s[p] != '=' {
 		return 0
 	}
-	return c.value(k, tight, p+1)
+	return c.value(k, tight, c.scalar(p+1))
 }
 
 // telegram masks the token of a Telegram bot: digits, a colon and 35 bytes that

@@ -89,3 +89,19 @@ func TestNote_KeepsALongTextWithoutBlanks(t *testing.T) {
 	edge := strings.Repeat(`"a",`, 1022) + `"url":"postgres://u:` + secret + `@db"`
 	assert.NotContains(t, redact.Note(edge, nil), secret[:4])
 }
+
+// TestText_ValuesOnTheNextLine: Note has no lines, and Text keeps them.
+func TestText_ValuesOnTheNextLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"config: password:\txK9mQ2vL8pR4":           "config: password:\t[redacted]",
+		"config: password:\n  xK9mQ2vL8pR4":         "config: password:\n  [redacted]",
+		"config: password:\r\n\txK9mQ2vL8pR4":       "config: password:\r\n\t[redacted]",
+		"config: password: |\n  xK9mQ2vL8pR4\nx: y": "config: password: |\n  [redacted]\nx: y",
+		"config: password: !!str\n  xK9mQ2vL8pR4":   "config: password: !!str\n  [redacted]",
+		"config: password:\nxK9mQ2vL8pR4: y":        "config: password:\nxK9mQ2vL8pR4: y", // a key without a value, and the next one
+		"config: password:\n\nxK9mQ2vL8pR4":         "config: password:\n\nxK9mQ2vL8pR4",
+		"config: password:\n  file: a\n  key: b":    "config: password:\n  file: a\n  key: b",
+	} {
+		assert.Equal(t, want, redact.Text(text))
+	}
+}

@@ -33,8 +33,9 @@ func (c *scanner) separator(i int) int {
 	if c.s[i] == ':' && p < len(c.s) && c.s[p] == '=' || c.s[i] == '=' && p < len(c.s) && c.s[p] == '>' {
 		p++
 	}
-	if c.s[i] == ':' && p < len(c.s) && c.s[p] == ' ' && (c.quote(i-1) == 0 || c.quote(c.gap(p, " ")) == 0) {
+	if c.s[i] == ':' && p < len(c.s) && isBlank(c.s[p]) && (c.quote(i-1) == 0 || c.quote(c.gap(p, " ")) == 0) {
 		how = loose
+		p = c.scalar(p)
 	}
 	if end := c.telegram(key, p); end > 0 {
 		return end
@@ -58,6 +59,26 @@ func (c *scanner) separator(i int) int {
 		return p
 	}
 	return c.value(k, how, p)
+}
+
+// scalar skips what YAML may have before a value: blanks, a line break if the
+// next line is indented, a tag, an anchor and the sign of a block.
+func (c *scanner) scalar(p int) int {
+	const longest = 64
+	for {
+		from := c.gap(p, " \t\r\n")
+		switch {
+		case from == len(c.s), from > p && c.s[from-1] == '\n':
+			return p // of the next line, which is not indented
+		case strings.IndexByte("!&|>", c.s[from]) < 0:
+			return from
+		}
+		end := c.run(from, longest, func(b byte) bool { return !isBlank(b) })
+		if end == len(c.s) || !isBlank(c.s[end]) || strings.IndexByte("|>", c.s[from]) >= 0 && strings.Trim(c.s[from+1:end], "0123456789+-") != "" {
+			return from
+		}
+		p = end
+	}
 }
 
 // keyBefore returns the word before the separator at i. Only quotes, blanks and
@@ -134,15 +155,21 @@ func (c *scanner) encoded(p int) int {
 	return to
 }
 
-// quote returns the length of the quote at p, which may be escaped, or 0.
+// quote returns the length of the quote at p, or 0. A quote in a quoted text
+// has a backslash before it, and one in that 3, then 7 and 15.
 func (c *scanner) quote(p int) int {
+	const deepest = 16
 	switch {
 	case p < 0 || p >= len(c.s):
 		return 0
 	case c.s[p] == '"' || c.s[p] == '\'' || c.s[p] == '`':
 		return 1
-	case c.s[p] == '\\' && p+1 < len(c.s) && (c.s[p+1] == '"' || c.s[p+1] == '\''):
-		return 2
+	case c.s[p] != '\\':
+		return 0
+	}
+	to := c.run(p, deepest, func(b byte) bool { return b == '\\' })
+	if n := to + 1 - p; n&(n-1) == 0 && to < len(c.s) && (c.s[to] == '"' || c.s[to] == '\'') {
+		return n
 	}
 	return 0
 }
@@ -150,20 +177,15 @@ func (c *scanner) quote(p int) int {
 // quoted masks the text between the quote at p and the next one like it.
 func (c *scanner) quoted(k kind, how strength, p int) int {
 	n := c.quote(p)
-	q := c.s[p : p+n]
-	from := p + n
-	to := len(c.s)
-	for i := from; i < len(c.s); i++ {
-		if c.s[i] == '\\' && (n == 1 || c.has(i+1, `\`)) {
-			i++
-			if n == 2 && c.has(i+1, `\`) {
-				i += 2 // the escaped byte has an escape too
-			}
-			continue
-		}
-		if c.has(i, q) {
-			to = i
-			break
+	from, to := p+n, len(c.s)
+	for i, slashes := from, 0; i < len(c.s) && to == len(c.s); i++ {
+		switch {
+		case c.s[i] == '\\':
+			slashes++
+		case c.s[i] == c.s[from-1] && slashes%(2*n) == n-1: // others belong to backslashes, or to a quote within
+			to = i - (n - 1)
+		default:
+			slashes = 0
 		}
 	}
 	c.looked += to - from
