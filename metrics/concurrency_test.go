@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -101,4 +102,23 @@ func TestScrapeWhileRecordingAndClosing(t *testing.T) {
 		wait.Go(func() { body(t, ep); c.Begin().End(t.Context(), nil) })
 	}
 	wait.Wait()
+}
+
+// TestObserveConditions_ShowsNoPartOfACount: a count that stops when it is
+// asked to has not seen all objects.
+func TestObserveConditions_ShowsNoPartOfACount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ep := newSet(t, metrics.Options{})
+		release := make(chan struct{})
+		defer close(release)
+		m.Controller("c").ObserveQueue(func() metrics.QueueState { <-release; return metrics.QueueState{} })
+		m.ObserveConditions("Run", func(ctx context.Context) iter.Seq2[metrics.Condition, int64] {
+			return func(yield func(metrics.Condition, int64) bool) {
+				if yield(metrics.Condition{Type: "Ready", Status: "True"}, 1) {
+					<-ctx.Done()
+				}
+			}
+		})
+		assert.Empty(t, with(scrape(t, ep), "controller_objects"))
+	})
 }

@@ -72,6 +72,9 @@ func (m *Metrics) countObjects(ctx context.Context) (sources []*objectSource, ru
 			for condition, n := range s.count(ctx) {
 				all = append(all, counted{condition, n})
 			}
+			if ctx.Err() != nil {
+				return nil, isolate.ErrLate // count may have stopped early, as it is asked to
+			}
 			return all, nil
 		}))
 	}
