@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,13 +136,20 @@ func TestTheLastRowIsWhatTheObjectIs(t *testing.T) {
 			outcomes[i] = []error{nil, nil, one, two, other}[random.IntN(5)]
 		}
 		longest, share := 1+random.Int64N(int64(2*time.Minute)), random.IntN(3)
+		var mu sync.Mutex // the workers ask too
 		faults := func() error {
+			mu.Lock()
+			defer mu.Unlock()
 			if random.IntN(10) < share {
 				return []error{unavailable(), apierrors.NewInternalError(errAway), apierrors.NewTooManyRequestsError("limit")}[random.IntN(3)]
 			}
 			return nil
 		}
-		play(t, events.Options{}, faults, outcomes, func() time.Duration { return time.Duration(random.Int64N(longest)) })
+		play(t, events.Options{}, faults, outcomes, func() time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Duration(random.Int64N(longest))
+		})
 	}
 }
 
