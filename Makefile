@@ -67,7 +67,7 @@ GOTEST = go test -race -vet=all -timeout 20m
 # With these flags a program shares compiled packages with helm, the chart's image and the control plane.
 STATIC := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 
-# These tests run without the race detector, which changes allocations and makes the largest numbers too slow.
+# These tests run without the race detector, which changes allocations and makes the largest numbers too slow. They are vetted with it.
 PLAIN := Alloc|PerObject|Thousand|CapHolds|CapsHold|InAnyMinute|Cliff
 SLOW  := Thousand|Cliff
 
@@ -84,7 +84,7 @@ unit: ## Run while you work: unit tests of the root module with -race, offline; 
 	$(NEWEST); $(GOTEST) $(SHUFFLE) -skip '$(SLOW)' $$packages
 	$(GOTEST) $(or $(SHUFFLE),-count=1) ./internal/repotest # it runs git and go list, which the test cache does not track
 	packages=$$(git grep -lE '^func Test\w*($(PLAIN))' -- '*_test.go' | grep -v -e ^internal/e2e -e ^internal/bench | sed 's,/[^/]*$$,,;s,^,$(MODULE)/,' | sort -u); \
-		$(STATIC); cd internal/compat/newest && go test $(SHUFFLE) -run '$(PLAIN)' $$packages
+		$(STATIC); cd internal/compat/newest && go test -vet=off $(SHUFFLE) -run '$(PLAIN)' $$packages
 
 # -count=1, because the test cache does not track the programs that the suites run. With -j, because most of a test is waiting.
 CORE   := internal/demo examples/agentrun examples/controller-runtime
@@ -223,7 +223,7 @@ skew: test-floor test-client-go unit skew-e2e ## Run the tests with other versio
 
 .PHONY: test-floor
 test-floor: ## Test the root module with the versions in go.mod, the lowest that we support
-	GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod) go test ./...
+	GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod) go test -vet=off ./... # make unit vets it
 
 PACKAGES = $$(go list $(MODULE)/... | grep -v -e /examples/ -e /internal/repotest)
 CLIENT_GO := v0.35.10 v0.36.6

@@ -85,9 +85,7 @@ func outside(m *testing.M) (int, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	command = filepath.Join(dir, "rollout")
-	goBuild := exec.CommandContext(ctx, "go", "build", "-o", command, "./examples/rollout")
-	goBuild.Dir = filepath.Join("..", "..", "..")
-	if out, err := goBuild.CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "github.com/proompteng/controllerkit/examples/rollout").CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("examples/rollout: %w: %s", err, out)
 	}
 	if err := errors.Join(os.Setenv(commandVariable, command), os.Setenv(oracleVariable, oraclePath)); err != nil {
