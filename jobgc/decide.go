@@ -57,7 +57,7 @@ func decide(v view) action {
 		return v.start()
 	case v.ref.Released || v.found.State == Pending:
 		return actWait
-	case v.found.State == Finished && v.ref.Outcome == "" && !v.done:
+	case v.found.State == Finished && v.ref.Outcome == "" && !v.ended:
 		return actRecord
 	case v.found.Job == nil || v.found.gone():
 		return actWait

@@ -11,12 +11,12 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
+	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
 // Request is what one call of Step works on.
@@ -156,7 +156,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 		case actAdopt:
 			return g.adopt(ctx, v, v.found.Job, v.found.Source)
 		case actSuspend, actResume:
-			if v.found, err = g.suspend(ctx, v, a == actSuspend); err != nil || v.found.State != Finished || v.done {
+			if v.found, err = g.suspend(ctx, v, a == actSuspend); err != nil || v.found.State != Finished || v.ended {
 				return req.Ref, v.found, err
 			}
 			fallthrough // it has finished before it could be suspended
@@ -325,7 +325,7 @@ func (g *Guard[J]) remove(ctx context.Context, ref Ref) error {
 	err := jobs.Delete(ctx, ref.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &ref.UID}, PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 	})
-	if _, err = isGone(err, ref); err != nil && !apierrors.IsConflict(err) { // a conflict: the name is another Job's
+	if _, err = isGone(err, ref); err != nil && !notfound.Changed(err, ref.Name) { // changed: the name is another Job's
 		return fmt.Errorf("delete %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
 	return nil

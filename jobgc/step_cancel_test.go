@@ -4,6 +4,7 @@
 package jobgc_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -122,4 +125,43 @@ func TestStepSuspends_AJobThatHasJustFinished(t *testing.T) {
 	found := s.step(t)
 	assert.Equal(t, jobgc.Finished, found.State)
 	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome, "the returned Ref has the outcome")
+}
+
+type deletingJobs struct {
+	fakeJobs
+	err error
+}
+
+func (d deletingJobs) Delete(context.Context, string, metav1.DeleteOptions) error { return d.err }
+
+// TestStep_DeleteRefusedWithAConflict that is not about the uid: a proxy's, or
+// that of a webhook. Step returns it, so that the next reconcile tries again.
+func TestStep_DeleteRefusedWithAConflict(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"Proxy":   apierrors.NewGenericServerResponse(409, "delete", jobResource, jobOfRun, "busy", 0, true),
+		"Webhook": &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 409, Reason: metav1.StatusReasonConflict, Message: "admission webhook \"x\" denied the request: a backup runs"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			g, err := jobgc.New(func(ns string) deletingJobs { return deletingJobs{s.client(ns), refusal} }, s.store, jobgc.Options{DeleteCancelled: true})
+			require.NoError(t, err)
+			step := func() (jobgc.Observation, error) {
+				ref, found, err := g.Step(t.Context(), s.request(s.stored))
+				if err == nil {
+					s.stored.job = ref
+					s.stored.done = s.stored.done || found.State == jobgc.Cancelled
+				}
+				return found, err
+			}
+			_, err = step()
+			require.NoError(t, err)
+			s.store.sync(s.server)
+			s.edit = func(req *jobgc.Request) { req.Cancel = true }
+			_, err = step()
+			require.NoError(t, err)
+			s.store.sync(s.server)
+			found, err := step()
+			assert.True(t, err != nil || found.After > 0, "the Job exists, and nothing tries again: %+v %v", found.State, err)
+		})
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -72,4 +73,49 @@ func TestStepOfAReplicaThatStalls(t *testing.T) {
 			})
 		})
 	}
+}
+
+// deletingOwner has a finished Job, and waits for its result with a finalizer
+// of its own.
+func deletingOwner(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t, jobgc.Options{Finalizer: "agents.example.com/result"})
+	s.step(t)
+	s.store.sync(s.server)
+	s.stored.DeletionTimestamp = ptr.To(metav1.Now())
+	s.stored.Finalizers = []string{"example.com/waits"}
+	s.change(jobOfRun, finish(time.Now()))
+	s.store.sync(s.server)
+	return s
+}
+
+func TestStep_DeletingOwnerGetsTheOutcome(t *testing.T) {
+	s := deletingOwner(t)
+	ref, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Finished, found.State)
+	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
+}
+
+func TestStep_DeletingOwnerIsToldOfNoLoss(t *testing.T) {
+	s := deletingOwner(t)
+	require.Equal(t, jobgc.Finished, s.step(t).State) // stores the Ref, and Done
+	s.step(t)                                         // the release
+	s.remove(jobOfRun)
+	s.store.sync(s.server)
+	found := s.step(t)
+	assert.False(t, found.Lost(), "%+v", found)
+}
+
+// TestStep_DeletingOwnerLetsGo: of an owner whose record is the Ref alone, such
+// as a ConfigMap with an annotation.
+func TestStep_DeletingOwnerLetsGo(t *testing.T) {
+	s := deletingOwner(t)
+	for range 5 {
+		ref, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.NoError(t, err)
+		s.stored.job, s.stored.done = ref, ref.Outcome != ""
+		s.store.sync(s.server)
+	}
+	assert.Empty(t, s.jobs[jobOfRun].Finalizers, "%+v", s.stored.job)
 }

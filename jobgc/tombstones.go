@@ -24,8 +24,14 @@ func (h handler[J]) OnAdd(obj any, _ bool) {
 	h.events.put(obj)
 }
 
-// OnUpdate notes the Job.
-func (h handler[J]) OnUpdate(_, obj any) { h.OnAdd(obj, false) }
+// OnUpdate notes the Job. If a Job was recreated under its name while the watch
+// was away, the informer reports it as an update, and no deletion.
+func (h handler[J]) OnUpdate(was, obj any) {
+	if before, after := deleted(was), deleted(obj); before != nil && after != nil && before.UID != after.UID {
+		h.g.bury(before)
+	}
+	h.OnAdd(obj, false)
+}
 
 // OnDelete remembers a Job that was finished when it was deleted: the
 // informer's delete event carries its last state. The state of a missed delete

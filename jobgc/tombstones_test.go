@@ -6,6 +6,7 @@ package jobgc_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -128,4 +129,28 @@ func TestTombstone_OfAReleasedJob(t *testing.T) {
 	f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "uid-1", ResourceVersion: "1", Outcome: jobgc.Succeeded})
 	assert.Equal(t, jobgc.Collected, f.State)
 	assert.Nil(t, f.Job)
+}
+
+// TestTombstone_OfAJobThatWasRecreated while the watch was away: the informer
+// lists again, calls OnUpdate with both Jobs, and OnDelete with none.
+func TestTombstone_OfAJobThatWasRecreated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, jobgc.Options{})
+		ref := w.ensured(t)
+		w.guard.OnAdd(w.jobs["job"], false)
+		last := w.change("job", finish(time.Now()))
+		w.guard.OnUpdate(nil, last)
+		w.remove("job")
+		next := w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "successor"}})
+		w.store.sync(w.server)
+		w.guard.OnUpdate(last, next)
+		time.Sleep(1100 * time.Millisecond)
+		f := w.look(t, ref)
+		if f.State == jobgc.Pending {
+			time.Sleep(1100 * time.Millisecond)
+			f = w.look(t, ref)
+		}
+		assert.Equal(t, jobgc.Finished, f.State, "%+v", f)
+		assert.Equal(t, jobgc.Succeeded, f.Outcome)
+	})
 }

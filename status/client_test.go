@@ -172,3 +172,15 @@ func ExampleForClient() {
 	fmt.Println(result, err, after.ResourceVersion)
 	// Output: written <nil> 2
 }
+
+type nilClient interface {
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*Run, error)
+}
+
+func TestForResource_NilClientIsAnError(t *testing.T) {
+	before := bigRun()
+	after := before.DeepCopy()
+	after.Status.Phase = "Other"
+	_, err := status.ForResource(func(string) nilClient { return nil }).Commit(t.Context(), before, after, status.Facts{})
+	require.ErrorContains(t, err, `the client of namespace "`)
+}

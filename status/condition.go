@@ -6,6 +6,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -72,10 +73,8 @@ func settle(c, stored metav1.Condition, now time.Time) metav1.Condition {
 }
 
 func findCondition(conds []metav1.Condition, typ string) *metav1.Condition {
-	for i := range conds {
-		if conds[i].Type == typ {
-			return &conds[i]
-		}
+	if i := slices.IndexFunc(conds, func(c metav1.Condition) bool { return c.Type == typ }); i >= 0 {
+		return &conds[i]
 	}
 	return nil
 }
@@ -130,9 +129,7 @@ func checkCondition(c metav1.Condition) error {
 	if len(c.Type) > maxType || len(validation.IsQualifiedName(c.Type)) > 0 {
 		return fmt.Errorf(".type: %.40q is not accepted; want a name such as Ready or example.com/Ready, with at most %d characters", c.Type, maxType)
 	}
-	switch c.Status {
-	case metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown:
-	default:
+	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, c.Status) {
 		return fmt.Errorf(".status: %q is not accepted; want True, False or Unknown", c.Status)
 	}
 	if c.ObservedGeneration < 0 {

@@ -259,8 +259,12 @@ func (c *change) mergeLists(trees [3]map[string]any, owned []string) (merged ent
 		if conflict && !slices.Contains(owned, e.Type) {
 			err = errors.Join(err, fmt.Errorf("%w: %s: status.%s %s", ErrFieldConflict, nameOf(c.after.object), c.names.Conditions, e.Type))
 		}
-		if conflict && after != nil && live != nil && after.ObservedGeneration != 0 && after.ObservedGeneration < live.ObservedGeneration {
+		switch {
+		case !conflict || after == nil:
+		case live != nil && after.ObservedGeneration != 0 && after.ObservedGeneration < live.ObservedGeneration:
 			side = live
+		case before != nil && sameSecond(&after.LastTransitionTime, &before.LastTransitionTime):
+			after.LastTransitionTime = metav1.Time{} // it was carried over, and the stored status may have changed since
 		}
 		if side != nil {
 			merged = append(merged, *side)

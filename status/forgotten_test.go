@@ -6,6 +6,7 @@ package status_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,4 +92,46 @@ func TestUnkept_WithAKindOnTheCopy(t *testing.T) {
 		assert.Equal(t, i == 0, err != nil, err)
 	}
 	assert.Equal(t, 1, s.sent())
+}
+
+// TestCommit_OwnedConflictHasItsOwnTransitionTime: only the reason changed
+// here, and meanwhile another replica stored the opposite.
+func TestCommit_OwnedConflictHasItsOwnTransitionTime(t *testing.T) {
+	s, _ := start(t) // Ready False since noon
+	before := get[Run](t, s, "a")
+	after := before.DeepCopy()
+	status.SetCondition(&after.Status.Conditions, cond("Ready", metav1.ConditionFalse, "StillPending"), noon.Add(2*time.Hour))
+	s.restatus("a", `{"conditions":[{"type":"Ready","status":"True","reason":"Ok","message":"","observedGeneration":1,"lastTransitionTime":"2025-06-01T13:00:00Z"}]}`)
+	w := via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}}).At(noon.Add(2 * time.Hour))
+	result, err := w.Commit(t.Context(), before, after, status.Facts{})
+	require.NoError(t, err)
+	require.Equal(t, status.Merged, result)
+	c := get[Run](t, s, "a").Status.Conditions[0]
+	assert.Equal(t, metav1.ConditionFalse, c.Status)
+	assert.Equal(t, "2025-06-01T14:00:00Z", c.LastTransitionTime.UTC().Format(time.RFC3339), "True since 13:00 became False now")
+}
+
+// TestCommit_ZeroThatIsNotStoredHidesNoOtherValue: a server with Go types and
+// omitempty stores 0 as nothing, and 3 as 3.
+func TestCommit_ZeroThatIsNotStoredHidesNoOtherValue(t *testing.T) {
+	s := newServer(t)
+	s.create("a")
+	s.stored = func(o map[string]any) {
+		if m, ok := o["status"].(map[string]any); ok && m["readyReplicas"] == int64(0) {
+			delete(m, "readyReplicas")
+		}
+	}
+	w := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{})
+	commit := func(n int64) (status.Result, error) {
+		before := get[unstructured.Unstructured](t, s, "a")
+		after := before.DeepCopy()
+		require.NoError(t, unstructured.SetNestedField(after.Object, n, "status", "readyReplicas"))
+		return w.Commit(t.Context(), before, after, status.Facts{})
+	}
+	_, err := commit(0)
+	require.ErrorContains(t, err, "did not keep status.readyReplicas")
+	result, err := commit(3)
+	require.NoError(t, err)
+	n, _, _ := unstructured.NestedInt64(get[unstructured.Unstructured](t, s, "a").Object, "status", "readyReplicas")
+	assert.EqualValues(t, 3, n, "result %s", result)
 }

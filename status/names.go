@@ -49,7 +49,8 @@ type FieldNames struct {
 	FinishedAt string
 	// Conditions is a []metav1.Condition; empty means conditions. With "-" a
 	// list named conditions is one value: Commit does not check or redact its
-	// items, and two writers that change it differently are a conflict.
+	// items, and two writers that change it differently are a conflict. Commit
+	// stores no empty list, so the CRD must not require it: use omitempty.
 	Conditions string
 
 	_ struct{}
@@ -183,10 +184,7 @@ func find(v reflect.Value, name string, depth int) (found reflect.Value, at int)
 
 // asInt reads a whole number from a field. It is 0 for no field.
 func asInt(v any) (int64, error) {
-	switch p := v.(type) {
-	case int64:
-		return p, nil
-	case *int64:
+	if p, ok := v.(*int64); ok {
 		return *p, nil
 	}
 	raw := encode(v)

@@ -127,11 +127,9 @@ func (c *change) observe() (err error) {
 // beats reports whether the heartbeat is due. The stored updatedAt may also be
 // ahead of now, after a clock that was wrong.
 func (c *change) beats() bool {
-	if c.heartbeat <= 0 || c.Progress == Done || c.names.UpdatedAt == absent {
-		return false
-	}
 	updated := c.before.stamp.UpdatedAt
-	return updated.IsZero() || c.now.Truncate(time.Second).Sub(updated.Time).Abs() >= c.heartbeat
+	return c.heartbeat > 0 && c.Progress != Done && c.names.UpdatedAt != absent &&
+		(updated.IsZero() || c.now.Truncate(time.Second).Sub(updated.Time).Abs() >= c.heartbeat)
 }
 
 // plan changes after's tree to the status to store. It returns the body of the

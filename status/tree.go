@@ -109,13 +109,15 @@ func asObject(v any) (fields map[string]any, ok bool) {
 	return fields, ok
 }
 
-// isZero reports whether v, which is not an object, is the zero of its type.
+// isZero reports whether v is the zero of its type.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case []any:
 		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
 	case json.RawMessage:
-		return slices.Contains([]string{"0", `""`, "false", "[]"}, string(v))
+		return slices.Contains([]string{"0", `""`, "false", "[]", "{}"}, string(v))
 	}
 	return v == int64(0) || v == "" || v == false
 }
@@ -184,8 +186,8 @@ const maxUnkept = 4096
 // keyOf identifies a difference: sent is the value at path, and the API server
 // stores the other one instead.
 func keyOf(o Object, path string, sent, stored any) [sha256.Size]byte {
-	if stored == nil {
-		sent = nil // the API server prunes the field with every value
+	if stored == nil && !isZero(sent) {
+		sent = nil // the API server prunes the field with every value; without its zero alone, as omitempty does
 	}
 	return sha256.Sum256(encode([]any{fmt.Sprintf("%T %s", o, o.GetObjectKind().GroupVersionKind()), path, sent, stored}))
 }

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Writer writes the status of objects. Make one with [ForClient] or
@@ -120,8 +122,8 @@ func ForClient[O, P, Q, S any](
 //	status.ForResource(clientset.ExampleV1().Runs)
 //	status.ForResource(dynamicClient.Resource(runs).Namespace)
 //
-// Go infers the type parameters. If resource is nil, Commit returns an error. A
-// cluster-scoped kind of a typed client takes a function:
+// Go infers the type parameters. If resource or its client is nil, Commit
+// returns an error. A cluster-scoped kind of a typed client takes a function:
 //
 //	status.ForResource(func(string) examplev1.RunInterface { return clientset.ExampleV1().Runs() })
 //
@@ -134,7 +136,10 @@ func ForResource[C interface {
 		return Writer{}
 	}
 	send := func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error) {
-		return resource(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager}, subresources...)
+		if c := resource(o.GetNamespace()); !isnil.Is(c) {
+			return c.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager}, subresources...)
+		}
+		return nil, fmt.Errorf("status: commit: the client of namespace %q is nil; want one that can patch the status", o.GetNamespace())
 	}
 	return Writer{client: &client{send: send}}
 }

@@ -1,8 +1,8 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package notfound tells an API server's word that one object does not exist
-// from every other 404.
+// Package notfound tells an API server's word about one object, that it does
+// not exist or has changed, from every other 404 and 409.
 package notfound
 
 import (

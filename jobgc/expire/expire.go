@@ -50,7 +50,6 @@ import (
 
 	"github.com/go-logr/logr"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -251,7 +250,7 @@ func (s *Sweeper[R, C]) Sweep(ctx context.Context, now time.Time) (deleted int, 
 		}
 		gone, err := notfound.Is(s.remove(ctx, d.run), schema.GroupResource{}, d.run.GetName())
 		switch {
-		case gone || hasChanged(err, d.run.GetName()):
+		case gone || notfound.Changed(err, d.run.GetName()):
 		case err == nil:
 			deleted++
 		default:
@@ -275,15 +274,6 @@ type overdue[R metav1.Object] struct {
 }
 
 func (o overdue[R]) GetUID() types.UID { return o.run.GetUID() }
-
-// hasChanged reports whether an API server refused a deletion because the
-// object of that name does not meet its preconditions. The conflict of a proxy
-// has a cause, that of a webhook has no name, and Sweep must report both.
-func hasChanged(err error, name string) bool {
-	s := apierrors.APIStatus(nil)
-	return apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
-		errors.As(err, &s) && s.Status().Details != nil && s.Status().Details.Name == name
-}
 
 // remove deletes the run only if it has not changed since it was read.
 func (s *Sweeper[R, C]) remove(ctx context.Context, run R) error {
