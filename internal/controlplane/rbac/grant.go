@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Grant gives a user these rules in a namespace with a Role and a RoleBinding of
-// this name. It returns when the API server allows what they say.
+// Grant gives a user these rules in a namespace, with a Role and a RoleBinding
+// of this name. It returns when the API server allows what they say.
 func Grant(ctx context.Context, kube kubernetes.Interface, namespace, name, user string, rules ...rbacv1.PolicyRule) error {
 	meta := metav1.ObjectMeta{Name: name}
 	_, err := kube.RbacV1().Roles(namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
