@@ -243,7 +243,7 @@ func TestPlans(t *testing.T) {
 		assert.Contains(t, out, "patch hpa web")
 	}
 
-	// A plan that stops stops those after it too.
+	// If a plan stops, those after it do not begin.
 	code, out, errs := command(t, live+"---\n"+strings.Replace(live, "name: web\n", "name: api\n", 1), "-plan", "SideBySide")
 	require.Zero(t, code, errs)
 	cmd := exec.CommandContext(t.Context(), "sh")
