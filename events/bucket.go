@@ -46,8 +46,7 @@ func perMinute(n int) limit {
 // perSecond lets n through each second, after a burst of that many seconds'
 // worth.
 func perSecond(n, seconds float64) limit {
-	interval := min(max(math.Ceil(1e9/n), 1), 3e18) // 95 years
-	return limit{int(max(min(n*seconds, 1e6), 1)), time.Duration(interval)}
+	return limit{int(max(min(n*seconds, 1e6), 1)), time.Duration(min(max(math.Ceil(1e9/n), 1), 3e18))} // 95 years at most
 }
 
 // A bucket holds tokens. It stores the instant at which it is full again, so

@@ -153,6 +153,54 @@ func TestTheLastRowIsWhatTheObjectIs(t *testing.T) {
 	}
 }
 
+// TestTheLastRow_WithAnOlderEpisode: a failure that waits from an episode
+// before the last recovery is not the last row either.
+func TestTheLastRow_WithAnOlderEpisode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, _ := start(t, s, events.Options{})
+		o := object("a")
+		fail := func(reason, text string) {
+			rec.FailureReason(o, reason, errors.New(text))
+			time.Sleep(time.Second)
+		}
+		fail("A", "one")
+		rec.Failure(o, nil)
+		time.Sleep(time.Second)
+		fail("Spare", "uses the last token of the burst")
+		rec.Failure(o, nil) // waits from here on
+		time.Sleep(100 * time.Millisecond)
+		fail("A", "two")
+		rec.Failure(o, nil)
+		time.Sleep(time.Second)
+		fail("B", "three")
+		time.Sleep(time.Hour)
+		assert.Equal(t, "B", lastRow(s).Reason)
+	})
+}
+
+// TestAWriteThatFails_HoldsUpNoOtherSeries of its object.
+func TestAWriteThatFails_HoldsUpNoOtherSeries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.reason == "A" {
+				return apierrors.NewInternalError(errors.New("webhook"))
+			}
+			return nil
+		}}
+		rec, _ := start(t, s, events.Options{})
+		o := object("a")
+		rec.FailureReason(o, "A", errAway)
+		time.Sleep(time.Second)
+		rec.Failure(o, nil)
+		rec.Eventf(o, nil, "Warning", "Unrelated", "Run", "first")
+		time.Sleep(2 * time.Minute)
+		written := s.writes("create")
+		require.Len(t, written, 1)
+		assert.Equal(t, "Unrelated", written[0].reason)
+	})
+}
+
 // kubernetes#67887: a noisy reason must not hide a new one.
 //
 //req:shows E2

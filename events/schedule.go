@@ -168,11 +168,10 @@ func (p *schedule) learn(j *job, st step, err error, now instant) {
 // it returns the last that will be written, if any.
 func (p *schedule) doubtful() (n int, last *entry) {
 	for _, l := range p.lanes {
-		if !l.suspect {
-			continue
+		if l.suspect {
+			n += l.waiting
 		}
-		n += l.waiting
-		if len(l.ready) > 0 {
+		if l.suspect && len(l.ready) > 0 {
 			last = l.ready[len(l.ready)-1]
 		}
 	}

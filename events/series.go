@@ -37,13 +37,12 @@ type entry struct {
 // wait says whether a new Event of e waits. What waits in a suspect lane takes
 // at most half of the room.
 func (e *entry) wait(waits bool) {
-	switch {
-	case waits && !e.waits:
-		e.lane.waiting++
-	case e.waits && !waits:
+	if e.waits {
 		e.lane.waiting--
 	}
-	e.waits = waits
+	if e.waits = waits; waits {
+		e.lane.waiting++
+	}
 }
 
 // move puts e at the front of list, or on no list if that is nil.
@@ -140,27 +139,39 @@ func (s *series) class() class {
 // object shows last what it is now, failing or recovered: what it was is
 // written before.
 func (e *entry) work(l limit, now instant, hurry bool) (best *series, at instant, urgency class) {
-	token := e.bucket.ready(l, now)
+	token, since := e.bucket.ready(l, now), instant(0)
 	for s := e.series; s != nil; s = s.older {
 		if s.pending == 0 {
 			continue
 		}
-		when := max(token, s.retry)
+		first := e.before(s)
+		when := max(token, s.retry, first.retry)
 		if !hurry {
 			when = max(when, s.due)
 		}
-		if best == nil || cmp.Or(cmp.Compare(when, at), cmp.Compare(s.class(), best.class()), cmp.Compare(s.since, best.since)) <= 0 {
-			best, at, urgency = s, when, s.class()
-		}
-	}
-	if best != nil && best.state && best.draft != nil && (e.lastFailure == "") == (best.eventtype == corev1.EventTypeNormal) {
-		for s := e.series; s != nil; s = s.older {
-			if s.state && s.draft != nil && s.eventtype != best.eventtype {
-				return s, max(at, s.retry), urgency
-			}
+		if best == nil || cmp.Or(cmp.Compare(when, at), cmp.Compare(s.class(), urgency), cmp.Compare(s.since, since)) <= 0 {
+			best, at, urgency, since = first, when, s.class(), s.since
 		}
 	}
 	return best, at, urgency
+}
+
+// before returns s or, if s shows what the object is now and another state
+// waits, the draft of a state that was seen first.
+func (e *entry) before(s *series) *series {
+	first, changed := s, false
+	for o := e.series; o != nil && s.state && s.draft != nil; o = o.older {
+		if o.state && o.draft != nil {
+			changed = changed || o.eventtype != s.eventtype
+			if o.seen < first.seen {
+				first = o
+			}
+		}
+	}
+	if !changed || (e.lastFailure == "") != (s.eventtype == corev1.EventTypeNormal) {
+		return s
+	}
+	return first
 }
 
 // rest starts the pause that follows a write or its refusal, and doubles the

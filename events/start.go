@@ -63,7 +63,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 	all.Wait()
 
 	// A write of a Flush that is still under way is counted when it ends.
-	var lost map[string]loss
+	var lost []loss
 	var err error
 	r.locked(func() {
 		for _, e := range r.entries {

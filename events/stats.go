@@ -119,6 +119,7 @@ func (r *Recorder) Stats() (s Stats) {
 
 // A loss is the account of one cause. The log gets one line a minute for each.
 type loss struct {
+	cause           string
 	total, unlogged int64
 	returned        int64 // of total, what Start or a Flush has returned
 	detail          string
@@ -133,7 +134,7 @@ func (r *Recorder) lose(cause string, n int64, detail string) {
 	}
 	l := r.losses[cause]
 	if l == nil {
-		l = new(loss)
+		l = &loss{cause: cause}
 		r.losses[cause] = l
 	}
 	l.total += n
@@ -162,18 +163,15 @@ func (r *Recorder) lost() error {
 
 // unlogged returns what is due for the log, and when more is. The first loss of
 // a cause is due immediately, and then one line a minute. mu must be held.
-func (r *Recorder) unlogged(now instant) (due map[string]loss, next instant) {
+func (r *Recorder) unlogged(now instant) (due []loss, next instant) {
 	next = never
-	for cause, l := range r.losses {
+	for _, l := range r.losses {
 		switch {
 		case l.unlogged == 0:
 		case now < l.next && !r.closed:
 			next = min(next, l.next)
 		default:
-			if due == nil {
-				due = make(map[string]loss)
-			}
-			due[cause] = *l
+			due = append(due, *l)
 			l.unlogged = 0
 			l.next = now.add(time.Minute)
 		}
@@ -182,8 +180,8 @@ func (r *Recorder) unlogged(now instant) (due map[string]loss, next instant) {
 }
 
 // report logs what was lost.
-func report(log logr.Logger, lost map[string]loss) {
-	for cause, l := range lost {
-		log.Error(nil, "Dropped events", "cause", cause, "count", l.unlogged, "detail", l.detail)
+func report(log logr.Logger, lost []loss) {
+	for _, l := range lost {
+		log.Error(nil, "Dropped events", "cause", l.cause, "count", l.unlogged, "detail", l.detail)
 	}
 }

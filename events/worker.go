@@ -32,8 +32,7 @@ type job struct {
 // run has the workers write until ctx ends or, if it is given, until done
 // reports true under mu.
 func (r *Recorder) run(ctx context.Context, log logr.Logger, done func() bool) {
-	stop := context.AfterFunc(ctx, func() { r.locked(r.changed.Broadcast) })
-	defer stop()
+	defer context.AfterFunc(ctx, func() { r.locked(r.changed.Broadcast) })()
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() { r.work(ctx, log, done) })
@@ -46,7 +45,7 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 	request, cancel, until := ctx, context.CancelFunc(func() {}), instant(0)
 	for {
 		var j job
-		var lost map[string]loss
+		var lost []loss
 		r.locked(func() { j, lost = r.await(ctx, done) })
 		report(log, lost)
 		switch {
@@ -73,7 +72,7 @@ func (r *Recorder) work(ctx context.Context, log logr.Logger, done func() bool) 
 
 // await waits for a request to make, or for losses to log. It returns neither
 // when ctx has ended or when done reports true. mu must be held.
-func (r *Recorder) await(ctx context.Context, done func() bool) (j job, lost map[string]loss) {
+func (r *Recorder) await(ctx context.Context, done func() bool) (j job, lost []loss) {
 	for ctx.Err() == nil && (done == nil || !done()) {
 		now, at := r.now(), never
 		if done == nil || !r.running { // the workers of Start write, if there are some

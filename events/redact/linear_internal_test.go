@@ -36,7 +36,7 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 		"token: Invalid value: ", `token: Invalid value: "`, `secret: Invalid value: "a`, `token: Unsupported value: "a`, "token: Not found: ",
 		"name:", "name: ", "name:token", "name:token,", "name:token  ", "name:token,value", "name:token,value:", `"name":"token","value":"`,
 		"pass=1 ", "pass=11111111,;", "a:@/", "a:b@(", "a:@(/", "a:@", "a:@@(", "a:/@/", "@(", "@/", `\"password\":\"\\`, `"token": `, `"token": a`,
-		"password: !a ", "password: | ", "password: |", "!a ", "| ", "password:\n ", "password:\t", `\\\"`, `\\\"a\\\":\\\"`, `\\\\\\\"`, `password=\\\"a`,
+		"&a: ", "!a: ", "password: !a: ", "a: |- ", "a: & ", "password: |\n  aB3xK9mQ2\n  ", "token: |\n aB3xK9mQ2", "token:\n  a_b: ", "password: !a ", "password: | ", "password: |", "!a ", "| ", "password:\n ", "password:\t", `\\\"`, `\\\"a\\\":\\\"`, `\\\\\\\"`, `password=\\\"a`,
 		`"name":"a", "value":"b",`, "--token\"", `"--token",`, `"--token" "`, `"-u","`, `"-u","a:`, "--token ", "--token -",
 	} {
 		assert.LessOrEqual(t, looked(fill(part)), 5*benign, "%q", part)

@@ -22,14 +22,19 @@ const (
 // the cut, because that may be half a credential. A word ends at a blank, a
 // quote, a comma, a semicolon, or one of []{}. If no word ends in the first 4
 // KiB, the result is "[cut]". Control bytes become spaces or are dropped,
-// invalid UTF-8 becomes U+FFFD, and redact cleans the text. Note then cuts the
-// result to 1024 bytes at the start of a rune. It returns a clean, short s
-// unchanged. If redact panics, the result says so and does not contain s.
+// invalid UTF-8 becomes U+FFFD, and redact cleans the text, a text of several
+// lines before that too. Note then cuts the result to 1024 bytes at the start
+// of a rune. It returns a clean, short s unchanged. If redact panics, the
+// result says so and does not contain s.
 func Note(s string, redact func(string) string) string {
 	if redact == nil {
 		redact = Text
 	}
-	s = limit(clean(limit(s))) // cleaning may make it longer
+	s = limit(s)
+	if strings.Contains(s, "\n") {
+		s = guarded(redact, s) // while it has lines: a block of YAML ends by them
+	}
+	s = limit(clean(s)) // cleaning may make it longer
 	s = clean(guarded(redact, s))
 	if len(s) <= noteLimit {
 		return s

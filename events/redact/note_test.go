@@ -90,6 +90,41 @@ func TestNote_KeepsALongTextWithoutBlanks(t *testing.T) {
 	assert.NotContains(t, redact.Note(edge, nil), secret[:4])
 }
 
+// TestKeysAfterASensitiveKey: a parent in YAML, or a key without a value.
+func TestKeysAfterASensitiveKey(t *testing.T) {
+	const secret = "xK9mQ2vL8pR4"
+	for _, text := range []string{
+		"auth:\n  client_secret: " + secret,
+		"auth:\r\n  api_token: " + secret,
+		"auth:   api_token: " + secret,
+		"password:\n  db_password: " + secret,
+		"auth:\n  \"client_secret\": \"" + secret + "\"",
+		"token:\n  - api_token: " + secret,
+		"name: DB_PASSWORD\n  value:\n  api_token: " + secret,
+	} {
+		assert.NotContains(t, redact.Text(text), secret, "%q", text)
+		assert.NotContains(t, redact.Note(text, nil), secret, "%q", text)
+	}
+	assert.Equal(t, "auth:\n  user_name: admin", redact.Text("auth:\n  user_name: admin"))
+}
+
+// TestAllLinesOfABlock: base64 prints lines of 76 characters.
+func TestAllLinesOfABlock(t *testing.T) {
+	first, last := "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVoxMjM0NTY3ODkwYWJj", "eEs5bVEydkw4cFI0eEs5bVEydkw4cFI0"
+	for _, text := range []string{
+		"kind: Secret\ndata:\n  key: |\n    " + first + "\n    " + last + "\ntype: Opaque\nnext: fine",
+		"config: privateKey: |\n  " + first + "\n  " + last + "\nnext: fine",
+		"config: password: >-\n  xK9mQ2vL8pR4\n\n  " + last + "\n next: fine",
+		"config: password: |\n  xK9mQ2vL8pR4 " + last + "\nnext: fine",
+		"x: |\n  password: |\n    xK9mQ2vL8pR4\n    " + last + "\n  next: fine",
+	} {
+		for _, out := range []string{redact.Text(text), redact.Note(text, nil)} {
+			assert.NotContains(t, out, last)
+			assert.Contains(t, out, "next: fine")
+		}
+	}
+}
+
 // TestText_ValuesOnTheNextLine: Note has no lines, and Text keeps them.
 func TestText_ValuesOnTheNextLine(t *testing.T) {
 	for text, want := range map[string]string{

@@ -58,19 +58,29 @@ func (c *scanner) separator(i int) int {
 	if strings.EqualFold(key, "pass") && c.isCount(p) {
 		return p
 	}
-	return c.value(k, how, p)
+	end := c.value(k, how, p)
+	if sign := c.s[i+1 : p]; c.copied > p && end >= c.copied && strings.ContainsAny(sign, "|>") && strings.Contains(sign, "\n") {
+		if to := c.blockEnd(p); to > end {
+			c.mask(c.run(end, len(c.s), isBlank), to)
+			return to
+		}
+	}
+	return end
 }
 
 // scalar skips what YAML may have before a value: blanks, a line break if the
 // next line is indented, a tag, an anchor and the sign of a block.
 func (c *scanner) scalar(p int) int {
-	const longest = 64
-	for {
+	const longest, most = 64, 3 // a tag, an anchor and a sign
+	before := p
+	for n := 0; ; n++ {
 		from := c.gap(p, " \t\r\n")
 		switch {
 		case from == len(c.s), from > p && c.s[from-1] == '\n':
 			return p // of the next line, which is not indented
-		case strings.IndexByte("!&|>", c.s[from]) < 0:
+		case strings.Contains(c.s[p:from], "\n") && n == 0 && c.yamlKey(from) != "":
+			return before // an object, or no value
+		case n == most, strings.IndexByte("!&|>", c.s[from]) < 0:
 			return from
 		}
 		end := c.run(from, longest, func(b byte) bool { return !isBlank(b) })
@@ -122,6 +132,9 @@ func (c *scanner) value(k kind, how strength, p int) int {
 	if k == harmless && c.quote(p) == 0 {
 		return c.encoded(p)
 	}
+	if kindOf(c.yamlKey(p)) != harmless {
+		return p // the value before it is empty, or an object of YAML
+	}
 	switch b := c.s[p]; {
 	case c.quote(p) > 0:
 		return c.quoted(k, how, p)
@@ -136,6 +149,32 @@ func (c *scanner) value(k kind, how strength, p int) int {
 		return c.cookies(p)
 	}
 	return c.bare(k, how, p)
+}
+
+// yamlKey returns the key of YAML at p, if there is one.
+func (c *scanner) yamlKey(p int) string {
+	const longest = 64
+	n := c.quote(p)
+	from := p + n
+	to := c.run(from, longest, isKey)
+	if end := to + n; c.quote(to) != n || end >= len(c.s)-1 || c.s[end] != ':' || !isBlank(c.s[end+1]) {
+		return ""
+	}
+	return c.s[from:to]
+}
+
+// blockEnd returns the end of the lines of YAML at p, the first of which is
+// indented: those that are indented as far.
+func (c *scanner) blockEnd(p int) int {
+	indent := p - strings.LastIndexByte(c.s[:p], '\n')
+	for {
+		to := c.until(p, '\n')
+		next := c.gap(to, " \t\r\n")
+		if next == len(c.s) || next-strings.LastIndexByte(c.s[to:next], '\n')-to < indent {
+			return to
+		}
+		p = next
+	}
 }
 
 // encoded masks a value of YAML in the data of a Secret. The value begins after
