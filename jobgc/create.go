@@ -147,6 +147,18 @@ func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked t
 	creating, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	live, err := jobs.Create(creating, job, metav1.CreateOptions{})
+	if api := apierrors.APIStatus(nil); errors.As(err, &api) && !apierrors.IsAlreadyExists(err) {
+		// Validation, policies and quotas refuse before the API server looks
+		// whether the name is taken: a call that was cut off may have created
+		// the Job, which may have used up the quota itself.
+		found, lookErr := g.readUnrecorded(ctx, Ref{Namespace: job.Namespace, Name: job.Name}, metav1.GetControllerOfNoCopy(job).UID)
+		switch {
+		case lookErr != nil:
+			return nil, Observation{}, fmt.Errorf("looking for the Job %s/%s, whose creation was refused (%v): %w", job.Namespace, job.Name, err, lookErr) //nolint:errorlint // what refused is not the answer
+		case found.Job != nil:
+			return g.adopt(ctx, v, found.Job, found.Source)
+		}
+	}
 	if apierrors.IsAlreadyExists(err) {
 		live, err = jobs.Get(ctx, job.Name, metav1.GetOptions{})
 		var missing bool
@@ -212,7 +224,7 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 	v.ref, v.found = next, StateOf(job)
 	v.found.Source = source
 	switch {
-	case v.cancel && (v.done || v.found.State != Finished):
+	case v.cancel && (v.ended || v.found.State != Finished):
 		v.found = Observation{State: Pending, Source: source, After: poll} // it is suspended next
 	case v.found.State == Finished:
 		next.Outcome, next.Released = v.found.Outcome, v.settled()
@@ -228,10 +240,11 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 // stopped. Once the cancellation is recorded the cache is enough: it shows such
 // a Job at some time.
 func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) (Observation, error) {
+	waits := v.cancel || v.done && !v.ended // an owner that is being deleted may wait for the outcome
 	switch {
-	case !v.cancel, v.ref.Namespace == "", v.done && g.store == nil:
+	case !waits, v.ref.Namespace == "", v.ended && g.store == nil:
 		return unrecorded(nil, owner, sourceRef, nil)
-	case v.done:
+	case v.ended:
 		job, _, err := g.store.get(Ref{Namespace: v.ref.Namespace, Name: jobName(v.ref, owner)})
 		return unrecorded(job, owner, sourceSeen, err)
 	}

@@ -146,7 +146,10 @@ func TestStepCreates_OrFails(t *testing.T) {
 		fake   fakeJobs
 		want   error
 	}{
-		"Create": {"The API server refuses the creation.", fakeJobs{create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, refusal }}, refusal},
+		"Create": {"The API server refuses the creation.", fakeJobs{
+			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, refusal },
+			get:    func(name string) (*batchv1.Job, error) { return nil, notFound(name) },
+		}, refusal},
 		"Get": {"The controller of the existing Job is unknown.", fakeJobs{
 			create: func(*batchv1.Job) (*batchv1.Job, error) { return nil, exists },
 			get:    func(string) (*batchv1.Job, error) { return nil, refusal },

@@ -74,11 +74,13 @@ func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, rete
 // Job. It returns none if that was done, or if no TTL counts now. A TTL that
 // another client sets later stays.
 func (g *Guard[J]) lower(f Observation, retention Retention, now time.Time) []operation {
-	if v := (view{found: f, retention: retention, now: now}); !v.finalTTLIsDue() {
+	var ops []operation
+	switch v := (view{found: f, retention: retention, now: now}); {
+	case v.finalTTLIsDue():
+		ops = []operation{{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: retention.final(f.Job, f, now)}} // add replaces too, and null removes
+	case f.State != Finished || f.Job.Annotations[releasedAnnotation] != "" || !hasFinalizer(f.Job, g.opts.Finalizer):
 		return nil
 	}
-	ttl := retention.final(f.Job, f, now)
-	ops := []operation{{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}} // add replaces too, and null removes
 	if f.Job.Annotations == nil {
 		// The patch must fail if another client adds the first annotation.
 		ops = append([]operation{{Op: "test", Path: "/metadata/resourceVersion", Value: f.Job.ResourceVersion}}, ops...)

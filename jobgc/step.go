@@ -84,9 +84,10 @@ type Request struct {
 //   - The others say what the Job does.
 //
 // Step makes no request while the Job is in the cache and needs no change. A
-// creation costs a read of the owner and the creation. A release costs a read
-// of the owner and a patch. Without Options.Finalizer, a Job whose TTL is
-// already the final one needs neither.
+// creation costs a read of the owner and the creation, and if the API server
+// refuses it, as for a quota, a read of the Job, which may exist. A release
+// costs a read of the owner and a patch. Without Options.Finalizer, a Job whose
+// TTL is already the final one needs neither.
 //
 // With an error, Step returns the Ref of the request. Step returns an error of
 // Request.Job unchanged, if the API server has no Job of the owner. After
@@ -113,7 +114,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 	if err != nil {
 		return nil, Observation{}, err
 	}
-	if v.cancel && !v.done && v.ref.UID == "" && v.ref.Namespace == "" { // of a cluster-scoped owner
+	if v.cancel && !v.ended && v.ref.UID == "" && v.ref.Namespace == "" { // of a cluster-scoped owner
 		job, err := g.built(v.ref, req)
 		if err != nil {
 			return nil, Observation{}, err
@@ -284,11 +285,14 @@ func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observati
 	job, err := g.patch(ctx, v.ref, []operation{
 		{Op: "test", Path: "/metadata/uid", Value: v.ref.UID}, {Op: "add", Path: "/spec/suspend", Value: suspend},
 	})
-	if err != nil || job == nil {
+	switch {
+	case err != nil:
 		return v.found, err
+	case job == nil: // gone, and its delete event, which may carry the outcome, is on the way
+		return Observation{State: Pending, Source: sourceCacheBehind, After: poll}, nil
 	}
 	found := StateOf(job)
-	found.Source = sourceLiveRead
+	found.Source, found.After = sourceLiveRead, v.found.After
 	if suspend && found.State == Active {
 		found.State = Suspended // its condition follows
 	}

@@ -1,0 +1,217 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// refusing is a client of a server whose admission refuses each creation, as a
+// quota that this very Job has used up does: admission comes before the API
+// server looks whether the name is taken.
+func refusing(s *stage, refusal error) func(string) fakeJobs {
+	return func(ns string) fakeJobs {
+		c := s.client(ns)
+		c.create = func(*batchv1.Job) (*batchv1.Job, error) { s.creates++; return nil, refusal }
+		return c
+	}
+}
+
+func TestStep_CreationRefusedWhileTheJobExists(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"Quota":  apierrors.NewForbidden(jobResource, jobOfRun, errors.New("exceeded quota: jobs, requested: count/jobs.batch=1, used: count/jobs.batch=1, limited: count/jobs.batch=1")),
+		"Policy": invalid(jobOfRun),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+			s.step(t)          // creates the Job
+			s.stored.job = nil // killed before the Ref was written
+			s.change(jobOfRun, finish(time.Now()))
+			s.store.sync(s.server)
+			g, err := jobgc.New(refusing(s, refusal), s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+			require.NoError(t, err)
+			ref, found, err := g.Step(t.Context(), s.request(s.stored))
+			require.NoError(t, err, "the Job exists, and has finished")
+			assert.Equal(t, jobgc.Finished, found.State)
+			require.NotNil(t, ref)
+			assert.Equal(t, jobgc.Succeeded, ref.Outcome)
+		})
+	}
+}
+
+// TestStep_QuotaMakesNoWorkRunTwice: the same until the end. The Job's TTL
+// would delete it, the quota would have room, and the work would run again.
+func TestStep_QuotaMakesNoWorkRunTwice(t *testing.T) {
+	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+	created := 0
+	quota := func(ns string) fakeJobs {
+		c := s.client(ns)
+		create := c.create
+		c.create = func(j *batchv1.Job) (*batchv1.Job, error) {
+			if len(s.jobs) >= 1 {
+				return nil, apierrors.NewForbidden(jobResource, jobOfRun, errors.New("exceeded quota"))
+			}
+			created++
+			return create(j)
+		}
+		return c
+	}
+	g, err := jobgc.New(quota, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+	require.NoError(t, err)
+	step := func() {
+		if ref, found, err := g.Step(t.Context(), s.request(s.stored)); err == nil {
+			s.stored.job = ref
+			s.stored.done = s.stored.done || found.Outcome != ""
+		}
+	}
+	step()
+	s.stored.job = nil // killed before the Ref was written
+	s.change(jobOfRun, finish(time.Now()))
+	s.store.sync(s.server)
+	for range 5 {
+		step()
+	}
+	if s.stored.job == nil { // UnrecordedTTL is over
+		s.remove(jobOfRun)
+		s.store.sync(s.server)
+		step()
+	}
+	assert.Equal(t, 1, created, "the work ran twice")
+}
+
+// A deleting owner that waits for the cancellation with a finalizer of its own;
+// a creation was cut off.
+func TestStep_CancelOfADeletingOwner(t *testing.T) {
+	for name, informer := range map[string]bool{"NoInformer": false, "CacheBehind": true} {
+		for state, end := range map[string]bool{"Running": false, "Finished": true} {
+			t.Run(name+state, func(t *testing.T) {
+				s := newStage(t, jobgc.Options{})
+				var store any
+				if informer {
+					store = s.store
+				}
+				g, err := jobgc.New(s.client, store, jobgc.Options{})
+				require.NoError(t, err)
+				s.step(t)
+				s.stored.job = nil // killed before the Ref was written
+				if end {
+					s.change(jobOfRun, finish(time.Now()))
+				}
+				s.stored.DeletionTimestamp = ptr.To(metav1.Now())
+				s.stored.Finalizers = []string{"example.com/waits"}
+				s.edit = func(r *jobgc.Request) { r.Cancel = true }
+				ref, found, err := g.Step(t.Context(), s.request(s.stored))
+				require.NoError(t, err)
+				assert.NotEqual(t, jobgc.Cancelled, found.State, "the Job exists, and is not suspended")
+				require.NotNil(t, ref)
+				assert.Equal(t, types.UID("uid-1"), ref.UID)
+				if end {
+					assert.Equal(t, jobgc.Succeeded, ref.Outcome)
+				}
+			})
+		}
+	}
+}
+
+// A deleting owner waits for the result with a finalizer of its own; the
+// creation was cut off before the Ref was written.
+func TestStep_DeletingOwnerOfAnUnrecordedJob(t *testing.T) {
+	s := newStage(t, jobgc.Options{Finalizer: "agents.example.com/result"})
+	s.step(t)
+	s.stored.job = nil
+	s.change(jobOfRun, finish(time.Now()))
+	s.store.sync(s.server)
+	s.stored.DeletionTimestamp = ptr.To(metav1.Now())
+	s.stored.Finalizers = []string{"example.com/waits"}
+	ref, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Finished, found.State)
+	require.NotNil(t, ref)
+	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
+}
+
+// A run is cancelled whose Job has finished and is gone; the cache and its
+// delete event are late.
+func TestStep_CancelWhileTheDeleteEventIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, jobgc.Options{})
+		s.step(t)
+		s.store.sync(s.server)
+		s.guard.OnAdd(s.jobs[jobOfRun].DeepCopy(), false)
+		last := s.change(jobOfRun, finish(time.Now()))
+		s.remove(jobOfRun)
+		s.edit = func(r *jobgc.Request) { r.Cancel = true }
+		found := s.step(t)
+		if found.State == jobgc.Pending { // the events come
+			s.guard.OnDelete(last)
+			s.store.sync(s.server)
+			time.Sleep(found.After)
+			found = s.step(t)
+		}
+		assert.Equal(t, jobgc.Finished, found.State)
+		assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
+	})
+}
+
+// Options{Finalizer} with the zero Retention: what a run costs.
+func TestStep_HeldWithoutRetention(t *testing.T) {
+	s := newStage(t, jobgc.Options{Finalizer: "agents.example.com/result"})
+	s.step(t)
+	s.change(jobOfRun, finish(time.Now()))
+	s.store.sync(s.server)
+	s.step(t)
+	s.step(t)
+	assert.Equal(t, []int{1, 0, 1, 2}, s.requests())
+	before := *s.stored.job
+	s.store.sync(s.server)
+	s.step(t)
+	assert.Equal(t, []int{1, 0, 1, 2}, s.requests(), "the release is over: no request")
+	assert.Equal(t, before, *s.stored.job, "and no write")
+}
+
+// Without an informer no event announces the end of a Job: each Observation of
+// a Job that has not finished says when to look again. A resumed Job is still
+// Suspended in the answer to the patch, so that no status changes either.
+func TestStep_NoInformerLooksAgainAfterAPatch(t *testing.T) {
+	for name, edit := range map[string]func(*jobgc.Request){
+		"Suspend": func(r *jobgc.Request) { r.Suspend = ptr.To(true) },
+		"Resume":  func(r *jobgc.Request) { r.Suspend = ptr.To(false) },
+		"Cancel":  func(r *jobgc.Request) { r.Cancel = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			g, err := jobgc.New(s.client, nil, jobgc.Options{})
+			require.NoError(t, err)
+			s.guard = g
+			require.Positive(t, s.step(t).After, "the creation")
+			if name == "Resume" {
+				s.change(jobOfRun, func(j *batchv1.Job) {
+					j.Spec.Suspend = ptr.To(true)
+					j.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobSuspended, time.Now())}
+				})
+			}
+			was := s.step(t)
+			require.Positive(t, was.After, "a look")
+			s.edit = edit
+			patches := s.patches
+			found := s.step(t)
+			require.Equal(t, patches+1, s.patches)
+			assert.Positive(t, found.After, "%s, then %s: and no event follows", was.State, found.State)
+		})
+	}
+}
