@@ -124,7 +124,9 @@ func (p *problems) analysis(m map[string]any, path *field.Path) {
 		if arg.From == nil || arg.From.FieldRef == nil || !strings.HasPrefix(arg.From.FieldRef.FieldPath, "metadata") {
 			continue
 		}
-		if f := arg.From.FieldRef.FieldPath; !regexp.MustCompile(`^metadata\.(name|namespace|uid|(labels|annotations)(\['[^']+'\])?)$`).MatchString(f) {
+		f := arg.From.FieldRef.FieldPath
+		key := regexp.MustCompile(`^metadata\.(?:name|namespace|uid|labels|annotations|(?:labels|annotations)\['(.+)'\])$`).FindStringSubmatch(f)
+		if key == nil || key[1] != "" && annotationName(key[1]) != nil {
 			p.add(field.Invalid(path.Child("args").Index(i).Child("valueFrom", "fieldRef", "fieldPath"), f,
 				"must be metadata.name, .namespace, .uid, .labels, .annotations, .labels['key'] or .annotations['key']"))
 		}

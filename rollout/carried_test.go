@@ -35,6 +35,7 @@ func TestTrafficRouting(t *testing.T) {
 		"ExperimentWithoutRouting": {"There is none to have a share of.", stepsOf(twenty, `{"experiment":{"templates":[{"name":"x","weight":5}]}}`), "steps[1].experiment.templates[0].weight"},
 		"ArgumentOfNoMetadata":     {"It has a name, a namespace, a uid, labels and annotations.", of(`metadata.lables['app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
 		"ArgumentOfAKeyOfAName":    {"Only labels and annotations have keys.", of(`metadata.name['app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
+		"ArgumentOfABadKey":        {"No label has it.", of(`metadata.labels['my app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
 		"ArgumentOfALabel":         {"One of several.", of(`metadata.labels['example.com/app']`), ""},
 		"ArgumentOfTheNamespace":   {"One of several.", of(`metadata.namespace`), ""},
 		"ArgumentOfTheStatus":      {"The controller reads it when the step begins.", of(`status.stableRS`), ""},

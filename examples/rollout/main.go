@@ -111,7 +111,7 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 	f.StringVar(&c.crdFile, "crd", "", "file with the CustomResourceDefinition; what it would drop is refused")
 	f.StringVar(&method, "plan", "", "print the plan instead: SideBySide, Adopt or Reference")
 	f.BoolVar(&c.rollback, "rollback", false, "with -plan, from a Rollout to its Deployment")
-	f.BoolVar(&c.plan.AllowTemplateChange, "allow-template-change", false, "with -rollback, take a Deployment of other images or containers")
+	f.BoolVar(&c.plan.AllowTemplateChange, "allow-template-change", false, "with -rollback, take a Deployment of other images or containers, and a canary that is in progress or aborted")
 	f.StringVar(&c.plan.FieldManager, "field-manager", "", "with -plan, who applies the new workload (default kubectl's own)")
 	f.StringVar(&c.plan.Context, "context", "", "with -plan, the kubectl context of the cluster (default the current one)")
 	if err := f.Parse(args); err != nil {

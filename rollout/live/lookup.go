@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -109,14 +111,32 @@ func (l *lookup) once(ctx context.Context, kind, namespace, name string) (*unstr
 // analysis looks at the templates of an analysis. It must end by itself, unless
 // it runs in the background and ends with the canary.
 func (l *lookup) analysis(ctx context.Context, analysis map[string]any, path *field.Path, ends bool) {
+	var args []any // of all templates together: a value in one serves all
 	for i, t := range list(analysis["templates"]) {
-		l.template(ctx, object(t), path.Child("templates").Index(i).Child("templateName"), ends)
+		for _, spec := range l.template(ctx, object(t), path.Child("templates").Index(i).Child("templateName"), ends) {
+			args = append(args, list(spec["args"])...)
+		}
+	}
+	has := map[string]bool{}
+	for _, a := range list(analysis["args"]) {
+		has[text(object(a)["name"])] = true
+	}
+	for _, a := range args {
+		if a := object(a); a["value"] != nil || a["valueFrom"] != nil {
+			has[text(a["name"])] = true
+		}
+	}
+	for _, a := range args {
+		if name := text(object(a)["name"]); !has[name] {
+			has[name] = true // once
+			l.add(field.Invalid(path.Child("args"), name, "the templates need this argument, and have no value for it; set it"))
+		}
 	}
 }
 
 // template looks at a template and at the templates that it names. Each is
 // looked at once, so that a cycle of names ends.
-func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.Path, ends bool) {
+func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.Path, ends bool) (specs []map[string]any) {
 	type named struct{ kind, name string }
 	of := func(ref map[string]any) named {
 		kind := "AnalysisTemplate"
@@ -131,8 +151,9 @@ func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.P
 			continue
 		}
 		spec := object(t.Object["spec"])
+		specs = append(specs, spec)
 		for _, m := range list(spec["metrics"]) {
-			if m := object(m); ends && endless(m) {
+			if m := object(m); ends && endless(m, list(spec["args"])) {
 				l.add(field.Invalid(path, queue[i].name, fmt.Sprintf("metric %s of this %s is measured forever; set its count", text(m["name"]), queue[i].kind)))
 			}
 		}
@@ -142,13 +163,23 @@ func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.P
 			}
 		}
 	}
+	return specs
 }
 
-// endless: measured at an interval, and not so many times. A count that is an
-// argument is known only at run time.
-func endless(metric map[string]any) bool {
+// endless: measured at an interval, and not so many times. For a count that is
+// an argument the controller looks at the template's own value alone.
+func endless(metric map[string]any, args []any) bool {
 	count := text(metric["count"])
-	return text(metric["interval"]) != "" && (count == "" || count == "0")
+	if m := regexp.MustCompile(`^\{\{\s*args\.([^}\s]+)\s*\}\}$`).FindStringSubmatch(count); m != nil {
+		count = ""
+		for _, a := range args {
+			if a := object(a); text(a["name"]) == m[1] {
+				count = text(a["value"])
+			}
+		}
+	}
+	n, _ := strconv.Atoi(count)
+	return text(metric["interval"]) != "" && n == 0
 }
 
 // plugin: the step of an unknown plugin never ends.

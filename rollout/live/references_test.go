@@ -82,7 +82,7 @@ func TestReferences(t *testing.T) {
 	const (
 		deployment = "spec: {template: {metadata: {labels: {app: web, x: y}}}}"
 		selecting  = "spec: {selector: {app: web, rollouts-pod-template-hash: abc}}"
-		finite     = "spec: {metrics: [{name: errors, interval: 5s, count: 3}, {name: once}, {name: argument, interval: 5s, count: '{{args.n}}'}]}"
+		finite     = "spec: {args: [{name: times, value: '3'}], metrics: [{name: errors, interval: 5s, count: 3}, {name: once}, {name: argument, interval: 5s, count: '{{args.times}}'}]}"
 		forever    = "spec: {metrics: [{name: errors, interval: 5s}]}"
 		plugins    = "data: {stepPlugins: '[{name: team/approve}, {name: team/load}]'}"
 		in         = "spec.strategy.canary."

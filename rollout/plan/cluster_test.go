@@ -40,9 +40,9 @@ type world struct {
 
 // set is a ReplicaSet.
 type set struct {
-	Name, Owner, Image string
-	Replicas           int
-	Labels             map[string]string
+	Name, Owner, Image, Proxy string // the proxy is a second container
+	Replicas                  int
+	Labels                    map[string]string
 }
 
 func clone(t *testing.T, w world) world {
@@ -311,7 +311,7 @@ func (w *world) list(selector, output string, out io.Writer) error {
 			meta["ownerReferences"] = []any{map[string]any{"uid": r.Owner, "name": "x"}}
 		}
 		items = append(items, map[string]any{"metadata": meta, "spec": map[string]any{
-			"replicas": r.Replicas, "template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "web", "image": r.Image}}}},
+			"replicas": r.Replicas, "template": map[string]any{"spec": map[string]any{"containers": r.containers()}},
 		}})
 	}
 	return errors.Join(err, show(out, strings.TrimPrefix(output, "jsonpath="), map[string]any{"items": items}))

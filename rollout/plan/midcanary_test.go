@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
@@ -63,4 +65,75 @@ func TestRollback_AdoptInterruptedInMidCanary(t *testing.T) {
 func halfway(o map[string]any) bool {
 	status, _ := o["status"].(map[string]any)
 	return status["stableRS"] != status["currentPodHash"]
+}
+
+func (s set) containers() []any {
+	list := []any{map[string]any{"name": "web", "image": s.Image}}
+	if s.Proxy != "" {
+		list = append(list, map[string]any{"name": "proxy", "image": s.Proxy})
+	}
+	return list
+}
+
+// TestRollback_RefusesAnUnseenCanary: the new image was applied, and the
+// controller is slow, is down, which is when people go back, or refuses it.
+func TestRollback_RefusesAnUnseenCanary(t *testing.T) {
+	for name, status := range map[string]map[string]any{
+		"NotObserved": {"observedGeneration": "1", "phase": "Healthy", "currentPodHash": "a", "stableRS": "a"},
+		"InvalidSpec": {
+			"observedGeneration": "2", "phase": "Degraded", "currentPodHash": "a", "stableRS": "a",
+			"conditions": []any{map[string]any{"type": "InvalidSpec", "status": "True", "message": "x"}},
+		},
+	} {
+		for _, m := range []plan.Method{plan.SideBySide, plan.Adopt} {
+			u := live(t, func(r *rollout.Rollout) { r.Spec.Template.Spec.Containers[0].Image = "web:2" })
+			u.Object["status"] = status
+			to := manifest()
+			to.Spec.Template.Spec.Containers[0].Image = "web:2"
+			_, errs := plan.Rollback(u, to, nil, plan.Options{Method: m})
+			assert.Equal(t, []string{"live.status.stableRS"}, paths(errs), "%s %s: the pods run web:1", m, name)
+		}
+	}
+}
+
+// TestRollback_AdoptInterruptedWithAnotherOrder of the containers.
+//
+//req:shows R5
+func TestRollback_AdoptInterruptedWithAnotherOrder(t *testing.T) {
+	proxy := corev1.Container{Name: "proxy", Image: "proxy:1"}
+	u := live(t, func(r *rollout.Rollout) {
+		r.Spec.Template.Spec.Containers = append(r.Spec.Template.Spec.Containers, proxy)
+	})
+	to := manifest()
+	to.Spec.Template.Spec.Containers = append([]corev1.Container{proxy}, to.Spec.Template.Spec.Containers...)
+	p, errs := plan.Rollback(u, to, nil, plan.Options{Method: plan.Adopt})
+	require.Empty(t, errs)
+	from := rolledOut(t, u, false)
+	for i := range from.Sets {
+		from.Sets[i].Proxy = "proxy:1"
+	}
+	c := newCluster(t, from)
+	for _, a := range p.Actions[:index(p, "--cascade=orphan")+1] {
+		c.run(a.Command)
+	}
+	out, err := c.try(p.String()) // again from its start
+	require.NoError(t, err, "%s", out)
+}
+
+// TestRollback_ReferenceRunLateInMidCanary: the plan was made while the Rollout
+// was healthy. Then an annotation of the Deployment's template changed. The
+// Rollout's generation and the images are the same.
+//
+//req:shows R5
+func TestRollback_ReferenceRunLateInMidCanary(t *testing.T) {
+	u := live(t, refers("never"))
+	p, errs := plan.Rollback(u, manifest(), nil, plan.Options{Method: plan.Reference})
+	require.Empty(t, errs)
+	w := rolledOut(t, u, false)
+	w.Objects["rollout/web"]["status"].(map[string]any)["currentPodHash"] = "b"
+	c := newCluster(t, w)
+	before := c.world()
+	_, err := c.try(p.String())
+	require.Error(t, err)
+	assert.JSONEq(t, jsonText(before), jsonText(c.world()), "nothing is touched")
 }

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -37,6 +38,8 @@ type liveRollout struct {
 		CurrentPodHash string `json:"currentPodHash"`
 		StableRS       string `json:"stableRS"`
 	} `json:"status"`
+
+	Unseen bool `json:"-"` // the status is not of this template
 }
 
 // Rollback plans the return from a live Rollout to the Deployment of the same
@@ -63,6 +66,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &from); err != nil {
 		return Plan{}, field.ErrorList{field.TypeInvalid(field.NewPath("live"), field.OmitValueType{}, err.Error())}
 	}
+	from.Unseen = unseen(live)
 	b := newBuilder(from.Namespace, o)
 	b.names(from.UID, from.Name, to.Name)
 	kept, uid := to.Spec.Replicas, to.UID
@@ -136,6 +140,7 @@ func (b *builder) rollbackGuard(from *liveRollout, selector any, to *appsv1.Depl
 	}
 	g.before.add("replicas", "{.spec.replicas}", count(from.Spec.Replicas))
 	g.before.add("stable", "{.status.stableRS}", from.Status.StableRS)
+	g.before.add("current", "{.status.currentPodHash}", from.Status.CurrentPodHash)
 	if t := from.Spec.Template; t != nil {
 		if err := g.before.pods(t, selector); err != nil {
 			return nil, err
@@ -145,9 +150,9 @@ func (b *builder) rollbackGuard(from *liveRollout, selector any, to *appsv1.Depl
 		g.after.add("uid", "{.metadata.uid}", string(uid))
 	}
 	if b.Method == Adopt {
-		known := images(&to.Spec.Template)
-		if b.AllowTemplateChange {
-			known = "" // they have another template, or two
+		known := "" // they have another template, or two
+		if t := from.Spec.Template; t != nil && !b.AllowTemplateChange {
+			known = images(t) // in the order of the Rollout's containers
 		}
 		g.orphans = b.orphaned(from.Spec.Selector, replicas(from.Spec.Replicas), known)
 	}
@@ -219,11 +224,29 @@ func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment) {
 
 // unfinished: pods run a version that is not the one of the template.
 func (r *liveRollout) unfinished() bool {
-	return r.Status.StableRS != "" && r.Status.StableRS != r.Status.CurrentPodHash
+	return r.Status.StableRS != "" && (r.Status.StableRS != r.Status.CurrentPodHash || r.Unseen)
+}
+
+// unseen: the controller has not looked at this generation yet, or refuses it.
+// The hashes in the status are then those of the template before.
+func unseen(live *unstructured.Unstructured) bool {
+	observed, ok, _ := unstructured.NestedFieldNoCopy(live.Object, "status", "observedGeneration")
+	if ok && fmt.Sprint(observed) != strconv.FormatInt(live.GetGeneration(), 10) {
+		return true
+	}
+	conditions, _, _ := unstructured.NestedFieldNoCopy(live.Object, "status", "conditions")
+	list, _ := conditions.([]any)
+	return slices.ContainsFunc(list, func(c any) bool {
+		m, _ := c.(map[string]any)
+		return m["type"] == "InvalidSpec" && m["status"] != "False"
+	})
 }
 
 // canary says what an unfinished one means.
 func (r *liveRollout) canary() string {
+	if r.Unseen {
+		return "The controller has not taken up this generation of the Rollout: the pods may run another version than the template's."
+	}
 	if r.Status.Abort {
 		return "The canary was aborted: the pods run the stable version, and the template has the version that was rejected."
 	}
