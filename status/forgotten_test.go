@@ -135,3 +135,19 @@ func TestCommit_ZeroThatIsNotStoredHidesNoOtherValue(t *testing.T) {
 	n, _, _ := unstructured.NestedInt64(get[unstructured.Unstructured](t, s, "a").Object, "status", "readyReplicas")
 	assert.EqualValues(t, 3, n, "result %s", result)
 }
+
+// TestCommit_PrunedFieldsWithoutOmitempty: a typed reply shows their zeros.
+func TestCommit_PrunedFieldsWithoutOmitempty(t *testing.T) {
+	s := newServer(t)
+	s.create("a")
+	s.prunes = []string{"active", "totals"}
+	for i := range 5 {
+		before := get[Report](t, s, "a")
+		after := before.DeepCopy()
+		after.Status.Active = int32(10 + i)
+		after.Status.Totals.Failed = int64(20 + i)
+		r, err := commit(t, s, before, after, running)
+		t.Log(r, err)
+	}
+	assert.Equal(t, 1, s.sent())
+}
