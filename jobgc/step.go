@@ -115,11 +115,12 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 		return nil, Observation{}, err
 	}
 	if v.cancel && !v.ended && v.ref.UID == "" && v.ref.Namespace == "" { // of a cluster-scoped owner
-		job, err := g.built(v.ref, req)
-		if err != nil {
+		switch job, err := g.built(v.ref, req); {
+		case err == nil:
+			v.ref.Namespace = job.Namespace
+		case !v.done: // of an owner that is being deleted the Job goes with it
 			return nil, Observation{}, err
 		}
-		v.ref.Namespace = job.Namespace
 	}
 	if v.found, err = g.find(ctx, v, req.Owner.GetUID()); err != nil {
 		return nil, Observation{}, err

@@ -215,3 +215,19 @@ func TestStep_NoInformerLooksAgainAfterAPatch(t *testing.T) {
 		})
 	}
 }
+
+// TestStep_CancelOfADeletingOwnerThatCannotBeBuilt: of a cluster-scoped owner
+// the Job says the namespace. The Job goes with its owner.
+func TestStep_CancelOfADeletingOwnerThatCannotBeBuilt(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.stored.Namespace = ""
+	s.stored.DeletionTimestamp = ptr.To(metav1.Now())
+	s.stored.Finalizers = []string{"example.com/waits"}
+	s.edit = func(r *jobgc.Request) {
+		r.Cancel = true
+		r.Job = func() (*batchv1.Job, error) { return nil, errors.New("the ConfigMap is gone") }
+	}
+	_, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Cancelled, found.State)
+}

@@ -150,3 +150,31 @@ func TestCommit_PrunedFieldsWithoutOmitempty(t *testing.T) {
 	}
 	assert.Equal(t, 1, s.sent())
 }
+
+// TestCommit_ZeroDefaultHidesNoLaterValue: a schema with default: 0 adds what
+// was not sent.
+func TestCommit_ZeroDefaultHidesNoLaterValue(t *testing.T) {
+	for name, tc := range map[string]struct{ zero, value any }{
+		"Int": {int64(0), int64(3)}, "Bool": {false, true}, "List": {[]any{}, []any{"a"}}, "String": {"", "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.create("a")
+			s.defaults = map[string]any{"field": tc.zero}
+			w := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{})
+			commit := func(field string, v any) (status.Result, error) {
+				before := get[unstructured.Unstructured](t, s, "a")
+				after := before.DeepCopy()
+				require.NoError(t, unstructured.SetNestedField(after.Object, v, "status", field))
+				return w.Commit(t.Context(), before, after, running)
+			}
+			_, err := commit("phase", "Running") // the server adds the default
+			require.NoError(t, err)
+			result, err := commit("field", tc.value)
+			require.NoError(t, err)
+			assert.Equal(t, status.Written, result)
+			got, _, _ := unstructured.NestedFieldNoCopy(get[unstructured.Unstructured](t, s, "a").Object, "status", "field")
+			assert.Equal(t, tc.value, got)
+		})
+	}
+}

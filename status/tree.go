@@ -186,7 +186,7 @@ const maxUnkept = 4096
 // keyOf identifies a difference: sent is the value at path, and the API server
 // stores the other one instead.
 func keyOf(o Object, path string, sent, stored any) [sha256.Size]byte {
-	if (stored == nil || isZero(stored)) && !isZero(sent) { // a pruned field without omitempty reads as its zero
+	if sent != nil && !isZero(sent) && (stored == nil || isZero(stored)) { // a pruned field without omitempty reads as its zero
 		sent, stored = nil, nil // the API server prunes the field with every value; without its zero alone, as omitempty does
 	}
 	return sha256.Sum256(encode([]any{fmt.Sprintf("%T %s", o, o.GetObjectKind().GroupVersionKind()), path, sent, stored}))

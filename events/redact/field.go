@@ -74,7 +74,8 @@ func (c *scanner) named(p int) int {
 	if p == len(c.s) || c.s[p] != ':' && c.s[p] != '=' {
 		return 0
 	}
-	return c.value(k, tight, c.scalar(p+1))
+	from := c.scalar(p + 1)
+	return c.lines(p+1, from, c.value(k, tight, from))
 }
 
 // telegram masks the token of a Telegram bot: digits, a colon and 35 bytes that

@@ -108,6 +108,22 @@ func TestKeysAfterASensitiveKey(t *testing.T) {
 	assert.Equal(t, "auth:\n  user_name: admin", redact.Text("auth:\n  user_name: admin"))
 }
 
+// TestAValueThatEndsLikeAKey, with a colon after it, as in the errors of fields
+// and in chains of errors.
+func TestAValueThatEndsLikeAKey(t *testing.T) {
+	for text, want := range map[string]string{
+		`spec.password: Invalid value: "Sup3rPassword": must contain a symbol`: `spec.password: Invalid value: "[redacted]": must contain a symbol`,
+		`spec.token: Invalid value: "x9K2mSecretToken1": bad`:                  `spec.token: Invalid value: "[redacted]": bad`,
+		`password: "Sup3rPassword": access denied`:                             `password: "[redacted]": access denied`,
+		`password: Sup3rPassword1: access denied`:                              `password: [redacted] access denied`,
+		`--password "my-token": denied`:                                        `--password "[redacted]": denied`,
+	} {
+		assert.Equal(t, want, redact.Text(text))
+		assert.Equal(t, want, redact.Note(text, nil))
+	}
+	assert.NotContains(t, redact.Text(`Authorization: Bearer my-token: denied`), "my-token")
+}
+
 // TestAllLinesOfABlock: base64 prints lines of 76 characters.
 func TestAllLinesOfABlock(t *testing.T) {
 	first, last := "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVoxMjM0NTY3ODkwYWJj", "eEs5bVEydkw4cFI0eEs5bVEydkw4cFI0"
@@ -116,6 +132,7 @@ func TestAllLinesOfABlock(t *testing.T) {
 		"config: privateKey: |\n  " + first + "\n  " + last + "\nnext: fine",
 		"config: password: >-\n  xK9mQ2vL8pR4\n\n  " + last + "\n next: fine",
 		"config: password: |\n  xK9mQ2vL8pR4 " + last + "\nnext: fine",
+		"env:\n- name: DB_PASSWORD\n  value: |\n    xK9mQ2vL8pR4\n    " + last + "\n- name: x\nnext: fine",
 		"x: |\n  password: |\n    xK9mQ2vL8pR4\n    " + last + "\n  next: fine",
 	} {
 		for _, out := range []string{redact.Text(text), redact.Note(text, nil)} {

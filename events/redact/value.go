@@ -58,8 +58,14 @@ func (c *scanner) separator(i int) int {
 	if strings.EqualFold(key, "pass") && c.isCount(p) {
 		return p
 	}
-	end := c.value(k, how, p)
-	if sign := c.s[i+1 : p]; c.copied > p && end >= c.copied && strings.ContainsAny(sign, "|>") && strings.Contains(sign, "\n") {
+	return c.lines(i+1, p, c.value(k, how, p))
+}
+
+// lines masks the other lines of a block of YAML, if its sign is between from
+// and p, and its first line was masked up to end. It returns the next place to
+// look at.
+func (c *scanner) lines(from, p, end int) int {
+	if sign := c.s[from:p]; c.copied > p && end >= c.copied && strings.ContainsAny(sign, "|>") && strings.Contains(sign, "\n") {
 		if to := c.blockEnd(p); to > end {
 			c.mask(c.run(end, len(c.s), isBlank), to)
 			return to
@@ -126,14 +132,15 @@ func (c *scanner) enter(key string, p int) {
 // and returns the next place to look at.
 func (c *scanner) value(k kind, how strength, p int) int {
 	p = c.gap(p, " ")
+	from := p
 	if p, how = c.rejected(k, how, p); p == len(c.s) || c.has(p, Mask) {
 		return p
 	}
 	if k == harmless && c.quote(p) == 0 {
 		return c.encoded(p)
 	}
-	if kindOf(c.yamlKey(p)) != harmless {
-		return p // the value before it is empty, or an object of YAML
+	if p == from && p > 1 && isBlank(c.s[p-2]) && kindOf(c.yamlKey(p)) != harmless {
+		return p // the value before it is empty, or an object of YAML, which is indented
 	}
 	switch b := c.s[p]; {
 	case c.quote(p) > 0:

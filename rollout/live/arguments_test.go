@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
 )
@@ -43,4 +45,10 @@ func TestReferences_ArgumentsOfAnalyses(t *testing.T) {
 	var asked []string
 	both := objects{"analysistemplates/shop/t": needs, "analysistemplates/shop/u": "spec: {args: [{name: service, value: web}], metrics: [{name: latency}]}"}
 	assert.Empty(t, live.References(t.Context(), inAnother, both.reader(t, &asked), ""), "a value in one template serves all")
+	asked = nil
+	pieces := objects{"analysistemplates/shop/t": "spec: {args: [{name: times, value: '1'}], metrics: [{name: errors, interval: 5s, count: '{{args.times}}0'}]}"}
+	assert.Empty(t, live.References(t.Context(), steps(of()), pieces.reader(t, &asked), ""), "ten")
+	for _, e := range live.References(t.Context(), inAnother, objects{"analysistemplates/shop/t": needs}.reader(t, &asked), "") {
+		assert.Equal(t, field.ErrorTypeNotFound, e.Type, "the template that is missing may have the value: %v", e)
+	}
 }

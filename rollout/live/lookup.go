@@ -112,10 +112,16 @@ func (l *lookup) once(ctx context.Context, kind, namespace, name string) (*unstr
 // it runs in the background and ends with the canary.
 func (l *lookup) analysis(ctx context.Context, analysis map[string]any, path *field.Path, ends bool) {
 	var args []any // of all templates together: a value in one serves all
+	known := true
 	for i, t := range list(analysis["templates"]) {
-		for _, spec := range l.template(ctx, object(t), path.Child("templates").Index(i).Child("templateName"), ends) {
+		specs, all := l.template(ctx, object(t), path.Child("templates").Index(i).Child("templateName"), ends)
+		for _, spec := range specs {
 			args = append(args, list(spec["args"])...)
 		}
+		known = known && all
+	}
+	if !known {
+		return // a template that could not be read may have the values
 	}
 	has := map[string]bool{}
 	for _, a := range list(analysis["args"]) {
@@ -136,7 +142,8 @@ func (l *lookup) analysis(ctx context.Context, analysis map[string]any, path *fi
 
 // template looks at a template and at the templates that it names. Each is
 // looked at once, so that a cycle of names ends.
-func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.Path, ends bool) (specs []map[string]any) {
+func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.Path, ends bool) (specs []map[string]any, all bool) {
+	all = true
 	type named struct{ kind, name string }
 	of := func(ref map[string]any) named {
 		kind := "AnalysisTemplate"
@@ -148,6 +155,7 @@ func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.P
 	for queue, i := []named{of(ref)}, 0; i < len(queue); i++ {
 		t := l.find(ctx, path, queue[i].kind, queue[i].name)
 		if t == nil {
+			all = false
 			continue
 		}
 		spec := object(t.Object["spec"])
@@ -163,21 +171,23 @@ func (l *lookup) template(ctx context.Context, ref map[string]any, path *field.P
 			}
 		}
 	}
-	return specs
+	return specs, all
 }
 
 // endless: measured at an interval, and not so many times. For a count that is
 // an argument the controller looks at the template's own value alone.
 func endless(metric map[string]any, args []any) bool {
 	count := text(metric["count"])
-	if m := regexp.MustCompile(`^\{\{\s*args\.([^}\s]+)\s*\}\}$`).FindStringSubmatch(count); m != nil {
-		count = ""
+	argument := regexp.MustCompile(`\{\{\s*args\.([^}\s]+)\s*\}\}`)
+	count = argument.ReplaceAllStringFunc(count, func(ref string) string {
+		name, value := argument.FindStringSubmatch(ref)[1], "unknown"
 		for _, a := range args {
-			if a := object(a); text(a["name"]) == m[1] {
-				count = text(a["value"])
+			if a := object(a); text(a["name"]) == name && a["value"] != nil {
+				value = text(a["value"])
 			}
 		}
-	}
+		return value
+	})
 	n, _ := strconv.Atoi(count)
 	return text(metric["interval"]) != "" && n == 0
 }

@@ -4,6 +4,8 @@
 package plan_test
 
 import (
+	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -136,4 +138,17 @@ func TestRollback_ReferenceRunLateInMidCanary(t *testing.T) {
 	_, err := c.try(p.String())
 	require.Error(t, err)
 	assert.JSONEq(t, jsonText(before), jsonText(c.world()), "nothing is touched")
+}
+
+// TestRollback_NumbersAsJSONReadsThem: encoding/json and sigs.k8s.io/yaml make
+// float64 of them.
+func TestRollback_NumbersAsJSONReadsThem(t *testing.T) {
+	u := live(t, nil)
+	u.Object["status"].(map[string]any)["observedGeneration"] = strconv.FormatInt(u.GetGeneration(), 10)
+	data, err := json.Marshal(u.Object)
+	require.NoError(t, err)
+	u.Object = nil
+	require.NoError(t, json.Unmarshal(data, &u.Object))
+	_, errs := plan.Rollback(u, manifest(), nil, plan.Options{Method: plan.SideBySide})
+	assert.Empty(t, errs)
 }

@@ -66,7 +66,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &from); err != nil {
 		return Plan{}, field.ErrorList{field.TypeInvalid(field.NewPath("live"), field.OmitValueType{}, err.Error())}
 	}
-	from.Unseen = unseen(live)
+	from.Unseen = unseen(live, from.Generation)
 	b := newBuilder(from.Namespace, o)
 	b.names(from.UID, from.Name, to.Name)
 	kept, uid := to.Spec.Replicas, to.UID
@@ -229,9 +229,9 @@ func (r *liveRollout) unfinished() bool {
 
 // unseen: the controller has not looked at this generation yet, or refuses it.
 // The hashes in the status are then those of the template before.
-func unseen(live *unstructured.Unstructured) bool {
+func unseen(live *unstructured.Unstructured, generation int64) bool {
 	observed, ok, _ := unstructured.NestedFieldNoCopy(live.Object, "status", "observedGeneration")
-	if ok && fmt.Sprint(observed) != strconv.FormatInt(live.GetGeneration(), 10) {
+	if ok && fmt.Sprint(observed) != strconv.FormatInt(generation, 10) {
 		return true
 	}
 	conditions, _, _ := unstructured.NestedFieldNoCopy(live.Object, "status", "conditions")
