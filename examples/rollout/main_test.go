@@ -263,6 +263,15 @@ func TestPlans(t *testing.T) {
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "kubectl -n shop delete rollout web")
 
+	// As a healthy one is read from a cluster.
+	healthy := strings.Replace(webRollout, "  namespace: shop\n", "  namespace: shop\n  generation: 2\n", 1) +
+		"status: {observedGeneration: \"2\", phase: Healthy, currentPodHash: a, stableRS: a}\n"
+	code, _, errs = command(t, healthy, "-plan", "SideBySide", "-rollback", "-", write(t, "same.yaml", web))
+	require.Zero(t, code, errs)
+	code, _, errs = command(t, strings.Replace(healthy, "generation: 2", "generation: 3", 1), "-plan", "SideBySide", "-rollback", "-", write(t, "same.yaml", web))
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "has not taken up this generation")
+
 	older := write(t, "older.yaml", strings.Replace(web, "web:1", "web:0", 1))
 	code, _, errs = command(t, webRollout, "-plan", "SideBySide", "-rollback", "-", older)
 	assert.Equal(t, 1, code)

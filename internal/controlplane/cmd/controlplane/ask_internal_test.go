@@ -17,7 +17,7 @@ func TestAsk_EndsWithItsContext(t *testing.T) {
 	t.Chdir(t.TempDir()) // a short path
 	listener, err := net.Listen("unix", "s")
 	require.NoError(t, err)
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	answered := make(chan error, 1)
