@@ -32,9 +32,10 @@
 // these before updates of series. After each write the Recorder pauses the
 // series, first for 60s/WritesPerMinute and then twice as long each time, up to
 // MaxUpdateInterval. When the pause ends, the Recorder writes the last note if
-// it has changed meanwhile, otherwise the count. An object that fails or
-// recovers ends the pause of what it was: a failure that waits is written
-// before Recovered, and Recovered before the next failure.
+// it has changed meanwhile, otherwise the count.
+//
+// When an object fails or recovers, its pauses begin anew. A failure that still
+// waits is written before Recovered, and Recovered before the next failure.
 //
 // # When writes fail
 //

@@ -156,8 +156,9 @@ func (e *entry) work(l limit, now instant, hurry bool) (best *series, at instant
 	return best, at, urgency
 }
 
-// before returns s or, if s shows what the object is now and another state
-// waits, the draft of a state that was seen first.
+// before returns what must be written before s, or s itself. If the draft of s
+// shows what the object is now, failing or recovered, and a draft of the other
+// state waits, the draft whose last occurrence is the oldest goes first.
 func (e *entry) before(s *series) *series {
 	first, changed := s, false
 	for o := e.series; o != nil && s.state && s.draft != nil; o = o.older {

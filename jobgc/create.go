@@ -235,12 +235,12 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 	return &next, v.found, nil
 }
 
-// findUnrecorded looks for a Job of a cancelled owner that has recorded none.
-// Its Job may have been created by a call that was cut off, and must be
-// stopped. Once the cancellation is recorded the cache is enough: it shows such
-// a Job at some time.
+// findUnrecorded looks for a Job of an owner that has recorded none, and that
+// is cancelled or being deleted. A call that was cut off may have created the
+// Job. It must be stopped, or the owner waits for its outcome. Once the end of
+// the run is recorded the cache is enough: it shows such a Job at some time.
 func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) (Observation, error) {
-	waits := v.cancel || v.done && !v.ended // an owner that is being deleted may wait for the outcome
+	waits := v.cancel || v.done && !v.ended // done, and not ended: it is being deleted
 	switch {
 	case !waits, v.ref.Namespace == "", v.ended && g.store == nil:
 		return unrecorded(nil, owner, sourceRef, nil)

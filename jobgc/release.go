@@ -70,9 +70,9 @@ func (g *Guard[J]) release(ctx context.Context, ref Ref, found Observation, rete
 	return refused
 }
 
-// lower returns the operations that set the final TTL and record that on the
-// Job. It returns none if that was done, or if no TTL counts now. A TTL that
-// another client sets later stays.
+// lower returns the operations that set the final TTL and record the release on
+// the Job. It returns none if that was done, or if no TTL counts now and no
+// finalizer is taken off. A TTL that another client sets later stays.
 func (g *Guard[J]) lower(f Observation, retention Retention, now time.Time) []operation {
 	var ops []operation
 	switch v := (view{found: f, retention: retention, now: now}); {

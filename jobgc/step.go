@@ -87,7 +87,8 @@ type Request struct {
 // creation costs a read of the owner and the creation, and if the API server
 // refuses it, as for a quota, a read of the Job, which may exist. A release
 // costs a read of the owner and a patch. Without Options.Finalizer, a Job whose
-// TTL is already the final one needs neither.
+// TTL is already the final one needs neither. For an owner that is cancelled or
+// being deleted, is not Done and has no Ref, each call costs a read of the Job.
 //
 // With an error, Step returns the Ref of the request. Step returns an error of
 // Request.Job unchanged, if the API server has no Job of the owner. After

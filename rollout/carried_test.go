@@ -38,6 +38,7 @@ func TestTrafficRouting(t *testing.T) {
 		"ArgumentOfABadKey":        {"No label has it.", of(`metadata.labels['my app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
 		"ArgumentOfALabel":         {"One of several.", of(`metadata.labels['example.com/app']`), ""},
 		"ArgumentOfTheNamespace":   {"One of several.", of(`metadata.namespace`), ""},
+		"ArgumentsOfOtherKinds":    {"They are the cluster's.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"x"}],"args":[{"name":"a","valueFrom":{"podTemplateHashValue":"Stable"}},{"name":"b","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}]}}`), ""},
 		"ArgumentOfTheStatus":      {"The controller reads it when the step begins.", of(`status.stableRS`), ""},
 		"ScaleWithoutRouting":      {"The weight is the scale.", canaryOf(`{"steps":[{"setCanaryScale":{"replicas":1}},{"setWeight":20},{"pause":{}}]}`), "steps[0].setCanaryScale"},
 	}

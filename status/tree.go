@@ -184,10 +184,13 @@ type unkept struct {
 const maxUnkept = 4096
 
 // keyOf identifies a difference: sent is the value at path, and the API server
-// stores the other one instead.
+// stores the other one instead. A schema prunes a field with each of its
+// values, so they have one key. The field then reads as nil, or as zero in a Go
+// type without omitempty. A zero that was sent has a key of its own: a server
+// with omitempty leaves it out, and stores the other values.
 func keyOf(o Object, path string, sent, stored any) [sha256.Size]byte {
-	if sent != nil && !isZero(sent) && (stored == nil || isZero(stored)) { // a pruned field without omitempty reads as its zero
-		sent, stored = nil, nil // the API server prunes the field with every value; without its zero alone, as omitempty does
+	if sent != nil && !isZero(sent) && (stored == nil || isZero(stored)) {
+		sent, stored = nil, nil
 	}
 	return sha256.Sum256(encode([]any{fmt.Sprintf("%T %s", o, o.GetObjectKind().GroupVersionKind()), path, sent, stored}))
 }

@@ -18,9 +18,10 @@
 //
 // The first step compares the live workload with the plan: the uid, the
 // generation, the replicas, the images and the selector. Rollback also compares
-// status.stableRS and, for Reference, not the generation. If they differ, the
-// script prints the difference and stops before it changes anything. The same
-// check comes again before each step that takes pods away.
+// status.stableRS and status.currentPodHash and, for Reference, not the
+// generation. If they differ, the script prints the difference and stops before
+// it changes anything. The same check comes again before each step that takes
+// pods away.
 //
 // A script that was interrupted can be run again from its start: it skips the
 // finished steps, and ends in the same state. It never applies a whole manifest

@@ -40,9 +40,10 @@ type Options struct {
 	// that the header has no time.
 	Time time.Time
 	// AllowTemplateChange lets Rollback plan for a Deployment that has other
-	// images or containers than the Rollout, and while a canary is in progress
-	// or aborted, when pods run a version that the Rollout does not name. False
-	// makes both an error. Migration does not use it.
+	// images or containers than the Rollout, and while pods may run a version
+	// that the Rollout does not name: a canary is in progress or aborted, or
+	// the controller has not taken up the Rollout's generation. False makes
+	// these errors. Migration does not use it.
 	AllowTemplateChange bool
 
 	_ struct{}
