@@ -22,7 +22,8 @@ import (
 //   - lastTransitionTime changes only if Status does. It becomes c's if that is
 //     set and differs from the stored one, otherwise now. A new Reason or
 //     Message is a change, and so a write. Leave out text that changes by
-//     itself, such as a countdown.
+//     itself, such as a countdown. A CRD may not have the field: Patch and
+//     Commit do not write a time alone where none is stored.
 //   - If c has an older ObservedGeneration than the stored condition, conds
 //     does not change. Zero means that c does not state one. The list then has
 //     zero, and [Patch] and [Writer.Commit] fill in the generation of the
@@ -91,7 +92,6 @@ const (
 	maxType    = 316
 	maxReason  = 1024
 	maxMessage = 32768
-	noReason   = "Unknown"
 )
 
 // fitMessage cuts m at a blank near the limit, or on a whole character if there
@@ -118,7 +118,7 @@ func fitReason(r string) string {
 		r = strings.Join(strings.Fields(r), "_")
 	}
 	r = strings.TrimLeftFunc(r, func(c rune) bool { return !isLetter(c) })
-	return cmp.Or(strings.TrimRight(r[:min(len(r), maxReason)], ",:"), noReason)
+	return cmp.Or(strings.TrimRight(r[:min(len(r), maxReason)], ",:"), "Unknown")
 }
 
 func isLetter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

@@ -4,6 +4,7 @@
 package status
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -178,14 +179,14 @@ func (c *change) settleEntry(e entry, stored *entry) (entry, error) {
 	if c.redact != nil {
 		e.Message = c.redact(e.Message)
 	}
-	var known metav1.Condition
-	if stored != nil {
-		known = stored.Condition
-	}
+	known := cmp.Or(stored, &entry{}).Condition
 	if c.restored {
 		known.ObservedGeneration = min(known.ObservedGeneration, c.generation)
 	}
 	next := settle(e.Condition, known, c.now)
+	if known.LastTransitionTime.IsZero() && next.Status == known.Status && next.Reason == known.Reason && next.Message == known.Message {
+		next.LastTransitionTime = known.LastTransitionTime // the CRD may not have the field
+	}
 	if next.ObservedGeneration == 0 {
 		next.ObservedGeneration = known.ObservedGeneration
 		if !sameVerdict(next, known) {

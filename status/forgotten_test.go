@@ -111,6 +111,44 @@ func TestCommit_OwnedConflictHasItsOwnTransitionTime(t *testing.T) {
 	assert.Equal(t, "2025-06-01T14:00:00Z", c.LastTransitionTime.UTC().Format(time.RFC3339), "True since 13:00 became False now")
 }
 
+// TestUnkept_ConditionsWithoutTimes: a CRD whose conditions have neither
+// lastTransitionTime nor observedGeneration. Commit writes what changes, and
+// nothing else.
+func TestUnkept_ConditionsWithoutTimes(t *testing.T) {
+	s := newServer(t)
+	s.create("a")
+	s.stored = func(o map[string]any) {
+		list, _, _ := unstructured.NestedSlice(o, "status", "conditions")
+		for _, c := range list {
+			delete(c.(map[string]any), "lastTransitionTime")
+			delete(c.(map[string]any), "observedGeneration")
+		}
+		_ = unstructured.SetNestedSlice(o, list, "status", "conditions")
+	}
+	w := via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}})
+	hour := time.Duration(0)
+	commit := func(cond metav1.Condition) (status.Result, error) {
+		hour += time.Hour
+		before := get[Run](t, s, "a")
+		after := before.DeepCopy()
+		w.SetConditions(&after.Status.Conditions, noon.Add(hour), cond)
+		return w.At(noon.Add(hour)).Commit(t.Context(), before, after, status.Facts{})
+	}
+	for i, cond := range []metav1.Condition{
+		cond("Ready", metav1.ConditionFalse, "Pending"), cond("Ready", metav1.ConditionFalse, "Starting"), cond("Ready", metav1.ConditionTrue, "Ok"),
+	} {
+		result, err := commit(cond)
+		assert.Equal(t, status.Written, result, cond.Reason)
+		assert.Equal(t, i == 0, err != nil, "an error names the field once: %v", err)
+		for range 3 {
+			result, err = commit(cond)
+			require.NoError(t, err)
+			assert.Equal(t, status.Unchanged, result, cond.Reason)
+		}
+	}
+	assert.Equal(t, 3, s.sent())
+}
+
 // TestCommit_ZeroThatIsNotStoredHidesNoOtherValue: a server with Go types and
 // omitempty stores 0 as nothing, and 3 as 3.
 func TestCommit_ZeroThatIsNotStoredHidesNoOtherValue(t *testing.T) {
