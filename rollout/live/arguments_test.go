@@ -45,6 +45,8 @@ func TestReferences_ArgumentsOfAnalyses(t *testing.T) {
 	var asked []string
 	both := objects{"analysistemplates/shop/t": needs, "analysistemplates/shop/u": "spec: {args: [{name: service, value: web}], metrics: [{name: latency}]}"}
 	assert.Empty(t, live.References(t.Context(), inAnother, both.reader(t, &asked), ""), "a value in one template serves all")
+	background := canary(func(c *rollout.Canary) { c.Analysis = map[string]any{"templates": []any{template("t"), template("u")}} })
+	assert.Len(t, live.References(t.Context(), background, both.reader(t, &asked), ""), 1, "each template of a background analysis is checked alone")
 	asked = nil
 	pieces := objects{"analysistemplates/shop/t": "spec: {args: [{name: times, value: '1'}], metrics: [{name: errors, interval: 5s, count: '{{args.times}}0'}]}"}
 	assert.Empty(t, live.References(t.Context(), steps(of()), pieces.reader(t, &asked), ""), "ten")

@@ -111,7 +111,9 @@ func (l *lookup) once(ctx context.Context, kind, namespace, name string) (*unstr
 // analysis looks at the templates of an analysis. It must end by itself, unless
 // it runs in the background and ends with the canary.
 func (l *lookup) analysis(ctx context.Context, analysis map[string]any, path *field.Path, ends bool) {
-	var args []any // of all templates together: a value in one serves all
+	// Of all templates together: a value in one serves all, except for an
+	// analysis in the background, whose templates are checked each alone.
+	var args []any
 	known := true
 	for i, t := range list(analysis["templates"]) {
 		specs, all := l.template(ctx, object(t), path.Child("templates").Index(i).Child("templateName"), ends)
@@ -128,17 +130,19 @@ func (l *lookup) analysis(ctx context.Context, analysis map[string]any, path *fi
 		has[text(object(a)["name"])] = true
 	}
 	for _, a := range args {
-		if a := object(a); a["value"] != nil || a["valueFrom"] != nil {
+		if a := object(a); ends && hasValue(a) {
 			has[text(a["name"])] = true
 		}
 	}
 	for _, a := range args {
-		if name := text(object(a)["name"]); !has[name] {
+		if name := text(object(a)["name"]); !has[name] && !hasValue(object(a)) {
 			has[name] = true // once
 			l.add(field.Invalid(path.Child("args"), name, "the templates need this argument, and have no value for it; set it"))
 		}
 	}
 }
+
+func hasValue(arg map[string]any) bool { return arg["value"] != nil || arg["valueFrom"] != nil }
 
 // template looks at a template and at the templates that it names. Each is
 // looked at once, so that a cycle of names ends.

@@ -60,8 +60,8 @@ func unseen(live *unstructured.Unstructured, status map[string]any) string {
 	if observed == "" {
 		return "no controller has seen it"
 	}
-	if observed != strconv.FormatInt(live.GetGeneration(), 10) {
-		return fmt.Sprintf("the controller has seen generation %s of %d", observed, live.GetGeneration())
+	if generation := number(object(live.Object["metadata"])["generation"]); observed != strconv.FormatInt(generation, 10) {
+		return fmt.Sprintf("the controller has seen generation %s of %d", observed, generation)
 	}
 	// With a workloadRef the template is another object's, which has separate
 	// generations.

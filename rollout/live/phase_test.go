@@ -78,6 +78,16 @@ func TestPhase_OfAnotherKind(t *testing.T) {
 	}
 }
 
+// TestPhase_OfDecodedJSON: encoding/json reads each number as a float64.
+func TestPhase_OfDecodedJSON(t *testing.T) {
+	raw, err := json.Marshal(withStatus(t, `{"observedGeneration":"2","phase":"Healthy"}`).Object)
+	require.NoError(t, err)
+	u := new(unstructured.Unstructured)
+	require.NoError(t, json.Unmarshal(raw, &u.Object))
+	state, message := live.PhaseOf(u)
+	assert.Equal(t, live.Healthy, state, message)
+}
+
 func TestPhase_WithAWorkloadRef(t *testing.T) {
 	u := withStatus(t, `{"observedGeneration":"2","phase":"Healthy","workloadObservedGeneration":"3"}`)
 	u.SetAnnotations(map[string]string{"rollout.argoproj.io/workload-generation": "4"})

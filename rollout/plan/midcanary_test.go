@@ -13,6 +13,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/plan"
@@ -95,6 +96,34 @@ func TestRollback_RefusesAnUnseenCanary(t *testing.T) {
 			_, errs := plan.Rollback(u, to, nil, plan.Options{Method: m})
 			assert.Equal(t, []string{"live.status.stableRS"}, paths(errs), "%s %s: the pods run web:1", m, name)
 		}
+	}
+}
+
+// TestRollback_RefusesAnUnseenWorkload: with a workloadRef the new image
+// changes the generation of the Deployment, and not the Rollout's.
+func TestRollback_RefusesAnUnseenWorkload(t *testing.T) {
+	for seen, want := range map[string][]string{"4": {"live.status.stableRS"}, "5": {}} {
+		u := live(t, refers("never"))
+		u.Object["status"].(map[string]any)["workloadObservedGeneration"] = seen
+		to := running()
+		to.Generation = 5
+		to.Spec.Template.Spec.Containers[0].Image = "web:2"
+		_, errs := plan.Rollback(u, to, nil, plan.Options{Method: plan.Reference})
+		assert.Equal(t, want, paths(errs), "the controller has seen generation %s of 5", seen)
+	}
+}
+
+// TestRollback_RefusesAPausedRollout: while spec.paused is true the controller
+// takes note of a generation without its template.
+func TestRollback_RefusesAPausedRollout(t *testing.T) {
+	u := live(t, func(r *rollout.Rollout) { r.Spec.Template.Spec.Containers[0].Image = "web:2" })
+	require.NoError(t, unstructured.SetNestedField(u.Object, true, "spec", "paused"))
+	to := manifest()
+	to.Spec.Template.Spec.Containers[0].Image = "web:2"
+	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt} {
+		_, errs := plan.Rollback(u, to, nil, plan.Options{Method: m})
+		require.Equal(t, []string{"live.status.stableRS"}, paths(errs), m)
+		assert.Contains(t, errs[0].Detail, "Resume it first")
 	}
 }
 

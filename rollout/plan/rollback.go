@@ -32,11 +32,15 @@ type liveRollout struct {
 		Template    *corev1.PodTemplateSpec `json:"template"`
 		WorkloadRef *rollout.WorkloadRef    `json:"workloadRef"`
 		Strategy    strategy                `json:"strategy"`
+		Paused      bool                    `json:"paused"`
 	} `json:"spec"`
 	Status struct {
-		Abort          bool   `json:"abort"`
-		CurrentPodHash string `json:"currentPodHash"`
-		StableRS       string `json:"stableRS"`
+		Abort          bool               `json:"abort"`
+		CurrentPodHash string             `json:"currentPodHash"`
+		StableRS       string             `json:"stableRS"`
+		Observed       string             `json:"observedGeneration"`
+		Workload       string             `json:"workloadObservedGeneration"`
+		Conditions     []metav1.Condition `json:"conditions"`
 	} `json:"status"`
 
 	Unseen bool `json:"-"` // the status is not of this template
@@ -66,7 +70,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &from); err != nil {
 		return Plan{}, field.ErrorList{field.TypeInvalid(field.NewPath("live"), field.OmitValueType{}, err.Error())}
 	}
-	from.Unseen = unseen(live, from.Generation)
+	from.Unseen = from.unseen(to.Generation)
 	b := newBuilder(from.Namespace, o)
 	b.names(from.UID, from.Name, to.Name)
 	kept, uid := to.Spec.Replicas, to.UID
@@ -228,22 +232,21 @@ func (r *liveRollout) unfinished() bool {
 }
 
 // unseen: the controller has not looked at this generation yet, or refuses it.
-// The hashes in the status are then those of the template before.
-func unseen(live *unstructured.Unstructured, generation int64) bool {
-	observed, ok, _ := unstructured.NestedFieldNoCopy(live.Object, "status", "observedGeneration")
-	if ok && fmt.Sprint(observed) != strconv.FormatInt(generation, 10) {
-		return true
-	}
-	conditions, _, _ := unstructured.NestedFieldNoCopy(live.Object, "status", "conditions")
-	list, _ := conditions.([]any)
-	return slices.ContainsFunc(list, func(c any) bool {
-		m, _ := c.(map[string]any)
-		return m["type"] == "InvalidSpec" && m["status"] != "False"
-	})
+// The hashes in the status are then those of the template before. A workload
+// has generations of its own; 0 is one that was not read. While spec.paused is
+// true, the controller only scales: it takes note of a generation and not of
+// its template (Argo Rollouts v1.7 to v1.10).
+func (r *liveRollout) unseen(workload int64) bool {
+	return r.Spec.Paused || r.Status.Observed != "" && r.Status.Observed != strconv.FormatInt(r.Generation, 10) ||
+		r.Spec.WorkloadRef != nil && workload != 0 && r.Status.Workload != strconv.FormatInt(workload, 10) ||
+		slices.ContainsFunc(r.Status.Conditions, func(c metav1.Condition) bool { return c.Type == "InvalidSpec" && c.Status != metav1.ConditionFalse })
 }
 
 // canary says what an unfinished one means.
 func (r *liveRollout) canary() string {
+	if r.Spec.Paused {
+		return "The Rollout is paused by spec.paused: the pods may run another version than the template's. Resume it first."
+	}
 	if r.Unseen {
 		return "The controller has not taken up this generation of the Rollout: the pods may run another version than the template's."
 	}
