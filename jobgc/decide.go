@@ -65,7 +65,7 @@ func decide(v view) action {
 		return v.stop()
 	case v.found.State == Finished || v.found.State == Deleting && v.done:
 		return v.release()
-	case v.done || v.found.State == Deleting:
+	case v.ended || v.found.State == Deleting:
 		return actWait
 	}
 	return v.resume()
@@ -92,7 +92,7 @@ func (v view) stop() action {
 	switch {
 	case v.found.State != Finished && job.DeletionTimestamp == nil && !suspends(job):
 		return actSuspend
-	case !v.done:
+	case !v.ended:
 		return actWait
 	case job.DeletionTimestamp != nil || !v.deletes:
 		return v.release()

@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 		"Resume":            {"The request resumes the Job.", view{ref: created, suspend: ptr.To(false), found: seenJob(suspended)}, actResume},
 		"SuspendUnasked":    {"A queue decides.", view{ref: created, found: seenJob(suspended)}, actWait},
 		"SuspendAsItIs":     {"Nothing to do.", view{ref: created, suspend: ptr.To(true), found: seenJob(suspended)}, actWait},
-		"SuspendTheDone":    {"A recorded run is not changed.", view{ref: ended, done: true, suspend: ptr.To(true), found: seenJob()}, actWait},
+		"SuspendTheDone":    {"A recorded run is not changed.", view{ref: ended, done: true, ended: true, suspend: ptr.To(true), found: seenJob()}, actWait},
 		"SuspendTheRemoved": {"The Job is being deleted.", view{ref: created, suspend: ptr.To(true), found: seenJob(deleting)}, actWait},
 
 		"Finished":             {"The outcome goes into the Ref.", view{ref: created, found: seenJob(complete)}, actRecord},
@@ -95,11 +95,11 @@ func TestDecide(t *testing.T) {
 		"CancelSuspended": {"The caller records it.", view{ref: created, cancel: true, found: seenJob(suspended), deletes: true}, actWait},
 		"CancelTooLate":   {"The Job has finished: its outcome is recorded.", view{ref: created, cancel: true, found: seenJob(complete)}, actRecord},
 		"CancelMissing":   {"Nothing to stop.", view{ref: created, cancel: true, found: missing}, actWait},
-		"CancelDone":      {"The stored owner is read first.", view{ref: created, cancel: true, done: true, found: seenJob(suspended), deletes: true}, actReadOwner},
-		"Cancelled":       {"The cancellation is stored: the Job may be deleted.", view{ref: created, cancel: true, done: true, found: seenJob(suspended), deletes: true, stored: &stored{exists: true, done: true, ref: created}}, actDelete},
-		"CancelUnwritten": {"The cancellation is not stored.", view{ref: created, cancel: true, done: true, found: seenJob(suspended), deletes: true, stored: live(created)}, actWait},
-		"CancelKept":      {"The verb delete is not granted.", view{ref: created, cancel: true, done: true, found: seenJob(suspended)}, actWait},
-		"CancelResumed":   {"Another client resumed the Job.", view{ref: created, cancel: true, done: true, found: seenJob()}, actSuspend},
+		"CancelDone":      {"The stored owner is read first.", view{ref: created, cancel: true, done: true, ended: true, found: seenJob(suspended), deletes: true}, actReadOwner},
+		"Cancelled":       {"The cancellation is stored: the Job may be deleted.", view{ref: created, cancel: true, done: true, ended: true, found: seenJob(suspended), deletes: true, stored: &stored{exists: true, done: true, ref: created}}, actDelete},
+		"CancelUnwritten": {"The cancellation is not stored.", view{ref: created, cancel: true, done: true, ended: true, found: seenJob(suspended), deletes: true, stored: live(created)}, actWait},
+		"CancelKept":      {"The verb delete is not granted.", view{ref: created, cancel: true, done: true, ended: true, found: seenJob(suspended)}, actWait},
+		"CancelResumed":   {"Another client resumed the Job.", view{ref: created, cancel: true, done: true, ended: true, found: seenJob()}, actSuspend},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

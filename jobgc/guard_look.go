@@ -64,7 +64,7 @@ func (g *Guard[J]) inspect(ctx context.Context, ref Ref, done bool) (Observation
 	}
 	f, err := g.readLive(ctx, ref)
 	if err != nil || !f.gone() {
-		if f.State != Finished {
+		if f.State != Finished && (!done || !g.stopped(f.Job, f)) {
 			f.After = reread // no event announces its end
 		}
 		return f, err

@@ -115,7 +115,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 	if err != nil {
 		return nil, Observation{}, err
 	}
-	if v.cancel && !v.ended && v.ref.UID == "" && v.ref.Namespace == "" { // of a cluster-scoped owner
+	if (v.cancel || v.done) && !v.ended && v.ref.UID == "" && v.ref.Namespace == "" { // of a cluster-scoped owner
 		switch job, err := g.built(v.ref, req); {
 		case err == nil:
 			v.ref.Namespace = job.Namespace
@@ -175,7 +175,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			switch {
 			case err != nil:
 				return req.Ref, v.found, err
-			case blind:
+			case blind && v.found.State == Finished:
 				next.Released = true // the cache will never show it
 				return &next, v.found, nil
 			}
