@@ -111,6 +111,30 @@ func TestCommit_OwnedConflictHasItsOwnTransitionTime(t *testing.T) {
 	assert.Equal(t, "2025-06-01T14:00:00Z", c.LastTransitionTime.UTC().Format(time.RFC3339), "True since 13:00 became False now")
 }
 
+// TestUnkept_SchemaIsRepaired: the admin follows the error and declares the
+// field. Its values are stored from the next write on, without a restart.
+func TestUnkept_SchemaIsRepaired(t *testing.T) {
+	s := newServer(t)
+	w := via(client[Report]{s}.Patch, status.Writer{})
+	set := func(name string, active int32) {
+		before := get[Report](t, s, name)
+		after := before.DeepCopy()
+		after.Status.Active = active
+		_, err := w.Commit(t.Context(), before, after, running)
+		assert.Equal(t, s.prunes != nil, err != nil, err)
+	}
+	s.prunes = []string{"active"}
+	s.create("a")
+	set("a", 3)
+	s.prunes = nil
+	s.create("b") // its first write has other fields too
+	set("b", 9)
+	for _, name := range []string{"a", "b"} {
+		set(name, 5)
+		assert.EqualValues(t, 5, get[Report](t, s, name).Status.Active, name)
+	}
+}
+
 // TestUnkept_ConditionsWithoutTimes: a CRD whose conditions have neither
 // lastTransitionTime nor observedGeneration. Commit writes what changes, and
 // nothing else.

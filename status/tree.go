@@ -111,15 +111,11 @@ func asObject(v any) (fields map[string]any, ok bool) {
 
 // isZero reports whether v is the zero of its type.
 func isZero(v any) bool {
-	switch v := v.(type) {
-	case []any:
-		return len(v) == 0
-	case map[string]any:
-		return len(v) == 0
-	case json.RawMessage:
-		return slices.Contains([]string{"0", `""`, "false", "[]", "{}"}, string(v))
+	raw, encoded := v.(json.RawMessage)
+	if !encoded {
+		raw = encode(v)
 	}
-	return v == int64(0) || v == "" || v == false
+	return slices.Contains([]string{"0", `""`, "false", "[]", "{}"}, string(raw))
 }
 
 // maxDepth is a depth that only a cycle reaches. encoding/json returns an error
@@ -211,9 +207,13 @@ func (u *unkept) differ(o Object, patch, stored map[string]any) (differ bool) {
 func (u *unkept) learn(o Object, before, sent, stored map[string]any) error {
 	var paths []string
 	cleared := map[string]bool{}
-	leaves("", diff(before, sent, false), before, func(path string, v, _ any) { cleared[path] = v == nil })
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	leaves("", diff(before, sent, false), before, func(path string, v, _ any) {
+		if cleared[path] = v == nil; len(u.seen) > 0 {
+			delete(u.seen, keyOf(o, path, true, nil)) // pruned: the reply says so again, or the schema was repaired
+		}
+	})
 	leaves("", diff(stored, sent, false), stored, func(path string, v, w any) {
 		if len(u.seen) == 0 || len(u.seen) >= maxUnkept {
 			u.seen = map[[sha256.Size]byte]bool{}

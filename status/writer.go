@@ -170,8 +170,7 @@ func (w Writer) SetConditions(conds *[]metav1.Condition, now time.Time, group ..
 		}
 	}
 	kept := slices.DeleteFunc(*conds, func(c metav1.Condition) bool {
-		outdated := newest == 0 || c.ObservedGeneration <= newest
-		return outdated && slices.Contains(w.Owned, c.Type) && findCondition(group, c.Type) == nil
+		return (newest == 0 || c.ObservedGeneration <= newest) && slices.Contains(w.Owned, c.Type) && findCondition(group, c.Type) == nil
 	})
 	changed = changed || len(kept) < len(*conds)
 	*conds = kept
