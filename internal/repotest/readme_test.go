@@ -4,6 +4,7 @@
 package repotest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -74,27 +75,27 @@ func TestReadmeBeginsWithAUse(t *testing.T) {
 // TestReadme_MeasuredIsWhatCompareMeasured: the rows below Measured are those
 // of make compare's file.
 func TestReadme_MeasuredIsWhatCompareMeasured(t *testing.T) {
-	data := read(t, "internal/bench/compare.tsv")
-	runs, rounds := 0, 0
-	_, err := fmt.Sscanf(data, "# %d runs, %d rounds", &runs, &rounds)
-	require.NoError(t, err)
-	figures := map[[3]string][]string{} // median, least and most by measure, unit and subject
-	for line := range strings.Lines(data) {
-		if cells := strings.Split(strings.TrimSpace(line), "\t"); len(cells) == 6 {
-			figures[[3]string(cells)] = cells[3:]
+	var measured struct {
+		Runs, Rounds int
+		Figures      []struct {
+			Measure, Unit, Subject string
+			Median                 float64
 		}
 	}
+	require.NoError(t, json.Unmarshal([]byte(read(t, "internal/bench/compare.json")), &measured))
 	median := func(measure, unit, subject string, digits int) string {
 		t.Helper()
-		values := figures[[3]string{measure, unit, subject}]
-		require.Len(t, values, 3, "compare.tsv has no %s of %s: %s", unit, subject, measure)
-		number, err := strconv.ParseFloat(values[0], 64)
-		require.NoError(t, err)
-		return strconv.FormatFloat(number, 'f', digits, 64)
+		for _, f := range measured.Figures {
+			if f.Measure == measure && f.Unit == unit && f.Subject == subject {
+				return strconv.FormatFloat(f.Median, 'f', digits, 64)
+			}
+		}
+		require.Fail(t, "not measured", "compare.json has no %s of %s: %s", unit, subject, measure)
+		return ""
 	}
 
-	load := strconv.Itoa(runs) + " runs"
-	table := "| " + load + ", medians of " + strconv.Itoa(rounds) + " rounds | usual | careful | controllerkit |\n|---|---:|---:|---:|\n"
+	load := strconv.Itoa(measured.Runs) + " runs"
+	table := "| " + load + ", medians of " + strconv.Itoa(measured.Rounds) + " rounds | usual | careful | controllerkit |\n|---|---:|---:|---:|\n"
 	for _, r := range []struct {
 		title, measure, unit string
 		digits               int

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command compare runs controllerkit and its peers under the same faults. Run
-// it in internal/bench. It writes what it measured to compare.tsv, as text to
+// it in internal/bench. It writes what it measured to compare.json, as text to
 // COMPARE.txt and as a picture to internal/docs/compare.svg. The rows of the
 // whole controllers also go to RESULTS.md. The rows of single packages come
 // from results.tsv, which make bench writes. With -draw it measures nothing and
-// draws compare.tsv again.
+// draws compare.json again.
 //
 // A load has 300 AgentRuns, or the number in RUNS. It runs 3 times for each
 // controller, or ROUNDS times, in turns.
@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -35,7 +36,7 @@ import (
 )
 
 func main() {
-	draw := flag.Bool("draw", false, "draw compare.tsv again, without measuring")
+	draw := flag.Bool("draw", false, "draw compare.json again, without measuring")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *draw)
@@ -47,7 +48,7 @@ func main() {
 }
 
 // The files that are written, from internal/bench.
-const dataFile, textFile, resultsFile = "compare.tsv", "COMPARE.txt", "results.tsv"
+const dataFile, textFile, resultsFile = "compare.json", "COMPARE.txt", "results.tsv"
 
 var pictureFile = filepath.Join("..", "docs", "compare.svg")
 
@@ -57,7 +58,11 @@ func run(ctx context.Context, again bool) error {
 		if err != nil {
 			return err
 		}
-		return draw(string(data))
+		var c comparison
+		if err := json.Unmarshal(data, &c); err != nil {
+			return fmt.Errorf("%s: %w", dataFile, err)
+		}
+		return c.draw()
 	}
 	runs, err := number("RUNS", 300, 10)
 	if err != nil {
@@ -73,7 +78,7 @@ func run(ctx context.Context, again bool) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "took %.0fs\n", time.Since(began).Seconds())
-	return draw(c.encode())
+	return c.draw()
 }
 
 // number reads a whole number from an environment variable.
@@ -94,7 +99,7 @@ func number(name string, otherwise, least int) (int, error) {
 // measured last.
 func measure(ctx context.Context, runs, rounds int) (comparison, error) {
 	began := time.Now()
-	c := comparison{runs: runs, rounds: rounds}
+	c := comparison{Runs: runs, Rounds: rounds}
 	r, err := bench.RunGroup(ctx, "controller", 8, "", "BENCH_RUNS="+strconv.Itoa(runs), "BENCH_ROUNDS="+strconv.Itoa(rounds))
 	if err != nil {
 		return c, err
@@ -116,9 +121,14 @@ func measure(ctx context.Context, runs, rounds int) (comparison, error) {
 	if err != nil {
 		return c, err
 	}
-	c.figures = slices.Concat(r.Figures, packages, ready)
+	for i, f := range r.Figures {
+		if f.Subject == "" {
+			r.Figures[i].Subject = ours
+		}
+	}
+	c.Figures = slices.Concat(r.Figures, packages, ready)
 	lines := bench.About([]bench.Report{r})
-	c.about = append([]string{about(r.Peers, began), lines[0]}, lines[2:]...)
+	c.About = append([]string{about(r.Peers, began), lines[0]}, lines[2:]...)
 	return c, bench.Write("controller", lines, r.Rows)
 }
 
@@ -165,11 +175,12 @@ func about(peers []string, at time.Time) string {
 }
 
 // draw writes the file of the figures, the text and the picture.
-func draw(data string) error {
-	c, err := decode(data)
+func (c comparison) draw() error {
+	data, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
+	lines := strings.ReplaceAll(string(data), "},{", "},\n{") + "\n" // one for each figure
 	text, err := c.text()
 	if err != nil {
 		return err
@@ -179,7 +190,7 @@ func draw(data string) error {
 		return err
 	}
 	fmt.Fprint(os.Stdout, text)
-	for name, body := range map[string]string{dataFile: data, textFile: text, pictureFile: picture} {
+	for name, body := range map[string]string{dataFile: lines, textFile: text, pictureFile: picture} {
 		if err := os.WriteFile(name, []byte(body), 0o644); err != nil { //nolint:gosec // as git has it
 			return err
 		}

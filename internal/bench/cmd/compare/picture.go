@@ -72,7 +72,7 @@ func (c comparison) picture() (string, error) {
 
 // lost has the lost results of each load with a title for the picture.
 func (c comparison) lost() (panel, error) {
-	p := panel{title: fmt.Sprintf("Results lost, of %d", c.runs), values: make([][]float64, len(controllers)), legend: true}
+	p := panel{title: fmt.Sprintf("Results lost, of %d", c.Runs), values: make([][]float64, len(controllers)), legend: true}
 	for _, l := range loads {
 		if l.short == "" {
 			continue

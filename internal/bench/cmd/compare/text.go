@@ -58,7 +58,7 @@ var loads = []load{
 
 // figure returns the number of a column.
 func (c comparison) figure(l load, of column, subject string) (bench.Figure, error) {
-	return c.of(fmt.Sprintf("%d runs%s: %s", c.runs, l.name, of.measure), of.unit, subject)
+	return c.of(fmt.Sprintf("%d runs%s: %s", c.Runs, l.name, of.measure), of.unit, subject)
 }
 
 // text returns COMPARE.txt.
@@ -71,8 +71,8 @@ controllerkit  examples/agentrun, made of its packages
 %s
 Medians of %d rounds, and the lowest and the highest number where the rounds differ.
 
-`, strings.Join(c.about, "\n"), c.rounds)
-	fmt.Fprintf(&b, "Faults: %d runs, a third with a Job TTL of 0 (RUNS=%d ROUNDS=%d make compare)\n", c.runs, c.runs, c.rounds)
+`, strings.Join(c.About, "\n"), c.Rounds)
+	fmt.Fprintf(&b, "Faults: %d runs, a third with a Job TTL of 0 (RUNS=%d ROUNDS=%d make compare)\n", c.Runs, c.Runs, c.Rounds)
 	if err := c.loads(&b, losses, false); err != nil {
 		return "", err
 	}
@@ -80,7 +80,7 @@ Medians of %d rounds, and the lowest and the highest number where the rounds dif
 	if err := c.loads(&b, costs, true); err != nil {
 		return "", err
 	}
-	for _, t := range tables(c.runs) {
+	for _, t := range tables(c.Runs) {
 		b.WriteString("\n")
 		if err := t.write(&b, c); err != nil {
 			return "", err
