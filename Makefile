@@ -144,14 +144,10 @@ stability: ## Repeat make unit and make e2e until 20 (N=n) runs of each in a row
 controlplane: ## Build the control plane's programs into the cache; ROLLOUTS=1 also those for Argo Rollouts
 	@$(STATIC); cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
 
-CONTROLPLANE = @$(STATIC); cd internal/controlplane && go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane" --socket=../../bin/controlplane.sock
-.PHONY: controlplane-up controlplane-down controlplane-env
-controlplane-up: controlplane ## Start an empty control plane in the background, on loopback
-	$(CONTROLPLANE) up
-controlplane-env: ## Print the lines that point kubectl at it: eval "$(make -s controlplane-env)"
-	$(CONTROLPLANE) env
-controlplane-down: ## Stop it and remove its files
-	$(CONTROLPLANE) down
+# set -m and no go run, as in demo.
+.PHONY: controlplane-up
+controlplane-up: controlplane ## Run an empty control plane on loopback until Ctrl-C, and print the lines that point kubectl at it
+	@set -m; $(STATIC); cd internal/controlplane && go build -o "$(CURDIR)/bin/controlplane" ./cmd/controlplane && "$(CURDIR)/bin/controlplane"
 
 ##@ Test everything
 .PHONY: dashboards

@@ -1,37 +1,45 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controlplane keeps one control plane up in the background, for people
-// at a terminal:
-//
-//	controlplane --socket=FILE up|down|env
-//
-// The process in the background answers on the socket FILE. Env prints lines
-// for eval, and down ends that process. Its log is FILE.log.
+// Command controlplane runs an empty control plane until Ctrl-C or SIGTERM, for
+// people at a terminal. It prints the lines that point kubectl in another
+// terminal at it.
 package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
+
+	"github.com/proompteng/controllerkit/internal/controlplane"
 )
 
 func main() {
-	socket := flag.String("socket", "", "`file` on which the control plane answers; its log is in the same folder")
-	flag.Parse()
-	command, known := map[string]func(context.Context, string) error{"up": up, "down": down, "env": env, "run": run}[flag.Arg(0)]
-	if !known || flag.NArg() != 1 || *socket == "" {
-		fmt.Fprintln(os.Stderr, "usage: controlplane --socket=FILE up|down|env")
-		os.Exit(2)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command(ctx, *socket)
+	err := run(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "controlplane: %v\n", err)
 		os.Exit(1)
 	}
 }
+
+func run(ctx context.Context) error {
+	cp, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
+	if err != nil {
+		return err
+	}
+	// The cache is kubectl's, which therefore leaves nothing in the home
+	// directory.
+	fmt.Printf("export KUBECONFIG=%s\nexport KUBECACHEDIR=%s\nexport PATH=%s:\"$PATH\"\n",
+		quote(cp.Kubeconfig()), quote(filepath.Join(cp.Dir(), "kubectl-cache")), quote(filepath.Dir(cp.Kubectl())))
+	<-ctx.Done()
+	return cp.Stop()
+}
+
+// quote is for every POSIX shell.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
