@@ -116,18 +116,18 @@ func TestPodsEndAsTheyAreAnnotated(t *testing.T) {
 	cp := start(t)
 	const outcome = "--annotations=" + kubelet.OutcomeAnnotation
 	cases := map[string]struct {
-		reason      string
-		annotations []string
-		phase       string
-		ended       []string // parts of the state of the container
+		reason string
+		flags  []string
+		phase  string
+		ended  []string // parts of the state of the container
 	}{
 		"default":   {"Without annotations a pod succeeds.", nil, "Succeeded", []string{`"exitCode":0`, `"Completed"`}},
 		"fails":     {"The container has ended as planned.", []string{outcome + "=fail", "--annotations=" + kubelet.ExitCodeAnnotation + "=3"}, "Failed", []string{`"exitCode":3`, `"Error"`}},
 		"malformed": {"A typing error must be seen, not read as the default.", []string{outcome + "=succeeds"}, "Failed", []string{`"InvalidAnnotation"`, "want succeed, fail or never"}},
-		"deleted":   {"A pod that is stopped has ended before its object goes.", []string{outcome + "=never"}, "Failed", []string{`"exitCode":143`}},
+		"deleted":   {"A pod of a Deployment runs until it is stopped, and has ended before its object goes.", []string{"--restart=Always"}, "Failed", []string{`"exitCode":143`}},
 	}
 	for name, tc := range cases {
-		kubectl(t, cp, append(tc.annotations, "run", name, "--image=none", "--restart=Never")...)
+		kubectl(t, cp, append([]string{"run", name, "--image=none", "--restart=Never"}, tc.flags...)...)
 	}
 	kubectl(t, cp, "wait", "--for=condition=Ready", "--timeout=1m", "pod/deleted")
 	kubectl(t, cp, "patch", "pod", "deleted", "--patch={\"metadata\":{\"finalizers\":[\"example.com/hold\"]}}")

@@ -9,47 +9,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-func TestPlanFor(t *testing.T) {
-	cases := map[string]struct {
-		reason      string
-		restart     corev1.RestartPolicy
-		annotations map[string]string
-		want        plan
-		refused     []string // what the error must name
-	}{
-		"Default":        {reason: "A pod of a Job succeeds soon.", restart: corev1.RestartPolicyNever, want: plan{Succeed, 1, defaultDelay, 0}},
-		"Always":         {reason: "A pod of a Deployment stays.", restart: corev1.RestartPolicyAlways, want: plan{Never, 1, defaultDelay, 0}},
-		"Fail":           {reason: "The usual exit code.", annotations: map[string]string{OutcomeAnnotation: Fail}, want: plan{Fail, 1, defaultDelay, 0}},
-		"FailWithCode":   {reason: "A code of choice.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "255"}, want: plan{Fail, 255, defaultDelay, 0}},
-		"Times":          {reason: "Go durations.", annotations: map[string]string{DelayAnnotation: "0s", LingerAnnotation: "1m30s"}, want: plan{Succeed, 1, 0, 90 * time.Second}},
-		"OtherCase":      {reason: "Values are exact.", annotations: map[string]string{OutcomeAnnotation: "Fail"}, refused: []string{OutcomeAnnotation, `"Fail"`, "succeed, fail or never"}},
-		"CodeZero":       {reason: "A failure with exit code 0 is none.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "0"}, refused: []string{ExitCodeAnnotation, "1 to 255"}},
-		"CodeTooLarge":   {reason: "Systems keep eight bits.", annotations: map[string]string{OutcomeAnnotation: Fail, ExitCodeAnnotation: "256"}, refused: []string{`"256"`}},
-		"CodeOfSuccess":  {reason: "A contradiction is refused.", annotations: map[string]string{ExitCodeAnnotation: "3"}, refused: []string{"with outcome fail"}},
-		"NegativeLinger": {reason: "Time does not go back.", annotations: map[string]string{LingerAnnotation: "-1s"}, refused: []string{LingerAnnotation, `"-1s"`}},
-		"SeveralAtOnce":  {reason: "All mistakes are named.", annotations: map[string]string{OutcomeAnnotation: "x", DelayAnnotation: "500"}, refused: []string{OutcomeAnnotation, DelayAnnotation, "500ms"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: tc.annotations}, Spec: corev1.PodSpec{RestartPolicy: tc.restart}}
-			got, err := planFor(pod)
-			if tc.refused == nil {
-				require.NoError(t, err, tc.reason)
-				assert.Equal(t, tc.want, got, tc.reason)
-				return
-			}
-			for _, part := range tc.refused {
-				assert.ErrorContains(t, err, part, tc.reason)
-			}
-		})
-	}
-}
 
 func TestNext(t *testing.T) {
 	short := plan{outcome: Succeed, delay: time.Second, linger: time.Second}
