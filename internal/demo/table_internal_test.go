@@ -32,7 +32,7 @@ func TestRender(t *testing.T) {
 		coloured bool
 		want     string
 	}{
-		"Wide": {"Long text is cut, and the last column gets the rest of the width.", 80, false, `
+		"Wide": {"Long names of Jobs are cut, and the last column gets the rest of the width.", 80, false, `
 SAMPLE          PHASE      AGE  JOB             LAST EVENT
 happy           Succeeded  3s   happy-0123456…  JobSucceeded: done
 missing-secret  Pending    12s                  SecretNotFound x3: no Secret o…
@@ -46,31 +46,17 @@ missing-secret  Pending    12s                          SecretNotFound x3: no Se
 later
 a note
 `},
-		"Narrow": {"The Job column is dropped first, then the event.", 60, false, `
-SAMPLE          PHASE      AGE  LAST EVENT
-happy           Succeeded  3s   JobSucceeded: done
-missing-secret  Pending    12s  SecretNotFound x3: no Secr…
-later
-a note
-`},
-		"Narrower": {"Then the age is dropped.", 30, false, `
-SAMPLE          PHASE
-happy           Succeeded
-missing-secret  Pending
-later
-a note
-`},
 		"Tiny": {"No line wraps at any width.", 6, false, `
 SAMP…
-happy
+happ…
 miss…
 later
 a no…
 `},
-		"Coloured": {"Only the phase is coloured.", 30, true, `
-SAMPLE          PHASE
-happy           <32>Succeeded<0>
-missing-secret  <33>Pending<0>
+		"Coloured": {"Only the phase is coloured.", 80, true, `
+SAMPLE          PHASE      AGE  JOB             LAST EVENT
+happy           <32>Succeeded<0>  3s   happy-0123456…  JobSucceeded: done
+missing-secret  <33>Pending<0>    12s                  SecretNotFound x3: no Secret o…
 later
 a note
 `},
