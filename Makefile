@@ -91,7 +91,7 @@ CORE   := internal/demo examples/agentrun examples/controller-runtime
 REST   := $(filter-out $(CORE) internal/e2e,$(NESTED))
 SUITES := . ./status ./events ./jobgc
 # Long tests of these suites, and tests that repeat a unit test on a real server. make test-rest runs them.
-LONG   := TestDemoOnANamedCluster|TestAPIServerFailsDuringABurst|TestAFailureThatGoesOnKeepsItsEvent|TestIdleClusterSeesNoWrites|TestSIGTERMWhileTheAPIServerHangs|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
+LONG   := TestDemoOnANamedCluster|TestAPIServerFailsDuringABurst|TestAFailureThatGoesOnKeepsItsEvent|TestSIGTERMWhileTheAPIServerHangs|TestHoldRecoveryWithKubectl|TestPrometheusOperatorTakesTheManifests
 RUN     = $(MAKE) --no-print-directory --keep-going --output-sync=target
 .PHONY: e2e e2e-rest test/core test/rest $(addprefix test/,$(NESTED))
 e2e: controlplane ## Run the examples and the core end-to-end suites on a real API server and controller manager

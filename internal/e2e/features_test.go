@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
@@ -66,16 +64,6 @@ func TestSpec(t *testing.T) {
 			return err == nil && now.Status.ObservedGeneration == now.Generation && now.Generation > run.Generation &&
 				now.Status.Phase == v1alpha1.Succeeded && now.Status.FinishedAt.Equal(run.Status.FinishedAt)
 		})
-	})
-	t.Run("SuspendHoldsARunAndResumeLetsItGo", func(t *testing.T) {
-		t.Parallel()
-		run := create(t, stage, "suspended", func(spec *v1alpha1.AgentRunSpec) { spec.Suspend = true })
-		suite.Eventually(t, "it is suspended", func(ctx context.Context) bool {
-			now, err := stage.Runs.Get(ctx, run.Name, metav1.GetOptions{})
-			return err == nil && now.Status.Reason == "Suspended" && now.Status.Phase == v1alpha1.Pending && now.Status.StartedAt == nil
-		})
-		require.NoError(t, suite.PatchSpec(t.Context(), stage, run.Name, map[string]any{"suspend": false}))
-		suite.AssertEnded(t, reached(t, stage, run, v1alpha1.Succeeded))
 	})
 	t.Run("TimeoutFailsARun", func(t *testing.T) {
 		t.Parallel()
@@ -165,42 +153,6 @@ func TestEventsOff_LeavesTheConditionAndTheLog(t *testing.T) {
 	events, err := stage.Events(t.Context(), run.Name)
 	require.NoError(t, err)
 	assert.Empty(t, events)
-}
-
-// TestIdleClusterSeesNoWrites: the controller does not write finished, waiting
-// and running runs that do not change. (The heartbeat of runs that are not
-// terminal is ten minutes.)
-//
-//req:shows S2
-func TestIdleClusterSeesNoWrites(t *testing.T) {
-	t.Parallel()
-	stage := plane.NewStage(t)
-	plane.Start(t, stage, suite.Controller{})
-	for i := range 6 {
-		run := play.NewLoad("run", i)
-		phase := play.Truth(run)
-		if i >= 3 {
-			run.Spec.PodAnnotations[kubelet.OutcomeAnnotation] = kubelet.Never
-			phase = v1alpha1.Running
-		}
-		_, err := stage.Runs.Create(t.Context(), run, metav1.CreateOptions{})
-		require.NoError(t, err)
-		reached(t, stage, run, phase)
-	}
-	writes := func() int {
-		return len(plane.Requests(t, func(r controlplane.Request) bool {
-			return r.For.Namespace == stage.Namespace && r.User.Username == rig.User && r.Writes()
-		}))
-	}
-	var before int
-	suite.Eventually(t, "the consequences have ended", func(ctx context.Context) bool {
-		before = writes()
-		suite.Wait(ctx, 5*time.Second)
-		return before == writes()
-	})
-	require.Positive(t, before)
-	suite.Wait(t.Context(), 20*time.Second)
-	assert.Equal(t, before, writes(), "the controller wrote an object")
 }
 
 // line is a line of the controller's log.

@@ -66,26 +66,6 @@ func TestRace10DeletedWhileItRunsAndHeld(t *testing.T) {
 	})
 }
 
-func TestRace11DeletedWhenFinishedAndHeld(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	c := s.controller(t, jobgc.Options{Finalizer: finalizer})
-	ref := c.ensured(t, s, "job")
-	s.finished(t, "job")
-	s.remove(t, "job", metav1.DeletePropagationBackground)
-	suite.Eventually(t, "the cache shows the deletion", func(context.Context) bool { f := c.look(t, ref); return f.Job != nil && f.Job.DeletionTimestamp != nil })
-	f := c.look(t, ref)
-	assert.Equal(t, jobgc.Finished, f.State)
-	assert.Equal(t, jobgc.Succeeded, f.Outcome)
-	assert.Len(t, s.pods(t, "job"), 1, "of a background deletion")
-	_, err := ensure(t.Context(), c.guard, ref, s.job("job"))
-	require.NoError(t, err)
-	require.NotNil(t, s.live(t, "job"), "held until recorded")
-	ref.Outcome = f.Outcome
-	require.NoError(t, release(t.Context(), c.guard, ref, jobgc.Retention{}))
-	s.gone(t, "job")
-}
-
 // It is why Step sets the hold at the creation or never.
 func TestRace12NoFinalizerOnceADeletionHasBegun(t *testing.T) {
 	t.Parallel()
