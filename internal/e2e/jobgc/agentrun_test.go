@@ -5,9 +5,7 @@ package jobgc_test
 
 import (
 	"context"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +17,6 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	agentrun "github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
-	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
@@ -28,16 +25,12 @@ import (
 type agents struct {
 	*stage
 
-	runs *play.Stage
-	p    *rig.Process
+	p *rig.Process
 }
 
 func newAgents(t *testing.T) *agents {
 	t.Helper()
 	a := &agents{stage: newStage(t)}
-	var err error
-	a.runs, err = play.NewStage(plane.Config(), a.namespace)
-	require.NoError(t, err)
 	a.begin(t)
 	return a
 }
@@ -45,23 +38,7 @@ func newAgents(t *testing.T) *agents {
 // begin starts the example, or starts it again.
 func (a *agents) begin(t *testing.T) {
 	t.Helper()
-	logs := filepath.Join(plane.Dir(), t.Name())
-	require.NoError(t, os.MkdirAll(logs, 0o700))
-	p, err := rig.Start(t.Context(), program, logs, kubeconfig, nil, "--namespaces="+a.namespace, "--hold-jobs")
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
-	a.p = p
-}
-
-// gauge is what the example shows; below 0, nothing.
-func (a *agents) gauge(t *testing.T, family string) float64 {
-	t.Helper()
-	families, err := a.p.Metrics(t.Context())
-	require.NoError(t, err)
-	for _, m := range families[family].GetMetric() {
-		return m.GetGauge().GetValue()
-	}
-	return -1
+	a.p = plane.Start(t, a.Stage, suite.Controller{Args: []string{"--hold-jobs"}})
 }
 
 // start makes a run, and waits until its Job runs or has ended.
@@ -69,7 +46,7 @@ func (a *agents) start(t *testing.T, name, outcome string) (job string) {
 	t.Helper()
 	run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
 	run.Spec.PodAnnotations = map[string]string{kubelet.OutcomeAnnotation: outcome}
-	_, err := a.runs.Runs.Create(t.Context(), run, metav1.CreateOptions{})
+	_, err := a.Runs.Create(t.Context(), run, metav1.CreateOptions{})
 	require.NoError(t, err)
 	suite.Eventually(t, name+" has started", func(context.Context) bool {
 		status := a.status(t, name)
@@ -83,7 +60,7 @@ func (a *agents) start(t *testing.T, name, outcome string) (job string) {
 
 func (a *agents) status(t *testing.T, name string) v1alpha1.AgentRunStatus {
 	t.Helper()
-	run, err := a.runs.Runs.Get(t.Context(), name, metav1.GetOptions{})
+	run, err := a.Runs.Get(t.Context(), name, metav1.GetOptions{})
 	require.NoError(t, err)
 	return run.Status
 }
@@ -110,17 +87,17 @@ func TestAgentRunsWithHolds(t *testing.T) {
 	})
 	t.Run("TheRunIsDeletedWhileItsJobRuns", func(t *testing.T) {
 		job := a.start(t, "run-deleted", kubelet.Never)
-		require.NoError(t, a.runs.Runs.Delete(t.Context(), "run-deleted", metav1.DeleteOptions{}))
+		require.NoError(t, a.Runs.Delete(t.Context(), "run-deleted", metav1.DeleteOptions{}))
 		a.gone(t, job)
 	})
 	t.Run("TheRunIsDeletedInTheForeground", func(t *testing.T) {
 		job := a.start(t, "foreground", kubelet.Never)
-		require.NoError(t, a.runs.Runs.Delete(t.Context(), "foreground", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
+		require.NoError(t, a.Runs.Delete(t.Context(), "foreground", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
 		a.gone(t, job)
 	})
 	t.Run("TheRunIsCancelled", func(t *testing.T) {
 		job := a.start(t, "cancelled", kubelet.Never)
-		_, err := a.runs.Runs.Patch(t.Context(), "cancelled", types.MergePatchType, []byte(`{"spec":{"cancel":true}}`), metav1.PatchOptions{})
+		_, err := a.Runs.Patch(t.Context(), "cancelled", types.MergePatchType, []byte(`{"spec":{"cancel":true}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
 		a.gone(t, job)
 		assert.Equal(t, v1alpha1.Cancelled, a.status(t, "cancelled").Phase)
@@ -135,11 +112,13 @@ func TestAgentRunReleaseHolds(t *testing.T) {
 	job := a.start(t, "left-behind", kubelet.Never)
 	require.NoError(t, a.p.Stop())
 	a.begin(t) // it looks for held Jobs at the start, and every hour
-	suite.Eventually(t, "it shows that one Job is held, and for how long", func(context.Context) bool {
-		return a.gauge(t, "agentrun_jobs_held") == 1 && a.gauge(t, "agentrun_jobs_held_oldest_seconds") > 0
+	suite.Eventually(t, "it shows that one Job is held, and for how long", func(ctx context.Context) bool {
+		held, err := a.p.Value(ctx, "agentrun_jobs_held", nil)
+		oldest, err2 := a.p.Value(ctx, "agentrun_jobs_held_oldest_seconds", nil)
+		return err == nil && err2 == nil && held == 1 && oldest > 0
 	})
 	require.NoError(t, a.p.Stop())
-	out, err := exec.CommandContext(t.Context(), program, "--kubeconfig="+kubeconfig, "--namespaces="+a.namespace, "--release-holds").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), plane.Program, "--kubeconfig="+plane.RoleKubeconfig, "--namespaces="+a.Namespace, "--release-holds").CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Equal(t, "released 1 Jobs\n", string(out))
 	a.terminate(t)

@@ -4,21 +4,18 @@
 package jobgc_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/internal/demo/play"
+	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
@@ -45,22 +42,16 @@ func TestRequestsOfANormalRun(t *testing.T) {
 			t.Parallel()
 			const runs = 20
 			s := newStage(t)
-			stage, err := play.NewStage(plane.Config(), s.namespace)
-			require.NoError(t, err)
-			logs := filepath.Join(plane.Dir(), strings.ReplaceAll(t.Name(), "/", "-"))
-			require.NoError(t, os.MkdirAll(logs, 0o700))
 			start := func() *rig.Process {
-				p, err := rig.Start(t.Context(), program, logs, kubeconfig, []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=" + tc.ttl}, "--namespaces="+s.namespace)
-				require.NoError(t, err)
-				return p
+				return plane.Start(t, s.Stage, suite.Controller{Env: []string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=" + tc.ttl}})
 			}
 			create := func(name string) {
 				run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "busybox:1.37"}}
-				_, err := stage.Runs.Create(t.Context(), run, metav1.CreateOptions{})
+				_, err := s.Runs.Create(t.Context(), run, metav1.CreateOptions{})
 				require.NoError(t, err)
 			}
 			released := func() (n int) {
-				list, err := stage.Runs.List(t.Context(), metav1.ListOptions{})
+				list, err := s.Runs.List(t.Context(), metav1.ListOptions{})
 				require.NoError(t, err)
 				jobs, err := s.jobs.List(t.Context(), metav1.ListOptions{})
 				require.NoError(t, err)
@@ -76,7 +67,7 @@ func TestRequestsOfANormalRun(t *testing.T) {
 				}
 				return n
 			}
-			p, running := start(), s.watchRunning(t, stage)
+			p := start()
 			for i := range runs {
 				create(fmt.Sprintf("run-%02d", i))
 			}
@@ -85,7 +76,9 @@ func TestRequestsOfANormalRun(t *testing.T) {
 			got := s.audited(t)
 			writes := got["patch agentruns/status"]
 			delete(got, "patch agentruns/status")
-			ran := running()
+			ran := len(s.sent(t, func(r controlplane.Request) bool {
+				return r.Kind() == "patch agentruns/status" && r.Done() && bytes.Contains(r.Body, []byte(`"phase":"Running"`))
+			}))
 			cost := float64(writes+got["create jobs"]+got["patch jobs"]-ran) / runs
 			t.Logf("gate: %d runs cost %v, and %d status writes, %d of them Running: %.2f writes a run without those", runs, got, writes, ran, cost)
 			assert.LessOrEqual(t, cost, tc.most)
@@ -116,43 +109,22 @@ func TestRequestsOfANormalRun(t *testing.T) {
 	}
 }
 
-// watchRunning counts the writes that say that a run is Running, until the
-// function that it returns is called.
-func (s *stage) watchRunning(t *testing.T, on *play.Stage) func() int {
-	t.Helper()
-	watch, err := on.Runs.Watch(t.Context(), metav1.ListOptions{})
-	require.NoError(t, err)
-	counted := make(chan int)
-	go func() {
-		phases, n := map[types.UID]v1alpha1.Phase{}, 0
-		for event := range watch.ResultChan() {
-			if run, ok := event.Object.(*v1alpha1.AgentRun); ok {
-				if phases[run.UID] != v1alpha1.Running && run.Status.Phase == v1alpha1.Running {
-					n++
-				}
-				phases[run.UID] = run.Status.Phase
-			}
-		}
-		counted <- n
-	}()
-	return func() int {
-		watch.Stop()
-		return <-counted
-	}
-}
-
 // audited counts the requests of the example about the stage's namespace by
 // verb and resource, those about events apart.
 func (s *stage) audited(t *testing.T) map[string]int {
 	t.Helper()
-	all, err := plane.Requests()
-	require.NoError(t, err)
 	counts := map[string]int{}
-	for _, r := range all {
-		if r.User.Username == rig.User && r.For.Namespace == s.namespace && r.For.Resource != "events" {
-			counts[r.Kind()]++
-		}
+	for _, r := range s.sent(t, func(r controlplane.Request) bool { return r.For.Resource != "events" }) {
+		counts[r.Kind()]++
 	}
 	require.NotEmpty(t, counts, "the audit log has requests")
 	return counts
+}
+
+// sent are the example's requests of a kind about the stage's namespace.
+func (s *stage) sent(t *testing.T, of func(controlplane.Request) bool) []controlplane.Request {
+	t.Helper()
+	return plane.Requests(t, func(r controlplane.Request) bool {
+		return r.User.Username == rig.User && r.For.Namespace == s.Namespace && of(r)
+	})
 }

@@ -169,7 +169,7 @@ func TestEdgeClockSkew(t *testing.T) {
 func TestEdgeCronJobHistoryLimits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	cron, err := s.kube.BatchV1().CronJobs(s.namespace).Create(t.Context(), &batchv1.CronJob{
+	cron, err := s.Kube.BatchV1().CronJobs(s.Namespace).Create(t.Context(), &batchv1.CronJob{
 		ObjectMeta: metav1.ObjectMeta{Name: "nightly"},
 		Spec: batchv1.CronJobSpec{
 			Schedule: "0 0 29 2 *", SuccessfulJobsHistoryLimit: new(int32(0)), FailedJobsHistoryLimit: new(int32(0)),
@@ -227,7 +227,7 @@ func TestEdgeFilteredInformer(t *testing.T) {
 func TestEdge404InANamespaceThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	jobs := s.kube.BatchV1().Jobs("nowhere")
+	jobs := s.Kube.BatchV1().Jobs("nowhere")
 	ref := jobgc.Ref{Namespace: "nowhere", Name: "job", UID: "x", Outcome: jobgc.Succeeded}
 	about := func(err error) (d metav1.StatusDetails) {
 		status := apierrors.APIStatus(nil)
@@ -244,7 +244,7 @@ func TestEdge404InANamespaceThatDoesNotExist(t *testing.T) {
 	f, err := jobgc.Inspect(t.Context(), jobs, jobgc.Ref{Name: "job", UID: "x"})
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Missing, f.State)
-	g, err := jobgc.New(s.kube.BatchV1().Jobs, nil, jobgc.Options{})
+	g, err := jobgc.New(s.Kube.BatchV1().Jobs, nil, jobgc.Options{})
 	require.NoError(t, err)
 	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 }

@@ -62,7 +62,7 @@ func TestGateTTLZero(t *testing.T) {
 	atOnce(n, 40, func(i int) {
 		job, err := s.jobs.Create(ctx, s.job(fmt.Sprintf("job-%d", i), ttl(0)), metav1.CreateOptions{})
 		if errs[i] = err; err == nil {
-			found[i], errs[i] = untilDeleted(jobgc.Ref{Namespace: s.namespace, Name: job.Name, UID: job.UID, ResourceVersion: job.ResourceVersion, CreatedAt: &job.CreationTimestamp})
+			found[i], errs[i] = untilDeleted(jobgc.Ref{Namespace: s.Namespace, Name: job.Name, UID: job.UID, ResourceVersion: job.ResourceVersion, CreatedAt: &job.CreationTimestamp})
 		}
 	})
 	require.NoError(t, errors.Join(errs...))

@@ -38,7 +38,7 @@ func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *h
 	t.Helper()
 	client, err := metadata.NewForConfig(config)
 	require.NoError(t, err)
-	opts.Namespace = s.namespace
+	opts.Namespace = s.Namespace
 	sweeper, err := hold.New(
 		client.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace,
 		client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace, finalizer, opts)
@@ -50,7 +50,7 @@ func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *h
 // they count.
 func (s *stage) grant(t *testing.T, name string, rules ...rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
-	require.NoError(t, rbac.Grant(t.Context(), s.kube, s.namespace, name, name, rules...))
+	require.NoError(t, rbac.Grant(t.Context(), s.Kube, s.Namespace, name, name, rules...))
 	config, err := plane.User(name)
 	require.NoError(t, err)
 	return config
@@ -66,9 +66,9 @@ func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 func TestHoldSweep(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	config := s.grant(t, "sweeper."+s.namespace, rule("batch", "jobs", "list", "patch"), rule("", "configmaps", "list"))
+	config := s.grant(t, "sweeper."+s.Namespace, rule("batch", "jobs", "list", "patch"), rule("", "configmaps", "list"))
 	c := s.controller(t, jobgc.Options{Finalizer: finalizer})
-	runs := s.kube.CoreV1().ConfigMaps(s.namespace)
+	runs := s.Kube.CoreV1().ConfigMaps(s.Namespace)
 	gone, going := s.newRun(t, "gone"), s.newRun(t, "going")
 	_, err := runs.Patch(t.Context(), "going", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/theirs"]}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
@@ -112,14 +112,14 @@ func TestHoldSweep(t *testing.T) {
 // terminate deletes the stage's namespace.
 func (s *stage) terminate(t *testing.T) {
 	t.Helper()
-	require.NoError(t, s.kube.CoreV1().Namespaces().Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
+	require.NoError(t, s.Kube.CoreV1().Namespaces().Delete(t.Context(), s.Namespace, metav1.DeleteOptions{}))
 }
 
 // terminated waits until it is gone.
 func (s *stage) terminated(t *testing.T) {
 	t.Helper()
 	suite.Eventually(t, "the namespace is gone", func(context.Context) bool {
-		_, err := s.kube.CoreV1().Namespaces().Get(t.Context(), s.namespace, metav1.GetOptions{})
+		_, err := s.Kube.CoreV1().Namespaces().Get(t.Context(), s.Namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 }
@@ -136,12 +136,12 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	c.ensured(t, s, "finished", func(j *batchv1.Job) { j.Finalizers = []string{"example.com/theirs"} })
 	c.ensured(t, s, "running", never())
 	s.finished(t, "finished")
-	other := newStage(t)
+	other := newStage(t, "other")
 	other.controller(t, jobgc.Options{Finalizer: finalizer}).ensured(t, other, "other", suspended())
 	stop()
 	s.terminate(t)
 	suite.Eventually(t, "the namespace is stuck", func(context.Context) bool {
-		ns, err := s.kube.CoreV1().Namespaces().Get(t.Context(), s.namespace, metav1.GetOptions{})
+		ns, err := s.Kube.CoreV1().Namespaces().Get(t.Context(), s.Namespace, metav1.GetOptions{})
 		require.NoError(t, err)
 		for _, c := range ns.Status.Conditions {
 			if c.Type == corev1.NamespaceFinalizersRemaining && c.Status == corev1.ConditionTrue {
@@ -186,10 +186,10 @@ func TestHoldRights(t *testing.T) {
 		return g
 	}
 	jobs := rule("batch", "jobs", "create", "get", "patch", "list", "watch")
-	_, err := ensure(t.Context(), guard(s.grant(t, "poor."+s.namespace, jobs)), s.ref("job"), s.job("job"))
+	_, err := ensure(t.Context(), guard(s.grant(t, "poor."+s.Namespace, jobs)), s.ref("job"), s.job("job"))
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	require.ErrorContains(t, err, "blockOwnerDeletion")
-	g := guard(s.grant(t, "exact."+s.namespace, jobs, rule("", "configmaps/finalizers", "update")))
+	g := guard(s.grant(t, "exact."+s.Namespace, jobs, rule("", "configmaps/finalizers", "update")))
 	ref, err := ensure(t.Context(), g, s.ref("job"), s.job("job"))
 	require.NoError(t, err)
 	s.finished(t, "job")

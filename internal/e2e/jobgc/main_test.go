@@ -12,7 +12,7 @@ package jobgc_test
 
 import (
 	"cmp"
-	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -20,46 +20,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
-	"github.com/proompteng/controllerkit/internal/demo/rig"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
-// The control plane that all tests share. Each test has a separate namespace.
-var (
-	plane      *controlplane.ControlPlane
-	kubectl    rig.Kubectl
-	kubeconfig string // of the example's identity
-	program    string // the example
-)
-
-// auditPolicy has the server note the requests of the example, each once.
-const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
-  "rules": [{"level": "Metadata", "users": ["` + rig.User + `"]}, {"level": "None"}]}`
+// plane has the installed example, shared by all tests. Each has a separate
+// namespace.
+var plane suite.Example
 
 func TestMain(m *testing.M) {
 	if worker := os.Getenv(workerVariable); worker != "" {
 		os.Exit(workerMain(worker))
 	}
-	os.Exit(suite.Main(m, "e2e/jobgc", controlplane.Options{AuditPolicy: auditPolicy, APIServerArgs: []string{
+	os.Exit(plane.Main(m, "e2e/jobgc", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-	}}, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
-		plane = cp
-		if kubectl, kubeconfig, err = rig.Local(ctx, plane); err != nil {
-			return err
-		}
-		program, err = rig.Build(ctx, plane.Dir(), raceDetector()...)
-		return err
-	}))
+	}}, race()))
 }
 
-// raceDetector is in the programs but for the large numbers, which it would
-// make too slow.
-func raceDetector() []string {
-	if os.Getenv("E2E_JOBS") != "" {
-		return nil
-	}
-	return []string{"-race"}
-}
+// race is the flag that builds the programs with the race detector but for the
+// large numbers, which it would make too slow.
+func race() string { return fmt.Sprintf("-race=%t", os.Getenv("E2E_JOBS") == "") }
 
 // jobsOf is the number of Jobs for a gate: E2E_JOBS if it is set, as in `make
 // e2e-soak`, and otherwise a number that each run of the tests can afford.

@@ -75,7 +75,7 @@ func TestGateTwoReplicas(t *testing.T) {
 			}
 			client, err := dynamic.NewForConfig(plane.Config())
 			require.NoError(t, err)
-			owners := client.Resource(f.owners).Namespace(s.namespace)
+			owners := client.Resource(f.owners).Namespace(s.Namespace)
 			atOnce(n, 4, func(i int) {
 				owner := f.owner([]int64{0, 1, 600}[i%3])
 				owner.SetName(fmt.Sprintf("owner-%d", i))
@@ -148,13 +148,13 @@ func killed(ctx context.Context, longest time.Duration, life func() *exec.Cmd) (
 // are ConfigMaps.
 func guards(t *testing.T, s *stage) fleet {
 	t.Helper()
-	require.NoError(t, s.kube.CoreV1().ConfigMaps(s.namespace).Delete(t.Context(), s.run.Name, metav1.DeleteOptions{}))
+	require.NoError(t, s.Kube.CoreV1().ConfigMaps(s.Namespace).Delete(t.Context(), s.run.Name, metav1.DeleteOptions{}))
 	self, err := os.Executable()
 	require.NoError(t, err)
 	return fleet{
 		longest: 5 * time.Second,
 		life: func(replica int) *exec.Cmd {
-			said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.namespace, Lag: time.Duration(replica) * latest})
+			said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.Namespace, Lag: time.Duration(replica) * latest})
 			assert.NoError(t, err) //nolint:testifylint // not on the goroutine of the test
 			cmd := exec.Command(self)
 			cmd.Env = append(os.Environ(), workerVariable+"="+string(said))
@@ -186,7 +186,7 @@ func agentRuns(t *testing.T, s *stage) fleet {
 	return fleet{
 		longest: 15 * time.Second,
 		life: func(replica int) *exec.Cmd {
-			cmd := exec.Command(program, "--kubeconfig="+through[replica], "--namespaces="+s.namespace, "--metrics-bind-address=127.0.0.1:0")
+			cmd := exec.Command(plane.Program, "--kubeconfig="+through[replica], "--namespaces="+s.Namespace, "--metrics-bind-address=127.0.0.1:0")
 			cmd.Env = append(os.Environ(), "JANGAR_CONTROLLER_EVENTS_ENABLED=false")
 			return cmd
 		},
@@ -216,11 +216,11 @@ func tasks(t *testing.T, s *stage) fleet {
 	t.Helper()
 	const example = "../../../examples/controller-runtime"
 	program := filepath.Join(plane.Dir(), "task")
-	out, err := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-C", example}, raceDetector()...), "-o", program, "./cmd")...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-C", example, race(), "-o", program, "./cmd").CombinedOutput()
 	require.NoError(t, err, string(out))
-	_, err = kubectl.Run(t.Context(), nil, "apply", "--server-side", "-f", example+"/config/crd")
+	_, err = plane.Admin.Run(t.Context(), nil, "apply", "--server-side", "-f", example+"/config/crd")
 	require.NoError(t, err)
-	_, err = kubectl.Run(t.Context(), nil, "wait", "--for=condition=Established", "--timeout=60s", "crd/tasks.tasks.controllerkit.dev")
+	_, err = plane.Admin.Run(t.Context(), nil, "wait", "--for=condition=Established", "--timeout=60s", "crd/tasks.tasks.controllerkit.dev")
 	require.NoError(t, err)
 	through := []string{plane.Kubeconfig(), lateProxy(t, "tasks")}
 	return fleet{

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
@@ -37,26 +38,24 @@ const finalizer = "e2e.controllerkit.dev/result"
 // stage is a namespace with a run. Its own requests come from another client
 // than the controller under test.
 type stage struct {
-	namespace string
-	kube      kubernetes.Interface
-	jobs      batchv1client.JobInterface
-	run       *corev1.ConfigMap // the owner; its kind does not matter
+	*play.Stage
+
+	jobs batchv1client.JobInterface
+	run  *corev1.ConfigMap // the owner; its kind does not matter
 }
 
-func newStage(t *testing.T) *stage {
+// newStage creates a stage like suite.Example.
+func newStage(t *testing.T, more ...string) *stage {
 	t.Helper()
-	kube, err := kubernetes.NewForConfig(plane.Config())
-	require.NoError(t, err)
-	ns, err := kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "jobgc-"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	s := &stage{namespace: ns.Name, kube: kube, jobs: kube.BatchV1().Jobs(ns.Name)}
+	s := &stage{Stage: plane.NewStage(t, more...)}
+	s.jobs = s.Kube.BatchV1().Jobs(s.Namespace)
 	s.run = s.newRun(t, "run")
 	return s
 }
 
 func (s *stage) newRun(t *testing.T, name string) *corev1.ConfigMap {
 	t.Helper()
-	run, err := s.kube.CoreV1().ConfigMaps(s.namespace).Create(t.Context(), &corev1.ConfigMap{
+	run, err := s.Kube.CoreV1().ConfigMaps(s.Namespace).Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"run": "yes"}},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -64,7 +63,7 @@ func (s *stage) newRun(t *testing.T, name string) *corev1.ConfigMap {
 }
 
 // ref is the intent to create the Job of that name.
-func (s *stage) ref(name string) jobgc.Ref { return jobgc.Ref{Namespace: s.namespace, Name: name} }
+func (s *stage) ref(name string) jobgc.Ref { return jobgc.Ref{Namespace: s.Namespace, Name: name} }
 
 // edit changes a Job before it is created.
 type edit func(*batchv1.Job)
@@ -140,7 +139,7 @@ func (s *stage) stoppable(t *testing.T, opts jobgc.Options, tweak func(*metav1.L
 	var err error
 	c.kube, err = kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	c.informer = batchinformers.NewFilteredJobInformer(c.kube, s.namespace, 0, cache.Indexers{}, tweak)
+	c.informer = batchinformers.NewFilteredJobInformer(c.kube, s.Namespace, 0, cache.Indexers{}, tweak)
 	c.guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer, opts)
 	require.NoError(t, err)
 	return c, runInformers(context.WithoutCancel(t.Context()), c.informer)
@@ -221,7 +220,7 @@ func (c *controller) misses(t *testing.T, s *stage, name string) {
 	t.Helper()
 	s.gone(t, name)
 	suite.Eventually(t, name+" is gone from the cache", func(context.Context) bool {
-		_, cached, err := c.informer.GetStore().GetByKey(s.namespace + "/" + name)
+		_, cached, err := c.informer.GetStore().GetByKey(s.Namespace + "/" + name)
 		require.NoError(t, err)
 		return !cached
 	})
@@ -293,7 +292,7 @@ func (s *stage) patch(t *testing.T, name, patch string) {
 // pods of a Job.
 func (s *stage) pods(t *testing.T, job string) []corev1.Pod {
 	t.Helper()
-	list, err := s.kube.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
+	list, err := s.Kube.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
 	require.NoError(t, err)
 	return list.Items
 }

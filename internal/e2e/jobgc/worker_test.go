@@ -165,7 +165,7 @@ func (w *worker) save(ctx context.Context, run *corev1.ConfigMap, ref jobgc.Ref,
 func (s *stage) watchJobs(t *testing.T) (seen func() map[string]map[types.UID]bool) {
 	t.Helper()
 	jobs := map[string]map[types.UID]bool{}
-	informer := batchinformers.NewJobInformer(s.kube, s.namespace, 0, nil)
+	informer := batchinformers.NewJobInformer(s.Kube, s.Namespace, 0, nil)
 	_, err := informer.AddEventHandler(onJob(func(job *batchv1.Job) {
 		if jobs[job.Name] == nil {
 			jobs[job.Name] = map[types.UID]bool{}

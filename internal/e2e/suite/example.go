@@ -27,10 +27,9 @@ import (
 type Example struct {
 	*controlplane.ControlPlane
 
-	Admin   rig.Kubectl // with all rights
-	Program string
-
-	kubeconfig string // of the user with only the rights of the role
+	Admin          rig.Kubectl // with all rights
+	Program        string
+	RoleKubeconfig string // of the user with only the rights of the role
 }
 
 // Main is [Main] with the example installed. The program is built with flags,
@@ -38,7 +37,7 @@ type Example struct {
 func (e *Example) Main(m *testing.M, name string, opts controlplane.Options, flags ...string) int {
 	return Main(m, name, opts, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
 		e.ControlPlane = cp
-		if e.Admin, e.kubeconfig, err = rig.Local(ctx, cp); err != nil {
+		if e.Admin, e.RoleKubeconfig, err = rig.Local(ctx, cp); err != nil {
 			return err
 		}
 		e.Program, err = rig.Build(ctx, cp.Dir(), append([]string{"-race"}, flags...)...)
@@ -79,7 +78,7 @@ func (e *Example) Run(ctx context.Context, t *testing.T, stage *play.Stage, c Co
 	t.Helper()
 	dir := filepath.Join(e.Dir(), strings.ReplaceAll(t.Name(), "/", "-"), c.Name)
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	kubeconfig := e.kubeconfig
+	kubeconfig := e.RoleKubeconfig
 	if c.User != nil {
 		kubeconfig = filepath.Join(dir, "kubeconfig")
 		require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, c.User))
