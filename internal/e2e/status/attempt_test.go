@@ -55,7 +55,7 @@ func jsonPatch(text string) attempt {
 
 // apply is a server-side apply that takes over the fields of other owners.
 func apply(fields string) attempt {
-	text := `{"apiVersion":"` + probes.GroupVersion().String() + `","kind":"KIND","metadata":{"name":"a"},"status":` + fields + `}`
+	text := `{"apiVersion":"` + runs.GroupVersion().String() + `","kind":"KIND","metadata":{"name":"a"},"status":` + fields + `}`
 	return patch(types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: "other", Force: new(true)}, "status")
 }
 

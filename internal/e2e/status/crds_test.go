@@ -10,25 +10,28 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
 )
 
-// The kinds of the tests. Probes are typed, with a CRD of controller-gen. The
-// others are used through the dynamic client.
+// The resources of the tests. AgentRuns are typed, with a CRD that
+// controller-gen made. The others are used through the dynamic client.
 var (
-	probes  = kinds.GroupVersion().WithResource("probes")
-	tasks   = kinds.GroupVersion().WithResource("tasks")   // other names, a default, free conditions
-	plains  = kinds.GroupVersion().WithResource("plains")  // no status subresource
-	stricts = kinds.GroupVersion().WithResource("stricts") // required fields, a default
+	runs    = v1alpha1.GroupVersion().WithResource("agentruns")
+	tasks   = v1alpha1.GroupVersion().WithResource("tasks")   // other names, a default, free conditions
+	plains  = v1alpha1.GroupVersion().WithResource("plains")  // no status subresource
+	stricts = v1alpha1.GroupVersion().WithResource("stricts") // required fields, a default
 )
+
+// example is the folder of the example that has AgentRuns.
+var example = filepath.Join("..", "..", "..", "examples", "agentrun")
 
 // taskNames are the field names of a kind that is older than the contract.
 var taskNames = status.FieldNames{StartedAt: "startTime", FinishedAt: "completionTime"}
 
 // writeCRDs writes the CRDs of all kinds into dir and returns their paths.
 func writeCRDs(dir string) ([]string, error) {
-	paths := []string{filepath.Join("kinds", "status.e2e.controllerkit.dev_probes.yaml")}
+	paths := []string{filepath.Join(example, "crd", "agents.controllerkit.dev_agentruns.yaml")}
 	for _, crd := range []map[string]any{taskCRD(), plainCRD(), strictCRD()} {
 		raw, err := json.Marshal(crd)
 		if err != nil {

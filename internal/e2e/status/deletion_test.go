@@ -18,13 +18,13 @@ func TestObjectBeingDeleted(t *testing.T) {
 	s := newStage(t)
 	s.reconciled(t, "a")
 	finalizers := func(list string) {
-		require.NoError(t, mergeObject(`{"metadata":{"finalizers":`+list+`}}`)(t, s.theirs.dynamic(probes), names{}))
+		require.NoError(t, mergeObject(`{"metadata":{"finalizers":`+list+`}}`)(t, s.theirs.dynamic(runs), names{}))
 	}
 	finalizers(`["example.com/hold"]`)
 	assert.Equal(t, status.Merged, typedCommit(t, s, "Stopping", func() { s.remove(t, "a") }), "a deletion is a change of the object")
 	stored := s.read(t, "a")
 	require.NotNil(t, stored.DeletionTimestamp)
-	assert.Equal(t, "Stopping", stored.Status.Phase)
+	assert.Equal(t, "Stopping", stored.Status.Reason)
 	assert.EqualValues(t, 2, stored.Generation, "a deletion is a new generation")
 	assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "which was not yet seen")
 

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -23,27 +23,27 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	s := newStage(t)
 	before := s.reconciled(t, "a")
 	after := before.DeepCopy()
-	after.Status.Phase = "Running"
+	after.Status.Reason = "Running"
 	setCondition(after, "Ready", metav1.ConditionTrue, "Running")
 	s.respec(t, "a", "new")
 
-	result, err := via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
+	result, err := via(s.ours.runs.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	assert.Equal(t, status.Merged, result)
 
 	stored := s.read(t, "a")
 	assert.EqualValues(t, 2, stored.Generation)
-	assert.Equal(t, "Running", stored.Status.Phase, "the verdict on the old spec is written")
+	assert.Equal(t, "Running", stored.Status.Reason, "the verdict on the old spec is written")
 	assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "but not as one on the new spec")
 	assert.EqualValues(t, 1, condition(stored, "Ready").ObservedGeneration, "nor does the condition claim that")
 	assert.EqualValues(t, 1, after.Generation, "the server's reply does not move what was read")
-	assert.Empty(t, after.Spec.Image)
+	assert.Equal(t, "old", after.Spec.Image)
 	after.Finalizers = []string{"example.com/cleanup"}
-	_, err = s.ours.probes.Update(t.Context(), after, metav1.UpdateOptions{})
+	_, err = s.ours.runs.Update(t.Context(), after, metav1.UpdateOptions{})
 	assert.True(t, apierrors.IsConflict(err), "a later Update with the old spec must not overwrite the new one: %v", err)
 
 	next := stored.DeepCopy()
-	_, err = via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), stored, next, running)
+	_, err = via(s.ours.runs.Patch, status.Writer{}).Commit(t.Context(), stored, next, running)
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, s.read(t, "a").Status.ObservedGeneration, "the reconcile of the new spec claims it")
 }
@@ -62,13 +62,13 @@ func TestObjectRecreatedMidReconcile(t *testing.T) {
 			s := newStage(t)
 			before := s.reconciled(t, "a")
 			after := before.DeepCopy()
-			after.Status.Phase = "Succeeded"
+			after.Status.Reason = "Succeeded"
 			if tc.at > 0 {
 				s.respec(t, "a", "new")
 			}
-			var recreated *kinds.Probe
+			var recreated *v1alpha1.AgentRun
 			requests := 0
-			c := meddled(s.ours.probes.Patch, func(string) {
+			c := meddled(s.ours.runs.Patch, func(string) {
 				if requests == tc.at {
 					recreated = s.recreate(t, "a")
 				}

@@ -17,15 +17,15 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// typedCommit is one Commit that sets the phase, after another client has done
+// typedCommit is one Commit that sets the reason, after another client has done
 // something.
-func typedCommit(t *testing.T, s *stage, phase string, meanwhile func()) status.Result {
+func typedCommit(t *testing.T, s *stage, reason string, meanwhile func()) status.Result {
 	t.Helper()
 	before := s.read(t, "a")
 	after := before.DeepCopy()
-	after.Status.Phase = phase
+	after.Status.Reason = reason
 	meanwhile()
-	result, err := via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
+	result, err := via(s.ours.runs.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
 	require.NoError(t, err)
 	return result
 }
@@ -67,7 +67,7 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	require.NoError(t, err)
 	s := newStageAs(t, config)
 	require.NoError(t, rbac.Grant(t.Context(), s.theirs.kube, s.namespace, "status", "writer",
-		rbacv1.PolicyRule{APIGroups: []string{probes.Group}, Resources: []string{"probes/status"}, Verbs: []string{"patch"}}))
+		rbacv1.PolicyRule{APIGroups: []string{runs.Group}, Resources: []string{"agentruns/status"}, Verbs: []string{"patch"}}))
 	s.create(t, "a")
 
 	assert.Equal(t, status.Merged, typedCommit(t, s, "Running", func() { s.respec(t, "a", "new") }))
@@ -77,9 +77,9 @@ func TestTheRightsItAsksFor(t *testing.T) {
 	// A version that is not served means nothing for the object, and these
 	// rights allow no other request.
 	s.create(t, "b")
-	before, err := s.theirs.dynamic(probes).Get(t.Context(), "b", metav1.GetOptions{})
+	before, err := s.theirs.dynamic(runs).Get(t.Context(), "b", metav1.GetOptions{})
 	require.NoError(t, err)
-	notServed := s.ours.dynamic(probes.GroupResource().WithVersion("v99")).Patch
+	notServed := s.ours.dynamic(runs.GroupResource().WithVersion("v99")).Patch
 	_, err = via(notServed, status.Writer{}).Commit(t.Context(), before, before.DeepCopy(), running)
 	require.ErrorContains(t, err, "status: commit: patching "+before.GetNamespace()+"/b: a 404 that no API server wrote")
 }

@@ -19,12 +19,12 @@ import (
 // The rules, tested with a writer that does not keep the contract.
 
 // stored is the status before each attempt.
-const stored = `{"observedGeneration":3,"updatedAt":"2025-06-01T12:30:00Z","phase":"Done",
+const stored = `{"observedGeneration":3,"updatedAt":"2025-06-01T12:30:00Z","phase":"Succeeded",
 	"START":"2025-06-01T12:00:00Z","END":"2025-06-01T12:30:00Z"}`
 
 // underRules are the kind of controller-gen, and the kind with other names and
 // a default.
-var underRules = map[schema.GroupVersionResource]names{probes: {"Probe", "startedAt", "finishedAt"}, tasks: {"Task", "startTime", "completionTime"}}
+var underRules = map[schema.GroupVersionResource]names{runs: {"AgentRun", "startedAt", "finishedAt"}, tasks: {"Task", "startTime", "completionTime"}}
 
 // TestRulesRefuseEveryBreach: whoever writes, and however.
 //
@@ -91,7 +91,7 @@ func TestRulesAcceptAllThatIsLegal(t *testing.T) {
 		"OtherFields":         {"Other fields are free.", merge(`{"status":{"phase":null,"conditions":null}}`)},
 		"UpdatedAtBack":       {"The clock of another replica.", merge(`{"status":{"updatedAt":"2020-01-01T00:00:00Z"}}`)},
 		"UpdatedAtCleared":    {"No rule covers it.", merge(`{"status":{"updatedAt":null}}`)},
-		"Applied":             {"An apply of one field leaves the others.", apply(`{"phase":"Applied"}`)},
+		"Applied":             {"An apply of one field leaves the others.", apply(`{"phase":"Failed"}`)},
 		"SpecPatched":         {"A user's change.", mergeObject(`{"spec":{"image":"new"}}`)},
 		"SpecPutWithStatus":   {"Like kubectl replace.", putObject(stored)},
 		"SpecPutWithout":      {"Like kubectl replace with a user's file: the status stays.", putObject("")},
@@ -106,7 +106,7 @@ func TestRulesAcceptAllThatIsLegal(t *testing.T) {
 				s := newStage(t)
 				c := s.theirs.dynamic(kind)
 				s.object(t, kind, "a")
-				require.NoError(t, merge(`{"status":{"phase":"New"}}`)(t, c, n), "a status with none of the fields")
+				require.NoError(t, merge(`{"status":{"phase":"Pending"}}`)(t, c, n), "a status with none of the fields")
 				require.NoError(t, merge(`{"status":`+stored+`}`)(t, c, n), "which then are set")
 				before := n.stamp(t, c)
 				require.NoError(t, tc.try(t, c, n), tc.reason)

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -86,14 +86,14 @@ func TestTypedClientOfANewerCRD(t *testing.T) {
 		{"type":"Other","status":"True","reason":"Ok","message":"","lastTransitionTime":"2025-06-01T12:00:00Z","severity":"Info"}]}}`),
 		metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
-	before, err := decode[kinds.Probe](u)
+	before, err := decode[v1alpha1.AgentRun](u)
 	require.NoError(t, err)
 	require.Len(t, before.Status.Conditions, 1)
 	w := status.Writer{FieldNames: status.FieldNames{StartedAt: "-", FinishedAt: "-"}}
 
 	after := before.DeepCopy()
 	after.Status.Phase = "Running"
-	_, err = via(typed[kinds.Probe](s.ours.dynamic(tasks)), w).Commit(t.Context(), before, after, waiting)
+	_, err = via(typed[v1alpha1.AgentRun](s.ours.dynamic(tasks)), w).Commit(t.Context(), before, after, waiting)
 	require.NoError(t, err)
 	now, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)

@@ -14,22 +14,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/proompteng/controllerkit/internal/e2e/status/kinds"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/examples/agentrun/client"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/status"
 )
-
-// client is a generated client of Probes.
-type client = gentype.Client[*kinds.Probe]
 
 // stage is a namespace with two clients. The requests of ours, the controller
 // under test, are counted. The client theirs acts for all other programs.
@@ -41,7 +36,7 @@ type stage struct {
 
 // party has the clients of one user.
 type party struct {
-	probes  *client
+	runs    *client.Client
 	dynamic func(schema.GroupVersionResource) dynamic.ResourceInterface
 	kube    kubernetes.Interface
 }
@@ -72,18 +67,10 @@ func newParty(t *testing.T, config *rest.Config, namespace string) *party {
 	require.NoError(t, err)
 	dyn, err := dynamic.NewForConfig(config)
 	require.NoError(t, err)
-
-	scheme := runtime.NewScheme()
-	require.NoError(t, kinds.AddToScheme(scheme))
-	config = rest.CopyConfig(config)
-	config.GroupVersion = new(kinds.GroupVersion())
-	config.APIPath = "/apis"
-	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	rc, err := rest.RESTClientFor(config)
+	ofRuns, err := client.New(config)
 	require.NoError(t, err)
 	return &party{
-		probes: gentype.NewClient(probes.Resource, rc, runtime.NewParameterCodec(scheme), namespace,
-			func() *kinds.Probe { return new(kinds.Probe) }),
+		runs: ofRuns(namespace),
 		dynamic: func(r schema.GroupVersionResource) dynamic.ResourceInterface {
 			return dyn.Resource(r).Namespace(namespace)
 		},
@@ -91,63 +78,68 @@ func newParty(t *testing.T, config *rest.Config, namespace string) *party {
 	}
 }
 
-// create creates a Probe that was never reconciled.
-func (s *stage) create(t *testing.T, name string) *kinds.Probe {
+// create creates an AgentRun that was never reconciled.
+func (s *stage) create(t *testing.T, name string) *v1alpha1.AgentRun {
 	t.Helper()
-	p, err := s.theirs.probes.Create(t.Context(), &kinds.Probe{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	p, err := s.theirs.runs.Create(t.Context(), &v1alpha1.AgentRun{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentRunSpec{Image: "old"},
+	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	return p
 }
 
-// reconciled creates a Probe, reconciles it once as Pending, and returns the
-// stored object.
-func (s *stage) reconciled(t *testing.T, name string) *kinds.Probe {
+// reconciled creates an AgentRun, reconciles it once as Pending, and returns
+// the stored object.
+func (s *stage) reconciled(t *testing.T, name string) *v1alpha1.AgentRun {
 	t.Helper()
 	before := s.create(t, name)
 	after := before.DeepCopy()
-	after.Status.Phase = "Pending"
+	after.Status.Reason = "Pending"
 	setCondition(after, "Ready", metav1.ConditionFalse, "Pending")
-	_, err := via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), before, after, waiting)
+	_, err := via(s.ours.runs.Patch, status.Writer{}).Commit(t.Context(), before, after, waiting)
 	require.NoError(t, err)
 	s.wire.Take()
 	return s.read(t, name)
 }
 
-// read returns the stored Probe.
-func (s *stage) read(t *testing.T, name string) *kinds.Probe {
+// read returns the stored AgentRun.
+func (s *stage) read(t *testing.T, name string) *v1alpha1.AgentRun {
 	t.Helper()
-	p, err := s.theirs.probes.Get(t.Context(), name, metav1.GetOptions{})
+	p, err := s.theirs.runs.Get(t.Context(), name, metav1.GetOptions{})
 	require.NoError(t, err)
 	return p
 }
 
 // respec changes the spec, like a user.
-func (s *stage) respec(t *testing.T, name, image string) *kinds.Probe {
+func (s *stage) respec(t *testing.T, name, image string) *v1alpha1.AgentRun {
 	t.Helper()
-	p, err := s.theirs.probes.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`), metav1.PatchOptions{})
+	p, err := s.theirs.runs.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	return p
 }
 
 // recreate creates another object with the same name.
-func (s *stage) recreate(t *testing.T, name string) *kinds.Probe {
+func (s *stage) recreate(t *testing.T, name string) *v1alpha1.AgentRun {
 	t.Helper()
 	s.remove(t, name)
 	return s.create(t, name)
 }
 
-// remove deletes a Probe.
+// remove deletes an AgentRun.
 func (s *stage) remove(t *testing.T, name string) {
 	t.Helper()
-	require.NoError(t, s.theirs.probes.Delete(t.Context(), name, metav1.DeleteOptions{}))
+	require.NoError(t, s.theirs.runs.Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// object creates an object of another kind.
+// object creates an object through the dynamic client.
 func (s *stage) object(t *testing.T, r schema.GroupVersionResource, name string) *unstructured.Unstructured {
 	t.Helper()
 	kind := strings.ToUpper(r.Resource[:1]) + strings.TrimSuffix(r.Resource[1:], "s")
+	if r == runs {
+		kind = "AgentRun"
+	}
 	u, err := s.theirs.dynamic(r).Create(t.Context(), &unstructured.Unstructured{Object: object{
-		"apiVersion": r.GroupVersion().String(), "kind": kind, "metadata": object{"name": name},
+		"apiVersion": r.GroupVersion().String(), "kind": kind, "metadata": object{"name": name}, "spec": object{"image": "old"},
 	}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	return u
@@ -161,12 +153,12 @@ var (
 )
 
 // setCondition sets a condition like a controller.
-func setCondition(p *kinds.Probe, typ string, verdict metav1.ConditionStatus, reason string) {
+func setCondition(p *v1alpha1.AgentRun, typ string, verdict metav1.ConditionStatus, reason string) {
 	status.SetCondition(&p.Status.Conditions, metav1.Condition{Type: typ, Status: verdict, Reason: reason}, time.Now())
 }
 
 // condition returns the condition of a type, or the zero condition.
-func condition(p *kinds.Probe, typ string) metav1.Condition {
+func condition(p *v1alpha1.AgentRun, typ string) metav1.Condition {
 	for _, c := range p.Status.Conditions {
 		if c.Type == typ {
 			return c
@@ -177,7 +169,7 @@ func condition(p *kinds.Probe, typ string) metav1.Condition {
 
 // sameStatus checks that after has the stored status, so that it can be the
 // next before.
-func sameStatus(t *testing.T, stored, after *kinds.Probe) {
+func sameStatus(t *testing.T, stored, after *v1alpha1.AgentRun) {
 	t.Helper()
 	want, err := json.Marshal(stored.Status)
 	require.NoError(t, err)
@@ -188,7 +180,7 @@ func sameStatus(t *testing.T, stored, after *kinds.Probe) {
 }
 
 // withReason returns a copy whose first condition has this reason.
-func withReason(p *kinds.Probe, reason string) *kinds.Probe {
+func withReason(p *v1alpha1.AgentRun, reason string) *v1alpha1.AgentRun {
 	p = p.DeepCopy()
 	p.Status.Conditions[0].Reason = reason
 	return p

@@ -35,7 +35,7 @@ func TestConditionTypes(t *testing.T) {
 		condition := metav1.Condition{Type: typ, Status: metav1.ConditionTrue, Reason: "Ok", LastTransitionTime: metav1.Now()}
 		raw, err := json.Marshal(object{"status": object{"conditions": []any{condition}}})
 		require.NoError(t, err)
-		_, err = s.theirs.probes.Patch(t.Context(), "a", types.MergePatchType, raw, metav1.PatchOptions{DryRun: []string{"All"}}, "status")
+		_, err = s.theirs.runs.Patch(t.Context(), "a", types.MergePatchType, raw, metav1.PatchOptions{DryRun: []string{"All"}}, "status")
 		assert.Equal(t, want, err == nil, "the API server on %q: %v", typ, err)
 
 		after := before.DeepCopy()
@@ -69,13 +69,13 @@ func TestTextsThatDoNotFit(t *testing.T) {
 			after := before.DeepCopy()
 			status.SetCondition(&after.Status.Conditions,
 				metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: text, Message: text}, time.Now())
-			result, err := via(s.ours.probes.Patch, status.Writer{}).Commit(t.Context(), before, after, waiting)
+			result, err := via(s.ours.runs.Patch, status.Writer{}).Commit(t.Context(), before, after, waiting)
 			require.NoError(t, err)
 			assert.Equal(t, status.Written, result)
 			sameStatus(t, s.read(t, "a"), after)
 		})
 	}
 	after := s.read(t, "a")
-	_, err := s.theirs.probes.UpdateStatus(t.Context(), withReason(after, "not a reason"), metav1.UpdateOptions{})
+	_, err := s.theirs.runs.UpdateStatus(t.Context(), withReason(after, "not a reason"), metav1.UpdateOptions{})
 	assert.True(t, apierrors.IsInvalid(err), "it does refuse such texts: %v", err)
 }
