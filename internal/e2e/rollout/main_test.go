@@ -29,20 +29,15 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane/netns"
 )
 
-// The control plane, the command of examples/rollout and the code of Argo
-// Rollouts as a program, shared by all tests.
+// The control plane and the command of examples/rollout, shared by all tests.
 var (
-	plane      *controlplane.ControlPlane
-	command    string
-	oraclePath string
+	plane   *controlplane.ControlPlane
+	command string
 )
 
-// These tell the suite within the namespace where the programs are that were
-// built outside of it.
-const (
-	commandVariable = "CONTROLLERKIT_E2E_ROLLOUT"
-	oracleVariable  = "CONTROLLERKIT_E2E_ROLLOUT_ORACLE"
-)
+// commandVariable tells the suite within the namespace where the command is,
+// which was built outside of it.
+const commandVariable = "CONTROLLERKIT_E2E_ROLLOUT"
 
 func options() controlplane.Options {
 	return controlplane.Options{
@@ -68,14 +63,12 @@ func TestMain(m *testing.M) {
 func outside(m *testing.M) (int, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if command, oraclePath = os.Getenv(commandVariable), os.Getenv(oracleVariable); command != "" {
+	if command = os.Getenv(commandVariable); command != "" {
 		return inside(ctx, m)
 	}
-	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr, More: append(options().Programs(), build.ArgoOracle)})
-	if err != nil {
+	if _, err := build.Ensure(ctx, build.Options{Log: os.Stderr, More: options().Programs()}); err != nil {
 		return 1, err
 	}
-	oraclePath = programs[build.ArgoOracle]
 	if _, err := build.ArgoRolloutsSource(ctx); err != nil { // the CRDs
 		return 1, err
 	}
@@ -88,7 +81,7 @@ func outside(m *testing.M) (int, error) {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", command, "github.com/proompteng/controllerkit/examples/rollout").CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("examples/rollout: %w: %s", err, out)
 	}
-	if err := errors.Join(os.Setenv(commandVariable, command), os.Setenv(oracleVariable, oraclePath)); err != nil {
+	if err := os.Setenv(commandVariable, command); err != nil {
 		return 1, err
 	}
 	if netns.Alone() { // a machine without any network
