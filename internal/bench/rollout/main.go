@@ -6,7 +6,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -25,6 +24,6 @@ func main() {
 	bench.Main(bench.Group{
 		Package:  "rollout",
 		Peers:    []bench.Peer{{Name: upstream, Module: "github.com/argoproj/argo-rollouts"}},
-		Measures: append(jobs, sizes(context.Background())...),
+		Measures: jobs,
 	})
 }
