@@ -6,16 +6,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // killed is what the demo knows of the controller process that it killed.
@@ -51,36 +46,4 @@ func (p *place) kill(ctx context.Context) (err error) {
 	p.killed.down = time.Since(began)
 	p.stage.Say(fmt.Sprintf("started it again; it was ready after %.1fs", p.killed.down.Seconds()))
 	return nil
-}
-
-// jobs are the runs of all Jobs that there have been.
-type jobs struct {
-	mu    sync.Mutex
-	runOf map[types.UID]string
-}
-
-func (j *jobs) change(is any) {
-	job, ok := is.(*batchv1.Job)
-	if !ok || metav1.GetControllerOf(job) == nil {
-		return
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.runOf == nil {
-		j.runOf = map[types.UID]string{}
-	}
-	j.runOf[job.UID] = metav1.GetControllerOf(job).Name
-}
-
-// count returns the number of Jobs, and the runs that have had more than one.
-func (j *jobs) count() (n int, repeated []string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	runs := slices.Sorted(maps.Values(j.runOf))
-	for i := range runs {
-		if i > 0 && runs[i] == runs[i-1] {
-			repeated = append(repeated, runs[i])
-		}
-	}
-	return len(runs), slices.Compact(repeated)
 }

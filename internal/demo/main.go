@@ -72,9 +72,9 @@ func demo(ctx context.Context, out io.Writer, contextName string, keep bool, rec
 		p.show(out, s, wrong)
 		differs = append(differs, wrong...)
 	}
-	_, repeated := p.jobs.count()
-	for _, name := range repeated {
-		differs = append(differs, name+": it has had two Jobs")
+	_, again := p.jobs.Count()
+	for _, name := range again {
+		differs = append(differs, name+": it has had another Job")
 	}
 	fmt.Fprintln(out)
 	if err := p.kubectlEvents(ctx, out, "missing-secret", "job-deleted"); err != nil {

@@ -34,7 +34,7 @@ type place struct {
 	stage      *play.Stage
 	start      func(context.Context) (*rig.Process, error)
 	controller *rig.Process
-	jobs       jobs
+	jobs       play.Jobs
 	killed     killed
 }
 

@@ -58,7 +58,7 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, rec
 		p.stage.Say, ended, change = b.say, b.ended, b.change
 	}
 	watched, err := p.stage.Watch(watching, func(was, is any) {
-		p.jobs.change(is)
+		p.jobs.Change(is)
 		change(was, is)
 	})
 	drawing.Go(watched)

@@ -61,8 +61,8 @@ func (p *place) counts(ctx context.Context, out io.Writer, all []*play.Sample) e
 	}
 	fmt.Fprintf(out, "%-14s killed once, with %d runs in flight; the next process was ready after %.1fs\n",
 		"controller", p.killed.inFlight, p.killed.down.Seconds())
-	jobs, repeated := p.jobs.count()
-	fmt.Fprintf(out, "%-14s %d for %d runs; runs with two Jobs: %d\n", "Jobs", jobs, n, len(repeated))
+	jobs, again := p.jobs.Count()
+	fmt.Fprintf(out, "%-14s %d for %d runs; more than one for a run: %d\n", "Jobs", jobs, n, len(again))
 	for _, row := range []struct{ title, family, label string }{
 		{"missing Jobs", "controller_missing_jobs_total", ""},
 		{"status writes", "controller_status_writes_total", "result"},

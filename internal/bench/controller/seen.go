@@ -5,14 +5,10 @@ package main
 
 import (
 	"context"
-	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	batchinformers "k8s.io/client-go/informers/batch/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -65,42 +61,6 @@ func (w *world) told(ctx context.Context, runs []v1alpha1.AgentRun, latest time.
 		}
 		pause(ctx, 200*time.Millisecond)
 	}
-}
-
-// watchJobs records the Jobs of each run until ctx ends. The function again
-// returns the number of runs with more than one Job.
-func (w *world) watchJobs(ctx context.Context) (again func() int, err error) {
-	var mu sync.Mutex
-	jobs := map[string]map[types.UID]bool{}
-	informer := batchinformers.NewJobInformer(w.Kube, w.Namespace, 0, nil)
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
-		job, ok := obj.(*batchv1.Job)
-		if !ok {
-			return
-		}
-		owner := metav1.GetControllerOf(job)
-		if owner == nil {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if jobs[owner.Name] == nil {
-			jobs[owner.Name] = map[types.UID]bool{}
-		}
-		jobs[owner.Name][job.UID] = true
-	}}); err != nil {
-		return nil, err
-	}
-	go informer.RunWithContext(ctx)
-	cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
-	return func() (n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, of := range jobs {
-			n += len(of) - 1
-		}
-		return n
-	}, nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -27,8 +27,8 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	again, err := w.watchJobs(ctx)
-	if err != nil {
+	var jobs play.Jobs
+	if _, err := w.Watch(ctx, func(_, is any) { jobs.Change(is) }); err != nil {
 		return nil, err
 	}
 	h := &hands{stand: s, world: w, kind: k}
@@ -65,7 +65,8 @@ func (s *stand) account(ctx context.Context, k kind, l load) (*account, error) {
 	}
 	all, err := s.requests(w.user, time.Time{})
 	a.count(all, h.killed)
-	a.doubled = max(again(), a.jobs-l.runs) // a restarted watch misses a Job that existed only in between
+	_, again := jobs.Count()
+	a.doubled = max(len(again), a.jobs-l.runs) // a restarted watch misses a Job that existed only in between
 	return a, err
 }
 

@@ -5,10 +5,14 @@ package play
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
@@ -47,4 +51,38 @@ func listWatch[L runtime.Object](list func(context.Context, options) (L, error),
 		ListWithContextFunc:  func(ctx context.Context, o options) (runtime.Object, error) { return list(ctx, o) },
 		WatchFuncWithContext: watch,
 	}
+}
+
+// Jobs are the runs of all Jobs that a watch has seen. The zero value has none.
+type Jobs struct {
+	mu    sync.Mutex
+	runOf map[types.UID]string
+}
+
+// Change takes a version of an object. It ignores what is not the Job of a run.
+func (j *Jobs) Change(is any) {
+	job, ok := is.(*batchv1.Job)
+	if !ok || metav1.GetControllerOf(job) == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.runOf == nil {
+		j.runOf = map[types.UID]string{}
+	}
+	j.runOf[job.UID] = metav1.GetControllerOf(job).Name
+}
+
+// Count returns the number of Jobs, and the name of a run for each Job beyond
+// its first.
+func (j *Jobs) Count() (n int, again []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	runs := slices.Sorted(maps.Values(j.runOf))
+	for i := range runs {
+		if i > 0 && runs[i] == runs[i-1] {
+			again = append(again, runs[i])
+		}
+	}
+	return len(runs), again
 }
