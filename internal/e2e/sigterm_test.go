@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -82,18 +83,14 @@ func startBurst(t *testing.T, stage *play.Stage) *sync.WaitGroup {
 	t.Helper()
 	ctx := t.Context()
 	creating := new(sync.WaitGroup)
-	for g := range 4 {
-		creating.Go(func() {
-			for i := range 75 {
-				run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("refused-%d-%04d", g, i)}}
-				run.Spec = v1alpha1.AgentRunSpec{Image: "busybox:1.37", Parameters: map[string]string{"prompt": "hello"}}
-				if _, err := stage.Runs.Create(ctx, run, metav1.CreateOptions{}); err != nil {
-					t.Error(err)
-					return
-				}
-			}
+	creating.Go(func() {
+		workqueue.ParallelizeUntil(ctx, 4, 300, func(i int) {
+			run := &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("refused-%04d", i)}}
+			run.Spec = v1alpha1.AgentRunSpec{Image: "busybox:1.37", Parameters: map[string]string{"prompt": "hello"}}
+			_, err := stage.Runs.Create(ctx, run, metav1.CreateOptions{})
+			assert.NoError(t, err)
 		})
-	}
+	})
 	t.Cleanup(creating.Wait)
 	return creating
 }

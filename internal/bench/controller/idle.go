@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/bench"
@@ -103,21 +103,19 @@ func (w *world) fillEnded(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	var next atomic.Int64
-	var creating sync.WaitGroup
-	errs := make([]error, creators)
-	for worker := range creators {
-		creating.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && errs[worker] == nil; i = int(next.Add(1)) - 1 {
-				run := load{kept: true}.story(i)
-				if _, errs[worker] = w.Runs.Create(ctx, run, metav1.CreateOptions{}); errs[worker] == nil {
-					_, errs[worker] = w.Runs.Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-				}
-			}
-		})
-	}
-	creating.Wait()
-	return errors.Join(errs...)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	workqueue.ParallelizeUntil(ctx, creators, n, func(i int) {
+		run := load{kept: true}.story(i)
+		_, err := w.Runs.Create(ctx, run, metav1.CreateOptions{})
+		if err == nil {
+			_, err = w.Runs.Patch(ctx, run.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+		}
+		if err != nil {
+			stop(err)
+		}
+	})
+	return context.Cause(ctx)
 }
 
 // idle returns the measures of n idle runs. All controllers get the same runs,

@@ -7,12 +7,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -172,24 +172,21 @@ func (c *cost) add(more cost) { c.cpu, c.peak = c.cpu+more.cpu, max(c.peak, more
 // the process is then at work. No kill waits for the last two fifths, because
 // the usual controller loses a third.
 func (w *world) fill(ctx context.Context, l load, kill func() error) error {
-	var next atomic.Int64
 	var creating sync.WaitGroup
 	defer creating.Wait()
-	for range creators {
-		creating.Go(func() {
-			for i := int(next.Add(1)) - 1; i < l.runs && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				for ctx.Err() == nil {
-					if _, err := w.Runs.Create(ctx, l.story(i), metav1.CreateOptions{}); err == nil || apierrors.IsAlreadyExists(err) {
-						break
-					}
-					pause(ctx, 50*time.Millisecond)
+	creating.Go(func() {
+		workqueue.ParallelizeUntil(ctx, creators, l.runs, func(i int) {
+			for ctx.Err() == nil {
+				if _, err := w.Runs.Create(ctx, l.story(i), metav1.CreateOptions{}); err == nil || apierrors.IsAlreadyExists(err) {
+					break
 				}
-				if l.fault != nothing {
-					pause(ctx, 100*time.Millisecond) // otherwise all runs would exist before the end of the first kill
-				}
+				pause(ctx, 50*time.Millisecond)
+			}
+			if l.fault != nothing {
+				pause(ctx, 100*time.Millisecond) // otherwise all runs would exist before the end of the first kill
 			}
 		})
-	}
+	})
 	for k := range l.kills() {
 		if _, err := w.ended(ctx, l.runs*(k+1)/5, time.Now().Add(time.Minute)); err != nil {
 			return err
