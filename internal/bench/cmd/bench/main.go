@@ -11,7 +11,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -47,10 +46,10 @@ func run(ctx context.Context, packages []string, rounds int, only string) error 
 	began := time.Now()
 	var failed []bench.Row
 	var broken []error
-	for _, pkg := range slices.Sorted(maps.Keys(groups)) {
-		rows, err := one(ctx, pkg, groups[pkg], rounds, only)
+	for _, group := range groups {
+		rows, err := one(ctx, group, rounds, only)
 		if err != nil {
-			broken = append(broken, fmt.Errorf("%s: %w", pkg, err))
+			broken = append(broken, fmt.Errorf("%s: %w", group, err))
 		}
 		failed = append(failed, slices.DeleteFunc(rows, func(r bench.Row) bool { return r.Pass != bench.Fail })...)
 	}
@@ -63,24 +62,20 @@ func run(ctx context.Context, packages []string, rounds int, only string) error 
 
 // one measures a package. It writes the rows if all measures ran, otherwise it
 // prints them.
-func one(ctx context.Context, pkg string, groups []string, rounds int, only string) ([]bench.Row, error) {
-	var reports []bench.Report
-	var rows []bench.Row
-	for _, g := range groups {
-		if only == "" { // its tests check that the subjects do the same job
-			if err := bench.TestGroup(ctx, g); err != nil {
-				return nil, err
-			}
-		}
-		r, err := bench.RunGroup(ctx, g, rounds, only)
-		if err != nil {
+func one(ctx context.Context, group string, rounds int, only string) ([]bench.Row, error) {
+	if only == "" { // its tests check that the subjects do the same job
+		if err := bench.TestGroup(ctx, group); err != nil {
 			return nil, err
 		}
-		reports, rows = append(reports, r), append(rows, r.Rows...)
 	}
+	r, err := bench.RunGroup(ctx, group, rounds, only)
+	if err != nil {
+		return nil, err
+	}
+	about := bench.About([]bench.Report{r})
 	if only != "" {
-		fmt.Fprint(os.Stdout, bench.Section(bench.About(reports), rows))
-		return rows, nil
+		fmt.Fprint(os.Stdout, bench.Section(about, r.Rows))
+		return r.Rows, nil
 	}
-	return rows, bench.Write(pkg, bench.About(reports), rows)
+	return r.Rows, bench.Write(r.Package, about, r.Rows)
 }
