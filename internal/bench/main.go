@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -33,7 +34,7 @@ func Main(g Group) {
 	rounds := flag.Int("rounds", 15, "measurements of each subject, at least 8")
 	only := flag.String("only", "", "do the measures whose names contain this")
 	flag.Parse()
-	report, err := g.run(max(*rounds, 8), *only)
+	report, err := g.run(context.Background(), max(*rounds, 8), *only)
 	if g.End != nil {
 		err = errors.Join(err, g.End())
 	}
@@ -46,15 +47,19 @@ func Main(g Group) {
 	}
 }
 
-func (g Group) run(rounds int, only string) (Report, error) {
+func (g Group) run(ctx context.Context, rounds int, only string) (Report, error) {
 	report := Report{Package: g.Package, Note: g.Note, Remark: g.Remark, Rounds: rounds, Peers: g.versions()}
+	measures, err := g.Measures(ctx)
+	if err != nil {
+		return report, err
+	}
 	start := time.Now()
-	for i, m := range g.Measures {
+	for i, m := range measures {
 		if !strings.Contains(m.Name, only) {
 			continue
 		}
 		began := time.Now()
-		fmt.Fprintf(os.Stderr, "%s %d/%d: %s ...", g.Package, i+1, len(g.Measures), m.Name)
+		fmt.Fprintf(os.Stderr, "%s %d/%d: %s ...", g.Package, i+1, len(measures), m.Name)
 		samples, err := m.run(rounds)
 		if err != nil {
 			return report, err

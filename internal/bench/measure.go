@@ -3,6 +3,8 @@
 
 package bench
 
+import "context"
+
 // The units of a timed measure.
 const (
 	Nanos    = "ns"
@@ -17,8 +19,8 @@ type Group struct {
 	Package string
 	// Peers are the modules of the peers, by their names in the table.
 	Peers []Peer
-	// Measures run in this order.
-	Measures []Measure
+	// Measures returns the measures, which run in this order.
+	Measures func(context.Context) ([]Measure, error)
 	// Note says how it is measured. Empty means by medians of rounds.
 	Note string
 	// Remark is for readers of the table, in lines. It may be empty.

@@ -64,10 +64,6 @@ func main() {
 	if err == nil && len(rounds) != 1 {
 		err = errors.New("BENCH_ROUNDS: want one number")
 	}
-	var all []bench.Measure
-	if err == nil {
-		all, err = measures(context.Background(), s, rounds[0])
-	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "controller:", err)
 		os.Exit(2)
@@ -75,7 +71,7 @@ func main() {
 	bench.Main(bench.Group{
 		Package:  "controller",
 		Peers:    []bench.Peer{{Name: usual, Module: "sigs.k8s.io/controller-runtime"}, {Name: careful, Module: "sigs.k8s.io/controller-runtime"}},
-		Measures: all,
+		Measures: func(ctx context.Context) ([]bench.Measure, error) { return measures(ctx, s, rounds[0]) },
 		Note:     note(rounds[0]),
 		Remark:   targets,
 		End:      s.down,

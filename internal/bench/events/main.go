@@ -14,13 +14,14 @@ import (
 
 func main() {
 	virtual.Child(play)
-	ctx := context.Background()
 	bench.Main(bench.Group{
 		Package: "events",
 		Peers: []bench.Peer{
 			{Name: toolsRecord + ", " + toolsEvents, Module: "k8s.io/client-go"},
 			{Name: oneRegexp, Module: "std"},
 		},
-		Measures: append(costs(ctx), promises(ctx)...),
+		Measures: func(ctx context.Context) ([]bench.Measure, error) {
+			return append(costs(ctx), promises(ctx)...), nil
+		},
 	})
 }

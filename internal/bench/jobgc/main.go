@@ -8,8 +8,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 	"github.com/proompteng/controllerkit/internal/bench/virtual"
@@ -17,15 +15,12 @@ import (
 
 func main() {
 	virtual.Child(play)
-	ctx := context.Background()
-	measures, err := costs(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "jobgc:", err)
-		os.Exit(1)
-	}
 	bench.Main(bench.Group{
-		Package:  "jobgc",
-		Peers:    []bench.Peer{{Name: "listers and informers", Module: "k8s.io/client-go"}},
-		Measures: append(measures, lost(ctx)...),
+		Package: "jobgc",
+		Peers:   []bench.Peer{{Name: "listers and informers", Module: "k8s.io/client-go"}},
+		Measures: func(ctx context.Context) ([]bench.Measure, error) {
+			measures, err := costs(ctx)
+			return append(measures, lost(ctx)...), err
+		},
 	})
 }

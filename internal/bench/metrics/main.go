@@ -8,8 +8,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 )
@@ -24,11 +22,6 @@ const (
 )
 
 func main() {
-	measures, err := measures(context.Background())
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "metrics:", err)
-		os.Exit(1)
-	}
 	bench.Main(bench.Group{
 		Package: "metrics",
 		Peers: []bench.Peer{

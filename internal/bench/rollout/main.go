@@ -5,25 +5,15 @@
 // of Argo Rollouts.
 package main
 
-import (
-	"fmt"
-	"os"
-
-	"github.com/proompteng/controllerkit/internal/bench"
-)
+import "github.com/proompteng/controllerkit/internal/bench"
 
 // upstream is the peer's name in the table.
 const upstream = "argo-rollouts"
 
 func main() {
-	jobs, err := work()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "rollout:", err)
-		os.Exit(1)
-	}
 	bench.Main(bench.Group{
 		Package:  "rollout",
 		Peers:    []bench.Peer{{Name: upstream, Module: "github.com/argoproj/argo-rollouts"}},
-		Measures: jobs,
+		Measures: work,
 	})
 }

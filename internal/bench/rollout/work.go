@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func theirs(d *appsv1.Deployment) *v1alpha1.Rollout {
 }
 
 // work is what a program does with one Deployment, over and over.
-func work() ([]bench.Measure, error) {
+func work(context.Context) ([]bench.Measure, error) {
 	d := deployment()
 	ours, errs := rollout.Convert(d, rollout.Options{})
 	if len(errs) > 0 {

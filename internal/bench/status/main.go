@@ -7,19 +7,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 
 	"github.com/proompteng/controllerkit/internal/bench"
 	"github.com/proompteng/controllerkit/status"
 )
 
 func main() {
-	measures, err := measures(context.Background())
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "status:", err)
-		os.Exit(1)
-	}
 	bench.Main(bench.Group{
 		Package: "status",
 		Peers: []bench.Peer{
