@@ -175,3 +175,12 @@ func count(s Subject, n int) (counts, error) {
 	}
 	return least, nil
 }
+
+// Heap returns the size of the live heap.
+func Heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // the second collection empties each sync.Pool
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -49,14 +49,14 @@ func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error
 	}, nil
 }
 
-// WriteKubeconfig writes config, as [ControlPlane.User] returns it, to a
-// kubeconfig file for a program of that user. Only the owner may read the file.
-// It replaces a file at path.
+// WriteKubeconfig writes config, as [ControlPlane.User] returns it or with a
+// bearer token, to a kubeconfig file for a program of that user. Only the owner
+// may read the file. It replaces a file at path.
 func WriteKubeconfig(path string, config *rest.Config) error {
 	const name = "controlplane"
 	file := clientcmdapi.NewConfig()
 	file.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	file.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
+	file.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken}
 	file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: "default"}
 	file.CurrentContext = name
 	if err := clientcmd.WriteToFile(*file, path); err != nil {

@@ -120,7 +120,7 @@ const tracked = 4000
 func remembering(ctx context.Context, w way) bench.Subject {
 	return bench.Subject{Name: w.name, Count: func() (float64, error) {
 		all, s := objects(tracked), newStore()
-		before := heap()
+		before := bench.Heap()
 		r, err := w.start(ctx, s)
 		if err != nil {
 			return 0, err
@@ -134,18 +134,9 @@ func remembering(ctx context.Context, w way) bench.Subject {
 				return 0, err
 			}
 		}
-		after := heap()
+		after := bench.Heap()
 		r.stop()
 		runtime.KeepAlive(all)
 		return (float64(after) - float64(before)) / tracked, nil
 	}}
-}
-
-// heap returns the size of the live heap.
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // the second collection empties each sync.Pool
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -82,20 +82,11 @@ func histograms(r recorder) (float64, error) {
 	for i := range names {
 		names[i] = "controller-" + strconv.Itoa(i)
 	}
-	before := heap()
+	before := bench.Heap()
 	for _, name := range names {
 		r.record(name)
 	}
-	after := heap()
+	after := bench.Heap()
 	runtime.KeepAlive(r)
 	return (float64(after) - float64(before)) / many, nil
-}
-
-// heap is the size of the live objects.
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what was in a sync.Pool goes with the second
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

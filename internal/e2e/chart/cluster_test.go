@@ -19,8 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/demo/play"
@@ -91,14 +90,10 @@ func account(t *testing.T, kube kubernetes.Interface, namespace, name string) st
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
 	token, err := kube.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, request, metav1.CreateOptions{})
 	require.NoError(t, err)
-	config := cluster.Config()
-	file := clientcmdapi.NewConfig()
-	file.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	file.AuthInfos["c"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
-	file.Contexts["c"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "c", Namespace: namespace}
-	file.CurrentContext = "c"
+	config := rest.AnonymousClientConfig(cluster.Config())
+	config.BearerToken = token.Status.Token
 	path := filepath.Join(cluster.Dir(), namespace+"-"+name+".kubeconfig")
-	require.NoError(t, clientcmd.WriteToFile(*file, path))
+	require.NoError(t, controlplane.WriteKubeconfig(path, config))
 	return path
 }
 

@@ -64,7 +64,6 @@ func TestMain(m *testing.M) {
 	if second != nil {
 		if code != 0 {
 			second.Keep()
-			fmt.Fprintln(os.Stderr, "e2e/events: more logs are kept in", second.Dir())
 		}
 		if err := second.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e/events:", err)

@@ -100,7 +100,6 @@ func inside(ctx context.Context, m *testing.M) (code int, err error) {
 	defer func() {
 		if code != 0 {
 			plane.Keep()
-			fmt.Fprintln(os.Stderr, "e2e/rollout: the logs are kept in", plane.Dir())
 		}
 		if stopped := plane.Stop(); err == nil {
 			err = stopped

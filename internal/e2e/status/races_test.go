@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -35,7 +36,7 @@ func TestSpecChangedMidReconcile(t *testing.T) {
 	assert.EqualValues(t, 2, stored.Generation)
 	assert.Equal(t, "Running", stored.Status.Reason, "the verdict on the old spec is written")
 	assert.EqualValues(t, 1, stored.Status.ObservedGeneration, "but not as one on the new spec")
-	assert.EqualValues(t, 1, condition(stored, "Ready").ObservedGeneration, "nor does the condition claim that")
+	assert.EqualValues(t, 1, apimeta.FindStatusCondition(stored.Status.Conditions, "Ready").ObservedGeneration, "nor does the condition claim that")
 	assert.EqualValues(t, 1, after.Generation, "the server's reply does not move what was read")
 	assert.Equal(t, "old", after.Spec.Image)
 	after.Finalizers = []string{"example.com/cleanup"}

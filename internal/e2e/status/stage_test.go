@@ -157,16 +157,6 @@ func setCondition(p *v1alpha1.AgentRun, typ string, verdict metav1.ConditionStat
 	status.SetCondition(&p.Status.Conditions, metav1.Condition{Type: typ, Status: verdict, Reason: reason}, time.Now())
 }
 
-// condition returns the condition of a type, or the zero condition.
-func condition(p *v1alpha1.AgentRun, typ string) metav1.Condition {
-	for _, c := range p.Status.Conditions {
-		if c.Type == typ {
-			return c
-		}
-	}
-	return metav1.Condition{}
-}
-
 // sameStatus checks that after has the stored status, so that it can be the
 // next before.
 func sameStatus(t *testing.T, stored, after *v1alpha1.AgentRun) {

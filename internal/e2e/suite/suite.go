@@ -18,7 +18,7 @@ import (
 // the control plane. It returns the code for os.Exit. If something other than a
 // test failed, the code is 1 and a log line begins with name.
 func Main(m *testing.M, name string, opts controlplane.Options, prepare func(context.Context, *controlplane.ControlPlane) error) int {
-	code, err := run(m, name, opts, prepare)
+	code, err := run(m, opts, prepare)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		return 1
@@ -26,7 +26,7 @@ func Main(m *testing.M, name string, opts controlplane.Options, prepare func(con
 	return code
 }
 
-func run(m *testing.M, name string, opts controlplane.Options, prepare func(context.Context, *controlplane.ControlPlane) error) (code int, err error) {
+func run(m *testing.M, opts controlplane.Options, prepare func(context.Context, *controlplane.ControlPlane) error) (code int, err error) {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the root context of all tests
 	defer cancel()
 	opts.Log = os.Stderr
@@ -37,7 +37,6 @@ func run(m *testing.M, name string, opts controlplane.Options, prepare func(cont
 	defer func() {
 		if code != 0 {
 			plane.Keep()
-			fmt.Fprintf(os.Stderr, "%s: the logs are kept in %s\n", name, plane.Dir())
 		}
 		if stopped := plane.Stop(); err == nil {
 			err = stopped
