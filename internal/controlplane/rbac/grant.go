@@ -29,17 +29,11 @@ func Grant(ctx context.Context, kube kubernetes.Interface, namespace, name, user
 	if err := errors.Join(err, bound); err != nil {
 		return err
 	}
-	for _, rule := range rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					if err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-						return May(ctx, kube, namespace, user, verb, resource, group)
-					}); err != nil {
-						return err
-					}
-				}
-			}
+	for _, r := range Rights(rules) {
+		if err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			return May(ctx, kube, namespace, user, r.Verb, r.Resource, r.Group)
+		}); err != nil {
+			return err
 		}
 	}
 	return nil

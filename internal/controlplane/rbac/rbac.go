@@ -16,6 +16,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// Right is one verb on one resource, or on a subresource ("jobs/status").
+type Right struct{ Verb, Group, Resource string }
+
+// Rights returns each right that rules grant.
+func Rights(rules []rbacv1.PolicyRule) (all []Right) {
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					all = append(all, Right{verb, group, resource})
+				}
+			}
+		}
+	}
+	return all
+}
+
 // Documented returns the rules in the code block of the section RBAC of the
 // package comment in file. It returns an error if the section is missing or the
 // block does not have the rules of a Role.

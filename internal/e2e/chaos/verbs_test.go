@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/rbac"
+	roles "github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
@@ -40,14 +41,8 @@ func documented(t *testing.T) (all []right) {
 	doc, _, _ := bytes.Cut(rbac.YAML(), []byte("\n---\n"))
 	var role rbacv1.ClusterRole
 	require.NoError(t, yaml.UnmarshalStrict(doc, &role))
-	for _, rule := range role.Rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					all = append(all, right{group, resource, verb})
-				}
-			}
-		}
+	for _, r := range roles.Rights(role.Rules) {
+		all = append(all, right{r.Group, r.Resource, r.Verb})
 	}
 	return all
 }

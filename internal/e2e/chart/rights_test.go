@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/demo/rig"
 )
@@ -38,8 +39,10 @@ func assertEveryRightIsUsed(t *testing.T, stage *play.Stage, all objects, user s
 	role, err := roles.Get(t.Context(), name, metav1.GetOptions{})
 	require.NoError(t, err)
 	granted := map[string]bool{}
-	grant(granted, role.Rules)
-	grant(granted, into[rbacv1.Role](t, all.one(t, "Role/r-agentrun-controllers-leader-election")).Rules)
+	rules := slices.Concat(role.Rules, into[rbacv1.Role](t, all.one(t, "Role/r-agentrun-controllers-leader-election")).Rules)
+	for _, r := range rbac.Rights(rules) {
+		granted[r.Verb+" "+r.Group+"/"+r.Resource] = true
+	}
 
 	change := func(change func(*rbacv1.PolicyRule)) {
 		role, err := roles.Get(t.Context(), name, metav1.GetOptions{})
@@ -84,19 +87,6 @@ func assertEveryRightIsUsed(t *testing.T, stage *play.Stage, all objects, user s
 	}
 	for right := range used {
 		assert.True(t, granted[right], "used, and not granted by the chart: %s", right)
-	}
-}
-
-// grant adds the rights of rules as "verb group/resource".
-func grant(to map[string]bool, rules []rbacv1.PolicyRule) {
-	for _, r := range rules {
-		for _, group := range r.APIGroups {
-			for _, resource := range r.Resources {
-				for _, verb := range r.Verbs {
-					to[verb+" "+group+"/"+resource] = true
-				}
-			}
-		}
 	}
 }
 

@@ -99,16 +99,13 @@ func TestDocumentedPermissionsSuffice(t *testing.T) {
 // something is lost, and the log says which.
 func TestEachDocumentedVerbIsNeeded(t *testing.T) {
 	t.Parallel()
-	var pairs [][2]string
-	for _, rule := range documented(t) {
-		assert.Equal(t, []string{"events"}, rule.Resources)
-		for _, group := range rule.APIGroups {
-			for _, verb := range rule.Verbs {
-				pairs = append(pairs, [2]string{group, verb})
-			}
-		}
-	}
-	assert.ElementsMatch(t, [][2]string{{"events.k8s.io", "create"}, {"events.k8s.io", "patch"}, {"", "create"}, {"", "patch"}}, pairs)
+	rights := rbac.Rights(documented(t))
+	assert.ElementsMatch(t, []rbac.Right{
+		{Verb: "create", Group: "events.k8s.io", Resource: "events"},
+		{Verb: "patch", Group: "events.k8s.io", Resource: "events"},
+		{Verb: "create", Resource: "events"},
+		{Verb: "patch", Resource: "events"},
+	}, rights)
 	alone := map[string]way{
 		"": coreOnly,
 		"events.k8s.io": func(cs kubernetes.Interface) *events.Sink {
@@ -117,8 +114,8 @@ func TestEachDocumentedVerbIsNeeded(t *testing.T) {
 		},
 	}
 	other := map[string]string{"create": "patch", "patch": "create"}
-	for _, p := range pairs {
-		group, verb := p[0], p[1]
+	for _, right := range rights {
+		group, verb := right.Group, right.Verb
 		t.Run(strings.Trim(group+"/"+verb, "/"), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, plane)

@@ -79,15 +79,9 @@ func notNeeded() (rights []string, err error) {
 		}
 	}
 	rules, err := documented()
-	for _, rule := range rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					if right := verb + " " + resource + "." + group; !used[right] {
-						rights = append(rights, right)
-					}
-				}
-			}
+	for _, r := range rbac.Rights(rules) {
+		if right := r.Verb + " " + r.Resource + "." + r.Group; !used[right] {
+			rights = append(rights, right)
 		}
 	}
 	slices.Sort(rights)
