@@ -4,15 +4,18 @@
 package events_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -80,28 +83,41 @@ func TestAServerThatAsksForTime_PausesAllNamespaces(t *testing.T) {
 }
 
 // TestAServerThatAsksForTime_OverHTTP2 shows that client-go and net/http call
-// what stops them.
+// what stops them, also when the next request would follow at once.
 func TestAServerThatAsksForTime_OverHTTP2(t *testing.T) {
 	t.Parallel()
 	for _, http2 := range []bool{false, true} {
-		t.Run(fmt.Sprint(http2), func(t *testing.T) {
-			t.Parallel()
-			var requests atomic.Int32
-			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				assert.Equal(t, http2, r.ProtoMajor == 2)
-				requests.Add(1)
-				w.Header().Set("Retry-After", "1")
-				w.WriteHeader(http.StatusTooManyRequests)
-			}))
-			s.EnableHTTP2 = http2
-			s.StartTLS()
-			defer s.Close()
-			rec, err := events.New(sinkOf(t, s.URL, s.Client()), controller, events.Options{WritesPerMinute: 1})
-			require.NoError(t, err)
-			run(t, rec)
-			rec.Failure(object("a"), errAway)
-			require.Eventually(t, func() bool { return rec.Stats().Retried > 0 }, time.Minute, time.Millisecond)
-			assert.Equal(t, int32(1), requests.Load())
-		})
+		for after, times := range []int{100, 1} {
+			t.Run(fmt.Sprintf("%t/RetryAfter%d", http2, after), func(t *testing.T) {
+				t.Parallel()
+				for range times {
+					askForTime(t, http2, after)
+				}
+			})
+		}
 	}
+}
+
+func askForTime(t *testing.T, http2 bool, after int) {
+	t.Helper()
+	var requests atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, http2, r.ProtoMajor == 2)
+		requests.Add(1)
+		w.Header().Set("Retry-After", strconv.Itoa(after))
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	s.EnableHTTP2 = http2
+	s.StartTLS()
+	defer s.Close()
+	rec, err := events.New(sinkOf(t, s.URL, s.Client()), controller, events.Options{WritesPerMinute: 1, DrainTimeout: time.Millisecond})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), logr.Discard()))
+	var started sync.WaitGroup
+	started.Go(func() { _ = rec.Start(ctx) })
+	defer started.Wait()
+	defer stop()
+	rec.Failure(object("a"), errAway)
+	require.Eventually(t, func() bool { return rec.Stats().Retried > 0 }, time.Minute, time.Millisecond)
+	assert.Equal(t, int32(1), requests.Load())
 }

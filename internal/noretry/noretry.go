@@ -8,8 +8,10 @@ package noretry
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http/httptrace"
 	"sync/atomic"
+	"time"
 )
 
 // A Guard is for the requests of one goroutine, one after another. Call Context
@@ -28,6 +30,13 @@ func (g *Guard) Context(ctx context.Context, cancel func()) context.Context {
 		GetConn: func(string) {
 			if answered.Load() {
 				cancel()
+			}
+		},
+		// net/http may still write the request to an idle connection of HTTP/1,
+		// which no other request uses. HTTP/2 looks at the context first.
+		GotConn: func(got httptrace.GotConnInfo) {
+			if c, ok := got.Conn.(*tls.Conn); ok && answered.Load() && c.ConnectionState().NegotiatedProtocol != "h2" {
+				_ = c.SetWriteDeadline(time.Unix(1, 0)) // net/http then closes it
 			}
 		},
 	})
