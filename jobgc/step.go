@@ -74,7 +74,8 @@ type Request struct {
 //
 // The Observation has these states:
 //
-//   - NotCreated, Pending: nothing is known. Change only the Ref.
+//   - NotCreated, Pending: nothing is known. Change only the Ref. For an owner
+//     that is being deleted, NotCreated means that it has no Job and gets none.
 //   - Finished: the returned Ref has the outcome. A Job that has finished
 //     before it could be suspended is Finished too.
 //   - Lost (Missing, Replaced, Deleting): make the status final, and keep the

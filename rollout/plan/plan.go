@@ -41,9 +41,10 @@ type Options struct {
 	Time time.Time
 	// AllowTemplateChange lets Rollback plan for a Deployment that has other
 	// images or containers than the Rollout, and while pods may run a version
-	// that the Rollout does not name: a canary is in progress or aborted, or
-	// the controller has not taken up the Rollout's generation. False makes
-	// these errors. Migration does not use it.
+	// that the Rollout does not name: a canary is in progress or aborted, the
+	// Rollout is paused by spec.paused, or the controller has not taken up the
+	// generation of the Rollout or of its workload. False makes these errors.
+	// With true, compare the images yourself. Migration does not use it.
 	AllowTemplateChange bool
 
 	_ struct{}

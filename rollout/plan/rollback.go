@@ -53,10 +53,10 @@ type liveRollout struct {
 //
 // The Deployment gets the replicas of the live Rollout. Rollback refuses what
 // would lose capacity or replace a version, and reports all of it in one call:
-// another image or a container more or less, and a canary that is in progress
-// or aborted, unless Options.AllowTemplateChange; the wrong method for a
-// workloadRef; another selector; for Adopt a Deployment that lets pods be
-// unavailable; the strategy Recreate; a paused Deployment; two
+// another image or a container more or less, and pods that may run a version
+// other than the template's, unless Options.AllowTemplateChange; the wrong
+// method for a workloadRef; another selector; for Adopt a Deployment that lets
+// pods be unavailable; the strategy Recreate; a paused Deployment; two
 // HorizontalPodAutoscalers; Services that the controller keeps to the Rollout's
 // pods. Rollback changes none of its arguments.
 func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []autoscalingv2.HorizontalPodAutoscaler, o Options) (Plan, field.ErrorList) {
