@@ -128,7 +128,7 @@ schedules: ## A million (SCHEDULES=n) random schedules of jobgc with two replica
 	JOBGC_SCHEDULES=$(or $(SCHEDULES),1000000) JOBGC_SEED=$(or $(SEED),1) go test -count=1 -timeout 120m -v -run '^TestTenThousandSchedules$$' ./jobgc
 
 .PHONY: replicas
-replicas: ## 1,000 (RUNS=n) Jobs of jobgc and of each of two examples, with two replicas that are killed at random and a late cache
+replicas: ## 1,000 (RUNS=n) Jobs of each of two examples, with two replicas that are killed at random and a late cache
 	cd internal/e2e && E2E_JOBS=$(or $(RUNS),1000) go test -count=1 -timeout 180m -v -run '^TestGateTwoReplicas$$' ./jobgc
 
 .PHONY: e2e-kills

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
@@ -87,7 +88,8 @@ func TestEdgeNotFinishedYet(t *testing.T) {
 			c := s.controller(t, jobgc.Options{})
 			var states []jobgc.Observation
 			seen := make(chan jobgc.Observation, 100)
-			_, err := c.informer.AddEventHandler(onJob(func(job *batchv1.Job) { seen <- jobgc.StateOf(job) }))
+			see := func(job any) { seen <- jobgc.StateOf(job.(*batchv1.Job)) }
+			_, err := c.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, job any) { see(job) }})
 			require.NoError(t, err)
 			ref := c.ensured(t, s, "job", tc.edits...)
 			for f := range seen {

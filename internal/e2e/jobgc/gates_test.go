@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,28 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 	"github.com/proompteng/controllerkit/jobgc"
 )
-
-// atOnce runs do for 0 to n-1, so many at a time.
-func atOnce(n, workers int, do func(i int)) {
-	var all sync.WaitGroup
-	next := make(chan int)
-	for range workers {
-		all.Go(func() {
-			for i := range next {
-				do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	all.Wait()
-}
 
 // TestGateTTLZero looks at Jobs from their creation until their TTL of 0 has
 // deleted them. No Job is called missing, no result is lost, and no Job is read
@@ -59,7 +41,7 @@ func TestGateTTLZero(t *testing.T) {
 		return f, err
 	}
 	found, errs := make([]jobgc.Observation, n), make([]error, n)
-	atOnce(n, 40, func(i int) {
+	workqueue.ParallelizeUntil(ctx, 40, n, func(i int) {
 		job, err := s.jobs.Create(ctx, s.job(fmt.Sprintf("job-%d", i), ttl(0)), metav1.CreateOptions{})
 		if errs[i] = err; err == nil {
 			found[i], errs[i] = untilDeleted(jobgc.Ref{Namespace: s.Namespace, Name: job.Name, UID: job.UID, ResourceVersion: job.ResourceVersion, CreatedAt: &job.CreationTimestamp})

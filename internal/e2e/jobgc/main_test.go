@@ -28,9 +28,6 @@ import (
 var plane suite.Example
 
 func TestMain(m *testing.M) {
-	if worker := os.Getenv(workerVariable); worker != "" {
-		os.Exit(workerMain(worker))
-	}
 	os.Exit(plane.Main(m, "e2e/jobgc", controlplane.Options{AuditPolicy: suite.AuditPolicy, APIServerArgs: []string{
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 	}}, race()))

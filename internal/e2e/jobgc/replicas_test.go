@@ -6,7 +6,6 @@ package jobgc_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -28,7 +27,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,10 +34,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
+	"github.com/proompteng/controllerkit/internal/demo/play"
 	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
@@ -49,7 +49,6 @@ const latest = 500 * time.Millisecond
 // fleet is a controller whose two replicas run as processes.
 type fleet struct {
 	life    func(replica int) *exec.Cmd // one life of a replica; the owners that the second sees are late
-	longest time.Duration               // of a life, after half a second: a program has to start first
 	owners  schema.GroupVersionResource
 	owner   func(ttl int64) *unstructured.Unstructured            // whose Job succeeds and has this TTL
 	outcome func(owner *unstructured.Unstructured) (ended string) // empty until it has ended
@@ -61,22 +60,25 @@ type fleet struct {
 //
 //req:shows J3 J4
 func TestGateTwoReplicas(t *testing.T) {
-	for name, newFleet := range map[string]func(*testing.T, *stage) fleet{"Guard": guards, "AgentRun": agentRuns, "ControllerRuntime": tasks} {
+	for name, newFleet := range map[string]func(*testing.T, *stage) fleet{"AgentRun": agentRuns, "ControllerRuntime": tasks} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n, s := jobsOf(t, 30), newStage(t)
-			seen, f, began := s.watchJobs(t), newFleet(t, s), time.Now()
+			f, began := newFleet(t, s), time.Now()
 			ctx, stop := context.WithTimeout(t.Context(), 2*time.Hour)
 			defer stop()
+			var seen play.Jobs
+			ended, err := s.Watch(ctx, func(_, is any) { seen.Change(is) })
+			require.NoError(t, err)
 			var both sync.WaitGroup
 			kills, errs := make([]int, 2), make([]error, 2)
 			for i := range kills {
-				both.Go(func() { kills[i], errs[i] = killed(ctx, f.longest, func() *exec.Cmd { return f.life(i) }) })
+				both.Go(func() { kills[i], errs[i] = killed(ctx, func() *exec.Cmd { return f.life(i) }) })
 			}
 			client, err := dynamic.NewForConfig(plane.Config())
 			require.NoError(t, err)
 			owners := client.Resource(f.owners).Namespace(s.Namespace)
-			atOnce(n, 4, func(i int) {
+			workqueue.ParallelizeUntil(ctx, 4, n, func(i int) {
 				owner := f.owner([]int64{0, 1, 600}[i%3])
 				owner.SetName(fmt.Sprintf("owner-%d", i))
 				for ctx.Err() == nil {
@@ -108,9 +110,12 @@ func TestGateTwoReplicas(t *testing.T) {
 			for _, err := range errs {
 				require.NoError(t, err)
 			}
-			twice := ranOnce(t, seen(), n)
-			t.Logf("gate: %d owners with Job TTLs of 0, 1 and 600, two replicas killed %v times, owner caches 0 and 0 to 500 ms late: %v, %d run twice, in %s",
-				n, kills, outcomes, twice, time.Since(began).Round(time.Second))
+			ended()
+			jobs, again := seen.Count()
+			t.Logf("gate: %d owners with Job TTLs of 0, 1 and 600, two replicas killed %v times, owner caches 0 and 0 to 500 ms late: %v, %d Jobs, in %s",
+				n, kills, outcomes, jobs, time.Since(began).Round(time.Second))
+			assert.Equal(t, n, jobs)
+			assert.Empty(t, again, "owners with more than one Job")
 			assert.Equal(t, map[string]int{"Succeeded": n}, outcomes, "any other outcome is lost or falsely missing")
 		})
 	}
@@ -118,7 +123,7 @@ func TestGateTwoReplicas(t *testing.T) {
 
 // killed runs one process after the other until ctx ends. Each dies by SIGKILL
 // at a random moment.
-func killed(ctx context.Context, longest time.Duration, life func() *exec.Cmd) (kills int, err error) {
+func killed(ctx context.Context, life func() *exec.Cmd) (kills int, err error) {
 	goruntime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505
 	defer goruntime.UnlockOSThread()
 	for ; ctx.Err() == nil; kills++ {
@@ -133,7 +138,7 @@ func killed(ctx context.Context, longest time.Duration, life func() *exec.Cmd) (
 		select {
 		case err := <-ended:
 			return kills, fmt.Errorf("a replica ended by itself: %w: %s", err, output.Bytes())
-		case <-time.After(500*time.Millisecond + rand.N(longest)):
+		case <-time.After(500*time.Millisecond + rand.N(15*time.Second)):
 		case <-ctx.Done():
 		}
 		if err := cmd.Process.Kill(); err != nil {
@@ -144,47 +149,11 @@ func killed(ctx context.Context, longest time.Duration, life func() *exec.Cmd) (
 	return kills, nil
 }
 
-// guards are the worker of these tests: a Guard and nothing else. Its owners
-// are ConfigMaps.
-func guards(t *testing.T, s *stage) fleet {
-	t.Helper()
-	require.NoError(t, s.Kube.CoreV1().ConfigMaps(s.Namespace).Delete(t.Context(), s.run.Name, metav1.DeleteOptions{}))
-	self, err := os.Executable()
-	require.NoError(t, err)
-	return fleet{
-		longest: 5 * time.Second,
-		life: func(replica int) *exec.Cmd {
-			said, err := json.Marshal(assignment{Kubeconfig: plane.Kubeconfig(), Namespace: s.Namespace, Lag: time.Duration(replica) * latest})
-			assert.NoError(t, err) //nolint:testifylint // not on the goroutine of the test
-			cmd := exec.Command(self)
-			cmd.Env = append(os.Environ(), workerVariable+"="+string(said))
-			return cmd
-		},
-		owners: corev1.SchemeGroupVersion.WithResource("configmaps"),
-		owner: func(ttl int64) *unstructured.Unstructured {
-			return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
-				"labels": map[string]any{"run": "yes"}, "annotations": map[string]any{ttlAnnotation: fmt.Sprint(ttl)},
-			}}}
-		},
-		outcome: func(owner *unstructured.Unstructured) string {
-			var run corev1.ConfigMap
-			require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(owner.Object, &run))
-			ref, _, err := recordOf(&run)
-			require.NoError(t, err)
-			return string(ref.Outcome) + run.Data["lost"]
-		},
-	}
-}
-
-// ttlAnnotation is the TTL of the Job of an owner of guards.
-const ttlAnnotation = "e2e.controllerkit.dev/ttl"
-
 // agentRuns are the program of examples/agentrun.
 func agentRuns(t *testing.T, s *stage) fleet {
 	t.Helper()
 	through := []string{plane.Kubeconfig(), lateProxy(t, "agentruns")}
 	return fleet{
-		longest: 15 * time.Second,
 		life: func(replica int) *exec.Cmd {
 			cmd := exec.Command(plane.Program, "--kubeconfig="+through[replica], "--namespaces="+s.Namespace, "--metrics-bind-address=127.0.0.1:0")
 			cmd.Env = append(os.Environ(), "JANGAR_CONTROLLER_EVENTS_ENABLED=false")
@@ -224,7 +193,6 @@ func tasks(t *testing.T, s *stage) fleet {
 	require.NoError(t, err)
 	through := []string{plane.Kubeconfig(), lateProxy(t, "tasks")}
 	return fleet{
-		longest: 15 * time.Second,
 		life: func(replica int) *exec.Cmd {
 			return exec.Command(program, "--kubeconfig="+through[replica], "--metrics-bind-address=0", "--health-probe-bind-address=0")
 		},

@@ -56,7 +56,7 @@ func newStage(t *testing.T, more ...string) *stage {
 func (s *stage) newRun(t *testing.T, name string) *corev1.ConfigMap {
 	t.Helper()
 	run, err := s.Kube.CoreV1().ConfigMaps(s.Namespace).Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"run": "yes"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	return run
@@ -142,17 +142,15 @@ func (s *stage) stoppable(t *testing.T, opts jobgc.Options, tweak func(*metav1.L
 	c.informer = batchinformers.NewFilteredJobInformer(c.kube, s.Namespace, 0, cache.Indexers{}, tweak)
 	c.guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer, opts)
 	require.NoError(t, err)
-	return c, runInformers(context.WithoutCancel(t.Context()), c.informer)
+	return c, runInformer(context.WithoutCancel(t.Context()), c.informer)
 }
 
-// runInformers returns when they have listed, with the function that ends them.
-func runInformers(ctx context.Context, informers ...cache.SharedIndexInformer) (stop func()) {
+// runInformer returns when it has listed, with the function that ends it.
+func runInformer(ctx context.Context, informer cache.SharedIndexInformer) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	for _, informer := range informers {
-		running.Go(func() { informer.RunWithContext(ctx) })
-		cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
-	}
+	running.Go(func() { informer.RunWithContext(ctx) })
+	cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
 	return func() {
 		cancel()
 		running.Wait()
