@@ -18,7 +18,7 @@ func (c *scanner) isKept(k kind, how strength, v string) bool {
 		return false
 	case strings.HasPrefix(v, "${") || strings.HasPrefix(v, "$(") || v[0] == '<' || v[0] == '%' && len(v) <= 3:
 		return true
-	case saysNothing(v), isErrorCode(v), isPath(v), isDigest(v):
+	case saysNothing(v), how != tight && isErrorCode(v), isPath(v), isDigest(v):
 		return true
 	case k == reference:
 		return isName(v)

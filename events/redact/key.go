@@ -51,7 +51,7 @@ func kindOf(key string) kind {
 		return cookie
 	case strings.HasSuffix(end, "authorization"):
 		return authorization
-	case word == "pwd", word == "pass", hasAnySuffix(end, "password", "passwd", "passphrase", "passcode", "requirepass"):
+	case word == "pwd", word == "pass", hasAnySuffix(end, "password", "passwords", "passwd", "passphrase", "passcode", "requirepass"):
 		return password
 	case word == "sig", word == "otp", word == "jwt", word == "auth" && !numbered, hasAnySuffix(end,
 		"token", "apikey", "accesskey", "privatekey", "secretkey", "secretkeybase", "signingkey", "encryptionkey", "masterkey",

@@ -143,6 +143,7 @@ func (c *scanner) value(k kind, how strength, p int) int {
 		return p // the value before it is empty, or an object of YAML, which is indented
 	}
 	switch b := c.s[p]; {
+	case how == tight && k != harmless && c.isOpaque(p): // c.bare has it
 	case c.quote(p) > 0:
 		return c.quoted(k, how, p)
 	case c.has(p, "[]uint8{"), c.has(p, "[]byte{"), c.has(p, "[]string{"):
@@ -156,6 +157,14 @@ func (c *scanner) value(k kind, how strength, p int) int {
 		return c.cookies(p)
 	}
 	return c.bare(k, how, p)
+}
+
+// isOpaque reports whether the value at p begins as a placeholder does, but is
+// none: it is long, and nothing in it looks like one.
+func (c *scanner) isOpaque(p int) bool {
+	const shortest = 8
+	v := c.s[p:c.bareEnd(p)]
+	return len(v) >= shortest && strings.IndexByte("{(*%", v[0]) >= 0 && !strings.ContainsAny(v[1:], "(){}[]<>*:")
 }
 
 // yamlKey returns the key of YAML at p, if there is one.
