@@ -4,6 +4,7 @@
 package events_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/proompteng/controllerkit/events"
 )
@@ -241,5 +244,19 @@ func TestManyGoroutinesOnOneObject(t *testing.T) {
 		assert.Equal(t, map[string]int64{
 			events.ResultEmitted: st.Written, events.ResultAggregated: st.Coalesced + st.Suppressed, events.ResultDropped: dropped,
 		}, heard.results, "OnResult counts every occurrence")
+	})
+}
+
+func TestFailingNamespacesTakeHalfOfTheRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error { return apierrors.NewInternalError(errAway) }}
+		rec, stop := start(t, s, events.Options{MaxObjects: 10})
+		for _, o := range objects(10) {
+			rec.Failure(o, errAway)
+			time.Sleep(time.Second)
+		}
+		n, _, _ := events.Kept(rec)
+		assert.Equal(t, 5, n)
+		_ = stop()
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +31,8 @@ import (
 // Classify looks through wrapped and joined errors for these, in this order,
 // and the first match decides:
 //
-//	a method Reason() string, Terminal() bool   what it returns
+//	a method Reason() string                    what it returns, if it is one word
+//	a method Terminal() bool                    what it returns
 //	an API error: 422                           InvalidSpec, terminal
 //	  403                                       Forbidden, terminal
 //	  404 of a named object                     a Missing reason, terminal
@@ -49,13 +51,19 @@ func Classify(err error) (reason string, terminal bool) {
 		return "", false
 	}
 	reason, terminal = classifyAPI(err)
-	if own, ok := errtree.Find[interface{ Reason() string }](err); ok && own.Reason() != "" {
+	if own, ok := errtree.Find[interface{ Reason() string }](err); ok && oneWord(own.Reason()) {
 		reason = own.Reason()
 	}
 	if own, ok := errtree.Find[interface{ Terminal() bool }](err); ok {
 		terminal = own.Terminal()
 	}
 	return reason, terminal
+}
+
+// oneWord reports whether s can be a reason. Some generated errors have a
+// method Reason that returns a sentence.
+func oneWord(s string) bool {
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsSpace)
 }
 
 // IsTerminal reports whether a retry of the same inputs fails the same way, as

@@ -45,7 +45,7 @@
 // namespace has one request at a time, which may take 10 seconds. All suspect
 // namespaces together have 4, and half of TotalWritesPerSecond. The Recorder
 // pauses all writes only for what concerns the whole server: no connection, and
-// the answers 401, 429, 502 and 503. The pause grows only if another namespace
+// the answers 401, 429, 502 and 503. This pause grows only if another namespace
 // fails too.
 //
 // After a 429 or 5xx with Retry-After, client-go sleeps and makes the request
@@ -67,8 +67,8 @@
 //
 // kubectl events sorts by the last occurrence. kubectl describe shows the
 // Events of events.k8s.io in the order of their creation, then core/v1 Events
-// by their last occurrence. Each recovery is a new Event, and the last row of
-// an object that has recovered.
+// by their last occurrence. Each recovery is a new Event, and the last row that
+// this package writes about an object that has recovered.
 //
 // # When not to use it
 //

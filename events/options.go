@@ -78,8 +78,9 @@ type Options struct {
 	// related object, just before they are written, and errors of the API
 	// server before they are logged. It must be safe for concurrent use and is
 	// never called with more than 4 KiB. If it panics, a line that says so
-	// replaces the text. Zero means redact.Text. To mask what a reconcile reads
-	// from Secrets as well, set the Redact method of a redact.SecretValues.
+	// replaces the text. Reasons, actions and keys are written as they are.
+	// Zero means redact.Text. To mask what a reconcile reads from Secrets as
+	// well, set the Redact method of a redact.SecretValues.
 	Redact func(string) string
 	// Namespace holds the Events of cluster-scoped objects: "default" or
 	// "kube-system"; the API server accepts no other. Zero means "default".

@@ -179,6 +179,28 @@ func TestTheLastRow_WithAnOlderEpisode(t *testing.T) {
 	})
 }
 
+// TestTheLastRow_AfterASlowWrite: during the write of a failure the object
+// recovers, and fails again.
+func TestTheLastRow_AfterASlowWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(context.Context, request) error {
+			time.Sleep(700 * time.Millisecond)
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for _, err := range []error{errAway, nil} {
+			rec.Failure(object("a"), err)
+			time.Sleep(100 * time.Millisecond)
+		}
+		again := time.Now()
+		rec.Failure(object("a"), errAway)
+		time.Sleep(time.Minute)
+		require.NoError(t, stop())
+		require.Len(t, s.all(), 3)
+		assert.True(t, s.all()[2].EventTime.Time.Equal(again), "%s", s.all()[2].EventTime)
+	})
+}
+
 // TestAWriteThatFails_HoldsUpNoOtherSeries of its object.
 func TestAWriteThatFails_HoldsUpNoOtherSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

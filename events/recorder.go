@@ -80,7 +80,8 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 // action, related object and field path about one object form a series. The
 // Recorder writes the first immediately, or as soon as the object's cap allows.
 // It counts repeats, and writes their number when the pause of the series ends.
-// If the note has changed meanwhile, the last note becomes a new Event.
+// If the note has changed meanwhile, the last note becomes a new Event, which
+// counts the repeats with the old note too.
 //
 // Words that look generated do not count as a change. A word looks generated if
 // it is part of a UUID, the five-character suffix of generateName, or 8 or more
@@ -274,7 +275,8 @@ func (r *Recorder) count(e *entry, o *occurrence, text []byte, now instant) {
 		}
 		e.lastFailure, s.state = o.reason, true
 	}
-	if s.refused != "" && now < s.due {
+	another := o.terminal && s.refused == LostRejected && maphash.Bytes(r.seed, text) != s.exact
+	if s.refused != "" && now < s.due && !another {
 		s.seen = now
 		r.lose(s.refused, 1, "") // why, was said when the series was refused
 		return

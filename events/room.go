@@ -72,7 +72,7 @@ func (r *Recorder) makeRoom(l *lane, warning bool) bool {
 		return true // without a look at all namespaces
 	}
 	doubtful, waiting := r.plan.doubtful()
-	if l.suspect && doubtful > max(r.o.MaxObjects/2, 1) {
+	if l.suspect && doubtful >= max(r.o.MaxObjects/2, 1) {
 		return false // the other half is for healthy namespaces
 	}
 	if len(r.entries) < r.o.MaxObjects {

@@ -13,63 +13,50 @@ const (
 	patience = 15 * time.Second
 )
 
-// A route is the API group that a namespace is written through.
-type route struct {
-	core    instant     // until when it is core/v1; 0 since events.k8s.io/v1 took a write
-	refused [2]*refusal // by events.k8s.io/v1 and by core/v1, since the last write of either
-}
-
-// A refusal is an error, and what the log may say of it.
+// A refusal is the error of an API group, and what the log may say of it.
 type refusal struct {
-	err error
-	why string
+	err  error
+	why  string
+	core bool // by core/v1
 }
 
-// useCore reports whether the next request goes to core/v1.
-func (s *Sink) useCore(l *lane, everywhere, now instant) bool {
+// useCore reports whether the next request of s goes to core/v1.
+func (k *Sink) useCore(l *lane, s *series, everywhere, now instant) bool {
 	switch {
-	case s.events == nil || s.core == nil:
-		return s.events == nil
-	case l.refused != [2]*refusal{}:
-		return l.refused[0] != nil
+	case k.events == nil || k.core == nil:
+		return k.events == nil
+	case s.other != nil:
+		return !s.other.core
 	}
 	return now < max(l.core, everywhere)
 }
 
-// refuse remembers that a group refused. It returns nil if the other one is
-// left to try. Otherwise it returns the refusal to report, which names the
-// permission to grant first, and a new round begins.
-func (l *lane) refuse(s *Sink, core bool, a *refusal) *refusal {
-	group := 0
-	if core {
-		group = 1
-	}
-	l.refused[group] = a
-	if s.events != nil && s.core != nil && l.refused[1-group] == nil {
+// refuse remembers that a group refused a write of s. It returns nil if the
+// other one is left to try. Otherwise it returns the refusal to report, which
+// names the permission to grant first, and a new round begins.
+func (k *Sink) refuse(s *series, a refusal) *refusal {
+	other := s.other
+	if other == nil && k.events != nil && k.core != nil {
+		s.other = &a
 		return nil
 	}
-	round := l.refused
-	l.refused = [2]*refusal{}
-	for _, refused := range round {
-		if refused != nil && !notServed(refused.err) {
-			return refused
-		}
+	s.other = nil
+	if other != nil && !notServed(other.err) && (a.core || notServed(a.err)) {
+		return other
 	}
-	return a
+	return &a
 }
 
-// accept remembers the group that took a write. Where Events take another way
-// from now on, it returns why and for how long.
-func (p *schedule) accept(l *lane, core bool, now instant) (refused *refusal, length time.Duration) {
-	refused = l.refused[0]
-	l.refused = [2]*refusal{}
-	if !core {
-		l.core = 0
-		return nil, 0
-	}
+// accept remembers the group that took a write of s. Where Events take another
+// way from now on, it returns why and for how long.
+func (p *schedule) accept(l *lane, s *series, core bool, now instant) (refused *refusal, length time.Duration) {
+	refused, s.other = s.other, nil
 	length = routeTime
 	switch {
-	case refused == nil:
+	case !core:
+		l.core = 0
+		return nil, 0
+	case refused == nil || now < max(l.core, p.core): // of writes at the same time the first one shows it
 		return nil, 0
 	case notServed(refused.err):
 		p.core = now.add(length)

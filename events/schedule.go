@@ -58,8 +58,8 @@ type lane struct {
 	waiting int   // those of them with a new Event that waits, or is being written
 	busy    int   // writes under way
 	suspect bool
+	core    instant // until when it is written by core/v1; 0 since events.k8s.io/v1 took a write
 	breaker
-	route
 }
 
 // before orders the lanes that may be written in. A lane without a write under

@@ -59,7 +59,8 @@ type series struct {
 	identity
 	about *about // nil where there is neither a related object nor a field path
 	older *series
-	draft *draft // what a new Event will say; nil when only a count has to be written, or nothing
+	other *refusal // by the one of two API groups that was asked
+	draft *draft   // what a new Event will say; nil when only a count has to be written, or nothing
 
 	hash    uint64 // of the last note without its generated words; 0 makes any note a changed one
 	exact   uint64 // of the last note, so that the same one is not looked through again

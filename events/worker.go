@@ -140,7 +140,7 @@ func (r *Recorder) attempt(ctx, request context.Context, once *noretry.Guard, lo
 	r.redact(j.event)
 	st, a := done, refusal{}
 	if err := r.sink.write(request, &j.write); !isnil.Is(err) {
-		st, a = nextStep(err, j.draft != nil), refusal{err, explain(err, r.o.Redact)}
+		st, a = nextStep(err, j.draft != nil), refusal{err, explain(err, r.o.Redact), j.core}
 		if ctx.Err() != nil {
 			st = interrupted // by the caller's end: nothing is learnt from it
 		} else if timedOut(err) && once.Answered() {
@@ -176,7 +176,7 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 		r.plan.learn(j, st, a.err, now)
 	}
 	if st <= reject {
-		refused, length = r.plan.accept(l, j.core, now)
+		refused, length = r.plan.accept(l, s, j.core, now)
 	}
 	switch st {
 	case done:
@@ -186,8 +186,7 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 	case recreate:
 		r.vanished(j, now)
 	case otherGroup, otherService:
-		kept := a
-		if final := l.refuse(r.sink, j.core, &kept); final == nil {
+		if final := r.sink.refuse(s, a); final == nil {
 			r.again(j, 0, false)
 		} else if since := s.failed(true, now); s.refused == "" && now.since(since) < patience {
 			r.again(j, now.add(patience), false)
@@ -265,7 +264,9 @@ func (r *Recorder) stored(j *job, now instant) {
 	}
 	s.count += j.carried
 	s.pending -= j.carried
-	s.since = j.begun // or later
+	if s.since = j.begun; s.pending == 1 { // or later
+		s.since = s.seen
+	}
 	s.first, s.refused = false, ""
 	s.rest(now, r.o.MaxUpdateInterval)
 	r.stats.Pending -= j.carried

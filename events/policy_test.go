@@ -1,0 +1,109 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/proompteng/controllerkit/events"
+)
+
+// TestAPolicyThatDeniesOneObject: an admission policy answers 403 to the Events
+// of one object, while the others of the namespace are written.
+func TestAPolicyThatDeniesOneObject(t *testing.T) {
+	for name, groups := range map[string][]string{"InBothGroups": {"events.k8s.io", ""}, "InOneGroup": {"events.k8s.io"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{refuse: func(_ context.Context, w request) error {
+					if w.object == "bad" && (w.group != "" || len(groups) == 2) {
+						return apierrors.NewForbidden(corev1.Resource("events"), w.name, errors.New("denied by policy"))
+					}
+					return nil
+				}}
+				rec, stop := start(t, s, events.Options{})
+				rec.Failure(object("bad"), errAway)
+				for i := range 600 {
+					rec.Failure(object(fmt.Sprint("good-", i)), errAway)
+					time.Sleep(time.Second)
+				}
+				_ = stop()
+				bad, detours, stored := 0, 0, 0
+				for _, w := range s.asked() {
+					switch {
+					case w.object == "bad":
+						bad++
+					case w.group == "":
+						detours++
+					}
+				}
+				for _, ev := range s.all() {
+					if ev.Regarding.Name == "bad" {
+						stored++
+					}
+				}
+				if len(groups) == 2 {
+					assert.Equal(t, map[string]int64{events.LostForbidden: 1}, rec.Stats().Lost)
+					assert.LessOrEqual(t, bad, 4, "requests for it")
+					assert.Zero(t, detours, "the others are written as before")
+				} else {
+					assert.Equal(t, 1, stored, "by core/v1")
+				}
+			})
+		})
+	}
+}
+
+// TestAfterARejection_AnotherTerminalErrorIsWritten, which a webhook may accept.
+func TestAfterARejection_AnotherTerminalErrorIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{refuse: func(_ context.Context, w request) error {
+			if w.note == "x: Invalid value: \"bad\": no" {
+				return apierrors.NewBadRequest("admission webhook denied the request")
+			}
+			return nil
+		}}
+		rec, stop := start(t, s, events.Options{})
+		for range 3 {
+			rec.Failure(object("a"), field.Invalid(field.NewPath("x"), "bad", "no"))
+			time.Sleep(time.Second)
+		}
+		rec.Failure(object("a"), field.Required(field.NewPath("y"), ""))
+		time.Sleep(time.Minute)
+		require.Len(t, s.all(), 1)
+		assert.Contains(t, s.all()[0].Note, "y: Required")
+		assert.Equal(t, map[string]int64{events.LostRejected: 3}, rec.Stats().Lost)
+		_ = stop()
+	})
+}
+
+// generated is an error of generated validation code, as of
+// protoc-gen-validate: its Reason is a sentence.
+type generated struct{ reason string }
+
+func (e generated) Error() string  { return "invalid Spec.Name: " + e.reason }
+func (e generated) Reason() string { return e.reason }
+
+func TestAReasonThatIsASentence_IsNoReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		rec, stop := start(t, s, events.Options{})
+		rec.Failure(object("a"), generated{"password=canary-5f1d7c2e9b is refused"})
+		require.NoError(t, rec.Flush(t.Context()))
+		require.Len(t, s.all(), 1)
+		assert.Equal(t, events.InternalError, s.all()[0].Reason)
+		require.NoError(t, stop())
+	})
+}
