@@ -56,6 +56,7 @@ func TestWrongSettingsEndWithOneClearLine(t *testing.T) {
 		"NoKey":         {"A certificate needs its key.", []string{"--metrics-tls-cert-file=none.pem"}, nil, []string{"--metrics-tls-key-file", "both"}},
 		"NoPort":        {"A port without a colon is a common mistake.", []string{"--kubeconfig=testdata/kubeconfig.yaml", "--metrics-bind-address=8080"}, nil, []string{"--metrics-bind-address", `"8080"`, ":8080"}},
 		"NotANamespace": {"A namespace that cannot exist would never have runs.", []string{"--namespaces=ok,A_B"}, nil, []string{"--namespaces", `"A_B"`}},
+		"Nothing":       {"Variables that are not set would make it everything.", []string{"--namespaces= , "}, nil, []string{"--namespaces", `" , "`, "leave it out"}},
 		"Twice":         {"It would be counted twice.", []string{"--namespaces=a, b,a"}, nil, []string{"--namespaces", `"a"`, "twice"}},
 		"TwoVariables":  {"One line names all mistakes.", nil, []string{"JANGAR_CONTROLLER_EVENTS_ENABLED=maybe", "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS=30d"}, []string{"maybe", "30d"}},
 		"NoKubeconfigs": {"A file without a cluster is named.", []string{"--kubeconfig=testdata/empty.yaml"}, nil, []string{"testdata/empty.yaml", "KUBECONFIG"}},

@@ -142,6 +142,9 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 		}
 		o.controller.Namespaces = append(o.controller.Namespaces, n)
 	}
+	if namespaces != "" && len(o.controller.Namespaces) == 0 {
+		return o, usageError{fmt.Errorf("--namespaces: %q names no namespace; leave it out for all", namespaces)}
+	}
 	if o.leaseNamespace == "" {
 		if o.leaseNamespace, _ = lookup("POD_NAMESPACE"); o.leaseNamespace != "" && len(validation.IsDNS1123Label(o.leaseNamespace)) > 0 {
 			return o, usageError{fmt.Errorf("POD_NAMESPACE: %q is not a namespace", o.leaseNamespace)}

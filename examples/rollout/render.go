@@ -52,6 +52,9 @@ func follow(out, doc []byte) []byte {
 
 // hidden refuses a List with Deployments, which would pass unconverted.
 func hidden(d *document) []string {
+	if d.kind == "DeploymentList" {
+		return []string{fmt.Sprintf("%s: write its items as documents", d)}
+	}
 	objs, errs := objects(d)
 	if d.kind == "List" && slices.ContainsFunc(objs, func(o *document) bool { return o.kind == "Deployment" }) {
 		errs = append(errs, fmt.Sprintf("%s: it has Deployments; write its items as documents", d))

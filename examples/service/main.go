@@ -88,11 +88,16 @@ func serve(ctx context.Context, cs, eventsClient kubernetes.Interface, l net.Lis
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var wg sync.WaitGroup
 	var reported, served error
 	wg.Go(func() { reported = reporter.Start(logr.NewContextWithSlogLogger(ctx, log)) })
 
-	wg.Go(func() { served = server.Serve(l) })
+	wg.Go(func() {
+		defer stop() // without its port the service ends
+		served = server.Serve(l)
+	})
 	<-ctx.Done()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -138,3 +138,35 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return strings.Clone(b.b.String())
 }
+
+func TestAFailureIsReportedOnce_AlsoIfTheJobIsLabelledLater(t *testing.T) {
+	t.Parallel()
+	job := failedJob("nightly", time.Now())
+	cs := fake.NewClientset(job)
+	r, err := newReporter(cs, cs, sdkmetric.NewMeterProvider(), sdktrace.NewTracerProvider())
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Start(ctx) }()
+	require.Eventually(t, func() bool { return r.events.Stats().Written == 1 }, 10*time.Second, time.Millisecond)
+	second := failedJob("weekly", time.Now())
+	job = job.DeepCopy()
+	job.Labels = map[string]string{"triage": "done"}
+	_, err = cs.BatchV1().Jobs("default").Update(t.Context(), job, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	_, err = cs.BatchV1().Jobs("default").Create(t.Context(), second, metav1.CreateOptions{}) // its change comes later
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return r.events.Stats().Written == 2 }, 10*time.Second, time.Millisecond)
+	stop()
+	require.NoError(t, <-ended)
+	assert.EqualValues(t, 2, r.events.Stats().Recorded, "one of each Job")
+}
+
+func TestTheServiceEnds_IfItCannotServe(t *testing.T) {
+	t.Parallel()
+	cs := fake.NewClientset()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, serve(t.Context(), cs, cs, l, slog.New(slog.DiscardHandler)), net.ErrClosed)
+}

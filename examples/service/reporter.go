@@ -15,6 +15,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -62,10 +63,26 @@ func newReporter(cs, eventsClient kubernetes.Interface, meters metric.MeterProvi
 			r.queue.Add(key)
 		}
 	}
-	if _, err = r.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }, DeleteFunc: r.forget}); err != nil {
+	update := func(was, is any) {
+		if before, after := stateOf(was), stateOf(is); before != after { // a failure is reported once, not at each later change
+			add(is)
+		}
+	}
+	if _, err = r.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: update, DeleteFunc: r.forget}); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// stateOf tells which Job obj is, and how it has ended.
+func stateOf(obj any) (state struct {
+	uid     types.UID
+	outcome jobgc.Outcome
+}) {
+	if job, ok := obj.(*batchv1.Job); ok {
+		state.uid, state.outcome = job.UID, jobgc.StateOf(job).Outcome
+	}
+	return state
 }
 
 // forget drops the recorder's state of a deleted Job.

@@ -107,6 +107,10 @@ const (
 	telling   = 15 * time.Second
 )
 
+// settling is how many attempts in a row, in 25 seconds, may find a run
+// overtaken before that is a failure: two writers, or a restored status.
+const settling = 7
+
 // patience is how long a replica with the caches of some namespaces leaves the
 // leadership to a replica that has them all.
 const patience = 10 * time.Second
@@ -316,12 +320,13 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 	defer func() { c.endSpan(span, result, err) }()
 	defer c.metrics.Begin().End(ctx, &result) // after the span, because the exemplar names its trace
 
-	if after, err = c.step(ctx, key); isOvertaken(err) {
-		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", c.secrets.Redact(err.Error()))
-		after, err = time.Second, nil
-	}
+	after, err = c.step(ctx, key)
 	result = metrics.Classify(err, after, events.IsTerminal)
-	if err != nil {
+	switch {
+	case isOvertaken(err) && c.queue.NumRequeues(key) < settling:
+		result = metrics.Requeue
+		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", c.secrets.Redact(err.Error()))
+	case err != nil:
 		logr.FromContextOrDiscard(ctx).Error(errors.New(c.secrets.Redact(err.Error())), "reconcile failed", "result", result.String())
 	}
 	return after, err
@@ -333,7 +338,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 func (c *Controller) endSpan(span trace.Span, result metrics.Result, err error) {
 	span.SetAttributes(attribute.String("result", result.String()))
 	switch {
-	case err != nil:
+	case err != nil && result.Failed():
 		span.SetAttributes(attribute.String("error.type", reasonOf(err)))
 		span.SetStatus(codes.Error, c.secrets.Redact(err.Error()))
 	case result.Failed():

@@ -39,7 +39,10 @@ type attempt struct {
 func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	s, before := c.find(key)
 	if before == nil || before.DeletionTimestamp != nil {
-		return 0, c.abandon(ctx, s, key) // its Job goes with it
+		return 0, c.abandon(ctx, s, key, "") // its Job goes with it
+	}
+	if err := c.abandon(ctx, s, key, before.UID); err != nil { // those of an earlier run with this name
+		return 0, err
 	}
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
 	a.facts.Progress = before.Status.Phase.Progress()
@@ -51,6 +54,9 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	}
 	after, err := a.advance(ctx)
 	switch {
+	case isOvertaken(err) && c.queue.NumRequeues(key) >= settling:
+		c.recorder.Failure(before, err)
+		return 0, err
 	case err != nil:
 		return 0, a.hindered(ctx, err)
 	case a.facts.Progress == status.Done:
@@ -181,6 +187,10 @@ func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	case err != nil:
 		return did, err
 	case did == status.Gone:
+		// The role may not patch runs, which would tell Commit about the CRD.
+		if live, err := a.runs(a.before.Namespace).Get(ctx, a.before.Name, metav1.GetOptions{}); err == nil && live.UID == a.before.UID {
+			return did, errors.New("the run exists: its CRD has no status subresource")
+		}
 		return did, status.ErrReplaced
 	}
 	a.before = a.run

@@ -10,17 +10,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/metric/noop"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/metrics"
 )
 
 // refusing is a server that finds each new Job invalid, or a policy refuses it:
@@ -48,12 +45,22 @@ func TestARefusedCreationOfAJobThatExists(t *testing.T) {
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: at}}
 	s := newServer(run)
 	s.job = func(string) *batchv1.Job { return job }
-	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
-	require.NoError(t, err)
-	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: refusing{s}, QPS: -1}, m, Options{})
-	require.NoError(t, err)
-	s.refresh(t, c)
+	c := s.controllerOn(t, refusing{s}, Options{})
 	_, _ = c.step(t.Context(), keyOf(run))
 	st := s.runs[run.Name].Status
 	assert.Equal(t, v1alpha1.Succeeded, st.Phase, "%s: %s; the ref is %v", st.Reason, st.Message, st.JobRef)
+}
+
+// TestADeletingJobThatIsAdopted: the controller was killed between the creation
+// of the Job and the record of it, and then the Job was deleted.
+func TestADeletingJobThatIsAdopted_GivesTheRunAPhase(t *testing.T) {
+	run, job := newStarted("nightly", nil)
+	run.Status = v1alpha1.AgentRunStatus{}
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+	job.DeletionTimestamp = new(metav1.Now())
+	s := newServer(run)
+	s.job = func(string) *batchv1.Job { return job }
+	_, err := s.controllerOn(t, refusing{s}, Options{}).reconcile(t.Context(), keyOf(run))
+	require.NoError(t, err)
+	assert.Equal(t, v1alpha1.Pending, s.runs[run.Name].Status.Phase)
 }

@@ -213,15 +213,17 @@ func (c *Controller) find(key types.NamespacedName) (*scope, *v1alpha1.AgentRun)
 	return nil, nil
 }
 
-// abandon releases the held Jobs of a run that is gone, or is being deleted: no
-// replica will record their results.
-func (c *Controller) abandon(ctx context.Context, s *scope, key types.NamespacedName) error {
+// abandon releases the held Jobs of a run that is gone, is being deleted, or
+// was created again with the uid current: no replica will record their results.
+func (c *Controller) abandon(ctx context.Context, s *scope, key types.NamespacedName, current types.UID) error {
 	if s == nil {
 		return nil
 	}
 	jobs, err := s.jobs.GetIndexer().ByIndex(byRun, key.String())
 	for _, obj := range jobs {
-		err = errors.Join(err, s.holds.ReleaseOrphan(ctx, as[batchv1.Job](obj)))
+		if job := as[batchv1.Job](obj); current == "" || !metav1.IsControlledBy(job, &metav1.ObjectMeta{UID: current}) {
+			err = errors.Join(err, s.holds.ReleaseOrphan(ctx, job))
+		}
 	}
 	return err
 }

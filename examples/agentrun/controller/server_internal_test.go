@@ -61,9 +61,15 @@ func newServer(runs ...*v1alpha1.AgentRun) *server {
 // by itself.
 func (s *server) controller(t *testing.T) *Controller {
 	t.Helper()
+	return s.controllerOn(t, s, Options{})
+}
+
+// controllerOn sends its requests over transport.
+func (s *server) controllerOn(t *testing.T, transport http.RoundTripper, o Options) *Controller {
+	t.Helper()
 	m, err := metrics.New(cmp.Or[metric.MeterProvider](s.meters, noop.NewMeterProvider()), metrics.Options{})
 	require.NoError(t, err)
-	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: s, QPS: -1}, m, Options{})
+	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: transport, QPS: -1}, m, o)
 	require.NoError(t, err)
 	s.refresh(t, c)
 	return c

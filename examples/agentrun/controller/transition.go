@@ -76,7 +76,7 @@ func judged(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.
 			fail(reasonWorkflowJobMissing, "was deleted before it finished")
 			break
 		}
-		enter(run, run.Status.Phase, reasonDeleting, "Job "+run.Status.JobRef.Name+" is being deleted before it finished", now)
+		enter(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), reasonDeleting, "Job "+run.Status.JobRef.Name+" is being deleted before it finished", now)
 	case jobgc.Cancelled:
 		enter(run, v1alpha1.Cancelled, reasonCancelled, "", now)
 	case jobgc.Suspended:

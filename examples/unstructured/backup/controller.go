@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/jobgc"
@@ -143,6 +144,9 @@ func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (af
 	defer c.metrics.Begin().End(ctx, &result)
 	after, err = c.reconcile(ctx, key)
 	result = metrics.Classify(err, after, events.IsTerminal)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "reconcile failed", "backup", key)
+	}
 	return after, err
 }
 
@@ -161,7 +165,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 		if failure == nil {
 			result, failure = c.status.Commit(ctx, before, u, facts(u, found))
 		}
-		if failure == nil && result == status.Written && found.Lost() && !done(before) { // once: afterwards it is recorded
+		if failure == nil && (result == status.Written || result == status.Merged) && found.Lost() && !done(before) { // once: afterwards it is recorded
 			c.runs.JobMissing()
 			c.events.Eventf(u, nil, corev1.EventTypeWarning, "JobLost", "Inspect", "%s", found.Message)
 		}

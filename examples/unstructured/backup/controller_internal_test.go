@@ -12,12 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -165,4 +169,52 @@ func TestBackup_FailsWhenItsJobIsDeleted(t *testing.T) {
 		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 		assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n", "not at each attempt to record it")
 	}, time.Minute, 100*time.Millisecond)
+}
+
+// TestALossThatIsMerged: another client labels the Backup between the read and
+// the write of the loss.
+func TestALossThatIsMerged_IsReported(t *testing.T) {
+	w := start(t)
+	w.until(t, created)
+	var once atomic.Bool
+	w.dyn.PrependReactor("patch", "backups", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if once.CompareAndSwap(false, true) {
+			u, err := w.dyn.Tracker().Get(backups, "default", "nightly")
+			require.NoError(t, err)
+			u = u.DeepCopyObject()
+			u.(metav1.Object).SetLabels(map[string]string{"team": "a"})
+			u.(metav1.Object).SetResourceVersion("77")
+			require.NoError(t, w.dyn.Tracker().Update(backups, u, "default"))
+			return true, nil, apierrors.NewConflict(backups.GroupResource(), "nightly", nil)
+		}
+		return false, nil, nil
+	})
+	require.NoError(t, w.cs.BatchV1().Jobs("default").Delete(t.Context(), w.job(t).Name, metav1.DeleteOptions{}))
+	w.until(t, failed)
+	require.True(t, once.Load())
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		body := httptest.NewRecorder()
+		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="merged"} 1`+"\n")
+		assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n")
+	}, 10*time.Second, 100*time.Millisecond)
+	list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, list.Items, 1)
+}
+
+func TestAReadThatFails_IsLogged(t *testing.T) {
+	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"})
+	dyn.PrependReactor("get", "backups", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(backups.GroupResource(), "nightly", nil)
+	})
+	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+	require.NoError(t, err)
+	c, err := New(dyn, fake.NewClientset(), fake.NewClientset(), m)
+	require.NoError(t, err)
+	var log string
+	ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) { log += line }, funcr.Options{}))
+	_, err = c.measured(ctx, types.NamespacedName{Namespace: "default", Name: "nightly"})
+	require.True(t, apierrors.IsForbidden(err))
+	assert.Contains(t, log, "is forbidden")
 }

@@ -60,7 +60,8 @@ type AgentRun struct {
 	Status AgentRunStatus `json:"status,omitzero"`
 }
 
-// AgentRunSpec is what to run and for how long to keep it.
+// AgentRunSpec is what to run and for how long to keep it. Once the run has a
+// Job, only changes of suspend, cancel and the two TTLs have an effect.
 type AgentRunSpec struct {
 	// Image of the agent's container.
 	// +kubebuilder:validation:MinLength=1
@@ -91,6 +92,7 @@ type AgentRunSpec struct {
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 	// TimeoutSeconds ends a run that takes longer; unset means no limit.
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 	// Suspend holds the run: no pod runs while it is true.

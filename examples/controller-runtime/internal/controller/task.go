@@ -4,12 +4,15 @@
 package controller
 
 import (
+	"cmp"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/status"
@@ -50,6 +53,19 @@ func enter(task *v1.Task, found jobgc.Observation) {
 	}
 	task.Status.Phase = phase
 	status.SetCondition(&task.Status.Conditions, metav1.Condition{Type: "Ready", Status: ready, Reason: reason, Message: message}, time.Now())
+}
+
+// hinder records what keeps the Task from going on. Nothing is wrong with a
+// Task that someone else has changed meanwhile.
+func hinder(task *v1.Task, err error) {
+	reason, _ := events.Classify(err)
+	if task.Done() || reason == events.Conflict {
+		return
+	}
+	task.Status.Phase = cmp.Or(task.Status.Phase, v1.Pending)
+	status.SetCondition(&task.Status.Conditions, metav1.Condition{
+		Type: "Ready", Status: metav1.ConditionFalse, Reason: reason, Message: redact.Text(err.Error()),
+	}, time.Now())
 }
 
 // newJob is the Job of a Task. Its name and its TTL are set by jobgc.

@@ -10,6 +10,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -49,8 +50,9 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	var result metrics.Result                 // +metrics
 	defer r.Metrics.Begin().End(ctx, &result) // +metrics
 	task := new(v1.Task)
-	if err := r.Get(ctx, req.NamespacedName, task); err != nil || task.DeletionTimestamp != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err) // its Job goes with it
+	if err := client.IgnoreNotFound(r.Get(ctx, req.NamespacedName, task)); err != nil || task.UID == "" || task.DeletionTimestamp != nil {
+		result = metrics.Classify(err, 0, events.IsTerminal) // +metrics
+		return ctrl.Result{}, err                            // the Job of a deleted Task goes with it
 	}
 	before := task.DeepCopy()
 	ref, found, err := r.Jobs.Step(ctx, jobgc.Request{ // +jobgc
@@ -65,8 +67,11 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if err == nil {
 		task.Status.Job = ref
 		enter(task, found)
-		_, err = r.Writer.Commit(ctx, before, task, facts(task, found)) // +status
+	} else {
+		hinder(task, err)
 	}
+	_, failed := r.Writer.Commit(ctx, before, task, facts(task, found)) // +status
+	err = errors.Join(err, failed)
 	if err == nil && task.Done() && !before.Done() && found.Lost() {
 		r.Runs.JobMissing()                                                                         // +metrics
 		r.Events.Eventf(task, nil, corev1.EventTypeWarning, "JobLost", "Step", "%s", found.Message) // +events
