@@ -64,7 +64,7 @@ func newReporter(cs, eventsClient kubernetes.Interface, meters metric.MeterProvi
 		}
 	}
 	update := func(was, is any) {
-		if before, after := stateOf(was), stateOf(is); before != after { // a failure is reported once, not at each later change
+		if stateOf(was) != stateOf(is) { // a failure is reported once, not at each later change
 			add(is)
 		}
 	}
@@ -74,15 +74,18 @@ func newReporter(cs, eventsClient kubernetes.Interface, meters metric.MeterProvi
 	return r, nil
 }
 
-// stateOf tells which Job obj is, and how it has ended.
-func stateOf(obj any) (state struct {
+// state is which Job an object is, and how it has ended.
+type state struct {
 	uid     types.UID
 	outcome jobgc.Outcome
-}) {
-	if job, ok := obj.(*batchv1.Job); ok {
-		state.uid, state.outcome = job.UID, jobgc.StateOf(job).Outcome
+}
+
+func stateOf(obj any) state {
+	job, ok := obj.(*batchv1.Job)
+	if !ok {
+		return state{}
 	}
-	return state
+	return state{job.UID, jobgc.StateOf(job).Outcome}
 }
 
 // forget drops the recorder's state of a deleted Job.
