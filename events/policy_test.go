@@ -66,7 +66,7 @@ func TestAPolicyThatDeniesOneObject(t *testing.T) {
 	}
 }
 
-// TestAfterARejection_AnotherTerminalErrorIsWritten, which a webhook may accept.
+// TestAfterARejection_AnotherTerminalErrorIsWritten: a webhook may accept it.
 func TestAfterARejection_AnotherTerminalErrorIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{refuse: func(_ context.Context, w request) error {
