@@ -83,7 +83,7 @@ func TestAServerThatAsksForTime_PausesAllNamespaces(t *testing.T) {
 }
 
 // TestAServerThatAsksForTime_OverHTTP2 shows that client-go and net/http call
-// what stops them, also when the next request would follow at once.
+// what stops them, also when the next request would follow without a pause.
 func TestAServerThatAsksForTime_OverHTTP2(t *testing.T) {
 	t.Parallel()
 	for _, http2 := range []bool{false, true} {

@@ -143,7 +143,7 @@ func (c *scanner) value(k kind, how strength, p int) int {
 		return p // the value before it is empty, or an object of YAML, which is indented
 	}
 	switch b := c.s[p]; {
-	case how == tight && k != harmless && c.isOpaque(p): // c.bare has it
+	case how == tight && k != harmless && c.isOpaque(p): // c.bare masks it
 	case c.quote(p) > 0:
 		return c.quoted(k, how, p)
 	case c.has(p, "[]uint8{"), c.has(p, "[]byte{"), c.has(p, "[]string{"):
@@ -159,8 +159,8 @@ func (c *scanner) value(k kind, how strength, p int) int {
 	return c.bare(k, how, p)
 }
 
-// isOpaque reports whether the value at p begins as a placeholder does, but is
-// none: it is long, and nothing in it looks like one.
+// isOpaque reports whether the value at p begins like a placeholder, but is too
+// long for one and nothing closes it.
 func (c *scanner) isOpaque(p int) bool {
 	const shortest = 8
 	v := c.s[p:c.bareEnd(p)]

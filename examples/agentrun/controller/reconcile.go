@@ -41,7 +41,7 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	if before == nil || before.DeletionTimestamp != nil {
 		return 0, c.abandon(ctx, s, key, "") // its Job goes with it
 	}
-	if err := c.abandon(ctx, s, key, before.UID); err != nil { // those of an earlier run with this name
+	if err := c.abandon(ctx, s, key, before.UID); err != nil { // Jobs of an earlier run with this name
 		return 0, err
 	}
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}

@@ -25,10 +25,9 @@
 // refused informer of client-go tries again up to a minute later. The time of a
 // load with a killed API server therefore varies for all.
 //
-// The example reads the owner live before it creates a Job and before it
-// releases one. So a stale replica creates nothing twice and releases no Job
-// whose outcome is not stored. The careful controller relies on its cache
-// there. All have four workers, so slow requests cost time.
+// The example reads the owner live before it creates a Job, so a stale replica
+// creates nothing twice. The careful controller relies on its cache there. All
+// have four workers, so slow requests cost time.
 //
 // BENCH_RUNS has the numbers of runs, "500" by default. BENCH_IDLE has the
 // numbers of idle runs, "1000,5000" by default. BENCH_ROUNDS is how often each

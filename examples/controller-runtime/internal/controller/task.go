@@ -55,8 +55,8 @@ func enter(task *v1.Task, found jobgc.Observation) {
 	status.SetCondition(&task.Status.Conditions, metav1.Condition{Type: "Ready", Status: ready, Reason: reason, Message: message}, time.Now())
 }
 
-// hinder records what keeps the Task from going on. Nothing is wrong with a
-// Task that someone else has changed meanwhile.
+// hinder records what keeps the Task from going on. A conflict is not recorded,
+// because the next reconcile has the newer Task.
 func hinder(task *v1.Task, err error) {
 	reason, _ := events.Classify(err)
 	if task.Done() || reason == events.Conflict {
