@@ -23,9 +23,9 @@
 // password hunter2 is wrong"), an unknown kind of token without a sensitive
 // key, after a key such as secret, a credential that looks like the name of an
 // object, and, after any key, a credential like "<hunter2", which looks like a
-// placeholder. A controller that reads Secrets should register their values with
-// [SecretValues], which masks the values that it keeps. [Note] adds the limits
-// of an Event's note. All functions are safe for concurrent use.
+// placeholder. A controller that reads Secrets should register their values
+// with [SecretValues], which masks the values that it keeps. [Note] adds the
+// limits of an Event's note. All functions are safe for concurrent use.
 //
 // # When not to use it
 //
