@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +30,7 @@ import (
 // Classify looks through wrapped and joined errors for these, in this order,
 // and the first match decides:
 //
-//	a method Reason() string                    what it returns, if it is one word
+//	a method Reason() string                    what it returns, if a condition could have it
 //	a method Terminal() bool                    what it returns
 //	an API error: 422                           InvalidSpec, terminal
 //	  403                                       Forbidden, terminal
@@ -51,7 +50,7 @@ func Classify(err error) (reason string, terminal bool) {
 		return "", false
 	}
 	reason, terminal = classifyAPI(err)
-	if own, ok := errtree.Find[interface{ Reason() string }](err); ok && oneWord(own.Reason()) {
+	if own, ok := errtree.Find[interface{ Reason() string }](err); ok && isReason(own.Reason()) {
 		reason = own.Reason()
 	}
 	if own, ok := errtree.Find[interface{ Terminal() bool }](err); ok {
@@ -60,10 +59,12 @@ func Classify(err error) (reason string, terminal bool) {
 	return reason, terminal
 }
 
-// oneWord reports whether s can be a reason. Some generated errors have a
-// method Reason that returns a sentence.
-func oneWord(s string) bool {
-	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsSpace)
+// isReason reports whether s has only what the reason of a condition may have.
+// Some generated errors have a method Reason that returns a sentence.
+func isReason(s string) bool {
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') && !strings.ContainsRune("_,:", c)
+	})
 }
 
 // IsTerminal reports whether a retry of the same inputs fails the same way, as

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,10 +101,16 @@ func TestAReasonThatIsASentence_IsNoReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		rec, stop := start(t, s, events.Options{})
-		rec.Failure(object("a"), generated{"password=canary-5f1d7c2e9b is refused"})
+		for i, reason := range []string{"password=canary-5f1d7c2e9b is refused", "password=canary5f1d7c2e9b", "", strings.Repeat("A", 129)} {
+			rec.Failure(object(fmt.Sprint(i)), generated{reason})
+		}
+		rec.Failure(object("own"), generated{"Bad_Input:2"})
 		require.NoError(t, rec.Flush(t.Context()))
-		require.Len(t, s.all(), 1)
-		assert.Equal(t, events.InternalError, s.all()[0].Reason)
+		reasons := map[string]int{}
+		for _, ev := range s.all() {
+			reasons[ev.Reason]++
+		}
+		assert.Equal(t, map[string]int{events.InternalError: 4, "Bad_Input:2": 1}, reasons)
 		require.NoError(t, stop())
 	})
 }

@@ -275,6 +275,7 @@ func (r *Recorder) count(e *entry, o *occurrence, text []byte, now instant) {
 		}
 		e.lastFailure, s.state = o.reason, true
 	}
+	// The API server may take another text than the one that it found invalid.
 	another := o.terminal && s.refused == LostRejected && maphash.Bytes(r.seed, text) != s.exact
 	if s.refused != "" && now < s.due && !another {
 		s.seen = now

@@ -20,43 +20,43 @@ type refusal struct {
 	core bool // by core/v1
 }
 
-// useCore reports whether the next request of s goes to core/v1.
-func (k *Sink) useCore(l *lane, s *series, everywhere, now instant) bool {
+// useCore reports whether the next request goes to core/v1.
+func (s *series) useCore(sink *Sink, l *lane, everywhere, now instant) bool {
 	switch {
-	case k.events == nil || k.core == nil:
-		return k.events == nil
-	case s.other != nil:
-		return !s.other.core
+	case sink.events == nil || sink.core == nil:
+		return sink.events == nil
+	case s.refusal != nil:
+		return !s.refusal.core
 	}
 	return now < max(l.core, everywhere)
 }
 
-// refuse remembers that a group refused a write of s. It returns nil if the
-// other one is left to try. Otherwise it returns the refusal to report, which
-// names the permission to grant first, and a new round begins.
-func (k *Sink) refuse(s *series, a refusal) *refusal {
-	other := s.other
-	if other == nil && k.events != nil && k.core != nil {
-		s.other = &a
+// refuse remembers that a group refused a write. It returns nil if the other
+// group is left to try. Otherwise it returns the refusal to report, which names
+// the permission to grant first, and the next write may try both groups again.
+func (s *series) refuse(sink *Sink, latest refusal) *refusal {
+	before := s.refusal
+	if before == nil && sink.events != nil && sink.core != nil {
+		s.refusal = &latest
 		return nil
 	}
-	s.other = nil
-	if other != nil && !notServed(other.err) && (a.core || notServed(a.err)) {
-		return other
+	s.refusal = nil
+	if before != nil && !notServed(before.err) && (latest.core || notServed(latest.err)) {
+		return before
 	}
-	return &a
+	return &latest
 }
 
 // accept remembers the group that took a write of s. Where Events take another
 // way from now on, it returns why and for how long.
 func (p *schedule) accept(l *lane, s *series, core bool, now instant) (refused *refusal, length time.Duration) {
-	refused, s.other = s.other, nil
+	refused, s.refusal = s.refusal, nil
 	length = routeTime
 	switch {
 	case !core:
 		l.core = 0
 		return nil, 0
-	case refused == nil || now < max(l.core, p.core): // of writes at the same time the first one shows it
+	case refused == nil || now < max(l.core, p.core): // a write at the same time has shown it
 		return nil, 0
 	case notServed(refused.err):
 		p.core = now.add(length)

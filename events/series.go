@@ -59,8 +59,7 @@ type series struct {
 	identity
 	about *about // nil where there is neither a related object nor a field path
 	older *series
-	other *refusal // by the one of two API groups that was asked
-	draft *draft   // what a new Event will say; nil when only a count has to be written, or nothing
+	draft *draft // what a new Event will say; nil when only a count has to be written, or nothing
 
 	hash    uint64 // of the last note without its generated words; 0 makes any note a changed one
 	exact   uint64 // of the last note, so that the same one is not looked through again
@@ -72,12 +71,13 @@ type series struct {
 	due         instant // the earliest next write
 	retry       instant // after an attempt that failed
 	pause       time.Duration
-	failing     instant // the first failure of one kind in a row
-	denied      bool    // that kind: denials, or faults
-	refused     string  // why nothing is stored, after a write that no retry can save
-	state       bool    // it reports failures or recoveries
-	first       bool    // nothing was written yet: ahead of updates
-	busy        bool    // a request of it is under way
+	failing     instant  // the first failure of one kind in a row
+	denied      bool     // that kind: denials, or faults
+	refused     string   // why nothing is stored, after a write that no retry can save
+	refusal     *refusal // of one API group: the next attempt asks the other one
+	state       bool     // it reports failures or recoveries
+	first       bool     // nothing was written yet: ahead of updates
+	busy        bool     // a request of it is under way
 }
 
 // An identity and an about tell the series of one object apart.

@@ -186,7 +186,7 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 	case recreate:
 		r.vanished(j, now)
 	case otherGroup, otherService:
-		if final := r.sink.refuse(s, a); final == nil {
+		if final := s.refuse(r.sink, a); final == nil {
 			r.again(j, 0, false)
 		} else if since := s.failed(true, now); s.refused == "" && now.since(since) < patience {
 			r.again(j, now.add(patience), false)

@@ -37,7 +37,7 @@ func (r *Recorder) prepare(j *job, now instant) write {
 	// since does not distort them.
 	at := func(i instant) metav1.MicroTime { return metav1.NewMicroTime(clock.Add(i.since(now))) }
 	s, ref := j.s, j.e.ref
-	w := write{namespace: j.e.lane.name, core: r.sink.useCore(j.e.lane, s, r.plan.core, now)}
+	w := write{namespace: j.e.lane.name, core: s.useCore(r.sink, j.e.lane, r.plan.core, now)}
 	if j.draft == nil {
 		last := at(s.seen)
 		if first := time.Unix(0, s.event); last.Time.Before(first) {

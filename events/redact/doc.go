@@ -19,13 +19,19 @@
 // Secret manifests, and tokens of known shape. It keeps digests, commit hashes
 // and object names. It masks a UUID only after a sensitive key.
 //
-// Text does not find every credential. It misses a password in a sentence ("the
-// password hunter2 is wrong"), an unknown kind of token without a sensitive
-// key, after a key such as secret, a credential that looks like the name of an
-// object, and, after any key, a credential like "<hunter2", which looks like a
-// placeholder. A controller that reads Secrets should register their values
-// with [SecretValues], which masks the values that it keeps. [Note] adds the
-// limits of an Event's note. All functions are safe for concurrent use.
+// Text does not find every credential. It misses
+//
+//   - a password in a sentence: the password hunter2 is wrong
+//   - an unknown kind of token without a sensitive key
+//   - after a key such as secret, a credential that looks like the name of an
+//     object
+//   - after a colon and a blank, a value that looks like the code of an error:
+//     password: SUMMER2024
+//   - a value that looks like a placeholder: password=<hunter2
+//
+// A controller that reads Secrets should register their values with
+// [SecretValues], which masks the values that it keeps. [Note] adds the limits
+// of an Event's note. All functions are safe for concurrent use.
 //
 // # When not to use it
 //

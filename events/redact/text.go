@@ -114,6 +114,7 @@ func (c *scanner) word(i int) int {
 		c.key = span{}
 		return end
 	}
+	// mysql takes a password in one word with -p.
 	if j < len(c.s) && (c.s[j] == ' ' || from > i && c.quote(j) > 0) || c.login && j-i > 2 && c.has(i, "-p") {
 		return c.phrase(i, j)
 	}
