@@ -106,10 +106,15 @@ func serve(ctx context.Context, o options, stderr io.Writer) error {
 	// The endpoint ends after the controller, so that Prometheus can still
 	// scrape it while the controller stops.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	working, end := context.WithCancel(ctx)
+	defer end()
 	var wg sync.WaitGroup
 	var served error
-	wg.Go(func() { served = serveHTTP(serving, listener, endpoint, ready) })
-	err = work(ctx)
+	wg.Go(func() {
+		defer end() // without its port the program ends
+		served = serveHTTP(serving, listener, endpoint, ready)
+	})
+	err = work(working)
 	stop()
 	wg.Wait()
 	return errors.Join(err, served) // m stays open: shutdown sends its last counts

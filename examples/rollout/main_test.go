@@ -138,6 +138,7 @@ func TestRefused(t *testing.T) {
 		"DuplicateKey":      {"Which of both?", web + "kind: Deployment\n", nil, []string{"document 1", "kind"}},
 		"OldVersion":        {"Gone since Kubernetes 1.16.", strings.Replace(web, "apps/v1", "extensions/v1beta1", 1), nil, []string{"apiVersion", "apps/v1"}},
 		"NotYAML":           {"A template that was not rendered.", service + "---\nkind: {{ .Kind }}\n", nil, []string{"document 2"}},
+		"DeploymentList":    {"Likewise.", "kind: DeploymentList\nitems: [{metadata: {name: web}}]\n", nil, []string{"document 1: DeploymentList", "documents"}},
 		"DeploymentInAList": {"It would be passed over.", "kind: List\nitems: [{kind: Service}, {kind: Deployment, metadata: {name: web}}]\n", nil, []string{"document 1: List", "documents"}},
 		"NoSuchFile":        {"It says which.", "", []string{"missing.yaml"}, []string{"missing.yaml"}},
 		"NoSuchValues":      {"It says which.", "", []string{"-values", "missing.yaml"}, []string{"missing.yaml"}},

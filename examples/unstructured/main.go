@@ -72,9 +72,14 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var wg sync.WaitGroup
 	var served error
-	wg.Go(func() { served = endpoint.Serve(ctx, l) })
+	wg.Go(func() {
+		defer stop() // without its port the program ends
+		served = endpoint.Serve(ctx, l)
+	})
 	err = c.Start(ctx)
 	wg.Wait()
 	return errors.Join(err, served)

@@ -41,8 +41,8 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	if before == nil || before.DeletionTimestamp != nil {
 		return 0, c.abandon(ctx, s, key, "") // its Job goes with it
 	}
-	if err := c.abandon(ctx, s, key, before.UID); err != nil { // Jobs of an earlier run with this name
-		return 0, err
+	if err := c.abandon(ctx, s, key, before.UID); err != nil { // holds.Start tries again
+		logr.FromContextOrDiscard(ctx).Error(errors.New(c.secrets.Redact(err.Error())), "the Job of an earlier run with this name is still held")
 	}
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
 	a.facts.Progress = before.Status.Phase.Progress()

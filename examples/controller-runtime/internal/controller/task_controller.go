@@ -50,9 +50,10 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	var result metrics.Result                 // +metrics
 	defer r.Metrics.Begin().End(ctx, &result) // +metrics
 	task := new(v1.Task)
-	if err := client.IgnoreNotFound(r.Get(ctx, req.NamespacedName, task)); err != nil || task.UID == "" || task.DeletionTimestamp != nil {
+	if err := r.Get(ctx, req.NamespacedName, task); err != nil || task.DeletionTimestamp != nil {
+		err = client.IgnoreNotFound(err)                     // the Job of a deleted Task goes with it
 		result = metrics.Classify(err, 0, events.IsTerminal) // +metrics
-		return ctrl.Result{}, err                            // the Job of a deleted Task goes with it
+		return ctrl.Result{}, err
 	}
 	before := task.DeepCopy()
 	ref, found, err := r.Jobs.Step(ctx, jobgc.Request{ // +jobgc
