@@ -22,6 +22,7 @@ import (
 type holding struct {
 	*server
 	released []string
+	refuses  bool
 }
 
 func (h *holding) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -34,6 +35,8 @@ func (h *holding) RoundTrip(r *http.Request) (*http.Response, error) {
 			list.Items = append(list.Items, about)
 		}
 		return reply(r, http.StatusOK, list)
+	case r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/jobs/") && h.refuses:
+		return reply(r, http.StatusForbidden, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden})
 	case r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/jobs/"):
 		about.Name = path.Base(r.URL.Path)
 		h.released = append(h.released, about.Name)
@@ -67,6 +70,12 @@ func TestTheHeldJobOfADeletedRunIsReleased(t *testing.T) {
 			require.NoError(t, c.scopes[0].jobs.GetStore().Add(oldJob))
 			if recreated {
 				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+			}
+			if recreated {
+				h.refuses = true
+				_, err := c.step(t.Context(), keyOf(run))
+				require.NoError(t, err, "the run goes on")
+				h.refuses = false
 			}
 			_, err := c.step(t.Context(), keyOf(run))
 			require.NoError(t, err)
