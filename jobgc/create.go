@@ -213,8 +213,11 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 			return nil, Observation{}, err
 		}
 		if apierrors.IsInvalid(err) { // so is a failed test of the uid: the Job may be another one by now
-			if now, readErr := g.readLive(ctx, next); readErr != nil || now.gone() {
-				return nil, Observation{}, errors.Join(err, readErr)
+			switch now, readErr := g.readLive(ctx, next); { // what refused is no answer about the Job
+			case readErr != nil:
+				return nil, Observation{}, fmt.Errorf("looking for the Job %s/%s, whose TTL was not raised (%v): %w", next.Namespace, next.Name, err, readErr) //nolint:errorlint // see above
+			case now.gone():
+				return nil, Observation{}, fmt.Errorf("the Job %s/%s was deleted meanwhile (%v)", next.Namespace, next.Name, err) //nolint:errorlint // see above
 			}
 		}
 		if raised != nil {

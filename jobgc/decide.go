@@ -120,10 +120,15 @@ func (v view) recorded(a action) action {
 	return a
 }
 
-// resume decides for a Job that has not finished and is wanted.
+// resume decides for a Job that has not finished and is wanted. An older spec
+// of the owner must not undo what another replica did for the newer one.
 func (v view) resume() action {
 	switch {
 	case v.suspend == nil || *v.suspend == suspends(v.found.Job):
+		return actWait
+	case v.stored == nil:
+		return actReadOwner
+	case !v.stored.exists || v.stored.done || v.stored.edited || v.stored.ref.UID != v.ref.UID:
 		return actWait
 	case *v.suspend:
 		return actSuspend

@@ -67,8 +67,11 @@ func TestDecide(t *testing.T) {
 		"Pending":           {"The state is not known yet.", view{ref: created, found: Observation{State: Pending}}, actWait},
 		"Missing":           {"The caller records it.", view{ref: created, found: missing}, actWait},
 		"Deleting":          {"The caller records it.", view{ref: created, found: seenJob(deleting)}, actWait},
-		"Suspend":           {"The request suspends the Job.", view{ref: created, suspend: ptr.To(true), found: seenJob()}, actSuspend},
-		"Resume":            {"The request resumes the Job.", view{ref: created, suspend: ptr.To(false), found: seenJob(suspended)}, actResume},
+		"Suspend":           {"The request suspends the Job.", view{ref: created, suspend: ptr.To(true), found: seenJob(), stored: live(created)}, actSuspend},
+		"SuspendUnread":     {"The stored owner is read first.", view{ref: created, suspend: ptr.To(true), found: seenJob()}, actReadOwner},
+		"Resume":            {"The request resumes the Job.", view{ref: created, suspend: ptr.To(false), found: seenJob(suspended), stored: live(created)}, actResume},
+		"ResumeOld":         {"The request has an old spec.", view{ref: created, suspend: ptr.To(false), found: seenJob(suspended), stored: &stored{exists: true, edited: true, ref: created}}, actWait},
+		"ResumeEnded":       {"The run has ended meanwhile.", view{ref: created, suspend: ptr.To(false), found: seenJob(suspended), stored: &stored{exists: true, done: true, ref: created}}, actWait},
 		"SuspendUnasked":    {"A queue decides.", view{ref: created, found: seenJob(suspended)}, actWait},
 		"SuspendAsItIs":     {"Nothing to do.", view{ref: created, suspend: ptr.To(true), found: seenJob(suspended)}, actWait},
 		"SuspendTheDone":    {"A recorded run is not changed.", view{ref: ended, done: true, ended: true, suspend: ptr.To(true), found: seenJob()}, actWait},
@@ -128,6 +131,7 @@ func FuzzDecide(f *testing.F) {
 			return r
 		}
 		v := view{ref: ref(), done: bit(), cancel: bit(), deletes: bit(), now: decidedAt}
+		v.ended = v.done && bit()
 		if bit() {
 			v.suspend = ptr.To(bit())
 		}
@@ -162,14 +166,15 @@ func FuzzDecide(f *testing.F) {
 			assert.Nil(t, v.found.Job)
 		case actRelease, actDelete:
 			assert.True(t, v.stored.exists && v.stored.ref.UID == v.ref.UID && (v.stored.ref.Outcome != "" || v.stored.done))
-			assert.True(t, got == actRelease || v.deletes && v.cancel && v.done)
+			assert.True(t, got == actRelease || v.deletes && v.cancel && v.ended)
 		case actRecord:
 			assert.NotEmpty(t, v.found.Outcome)
-			assert.False(t, v.done)
+			assert.False(t, v.ended)
 			assert.Empty(t, v.ref.Outcome)
 		case actSuspend, actResume, actAdopt:
 			assert.NotNil(t, v.found.Job)
 			assert.True(t, got == actAdopt || v.found.State != Finished)
+			assert.True(t, got == actAdopt || v.cancel || v.stored.exists && !v.stored.done && v.stored.ref.UID == v.ref.UID)
 		case actReadOwner:
 			assert.Nil(t, v.stored, "once")
 		case actWait: // nothing is written

@@ -34,16 +34,19 @@ type Request struct {
 
 	// Cancel stops the run: Step suspends its Job. With
 	// Options.DeleteCancelled, Step deletes the Job once the cancellation is
-	// recorded.
+	// recorded. It is final: if it is set to false again and Suspend is nil,
+	// the Job stays suspended.
 	Cancel bool
 
 	// Suspend sets spec.suspend of the Job. Nil does not change it, so that a
-	// queue such as Kueue can decide.
+	// queue such as Kueue can decide. Set Options.DeleteCancelled then, because
+	// the queue resumes a Job that Cancel suspends.
 	Suspend *bool
 
 	// Stored reads the owner from the API server, not from a cache, and returns
 	// it with the Ref and Done of its status. Step calls it at most once, and
-	// only before it creates, releases or deletes a Job. If Stored returns the
+	// only before it creates, resumes, releases or deletes a Job, or suspends
+	// one by Suspend. If Stored returns the
 	// API server's NotFound for this owner, Step changes nothing and returns no
 	// error. If the status was final when it was last read or written, Stored
 	// may return that copy without a request, because it does not change any
@@ -88,12 +91,15 @@ type Request struct {
 // creation costs a read of the owner and the creation, and if the API server
 // refuses it, as for a quota, a read of the Job, which may exist. A release
 // costs a read of the owner and a patch. Without Options.Finalizer, a Job whose
-// TTL is already the final one needs neither. For an owner that is cancelled or
-// being deleted, is not Done and has no Ref, each call costs a read of the Job.
+// TTL is already the final one needs neither. A change of Request.Suspend costs
+// a read of the owner and a patch. For an owner that is cancelled or being
+// deleted, is not Done and has no Ref, each call costs a read of the Job.
 //
 // With an error, Step returns the Ref of the request. Step returns an error of
-// Request.Job unchanged, if the API server has no Job of the owner. After
-// another error the state of the Job is unknown, and the next call finds out.
+// Request.Job unchanged, if the API server has no Job of the owner. It cannot
+// look for the Job of a cluster-scoped owner, because the Job that is not built
+// has the namespace. After another error the state of the Job is unknown, and
+// the next call finds out.
 func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
 	if !g.made() {
 		return req.Ref, Observation{}, errNotMade()

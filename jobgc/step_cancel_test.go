@@ -45,6 +45,40 @@ func TestStepSuspends(t *testing.T) {
 	assert.True(t, *s.jobs[jobOfRun].Spec.Suspend)
 }
 
+// TestStepSuspends_NothingByAnOldSpec: replica A has cancelled the run, or has
+// changed its Job for the newest spec. Replica B sees the Job, and its copy of
+// the owner is late.
+func TestStepSuspends_NothingByAnOldSpec(t *testing.T) {
+	for name, c := range map[string]struct {
+		old bool
+		now func(*jobgc.Request)
+	}{
+		"Cancelled": {false, func(r *jobgc.Request) { r.Suspend, r.Cancel = ptr.To(false), true }},
+		"Suspended": {false, func(r *jobgc.Request) { r.Suspend = ptr.To(true) }},
+		"Resumed":   {true, func(r *jobgc.Request) { r.Suspend = ptr.To(false) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			before := func(r *jobgc.Request) { r.Suspend = &c.old }
+			s.edit = before
+			s.step(t)
+			s.store.sync(s.server)
+			late := &agentRun{ObjectMeta: *s.stored.ObjectMeta.DeepCopy(), job: s.stored.job}
+			s.stored.Generation++
+			s.edit = c.now
+			s.step(t)
+			s.store.sync(s.server)
+			want := *s.jobs[jobOfRun].Spec.Suspend
+
+			s.edit = before
+			_, _, err := newGuard(t, s.world, jobgc.Options{}).Step(t.Context(), s.request(late))
+			require.NoError(t, err)
+			assert.NotEqual(t, c.old, want)
+			assert.Equal(t, want, *s.jobs[jobOfRun].Spec.Suspend)
+		})
+	}
+}
+
 func TestStepCancels(t *testing.T) {
 	cancel := func(req *jobgc.Request) { req.Cancel = true }
 	t.Run("Running", func(t *testing.T) {

@@ -54,6 +54,39 @@ func TestStep_CreationRefusedWhileTheJobExists(t *testing.T) {
 	}
 }
 
+// TestStep_RefusedTTLIsNoAnswerAboutTheJob: a webhook sets a TTL and refuses
+// its change. Then the look at the Job fails. The Job exists and runs.
+func TestStep_RefusedTTLIsNoAnswerAboutTheJob(t *testing.T) {
+	for name, gone := range map[string]bool{"Unreadable": false, "Gone": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{})
+			busy := apierrors.NewInternalError(errors.New("busy"))
+			client := func(ns string) fakeJobs {
+				c := s.client(ns)
+				create := c.create
+				c.create = func(j *batchv1.Job) (*batchv1.Job, error) {
+					j = j.DeepCopy()
+					j.Spec.TTLSecondsAfterFinished = ptr.To[int32](60)
+					created, err := create(j)
+					if s.away = busy; gone {
+						s.away = nil
+						s.remove(jobOfRun)
+					}
+					return created, err
+				}
+				return c
+			}
+			g, err := jobgc.New(client, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+			require.NoError(t, err)
+			s.refuse = invalid(jobOfRun)
+			_, _, err = g.Step(t.Context(), s.request(s.stored))
+			require.Error(t, err)
+			assert.False(t, apierrors.IsInvalid(err), "%v", err)
+			assert.Equal(t, !gone, errors.Is(err, busy))
+		})
+	}
+}
+
 // TestStep_QuotaMakesNoWorkRunTwice: the same until the end. The Job's TTL
 // would delete it, the quota would have room, and the work would run again.
 func TestStep_QuotaMakesNoWorkRunTwice(t *testing.T) {

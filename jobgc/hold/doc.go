@@ -41,9 +41,11 @@
 // # When not to use it
 //
 // A hold keeps the Job object, and with it the outcome of a Job that has
-// finished. It does not keep the outcome of a Job that still runs. When the
-// deletion begins, its pods, their logs and their termination messages are
-// deleted, and the Job controller no longer adds a condition. If only your
+// finished. It does not keep the outcome of a Job that still runs: once the
+// deletion begins, the Job controller mostly adds no condition. A deletion in
+// the foreground deletes the pods, their logs and their termination messages
+// immediately. One in the background, as by kubectl, lets the pods run until
+// the hold is released. If only your
 // controller deletes its Jobs, you do not need a hold: the UnrecordedTTL of
 // jobgc keeps both.
 package hold
