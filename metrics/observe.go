@@ -12,7 +12,8 @@ import (
 )
 
 // patience is how long a collection waits for the functions of callers, in
-// total.
+// total: at most half of the time that it has, or nothing would be left for
+// what they do not hold up.
 const patience = 2 * time.Second
 
 // observe is the one callback. It runs under the SDK's lock, so it takes no
@@ -21,7 +22,11 @@ const patience = 2 * time.Second
 func (m *Metrics) observe(ctx context.Context, o metric.Observer) error {
 	var errs []error
 	fail := func(err error) { errs = append(errs, err) }
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	wait := patience
+	if end, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(end)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var controllers []*Controller
 	for _, c := range m.controllers.all() {

@@ -50,12 +50,14 @@ type Options struct {
 	ScopeLabels bool
 	// Gatherers is served as well, for example controller-runtime's
 	// metrics.Registry. Do not also register the endpoint with it. Of two equal
-	// series the earlier one is served. Zero means no other gatherer.
+	// series the earlier one is served. The labels of each metric must be
+	// sorted by name, as a Registry sorts them. Zero means no other gatherer.
 	Gatherers []prometheus.Gatherer
 	// Readers get the same metrics as scrapes do, for example a periodic reader
 	// that sends them by OTLP. Each reader keeps its own sums, which makes a
-	// record more expensive. Shutdown flushes and ends them. Zero means no
-	// other reader.
+	// record more expensive. A reader with delta temporality sends the whole
+	// count of a queue or controller again that had ended and has come back.
+	// Shutdown flushes and ends them. Zero means no other reader.
 	Readers []sdkmetric.Reader
 	// NoProcessMetrics leaves out the metrics of the process and of Go's
 	// runtime, process_* and go_*, which the alert ControllerRestarts and a row
