@@ -200,7 +200,7 @@ api: ## Rewrite the golden file of the exported API after a reviewed change
 	go test ./internal/repotest -run '^TestAPI$$' -update
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs and the roles of the examples
+generate: ## Generate deep copies, CRDs, a role, and the chart of the examples
 	cd examples/agentrun && go generate ./...
 	cd internal/e2e/chart && go test -run '^(TestGeneratedFilesAreCurrent|TestDefaults)$$' . -update
 	cd examples/controller-runtime && go generate ./...
@@ -210,7 +210,7 @@ diagram: ## Draw the picture of the architecture; needs graphviz
 	@cd internal/docs && dot -Tsvg architecture.dot >architecture.svg && echo "<!-- of architecture.dot, sha256 $$(sha256sum architecture.dot | cut -d' ' -f1) -->" >>architecture.svg
 
 .PHONY: apidiff
-apidiff: ## Compare the exported API with the last tag, or REF=commit; fails on a break that CHANGELOG does not list
+apidiff: ## Compare the exported API with the last tag, or REF=commit; fails on a break if CHANGELOG has no section for it
 	@internal/tools/apidiff.sh $(REF)
 
 ##@ Test other versions

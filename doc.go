@@ -7,6 +7,8 @@
 //
 //   - [github.com/proompteng/controllerkit/status] updates the status of
 //     objects safely under conflicts, restarts and recreated objects.
+//     [github.com/proompteng/controllerkit/status/applyconfiguration] serves
+//     code generators.
 //   - [github.com/proompteng/controllerkit/events] records Kubernetes Events
 //     for failures, with a strict cap on writes.
 //     [github.com/proompteng/controllerkit/events/redact] masks credentials.
@@ -29,6 +31,8 @@
 //     dashboard and the alerts.
 //     [github.com/proompteng/controllerkit/metrics/tracelog] puts trace IDs
 //     into logs.
+//     [github.com/proompteng/controllerkit/metrics/catalog] lists the
+//     instruments.
 //   - [github.com/proompteng/controllerkit/rollout] renders a Deployment, or in
 //     its place a canary of Argo Rollouts that it has checked.
 //     [github.com/proompteng/controllerkit/rollout/plan] switches a live

@@ -54,7 +54,7 @@ func TestGet_KeepsTheKubernetesVersionsOfAProject(t *testing.T) {
 			dir := t.TempDir()
 			before := p.create(t, dir, env)
 			requires, sums := read(t, dir, "go.mod"), read(t, dir, "go.sum")
-			var all []string
+			all := []string{modulePath + "/jobgc/expire", modulePath + "/jobgc/hold", modulePath + "/jobgc/jobgctest", modulePath + "/metrics/catalog", modulePath + "/metrics/manifest", modulePath + "/rollout/settings"}
 			for _, name := range slices.Sorted(maps.Keys(growth)) {
 				all = append(all, modulePath+"/"+name)
 				write(t, filepath.Join(dir, "go.mod"), requires)
