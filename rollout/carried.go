@@ -126,7 +126,7 @@ func (p *problems) analysis(m map[string]any, path *field.Path) {
 		}
 		f := arg.From.FieldRef.FieldPath
 		key := regexp.MustCompile(`^metadata\.(?:name|namespace|uid|labels|annotations|(?:labels|annotations)\['(.+)'\])$`).FindStringSubmatch(f)
-		if key == nil || key[1] != "" && annotationName(key[1]) != nil {
+		if key == nil || key[1] != "" && (annotationName(key[1]) != nil || strings.Contains(f, ".labels[") && qualifiedName(key[1]) != nil) {
 			p.add(field.Invalid(path.Child("args").Index(i).Child("valueFrom", "fieldRef", "fieldPath"), f,
 				"must be metadata.name, .namespace, .uid, .labels, .annotations, .labels['key'] or .annotations['key']"))
 		}

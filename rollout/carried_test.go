@@ -36,6 +36,8 @@ func TestTrafficRouting(t *testing.T) {
 		"ArgumentOfNoMetadata":     {"It has a name, a namespace, a uid, labels and annotations.", of(`metadata.lables['app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
 		"ArgumentOfAKeyOfAName":    {"Only labels and annotations have keys.", of(`metadata.name['app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
 		"ArgumentOfABadKey":        {"No label has it.", of(`metadata.labels['my app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
+		"ArgumentOfALabelInUpper":  {"An annotation may have it.", of(`metadata.labels['Example.com/app']`), "steps[1].analysis.args[1].valueFrom.fieldRef.fieldPath"},
+		"ArgumentOfANoteInUpper":   {"Its prefix may.", of(`metadata.annotations['Example.com/app']`), ""},
 		"ArgumentOfALabel":         {"One of several.", of(`metadata.labels['example.com/app']`), ""},
 		"ArgumentOfTheNamespace":   {"One of several.", of(`metadata.namespace`), ""},
 		"ArgumentsOfOtherKinds":    {"They are the cluster's.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"x"}],"args":[{"name":"a","valueFrom":{"podTemplateHashValue":"Stable"}},{"name":"b","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}}]}}`), ""},

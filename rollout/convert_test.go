@@ -304,6 +304,8 @@ func TestConvert_ChecksTheResultOfMutate(t *testing.T) {
 	}{
 		"EveryFieldOfUpstreams": {"That is what it is for.", canaryOf(`{"antiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}},"canaryMetadata":{"labels":{"role":"canary"}}}`), nil},
 		"Routing":               {"Too.", canaryOf(`{"trafficRouting":{"nginx":{"stableIngress":"web"}},"canaryService":"c","stableService":"s"}`), nil},
+		"EmptyRouting":          {"Without a provider the stable pods stay.", canaryOf(`{"trafficRouting":{},"canaryService":"c","stableService":"s"}`), nil},
+		"EmptyRoutingScales":    {"Without it this is refused.", canaryOf(`{"trafficRouting":{},"canaryService":"c","stableService":"s","dynamicStableScale":true}`), nil},
 		"Reference":             {"Too.", `{"spec":{"template":null,"workloadRef":` + deploymentRef + `}}`, nil},
 		"Misspelt":              {"The server would drop it.", canaryOf(`{"maxSurgee":1}`), []string{"spec.strategy.canary.maxSurgee"}},
 		"WrongType":             {"The server would refuse it.", `{"spec":{"replicas":"5","paused":1}}`, []string{"spec.paused", "spec.replicas"}},

@@ -37,21 +37,21 @@ type Spec struct {
 	Template                *corev1.PodTemplateSpec `json:"template,omitempty"`
 	WorkloadRef             *WorkloadRef            `json:"workloadRef,omitempty"`
 	MinReadySeconds         int32                   `json:"minReadySeconds,omitempty"`
-	RollbackWindow          map[string]any          `json:"rollbackWindow,omitempty"`
+	RollbackWindow          map[string]any          `json:"rollbackWindow,omitzero"`
 	Strategy                Strategy                `json:"strategy"`
 	RevisionHistoryLimit    *int32                  `json:"revisionHistoryLimit,omitempty"`
 	Paused                  bool                    `json:"paused,omitempty"`
 	ProgressDeadlineSeconds *int32                  `json:"progressDeadlineSeconds,omitempty"`
 	ProgressDeadlineAbort   bool                    `json:"progressDeadlineAbort,omitempty"`
 	RestartAt               *metav1.Time            `json:"restartAt,omitempty"`
-	Analysis                map[string]any          `json:"analysis,omitempty"`
+	Analysis                map[string]any          `json:"analysis,omitzero"`
 }
 
 // Strategy is a canary. A blue-green strategy can be carried instead, never
 // both.
 type Strategy struct {
 	Canary    *Canary        `json:"canary,omitempty"`
-	BlueGreen map[string]any `json:"blueGreen,omitempty"`
+	BlueGreen map[string]any `json:"blueGreen,omitzero"`
 }
 
 // Canary says how the new version takes over. MaxSurge and MaxUnavailable that
@@ -63,18 +63,18 @@ type Canary struct {
 
 	CanaryService               string         `json:"canaryService,omitempty"`
 	StableService               string         `json:"stableService,omitempty"`
-	TrafficRouting              map[string]any `json:"trafficRouting,omitempty"`
-	Analysis                    map[string]any `json:"analysis,omitempty"`
-	AntiAffinity                map[string]any `json:"antiAffinity,omitempty"`
-	CanaryMetadata              map[string]any `json:"canaryMetadata,omitempty"`
-	StableMetadata              map[string]any `json:"stableMetadata,omitempty"`
+	TrafficRouting              map[string]any `json:"trafficRouting,omitzero"`
+	Analysis                    map[string]any `json:"analysis,omitzero"`
+	AntiAffinity                map[string]any `json:"antiAffinity,omitzero"`
+	CanaryMetadata              map[string]any `json:"canaryMetadata,omitzero"`
+	StableMetadata              map[string]any `json:"stableMetadata,omitzero"`
 	ScaleDownDelaySeconds       *int32         `json:"scaleDownDelaySeconds,omitempty"`
 	ScaleDownDelayRevisionLimit *int32         `json:"scaleDownDelayRevisionLimit,omitempty"`
 	AbortScaleDownDelaySeconds  *int32         `json:"abortScaleDownDelaySeconds,omitempty"`
 	DynamicStableScale          bool           `json:"dynamicStableScale,omitempty"`
-	PingPong                    map[string]any `json:"pingPong,omitempty"`
+	PingPong                    map[string]any `json:"pingPong,omitzero"`
 	MinPodsPerReplicaSet        *int32         `json:"minPodsPerReplicaSet,omitempty"`
-	ReplicaProgressThreshold    map[string]any `json:"replicaProgressThreshold,omitempty"`
+	ReplicaProgressThreshold    map[string]any `json:"replicaProgressThreshold,omitzero"`
 }
 
 // Step is exactly one action. [SetWeight], [PauseManual] and [PauseFor] make
@@ -82,12 +82,12 @@ type Canary struct {
 type Step struct {
 	SetWeight      *int32         `json:"setWeight,omitempty"`
 	Pause          *Pause         `json:"pause,omitempty"`
-	Experiment     map[string]any `json:"experiment,omitempty"`
-	Analysis       map[string]any `json:"analysis,omitempty"`
-	SetCanaryScale map[string]any `json:"setCanaryScale,omitempty"`
-	SetHeaderRoute map[string]any `json:"setHeaderRoute,omitempty"`
-	SetMirrorRoute map[string]any `json:"setMirrorRoute,omitempty"`
-	Plugin         map[string]any `json:"plugin,omitempty"`
+	Experiment     map[string]any `json:"experiment,omitzero"`
+	Analysis       map[string]any `json:"analysis,omitzero"`
+	SetCanaryScale map[string]any `json:"setCanaryScale,omitzero"`
+	SetHeaderRoute map[string]any `json:"setHeaderRoute,omitzero"`
+	SetMirrorRoute map[string]any `json:"setMirrorRoute,omitzero"`
+	Plugin         map[string]any `json:"plugin,omitzero"`
 }
 
 // Pause waits for a person if Duration is nil, and otherwise for that long:

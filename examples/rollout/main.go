@@ -5,8 +5,12 @@
 // of Argo Rollouts, or prints the plan that switches a live Deployment.
 //
 //	helm template web ./chart | go run ./examples/rollout -values values.yaml > web.yaml
-//	kubectl get deployment,hpa web -o yaml --show-managed-fields | go run ./examples/rollout -plan Adopt
-//	kubectl get rollout,hpa web -o yaml --show-managed-fields | go run ./examples/rollout -plan Adopt -rollback - deployment.yaml
+//	read() { kubectl get "$@" -o yaml --show-managed-fields; echo ---; }
+//	{ read deployment web; read hpa; } | go run ./examples/rollout -plan Adopt
+//	{ read rollout web; read hpa; } | go run ./examples/rollout -plan Adopt -rollback - deployment.yaml
+//
+// A plan needs all HorizontalPodAutoscalers of the namespace, because the name
+// of the right one is not known.
 //
 // It reads the files, or standard input if no file or "-" is given. It passes
 // every other document through byte for byte. It writes nothing if anything is

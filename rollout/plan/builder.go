@@ -69,8 +69,11 @@ func (b *builder) header(live metav1.Object, kind, to string) {
 // wayBack says how to undo the plan. Up to the step with this number the old
 // workload has all its pods, and a command undoes the plan. Without one the
 // plan goes on to its end first.
-func (b *builder) wayBack(plan string, step int, undo string) {
+func (b *builder) wayBack(plan string, step int, undo string, scaler *autoscalingv2.HorizontalPodAutoscaler) {
 	if undo != "" {
+		if scaler != nil {
+			b.plan.Header += "\nBefore you go back: if " + scaler.Name + " has scaled the new workload, scale the old one as far and wait for its pods."
+		}
 		b.plan.Header += fmt.Sprintf("\nTo go back, up to step %d: %s", step, undo)
 	}
 	b.plan.Header += "\nTo go back, after the last step: make a plan by " + plan + " from the live workload, and run it."

@@ -80,7 +80,7 @@ type guard struct {
 	after   state  // the workload that replaces it, as the plan creates it
 	size    string // the jsonpath of the pods that after must have, no fewer than before wants; "" for any
 	orphans string // a script that goes on to a stop if before left no pods for after; "" if before must not be gone
-	twice   bool   // before keeps all its pods until a check finds the same of after
+	twice   int32  // before keeps that many pods until a check finds the same of after; 0 if it does not
 }
 
 // check is the action. It passes in each state that the plan itself brings
@@ -100,8 +100,9 @@ planned=%s
 found=$(%s) || exit 1
 if [ -n "$created" ] && [ "$created" != "$creates" ]; then
 `, quote(g.after.planned()), b.find(&g.after, g.after.jsonpath()), quote(g.before.planned()), b.find(&g.before, g.before.jsonpath()))
-	if g.twice {
-		fmt.Fprintf(&s, "  [ \"$found\" != \"$planned\" ] || stop %s \"$creates\" \"$created\"\n", quote(after+" is not what this plan creates. "+before+
+	if g.twice > 0 { // and after has no more
+		fmt.Fprintf(&s, "  have=$(%s) || exit 1\n", b.find(&g.after, "{.spec.replicas}"))
+		fmt.Fprintf(&s, "  [ \"$found\" != \"$planned\" ] || [ \"${have:-1}\" -gt %d ] || stop %s \"$creates\" \"$created\"\n", g.twice, quote(after+" is not what this plan creates. "+before+
 			" has all its pods. If "+after+" is left from an earlier plan, delete it, and run this again: "+b.kubectl("delete "+g.after.resource())))
 	}
 	fmt.Fprintf(&s, "  stop %s \"$creates\" \"$created\"\nfi\n", quote(after+" is not what this plan creates."+again))

@@ -81,9 +81,11 @@ func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv
 	until, undo := 0, ""
 	if b.Method == SideBySide || scaleDown {
 		b.check(g, checkAgain)
-		until, undo = len(b.plan.Actions), b.handBack(scaler, deploymentKind(), live.Name)+b.remove("rollout "+to.Name, "")
+		if g.twice > 0 {
+			until, undo = len(b.plan.Actions), b.handBack(scaler, deploymentKind(), live.Name)+b.remove("rollout "+to.Name, "")
+		}
 	}
-	b.wayBack("plan.Rollback", until, undo)
+	b.wayBack("plan.Rollback", until, undo, scaler)
 	switch {
 	case b.Method == SideBySide:
 		b.do("Remove the Deployment and its pods", b.remove("deployment "+live.Name, ""), b.untilGone("deployment/"+live.Name, 600))
@@ -97,7 +99,10 @@ func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv
 // migrationGuard compares the Deployment with live. For Reference the plan, the
 // controller and an autoscaler change its replicas once the Rollout exists.
 func (b *builder) migrationGuard(live *appsv1.Deployment, to *rollout.Rollout) (*guard, error) {
-	g := &guard{before: state{kind: "Deployment", name: live.Name}, after: state{kind: "Rollout", name: to.Name}, size: "{.spec.replicas}", twice: b.Method != Adopt}
+	g := &guard{before: state{kind: "Deployment", name: live.Name}, after: state{kind: "Rollout", name: to.Name}, size: "{.spec.replicas}"}
+	if b.Method != Adopt {
+		g.twice = replicas(live.Spec.Replicas)
+	}
 	g.before.add("uid", "{.metadata.uid}", string(live.UID))
 	since := g.before
 	since.lines = slices.Clone(since.lines)

@@ -109,7 +109,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 		b.do("Create the Deployment; it adopts them by its selector, and replaces pod by pod", b.unlessThere(&g.after, b.apply("-f "+file)), b.untilAvailable(to.Name, n, to.Spec.MinReadySeconds))
 		b.holdReplicas(scaler, kept, &g.after, deploymentKind(), n)
 		b.handOver(scaler, deploymentKind(), to.Name)
-		b.wayBack("plan.Migration", 0, "")
+		b.wayBack("plan.Migration", 0, "", nil)
 		return b.plan, nil
 	case Reference:
 		b.neverScaleDown(&from, &g.before)
@@ -123,11 +123,15 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 	b.handOver(scaler, deploymentKind(), to.Name)
 	g.size = "{.status.availableReplicas}"
 	b.check(g, checkAgain)
-	undo := b.remove("deployment "+to.Name, "")
-	if b.Method == Reference {
-		undo = b.kubectl("scale deployment " + to.Name + " --replicas=0")
+	undo := ""
+	switch back := b.handBack(scaler, rollout.GVK(), from.Name); {
+	case n == 0: // the other workload may have the only pods
+	case b.Method == Reference:
+		undo = back + b.kubectl("scale deployment "+to.Name+" --replicas=0")
+	default:
+		undo = back + b.remove("deployment "+to.Name, "")
 	}
-	b.wayBack("plan.Migration", len(b.plan.Actions), b.handBack(scaler, rollout.GVK(), from.Name)+undo)
+	b.wayBack("plan.Migration", len(b.plan.Actions), undo, scaler)
 	b.do("Remove the Rollout and its pods", b.remove("rollout "+from.Name, ""), b.untilGone("rollout/"+from.Name, 600))
 	return b.plan, nil
 }
@@ -136,7 +140,10 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 // promotion changes nothing else. For Reference the plan itself changes the
 // Rollout's generation.
 func (b *builder) rollbackGuard(from *liveRollout, selector any, to *appsv1.Deployment, uid types.UID) (*guard, error) {
-	g := &guard{before: state{kind: "Rollout", name: from.Name}, after: state{kind: "Deployment", name: to.Name}, twice: b.Method == SideBySide}
+	g := &guard{before: state{kind: "Rollout", name: from.Name}, after: state{kind: "Deployment", name: to.Name}}
+	if b.Method == SideBySide {
+		g.twice = replicas(from.Spec.Replicas)
+	}
 	g.before.add("uid", "{.metadata.uid}", string(from.UID))
 	if b.Method != Reference {
 		g.size = "{.spec.replicas}"
