@@ -202,17 +202,20 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 	next := v.ref
 	next.Namespace, next.Name, next.UID, next.ResourceVersion = cmp.Or(v.ref.Namespace, job.Namespace), job.Name, job.UID, job.ResourceVersion
 	next.CreatedAt = ptr.To(metav1.NewTime(v.now.Truncate(time.Second)))
-	has := job.Spec.TTLSecondsAfterFinished
-	if ttl := v.retention.atCreation(has); job.DeletionTimestamp == nil && job.Annotations[releasedAnnotation] == "" && !ptr.Equal(ttl, has) {
-		ops := []operation{{Op: "test", Path: "/metadata/uid", Value: job.UID}, {Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: ttl}}
+	if v.raises(job) {
+		ops := []operation{
+			{Op: "test", Path: "/metadata/uid", Value: job.UID},
+			{Op: "add", Path: "/spec/ttlSecondsAfterFinished", Value: v.retention.atCreation(job.Spec.TTLSecondsAfterFinished)},
+		}
 		raised, err := g.patch(ctx, next, ops)
 		// A webhook that sets no code refuses with 400. The outcome of a Job that
 		// has finished is recorded now, so that its TTL does not matter.
-		final := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || StateOf(job).State == Finished
+		finished := StateOf(job).State == Finished
+		final := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || finished
 		if err != nil && !final {
 			return nil, Observation{}, err
 		}
-		if apierrors.IsInvalid(err) { // so is a failed test of the uid: the Job may be another one by now
+		if apierrors.IsInvalid(err) && !finished { // so is a failed test of the uid: the Job may be another one by now
 			switch now, readErr := g.readLive(ctx, next); { // what refused is no answer about the Job
 			case readErr != nil:
 				return nil, Observation{}, fmt.Errorf("looking for the Job %s/%s, whose TTL was not raised (%v): %w", next.Namespace, next.Name, err, readErr) //nolint:errorlint // see above
@@ -238,18 +241,30 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 	return &next, v.found, nil
 }
 
-// findUnrecorded looks for a Job of an owner that has recorded none, and that
-// is cancelled or being deleted. A call that was cut off may have created the
-// Job. It must be stopped, or the owner waits for its outcome. Once the end of
-// the run is recorded the cache is enough: it shows such a Job at some time.
+// raises reports whether the TTL of a Job could delete it before its result is
+// recorded. Only a live copy shows whether its TTL is the final one.
+func (v view) raises(job *batchv1.Job) bool {
+	has := job.Spec.TTLSecondsAfterFinished
+	return job.DeletionTimestamp == nil && job.Annotations[releasedAnnotation] == "" && !ptr.Equal(v.retention.atCreation(has), has)
+}
+
+// findUnrecorded looks for a Job of an owner that has recorded none. A call
+// that was cut off may have created the Job. The cache shows it at some time.
+// Of a cancelled or deleting owner it must be stopped now, or the owner waits
+// for its outcome: the API server knows it.
 func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) (Observation, error) {
-	waits := v.cancel || v.done && !v.ended // done, and not ended: it is being deleted
-	switch {
-	case !waits, v.ref.Namespace == "", v.ended && g.store == nil:
+	if v.ref.Namespace == "" || v.ended && !v.cancel {
 		return unrecorded(nil, owner, sourceRef, nil)
-	case v.ended:
+	}
+	if g.store != nil {
 		job, _, err := g.store.get(Ref{Namespace: v.ref.Namespace, Name: jobName(v.ref, owner)})
-		return unrecorded(job, owner, sourceSeen, err)
+		found, err := unrecorded(job, owner, sourceSeen, err)
+		if err != nil || v.ended || found.Job != nil && !v.raises(found.Job) {
+			return found, err
+		}
+	}
+	if v.ended || !v.cancel && !v.done { // done, and not ended: it is being deleted
+		return unrecorded(nil, owner, sourceRef, nil)
 	}
 	return g.readUnrecorded(ctx, v.ref, owner)
 }

@@ -61,13 +61,12 @@ type Options struct {
 
 	// Finalizer is the name of a custom finalizer, such as
 	// agents.example.com/result. New Jobs get it, and the release removes it.
-	// Such a Job outlives every deletion until its outcome is recorded. The
-	// logs of its pods do not, and a Job that is deleted while it runs has no
-	// outcome, although its pods may run until the release. A Job that is never
-	// released stays, and so does its namespace: package hold lists the further
-	// duties of such a controller. Zero means no finalizer. The delete event of
-	// a Job that is deleted before its result is read then has the result, or
-	// the Job is reported as lost.
+	// Such a Job outlives every deletion until its outcome is recorded. Its
+	// pods may not, and a Job that is deleted while it runs has no outcome. A
+	// Job that is never released stays, and so does its namespace: package hold
+	// lists the further duties of such a controller. Zero means no finalizer.
+	// The delete event of a Job that is deleted before its result is read then
+	// has the result, or the Job is reported as lost.
 	Finalizer string
 
 	_ struct{}

@@ -44,13 +44,12 @@ type Request struct {
 	Suspend *bool
 
 	// Stored reads the owner from the API server, not from a cache, and returns
-	// it with the Ref and Done of its status. Step calls it at most once, and
-	// only before it creates, resumes, releases or deletes a Job, or suspends
-	// one by Suspend. If Stored returns the
-	// API server's NotFound for this owner, Step changes nothing and returns no
-	// error. If the status was final when it was last read or written, Stored
-	// may return that copy without a request, because it does not change any
-	// more.
+	// it, with its generation, and the Ref and Done of its status. Step calls
+	// it at most once, and only before it creates, resumes, releases or deletes
+	// a Job, or suspends one by Suspend. If Stored returns the API server's
+	// NotFound for this owner, Step changes nothing and returns no error. If
+	// the status was final when it was last read or written, Stored may return
+	// that copy without a request, because it does not change any more.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Job builds the Job. Step calls it at most once. Owner must be its
@@ -73,7 +72,9 @@ type Request struct {
 // Put the returned Ref (nil until there is a Job) and what the Observation says
 // into the status of the owner, and write the status if it changed. The write
 // must fail if the owner has changed since it was read: send its
-// resourceVersion.
+// resourceVersion. The first Ref may wait until the Job has started, so that
+// one write says both. Until then Step finds the Job by its name; if another
+// client deletes it, Step creates it again.
 //
 // The Observation has these states:
 //

@@ -87,6 +87,29 @@ func TestStep_RefusedTTLIsNoAnswerAboutTheJob(t *testing.T) {
 	}
 }
 
+// TestStep_RefusedTTLOfAFinishedJob: an interrupted call created the Job, and
+// the webhook's TTL deletes it while it is adopted. Its result is known.
+func TestStep_RefusedTTLOfAFinishedJob(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	s.step(t)
+	s.stored.job = nil
+	s.change(jobOfRun, finish(time.Now()))
+	client := func(ns string) fakeJobs {
+		c := s.client(ns)
+		c.patch = func(string, []byte) (*batchv1.Job, error) {
+			s.remove(jobOfRun)
+			return nil, invalid(jobOfRun)
+		}
+		return c
+	}
+	g, err := jobgc.New(client, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+	require.NoError(t, err)
+	ref, found, err := g.Step(t.Context(), s.request(s.stored))
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Finished, found.State)
+	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
+}
+
 // TestStep_QuotaMakesNoWorkRunTwice: the same until the end. The Job's TTL
 // would delete it, the quota would have room, and the work would run again.
 func TestStep_QuotaMakesNoWorkRunTwice(t *testing.T) {

@@ -40,6 +40,21 @@ func TestStepAdopts_AJobWhoseTTLMustNotBeRaised(t *testing.T) {
 	}
 }
 
+// TestStepAdopts_WithoutARequest: the caller was killed before it wrote the
+// Ref, or waits with the write until the Job has started.
+func TestStepAdopts_WithoutARequest(t *testing.T) {
+	o := jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}}
+	s := newStage(t, o)
+	s.step(t)
+	made := s.requests()
+	s.stored.job = nil
+	s.store.sync(s.server)
+	s.guard = newGuard(t, s.world, o)
+	assert.Equal(t, jobgc.Active, s.step(t).State)
+	assert.Equal(t, types.UID("uid-1"), s.stored.job.UID)
+	assert.Equal(t, made, s.requests())
+}
+
 // After a restart, runs that ended long ago cost no requests. Their Jobs are
 // gone, and nobody recorded a release.
 func TestStepOfAnEndedRunMakesNoRequest(t *testing.T) {

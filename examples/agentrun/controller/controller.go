@@ -107,6 +107,10 @@ const (
 	telling   = 15 * time.Second
 )
 
+// starting is how long after its creation a Job usually has started. The whole
+// seconds of a creation time make it up to twice as long.
+const starting = time.Second
+
 // settling is how many attempts in a row, in 25 seconds, may find a run
 // overtaken before that is a failure: two writers, or a restored status.
 const settling = 7

@@ -87,11 +87,21 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 		found.Message = a.words(ctx, found.Message)
 	}
 	facts, failed := judged(a.run, found, time.Now())
-	if a.facts = facts; facts.Progress == status.Done {
+	switch a.facts = facts; {
+	case facts.Progress == status.Done:
 		return 0, a.end(ctx, failed)
+	case a.before.Status.JobRef == nil && startsSoon(found, time.Now()):
+		return starting, nil // one write says that the Job exists, and that it runs
 	}
 	_, err = a.commit(ctx)
 	return found.After, err
+}
+
+// startsSoon reports whether the Job is new and its controller has not seen it
+// yet. It has no pods. If another client deletes it before its Ref is recorded,
+// it is created again, and no work runs twice.
+func startsSoon(f jobgc.Observation, now time.Time) bool {
+	return f.State == jobgc.Active && f.StartedAt.IsZero() && now.Sub(f.Job.CreationTimestamp.Time).Abs() < 2*starting
 }
 
 // request is what package jobgc has to know of the run.

@@ -1,0 +1,57 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// TestANewJob_IsRecordedWhenItRuns: one write has its Ref and the phase. If the
+// Job does not start soon, the run says that it waits.
+func TestANewJob_IsRecordedWhenItRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		age   time.Duration // of the Job
+		start bool
+		want  v1alpha1.Phase // empty: nothing is written
+	}{
+		"New":          {0, false, ""},
+		"Late":         {3 * time.Second, false, v1alpha1.Pending},
+		"Running":      {0, true, v1alpha1.Running},
+		"AnotherClock": {-time.Hour, false, v1alpha1.Pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, job := newStarted("nightly", nil)
+			run.Status = v1alpha1.AgentRunStatus{}
+			job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+			job.CreationTimestamp = metav1.NewTime(time.Now().Add(-c.age))
+			if c.start {
+				job.Status.StartTime = ptr.To(metav1.Now())
+			}
+			s := newServer(run)
+			ctl := s.controllerOn(t, s, Options{Retention: jobgc.Retention{}})
+			require.NoError(t, ctl.scopes[0].jobs.GetStore().Add(job))
+			after, err := ctl.step(t.Context(), keyOf(run))
+			require.NoError(t, err)
+			st := s.runs[run.Name].Status
+			assert.Equal(t, c.want, st.Phase)
+			if c.want == "" {
+				assert.Equal(t, starting, after)
+				assert.Zero(t, s.writes[run.Name])
+				return
+			}
+			assert.Equal(t, job.UID, st.JobRef.UID)
+			assert.Equal(t, 1, s.writes[run.Name])
+		})
+	}
+}
