@@ -52,9 +52,10 @@ type objectKey struct {
 // The series end with stop, which may be called more than once. count must be
 // safe for concurrent use and must not create instruments. Its ctx ends with
 // the collection: stop yielding then. When count panics, or does not return
-// within two seconds or half of the collection's time, its series are missing
-// from that collection and the provider gets an error. While a call has not
-// returned, count is not called again. A nil count observes nothing.
+// within two seconds, or half of the collection's time if that is less, its
+// series are missing from that collection and the provider gets an error. While
+// a call has not returned, count is not called again. A nil count observes
+// nothing.
 func (m *Metrics) ObserveConditions(kind string, count func(context.Context) iter.Seq2[Condition, int64]) (stop func()) {
 	if m == nil || count == nil {
 		return func() {}

@@ -37,10 +37,10 @@ type QueueState struct {
 // queues, earlier and later, so that counters never fall.
 //
 // state must be safe for concurrent use and must not create instruments. When
-// it panics, or does not return within two seconds or half of the collection's
-// time, the controller's queue series are missing from that collection and the
-// provider gets an error. While a call has not returned, state is not called
-// again. A nil state observes nothing.
+// it panics, or does not return within two seconds, or half of the collection's
+// time if that is less, the controller's queue series are missing from that
+// collection and the provider gets an error. While a call has not returned,
+// state is not called again. A nil state observes nothing.
 func (c *Controller) ObserveQueue(state func() QueueState) (stop func()) {
 	if c == nil || state == nil {
 		return func() {}
