@@ -28,6 +28,11 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{- end }}
 {{- end }}
 
+{{- /* In a namespace that other releases share, names begin with the release's namespace. */}}
+{{- define "agentrun.sharedName" -}}
+{{- if ne .namespace .root.Release.Namespace }}{{ .root.Release.Namespace }}.{{ end }}{{ include "agentrun.fullname" .root }}
+{{- end }}
+
 {{/* The label job of what is scraped: the ServiceMonitor sets it, and the alerts select by it, in the namespace of the release. */}}
 {{- define "agentrun.job" -}}
 {{- include "agentrun.fullname" . }}

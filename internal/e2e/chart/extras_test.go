@@ -56,6 +56,8 @@ func TestChart_Extras(t *testing.T) {
 	policy := into[networkingv1.NetworkPolicy](t, all.one(t, "NetworkPolicy/r-agentrun-controllers")).Spec
 	assert.Equal(t, selected, policy.PodSelector.MatchLabels)
 	assert.Equal(t, "monitoring", policy.Ingress[0].From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
+	test := into[corev1.Pod](t, all.one(t, "Pod/r-agentrun-test"))
+	assert.Subset(t, test.Labels, policy.Ingress[0].From[1].PodSelector.MatchLabels, "helm test reaches it too")
 	assert.Equal(t, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}, policy.PolicyTypes)
 	all.one(t, "NetworkPolicy/r-agentrun")
 

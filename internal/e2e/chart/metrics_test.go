@@ -96,6 +96,9 @@ func TestTLSReachesAllThatTalkToTheEndpoint(t *testing.T) {
 	own := render(t, "metrics: {tls: {secretName: web-tls}, serviceMonitor: {enabled: true, tlsConfig: {insecureSkipVerify: true}}}")
 	assert.Equal(t, map[string]any{"insecureSkipVerify": true}, scraped(own)["tlsConfig"])
 
+	_, err := template(t, "metrics: {tls: {secretName: web-tls}, serviceMonitor: {enabled: true, namespace: monitoring}}")
+	require.ErrorContains(t, err, "metrics.serviceMonitor.tlsConfig", "the CA is not in that namespace")
+
 	off := scraped(render(t, "metrics: {serviceMonitor: {enabled: true, tlsConfig: {insecureSkipVerify: true}}}"))
 	assert.NotContains(t, off, "scheme")
 	assert.NotContains(t, off, "tlsConfig")
@@ -108,7 +111,7 @@ func TestTLSReachesAllThatTalkToTheEndpoint(t *testing.T) {
 func TestDashboards(t *testing.T) {
 	pack, err := manifest.New(target())
 	require.NoError(t, err)
-	config := into[corev1.ConfigMap](t, render(t, "metrics: {dashboards: {namespace: monitoring, annotations: {grafana_folder: Agents}}}").one(t, "ConfigMap/monitoring/r-agentrun-dashboard-agentrun"))
+	config := into[corev1.ConfigMap](t, render(t, "metrics: {dashboards: {namespace: monitoring, annotations: {grafana_folder: Agents}}}").one(t, "ConfigMap/monitoring/ns.r-agentrun-dashboard-agentrun"))
 	assert.Equal(t, "1", config.Labels["grafana_dashboard"])
 	assert.Equal(t, "Agents", config.Annotations["grafana_folder"])
 	require.Len(t, config.Data, 1)

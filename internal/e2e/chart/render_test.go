@@ -85,24 +85,26 @@ func TestNamesFit(t *testing.T) {
 	}
 }
 
-// TestTwoReleases: no cluster-scoped object is shared.
+// TestTwoReleases: they share no cluster-scoped object, and none in a namespace
+// for all monitors, rules and dashboards.
 func TestTwoReleases(t *testing.T) {
+	values := valuesFile(t, "metrics: {serviceMonitor: {enabled: true, namespace: m}, prometheusRule: {enabled: true, namespace: m}, dashboards: {namespace: m}}")
 	for reason, pair := range map[string][2][2]string{
 		"One name in two namespaces.":                         {{"ns", "agentrun"}, {"other", "agentrun"}},
 		"Two namespaces and names that a hyphen joins alike.": {{"a", "b-agentrun"}, {"a-b", "agentrun"}},
 	} {
 		seen := map[string]bool{}
 		for _, release := range pair {
-			out, err := runHelm(t, "template", release[1], chartDir, "--namespace="+release[0], kubeVersion)
+			out, err := runHelm(t, "template", release[1], chartDir, "--namespace="+release[0], kubeVersion, "--values="+values)
 			require.NoError(t, err)
 			for key := range parseIn(t, release[0], out) {
-				if strings.HasPrefix(key, "Cluster") {
+				if strings.HasPrefix(key, "Cluster") || strings.Contains(key, "/m/") {
 					assert.False(t, seen[key], "%s: %s", key, reason)
 					seen[key] = true
 				}
 			}
 		}
-		assert.Len(t, seen, 4, reason)
+		assert.Len(t, seen, 10, reason)
 	}
 }
 
