@@ -73,13 +73,21 @@ func open(ctx context.Context, out io.Writer, contextName string) (p *place, err
 		return p, err
 	}
 	p.start = func(ctx context.Context) (*rig.Process, error) {
-		return rig.Start(ctx, program, p.dir, kubeconfig, nil, "--namespaces="+namespace)
+		var env []string
+		if p.local == nil {
+			env = os.Environ() // the kubeconfig may name a program that needs it
+		}
+		return rig.Start(ctx, program, p.dir, kubeconfig, env, "--namespaces="+namespace)
 	}
 	if p.controller, err = p.start(ctx); err != nil {
 		return p, err
 	}
 	p.stage.Kill = p.kill
-	fmt.Fprintf(out, "the controller runs under that role; its log is %s\n", p.controller.Log)
+	as := "under that role"
+	if p.local == nil {
+		as = "as you"
+	}
+	fmt.Fprintf(out, "the controller runs %s; its log is %s\n", as, p.controller.Log)
 	return p, nil
 }
 

@@ -54,7 +54,7 @@ func Start(ctx context.Context, path, dir, kubeconfig string, env []string, args
 	p.cmd.Stderr = log
 	// Ctrl-C is for the caller, who then stops it in order; but it never
 	// outlives the caller.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = dependent()
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // Pdeathsig is sent when the thread ends that started the process: go.dev/issue/27505

@@ -1,0 +1,11 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import "syscall"
+
+// dependent is for a process in a group of its own that dies with its parent.
+func dependent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
