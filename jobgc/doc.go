@@ -61,9 +61,9 @@
 //  6. Patch the final TTL.
 //
 // A run costs 3 writes: the Job, the Ref and the outcome. A final TTL costs a
-// fourth, a status write that says "running" one more. With one replica the
-// reads 1 and 5 may come from a cache that waits for the controller's own
-// writes.
+// fourth. The write of the Ref may wait until the Job has started and then say
+// "running" too; a write of its own costs one more. With one replica the reads
+// 1 and 5 may come from a cache that waits for the controller's own writes.
 //
 // # When work can run twice
 //
