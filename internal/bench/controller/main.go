@@ -105,8 +105,8 @@ func measures(ctx context.Context, s *stand, rounds int) ([]bench.Measure, error
 // targets says what the example is held to, and why it may miss that.
 const targets = `Targets: at most 1.0x of the writes, CPU time and memory of the careful controller, and 1.05x of its requests.
 The example reads each run live before it creates the Job, so that a stale replica creates none. That costs one request
-a run and its CPU time. Each controller records that a run is running only if it looks at the Job before the Job has
-ended. That is one write more for this run.`
+a run and its CPU time. Its first status write waits until the Job has started, for at most two seconds. The others
+write that the Job exists, and later that it runs.`
 
 // note says how it is measured, and the load of the machine at the start, which
 // matters here.
