@@ -63,17 +63,17 @@ func TestStepSuspends_NothingByAnOldSpec(t *testing.T) {
 			s.edit = before
 			s.step(t)
 			s.store.sync(s.server)
-			late := &agentRun{ObjectMeta: *s.stored.ObjectMeta.DeepCopy(), job: s.stored.job}
+			late := &agentRun{ObjectMeta: *s.stored.DeepCopy(), job: s.stored.job}
 			s.stored.Generation++
 			s.edit = c.now
 			s.step(t)
 			s.store.sync(s.server)
 			want := *s.jobs[jobOfRun].Spec.Suspend
+			require.NotEqual(t, want, c.old)
 
 			s.edit = before
 			_, _, err := newGuard(t, s.world, jobgc.Options{}).Step(t.Context(), s.request(late))
 			require.NoError(t, err)
-			assert.NotEqual(t, c.old, want)
 			assert.Equal(t, want, *s.jobs[jobOfRun].Spec.Suspend)
 		})
 	}

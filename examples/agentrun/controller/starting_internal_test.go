@@ -11,10 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/jobgc"
 )
 
 // TestANewJob_IsRecordedWhenItRuns: one write has its Ref and the phase. If the
@@ -36,10 +34,10 @@ func TestANewJob_IsRecordedWhenItRuns(t *testing.T) {
 			job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
 			job.CreationTimestamp = metav1.NewTime(time.Now().Add(-c.age))
 			if c.start {
-				job.Status.StartTime = ptr.To(metav1.Now())
+				job.Status.StartTime = new(metav1.Now())
 			}
 			s := newServer(run)
-			ctl := s.controllerOn(t, s, Options{Retention: jobgc.Retention{}})
+			ctl := s.controllerOn(t, s, Options{})
 			require.NoError(t, ctl.scopes[0].jobs.GetStore().Add(job))
 			after, err := ctl.step(t.Context(), keyOf(run))
 			require.NoError(t, err)
