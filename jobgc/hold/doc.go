@@ -45,7 +45,6 @@
 // deletion begins, the Job controller mostly adds no condition. A deletion in
 // the foreground deletes the pods, their logs and their termination messages
 // immediately. One in the background, as by kubectl, lets the pods run until
-// the hold is released. If only your
-// controller deletes its Jobs, you do not need a hold: the UnrecordedTTL of
-// jobgc keeps both.
+// the hold is released. If only your controller deletes its Jobs, you do not
+// need a hold: the UnrecordedTTL of jobgc keeps both.
 package hold

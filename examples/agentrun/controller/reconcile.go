@@ -97,9 +97,9 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	return found.After, err
 }
 
-// startsSoon reports whether the Job is new and its controller has not seen it
-// yet. It has no pods. If another client deletes it before its Ref is recorded,
-// it is created again, and no work runs twice.
+// startsSoon reports whether the Job is new and has not started, as far as the
+// cache knows. If another client deletes it before its Ref is recorded, it is
+// created again, because its work has hardly begun.
 func startsSoon(f jobgc.Observation, now time.Time) bool {
 	return f.State == jobgc.Active && f.StartedAt.IsZero() && now.Sub(f.Job.CreationTimestamp.Time).Abs() < 2*starting
 }
