@@ -5,9 +5,9 @@
 // of Argo Rollouts, or prints the plan that switches a live Deployment.
 //
 //	helm template web ./chart | go run ./examples/rollout -values values.yaml > web.yaml
-//	read() { kubectl get "$@" -o yaml --show-managed-fields; echo ---; }
-//	{ read deployment web; read hpa; } | go run ./examples/rollout -plan Adopt
-//	{ read rollout web; read hpa; } | go run ./examples/rollout -plan Adopt -rollback - deployment.yaml
+//	get() { kubectl get "$@" -o yaml --show-managed-fields; echo ---; }
+//	{ get deployment web; get hpa; } | go run ./examples/rollout -plan Adopt
+//	{ get rollout web; get hpa; } | go run ./examples/rollout -plan Adopt -rollback - deployment.yaml
 //
 // A plan needs all HorizontalPodAutoscalers of the namespace, because the name
 // of the right one is not known.

@@ -244,6 +244,14 @@ func TestPlans(t *testing.T) {
 		assert.Contains(t, out, "patch hpa web")
 	}
 
+	// As the command's comment gets them: the autoscaler has another name, or
+	// there is none.
+	for hpas, want := range map[string]bool{item(strings.Replace(scaler, "metadata: {name: web,", "metadata: {name: web-hpa,", 1)): true, "  []\n": false} {
+		code, out, errs := command(t, live+"---\nkind: List\napiVersion: v1\nitems:\n"+hpas+"---\n", "-plan", "Adopt")
+		require.Zero(t, code, errs)
+		assert.Equal(t, want, strings.Contains(out, "patch hpa web-hpa"), out)
+	}
+
 	// If a plan stops, those after it do not begin.
 	code, out, errs := command(t, live+"---\n"+strings.Replace(live, "name: web\n", "name: api\n", 1), "-plan", "SideBySide")
 	require.Zero(t, code, errs)
