@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
@@ -139,24 +141,32 @@ func (b *lockedBuffer) String() string {
 	return strings.Clone(b.b.String())
 }
 
+// TestAFailureIsReportedOnce_AlsoIfTheJobIsLabelledLater creates its Jobs when
+// the watch has begun: the fake does not replay what happens between the
+// informer's list and its watch.
 func TestAFailureIsReportedOnce_AlsoIfTheJobIsLabelledLater(t *testing.T) {
 	t.Parallel()
-	job := failedJob("nightly", time.Now())
-	cs := fake.NewClientset(job)
+	cs := fake.NewClientset()
 	r, err := newReporter(cs, cs, sdkmetric.NewMeterProvider(), sdktrace.NewTracerProvider())
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Start(ctx) }()
-	require.Eventually(t, func() bool { return r.events.Stats().Written == 1 }, 10*time.Second, time.Millisecond)
-	second := failedJob("weekly", time.Now())
-	job = job.DeepCopy()
+	watched := func() bool {
+		return slices.ContainsFunc(cs.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "jobs") })
+	}
+	require.Eventually(t, watched, time.Minute, time.Millisecond)
+
+	jobs := cs.BatchV1().Jobs("default")
+	job, err := jobs.Create(t.Context(), failedJob("nightly", time.Now()), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return r.events.Stats().Written == 1 }, time.Minute, time.Millisecond)
 	job.Labels = map[string]string{"triage": "done"}
-	_, err = cs.BatchV1().Jobs("default").Update(t.Context(), job, metav1.UpdateOptions{})
+	_, err = jobs.Update(t.Context(), job, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	_, err = cs.BatchV1().Jobs("default").Create(t.Context(), second, metav1.CreateOptions{}) // its change comes later
+	_, err = jobs.Create(t.Context(), failedJob("weekly", time.Now()), metav1.CreateOptions{}) // its change comes later
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return r.events.Stats().Written == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.events.Stats().Written == 2 }, time.Minute, time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 	assert.EqualValues(t, 2, r.events.Stats().Recorded, "one of each Job")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,12 +52,13 @@ type world struct {
 	refusals atomic.Int32 // of the next patches of Backups
 }
 
-// start runs the controller until the test ends. The fake API server gives Jobs
-// a uid, as the real one does.
+// start runs the controller until the test ends, and creates a Backup. The fake
+// API server gives Jobs a uid, as the real one does. It does not replay what
+// happens between an informer's list and its watch: the Backup comes later.
 func start(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		dyn: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"}, newBackup()),
+		dyn: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"}),
 		cs:  fake.NewClientset(),
 	}
 	w.cs.PrependReactor("create", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -83,6 +85,15 @@ func start(t *testing.T) *world {
 		stop()
 		require.NoError(t, <-ended)
 	})
+	watched := func() bool {
+		watches := func(resource string) func(clienttesting.Action) bool {
+			return func(a clienttesting.Action) bool { return a.Matches("watch", resource) }
+		}
+		return slices.ContainsFunc(w.dyn.Actions(), watches("backups")) && slices.ContainsFunc(w.cs.Actions(), watches("jobs"))
+	}
+	require.Eventually(t, watched, time.Minute, time.Millisecond)
+	_, err = w.dyn.Resource(backups).Namespace("default").Create(t.Context(), newBackup(), metav1.CreateOptions{})
+	require.NoError(t, err)
 	return w
 }
 
