@@ -90,15 +90,18 @@ func TestAServerThatAsksForTime_OverHTTP2(t *testing.T) {
 		for after, times := range []int{100, 1} {
 			t.Run(fmt.Sprintf("%t/RetryAfter%d", http2, after), func(t *testing.T) {
 				t.Parallel()
-				for range times {
-					askForTime(t, http2, after)
+				for answered, tries := 0, 0; answered < times; tries++ {
+					require.Less(t, tries, 2*times+10, "the server is not asked")
+					answered += askForTime(t, http2, after)
 				}
 			})
 		}
 	}
 }
 
-func askForTime(t *testing.T, http2 bool, after int) {
+// askForTime returns how many requests came: none if the machine was so slow
+// that the request ended before it was sent.
+func askForTime(t *testing.T, http2 bool, after int) int {
 	t.Helper()
 	var requests atomic.Int32
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -119,5 +122,7 @@ func askForTime(t *testing.T, http2 bool, after int) {
 	defer stop()
 	rec.Failure(object("a"), errAway)
 	require.Eventually(t, func() bool { return rec.Stats().Retried > 0 }, time.Minute, time.Millisecond)
-	assert.Equal(t, int32(1), requests.Load())
+	n := requests.Load()
+	assert.LessOrEqual(t, n, int32(1))
+	return int(n)
 }

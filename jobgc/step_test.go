@@ -292,22 +292,24 @@ func TestStepReleasesWhatIsStored(t *testing.T) {
 // The TTL of the built Job is what the caller wants, after the record.
 func TestStepKeepsTheTTLOfTheTemplate(t *testing.T) {
 	for _, asked := range []int32{0, 1, 600, 2592000} {
-		s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour, UnrecordedTTL: week}})
-		s.edit = func(req *jobgc.Request) {
-			req.Job = func() (*batchv1.Job, error) {
-				job := ownedJob()
-				job.Name, job.Spec.TTLSecondsAfterFinished = jobOfRun, &asked
-				return job, nil
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour, UnrecordedTTL: week}})
+			s.edit = func(req *jobgc.Request) {
+				req.Job = func() (*batchv1.Job, error) {
+					job := ownedJob()
+					job.Name, job.Spec.TTLSecondsAfterFinished = jobOfRun, &asked
+					return job, nil
+				}
 			}
-		}
-		s.step(t)
-		assert.Equal(t, max(asked, 604800), *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
-		s.change(jobOfRun, finish(time.Now()))
-		s.store.sync(s.server)
-		s.step(t)
-		s.step(t)
-		assert.InDelta(t, asked, *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished, 2)
-		assert.Equal(t, asked == 2592000, s.patches == 0)
+			s.step(t)
+			assert.Equal(t, max(asked, 604800), *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
+			s.change(jobOfRun, finish(time.Now()))
+			s.store.sync(s.server)
+			s.step(t)
+			s.step(t)
+			assert.InDelta(t, asked, *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished, 2)
+			assert.Equal(t, asked == 2592000, s.patches == 0)
+		})
 	}
 }
 

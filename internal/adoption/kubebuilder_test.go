@@ -35,7 +35,8 @@ func TestKubebuilder_ScaffoldPassesItsEnvtestSuite(t *testing.T) {
 			suite = append(suite, name)
 		}
 	}
-	p.env = append(p.env, "KUBEBUILDER_ASSETS="+assets(t), "GINKGO_NO_COLOR=true")
+	p.env = append(p.env, "KUBEBUILDER_ASSETS="+assets(t), "GINKGO_NO_COLOR=true",
+		"KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=2m")
 	out := p.run("go", suite...)
 	assert.Contains(t, out, "Ran 2 of 2 Specs", "the scaffold's own spec and the one in testdata ran")
 }

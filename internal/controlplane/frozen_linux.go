@@ -11,12 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// stopping is how long a process may take to stop after SIGSTOP. A thread that
+// waits for a disk stops only after that.
+const stopping = 10 * grace
+
 // awaitStopped waits until every thread of a child has stopped after SIGSTOP;
 // until then the other threads continue to answer. It leaves the child's end to
 // the goroutine that waits for that, and returns nil if the child is gone. A
 // child that was thawed in the meantime never stops, so the wait has a limit.
 func awaitStopped(pid int) error {
-	for end := time.Now().Add(grace); time.Now().Before(end); <-time.After(time.Millisecond) {
+	for end := time.Now().Add(stopping); time.Now().Before(end); <-time.After(time.Millisecond) {
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOWAIT|unix.WNOHANG, nil)
 		switch {
@@ -26,5 +30,5 @@ func awaitStopped(pid int) error {
 			return fmt.Errorf("controlplane: wait until process %d stops: %w", pid, err)
 		}
 	}
-	return fmt.Errorf("controlplane: process %d did not stop within %s", pid, grace)
+	return fmt.Errorf("controlplane: process %d did not stop within %s", pid, stopping)
 }

@@ -23,7 +23,7 @@ func TestAwaitStopped(t *testing.T) {
 	select {
 	case err := <-answer:
 		require.ErrorContains(t, err, "did not stop", "as after a Thaw")
-	case <-time.After(10 * grace):
+	case <-time.After(2 * stopping):
 		assert.Fail(t, "it waits although the child runs")
 	}
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))

@@ -24,6 +24,7 @@ import (
 type live struct {
 	all      []*play.Sample
 	sampleOf map[string]*play.Sample // by the name of a run
+	jobs     *play.Jobs
 
 	mu     sync.Mutex
 	runs   map[string]*v1alpha1.AgentRun
@@ -31,8 +32,8 @@ type live struct {
 	note   string
 }
 
-func newLive(all []*play.Sample) *live {
-	l := &live{all: all, sampleOf: map[string]*play.Sample{}, runs: map[string]*v1alpha1.AgentRun{}, events: map[string]*corev1.Event{}}
+func newLive(all []*play.Sample, jobs *play.Jobs) *live {
+	l := &live{all: all, jobs: jobs, sampleOf: map[string]*play.Sample{}, runs: map[string]*v1alpha1.AgentRun{}, events: map[string]*corev1.Event{}}
 	for _, s := range all {
 		for _, name := range s.Names() {
 			l.sampleOf[name] = s
@@ -48,6 +49,7 @@ func (l *live) change(_, is any) {
 }
 
 func (l *live) set(is any) {
+	l.jobs.Change(is)
 	switch is := is.(type) {
 	case *v1alpha1.AgentRun:
 		l.runs[is.Name] = is
@@ -64,10 +66,12 @@ func (l *live) say(what string) {
 	l.note = "(the demo) " + what
 }
 
+// ended reports whether the watch has shown the end of a run, and its Job.
 func (l *live) ended(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.runs[name] != nil && terminal(l.runs[name])
+	run := l.runs[name]
+	return run != nil && terminal(run) && (run.Status.JobRef == nil || l.jobs.Has(run.Status.JobRef.UID))
 }
 
 // keep draws the table until ctx ends, and one last time then.

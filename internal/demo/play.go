@@ -49,18 +49,15 @@ func (p *place) play(ctx context.Context, out io.Writer, all []*play.Sample, rec
 	var ended func(name string) bool
 	if table != nil {
 		heading(out, "The samples")
-		l := newLive(all)
+		l := newLive(all, &p.jobs)
 		p.stage.Say, ended, change = l.say, l.ended, l.change
 		drawing.Go(func() { l.keep(watching, table) })
 	} else {
 		heading(out, "The samples, one line per change")
-		b := newBoard(out, all)
+		b := newBoard(out, all, &p.jobs)
 		p.stage.Say, ended, change = b.say, b.ended, b.change
 	}
-	watched, err := p.stage.Watch(watching, func(was, is any) {
-		p.jobs.Change(is)
-		change(was, is)
-	})
+	watched, err := p.stage.Watch(watching, change)
 	drawing.Go(watched)
 	if err != nil {
 		return err
@@ -111,8 +108,8 @@ type board struct {
 	started, printed time.Time
 }
 
-func newBoard(out io.Writer, all []*play.Sample) *board {
-	return &board{live: newLive(all), out: out, started: time.Now()}
+func newBoard(out io.Writer, all []*play.Sample, jobs *play.Jobs) *board {
+	return &board{live: newLive(all, jobs), out: out, started: time.Now()}
 }
 
 func (b *board) say(what string) {

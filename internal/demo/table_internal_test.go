@@ -100,7 +100,7 @@ func TestRowsOfSamples(t *testing.T) {
 	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC))
 	at := func(seconds int) metav1.Time { return metav1.NewTime(began.Add(time.Duration(seconds) * time.Second)) }
 	one := &play.Sample{Run: &v1alpha1.AgentRun{ObjectMeta: metav1.ObjectMeta{Name: "one"}}, Copies: 1}
-	l := newLive([]*play.Sample{one})
+	l := newLive([]*play.Sample{one}, new(play.Jobs))
 	rows, note := l.rows(at(1).Time)
 	assert.Equal(t, []row{{name: "one", age: -1}}, rows, "not yet created")
 	assert.Empty(t, note)

@@ -49,6 +49,9 @@ func text(tb testing.TB, h http.Handler) string {
 // attribute sets, and one record of each.
 func endpoint(tb testing.TB, o prom.Options, sets int) *prom.Endpoint {
 	tb.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute // a slow machine must not look like a callback that hangs
+	}
 	ep, err := prom.New(o)
 	require.NoError(tb, err)
 	meter := ep.Meter("test", metric.WithInstrumentationVersion("1"))

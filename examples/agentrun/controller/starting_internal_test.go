@@ -5,6 +5,7 @@ package controller
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -29,27 +30,29 @@ func TestANewJob_IsRecordedWhenItRuns(t *testing.T) {
 		"AnotherClock": {-time.Hour, false, v1alpha1.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run, job := newStarted("nightly", nil)
-			run.Status = v1alpha1.AgentRunStatus{}
-			job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
-			job.CreationTimestamp = metav1.NewTime(time.Now().Add(-c.age))
-			if c.start {
-				job.Status.StartTime = new(metav1.Now())
-			}
-			s := newServer(run)
-			ctl := s.controllerOn(t, s, Options{})
-			require.NoError(t, ctl.scopes[0].jobs.GetStore().Add(job))
-			after, err := ctl.step(t.Context(), keyOf(run))
-			require.NoError(t, err)
-			st := s.runs[run.Name].Status
-			assert.Equal(t, c.want, st.Phase)
-			if c.want == "" {
-				assert.Equal(t, starting, after)
-				assert.Zero(t, s.writes[run.Name])
-				return
-			}
-			assert.Equal(t, job.UID, st.JobRef.UID)
-			assert.Equal(t, 1, s.writes[run.Name])
+			synctest.Test(t, func(t *testing.T) {
+				run, job := newStarted("nightly", nil)
+				run.Status = v1alpha1.AgentRunStatus{}
+				job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+				job.CreationTimestamp = metav1.NewTime(time.Now().Add(-c.age))
+				if c.start {
+					job.Status.StartTime = new(metav1.Now())
+				}
+				s := newServer(run)
+				ctl := s.controllerOn(t, s, Options{})
+				require.NoError(t, ctl.scopes[0].jobs.GetStore().Add(job))
+				after, err := ctl.step(t.Context(), keyOf(run))
+				require.NoError(t, err)
+				st := s.runs[run.Name].Status
+				assert.Equal(t, c.want, st.Phase)
+				if c.want == "" {
+					assert.Equal(t, starting, after)
+					assert.Zero(t, s.writes[run.Name])
+					return
+				}
+				assert.Equal(t, job.UID, st.JobRef.UID)
+				assert.Equal(t, 1, s.writes[run.Name])
+			})
 		})
 	}
 }

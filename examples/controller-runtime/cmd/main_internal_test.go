@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -196,13 +198,20 @@ func asManager(ctx context.Context, t *testing.T, plane *controlplane.ControlPla
 	return config
 }
 
-// freeAddress returns an unused address of this machine.
-func freeAddress(ctx context.Context, t *testing.T) string {
+// freeAddress returns an unused address of this machine. Its port is below
+// those that the system chooses, so that no other program gets it before the
+// manager listens.
+func freeAddress(ctx context.Context, t *testing.T) (address string) {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
+	for range 100 {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
+		if err == nil {
+			require.NoError(t, l.Close())
+			return l.Addr().String()
+		}
+	}
+	require.Fail(t, "no port is free")
+	return ""
 }
 
 func scrape(ctx context.Context, t require.TestingT, url string) string {

@@ -208,10 +208,10 @@ func TestALossThatIsMerged_IsReported(t *testing.T) {
 		w.page.ServeHTTP(body, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 		assert.Contains(c, body.Body.String(), "\n"+`controller_status_writes_total{controller="backup",result="merged"} 1`+"\n")
 		assert.Contains(c, body.Body.String(), "\n"+`controller_missing_jobs_total{controller="backup"} 1`+"\n")
-	}, 10*time.Second, 100*time.Millisecond)
-	list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
-	require.NoError(t, err)
-	assert.Len(t, list.Items, 1)
+		list, err := w.cs.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		require.NoError(c, err)
+		assert.Len(c, list.Items, 1, "it is written after it is counted")
+	}, time.Minute, 100*time.Millisecond)
 }
 
 func TestAReadThatFails_IsLogged(t *testing.T) {

@@ -73,6 +73,13 @@ func (j *Jobs) Change(is any) {
 	j.runOf[job.UID] = metav1.GetControllerOf(job).Name
 }
 
+// Has reports whether the watch has seen a Job.
+func (j *Jobs) Has(uid types.UID) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.runOf[uid] != ""
+}
+
 // Count returns the number of Jobs, and the name of a run for each Job beyond
 // its first.
 func (j *Jobs) Count() (n int, again []string) {

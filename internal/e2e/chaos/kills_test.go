@@ -58,6 +58,7 @@ func TestTheControllerIsKilled(t *testing.T) {
 	w.start(t, between.config, "--hold-jobs")
 	enough()
 	runs := suite.AllEnded(t, w.Stage, finish())
+	w.idle(ctx, t) // the recorder's watch of Jobs may be behind
 
 	for i := range runs {
 		w.assertTrue(t, &runs[i])

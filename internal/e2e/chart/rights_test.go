@@ -74,6 +74,10 @@ func assertEveryRightIsUsed(t *testing.T, stage *play.Stage, all objects, user s
 			r.Resources = []string{"none"}
 		}
 	})
+	eventually(t, "the right is gone", func(ctx context.Context) (bool, error) {
+		may, err := rbac.May(ctx, stage.Kube, stage.Namespace, user, "update", "agentruns/finalizers", "agents.controllerkit.dev")
+		return !may, err
+	})
 	run := create(t, stage, "no-finalizers", nil)
 	eventually(t, "without the finalizers the Job is refused", func(ctx context.Context) (bool, error) {
 		run, err := stage.Runs.Get(ctx, run, metav1.GetOptions{})

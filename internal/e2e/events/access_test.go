@@ -85,7 +85,9 @@ func TestDocumentedPermissionsSuffice(t *testing.T) {
 		}
 		var sent []string
 		for _, q := range r.wire.Sent() {
-			sent = append(sent, fmt.Sprint(q.Method, " ", groupOf(q), " ", q.Code))
+			if q.Code != 0 { // a request that was not answered in time is repeated
+				sent = append(sent, fmt.Sprint(q.Method, " ", groupOf(q), " ", q.Code))
+			}
 		}
 		assert.Equal(t, []string{"POST " + group + " 201", "PATCH " + group + " 200", "PATCH " + group + " 200"}, sent)
 		r.assertAccounts(t, 3)

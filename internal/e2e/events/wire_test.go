@@ -13,10 +13,11 @@ import (
 // wire records the requests of a client.
 type wire struct{ suite.Wire }
 
-// codes returns the answers of one group, in order.
+// codes returns the answers of one group, in order. The recorder repeats a
+// request that was not answered in time.
 func (w *wire) codes(group string) (codes []int) {
 	for _, r := range w.Sent() {
-		if groupOf(r) == group {
+		if groupOf(r) == group && r.Code != 0 {
 			codes = append(codes, r.Code)
 		}
 	}

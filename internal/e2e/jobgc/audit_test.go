@@ -94,7 +94,7 @@ func TestRequestsOfANormalRun(t *testing.T) {
 			}
 			assert.Equal(t, want, got, "no other read, and at most one patch")
 			assert.LessOrEqual(t, ran, runs, "once in a run")
-			assert.GreaterOrEqual(t, writes, 2*runs, "that it runs, result")
+			assert.GreaterOrEqual(t, writes, runs, "the result; that it runs too, if it still did when the controller looked")
 
 			// A restarted controller finds all of them done, without a request for any.
 			p = start()

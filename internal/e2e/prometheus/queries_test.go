@@ -112,9 +112,11 @@ func runbookQueries(t *testing.T, server *promtest.Server) {
 		for _, block := range regexp.MustCompile("(?s)```promql\n(.*?)\n```").FindAllStringSubmatch(string(text), -1) {
 			asked++
 			expr := strings.TrimSuffix(block[1], " > 0")
-			samples, err := server.Query(t.Context(), expr)
-			require.NoError(t, err, page)
-			assert.Equal(t, strings.Contains(expr, "otel_metric_overflow"), len(samples) == 0, "%s: %s", page, expr)
+			require.EventuallyWithT(t, func(c *assert.CollectT) { // a scrape may have been missed
+				samples, err := server.Query(t.Context(), expr)
+				require.NoError(c, err, page)
+				assert.Equal(c, strings.Contains(expr, "otel_metric_overflow"), len(samples) == 0, "%s: %s", page, expr)
+			}, time.Minute, time.Second)
 		}
 	}
 	assert.Greater(t, asked, 20)

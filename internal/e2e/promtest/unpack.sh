@@ -9,6 +9,7 @@ cache=${CONTROLLERKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/controllerkit}
 mkdir -p "$cache"
 cd "$cache"
 cache=$PWD/prometheus
+exec 9>prometheus.lock && flock 9 # apt-get update does not wait for another one
 if ! [ -e "$cache" ]; then
 	temp=$(mktemp -d -p "$PWD")
 	trap 'rm -rf "$temp"' EXIT
@@ -19,6 +20,6 @@ if ! [ -e "$cache" ]; then
 	for program in prometheus promtool; do
 		[ -x "tree/usr/bin/$program" ] || { echo "the package has no usr/bin/$program" >&2 && exit 1; }
 	done
-	mv -T tree "$cache" || [ -e "$cache" ] # another run was faster
+	mv -T tree "$cache"
 fi
 echo "$cache/usr/bin"

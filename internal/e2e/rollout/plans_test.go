@@ -166,7 +166,8 @@ func (s *stage) stableSet() string {
 func TestTheNaiveSwitchIsAnOutage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	d := slow(web("web:1"))
+	d := web("web:1")
+	d.Spec.Template.Annotations = map[string]string{readyAfter: "15s"} // longer than a slow machine takes to remove the old pods
 	r, errs := rollout.Convert(d, rollout.Options{})
 	require.Empty(t, errs)
 	s.deploy(d)
