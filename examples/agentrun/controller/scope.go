@@ -142,7 +142,8 @@ const releasedAnnotation = "jobgc.controllerkit.dev/released"
 // unannounced reports whether a failed run that this process has not seen
 // before may have no Event, because the process that recorded the failure was
 // killed. That process did not release the Job then. The failure has a second
-// Event if it was killed between the Event and the release.
+// Event if it was killed between the Event and the release, or if the run moved
+// to this process's shard before the release.
 func (s *scope) unannounced(run *v1alpha1.AgentRun) bool {
 	ref := run.Status.JobRef
 	if run.Status.Phase != v1alpha1.Failed || ref == nil || ref.Outcome == "" || ref.Released {
