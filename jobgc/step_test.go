@@ -307,7 +307,7 @@ func TestStepKeepsTheTTLOfTheTemplate(t *testing.T) {
 			s.store.sync(s.server)
 			s.step(t)
 			s.step(t)
-			assert.InDelta(t, asked, *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished, 2)
+			assert.Equal(t, asked, *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
 			assert.Equal(t, asked == 2592000, s.patches == 0)
 		})
 	}

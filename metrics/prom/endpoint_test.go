@@ -4,6 +4,7 @@
 package prom_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -45,13 +46,18 @@ func text(tb testing.TB, h http.Handler) string {
 	return w.Body.String()
 }
 
-// endpoint is an endpoint with one histogram, one counter of that many
-// attribute sets, and one record of each.
+// endpoint is withDefaults, except that a machine that is slow for seconds does
+// not look like a callback that hangs.
 func endpoint(tb testing.TB, o prom.Options, sets int) *prom.Endpoint {
 	tb.Helper()
-	if o.Timeout == 0 {
-		o.Timeout = time.Minute // a slow machine must not look like a callback that hangs
-	}
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	return withDefaults(tb, o, sets)
+}
+
+// withDefaults is an endpoint with one histogram, one counter of that many
+// attribute sets, and one record of each.
+func withDefaults(tb testing.TB, o prom.Options, sets int) *prom.Endpoint {
+	tb.Helper()
 	ep, err := prom.New(o)
 	require.NoError(tb, err)
 	meter := ep.Meter("test", metric.WithInstrumentationVersion("1"))

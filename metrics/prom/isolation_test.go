@@ -172,7 +172,7 @@ func TestAGathererThatHangs(t *testing.T) {
 		var r reported
 		release := make(chan struct{})
 		var calls atomic.Int64
-		ep := endpoint(t, prom.Options{OnError: r.add, Timeout: 5 * time.Second, Gatherers: []prometheus.Gatherer{
+		ep := withDefaults(t, prom.Options{OnError: r.add, Gatherers: []prometheus.Gatherer{
 			gatherFunc(func() ([]*dto.MetricFamily, error) { calls.Add(1); <-release; return nil, nil }),
 			counter(t, "theirs_total", 7),
 		}}, 1)

@@ -121,7 +121,7 @@ func TestShards_EveryRunEndsOnce(t *testing.T) {
 		})
 	})
 	// If the Job is not released yet, the next leader and the replica of another
-	// shard write the Event again. Only the runs of one replica cannot change hands.
+	// shard write the Event again. The runs of whole have no other replica.
 	for run, n := range failures(ctx, t, byNamespace, byLabel) {
 		most := 1
 		if endedBy[run] != whole.user {
