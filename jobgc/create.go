@@ -202,6 +202,11 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 	next := v.ref
 	next.Namespace, next.Name, next.UID, next.ResourceVersion = cmp.Or(v.ref.Namespace, job.Namespace), job.Name, job.UID, job.ResourceVersion
 	next.CreatedAt = ptr.To(metav1.NewTime(v.now.Truncate(time.Second)))
+	if source == sourceTombstone {
+		next.Outcome = v.found.Outcome
+		next.Released = true
+		return &next, v.found, nil
+	}
 	if v.raises(job) {
 		ops := []operation{
 			{Op: "test", Path: "/metadata/uid", Value: job.UID},
@@ -227,6 +232,7 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 			job, source = raised, sourceLiveRead
 		}
 	}
+	g.see(job)
 	v.ref, v.found = next, StateOf(job)
 	v.found.Source = source
 	switch {
@@ -266,7 +272,11 @@ func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) 
 	if v.ended || !v.cancel && !v.done { // done, and not ended: it is being deleted
 		return unrecorded(nil, owner, sourceRef, nil)
 	}
-	return g.readUnrecorded(ctx, v.ref, owner)
+	found, err := g.readUnrecorded(ctx, v.ref, owner)
+	if err != nil || found.Job != nil {
+		return found, err
+	}
+	return g.recallGone(place{v.ref.Namespace, jobName(v.ref, owner), owner}), nil
 }
 
 // readUnrecorded asks the API server for the Job of an owner that has recorded

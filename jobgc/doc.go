@@ -61,8 +61,10 @@
 //  6. Patch the final TTL.
 //
 // A run costs 3 writes: the Job, the Ref and the outcome. A final TTL costs a
-// fourth. The write of the Ref may wait until the Job has started and then say
-// "running" too; a write of its own costs one more. With one replica the reads
+// fourth. The write of the Ref may wait until the Job has started, at most two
+// seconds, and then say "running" too; a separate write costs one more. Let
+// owners whose Job exists go before owners that wait for their first Job, so
+// that a long queue does not make the Ref wait. With one replica the reads
 // 1 and 5 may come from a cache that waits for the controller's own writes.
 //
 // # When work can run twice
@@ -72,8 +74,8 @@
 //
 //   - A replica stalls between 1 and 2 while another takes the run to its end.
 //     A final TTL of a minute or more prevents this: the name is still taken.
-//   - Someone deletes a Job before its Ref is written. Options.Finalizer
-//     prevents this.
+//   - Someone deletes a Job before its Ref is written, and this process has not
+//     seen the Job finish. Options.Finalizer prevents this.
 //   - Someone deletes the owner during a creation, and creates it again. The
 //     garbage collector deletes the first Job, but it may have begun.
 //   - The controller is killed after the creation and restarted with a longer

@@ -35,7 +35,7 @@ const (
 	sourceCacheBehind     = "CacheBehind"     // the cache has not passed the creation, or its delete event may still be on the way
 	sourceCachePastCreate = "CachePastCreate" // the cache has passed the creation and has no such Job
 	sourceLiveRead        = "LiveRead"        // the API server said so just now
-	sourceTombstone       = "Tombstone"       // the informer's delete event carried the finished Job
+	sourceTombstone       = "Tombstone"       // the Job is gone, and its last state was seen: by the informer's delete event or an earlier call
 )
 
 // Observation is the answer of Step, Inspect and StateOf. The zero Observation
@@ -47,8 +47,8 @@ type Observation struct {
 	// Source is what the answer rests on, for logs and messages: Ref (nothing
 	// was read), Seen (the Job was at hand), CacheBehind (the cache, or its
 	// delete event, may be late), CachePastCreate, LiveRead, or Tombstone (the
-	// informer's delete event carried the finished Job). In code, compare
-	// State.
+	// Job is gone, and the informer's delete event or an earlier call of Step
+	// had its last state). In code, compare State.
 	Source string
 
 	// Reason and Message come from the condition that decides the State, or

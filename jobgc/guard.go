@@ -48,10 +48,12 @@ type Options struct {
 	// Done.
 	TrustCache bool
 
-	// Tombstones limits how many Jobs the Guard remembers: deleted finished
-	// Jobs, releases that it has sent, and Jobs that it found gone. Zero means
-	// 1024. Negative means none: a Job that was deleted before it was read is
-	// then lost, and a release is sent again while the cache does not show it.
+	// Tombstones limits how many Jobs the Guard remembers of each kind: deleted
+	// finished Jobs, Jobs whose Ref may not be written yet, releases that it
+	// has sent, and Jobs that it found gone. Zero means 1024. Negative means
+	// none: a Job that was deleted before it was read is then lost, or created
+	// again if its Ref was not written, and a release is sent again while the
+	// cache does not show it.
 	Tombstones int
 
 	// DeleteCancelled deletes the Job of a cancelled run once the cancellation
@@ -89,6 +91,8 @@ type Guard[J jobClient] struct {
 	released   ring[types.UID, release]      // when a Job was deleted that had been released
 	absent     ring[types.UID, time.Time]    // when a Job without a tombstone was first found gone
 	sent       ring[copied, time.Time]       // when a Job was released that the cache may still show as it was
+	begun      ring[place, types.UID]        // Jobs that Step found unfinished, whose Ref may not be written yet
+	ended      ring[place, ending]           // Jobs that were seen finished, whose Ref may not be written yet
 }
 
 // New returns a Guard. The client gives the Job client of a namespace; the
@@ -138,7 +142,7 @@ func New[J jobClient](client func(namespace string) J, informer any, opts Option
 	g.opts.CacheLagTimeout = cmp.Or(opts.CacheLagTimeout, 10*time.Second)
 	g.opts.Tombstones = cmp.Or(opts.Tombstones, 1024)
 	g.tombstones.limit, g.absent.limit, g.sent.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
-	g.released.limit = g.opts.Tombstones
+	g.released.limit, g.begun.limit, g.ended.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
 	if register != nil {
 		var err error
 		if g.synced, err = register(); err != nil {

@@ -20,7 +20,7 @@ type bug int
 const (
 	noBug             bug = iota
 	releasesUnwritten     // calls again with the Ref in memory, whose status was not written
-	createsFromCache      // reads the owner from the cache
+	createsFromCache      // reads the owner from the cache, and remembers no Job
 	trustsAnyVersion      // takes the cache for as new as the API server
 )
 
@@ -38,6 +38,7 @@ type schedule struct {
 	options   Options
 	strips    bool // the informer's transform drops what metadata it can
 	failing   bool // the work fails
+	postpones bool // the write of the first Ref waits until the Job has started
 	chaos     bool
 	released  bool // a Job with a short TTL: the documented gap is open
 	disturbed int  // how often users did something
@@ -57,6 +58,11 @@ func draw(seed uint64, b bug) *schedule {
 	}
 	s.strips = s.rand.IntN(4) == 0
 	s.failing = s.rand.IntN(4) == 0
+	more := rand.New(rand.NewPCG(seed, 2)) // so that the choices above stay those of their seed
+	s.postpones = more.IntN(2) == 0
+	if b == createsFromCache {
+		s.options.Tombstones = -1
+	}
 	s.create()
 	for i := range s.replicas {
 		s.replicas[i] = &replica{sim: s}

@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -30,6 +31,8 @@ type replica struct {
 	dead    bool // the process was killed: nothing more is sent
 	due     bool // a reconcile is queued
 	again   time.Time
+
+	sawEnd map[types.UID]bool // the owners whose Job this process saw finish
 }
 
 // verdict is the result of a request.
@@ -94,7 +97,7 @@ func (l *laggingStore) GetByKey(key string) (any, bool, error) {
 // start begins a process, whose caches have just been listed.
 func (r *replica) start() {
 	s := r.sim
-	*r = replica{sim: s, runAt: len(s.runLog), due: true}
+	*r = replica{sim: s, runAt: len(s.runLog), due: true, sawEnd: map[types.UID]bool{}}
 	r.store = &laggingStore{r: r, at: len(s.jobLog), version: s.version, items: map[string]*batchv1.Job{}}
 	for name, job := range s.jobs {
 		r.store.items[namespace+"/"+name] = r.seen(job)
@@ -141,6 +144,9 @@ func (r *replica) hearOfJobs() bool {
 	job := r.seen(e.object)
 	if e.deleted {
 		delete(l.items, namespace+"/"+job.Name)
+		if lastState(job).State == Finished {
+			r.sawEnd[metav1.GetControllerOfNoCopy(job).UID] = true
+		}
 		handler[simulated]{g: r.guard}.OnDelete(job)
 	} else {
 		l.items[namespace+"/"+job.Name] = job
@@ -190,6 +196,10 @@ func (r *replica) reconcile() (time.Duration, error) {
 	if err != nil || copied.phase == before.phase && copied.ref.equal(before.ref) {
 		return found.After, err
 	}
+	starts := before.ref == nil && copied.phase == "" && found.State == Active && found.StartedAt.IsZero()
+	if starts && r.sim.postpones {
+		return poll, nil
+	}
 	_, err = request(r, func(s *apiServer) (struct{}, error) { return struct{}{}, s.commit(copied) })
 	return found.After, err
 }
@@ -230,6 +240,9 @@ func (r *replica) step(copied *run) (Observation, error) {
 		return found, err
 	}
 	copied.ref = ref
+	if found.State == Finished {
+		r.sawEnd[copied.UID] = true
+	}
 	switch {
 	case copied.phase != "":
 	case found.State == Cancelled:

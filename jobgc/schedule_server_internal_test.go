@@ -355,6 +355,10 @@ func (s *apiServer) clean() {
 type simulated struct{ r *replica }
 
 func (c simulated) Create(ctx context.Context, job *batchv1.Job, _ metav1.CreateOptions) (*batchv1.Job, error) {
+	owner := metav1.GetControllerOfNoCopy(job).UID
+	if c.r.sawEnd[owner] && c.r.sim.bug == noBug {
+		c.r.sim.breaks("created again: %s, whose Job this process saw finish", owner)
+	}
 	return request(c.r, func(s *apiServer) (*batchv1.Job, error) {
 		// The server may still process a sent request for a while after its
 		// caller gives up.

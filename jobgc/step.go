@@ -73,8 +73,11 @@ type Request struct {
 // into the status of the owner, and write the status if it changed. The write
 // must fail if the owner has changed since it was read: send its
 // resourceVersion. The first Ref may wait until the Job has started, so that
-// one write says both. Until then Step finds the Job by its name; if another
-// client deletes it, Step creates it again.
+// one write says both. Write it at most two seconds after the creation, also if
+// many owners wait for their turn. Until then Step finds the Job by its name.
+// If another client deletes the Job in that time, Step uses the result that
+// this Guard has seen: its informer, or an earlier call. If the Guard has not
+// seen the Job finish, Step creates it again.
 //
 // The Observation has these states:
 //
@@ -163,7 +166,17 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			}
 			continue
 		case actCreate:
-			return g.create(ctx, v, job, asked)
+			found, err := g.recall(ctx, Ref{Namespace: job.Namespace, Name: job.Name}, req.Owner.GetUID())
+			switch {
+			case err != nil:
+				return nil, Observation{}, err
+			case found.State == Pending:
+				return req.Ref, found, nil
+			case found.Job == nil:
+				return g.create(ctx, v, job, asked)
+			}
+			v.found = found
+			continue
 		case actAdopt:
 			return g.adopt(ctx, v, v.found.Job, v.found.Source)
 		case actSuspend, actResume:

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -49,9 +48,7 @@ type release struct {
 	found Observation
 }
 
-// bury remembers a Job that is gone, if it had finished and was not released:
-// without its pod template and its managedFields, which take most of its
-// memory.
+// bury remembers a Job that is gone, if it had finished and was not released.
 func (g *Guard[J]) bury(job *batchv1.Job) {
 	if lastState(job).State != Finished {
 		return
@@ -64,11 +61,13 @@ func (g *Guard[J]) bury(job *batchv1.Job) {
 		g.released.put(job.UID, release{g.now(), f})
 		return
 	}
-	last := *job
-	last.ManagedFields, last.Spec.Template = nil, corev1.PodTemplateSpec{}
+	last := slim(job)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tombstones.put(last.UID, &last)
+	g.tombstones.put(last.UID, last)
+	if at, ok := placeOf(last); ok {
+		g.ended.put(at, ending{job: last, gone: true})
+	}
 }
 
 // feed notes that an informer calls the handler.

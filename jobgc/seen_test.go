@@ -1,0 +1,247 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// finished finishes the Job of the run and shows it to the handler.
+func (s *stage) finished() *batchv1.Job {
+	before := s.jobs[jobOfRun]
+	last := s.change(jobOfRun, finish(time.Now()))
+	s.guard.OnUpdate(before, last)
+	return last
+}
+
+// deletedUnseen deletes the Job of the run, before a call of Step sees that it
+// has finished.
+func (s *stage) deletedUnseen(*testing.T) {
+	last := s.finished()
+	s.remove(jobOfRun)
+	s.store.sync(s.server)
+	s.guard.OnDelete(last)
+}
+
+// TestStep_DoesNotCreateAJobAgainThatItSawFinish: the Ref is not written yet,
+// and the Job is gone.
+//
+//req:shows J3
+func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
+	week := jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}}
+	for name, tc := range map[string]struct {
+		reason string
+		goes   func(s *stage, t *testing.T)
+		gets   int
+	}{
+		"DeleteEvent": {
+			"The delete event has the result.", (*stage).deletedUnseen, 0,
+		},
+		"MissedDeleteEvent": {
+			"A finish in a stale last state is a finish.",
+			func(s *stage, _ *testing.T) {
+				last := s.finished()
+				s.remove(jobOfRun)
+				s.store.sync(s.server)
+				s.guard.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/" + jobOfRun, Obj: last})
+			}, 0,
+		},
+		"EarlierCall": {
+			"Step itself saw the result, and the write failed. The API server says that the Job is gone.",
+			func(s *stage, t *testing.T) {
+				t.Helper()
+				s.finished()
+				s.store.sync(s.server)
+				_, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+				require.NoError(t, err)
+				require.Equal(t, jobgc.Succeeded, found.Outcome)
+				s.remove(jobOfRun)
+				s.store.sync(s.server)
+			}, 1,
+		},
+		"DuringTheReadOfTheOwner": {
+			"The delete event comes after the look into the cache.",
+			func(s *stage, _ *testing.T) {
+				last := s.finished()
+				s.remove(jobOfRun)
+				s.store.sync(s.server)
+				s.edit = func(req *jobgc.Request) {
+					stored := req.Stored
+					req.Stored = func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+						s.guard.OnDelete(last)
+						return stored(ctx)
+					}
+				}
+				s.guard = newGuard(t, s.world, week) // one that has not created the Job
+			}, 0,
+		},
+		"DeletedWhileFinishing": {
+			"A Job whose outcome is announced has that outcome.",
+			func(s *stage, _ *testing.T) {
+				last := s.change(jobOfRun, func(job *batchv1.Job) {
+					job.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobSuccessCriteriaMet, time.Now())}
+				})
+				s.remove(jobOfRun)
+				s.store.sync(s.server)
+				s.guard.OnDelete(last)
+			}, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, week)
+			_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+			require.NoError(t, err)
+			s.guard.OnAdd(s.jobs[jobOfRun], false)
+			tc.goes(s, t)
+			found := s.step(t)
+			assert.Equal(t, 1, s.creates, tc.reason)
+			assert.Equal(t, tc.gets, s.gets, tc.reason)
+			assert.Equal(t, jobgc.Finished, found.State)
+			assert.Equal(t, jobgc.Succeeded, found.Outcome)
+			require.NotNil(t, s.stored.job)
+			want := jobgc.Ref{Namespace: "ns", Name: jobOfRun, UID: "uid-1", Outcome: jobgc.Succeeded, Released: true}
+			assert.Equal(t, want.Name, s.stored.job.Name)
+			assert.Equal(t, want.UID, s.stored.job.UID)
+			assert.Equal(t, want.Outcome, s.stored.job.Outcome)
+			assert.True(t, s.stored.job.Released, "nothing is left to release")
+			assert.Zero(t, s.patches)
+			requests := s.requests()
+			s.edit = nil
+			assert.Equal(t, jobgc.Collected, s.step(t).State)
+			assert.Equal(t, requests, s.requests())
+		})
+	}
+}
+
+// TestStep_UsesTheResultThatItSawOfACancelledRun: a Job that finished before it
+// could be suspended is Finished, also if it is gone.
+func TestStep_UsesTheResultThatItSawOfACancelledRun(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.NoError(t, err)
+	s.deletedUnseen(t)
+	s.edit = func(req *jobgc.Request) { req.Cancel = true }
+	found := s.step(t)
+	assert.Equal(t, jobgc.Finished, found.State)
+	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
+}
+
+// TestStep_BelievesTheJobThatExists more than what it has seen before: another
+// replica may have created it.
+func TestStep_BelievesTheJobThatExists(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.NoError(t, err)
+	s.deletedUnseen(t)
+	next := ownedJob()
+	next.Name, next.Namespace, next.UID = jobOfRun, "ns", "of-another-replica"
+	s.put(next)
+	s.store.sync(s.server)
+	s.step(t)
+	assert.Equal(t, types.UID("of-another-replica"), s.stored.job.UID)
+	assert.Empty(t, s.stored.job.Outcome)
+}
+
+// TestStep_SawAJobFinishThatTheCacheLacks: it exists, and is released later.
+func TestStep_SawAJobFinishThatTheCacheLacks(t *testing.T) {
+	s := newStage(t, jobgc.Options{Finalizer: "agents.example.com/result"})
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.NoError(t, err)
+	s.change(jobOfRun, finish(time.Now()))
+	for range 2 {
+		_, found, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.NoError(t, err)
+		assert.Equal(t, jobgc.Succeeded, found.Outcome)
+	}
+	s.step(t)
+	assert.Equal(t, 1, s.creates)
+	assert.False(t, s.stored.job.Released, "the Job still has the finalizer")
+}
+
+// TestStep_WithoutACacheRemembersTheResult of an earlier call.
+func TestStep_WithoutACacheRemembersTheResult(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	g, err := jobgc.New(s.client, nil, jobgc.Options{})
+	require.NoError(t, err)
+	s.guard = g
+	for range 2 {
+		_, _, err = s.guard.Step(t.Context(), s.request(s.stored))
+		require.NoError(t, err)
+		if s.creates == 1 && len(s.jobs) == 1 {
+			s.change(jobOfRun, finish(time.Now()))
+		}
+	}
+	s.remove(jobOfRun)
+	s.step(t)
+	assert.Equal(t, 1, s.creates)
+	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
+}
+
+// TestStep_WaitsForTheDeleteEventOfAJobThatItKnows: the store drops a Job
+// before the handler receives its last state.
+func TestStep_WaitsForTheDeleteEventOfAJobThatItKnows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		event   bool
+		creates int
+		state   jobgc.State
+	}{
+		"Finished": {"The delete event carries the result.", true, 1, jobgc.Finished},
+		"Deleted":  {"A Job that nothing saw finish is created again.", false, 2, jobgc.Active},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, jobgc.Options{})
+				_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+				require.NoError(t, err)
+				s.guard.OnAdd(s.jobs[jobOfRun], false)
+				last := s.jobs[jobOfRun]
+				if tc.event {
+					last = s.change(jobOfRun, finish(time.Now()))
+				}
+				s.remove(jobOfRun)
+				s.store.sync(s.server)
+				found := s.step(t)
+				require.Equal(t, jobgc.Pending, found.State, tc.reason)
+				assert.Equal(t, 1, s.creates)
+				s.guard.OnDelete(last)
+				time.Sleep(found.After)
+				found = s.step(t)
+				assert.Equal(t, tc.state, found.State, tc.reason)
+				assert.Equal(t, tc.creates, s.creates, tc.reason)
+			})
+		})
+	}
+}
+
+// TestStep_RemembersEachOwnerAlone: an owner that was deleted and created again
+// under its name has a run of its own.
+func TestStep_RemembersEachOwnerAlone(t *testing.T) {
+	s := newStage(t, jobgc.Options{})
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.NoError(t, err)
+	last := s.finished().DeepCopy()
+	s.remove(jobOfRun)
+	s.store.sync(s.server)
+	last.OwnerReferences[0].UID = "another"
+	s.guard.OnDelete(last)
+	g := newGuard(t, s.world, jobgc.Options{})
+	g.OnDelete(last)
+	s.guard = g
+	s.step(t)
+	assert.Equal(t, 2, s.creates)
+}
