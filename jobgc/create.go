@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,14 +23,35 @@ import (
 	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
-// creationTimeout is how long after a live read of the owner its Job may be
-// created.
-const creationTimeout = 10 * time.Second
+const (
+	// readTimeout is how long the read of the owner may take. The wait for the
+	// client's rate limiter is part of it.
+	readTimeout = 30 * time.Second
+
+	// createTimeout is how long after the answer of that read the Job may be
+	// created.
+	createTimeout = 60 * time.Second
+
+	// leastFinalTTL is the longest time from the state of the owner that Step
+	// reads to the creation of its Job. A Job that another replica creates,
+	// finishes and releases in between still has the name if its final TTL is
+	// not shorter.
+	leastFinalTTL = readTimeout + createTimeout
+)
 
 // read reads the owner live. The zero value is an owner that is gone or was
 // recreated under the same name.
-func read(ctx context.Context, req Request) (*stored, error) {
-	owner, ref, done, err := req.Stored(ctx)
+func (g *Guard[J]) read(ctx context.Context, req Request) (*stored, error) {
+	until := g.now().Add(readTimeout)
+	reading, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	owner, ref, done, err := req.Stored(reading)
+	if err == nil && g.now().After(until) {
+		err = context.DeadlineExceeded // Stored does not honour its context
+	}
+	if g.outOfTime(reading, until, err) {
+		return nil, fmt.Errorf("Request.Stored: the read of the owner %s: %w", spent(ctx, until, readTimeout), err)
+	}
 	if gone, err := notfound.Is(err, schema.GroupResource{}, req.Owner.GetName()); gone {
 		return &stored{}, nil
 	} else if err != nil {
@@ -49,6 +71,30 @@ func read(ctx context.Context, req Request) (*stored, error) {
 		out.ref = *ref.DeepCopy()
 	}
 	return out, nil
+}
+
+// outOfTime reports whether a request failed because the time until its
+// deadline did not suffice. The rate limiter of client-go does not wait for a
+// turn that comes after the deadline, and its error has no type.
+func (g *Guard[J]) outOfTime(ctx context.Context, until time.Time, err error) bool {
+	if err == nil {
+		return false
+	}
+	api := apierrors.APIStatus(nil)
+	answered := errors.As(err, &api)
+	over := ctx.Err() != nil || g.now().After(until)
+	return !answered && (over || strings.Contains(err.Error(), "would exceed context deadline"))
+}
+
+// spent says what used the time of a request: its own limit, or the context of
+// the caller.
+func spent(ctx context.Context, until time.Time, limit time.Duration) string {
+	deadline, has := ctx.Deadline()
+	earlier := has && deadline.Before(until)
+	if earlier || ctx.Err() != nil {
+		return "did not end before the context of Step did"
+	}
+	return fmt.Sprintf("needs more than %s, its wait for the client's rate limiter included", limit)
 }
 
 // jobName is the name of the Job of an owner without a recorded one. A Ref that
@@ -135,14 +181,15 @@ func fits(job *batchv1.Job) error {
 // create creates the Job, or adopts the Job that an earlier call created and
 // did not record. It never tries twice: if the Job vanishes in between, another
 // replica may have recorded its result and released it.
-func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked time.Time) (*Ref, Observation, error) {
+func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, answered time.Time) (*Ref, Observation, error) {
 	jobs, err := g.jobsIn(job.Namespace)
 	if err != nil {
 		return nil, Observation{}, err
 	}
-	until := asked.Add(creationTimeout)
+	until := answered.Add(createTimeout)
 	if !g.now().Before(until) {
-		return nil, Observation{}, fmt.Errorf("%s/%s was not created: owner was read more than %s ago", job.Namespace, job.Name, creationTimeout)
+		return nil, Observation{}, fmt.Errorf("%s/%s was not created: the process stood still, and owner was read more than %s ago: %w",
+			job.Namespace, job.Name, createTimeout, context.DeadlineExceeded)
 	}
 	creating, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -167,6 +214,9 @@ func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, asked t
 		}
 	}
 	switch {
+	case g.outOfTime(creating, until, err):
+		return nil, Observation{}, fmt.Errorf("create %s/%s: the creation %s: %w",
+			job.Namespace, job.Name, spent(ctx, until, createTimeout), err)
 	case err != nil:
 		return nil, Observation{}, fmt.Errorf("create %s/%s: %w", job.Namespace, job.Name, err)
 	case live == nil || live.UID == "" || live.Name != job.Name:

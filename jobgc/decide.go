@@ -161,6 +161,9 @@ func (v view) settled() bool {
 		return has == nil && want == nil
 	}
 	slack := min(int64(*want)/10, 60)
+	if *has < min(*want, int32(leastFinalTTL/time.Second)) {
+		return false // the name would be free too early
+	}
 	return int64(*has) >= int64(*want)-slack && int64(*has) <= int64(*want)+slack
 }
 

@@ -69,11 +69,17 @@
 //
 // # When work can run twice
 //
-// Step gives up a creation 10 seconds after its read of the owner. Work can
-// still run twice in these cases:
+// The read of the owner may take 30 seconds, and the creation 60 seconds after
+// the answer. Both include the wait for the client's rate limiter. Then Step
+// gives up, and its error says what took the time. Give a reconcile at least
+// two minutes: a shorter context or rest.Config.Timeout ends them earlier. Work
+// can still run twice in these cases:
 //
 //   - A replica stalls between 1 and 2 while another takes the run to its end.
-//     A final TTL of a minute or more prevents this: the name is still taken.
+//     A final TTL of 90 seconds or more prevents this: the name is still taken.
+//     The log and Retention.Warnings report a shorter one. If a connection
+//     breaks, the API server may work on its request for a while, at most for
+//     its --request-timeout. Add that, 60 seconds by default, to rule this out.
 //   - Someone deletes a Job before its Ref is written, and this process has not
 //     seen the Job finish. Options.Finalizer prevents this.
 //   - Someone deletes the owner during a creation, and creates it again. The

@@ -45,6 +45,7 @@ func ExampleRetention_Warnings() {
 	// Output:
 	// Retention.UnrecordedTTL 1m0s: a finished Job is deleted before its result is recorded if the controller is down for longer; use 1h0m0s or more
 	// the template's ttlSecondsAfterFinished of 0: the Job is deleted as soon as its outcome is recorded, and its pods and logs with it
+	// the template's ttlSecondsAfterFinished of 0: a replica that stalls between its read of the owner and the creation can run the work again; use 1m30s or more
 }
 
 func ExampleRetention_LogValues() {

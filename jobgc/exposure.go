@@ -29,6 +29,7 @@ func (r Retention) Warnings(job *batchv1.Job) []string {
 	if r.UnrecordedTTL > 0 && r.UnrecordedTTL < leastBackstop {
 		say("Retention.UnrecordedTTL %s: a finished Job is deleted before its result is recorded if the controller is down for longer; use %s or more", r.UnrecordedTTL, leastBackstop)
 	}
+	out = append(out, r.freesNames()...)
 	if r.RunTTL > 0 && r.RunTTL < shortRunTTL {
 		say("Retention.RunTTL %s: finished runs are deleted after %s; a number without a unit is seconds, and 30 days are 720h", r.RunTTL, r.RunTTL)
 	}
@@ -42,8 +43,30 @@ func (r Retention) Warnings(job *batchv1.Job) []string {
 	if asked := template.TTLSecondsAfterFinished; asked != nil && *asked == 0 {
 		say("the template's ttlSecondsAfterFinished of 0: the Job is deleted as soon as its outcome is recorded, and its pods and logs with it")
 	}
+	if asked := template.TTLSecondsAfterFinished; asked != nil && time.Duration(*asked)*time.Second < leastFinalTTL {
+		say("the template's ttlSecondsAfterFinished of %d: %s", *asked, runsTwice())
+	}
 	if template.ManagedBy != nil && *template.ManagedBy != batchv1.JobControllerName {
 		say("the template's managedBy %q: Kubernetes deletes such a Job by its TTL all the same", *template.ManagedBy)
 	}
 	return out
+}
+
+// freesNames lists the final TTLs after which the name of a Job can be free
+// again before a delayed creation is given up.
+func (r Retention) freesNames() []string {
+	var out []string
+	for _, f := range []struct {
+		name string
+		ttl  time.Duration
+	}{{"SucceededTTL", r.SucceededTTL}, {"FailedTTL", r.FailedTTL}} {
+		if f.ttl > 0 && f.ttl < leastFinalTTL {
+			out = append(out, fmt.Sprintf("Retention.%s %s: %s", f.name, f.ttl, runsTwice()))
+		}
+	}
+	return out
+}
+
+func runsTwice() string {
+	return fmt.Sprintf("a replica that stalls between its read of the owner and the creation can run the work again; use %s or more", leastFinalTTL)
 }

@@ -9,7 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/go-logr/logr"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,6 +87,8 @@ type Guard[J jobClient] struct {
 	synced func() bool // whether the Guard's handler has received all Jobs of the first list; only with late
 	opts   Options
 	now    func() time.Time
+	short  []string    // the settings that let work run twice, for the log
+	logged atomic.Bool // whether short was logged
 
 	mu         sync.Mutex
 	fed        bool                          // an informer calls the handlers, so that a deletion leaves a tombstone
@@ -120,8 +125,12 @@ type Guard[J jobClient] struct {
 // retention is out of range, or if Options.Finalizer is not a finalizer name
 // with a domain. New reports all of these problems, and then registers nothing.
 // New also returns the error of the informer's AddEventHandler.
+//
+// A SucceededTTL or FailedTTL below 90 seconds is accepted, although work can
+// then run twice. Retention.Warnings lists it, and so does the log: New has no
+// logger, so that the first Step whose context has one logs it, once.
 func New[J jobClient](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
-	g := &Guard[J]{client: client, opts: opts, now: time.Now, store: storeOf(informer)}
+	g := &Guard[J]{client: client, opts: opts, now: time.Now, store: storeOf(informer), short: opts.Retention.freesNames()}
 	h := handler[J]{g: g}
 	if g.store == nil && !isnil.Is(informer) {
 		h.events = &eventStore{jobs: map[string]*batchv1.Job{}}
@@ -171,6 +180,17 @@ func (g *Guard[J]) jobsIn(namespace string) (J, error) {
 		return jobs, fmt.Errorf("the client of namespace %s is nil; return one, such as clientset.BatchV1().Jobs(namespace)", namespace)
 	}
 	return jobs, nil
+}
+
+// warn logs once which settings let work run twice.
+func (g *Guard[J]) warn(ctx context.Context) {
+	if len(g.short) == 0 || g.logged.Load() {
+		return
+	}
+	log, err := logr.FromContext(ctx)
+	if err == nil && g.logged.CompareAndSwap(false, true) {
+		log.WithName("jobgc").Info("A Job TTL is too short", "warnings", g.short)
+	}
 }
 
 func (g *Guard[J]) made() bool { return g != nil && g.client != nil }

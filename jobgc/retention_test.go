@@ -113,7 +113,10 @@ func TestWarnings(t *testing.T) {
 		"ShortUnrecorded": {"An outage can be longer than the TTL.", jobgc.Retention{UnrecordedTTL: time.Minute}, nil, []string{"Retention.UnrecordedTTL 1m0s"}},
 		"HourUnrecorded":  {"An hour is long enough.", jobgc.Retention{UnrecordedTTL: time.Hour}, nil, nil},
 		"ShortRuns":       {"The number may have been meant as days.", jobgc.Retention{RunTTL: 5 * time.Minute}, nil, []string{"30 days are 720h"}},
-		"TemplateTTL":     {"The pods and their logs are deleted with the Job.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ptr.To[int32](0)}}, []string{"ttlSecondsAfterFinished of 0"}},
+		"ShortFinal":      {"A delayed creation may find the name free.", jobgc.Retention{SucceededTTL: 89 * time.Second, FailedTTL: 1}, nil, []string{"Retention.SucceededTTL 1m29s: a replica that stalls", "Retention.FailedTTL 1ns: a replica that stalls"}},
+		"LongFinal":       {"A delayed creation is given up first.", jobgc.Retention{SucceededTTL: 90 * time.Second, FailedTTL: 90 * time.Second}, nil, nil},
+		"ShortTemplate":   {"A delayed creation may find the name free.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ptr.To[int32](89)}}, []string{"ttlSecondsAfterFinished of 89: a replica that stalls"}},
+		"TemplateTTL":     {"The pods and their logs are deleted with the Job.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ptr.To[int32](0)}}, []string{"ttlSecondsAfterFinished of 0", "use 1m30s or more"}},
 		"LongTemplateTTL": {"A long TTL in the template is not dangerous.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ptr.To[int32](604800)}}, nil},
 		"CronJob": {
 			"The history limits of a CronJob ignore the TTL.",

@@ -36,9 +36,10 @@ type schedule struct {
 	retention Retention
 	template  *int32 // ttlSecondsAfterFinished of the Job as built
 	options   Options
-	strips    bool // the informer's transform drops what metadata it can
-	failing   bool // the work fails
-	postpones bool // the write of the first Ref waits until the Job has started
+	admission time.Duration // how long a webhook takes for a creation
+	strips    bool          // the informer's transform drops what metadata it can
+	failing   bool          // the work fails
+	postpones bool          // the write of the first Ref waits until the Job has started
 	chaos     bool
 	released  bool // a Job with a short TTL: the documented gap is open
 	disturbed int  // how often users did something
@@ -48,9 +49,10 @@ type schedule struct {
 func draw(seed uint64, b bug) *schedule {
 	s := &schedule{apiServer: newAPIServer(), rand: rand.New(rand.NewPCG(seed, 1)), bug: b, chaos: true}
 	pick := func(of ...time.Duration) time.Duration { return of[s.rand.IntN(len(of))] }
-	s.retention = Retention{SucceededTTL: pick(0, time.Second, 10*time.Minute), FailedTTL: pick(0, 30*time.Second, time.Hour), UnrecordedTTL: pick(0, 7*day)}
+	s.retention = Retention{SucceededTTL: pick(0, time.Second, leastFinalTTL, 10*time.Minute), FailedTTL: pick(0, 30*time.Second, time.Hour), UnrecordedTTL: pick(0, 7*day)}
+	s.admission = pick(0, 0, 0, 12*time.Second, 55*time.Second)
 	if s.rand.IntN(2) == 0 {
-		s.template = ptr.To([]int32{0, 1, 600}[s.rand.IntN(3)])
+		s.template = ptr.To([]int32{0, 1, 90, 600}[s.rand.IntN(4)])
 	}
 	s.options = Options{Retention: s.retention, DeleteCancelled: s.rand.IntN(2) == 0, TrustCache: b == trustsAnyVersion}
 	if s.rand.IntN(4) == 0 {
@@ -216,10 +218,10 @@ func (s *schedule) quiet() bool {
 
 // judge holds the end of the schedule to the rules.
 func (s *schedule) judge() {
-	short := func(d time.Duration) bool { return d > 0 && d < time.Minute }
+	short := func(d time.Duration) bool { return d > 0 && d < leastFinalTTL }
 	gap := short(s.retention.SucceededTTL) || short(s.retention.FailedTTL)
 	if s.template != nil {
-		gap = *s.template < 60
+		gap = time.Duration(*s.template)*time.Second < leastFinalTTL
 	}
 	for owner, jobs := range s.executed {
 		unrecorded := false

@@ -75,7 +75,7 @@ func TestTenThousandSchedules(t *testing.T) {
 		t.Log(strings.Join(again.trace, "\n"))
 	}
 	require.Empty(t, wrong, "seed %d: JOBGC_SEED=%d JOBGC_SCHEDULES=1 go test -run TenThousandSchedules ./jobgc", seed, seed)
-	t.Logf("%d schedules; %d ran a Job twice with a TTL below a minute, which the documentation names", n, gaps)
+	t.Logf("%d schedules; %d ran a Job twice with a TTL below 90 seconds, which the documentation names", n, gaps)
 }
 
 // TestSchedules_FindBugs shows that the schedules find bugs. Each of these

@@ -99,6 +99,10 @@ type Request struct {
 // a read of the owner and a patch. For an owner that is cancelled or being
 // deleted, is not Done and has no Ref, each call costs a read of the Job.
 //
+// A creation may take 90 seconds, the wait for the client's rate limiter and
+// for admission included: 30 for the read of the owner, and 60 after its
+// answer. The context should allow two minutes.
+//
 // With an error, Step returns the Ref of the request. Step returns an error of
 // Request.Job unchanged, if the API server has no Job of the owner. It cannot
 // look for the Job of a cluster-scoped owner, because the Job that is not built
@@ -108,6 +112,7 @@ func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, er
 	if !g.made() {
 		return req.Ref, Observation{}, errNotMade()
 	}
+	g.warn(ctx)
 	ref, found, err := g.step(ctx, req)
 	if own := (builderError{}); errors.As(err, &own) {
 		return req.Ref, Observation{}, own.error
@@ -139,7 +144,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 	}
 	v.sent = g.sentLately(v.found.Job)
 	var job *batchv1.Job
-	asked := v.now
+	answered := v.now
 	for {
 		next := v.ref
 		switch a := decide(v); a {
@@ -160,10 +165,10 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 					continue
 				}
 			}
-			asked = g.now()
-			if v.stored, err = read(ctx, req); err != nil {
+			if v.stored, err = g.read(ctx, req); err != nil {
 				return nil, Observation{}, err
 			}
+			answered = g.now()
 			continue
 		case actCreate:
 			found, err := g.recall(ctx, Ref{Namespace: job.Namespace, Name: job.Name}, req.Owner.GetUID())
@@ -173,7 +178,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			case found.State == Pending:
 				return req.Ref, found, nil
 			case found.Job == nil:
-				return g.create(ctx, v, job, asked)
+				return g.create(ctx, v, job, answered)
 			}
 			v.found = found
 			continue
