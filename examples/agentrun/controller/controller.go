@@ -107,6 +107,10 @@ const (
 	telling   = 15 * time.Second
 )
 
+// attempting is how long one attempt at a run may take. The creation of a Job
+// may need 90 seconds of it.
+const attempting = 2 * time.Minute
+
 // starting is how long after its creation a Job usually has started. The whole
 // seconds of a creation time make it up to twice as long.
 const starting = time.Second
@@ -315,7 +319,7 @@ func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
 // reconcile makes one attempt at one run, and traces, measures and logs it.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
 	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
-	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Minute)
+	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), attempting)
 	defer cancel()
 	var result metrics.Result
 	ctx, span := c.options.Tracer.Start(ctx, "reconcile AgentRun", trace.WithAttributes(
