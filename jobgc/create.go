@@ -286,8 +286,8 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 	v.ref, v.found = next, StateOf(job)
 	v.found.Source = source
 	switch {
-	case v.cancel && (v.ended || v.found.State != Finished):
-		v.found = Observation{State: Pending, Source: source, After: poll} // it is suspended next
+	case v.cancel && v.ended && v.found.State == Finished:
+		v.found = Observation{State: Pending, Source: source, After: poll} // it is released next
 	case v.found.State == Finished:
 		next.Outcome, next.Released = v.found.Outcome, v.settled()
 		v.found.After = poll

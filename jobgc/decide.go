@@ -32,6 +32,7 @@ type view struct {
 	suspend      *bool       // nil changes nothing
 	found        Observation // of the Job
 	stored       *stored     // the owner in the API server; nil before the read
+	adopted      bool        // ref was found by the name of the Job and the uid of its owner, and may not be stored yet
 	retention    Retention
 	finalizer    string
 	deletes      bool // Options.DeleteCancelled
@@ -114,7 +115,7 @@ func (v view) recorded(a action) action {
 	switch {
 	case v.stored == nil:
 		return actReadOwner
-	case !v.stored.exists || v.stored.ref.UID != v.ref.UID || v.stored.ref.Outcome == "" && !v.stored.done:
+	case !v.stored.exists || !v.storedRefFits() || v.stored.ref.Outcome == "" && !v.stored.done:
 		return actWait
 	}
 	return a
@@ -128,12 +129,21 @@ func (v view) resume() action {
 		return actWait
 	case v.stored == nil:
 		return actReadOwner
-	case !v.stored.exists || v.stored.done || v.stored.edited || v.stored.ref.UID != v.ref.UID:
+	case !v.stored.exists || v.stored.done || v.stored.edited || !v.storedRefFits():
 		return actWait
 	case *v.suspend:
 		return actSuspend
 	}
 	return actResume
+}
+
+// storedRefFits reports whether the stored owner records this Job, or may
+// record it next.
+func (v view) storedRefFits() bool {
+	if v.adopted && v.stored.ref.UID == "" {
+		return true
+	}
+	return v.stored.ref.UID == v.ref.UID
 }
 
 // finalTTLIsDue reports whether the Job has not got its final TTL yet. The

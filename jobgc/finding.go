@@ -84,6 +84,12 @@ func (f Observation) Lost() bool {
 	return f.State == Missing || f.State == Replaced || f.State == Deleting
 }
 
+// steerable reports whether a Job that was just put into the Ref may have to be
+// suspended, resumed or deleted.
+func (f Observation) steerable() bool {
+	return f.State != Finished && f.State != Pending
+}
+
 // gone reports whether there is nothing left to release.
 func (f Observation) gone() bool {
 	return f.State == Missing || f.State == Replaced || f.State == Collected || f.Source == sourceTombstone

@@ -196,7 +196,8 @@ func (r *replica) reconcile() (time.Duration, error) {
 	if err != nil || copied.phase == before.phase && copied.ref.equal(before.ref) {
 		return found.After, err
 	}
-	starts := before.ref == nil && copied.phase == "" && found.State == Active && found.StartedAt.IsZero()
+	waits := found.State == Active || found.State == Suspended || found.State == Pending
+	starts := before.ref == nil && copied.phase == "" && waits && found.StartedAt.IsZero()
 	if starts && r.sim.postpones {
 		return poll, nil
 	}

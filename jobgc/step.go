@@ -74,7 +74,8 @@ type Request struct {
 // must fail if the owner has changed since it was read: send its
 // resourceVersion. The first Ref may wait until the Job has started, so that
 // one write says both. Write it at most two seconds after the creation, also if
-// many owners wait for their turn. Until then Step finds the Job by its name.
+// many owners wait for their turn. Until then Step finds the Job by its name
+// and the uid of its owner, and suspends, resumes and deletes it all the same.
 // If another client deletes the Job in that time, Step uses the result that
 // this Guard has seen: its informer, or an earlier call. If the Guard has not
 // seen the Job finish, Step creates it again.
@@ -145,6 +146,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 	v.sent = g.sentLately(v.found.Job)
 	var job *batchv1.Job
 	answered := v.now
+	ref := req.Ref
 	for {
 		next := v.ref
 		switch a := decide(v); a {
@@ -177,16 +179,28 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 				return nil, Observation{}, err
 			case found.State == Pending:
 				return req.Ref, found, nil
-			case found.Job == nil:
-				return g.create(ctx, v, job, answered)
+			case found.Job != nil:
+				v.found = found
+				continue
 			}
-			v.found = found
+			ref, v.found, err = g.create(ctx, v, job, answered)
+			if err != nil || ref == nil || !v.found.steerable() {
+				return ref, v.found, err
+			}
+			v.ref = *ref
+			v.adopted = true
 			continue
 		case actAdopt:
-			return g.adopt(ctx, v, v.found.Job, v.found.Source)
+			ref, v.found, err = g.adopt(ctx, v, v.found.Job, v.found.Source)
+			if err != nil || !v.found.steerable() {
+				return ref, v.found, err
+			}
+			v.ref = *ref
+			v.adopted = true
+			continue
 		case actSuspend, actResume:
 			if v.found, err = g.suspend(ctx, v, a == actSuspend); err != nil || v.found.State != Finished || v.ended {
-				return req.Ref, v.found, err
+				return ref, v.found, err
 			}
 			fallthrough // it has finished before it could be suspended
 		case actRecord:
@@ -200,17 +214,17 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			err := g.release(ctx, v.ref, v.found, v.retention, v.now)
 			switch {
 			case err != nil:
-				return req.Ref, v.found, err
+				return ref, v.found, err
 			case blind && v.found.State == Finished:
 				next.Released = true // the cache will never show it
 				return &next, v.found, nil
 			}
 			g.noteSent(v.found.Job)
-			return req.Ref, v.found, nil
+			return ref, v.found, nil
 		case actDelete:
-			return req.Ref, v.found, g.remove(ctx, v.ref)
+			return ref, v.found, g.remove(ctx, v.ref)
 		default:
-			return req.Ref, v.waiting(), nil
+			return ref, v.waiting(), nil
 		}
 	}
 }

@@ -173,7 +173,8 @@ func TestStep_CancelOfADeletingOwner(t *testing.T) {
 				s.edit = func(r *jobgc.Request) { r.Cancel = true }
 				ref, found, err := g.Step(t.Context(), s.request(s.stored))
 				require.NoError(t, err)
-				assert.NotEqual(t, jobgc.Cancelled, found.State, "the Job exists, and is not suspended")
+				assert.Equal(t, !end, found.State == jobgc.Cancelled, "a Job that has finished is not cancelled")
+				assert.Equal(t, !end, ptr.Deref(s.jobs[jobOfRun].Spec.Suspend, false), "the Job exists")
 				require.NotNil(t, ref)
 				assert.Equal(t, types.UID("uid-1"), ref.UID)
 				if end {

@@ -91,7 +91,8 @@ func TestStep_CancelFindsTheJobOfAClusterScopedOwner(t *testing.T) {
 	req.Cancel = true
 	_, found, err = g.Step(t.Context(), req)
 	require.NoError(t, err)
-	assert.NotEqual(t, jobgc.Cancelled, found.State, "its Job runs")
+	assert.Equal(t, jobgc.Cancelled, found.State)
+	assert.True(t, *s.jobs[jobOfRun].Spec.Suspend, "its Job ran")
 }
 
 // TestStep_CreatesNothingForAnOldSpec: the cache is late. The live read shows
