@@ -47,8 +47,8 @@ func TestARepeatCostsNoAllocation(t *testing.T) {
 	}
 }
 
-// What is kept of the object, of its series and of its note, the Event, its
-// name, and the growth of the map.
+// What is kept of the object, of its cap, of its series and of its note, the
+// Event, its name, and the growth of the map.
 func TestAFirstOccurrenceCostsFewAllocations(t *testing.T) {
 	const n = 4000
 	all := objects(n)
@@ -62,7 +62,7 @@ func TestAFirstOccurrenceCostsFewAllocations(t *testing.T) {
 		require.NoError(t, rec.Flush(t.Context()))
 		require.Equal(t, int64(n), rec.Stats().Written)
 	}) / n
-	assert.LessOrEqual(t, per, 7.0)
+	assert.LessOrEqual(t, per, 8.0)
 	t.Logf("%.2f allocations", per)
 }
 
@@ -87,6 +87,6 @@ func TestMemoryPerObject(t *testing.T) {
 	kept, _, _ := events.Kept(rec)
 	runtime.KeepAlive(all)
 	assert.Equal(t, n, kept)
-	assert.LessOrEqual(t, per, 512.0, "bytes per object")
+	assert.LessOrEqual(t, per, 600.0, "bytes per object")
 	t.Logf("%.0f bytes per object", per)
 }

@@ -187,7 +187,7 @@ func TestForget(t *testing.T) {
 		rec.Forget(object("a"))
 		synctest.Wait()
 		assert.Len(t, s.all(), 1, "forgetting does not lift the cap")
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2*time.Minute + time.Second)
 		assert.Len(t, s.all(), 2)
 		rec.Forget(object("a"))
 		kept, series, _ := events.Kept(rec)

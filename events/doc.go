@@ -5,9 +5,10 @@
 // per object and in total.
 //
 // A [Recorder] writes the first occurrence of a failure immediately and counts
-// its repeats in a series. It bounds its requests and its memory, retries
-// writes that fail, and counts the Events it lost, by cause. A namespace whose
-// writes fail does not delay the others.
+// its repeats in a series. Each object has a token bucket, and all requests
+// share another. The Recorder bounds its memory, retries writes that fail, and
+// counts the Events it lost, by cause. A namespace whose writes fail does not
+// delay the others.
 //
 //	sink := events.NewSink(cs.EventsV1().Events, cs.CoreV1().Events)
 //	rec, err := events.New(sink, "agents.example.com/agentrun", events.Options{Scheme: mgr.GetScheme()})

@@ -46,7 +46,7 @@ type Options struct {
 	// burst of five seconds' worth. Namespaces whose writes fail have at most
 	// half of it. Zero means 20.
 	TotalWritesPerSecond float64
-	// MaxObjects bounds the objects that are remembered, about 0.4 KiB each.
+	// MaxObjects bounds the objects that are remembered, about 0.6 KiB each.
 	// The least recently used are evicted first, and objects that wait for a
 	// failing namespace take at most half of the room. Zero means 8192. An
 	// evicted object loses its series and its cap. TotalWritesPerSecond still

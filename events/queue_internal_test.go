@@ -62,7 +62,7 @@ func TestAWorkerThatWakesWhenAllIsClosedSleepsAgain(t *testing.T) {
 	run := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: types.UID("a")}}
 	for i := range 10 {
 		r.Eventf(run, nil, "Normal", "Reason"+strconv.Itoa(i), "", "")
-		r.entries["a"].bucket.take(r.perObject, r.now())
+		r.entries["a"].limiter.take(r.now())
 	}
 	require.NotEmpty(t, r.plan.later, "it waits for a token")
 	r.closed = true

@@ -67,9 +67,9 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 		entries:    make(map[string]*entry),
 		losses:     make(map[string]*loss),
 		plan: schedule{
-			lanes:     make(map[string]*lane),
-			rate:      perSecond(o.TotalWritesPerSecond, 5),
-			trialRate: perSecond(o.TotalWritesPerSecond/2, 1),
+			lanes: make(map[string]*lane),
+			total: perSecond(o.TotalWritesPerSecond, 5).full(),
+			pace:  perSecond(o.TotalWritesPerSecond/2, 1).full(),
 		},
 	}
 	r.changed.L = &r.mu

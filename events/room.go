@@ -21,14 +21,16 @@ func (r *Recorder) settle(e *entry, now instant) {
 	if e.busy || r.closed {
 		return
 	}
-	s, at, urgency := e.work(r.perObject, now, r.flushers > 0)
+	s, at, urgency := e.work(now, r.flushers > 0)
 	switch {
-	case s == nil && e.forgotten && e.bucket.full(now):
-		r.remove(e)
-		return
 	case s == nil && e.forgotten:
+		full := e.limiter.full(now)
+		if full <= now {
+			r.remove(e)
+			return
+		}
 		e.series = nil
-		e.enqueue(&r.plan.later, waiting, instant(e.bucket))
+		e.enqueue(&r.plan.later, waiting, full)
 	case s == nil:
 		e.enqueue(nil, waiting, 0)
 	case at > now:
@@ -57,7 +59,7 @@ func (r *Recorder) entry(ref corev1.ObjectReference, eventtype string) *entry {
 	}
 	r.plan.lanes[namespace] = l
 	l.members++
-	e := &entry{ref: ref, lane: l}
+	e := &entry{ref: ref, lane: l, limiter: r.perObject.full()}
 	e.place.Value = e
 	r.entries[keyOf(ref)] = e
 	return e

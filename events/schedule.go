@@ -85,15 +85,14 @@ func (l *lane) rank() class {
 
 // A schedule decides what is written next. It starts nothing and has no lock.
 type schedule struct {
-	lanes           map[string]*lane
-	later           queue // entries that wait for an instant
-	server          breaker
-	blamed          *lane   // where the server failed last
-	asked           instant // no write before it, as the server said
-	rate, trialRate limit   // of all requests, and of those in suspect lanes
-	total, pace     bucket
-	core            instant // until when events.k8s.io/v1 is not served
-	busy, trials    int     // writes under way, and those in suspect lanes
+	lanes        map[string]*lane
+	later        queue // entries that wait for an instant
+	server       breaker
+	blamed       *lane   // where the server failed last
+	asked        instant // no write before it, as the server said
+	total, pace  limiter // of all requests, and of those in suspect lanes
+	core         instant // until when events.k8s.io/v1 is not served
+	busy, trials int     // writes under way, and those in suspect lanes
 }
 
 // next returns the lane to write in now. Without one it returns when to ask
@@ -102,12 +101,12 @@ func (p *schedule) next(now instant) (best *lane, at instant) {
 	if p.busy >= workers || p.server.faults > 0 && p.busy > 0 {
 		return nil, never
 	}
-	if at = max(p.server.resume, p.asked, p.total.ready(p.rate, now)); at > now {
+	if at = max(p.server.resume, p.asked, p.total.ready(now)); at > now {
 		return nil, at
 	}
 	at = never
 	for _, l := range p.lanes {
-		trial := max(l.resume, p.pace.ready(p.trialRate, now))
+		trial := max(l.resume, p.pace.ready(now))
 		switch {
 		case len(l.ready) == 0 || l.busy >= perNamespace:
 		case l.suspect && (l.busy > 0 || p.trials >= workers/2):
@@ -124,10 +123,10 @@ func (p *schedule) next(now instant) (best *lane, at instant) {
 func (p *schedule) begin(l *lane, now instant) (trial bool) {
 	l.busy++
 	p.busy++
-	p.total.take(p.rate, now)
+	p.total.take(now)
 	if l.suspect {
 		p.trials++
-		p.pace.take(p.trialRate, now)
+		p.pace.take(now)
 	}
 	return l.suspect
 }

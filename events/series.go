@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// An entry is what a Recorder keeps about one object. Its bucket is charged
+// An entry is what a Recorder keeps about one object. Its cap is charged
 // when a request has ended, and at most one request about an object is under
 // way: so the cap holds on the API server even if a request takes long.
 type entry struct {
 	ref         corev1.ObjectReference
 	lane        *lane
-	bucket      bucket
+	limiter     limiter
 	series      *series
 	lastFailure string  // the reason that Recovered will name; empty when nothing is open
 	conflicted  instant // the first of the conflicts in a row that opened no failure
@@ -139,8 +139,8 @@ func (s *series) class() class {
 // lowest class is first, and in it the oldest. With hurry no pause counts. An
 // object shows last what it is now, failing or recovered: what it was is
 // written before.
-func (e *entry) work(l limit, now instant, hurry bool) (best *series, at instant, urgency class) {
-	token, since := e.bucket.ready(l, now), instant(0)
+func (e *entry) work(now instant, hurry bool) (best *series, at instant, urgency class) {
+	token, since := e.limiter.ready(now), instant(0)
 	for s := e.series; s != nil; s = s.older {
 		if s.pending == 0 {
 			continue

@@ -119,7 +119,7 @@ func (r *Recorder) next(now instant) (j job, at instant) {
 		return j, at
 	}
 	e := l.ready[0]
-	s, _, _ := e.work(r.perObject, now, r.flushers > 0)
+	s, _, _ := e.work(now, r.flushers > 0)
 	e.enqueue(nil, waiting, 0)
 	e.move(nil)
 	e.busy, s.busy = true, true
@@ -171,7 +171,7 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 		j.draft.number, j.draft.renamed = 0, true
 	}
 	r.plan.end(j)
-	j.e.bucket.take(r.perObject, now)
+	j.e.limiter.take(now)
 	if st <= waitServer {
 		r.plan.learn(j, st, a.err, now)
 	}

@@ -17,26 +17,26 @@ import (
 //
 //req:shows E2
 func TestNeverMoreThanNInAnyMinute(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 5, 10, 30, 60, 120, 6000} {
-		for name, step := range map[string]func(*rand.Rand) time.Duration{
-			"Greedy": func(*rand.Rand) time.Duration { return 5 * time.Millisecond },
-			"Bursts": func(r *rand.Rand) time.Duration {
+	for _, n := range []int{1, 2, 3, 5, 10, 13, 30, 60, 120, 6000} {
+		for name, step := range map[string]func(*rand.Rand, limiter, instant) time.Duration{
+			"Greedy":  func(*rand.Rand, limiter, instant) time.Duration { return 5 * time.Millisecond },
+			"Waiting": func(_ *rand.Rand, l limiter, now instant) time.Duration { return l.ready(now).since(now) },
+			"Bursts": func(r *rand.Rand, _ limiter, _ instant) time.Duration {
 				if r.IntN(100) == 0 {
 					return time.Duration(r.Int64N(int64(3 * time.Minute)))
 				}
 				return 0
 			},
-			"Random": func(r *rand.Rand) time.Duration {
+			"Random": func(r *rand.Rand, _ limiter, _ instant) time.Duration {
 				return time.Duration(r.Int64N(int64(2 * time.Minute / time.Duration(n))))
 			},
 		} {
 			random := rand.New(rand.NewPCG(uint64(n), 1))
-			var b bucket
-			l := perMinute(n)
+			l := perMinute(n).full()
 			var taken []instant
-			for now := instant(1); len(taken) < n+min(n, 500)+100; now = now.add(step(random)) {
-				for b.ready(l, now) <= now {
-					b.take(l, now)
+			for now := instant(1); len(taken) < n+min(n, 500)+100; now = now.add(step(random, l, now)) {
+				for l.ready(now) <= now {
+					l.take(now)
 					taken = append(taken, now)
 				}
 			}
@@ -58,16 +58,15 @@ func TestNeverMoreThanNInAnyMinute(t *testing.T) {
 func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, n := range []int{1, 2, 5, 10} {
-		var b bucket
-		l := perMinute(n)
+		l := perMinute(n).full()
 		var counted []instant
 		now := instant(1)
 		for len(counted) < 2000 {
-			now = b.ready(l, now)
+			now = l.ready(now)
 			begun := now
 			now = now.add(time.Duration(random.Int64N(int64(20 * time.Second))))
 			counted = append(counted, begun.add(time.Duration(random.Int64N(int64(now-begun)+1))))
-			b.take(l, now)
+			l.take(now)
 		}
 		for i := n; i < len(counted); i++ {
 			if !assert.GreaterOrEqual(t, counted[i].since(counted[i-n]), time.Minute, "%d a minute, write %d", n, i) {
@@ -79,12 +78,11 @@ func TestTheCapHoldsHoweverLongAWriteTakes(t *testing.T) {
 
 func TestPerSecond(t *testing.T) {
 	for _, rate := range []float64{1e-300, 1e-12, 0.01, 0.5, 1, 20, 1000, 1e12, math.Inf(1)} {
-		var b bucket
-		l := perSecond(rate, 5)
+		l := perSecond(rate, 5).full()
 		n := 0
 		for now := instant(1); now.since(0) <= time.Minute; now = now.add(100 * time.Millisecond) {
-			for n < 100_000 && b.ready(l, now) <= now {
-				b.take(l, now)
+			for n < 100_000 && l.ready(now) <= now {
+				l.take(now)
 				n++
 			}
 		}
