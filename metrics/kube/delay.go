@@ -11,6 +11,7 @@ import (
 // delay is an item that waits for its time.
 type delay struct {
 	due   time.Duration
+	first bool // see AddFirst
 	timer *time.Timer
 }
 
@@ -20,7 +21,7 @@ type delay struct {
 func (q *Queue[T]) AddAfter(item T, d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.addAfter(item, d)
+	q.addAfter(item, d, false)
 }
 
 // AddRateLimited makes item ready after the rate limiter's delay, and counts a
@@ -32,7 +33,7 @@ func (q *Queue[T]) AddRateLimited(item T) {
 	if !q.shutting {
 		q.retries++
 	}
-	q.addAfter(item, d)
+	q.addAfter(item, d, false)
 }
 
 // Forget ends the back-off of item.
@@ -41,20 +42,22 @@ func (q *Queue[T]) Forget(item T) { q.limiter.Forget(item) }
 // NumRequeues returns how often item failed since it was forgotten.
 func (q *Queue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-func (q *Queue[T]) addAfter(item T, d time.Duration) {
+func (q *Queue[T]) addAfter(item T, d time.Duration, first bool) {
 	if d <= 0 || q.shutting {
-		q.add(item)
+		q.add(item, first)
 		return
 	}
 	now := q.now()
 	due := now + min(d, math.MaxInt64-now) // a time that is past all times must not come before all others
 	if have, ok := q.delayed[item]; ok {
+		first = first || have.first
+		have.first = first
 		if have.due <= due {
 			return
 		}
 		have.timer.Stop()
 	}
-	w := &delay{due: due}
+	w := &delay{due: due, first: first}
 	w.timer = time.AfterFunc(d, func() { q.fire(item, w) })
 	q.delayed[item] = w
 }
@@ -66,7 +69,7 @@ func (q *Queue[T]) fire(item T, w *delay) {
 	defer q.mu.Unlock()
 	if q.delayed[item] == w {
 		delete(q.delayed, item)
-		q.add(item)
+		q.add(item, w.first)
 	}
 }
 

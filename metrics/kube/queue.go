@@ -31,10 +31,11 @@ type Queue[T comparable] struct {
 
 	mu       sync.Mutex
 	wake     sync.Cond      // an item is ready, or the queue is shut down and no item is held
-	items    map[T]*item[T] // those in ready and in held
+	items    map[T]*item[T] // those in first, in ready and in held
+	first    list[T]        // the ready items that workers take before those of ready, in this order
 	ready    list[T]        // in the order in which workers take them
 	held     list[T]        // by workers, the longest first
-	spare    list[T]        // what ready and held no longer use
+	spare    list[T]        // what the other lists no longer use
 	delayed  map[T]*delay
 	adds     int64
 	retries  int64
@@ -60,10 +61,19 @@ func NewQueue[T comparable](c *metrics.Controller, limiter workqueue.TypedRateLi
 func (q *Queue[T]) Add(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.add(item)
+	q.add(item, false)
 }
 
-func (q *Queue[T]) add(key T) {
+// AddFirst is AddAfter for an item that goes before all items of the other
+// methods once it is ready: work that must not wait for a long queue. Items of
+// AddFirst keep their order. An item that is ready already moves.
+func (q *Queue[T]) AddFirst(item T, d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.addAfter(item, d, true)
+}
+
+func (q *Queue[T]) add(key T, first bool) {
 	if q.shutting {
 		return
 	}
@@ -72,10 +82,16 @@ func (q *Queue[T]) add(key T) {
 	case !known:
 		i = q.unused()
 		i.key = key
+		i.first = first
 		q.items[key] = i
 		q.push(i)
 	case i.held:
 		i.again = true
+		i.first = i.first || first
+	case first && !i.first:
+		q.ready.remove(i)
+		i.first = true
+		q.first.push(i)
 	}
 }
 
@@ -83,32 +99,50 @@ func (q *Queue[T]) add(key T) {
 func (q *Queue[T]) push(i *item[T]) {
 	q.adds++
 	i.since = q.now()
-	q.ready.push(i)
+	q.listOf(i).push(i)
 	q.wake.Signal()
+}
+
+// listOf returns the list of a ready item.
+func (q *Queue[T]) listOf(i *item[T]) *list[T] {
+	if i.first {
+		return &q.first
+	}
+	return &q.ready
+}
+
+// next returns the item that the next worker takes; nil if none is ready.
+func (q *Queue[T]) next() *item[T] {
+	if q.first.n > 0 {
+		return q.first.first
+	}
+	return q.ready.first
 }
 
 // Len returns the number of items that are ready.
 func (q *Queue[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.ready.n
+	return q.first.n + q.ready.n
 }
 
 // Get blocks until an item is ready and hands it out, or returns shutdown when
 // the queue is shut down and empty. Done must be called with the item.
 func (q *Queue[T]) Get() (key T, shutdown bool) {
 	q.mu.Lock()
-	for q.ready.n == 0 && !q.shutting {
+	for q.next() == nil && !q.shutting {
 		q.wake.Wait()
 	}
-	if q.ready.n == 0 {
+	i := q.next()
+	if i == nil {
 		q.mu.Unlock()
 		return key, true
 	}
-	i, now := q.ready.first, q.now()
+	now := q.now()
 	waited := now - i.since
 	key = i.key
-	q.ready.remove(i)
+	q.listOf(i).remove(i)
+	i.first = false
 	i.held, i.since = true, now
 	q.held.push(i)
 	q.mu.Unlock()

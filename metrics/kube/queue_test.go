@@ -210,3 +210,64 @@ func TestNewQueueStartsNothing(t *testing.T) {
 		q.Done("never added")
 	})
 }
+
+// TestQueue_AddFirst_GoesBeforeAllOtherItems in each state of an item.
+func TestQueue_AddFirst_GoesBeforeAllOtherItems(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		add    func(q *kube.Queue[string])
+		want   []string
+	}{
+		"New":     {"It goes before what is ready.", func(q *kube.Queue[string]) { q.AddFirst("x", 0) }, []string{"x", "a", "b"}},
+		"Ready":   {"An item that is ready moves.", func(q *kube.Queue[string]) { q.AddFirst("b", 0) }, []string{"b", "a"}},
+		"Several": {"Items of AddFirst keep their order.", func(q *kube.Queue[string]) { q.AddFirst("y", 0); q.AddFirst("x", 0); q.AddFirst("y", 0) }, []string{"y", "x", "a", "b"}},
+		"Added":   {"Add does not move it back.", func(q *kube.Queue[string]) { q.AddFirst("x", 0); q.Add("x") }, []string{"x", "a", "b"}},
+		"Delayed": {"It goes first once its time has come.", func(q *kube.Queue[string]) { q.AddFirst("x", time.Second) }, []string{"x", "a", "b"}},
+		"AddAfter": {
+			"A later time of another method changes neither.",
+			func(q *kube.Queue[string]) { q.AddFirst("x", time.Second); q.AddAfter("x", time.Hour) }, []string{"x", "a", "b"},
+		},
+		"Earlier": {
+			"At the earlier of two times it goes first.",
+			func(q *kube.Queue[string]) { q.AddFirst("x", time.Hour); q.AddAfter("x", time.Second) }, []string{"x", "a", "b"},
+		},
+		"Held": {
+			"An item that a worker holds goes first when the worker is done.",
+			func(q *kube.Queue[string]) {
+				q.AddFirst("x", 0)
+				x, _ := q.Get()
+				q.AddFirst("x", 0)
+				q.Done(x)
+			}, []string{"x", "a", "b"},
+		},
+		"Once": {
+			"The next Add of the item is an ordinary one.",
+			func(q *kube.Queue[string]) {
+				q.AddFirst("x", 0)
+				x, _ := q.Get()
+				q.Done(x)
+				q.Add("x")
+			}, []string{"a", "b", "x"},
+		},
+		"Never": {"Without it the order is the one of Add.", func(*kube.Queue[string]) {}, []string{"a", "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := kube.NewQueue[string](nil, nil)
+				q.Add("a")
+				q.Add("b")
+				tc.add(q)
+				<-time.After(2 * time.Second)
+				synctest.Wait()
+				assert.Equal(t, int64(len(tc.want)), q.State().Depth, tc.reason)
+				assert.Equal(t, 2*time.Second, q.State().Oldest, "a moved item keeps its time")
+				var got []string
+				for q.Len() > 0 {
+					got = append(got, take(t, q))
+				}
+				assert.Equal(t, tc.want, got, tc.reason)
+				q.ShutDown()
+			})
+		})
+	}
+}

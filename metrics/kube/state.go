@@ -15,11 +15,14 @@ func (q *Queue[T]) State() metrics.QueueState {
 	defer q.mu.Unlock()
 	now := q.now()
 	s := metrics.QueueState{
-		Depth: int64(q.ready.n), Delayed: int64(len(q.delayed)), Running: int64(q.held.n),
+		Depth: int64(q.first.n + q.ready.n), Delayed: int64(len(q.delayed)), Running: int64(q.held.n),
 		Adds: q.adds, Retries: q.retries,
 	}
 	if q.ready.first != nil {
 		s.Oldest = now - q.ready.first.since
+	}
+	for i := q.first.first; i != nil; i = i.next { // an item that moved here kept its time
+		s.Oldest = max(s.Oldest, now-i.since)
 	}
 	for i := q.held.first; i != nil; i = i.next {
 		s.Unfinished += now - i.since
@@ -35,6 +38,7 @@ func (q *Queue[T]) State() metrics.QueueState {
 type item[T any] struct {
 	key        T
 	since      time.Duration // when it became ready, or when a worker took it
+	first      bool // see AddFirst
 	held       bool
 	again      bool // it was added while a worker holds it
 	prev, next *item[T]
