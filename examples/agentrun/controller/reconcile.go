@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
@@ -87,21 +88,31 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 		found.Message = a.words(ctx, found.Message)
 	}
 	facts, failed := judged(a.run, found, time.Now())
-	switch a.facts = facts; {
-	case facts.Progress == status.Done:
+	a.facts = facts
+	if facts.Progress == status.Done {
 		return 0, a.end(ctx, failed)
-	case a.before.Status.JobRef == nil && startsSoon(found, time.Now()):
-		return starting, nil // one write says that the Job exists, and that it runs
+	}
+	wait := untilStart(found, time.Now())
+	if a.before.Status.JobRef == nil && wait > 0 {
+		// One write says that the Job exists, and that it runs. It waits for
+		// that time, and not for the runs that are queued before it.
+		a.queue.AddFirst(cache.MetaObjectToName(a.run).AsNamespacedName(), wait)
+		return wait, nil
 	}
 	_, err = a.commit(ctx)
 	return found.After, err
 }
 
-// startsSoon reports whether the Job is new and has not started, as far as the
-// cache knows. If another client deletes it before its Ref is recorded, it is
-// created again, because its work has hardly begun.
-func startsSoon(f jobgc.Observation, now time.Time) bool {
-	return f.State == jobgc.Active && f.StartedAt.IsZero() && now.Sub(f.Job.CreationTimestamp.Time).Abs() < 2*starting
+// untilStart is how long to wait for the start of a Job that is new and has not
+// started, as far as the cache knows. It is zero for any other Job, and two
+// seconds after the creation: until the Ref is recorded, a Job that another
+// client deletes unfinished is created again.
+func untilStart(f jobgc.Observation, now time.Time) time.Duration {
+	if f.State != jobgc.Active || !f.StartedAt.IsZero() {
+		return 0
+	}
+	left := 2*starting - now.Sub(f.Job.CreationTimestamp.Time).Abs()
+	return min(max(left, 0), starting)
 }
 
 // request is what package jobgc has to know of the run.

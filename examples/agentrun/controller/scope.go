@@ -195,10 +195,11 @@ func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 	}
 }
 
-// jobChanged queues the run of a Job.
+// jobChanged queues the run of a Job, before the runs that wait for theirs: a
+// long queue must not make its Ref or its result wait.
 func (c *Controller) jobChanged(before, after *batchv1.Job) {
 	if run := runOf(cmp.Or(after, before)); run.Name != "" {
-		c.queue.Add(run)
+		c.queue.AddFirst(run, 0)
 	}
 }
 
