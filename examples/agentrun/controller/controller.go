@@ -248,7 +248,7 @@ func (c *Controller) complain(ctx context.Context, s *scope) {
 			_, err = c.cluster.BatchV1().Jobs(s.namespace).List(ctx, one)
 		}
 		if err != nil && ctx.Err() == nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "Cannot fill the caches, retrying", "namespace", s.namespace)
+			logr.FromContextOrDiscard(ctx).Error(errors.New(c.public(err.Error())), "Cannot fill the caches, retrying", "namespace", s.namespace)
 		}
 		return false, nil
 	})
@@ -333,22 +333,22 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 	switch {
 	case isOvertaken(err) && c.queue.NumRequeues(key) < settling:
 		result = metrics.Requeue
-		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", c.secrets.Redact(err.Error()))
+		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", c.public(err.Error()))
 	case err != nil:
-		logr.FromContextOrDiscard(ctx).Error(errors.New(c.secrets.Redact(err.Error())), "reconcile failed", "result", result.String())
+		logr.FromContextOrDiscard(ctx).Error(errors.New(c.public(err.Error())), "reconcile failed", "result", result.String())
 	}
 	return after, err
 }
 
 // endSpan ends the span of a reconcile. Its attributes follow OpenTelemetry's
-// conventions where they exist. The text of an error is redacted, like every
-// text that leaves the process.
+// conventions where they exist. The text of an error is redacted and bounded,
+// like every text that leaves the process.
 func (c *Controller) endSpan(span trace.Span, result metrics.Result, err error) {
 	span.SetAttributes(attribute.String("result", result.String()))
 	switch {
 	case err != nil && result.Failed():
 		span.SetAttributes(attribute.String("error.type", reasonOf(err)))
-		span.SetStatus(codes.Error, c.secrets.Redact(err.Error()))
+		span.SetStatus(codes.Error, c.public(err.Error()))
 	case result.Failed():
 		span.SetStatus(codes.Error, result.String()) // a panic
 	}

@@ -96,3 +96,12 @@ func (o *outage) explains(err error, now time.Time) bool {
 func unanswered(err error) bool {
 	return errors.As(err, new(net.Error)) // every error of http.Client is one, and context.DeadlineExceeded
 }
+
+// lastRequest returns what such an error says about its last request alone.
+func lastRequest(err error) string {
+	var failed net.Error
+	if errors.As(err, &failed) {
+		return failed.Error()
+	}
+	return ""
+}

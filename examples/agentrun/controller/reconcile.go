@@ -32,20 +32,26 @@ type attempt struct {
 	before *v1alpha1.AgentRun
 	run    *v1alpha1.AgentRun
 	facts  status.Facts
-	read   bool // the run's Secret, or that there is none
+	read   bool     // the run's Secret, or that there is none
+	values [][]byte // of the run's Secret, as this attempt has read them
 }
 
 // step moves one run as far as it can go now, and says when to look again if
 // nothing happens before.
 func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	s, before := c.find(key)
-	if before == nil || before.DeletionTimestamp != nil {
-		return 0, c.abandon(ctx, s, key, "") // its Job goes with it
-	}
-	if err := c.abandon(ctx, s, key, before.UID); err != nil { // holds.Start tries again
-		logr.FromContextOrDiscard(ctx).Error(errors.New(c.secrets.Redact(err.Error())), "the Job of an earlier run with this name is still held")
+	if before == nil {
+		return 0, c.abandon(ctx, s, key, "")
 	}
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
+	if before.DeletionTimestamp != nil {
+		err := c.abandon(ctx, s, key, "") // its Job goes with it
+		return 0, a.tell(ctx, err)
+	}
+	err := c.abandon(ctx, s, key, before.UID)
+	if err != nil { // holds.Start tries again
+		logr.FromContextOrDiscard(ctx).Error(a.tell(ctx, err), "the Job of an earlier run with this name is still held")
+	}
 	a.facts.Progress = before.Status.Phase.Progress()
 	if before.Status.Phase.Terminal() {
 		if why, ok := c.unsure.LoadAndDelete(before.UID); ok {
@@ -54,6 +60,7 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 		}
 	}
 	after, err := a.advance(ctx)
+	err = a.tell(ctx, err)
 	switch {
 	case isOvertaken(err) && c.queue.NumRequeues(key) >= settling:
 		c.recorder.Failure(before, err)
@@ -183,7 +190,6 @@ func (a *attempt) hindered(ctx context.Context, cause error) error {
 	if isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or someone else wrote
 	}
-	cause = a.tell(ctx, cause)
 	outage := a.outage.explains(cause, time.Now())
 	if a.before.Status.Phase.Terminal() || outage && reasonOf(cause) != events.Timeout {
 		return cause

@@ -5,7 +5,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,10 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/redact"
 )
 
-// told is an error whose text every user may read. It has the kind of its
-// cause.
+// told is an error whose text every user may read: it is short, and has no
+// secret. It has the kind of its cause.
 type told struct {
 	words string
 	cause error
@@ -28,30 +28,63 @@ func (t *told) Unwrap() error { return t.cause }
 // tell returns such an error. If no server answered, the error quotes nothing,
 // and a request for the Secret would not be answered either.
 func (a *attempt) tell(ctx context.Context, cause error) error {
-	if _, already := errors.AsType[*told](cause); already {
+	switch cause.(type) { //nolint:errorlint // an error around one of these may quote more
+	case nil, *told:
 		return cause
+	case *failure: // the text is of this controller
+		return &told{a.mask(cause.Error()), cause}
 	}
-	if unanswered(cause) {
-		return &told{a.secrets.Redact(cause.Error()), cause}
+	if !unanswered(cause) {
+		return &told{a.words(ctx, cause.Error()), cause}
 	}
-	return &told{a.words(ctx, cause.Error()), cause}
+	text := cause.Error()
+	if !a.knowsSecret() {
+		text = lastRequest(cause) // an error around it may quote an earlier answer
+	}
+	return &told{a.mask(text), cause}
 }
 
-// withheld replaces a text that may quote a Secret that cannot be read, because
-// the values to mask are unknown.
-const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be read, and it might quote it]"
+// withheld replaces a text that may quote a Secret whose values are unknown or
+// too many to mask.
+const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be read or has too many keys, and it might quote it]"
+
+// mostValues is how many values of a Secret an attempt masks. Package redact
+// keeps about as many.
+const mostValues = 1000
 
 // words returns a text with secrets masked. If this attempt has not read the
 // run's Secret, words reads it first: a restart forgets the values of earlier
-// attempts, and package redact forgets them after many others.
+// attempts.
 func (a *attempt) words(ctx context.Context, text string) string {
-	if a.run.Spec.SecretRef != nil && !a.read {
-		if _, err := a.secret(ctx); err != nil && !isMissingSecret(err) {
+	if !a.knowsSecret() {
+		_, err := a.secret(ctx)
+		if err != nil && !isMissingSecret(err) {
 			return withheld
 		}
 	}
-	return a.secrets.Redact(text)
+	return a.mask(text)
 }
+
+// knowsSecret reports whether this attempt knows all values that a text about
+// the run may quote.
+func (a *attempt) knowsSecret() bool { return a.run.Spec.SecretRef == nil || a.read }
+
+// mask masks the values that this attempt has read, wherever they are in the
+// text, and then bounds the text. The Secrets of other runs never push these
+// values out, as they may push them out of the set that all runs share.
+func (a *attempt) mask(text string) string {
+	if len(a.values) > mostValues {
+		return withheld
+	}
+	var own redact.SecretValues
+	own.Add(a.values...)
+	return a.public(own.Redact(text))
+}
+
+// public returns text in one line of at most 1 KiB, with secrets masked. An
+// answer of the API server may have megabytes, and etcd refuses a status that
+// quotes it.
+func (c *Controller) public(text string) string { return redact.Note(text, c.secrets.Redact) }
 
 // haveSecret returns an error if the Secret that the run names, or its key,
 // does not exist yet.
@@ -70,20 +103,22 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 	return err
 }
 
-// secret reads the run's Secret and registers its values, so that no Event,
-// message or log line has them. A denied read reveals nothing about the Secret,
-// so its error names the missing right.
+// secret reads the run's Secret. The attempt keeps its values until it ends,
+// and registers them in the set that all runs share, so that no Event, message
+// or log line has them. A denied read reveals nothing about the Secret, so its
+// error names the missing right.
 func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
 	a.read = err == nil || isMissingSecret(err)
 	if apierrors.IsForbidden(err) {
-		return nil, &told{a.secrets.Redact(err.Error()), err}
+		return nil, &told{a.mask(err.Error()), err}
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range secret.Data {
-		a.secrets.Add(v)
+		a.values = append(a.values, v)
 	}
+	a.secrets.Add(a.values...)
 	return secret, nil
 }
