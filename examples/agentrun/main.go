@@ -23,6 +23,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/tracelog"
@@ -155,10 +156,27 @@ func idle() (ready <-chan struct{}, work func(context.Context) error) {
 }
 
 func (o *options) handler(w io.Writer) slog.Handler {
+	format := &slog.HandlerOptions{ReplaceAttr: shortText}
 	if o.logFormat == "json" {
-		return tracelog.Handler(slog.NewJSONHandler(w, nil))
+		return tracelog.Handler(slog.NewJSONHandler(w, format))
 	}
-	return tracelog.Handler(slog.NewTextHandler(w, nil))
+	return tracelog.Handler(slog.NewTextHandler(w, format))
+}
+
+// shortText cuts a text of more than 4 KiB to 1 KiB. An error of client-go or
+// of a sweep may quote an answer of megabytes.
+func shortText(_ []string, a slog.Attr) slog.Attr {
+	var text string
+	switch v := a.Value.Any().(type) {
+	case error:
+		text = v.Error()
+	case string:
+		text = v
+	}
+	if len(text) > 4<<10 {
+		a.Value = slog.StringValue(redact.Note(text, nil))
+	}
+	return a
 }
 
 // version is the version of the module that the Go tool recorded in the

@@ -5,11 +5,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -123,4 +125,19 @@ func TestVersion(t *testing.T) {
 	var stdout bytes.Buffer
 	assert.Zero(t, run(t.Context(), []string{"--version"}, environ(), &stdout, &bytes.Buffer{}))
 	assert.Regexp(t, `^agentrun \S+\n$`, stdout.String())
+}
+
+func TestHandler_CutsTextsOfMegabytes(t *testing.T) {
+	long := strings.Repeat("refused ", 1<<17)
+	for _, format := range []string{"json", "text"} {
+		var out bytes.Buffer
+		o := options{logFormat: format}
+		log := logr.FromSlogHandler(o.handler(&out))
+		log.Error(errors.New(long), "Could not delete some runs", "why", long)
+		log.Info(long)
+		assert.Equal(t, 2, strings.Count(out.String(), "\n"), "one line each")
+		assert.Less(t, out.Len(), 4<<10, format)
+		assert.Contains(t, out.String(), "refused", "the beginning stays")
+		assert.Contains(t, out.String(), "Could not delete some runs")
+	}
 }

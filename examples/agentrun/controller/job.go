@@ -5,6 +5,7 @@ package controller
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -20,12 +21,28 @@ import (
 // which is always a valid label value.
 const runLabel = "agents.controllerkit.dev/agent-run-uid"
 
+// mostSpec is how large a spec may be as JSON. With the status of the run, and
+// with what the Job has in addition, it must fit into etcd's 1.5 MiB.
+const mostSpec = 1 << 20
+
+// checkSpec refuses a spec that the CRD's schema accepts and that cannot work.
+func checkSpec(spec *v1alpha1.AgentRunSpec) error {
+	if _, found := spec.Parameters["prompt"]; found {
+		return &failure{events.InvalidSpec, `spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef`}
+	}
+	text, err := json.Marshal(spec)
+	if err == nil && len(text) > mostSpec {
+		return &failure{events.InvalidSpec, fmt.Sprintf("spec has %d bytes as JSON; want at most %d", len(text), mostSpec)}
+	}
+	return err
+}
+
 // newJob is the Job of a run. Package jobgc names it, and sets its TTL once its
-// result is recorded. It refuses a spec in addition to the checks of the CRD's
-// schema.
+// result is recorded.
 func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
-	if _, found := run.Spec.Parameters["prompt"]; found {
-		return nil, &failure{events.InvalidSpec, `spec.parameters[prompt] is not accepted: put the prompt into a Secret and name it in spec.secretRef`}
+	err := checkSpec(&run.Spec)
+	if err != nil {
+		return nil, err
 	}
 	labels := map[string]string{runLabel: string(run.UID), "app.kubernetes.io/managed-by": "agentrun"}
 	container := corev1.Container{Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args}

@@ -84,15 +84,15 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	case a.before.Status.Phase.Terminal():
 		_, failed := a.commit(ctx) // the generation, if someone edited the run
 		return found.After, errors.Join(failed, err)
-	case ref == nil && reasonOf(err) == events.InvalidSpec:
-		err = a.tell(ctx, err)
-		enter(a.run, v1alpha1.Failed, events.InvalidSpec, err.Error(), time.Now())
-		return 0, a.end(ctx, err)
+	case ref == nil && (reasonOf(err) == events.InvalidSpec || isTooLarge(err)):
+		refused := &failure{events.InvalidSpec, a.tell(ctx, err).Error()}
+		enter(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
+		return 0, a.end(ctx, refused)
 	case err != nil:
 		return 0, err
 	}
 	if found.Outcome == jobgc.Failed {
-		found.Message = a.words(ctx, found.Message)
+		found.Message = a.words(ctx, found.Reason+": "+found.Message)
 	}
 	facts, failed := judged(a.run, found, time.Now())
 	a.facts = facts
@@ -206,10 +206,17 @@ func (a *attempt) hindered(ctx context.Context, cause error) error {
 	return cause
 }
 
-// commit writes the run's status, if it changed. The written run becomes
-// before: copy it to change it further.
+// commit writes the run's status, if it changed. If the API server or its store
+// refuses the status for its size or its content, commit tries once with a
+// fixed text, so that the run can end. The written run becomes before: copy it
+// to change it further.
 func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	did, err := a.status.Commit(ctx, a.before, a.run, a.facts)
+	refused := isTooLarge(err) || apierrors.IsInvalid(err)
+	if refused && shorten(a.run) {
+		logr.FromContextOrDiscard(ctx).Error(a.tell(ctx, err), "The status was refused, trying without its text")
+		did, err = a.status.Commit(ctx, a.before, a.run, a.facts)
+	}
 	switch {
 	case err != nil:
 		return did, err

@@ -1,0 +1,174 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+)
+
+// A webhook, or whoever writes the status of a Job, may send megabytes, which
+// etcd would refuse in a status.
+func TestAttempt_BoundsTheTextsOfOthers(t *testing.T) {
+	const value = "canary-5f1d7c2e9b with three words"
+	long := strings.Repeat("no pods for you ", 1<<16)
+	denied := func(text string) error {
+		return apierrors.NewForbidden(corev1.Resource("jobs"), "run-nightly", errors.New(text))
+	}
+	invalid := apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "run-nightly", nil)
+	invalid.ErrStatus.Message += long
+	tests := map[string]struct {
+		reason  string
+		refusal error
+		failed  bool // the Job has failed, with such a reason and message
+		want    string
+	}{
+		"Webhook": {"The beginning of a refusal is enough.", denied(long), false, "no pods for you"},
+		"OneWord": {"Half a word may be half a secret.", denied(strings.Repeat("x", 1<<20)), false, "forbidden"},
+		"Invalid": {"It ends the run.", invalid, false, "is invalid"},
+		"Secret":  {"A secret at the cut is masked before the cut.", denied(strings.Repeat("filler ", 575) + value + long), false, "filler"},
+		"Job":     {"Each client with the right may write the status of a Job.", nil, true, "Job run-nightly failed"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := metav1.Now()
+				run, job := newStarted("nightly", &began)
+				run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
+				if !tc.failed {
+					run.Status = v1alpha1.AgentRunStatus{}
+				}
+				a := &admission{server: newServer(run), secret: map[string][]byte{"token": []byte(value)}, refusal: func() error { return tc.refusal }}
+				job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion().WithKind("AgentRun"))}
+				job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: strings.Repeat("R", 1<<20), Message: long}}
+				out := attemptOn(t, a, run, func(c *Controller) {
+					if tc.failed {
+						require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+					}
+				})
+				st := a.runs[run.Name].Status
+				assert.Contains(t, st.Message, tc.want, tc.reason)
+				assert.Less(t, len(st.Message), 1500)
+				assert.Less(t, len(out.err), 1100)
+				assert.Less(t, len(out.status), 8<<10)
+				for _, text := range append(append(out.log, out.spans...), out.events...) {
+					assert.Less(t, len(text), 3<<10)
+				}
+				assert.Len(t, out.events, 1)
+				all := strings.Join(append(append(append(out.log, out.spans...), out.events...), out.err, out.status), "\n")
+				assert.NotContains(t, all, "canary", tc.reason)
+			})
+		})
+	}
+}
+
+// strict refuses each status that has a text other than refusedText, or all.
+type strict struct {
+	*admission
+	answer  error
+	all     bool
+	patches int
+}
+
+func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/status") {
+		return s.admission.RoundTrip(r)
+	}
+	s.patches++
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if s.all || bytes.Contains(body, []byte("quota")) {
+		failed, _ := errors.AsType[*apierrors.StatusError](s.answer)
+		failed.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		return reply(r, int(failed.ErrStatus.Code), failed.ErrStatus)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return s.admission.RoundTrip(r)
+}
+
+// internal is an error of the API server without a reason.
+func internal(text string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: text}}
+}
+
+func TestCommit_EndsARunWhoseTextIsRefused(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		answer error
+	}{
+		"RequestTooLarge": {"The API server reads at most 3 MiB.", apierrors.NewRequestEntityTooLargeError("limit is 3145728")},
+		"Store":           {"etcd stores at most 1.5 MiB.", internal("etcdserver: request is too large")},
+		"StoreClient":     {"The client of etcd sends at most 2 MiB.", internal("rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097200 vs. 2097152)")},
+		"Invalid":         {"A policy refuses the text.", apierrors.NewInvalid(v1alpha1.GroupVersion().WithKind("AgentRun").GroupKind(), "nightly", nil)},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := metav1.Now()
+				run, job := newStarted("nightly", &began)
+				job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "Evicted", Message: "over quota"}}
+				s := &strict{admission: &admission{server: newServer(run)}, answer: tc.answer}
+				c := s.controllerOn(t, s, Options{})
+				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+				_, err := c.reconcile(t.Context(), keyOf(run))
+				require.NoError(t, err)
+				st := s.runs[run.Name].Status
+				assert.Equal(t, []string{string(v1alpha1.Failed), reasonJobFailed, refusedText}, []string{string(st.Phase), st.Reason, st.Message}, tc.reason)
+				for _, condition := range st.Conditions {
+					assert.Equal(t, refusedText, condition.Message, condition.Type)
+				}
+				assert.NotNil(t, st.FinishedAt)
+				assert.Equal(t, 2, s.patches)
+				assert.EqualValues(t, 1, c.recorder.Stats().Recorded, "the Event has the text")
+			})
+		})
+	}
+}
+
+func TestCommit_TriesTheFixedTextOnce(t *testing.T) {
+	began := metav1.Now()
+	run, job := newStarted("nightly", &began)
+	s := &strict{admission: &admission{server: newServer(run)}, answer: internal("etcdserver: request is too large"), all: true}
+	c := s.controllerOn(t, s, Options{})
+	require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+	a := &attempt{Controller: c, scope: c.scopes[0], before: run, run: run.DeepCopy()}
+	hinder(a.run, events.Forbidden, "over quota", time.Now())
+	_, err := a.commit(t.Context())
+	require.ErrorContains(t, err, "request is too large")
+	assert.Equal(t, 2, s.patches)
+	enter(a.run, v1alpha1.Running, reasonRunning, "", time.Now())
+	_, err = a.commit(t.Context())
+	require.Error(t, err)
+	assert.Equal(t, 3, s.patches, "there is no text to shorten")
+}
+
+// A Job is larger than its run, because it has all of its spec and more.
+func TestAJobThatIsTooLargeEndsItsRun(t *testing.T) {
+	run := newRun("nightly", "uid-1")
+	a := &admission{server: newServer(run), refusal: func() error { return internal("etcdserver: request is too large") }}
+	_, err := a.controllerOn(t, a, Options{}).step(t.Context(), keyOf(run))
+	require.NoError(t, err)
+	assert.Equal(t, v1alpha1.Failed, a.runs[run.Name].Status.Phase)
+	assert.Equal(t, events.InvalidSpec, a.runs[run.Name].Status.Reason)
+}
