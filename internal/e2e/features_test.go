@@ -114,13 +114,32 @@ func TestSpec(t *testing.T) {
 			return apierrors.IsNotFound(err) && err2 == nil && len(jobs.Items) == 0
 		})
 	})
-	t.Run("AJobThatTheAPIServerRefusesEndsTheRun", func(t *testing.T) {
+	t.Run("ANameThatTheAPIServerWouldRefuseEndsTheRun", func(t *testing.T) {
 		t.Parallel()
-		run := create(t, stage, "refused", func(spec *v1alpha1.AgentRunSpec) { spec.ServiceAccountName = "Not A Name" })
+		run := create(t, stage, "refused", func(spec *v1alpha1.AgentRunSpec) { spec.PodAnnotations = map[string]string{"my team": "a"} })
 		run = reached(t, stage, run, v1alpha1.Failed)
 		assert.Equal(t, "InvalidSpec", run.Status.Reason)
-		assert.Contains(t, run.Status.Message, "serviceAccountName", "the message names the field")
+		assert.Contains(t, run.Status.Message, "spec.podAnnotations", "the message names the field")
 	})
+	for name, set := range map[string]func(*v1alpha1.AgentRunSpec){
+		"secretRef.name": func(spec *v1alpha1.AgentRunSpec) {
+			spec.SecretRef = &v1alpha1.SecretRef{Name: "default/agent-key", Key: "token"}
+		},
+		"secretRef.key": func(spec *v1alpha1.AgentRunSpec) {
+			spec.SecretRef = &v1alpha1.SecretRef{Name: "agent-key", Key: "..data"}
+		},
+		"serviceAccountName": func(spec *v1alpha1.AgentRunSpec) { spec.ServiceAccountName = "Not A Name" },
+		"image":              func(spec *v1alpha1.AgentRunSpec) { spec.Image += "\n" },
+	} {
+		t.Run("TheSchemaRefuses_"+name, func(t *testing.T) {
+			t.Parallel()
+			run := play.NewRun("wrong")
+			set(&run.Spec)
+			_, err := stage.Runs.Create(t.Context(), run, metav1.CreateOptions{})
+			require.True(t, apierrors.IsInvalid(err), "%v", err)
+			assert.Contains(t, err.Error(), "spec."+name, "the error names the field")
+		})
+	}
 }
 
 // TestEventsOff_LeavesTheConditionAndTheLog: without Events, the condition of a

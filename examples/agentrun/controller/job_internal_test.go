@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
@@ -70,4 +72,56 @@ func TestNewJob_RefusesAPromptInTheParameters(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "spec.parameters[prompt]", "the error names the field")
 	assert.NotContains(t, err.Error(), "private", "and not its value")
+}
+
+// A name that the API server refuses is not waited for: the run ends before a
+// request is made.
+func TestCheckSpec_HasTheRuleOfTheAPIServerForEachName(t *testing.T) {
+	secret := func(name, key string) func(*v1alpha1.AgentRunSpec) {
+		return func(s *v1alpha1.AgentRunSpec) { s.SecretRef = &v1alpha1.SecretRef{Name: name, Key: key} }
+	}
+	tests := map[string]struct {
+		reason string
+		set    func(*v1alpha1.AgentRunSpec)
+		want   string // in the text, empty if the spec is accepted
+	}{
+		"Nothing":              {"All names are optional.", func(*v1alpha1.AgentRunSpec) {}, ""},
+		"Secret":               {"A name may have dots, and a key capitals.", secret("agent-key.v1", "data_TOKEN"), ""},
+		"SecretOfAnother":      {"A Secret is in the namespace of the run.", secret("default/agent-key", "token"), `spec.secretRef.name: Invalid value: "default/agent-key"`},
+		"SecretInCapitals":     {"Names are in lower case.", secret("Agent-Key", "token"), "spec.secretRef.name"},
+		"SecretWithoutName":    {"A run may be older than the schema.", secret("", "token"), "spec.secretRef.name"},
+		"SecretWithALongName":  {"A name has at most 253 bytes.", secret(strings.Repeat("a", 254), "token"), "spec.secretRef.name"},
+		"KeyWithASlash":        {"A key is the name of a file.", secret("agent-key", "a/b"), "spec.secretRef.key"},
+		"KeyThatIsADirectory":  {"These are not files.", secret("agent-key", ".."), "spec.secretRef.key"},
+		"KeyOfTheKubelet":      {"The kubelet writes such files itself.", secret("agent-key", "..data"), "spec.secretRef.key"},
+		"ServiceAccount":       {"It is a name like that of the Secret.", func(s *v1alpha1.AgentRunSpec) { s.ServiceAccountName = "agents.v1" }, ""},
+		"ServiceAccountOfUser": {"It is not the name of the user.", func(s *v1alpha1.AgentRunSpec) { s.ServiceAccountName = "system:serviceaccount:a:b" }, "spec.serviceAccountName"},
+		"Annotation":           {"A key may have a prefix.", func(s *v1alpha1.AgentRunSpec) { s.PodAnnotations = map[string]string{"example.com/Team": "a"} }, ""},
+		"AnnotationWithABlank": {"A key is a qualified name.", func(s *v1alpha1.AgentRunSpec) { s.PodAnnotations = map[string]string{"my team": "a"} }, "spec.podAnnotations"},
+		"ImageWithABlank":      {"A blank is often a copied line.", func(s *v1alpha1.AgentRunSpec) { s.Image = "busybox:1.37\n" }, "spec.image"},
+		"Large":                {"What etcd refuses can never be recorded.", func(s *v1alpha1.AgentRunSpec) { s.Args = []string{strings.Repeat("a", 1<<20)} }, "spec has 1048"},
+		"NearlyTooLarge":       {"A spec of 900 KiB works.", func(s *v1alpha1.AgentRunSpec) { s.Args = []string{strings.Repeat("a", 900<<10)} }, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			run := newRun("nightly", "uid-1")
+			tc.set(&run.Spec)
+			_, err := newJob(run)
+			if tc.want == "" {
+				require.NoError(t, err, tc.reason)
+				return
+			}
+			require.ErrorContains(t, err, tc.want, tc.reason)
+			reason, terminal := events.Classify(err)
+			assert.Equal(t, events.InvalidSpec, reason)
+			assert.True(t, terminal)
+
+			s := newServer(run) // an error for any read of a Secret
+			_, err = s.controller(t).step(t.Context(), keyOf(run))
+			require.NoError(t, err)
+			st := s.runs[run.Name].Status
+			assert.Equal(t, []string{string(v1alpha1.Failed), events.InvalidSpec}, []string{string(st.Phase), st.Reason})
+			assert.Contains(t, st.Message, tc.want, "the run's status has the text")
+		})
+	}
 }

@@ -109,5 +109,18 @@ func judged(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.
 			enter(run, v1alpha1.Pending, reasonWaiting, "", now) // an earlier hindrance is over
 		}
 	}
-	return status.Facts{Progress: run.Status.Phase.Progress(), StartedAt: f.StartedAt, FinishedAt: f.FinishedAt}, failed
+	facts := status.Facts{Progress: run.Status.Phase.Progress()}
+	facts.StartedAt = notAfter(f.StartedAt, now)
+	facts.FinishedAt = notAfter(f.FinishedAt, now)
+	return facts, failed
+}
+
+// notAfter replaces a time in the future by now. It comes from another clock.
+// The status keeps the first times for good, and the retention of the run
+// counts from its end.
+func notAfter(t, now time.Time) time.Time {
+	if t.After(now) {
+		return now
+	}
+	return t
 }

@@ -89,3 +89,29 @@ func TestRecoveryClearsTheFailure(t *testing.T) {
 		assert.NotEqual(t, metav1.ConditionUnknown, c.Status)
 	}
 }
+
+// The clock of the Job controller may be ahead. A time in the future would stay
+// in the status, and keep the run beyond its retention.
+func TestJudged_TakesNoTimeFromTheFuture(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	tests := map[string]struct {
+		reason               string
+		began, ended         time.Time
+		wantBegan, wantEnded time.Time
+	}{
+		"Past":    {"The Job's own times are better than ours.", now.Add(-time.Hour), now.Add(-time.Minute), now.Add(-time.Hour), now.Add(-time.Minute)},
+		"Ended":   {"It ended no later than now.", now.Add(-time.Hour), now.Add(time.Hour), now.Add(-time.Hour), now},
+		"Both":    {"It began no later than now either.", now.Add(time.Minute), now.Add(time.Hour), now, now},
+		"Unknown": {"A time that is not known stays so.", time.Time{}, time.Time{}, time.Time{}, time.Time{}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			run := newRun("nightly", "uid-1")
+			run.Status.JobRef = &jobgc.Ref{Name: "nightly-1"}
+			found := jobgc.Observation{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: tc.began, FinishedAt: tc.ended}
+			facts, _ := judged(run, found, now)
+			assert.Equal(t, tc.wantBegan, facts.StartedAt, tc.reason)
+			assert.Equal(t, tc.wantEnded, facts.FinishedAt, tc.reason)
+		})
+	}
+}

@@ -65,6 +65,7 @@ type AgentRun struct {
 type AgentRunSpec struct {
 	// Image of the agent's container.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^\S([\s\S]*\S)?$`
 	Image string `json:"image"`
 	// Command replaces the image's entrypoint.
 	// +optional
@@ -83,6 +84,8 @@ type AgentRunSpec struct {
 	// +optional
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
 	// ServiceAccountName of the agent's pod.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// BackoffLimit is how often a failed pod is retried.
@@ -120,9 +123,14 @@ type AgentRunSpec struct {
 type SecretRef struct {
 	// Name of the Secret.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name"`
 	// Key of the Secret.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	// +kubebuilder:validation:XValidation:rule="self != '.' && !self.startsWith('..')",message="may not be . or begin with .."
 	Key string `json:"key"`
 }
 
