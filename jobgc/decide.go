@@ -35,8 +35,9 @@ type view struct {
 	adopted      bool        // ref was found by the name of the Job and the uid of its owner, and may not be stored yet
 	retention    Retention
 	finalizer    string
-	deletes      bool // Options.DeleteCancelled
-	sent         bool // the release was sent a moment ago, and the cache may not show it yet
+	deletes      bool  // Options.DeleteCancelled
+	proven       State // the loss of this Job that a live read of the owner has confirmed
+	sent         bool  // the release was sent a moment ago, and the cache may not show it yet
 	now          time.Time
 }
 
@@ -58,6 +59,10 @@ func decide(v view) action {
 		return v.start()
 	case v.ref.Released || v.found.State == Pending:
 		return actWait
+	case v.doubtsOwner() && v.stored == nil:
+		return actReadOwner
+	case v.doubtsOwner() && !v.ownerAgrees():
+		return actWait
 	case v.found.State == Finished && v.ref.Outcome == "" && !v.ended:
 		return actRecord
 	case v.found.Job == nil || v.found.gone():
@@ -70,6 +75,33 @@ func decide(v view) action {
 		return actWait
 	}
 	return v.resume()
+}
+
+// doubtsOwner reports whether the caller's copy of the owner is not believed
+// before a live read confirms it: a Job that seems lost may have an outcome that
+// another replica has recorded.
+func (v view) doubtsOwner() bool {
+	return v.found.Lost() && !v.ended && v.proven != v.found.State
+}
+
+// ownerAgrees reports whether the stored owner has recorded what the caller's
+// copy has.
+func (v view) ownerAgrees() bool {
+	if !v.stored.exists || v.stored.done != v.ended {
+		return false
+	}
+	return v.stored.ref.same(v.ref) || v.adopted && v.stored.ref.UID == ""
+}
+
+// adopts is the view after the Job was put into the Ref. An answer about the
+// owner is from before that: it proves no loss.
+func (v view) adopts(ref Ref) view {
+	v.ref = ref
+	v.adopted = true
+	if v.found.Lost() {
+		v.stored = nil
+	}
+	return v
 }
 
 // start decides for an owner that has recorded no Job.

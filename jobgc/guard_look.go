@@ -33,6 +33,9 @@ const settle = time.Second
 // The Ref needs Namespace and Name. Without a UID, Inspect reads nothing and
 // the Job is NotCreated.
 //
+// Inspect knows the Ref alone: another replica may have recorded the outcome
+// since it was read. Step reads the owner before it reports a loss.
+//
 // An error leaves the question open: it never means that the Job is lost.
 func (g *Guard[J]) Inspect(ctx context.Context, ref Ref) (Observation, error) {
 	switch {

@@ -32,7 +32,8 @@ type replica struct {
 	due     bool // a reconcile is queued
 	again   time.Time
 
-	sawEnd map[types.UID]bool // the owners whose Job this process saw finish
+	sawEnd   map[types.UID]bool // the owners whose Job this process saw finish
+	saidLost map[types.UID]bool // the Jobs that this process has reported as lost
 }
 
 // verdict is the result of a request.
@@ -97,7 +98,7 @@ func (l *laggingStore) GetByKey(key string) (any, bool, error) {
 // start begins a process, whose caches have just been listed.
 func (r *replica) start() {
 	s := r.sim
-	*r = replica{sim: s, runAt: len(s.runLog), due: true, sawEnd: map[types.UID]bool{}}
+	*r = replica{sim: s, runAt: len(s.runLog), due: true, sawEnd: map[types.UID]bool{}, saidLost: map[types.UID]bool{}}
 	r.store = &laggingStore{r: r, at: len(s.jobLog), version: s.version, items: map[string]*batchv1.Job{}}
 	for name, job := range s.jobs {
 		r.store.items[namespace+"/"+name] = r.seen(job)
@@ -244,6 +245,9 @@ func (r *replica) step(copied *run) (Observation, error) {
 	if found.State == Finished {
 		r.sawEnd[copied.UID] = true
 	}
+	if found.Lost() && copied.phase == "" {
+		r.watchLoss(copied)
+	}
 	switch {
 	case copied.phase != "":
 	case found.State == Cancelled:
@@ -261,4 +265,15 @@ func (r *Ref) equal(as *Ref) bool {
 		return r == as
 	}
 	return r.same(*as)
+}
+
+// watchLoss holds the first report of a loss to the stored run.
+func (r *replica) watchLoss(copied *run) {
+	s := r.sim
+	again := r.saidLost[copied.ref.UID]
+	r.saidLost[copied.ref.UID] = true
+	waits := s.run != nil && s.run.UID == copied.UID && s.run.phase == ""
+	if !again && !waits && s.bug == noBug {
+		s.breaks("lost from a stale owner: Job %s", copied.ref.UID)
+	}
 }

@@ -45,11 +45,12 @@ type Request struct {
 
 	// Stored reads the owner from the API server, not from a cache, and returns
 	// it, with its generation, and the Ref and Done of its status. Step calls
-	// it at most once, and only before it creates, resumes, releases or deletes
-	// a Job, or suspends one by Suspend. If Stored returns the API server's
-	// NotFound for this owner, Step changes nothing and returns no error. If
-	// the status was final when it was last read or written, Stored may return
-	// that copy without a request, because it does not change any more.
+	// it only before it creates, resumes, releases or deletes a Job, suspends
+	// one by Suspend, or reports a loss: once, or twice if the Job is lost
+	// meanwhile. If Stored returns the API server's NotFound for this owner,
+	// Step changes nothing and returns no error. If the status was final when
+	// it was last read or written, Stored may return that copy without a
+	// request, because it does not change any more.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Job builds the Job. Step calls it at most once. Owner must be its
@@ -87,7 +88,8 @@ type Request struct {
 //   - Finished: the returned Ref has the outcome. A Job that has finished
 //     before it could be suspended is Finished too.
 //   - Lost (Missing, Replaced, Deleting): make the status final, and keep the
-//     Ref.
+//     Ref. Before the first loss of a Ref, Step reads the owner live: it never
+//     calls a run lost whose outcome another replica has recorded.
 //   - Cancelled, with Request.Cancel: the Job is suspended, being deleted or
 //     gone, and its pods may still be ending. Make the status final.
 //   - The others say what the Job does.
@@ -98,7 +100,8 @@ type Request struct {
 // costs a read of the owner and a patch. Without Options.Finalizer, a Job whose
 // TTL is already the final one needs neither. A change of Request.Suspend costs
 // a read of the owner and a patch. For an owner that is cancelled or being
-// deleted, is not Done and has no Ref, each call costs a read of the Job.
+// deleted, is not Done and has no Ref, each call costs a read of the Job. The
+// first loss of a Ref costs a read of the owner.
 //
 // A creation may take 90 seconds, the wait for the client's rate limiter and
 // for admission included: 30 for the read of the owner, and 60 after its
@@ -144,6 +147,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 		return nil, Observation{}, err
 	}
 	v.sent = g.sentLately(v.found.Job)
+	v.proven = g.provenLoss(v.ref.UID)
 	var job *batchv1.Job
 	answered := v.now
 	ref := req.Ref
@@ -171,6 +175,9 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 				return nil, Observation{}, err
 			}
 			answered = g.now()
+			if v.found.Lost() && v.ownerAgrees() {
+				g.noteLoss(v.ref.UID, v.found.State)
+			}
 			continue
 		case actCreate:
 			found, err := g.recall(ctx, Ref{Namespace: job.Namespace, Name: job.Name}, req.Owner.GetUID())
@@ -187,19 +194,24 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			if err != nil || ref == nil || !v.found.steerable() {
 				return ref, v.found, err
 			}
-			v.ref = *ref
-			v.adopted = true
+			v = v.adopts(*ref)
+			v.proven = g.provenLoss(ref.UID)
 			continue
 		case actAdopt:
 			ref, v.found, err = g.adopt(ctx, v, v.found.Job, v.found.Source)
 			if err != nil || !v.found.steerable() {
 				return ref, v.found, err
 			}
-			v.ref = *ref
-			v.adopted = true
+			v = v.adopts(*ref)
+			v.proven = g.provenLoss(ref.UID)
 			continue
 		case actSuspend, actResume:
-			if v.found, err = g.suspend(ctx, v, a == actSuspend); err != nil || v.found.State != Finished || v.ended {
+			v.found, err = g.suspend(ctx, v, a == actSuspend)
+			if err == nil && v.doubtsOwner() {
+				v.stored = nil // the answer is from before the patch
+				continue
+			}
+			if err != nil || v.found.State != Finished || v.ended {
 				return ref, v.found, err
 			}
 			fallthrough // it has finished before it could be suspended
@@ -231,7 +243,9 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 
 // waiting is the Observation for a call that changes nothing.
 func (v view) waiting() Observation {
-	if v.ref.UID == "" && v.stored != nil {
+	unrecorded := v.ref.UID == "" && v.stored != nil
+	denied := v.doubtsOwner() && v.stored != nil && !v.ownerAgrees()
+	if unrecorded || denied {
 		return Observation{State: Pending, Source: sourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
 	}
 	return v.found
@@ -302,6 +316,22 @@ func (g *Guard[J]) sentLately(job *batchv1.Job) bool {
 	defer g.mu.Unlock()
 	at, sent := g.sent.get(copied{job.UID, job.ResourceVersion})
 	return sent && g.now().Sub(at) < g.opts.CacheLagTimeout
+}
+
+// noteLoss remembers that a live read of the owner has confirmed the loss of a
+// Job.
+func (g *Guard[J]) noteLoss(uid types.UID, loss State) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lost.put(uid, loss)
+}
+
+// provenLoss is the loss that noteLoss remembers.
+func (g *Guard[J]) provenLoss(uid types.UID) State {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	loss, _ := g.lost.get(uid)
+	return loss
 }
 
 // find observes the Job.
