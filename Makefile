@@ -205,10 +205,6 @@ generate: ## Generate deep copies, CRDs, a role, and the chart of the examples
 	cd internal/e2e/chart && go test -run '^(TestGeneratedFilesAreCurrent|TestDefaults)$$' . -update
 	cd examples/controller-runtime && go generate ./...
 
-.PHONY: diagram
-diagram: ## Draw the picture of the architecture; needs graphviz
-	@cd internal/docs && dot -Tsvg architecture.dot >architecture.svg && echo "<!-- of architecture.dot, sha256 $$(sha256sum architecture.dot | cut -d' ' -f1) -->" >>architecture.svg
-
 .PHONY: apidiff
 apidiff: ## Compare the exported API with the last tag, or REF=commit; fails on a break if CHANGELOG has no section for it
 	@internal/tools/apidiff.sh $(REF)

@@ -5,9 +5,7 @@ package repotest_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -72,9 +70,4 @@ func TestNoFileIsTooLongToRead(t *testing.T) {
 	for name, body := range tracked(t, "*.go") {
 		assert.LessOrEqual(t, bytes.Count(body, []byte("\n")), most, name)
 	}
-}
-
-func TestThePictureIsOfItsSource(t *testing.T) {
-	source := sha256.Sum256([]byte(read(t, "internal/docs/architecture.dot")))
-	assert.Contains(t, read(t, "internal/docs/architecture.svg"), fmt.Sprintf("sha256 %x", source), "render it again: make diagram")
 }

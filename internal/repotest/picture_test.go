@@ -1,0 +1,79 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package repotest_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPicture_NamesTheAPI: each Go name in the picture of the architecture is
+// exported today. A name is written as "package: Type.Method" or
+// "package: Function".
+func TestPicture_NamesTheAPI(t *testing.T) {
+	api := read(t, "internal/testdata/api.golden")
+	names := pictureNames(t, read(t, "internal/docs/architecture.svg"))
+	require.Len(t, names, 6, "one name for each box of the library")
+	for _, name := range names {
+		assert.Regexp(t, declared(name), api, "internal/docs/architecture.svg: %q is not exported; draw a name of internal/testdata/api.golden", name)
+	}
+}
+
+func TestDeclared_FindsFunctionsAndMethods(t *testing.T) {
+	const api = "jobgc: func (g *Guard[J]) Step(ctx context.Context)\nrollout: func Render(enabled bool)\n"
+	assert.Regexp(t, declared("jobgc: Guard.Step"), api)
+	assert.Regexp(t, declared("rollout: Render"), api)
+	assert.NotRegexp(t, declared("jobgc: Guard.Ensure"), api, "a method that is gone")
+	assert.NotRegexp(t, declared("status: Render"), api, "a function of another package")
+}
+
+// declared matches the line of api.golden that declares a name of the picture.
+func declared(name string) *regexp.Regexp {
+	pkg, symbol, _ := strings.Cut(name, ": ")
+	receiver, method, isMethod := strings.Cut(symbol, ".")
+	if isMethod {
+		return regexp.MustCompile(`(?m)^` + pkg + `: func \(\w+ \*?` + receiver + `(\[\w+\])?\) ` + method + `\(`)
+	}
+	return regexp.MustCompile(`(?m)^` + pkg + `: func ` + symbol + `\(`)
+}
+
+// pictureNames returns the texts of class "name", with their lines joined by a
+// blank.
+func pictureNames(t *testing.T, picture string) []string {
+	t.Helper()
+	var names []string
+	for d := xml.NewDecoder(strings.NewReader(picture)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return names
+		}
+		require.NoError(t, err)
+		start, ok := token.(xml.StartElement)
+		if !ok || !hasClass(start, "name") {
+			continue
+		}
+		var text struct {
+			Line  string   `xml:",chardata"`
+			Spans []string `xml:"tspan"`
+		}
+		require.NoError(t, d.DecodeElement(&text, &start))
+		names = append(names, strings.TrimSpace(text.Line+strings.Join(text.Spans, " ")))
+	}
+}
+
+func hasClass(start xml.StartElement, class string) bool {
+	for _, a := range start.Attr {
+		if a.Name.Local == "class" && a.Value == class {
+			return true
+		}
+	}
+	return false
+}
