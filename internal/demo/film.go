@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The picture's size, in characters and pixels.
@@ -59,7 +60,7 @@ func (f *film) svg() []byte {
 	width, height := filmWidth*charWidth, (filmRows+1)*rowHeight
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="make demo">`+"\n", width, height, width, height)
 	b.WriteString(`<style>
-  rect { fill: #f6f8fa } text { fill: #1f2328; font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre }
+  rect { fill: #f6f8fa } text { fill: #1f2328; font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
   .c31 { fill: #cf222e } .c32 { fill: #1a7f37 } .c33 { fill: #9a6700 }
   @media (prefers-color-scheme: dark) {
     rect { fill: #161b22 } text { fill: #e6edf3 } .c31 { fill: #ff7b72 } .c32 { fill: #3fb950 } .c33 { fill: #d29922 }
@@ -83,7 +84,7 @@ func (f *film) svg() []byte {
 				begin.Seconds(), (shown[i+1].at - begin).Seconds())
 		}
 		for n, line := range fr.lines {
-			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, charWidth, (n+1)*rowHeight, spans(line))
+			fmt.Fprintf(&b, `<text y="%d">%s</text>`, (n+1)*rowHeight, cells(line))
 		}
 		b.WriteString("</g>\n")
 	}
@@ -91,9 +92,23 @@ func (f *film) svg() []byte {
 	return b.Bytes()
 }
 
-// spans converts a line with the colours of a terminal into SVG.
-func spans(line string) string {
-	line = html.EscapeString(line)
-	line = regexp.MustCompile("\x1b\\[(3[0-9])m").ReplaceAllString(line, `<tspan class="c$1">`)
-	return strings.ReplaceAll(line, "\x1b[0m", "</tspan>")
+// cells converts a line with the colours of a terminal into SVG. Each cell of
+// the table has its own x, because not every renderer keeps blanks or has a
+// font in which all characters are equally wide. Two blanks or more end a cell.
+func cells(line string) string {
+	line = strings.ReplaceAll(line, "\x1b[0m", "")
+	colour := regexp.MustCompile("\x1b\\[\\d+m")
+	cell := regexp.MustCompile("(?:\x1b\\[(\\d+)m)?([^ \x1b]+(?: [^ \x1b]+)*)")
+	var b strings.Builder
+	for _, m := range cell.FindAllStringSubmatchIndex(line, -1) {
+		before := colour.ReplaceAllString(line[:m[0]], "")
+		column := 1 + utf8.RuneCountInString(before)
+		class := ""
+		if m[2] >= 0 {
+			class = fmt.Sprintf(` class="c%s"`, line[m[2]:m[3]])
+		}
+		text := html.EscapeString(line[m[4]:m[5]])
+		fmt.Fprintf(&b, `<tspan x="%d"%s>%s</tspan>`, column*charWidth, class, text)
+	}
+	return b.String()
 }

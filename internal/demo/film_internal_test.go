@@ -36,7 +36,7 @@ func TestFilm_IsAnSVGThatEndsWithTheLastFrame(t *testing.T) {
 		}
 		assert.NotContains(t, svg, "Running", "a frame less than half a second after the previous one is dropped")
 		assert.NotContains(t, svg, "<script>")
-		assert.Contains(t, svg, `<tspan class="c32">Succeeded</tspan>`)
+		assert.Regexp(t, `<tspan x="\d+" class="c32">Succeeded</tspan>`, svg)
 		groups := strings.Split(svg, "<g")
 		require.Len(t, groups, 4, "three frames")
 		assert.Contains(t, groups[1], `visibility="hidden"><set attributeName="visibility" to="visible" begin="loop.begin+0.0s" dur="0.8s"/>`)
@@ -44,4 +44,19 @@ func TestFilm_IsAnSVGThatEndsWithTheLastFrame(t *testing.T) {
 		assert.True(t, strings.HasPrefix(groups[3], "><animate"), "the last frame is visible where nothing is animated")
 		assert.Contains(t, groups[3], `dur="6.2s"`)
 	})
+}
+
+func TestCells_KeepTheirColumns(t *testing.T) {
+	tests := map[string]struct{ line, want, reason string }{
+		"columns":  {"a b  c", `<tspan x="8">a b</tspan><tspan x="48">c</tspan>`, "two blanks end a cell, one does not"},
+		"a colour": {"a  \x1b[32mok\x1b[0m  z", `<tspan x="8">a</tspan><tspan x="32" class="c32">ok</tspan><tspan x="64">z</tspan>`, "an escape takes no column"},
+		"runes":    {"run-…  z", `<tspan x="8">run-…</tspan><tspan x="64">z</tspan>`, "a column is a character, not a byte"},
+		"markup":   {"<a>  &", `<tspan x="8">&lt;a&gt;</tspan><tspan x="48">&amp;</tspan>`, "a text is no markup"},
+		"nothing":  {"", "", "an empty line has no cell"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tt.want, cells(tt.line), tt.reason)
+		})
+	}
 }
