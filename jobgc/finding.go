@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/utils/ptr"
 )
 
 // State is the state of the Job of a Ref.
@@ -88,6 +89,21 @@ func (f Observation) Lost() bool {
 // suspended, resumed or deleted.
 func (f Observation) steerable() bool {
 	return f.State != Finished && f.State != Pending
+}
+
+// NoPods reports whether a Job is Active, has started, and its status counts no
+// pod: none is active or ending, and none has ended. That is usual for a
+// moment, and nothing of the Job changes if it lasts. Then something refuses
+// the pods, such as a quota, pod security or a webhook. A Job whose pod has
+// failed and that waits before the next one is not such a Job.
+func (f Observation) NoPods() bool {
+	if f.State != Active || f.Job == nil || f.StartedAt.IsZero() {
+		return false
+	}
+	st := f.Job.Status
+	counted := st.Active + st.Succeeded + st.Failed + ptr.Deref(st.Terminating, 0)
+	ended := ptr.Deref(st.UncountedTerminatedPods, batchv1.UncountedTerminatedPods{})
+	return counted+int32(len(ended.Succeeded)+len(ended.Failed)) == 0
 }
 
 // gone reports whether there is nothing left to release.

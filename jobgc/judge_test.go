@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -119,6 +120,44 @@ func TestStateOfStart(t *testing.T) {
 	assert.True(t, jobgc.StateOf(job).StartedAt.IsZero())
 	job.Status.StartTime = ptr.To(metav1.NewTime(at))
 	assert.Equal(t, at, jobgc.StateOf(job).StartedAt)
+}
+
+func TestNoPods_CountsEveryPodOfAStartedJob(t *testing.T) {
+	began := ptr.To(metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)))
+	tests := map[string]struct {
+		reason string
+		status batchv1.JobStatus
+		want   bool
+	}{
+		"None":        {"A started Job without a pod waits for one.", batchv1.JobStatus{StartTime: began}, true},
+		"NotStarted":  {"The Job controller has not looked at the Job yet.", batchv1.JobStatus{}, false},
+		"Active":      {"A pod that is pending or runs is active.", batchv1.JobStatus{StartTime: began, Active: 1}, false},
+		"Terminating": {"A pod that is being deleted still runs.", batchv1.JobStatus{StartTime: began, Terminating: ptr.To[int32](1)}, false},
+		"Failed":      {"After a failure the Job controller waits before the next pod.", batchv1.JobStatus{StartTime: began, Failed: 1}, false},
+		"Succeeded":   {"A pod has done its work.", batchv1.JobStatus{StartTime: began, Succeeded: 1}, false},
+		"Uncounted": {
+			"A pod that has ended is counted later.",
+			batchv1.JobStatus{StartTime: began, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod"}}}, false,
+		},
+		"NoneUncounted": {
+			"The API server stores an empty list.",
+			batchv1.JobStatus{StartTime: began, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}}, true,
+		},
+		"Suspended": {
+			"A suspended Job gets no pod.",
+			batchv1.JobStatus{StartTime: began, Conditions: []batchv1.JobCondition{holds(batchv1.JobSuspended, began.Time)}}, false,
+		},
+		"Finished": {
+			"A Job can end without a pod.",
+			batchv1.JobStatus{StartTime: began, Conditions: []batchv1.JobCondition{holds(batchv1.JobFailed, began.Time)}}, false,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tc.want, jobgc.StateOf(&batchv1.Job{Status: tc.status}).NoPods(), tc.reason)
+		})
+	}
+	assert.False(t, jobgc.Observation{}.NoPods(), "nothing is known")
 }
 
 func TestLost(t *testing.T) {

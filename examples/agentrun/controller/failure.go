@@ -23,6 +23,7 @@ const (
 	reasonWaiting            = "WaitingForJob"
 	reasonSuspended          = "Suspended"
 	reasonRunning            = "JobRunning"
+	reasonNoPods             = "NoPods"
 	reasonDeleting           = "JobDeleting"
 	reasonSucceeded          = "JobSucceeded"
 	reasonJobFailed          = "JobFailed"

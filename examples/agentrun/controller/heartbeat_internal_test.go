@@ -41,6 +41,7 @@ func TestOnlyRunsThatAreNotTerminalBeat(t *testing.T) {
 				run, job := newStarted("nightly", nil)
 				if tc.phase == v1alpha1.Running {
 					job.Status.StartTime = &begun
+					job.Status.Active = 1
 				}
 				if tc.phase != v1alpha1.Pending {
 					run.Status.StartedAt = &begun

@@ -34,6 +34,7 @@ type attempt struct {
 	facts  status.Facts
 	read   bool     // the run's Secret, or that there is none
 	values [][]byte // of the run's Secret, as this attempt has read them
+	failed error    // what is wrong with a run that goes on
 }
 
 // step moves one run as far as it can go now, and says when to look again if
@@ -70,7 +71,7 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 	case a.facts.Progress == status.Done:
 		return after, nil
 	}
-	c.recorder.Failure(a.run, nil)
+	c.recorder.Failure(a.run, a.failed)
 	return cmp.Or(after, heartbeat), nil
 }
 
@@ -94,10 +95,9 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 	if found.Outcome == jobgc.Failed {
 		found.Message = a.words(ctx, found.Reason+": "+found.Message)
 	}
-	facts, failed := judged(a.run, found, time.Now())
-	a.facts = facts
-	if facts.Progress == status.Done {
-		return 0, a.end(ctx, failed)
+	a.facts, a.failed = judged(a.run, found, time.Now())
+	if a.facts.Progress == status.Done {
+		return 0, a.end(ctx, a.failed)
 	}
 	wait := untilStart(found, time.Now())
 	if a.before.Status.JobRef == nil && wait > 0 {
@@ -107,6 +107,9 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 		return wait, nil
 	}
 	_, err = a.commit(ctx)
+	if found.NoPods() && found.After == 0 {
+		found.After = podsTimeout // no event reports that no pod comes
+	}
 	return found.After, err
 }
 

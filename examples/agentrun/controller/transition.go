@@ -53,6 +53,24 @@ func change(run *v1alpha1.AgentRun, phase v1alpha1.Phase, bad bool, reason, mess
 	set(degraded, bad, reason, message)
 }
 
+// podsTimeout is how long a Job that has started may have no pod. Kubernetes
+// usually creates it within a second.
+const podsTimeout = 30 * time.Second
+
+// lacksPods reports whether the Job has no pod for podsTimeout after the run
+// was recorded as Running. It compares two times of this controller, because
+// the clock of the Job controller may differ.
+func lacksPods(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) bool {
+	st := run.Status
+	switch {
+	case !f.NoPods(), st.Phase != v1alpha1.Running, st.UpdatedAt.IsZero():
+		return false
+	case st.Reason == reasonNoPods:
+		return true // it was said before, and that write has changed updatedAt
+	}
+	return now.Sub(st.UpdatedAt.Time) >= podsTimeout
+}
+
 // refusedText replaces texts that the API server does not store.
 const refusedText = "the API server refused the status with its text: see the controller's log"
 
@@ -75,7 +93,8 @@ func shorten(run *v1alpha1.AgentRun) bool {
 
 // judged sets the phase of the run from the state of its Job, and returns the
 // facts for the status contract. If the Job is lost or failed, the run ends,
-// and its Event reports the returned error.
+// and its Event reports the returned error. If the Job gets no pods, the run
+// goes on, and an Event reports that too.
 func judged(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.Facts, error) {
 	var failed error
 	fail := func(reason, format string, args ...any) {
@@ -103,9 +122,14 @@ func judged(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.
 		enter(run, v1alpha1.Pending, reasonSuspended, "", now)
 	case jobgc.NotCreated, jobgc.Pending, jobgc.Collected: // the run does not change here
 	case jobgc.Active, jobgc.Finishing:
-		if !f.StartedAt.IsZero() {
+		switch {
+		case lacksPods(run, f, now):
+			name := run.Status.JobRef.Name
+			failed = &failure{reasonNoPods, "Job " + name + " has started and has no pod, which a quota or pod security may refuse: kubectl describe job " + name}
+			hinder(run, reasonNoPods, failed.Error(), now)
+		case !f.StartedAt.IsZero():
 			enter(run, v1alpha1.Running, reasonRunning, "", now)
-		} else if run.Status.Phase != v1alpha1.Running {
+		case run.Status.Phase != v1alpha1.Running:
 			enter(run, v1alpha1.Pending, reasonWaiting, "", now) // an earlier hindrance is over
 		}
 	}
