@@ -53,10 +53,12 @@ import (
 // of a proxy, or of a version that is not served, is an error.
 //
 // If the API server stores another value than the one sent, because the CRD's
-// schema prunes the field or has a default, Commit returns [Written] or
-// [Merged] and an error that names the field. It reports this once. The Writer
-// remembers the field until the process ends, and a difference in such fields
-// alone is not written again.
+// schema prunes the field or has a default, or a conversion webhook drops it,
+// Commit returns [Written] or [Merged] and an error that names the field. It
+// reports this once for each object. For 10 minutes a difference in such fields
+// alone is not written again. Then the Writer forgets it: the next Commit sends
+// the field again, and reports it again if it is still not kept. The Writer
+// remembers at most 32768 differences, in about 6 MiB, and drops the oldest.
 //
 // If ctx ends, Commit returns the error of the client. Commit is safe for
 // concurrent use if each call has its own after.
@@ -75,7 +77,7 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 	}
 	c := change{
 		Facts: f, names: w.FieldNames, now: cmp.Or(w.now, time.Now()), heartbeat: w.Heartbeat,
-		redact: w.Redact, restored: w.AcceptRestored, unkept: &w.client.unkept,
+		redact: w.Redact, restored: w.AcceptRestored, unkept: w.client.unkept,
 	}
 	if idle, err := c.open(before, after); err != nil {
 		return "", err
@@ -164,7 +166,7 @@ func (c *change) accept(reply Object) error {
 		return err
 	}
 	compare(c.after.tree, stored.tree)
-	return c.unkept.learn(c.after.object, c.before.tree, c.after.tree, stored.tree)
+	return c.unkept.learn(c.after.object, c.before.tree, c.after.tree, stored.tree, c.now)
 }
 
 // fill makes after equal to stored. If the spec may have changed since the

@@ -36,8 +36,8 @@ func oldSchema(s *server, list, field string) patchFunc[*unstructured.Unstructur
 	}
 }
 
-// TestUnkept_AListWithAPrunedFieldIsStillWritten where it is not stored yet. An
-// error has named the list before.
+// TestUnkept_AListWithAPrunedFieldIsStillWritten where it is not stored yet,
+// and each object reports it once.
 func TestUnkept_AListWithAPrunedFieldIsStillWritten(t *testing.T) {
 	s := newServer(t)
 	second := status.FieldNames{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"}
@@ -63,7 +63,7 @@ func TestUnkept_AListWithAPrunedFieldIsStillWritten(t *testing.T) {
 	s.create("b")
 	for _, name := range []string{"a", "b"} {
 		result, err = reconcile(name, true)
-		require.NoError(t, err)
+		assert.Equal(t, name == "b", err != nil, "%s: %v", name, err)
 		assert.Equal(t, status.Written, result, name)
 		assert.Contains(t, encode(t, get[unstructured.Unstructured](t, s, name)), "Reachable")
 	}
@@ -111,28 +111,93 @@ func TestCommit_OwnedConflictHasItsOwnTransitionTime(t *testing.T) {
 	assert.Equal(t, "2025-06-01T14:00:00Z", c.LastTransitionTime.UTC().Format(time.RFC3339), "True since 13:00 became False now")
 }
 
-// TestUnkept_SchemaIsRepaired: the admin follows the error and declares the
-// field. Its values are stored from the next write on, without a restart.
-func TestUnkept_SchemaIsRepaired(t *testing.T) {
+// TestUnkept_ARepairedSchemaIsBelieved after 10 minutes, without a restart: the
+// admin follows the error and declares the field, or repairs a conversion
+// webhook. Fields and conditions are the same.
+func TestUnkept_ARepairedSchemaIsBelieved(t *testing.T) {
+	for name, change := range map[string]struct {
+		lost string
+		set  func(r *Report)
+		kept func(r *Report) bool
+	}{
+		"Field": {
+			"active", func(r *Report) { r.Status.Active = 3 },
+			func(r *Report) bool { return r.Status.Active == 3 },
+		},
+		"Conditions": {
+			"conditions", func(r *Report) {
+				status.SetCondition(&r.Status.Conditions, cond("Ready", metav1.ConditionTrue, "Ok"), noon)
+			},
+			func(r *Report) bool { return len(r.Status.Conditions) == 1 },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.create("a")
+			s.prunes = []string{change.lost}
+			w := via(client[Report]{s}.Patch, status.Writer{})
+			reconcile := func(after time.Duration) (status.Result, error) {
+				before := get[Report](t, s, "a")
+				next := before.DeepCopy()
+				change.set(next)
+				return w.At(noon.Add(after)).Commit(t.Context(), before, next, running)
+			}
+			_, err := reconcile(0)
+			require.ErrorContains(t, err, "status."+change.lost)
+			result, err := reconcile(10 * time.Minute)
+			require.ErrorContains(t, err, "status."+change.lost, "it is tried again, and reported again")
+			assert.Equal(t, status.Written, result)
+
+			s.prunes = nil
+			result, err = reconcile(20*time.Minute - time.Second)
+			require.NoError(t, err)
+			assert.Equal(t, status.Unchanged, result, "the memory saves a write in each reconcile")
+			result, err = reconcile(20 * time.Minute)
+			require.NoError(t, err)
+			assert.Equal(t, status.Written, result)
+			assert.True(t, change.kept(get[Report](t, s, "a")))
+			s.sent()
+			result, err = reconcile(21 * time.Minute)
+			require.NoError(t, err)
+			assert.Equal(t, status.Unchanged, result)
+			assert.Zero(t, s.sent())
+		})
+	}
+}
+
+// TestUnkept_OneObjectsLossIsNotAnothers: a conversion webhook failed for one
+// object, or the schema was repaired between two. The other object's value is
+// sent, and each object that lost something reports it.
+func TestUnkept_OneObjectsLossIsNotAnothers(t *testing.T) {
 	s := newServer(t)
 	w := via(client[Report]{s}.Patch, status.Writer{})
-	set := func(name string, active int32) {
+	set := func(name string) error {
 		before := get[Report](t, s, name)
 		after := before.DeepCopy()
-		after.Status.Active = active
+		after.Status.Active = 3
 		_, err := w.Commit(t.Context(), before, after, running)
-		assert.Equal(t, s.prunes != nil, err != nil, err)
+		return err
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		s.create(name)
+		require.NoError(t, set(name))
+		s.restatus(name, `{"active":0}`)
 	}
 	s.prunes = []string{"active"}
-	s.create("a")
-	set("a", 3)
-	s.prunes = nil
-	s.create("b") // its first write has other fields too
-	set("b", 9)
 	for _, name := range []string{"a", "b"} {
-		set(name, 5)
-		assert.EqualValues(t, 5, get[Report](t, s, name).Status.Active, name)
+		require.ErrorContains(t, set(name), "status.active", name)
+		require.NoError(t, set(name), name)
 	}
+	s.prunes = nil
+	s.sent()
+	require.NoError(t, set("c"))
+	assert.Equal(t, 1, s.sent())
+	assert.EqualValues(t, 3, get[Report](t, s, "c").Status.Active)
+
+	s.delete("a")
+	s.create("a")
+	require.NoError(t, set("a"))
+	assert.EqualValues(t, 3, get[Report](t, s, "a").Status.Active, "another object of the name has lost nothing")
 }
 
 // TestUnkept_ConditionsWithoutTimes: a CRD whose conditions have neither
@@ -150,13 +215,13 @@ func TestUnkept_ConditionsWithoutTimes(t *testing.T) {
 		_ = unstructured.SetNestedSlice(o, list, "status", "conditions")
 	}
 	w := via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}})
-	hour := time.Duration(0)
+	passed := time.Duration(0)
 	commit := func(cond metav1.Condition) (status.Result, error) {
-		hour += time.Hour
+		passed += 40 * time.Second
 		before := get[Run](t, s, "a")
 		after := before.DeepCopy()
-		w.SetConditions(&after.Status.Conditions, noon.Add(hour), cond)
-		return w.At(noon.Add(hour)).Commit(t.Context(), before, after, status.Facts{})
+		w.SetConditions(&after.Status.Conditions, noon.Add(passed), cond)
+		return w.At(noon.Add(passed)).Commit(t.Context(), before, after, status.Facts{})
 	}
 	for i, cond := range []metav1.Condition{
 		cond("Ready", metav1.ConditionFalse, "Pending"), cond("Ready", metav1.ConditionFalse, "Starting"), cond("Ready", metav1.ConditionTrue, "Ok"),

@@ -174,39 +174,3 @@ func typesOf(conds []metav1.Condition) []string {
 	}
 	return types
 }
-
-// A list is one value: a schema that prunes a field of its elements makes each
-// list another one. It is reported once.
-func TestUnkept_ReportsAListOnce(t *testing.T) {
-	var u unkept
-	o := &unstructured.Unstructured{}
-	list := func(n int, more ...string) map[string]any {
-		step := map[string]any{"n": n}
-		for _, field := range more {
-			step[field] = true
-		}
-		return map[string]any{"steps": []any{step}}
-	}
-	require.ErrorContains(t, u.learn(o, nil, list(0, "pruned"), list(0)), "status.steps")
-	for n := 1; n < 5; n++ {
-		require.NoError(t, u.learn(o, list(n-1), list(n, "pruned"), list(n)))
-	}
-	require.ErrorContains(t, u.learn(o, nil, map[string]any{"text": "a"}, map[string]any{}), "status.text", "another field")
-}
-
-// The memory is bounded: a list that changes often is reported again only when
-// thousands of other values have been seen.
-func TestUnkept_ForgetsAtItsLimit(t *testing.T) {
-	var u unkept
-	o := &unstructured.Unstructured{}
-	reports := 0
-	for n := range 3 * maxUnkept {
-		sent := map[string]any{"steps": []any{map[string]any{"n": n, "pruned": true}}}
-		stored := map[string]any{"steps": []any{map[string]any{"n": n}}}
-		if u.learn(o, nil, sent, stored) != nil {
-			reports++
-		}
-		require.LessOrEqual(t, len(u.seen), maxUnkept+1)
-	}
-	assert.InDelta(t, 3, reports, 1)
-}

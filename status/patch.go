@@ -43,7 +43,7 @@ func Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
 // Patch is the function [Patch] for a kind that keeps the contract's fields
 // where n says. An error names a field that the kind does not have.
 func (n FieldNames) Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
-	c := change{Facts: f, names: n, now: now, unkept: new(unkept)}
+	c := change{Facts: f, names: n, now: now, unkept: newUnkept()}
 	if idle, err := c.open(before, after); idle || err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c *change) plan() ([]byte, error) {
 	if c.beats() {
 		after[name] = now
 	}
-	if !c.unkept.differ(c.after.object, diff(before, after, false), before) {
+	if !c.unkept.differ(c.after.object, diff(before, after, false), before, c.now) {
 		c.after.tree = before
 		return nil, nil
 	}

@@ -5,13 +5,9 @@ package status
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
-	"sync"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -166,69 +162,4 @@ func leaves(path string, patch, stored map[string]any, f func(path string, sent,
 			f(path+"."+k, v, stored[k])
 		}
 	}
-}
-
-// unkept remembers the fields that a CRD's schema prunes or defaults. To send
-// them again would change only updatedAt, in each reconcile.
-type unkept struct {
-	mu   sync.Mutex
-	seen map[[sha256.Size]byte]bool // differences, and fields that an error has named
-}
-
-// maxUnkept bounds the memory. A forgotten field costs one more write and one
-// more error.
-const maxUnkept = 4096
-
-// keyOf identifies a difference: sent is the value at path, and the API server
-// stores the other one instead. A schema prunes a field with each of its
-// values, so they have one key. The field then reads as nil, or as zero in a Go
-// type without omitempty. A zero that was sent has a key of its own: a server
-// with omitempty leaves it out, and stores the other values.
-func keyOf(o Object, path string, sent, stored any) [sha256.Size]byte {
-	if sent != nil && !isZero(sent) && (stored == nil || isZero(stored)) {
-		sent, stored = nil, nil
-	}
-	return sha256.Sum256(encode([]any{fmt.Sprintf("%T %s", o, o.GetObjectKind().GroupVersionKind()), path, sent, stored}))
-}
-
-// differ reports whether patch changes a field that the API server may keep.
-func (u *unkept) differ(o Object, patch, stored map[string]any) (differ bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	leaves("", patch, stored, func(path string, sent, stored any) {
-		differ = differ || len(u.seen) == 0 || !u.seen[keyOf(o, path, sent, stored)]
-	})
-	return differ
-}
-
-// learn compares the sent status with the stored one. It returns an error that
-// names the fields that Commit set or cleared without effect, each of them
-// once for a kind. A default of a field that was not sent is not an error.
-func (u *unkept) learn(o Object, before, sent, stored map[string]any) error {
-	var paths []string
-	cleared := map[string]bool{}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	leaves("", diff(before, sent, false), before, func(path string, v, _ any) {
-		if cleared[path] = v == nil; len(u.seen) > 0 {
-			delete(u.seen, keyOf(o, path, true, nil)) // pruned: the reply says so again, or the schema was repaired
-		}
-	})
-	leaves("", diff(stored, sent, false), stored, func(path string, v, w any) {
-		if len(u.seen) == 0 || len(u.seen) >= maxUnkept {
-			u.seen = map[[sha256.Size]byte]bool{}
-		}
-		key, named := keyOf(o, path, v, w), keyOf(o, "named "+path, nil, nil)
-		if !u.seen[key] && !u.seen[named] && (v != nil || cleared[path]) {
-			paths = append(paths, "status"+path)
-			u.seen[named] = true
-		}
-		u.seen[key] = true
-	})
-	if len(paths) == 0 {
-		return nil
-	}
-	slices.Sort(paths)
-	return fmt.Errorf("status: the API server did not keep %s as sent; declare it in the CRD's schema without a default, "+
-		"stop setting it, or for a field of the contract set its name, or \"-\" for none, in FieldNames", strings.Join(paths, ", "))
 }

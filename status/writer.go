@@ -113,7 +113,7 @@ func ForClient[O, P, Q, S any](
 		}
 		return blank, patchStatus(ctx, target, rawPatch(types.MergePatchType, data))
 	}
-	return Writer{client: &client{send: send}}
+	return Writer{client: newClient(send)}
 }
 
 // ForResource returns a Writer for a typed or a dynamic client of client-go, or
@@ -141,7 +141,7 @@ func ForResource[C interface {
 		}
 		return nil, fmt.Errorf("status: commit: the client of namespace %q is nil; want one that can patch the status", o.GetNamespace())
 	}
-	return Writer{client: &client{send: send}}
+	return Writer{client: newClient(send)}
 }
 
 // SetConditions makes group the conditions of all types that the Writer owns,
@@ -201,8 +201,16 @@ const (
 	Gone Result = "gone"
 )
 
-// client sends merge patches. A Writer and its copies share it.
+// client sends merge patches. A Writer and its copies share it, with what it
+// remembers.
 type client struct {
-	send   func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error)
-	unkept unkept
+	send   send
+	unkept *unkept
+}
+
+// send sends data to an object, and returns the object of the reply.
+type send func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error)
+
+func newClient(send send) *client {
+	return &client{send: send, unkept: newUnkept()}
 }
