@@ -30,16 +30,24 @@ import (
 // returns
 //
 //   - [ErrSuperseded] if the stored status is of a newer generation,
+//   - [ErrStaleRead], which is also an ErrSuperseded, if before is older than
+//     the last write of this Writer, at most 5 minutes ago,
 //   - [ErrReplaced] if the object was deleted and recreated,
 //   - [ErrFieldConflict] if both sides changed one field, or a condition that
 //     is not owned, to different values,
 //   - the API server's conflict after Retries.
 //
-// Test for the first three with errors.Is. Return these and any other error
+// Test for the first four with errors.Is. Return these and any other error
 // from Reconcile, so that the controller reconciles the object again. Commit
 // wraps errors of the client. A spec that changed since the read is not an
 // error: observedGeneration has the value that was read, and the watch triggers
 // the next reconcile.
+//
+// If a write gets no answer, such as after a timeout, the API server may have
+// done it. Unless before has a newer version, the next Commit of the object
+// reads it first, with an empty patch. If that write may still happen, and
+// there is nothing to write, Commit writes updatedAt, so that the late write
+// fails.
 //
 // After [Written] or [Merged], after equals the stored object: metadata, spec
 // and status. After [Unchanged], at least its status does. If the spec changed
@@ -58,7 +66,7 @@ import (
 // reports this once for each object. For 10 minutes a difference in such fields
 // alone is not written again. Then the Writer forgets it: the next Commit sends
 // the field again, and reports it again if it is still not kept. The Writer
-// remembers at most 32768 differences, in about 6 MiB, and drops the oldest.
+// remembers at most 32768 differences, in about 7 MiB, and drops the oldest.
 //
 // If ctx ends, Commit returns the error of the client. Commit is safe for
 // concurrent use if each call has its own after.
@@ -76,31 +84,51 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 		return "", errors.New("status: commit: the Writer has no client: it is the zero Writer, or an argument of ForClient or ForResource was nil")
 	}
 	c := change{
-		Facts: f, names: w.FieldNames, now: cmp.Or(w.now, time.Now()), heartbeat: w.Heartbeat,
+		Facts: f, names: w.FieldNames, now: w.clock(), heartbeat: w.Heartbeat,
 		redact: w.Redact, restored: w.AcceptRestored, unkept: w.client.unkept,
 	}
-	if idle, err := c.open(before, after); err != nil {
+	err := c.openPair(before, after)
+	if err != nil {
 		return "", err
-	} else if idle {
+	}
+	key := w.client.writes.keyOf(before.GetUID(), w.Owned)
+	result, err := w.refuseStale(ctx, &c, key)
+	if err != nil || result == Gone {
+		return result, err
+	}
+	idle, err := c.begin()
+	if err != nil {
+		return "", err
+	}
+	if idle {
 		return Unchanged, nil
 	}
 	for retries := cmp.Or(w.Retries, 4); ; retries-- {
 		data, err := c.plan()
-		switch {
-		case err != nil:
+		if err != nil {
 			return "", err
-		case data == nil:
-			return Unchanged, c.fill(c.before)
+		}
+		if data == nil {
+			err := c.fill(c.before)
+			if c.merged {
+				w.remember(&c, key, c.before.object)
+			}
+			return Unchanged, err
 		}
 		reply, err := w.send(ctx, before, data, "status")
 		switch {
-		case err == nil && c.merged:
-			return Merged, c.accept(reply)
 		case err == nil:
-			return Written, c.accept(reply)
+			result, err := c.written(reply)
+			w.remember(&c, key, reply)
+			return result, err
 		case apierrors.IsNotFound(err):
 			return w.gone(ctx, before, err)
+		case apierrors.IsConflict(err) && c.pending:
+			return "", c.refusePending() // a merge would take the own write for another writer's
 		case !apierrors.IsConflict(err) || retries <= 0 || ctx.Err() != nil:
+			if isUnanswered(err) {
+				w.client.writes.lost(key, versionOf(c.before.object), w.clock())
+			}
 			return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(before), err)
 		}
 		// The API server answers an empty patch with the stored object.
@@ -113,18 +141,86 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 	}
 }
 
+// clock returns the time now.
+func (w Writer) clock() time.Time { return cmp.Or(w.now, time.Now()) }
+
+// refuseStale returns an error if before is older than the last write of this
+// Writer. If that write got no answer, refuseStale reads the object first, and
+// the result may be Gone.
+func (w Writer) refuseStale(ctx context.Context, c *change, key writeKey) (Result, error) {
+	before := c.before.object
+	last := w.client.writes.get(key, w.clock())
+	version := versionOf(before)
+	if last.pending(version) {
+		reply, err := w.send(ctx, before, []byte("{}"), "status")
+		if apierrors.IsNotFound(err) {
+			return w.gone(ctx, before, err)
+		}
+		if err != nil {
+			return "", fmt.Errorf("status: commit: reading %s after a write without an answer: %w", nameOf(before), err)
+		}
+		if _, err := c.openLive("the object after a write without an answer", reply); err != nil {
+			return "", err
+		}
+		last = w.client.writes.read(key, versionOf(reply), w.clock())
+	}
+	c.pending = last.pending(version)
+	if version == 0 || version >= last.newest {
+		return "", nil
+	}
+	if last.handed.version == version && last.handed == w.client.writes.handedOf(c.before) {
+		return "", nil
+	}
+	return "", fmt.Errorf("%w: %s was read with resourceVersion %d, and the API server has returned %d; "+
+		"reconcile again when the cache has caught up; the Writer forgets a write, and accepts any copy, %s after it",
+		ErrStaleRead, nameOf(before), version, last.newest, rememberWrite)
+}
+
+// remember keeps the version of o, which the API server returned. If after has
+// its status with an older version, after is a copy to go on from, too.
+func (w Writer) remember(c *change, key writeKey, o Object) {
+	if o == nil {
+		return
+	}
+	var handed handedCopy
+	if c.moved {
+		handed = w.client.writes.handedOf(c.after)
+	}
+	w.client.writes.answered(key, versionOf(c.before.object), versionOf(o), handed, w.clock())
+}
+
+// written is the result of a write that the API server answered with reply.
+func (c *change) written(reply Object) (Result, error) {
+	if c.merged {
+		return Merged, c.accept(reply)
+	}
+	return Written, c.accept(reply)
+}
+
+// openLive opens an object that was read after before, and is still the same.
+func (c *change) openLive(role string, reply Object) (*document, error) {
+	live, err := open(role, reply)
+	if err != nil {
+		return nil, err
+	}
+	before := c.before.object
+	if reply.GetUID() != before.GetUID() {
+		return nil, fmt.Errorf("%w: %s now has uid %q, and was read with %q",
+			ErrReplaced, nameOf(before), reply.GetUID(), before.GetUID())
+	}
+	return live, nil
+}
+
 // rebase merges after with the live object, which takes the place of before.
 // The generation is still the one that this reconcile acted on.
 func (c *change) rebase(reply Object, owned []string) error {
 	before := c.before
-	live, err := open("the object after a conflict", reply)
+	live, err := c.openLive("the object after a conflict", reply)
 	if err != nil {
 		return err
 	}
-	if uid := before.object.GetUID(); reply.GetUID() != uid {
-		return fmt.Errorf("%w: %s now has uid %q, and was read with %q", ErrReplaced, nameOf(before.object), reply.GetUID(), uid)
-	}
-	c.before, c.merged = live, true
+	c.before = live
+	c.merged = true
 	if err := c.observe(); err != nil {
 		return err
 	}
@@ -174,8 +270,8 @@ func (c *change) accept(reply Object) error {
 // would revert the spec.
 func (c *change) fill(stored *document) error {
 	generation := stored.object.GetGeneration()
-	moved := c.merged && (generation != c.generation || generation == 0)
-	if stored == c.before && !c.merged || moved {
+	c.moved = c.merged && (generation != c.generation || generation == 0)
+	if stored == c.before && !c.merged || c.moved {
 		return c.after.set(stored.tree)
 	}
 	c.after.setObject(stored)
@@ -212,27 +308,37 @@ func isGone(o Object, doing string, err error) (Result, error) {
 	return Gone, nil
 }
 
-// These errors of [Writer.Commit] say that another writer was faster. Nothing
-// was written. Test for them with errors.Is.
+// These errors of [Writer.Commit] say that another writer was faster, or that
+// before is too old. Nothing was written. Test for them with errors.Is.
 var (
 	// ErrSuperseded: the stored status was computed from a newer generation
 	// than this reconcile acted on, so that the reconcile of that generation
 	// has already reported. Commit also returns it for a status that was
 	// restored from a backup onto a new object, whose generation starts at 1
 	// again: see Writer.AcceptRestored.
-	ErrSuperseded error = overtakenError{"superseded", "status: a newer generation is already recorded"}
+	ErrSuperseded error = overtakenError{"superseded", "status: a newer generation is already recorded", nil}
+	// ErrStaleRead: before is older than the last write of this Writer, or may
+	// be, because that write got no answer. Reconcile again from a newer copy.
+	// errors.Is(err, ErrSuperseded) holds for it as well.
+	ErrStaleRead error = overtakenError{"superseded", "status: before is older than the Writer's own last write", ErrSuperseded}
 	// ErrReplaced: the object was deleted and recreated under the same name.
-	ErrReplaced error = overtakenError{"replaced", "status: the object was recreated under the same name"}
+	ErrReplaced error = overtakenError{"replaced", "status: the object was recreated under the same name", nil}
 	// ErrFieldConflict: another writer changed the same field or condition
 	// differently. Reconcile again from the stored object.
-	ErrFieldConflict error = overtakenError{"field_conflict", "status: another writer changed the same field"}
+	ErrFieldConflict error = overtakenError{"field_conflict", "status: another writer changed the same field", nil}
 )
 
 // overtakenError is an error of a race that another writer won. The next
 // reconcile decides again.
-type overtakenError struct{ result, text string }
+type overtakenError struct {
+	result, text string
+
+	family error // that the error belongs to; nil for none
+}
 
 func (e overtakenError) Error() string { return e.text }
+
+func (e overtakenError) Unwrap() error { return e.family }
 
 // Reason is the event reason that package events uses for a conflict.
 func (overtakenError) Reason() string { return "Conflict" }

@@ -33,14 +33,39 @@
 // newer status, it writes nothing and returns an error. Return it from
 // Reconcile, so that the controller tries again.
 //
+// # Stale caches
+//
+// A cache may be late: a reconcile then starts from a copy that is older than
+// the controller's own last write. The Writer remembers the version that its
+// last write of each object returned. Commit refuses an older copy with
+// [ErrStaleRead], without a request. Two ways stay in which a stale copy is
+// accepted, so that a newer verdict may be kept or merged:
+//
+//   - the first Commit after a restart or failover, from a copy older than the
+//     predecessor's write,
+//   - a copy older than 5 minutes. For that time at most, a restore of etcd, or
+//     a watch that is dead, makes Commit refuse an object.
+//
+// The remedy is EnableReadYourWritesConsistency of controller-runtime v0.25, an
+// experimental option that makes reads wait for the cache. A live read works
+// with every client.
+//
+// The memory belongs to the client that was passed to [ForClient] or
+// [ForResource], so make one Writer and share it. Its copies share the memory.
+// Writers with other Owned types are other writers. It needs the object's uid,
+// and resourceVersions that are numbers. It has at most 16384 objects, in about
+// 4 MiB, and drops the oldest.
+//
+// # Interface
+//
 // [Patch] is the contract as a pure function, for any client. [FieldNames]
 // adapts Commit and Patch to kinds with other field names, typed or
 // unstructured. [Rules] makes the API server hold every writer to the contract,
 // and [Check] tests a controller.
 //
-// The package starts no goroutine and does not log. A Writer remembers only
-// which fields the API server does not keep. An error about a value names the
-// field and what is accepted.
+// The package starts no goroutine and does not log. A Writer remembers only its
+// last writes, and for 10 minutes which fields the API server does not keep. An
+// error about a value names the field and what is accepted.
 //
 // # Two controllers of one object
 //

@@ -44,7 +44,12 @@ func Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
 // where n says. An error names a field that the kind does not have.
 func (n FieldNames) Patch(before, after Object, f Facts, now time.Time) ([]byte, error) {
 	c := change{Facts: f, names: n, now: now, unkept: newUnkept()}
-	if idle, err := c.open(before, after); idle || err != nil {
+	err := c.openPair(before, after)
+	if err != nil {
+		return nil, err
+	}
+	idle, err := c.begin()
+	if idle || err != nil {
 		return nil, err
 	}
 	data, err := c.plan()
@@ -69,14 +74,19 @@ type change struct {
 	before *document // after a conflict, the live object
 	after  *document // plan changes its tree to the status to store
 	merged bool      // there was a conflict
+	moved  bool      // after keeps the version that was read, with a newer status
+
+	pending bool // a write that got no answer may still happen
 }
 
-// open reads the two statuses. It is idle if there is nothing to write.
-func (c *change) open(before, after Object) (idle bool, err error) {
-	if c.before, c.after, err = openPair(before, after); err != nil {
-		return false, err
-	}
-	c.generation = before.GetGeneration()
+func (c *change) openPair(before, after Object) (err error) {
+	c.before, c.after, err = openPair(before, after)
+	return err
+}
+
+// begin reads the two statuses. It is idle if there is nothing to write.
+func (c *change) begin() (idle bool, err error) {
+	c.generation = c.before.object.GetGeneration()
 	if c.names, err = c.names.resolve(c.after); err != nil {
 		return false, err
 	}
@@ -84,7 +94,7 @@ func (c *change) open(before, after Object) (idle bool, err error) {
 		return false, err
 	}
 	if c.after.stamp == c.before.stamp && !c.beats() && c.before.same(c.after) {
-		return true, nil
+		return true, c.refusePending()
 	}
 	for _, d := range [...]*document{c.before, c.after} {
 		if err := d.readTree(c.names.Conditions); err != nil {
@@ -124,12 +134,33 @@ func (c *change) observe() (err error) {
 	return nil
 }
 
-// beats reports whether the heartbeat is due. The stored updatedAt may also be
-// ahead of now, after a clock that was wrong.
+// beats reports whether to write updatedAt even if nothing else changed: a
+// write that got no answer can no longer happen afterwards, or the heartbeat is
+// due. The stored updatedAt may also be ahead of now, after a clock that was
+// wrong.
 func (c *change) beats() bool {
+	if c.names.UpdatedAt == absent {
+		return false
+	}
 	updated := c.before.stamp.UpdatedAt
-	return c.heartbeat > 0 && c.Progress != Done && c.names.UpdatedAt != absent &&
-		(updated.IsZero() || c.now.Truncate(time.Second).Sub(updated.Time).Abs() >= c.heartbeat)
+	if c.pending {
+		now := wholeSecond(c.now)
+		return !sameSecond(updated, &now) // otherwise it would change nothing
+	}
+	if c.heartbeat <= 0 || c.Progress == Done {
+		return false
+	}
+	return updated.IsZero() || c.now.Truncate(time.Second).Sub(updated.Time).Abs() >= c.heartbeat
+}
+
+// refusePending returns an error if a write that got no answer may still change
+// the status, or has just done so.
+func (c *change) refusePending() error {
+	if !c.pending {
+		return nil
+	}
+	return fmt.Errorf("%w: a write of %s got no answer, and the API server may do it late; "+
+		"reconcile again, for at most %s after that write", ErrStaleRead, nameOf(c.before.object), rememberWrite)
 }
 
 // plan changes after's tree to the status to store. It returns the body of the
@@ -148,7 +179,7 @@ func (c *change) plan() ([]byte, error) {
 	}
 	if !c.unkept.differ(c.after.object, diff(before, after, false), before, c.now) {
 		c.after.tree = before
-		return nil, nil
+		return nil, c.refusePending()
 	}
 	if name != absent {
 		after[name] = now

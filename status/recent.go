@@ -46,7 +46,7 @@ func (r *recent[K, V]) set(key K, value V, now time.Time) {
 	}
 }
 
-// put adds an entry, or begins its lifetime again. It also drops what has ended.
+// put adds an entry, or begins its lifetime again. It also drops ended entries.
 func (r *recent[K, V]) put(key K, value V, now time.Time) {
 	r.drop(key)
 	r.elements[key] = r.order.PushBack(&recentEntry[K, V]{key: key, value: value, put: now})

@@ -5,6 +5,7 @@ package status
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -54,4 +55,23 @@ func TestUnkept_ForgetsAtItsLimit(t *testing.T) {
 	assert.True(t, u.differ(object(0), sent, stored, now), "the first one was forgotten")
 	assert.False(t, u.differ(object(1), sent, stored, now))
 	assert.False(t, u.differ(object(objects), sent, stored, now))
+}
+
+func BenchmarkUnkeptFull(b *testing.B) {
+	now := time.Unix(0, 0)
+	var before, after runtime.MemStats
+	var u *unkept
+	for b.Loop() {
+		u = nil
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		u = newUnkept()
+		for n := range maxUnkept {
+			u.seen.put(namedKey("object", fmt.Sprint(n)), struct{}{}, now)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/maxUnkept, "B/entry")
+	runtime.KeepAlive(u)
 }

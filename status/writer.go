@@ -19,7 +19,8 @@ import (
 
 // Writer writes the status of objects. Make one with [ForClient] or
 // [ForResource], set its fields, and share it by all goroutines. A copy shares
-// the client of the original. Commit of the zero Writer returns an error.
+// the client of the original, and its memory of the last writes. Commit of the
+// zero Writer returns an error.
 //
 // In a reconciler that embeds client.Client, call the field Writer. A field
 // called Status would hide the method r.Status.
@@ -64,7 +65,8 @@ type Writer struct {
 	AcceptRestored bool
 	// OnCommit, if set, is called after each Commit with the result and the
 	// duration. The result is unchanged, written, merged or gone. With an error
-	// it is superseded, replaced, field_conflict, conflict or error, also if
+	// it is superseded (also for ErrStaleRead), replaced, field_conflict,
+	// conflict or error, also if
 	// the write succeeded and lost a field. The goroutine that commits calls
 	// it. It must not block, and must be safe for concurrent use.
 	OnCommit func(result string, took time.Duration)
@@ -205,6 +207,7 @@ const (
 // remembers.
 type client struct {
 	send   send
+	writes *writes
 	unkept *unkept
 }
 
@@ -212,5 +215,5 @@ type client struct {
 type send func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error)
 
 func newClient(send send) *client {
-	return &client{send: send, unkept: newUnkept()}
+	return &client{send: send, writes: newWrites(), unkept: newUnkept()}
 }
