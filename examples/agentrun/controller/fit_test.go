@@ -87,10 +87,11 @@ func (t terminal) Terminal() bool { return bool(t) }
 // TestOvertakenIsAConflict: if another client wrote first, the Event and the
 // label have the reason of a 409, not InternalError.
 func TestOvertakenIsAConflict(t *testing.T) {
-	for _, err := range []error{status.ErrFieldConflict, status.ErrReplaced, status.ErrSuperseded} {
+	for _, err := range []error{status.ErrFieldConflict, status.ErrReplaced, status.ErrSuperseded, status.ErrStaleRead} {
 		reason, terminal := events.Classify(fmt.Errorf("commit: %w", err))
 		assert.Equal(t, events.Conflict, reason, err)
 		assert.False(t, terminal, err)
+		assert.Equal(t, metrics.Error, metrics.Classify(fmt.Errorf("commit: %w", err), 0, events.IsTerminal), "a retry helps")
 		require.ErrorIs(t, fmt.Errorf("commit: %w", err), err)
 	}
 	require.NotErrorIs(t, status.ErrFieldConflict, status.ErrReplaced)

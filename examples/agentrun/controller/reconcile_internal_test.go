@@ -20,7 +20,7 @@ import (
 // A run that was deleted, or written by another client, during its reconcile
 // has not failed: no Event, no condition, no request.
 func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
-	for _, cause := range []error{status.ErrReplaced, status.ErrSuperseded, status.ErrFieldConflict} {
+	for _, cause := range []error{status.ErrReplaced, status.ErrSuperseded, status.ErrStaleRead, status.ErrFieldConflict} {
 		run := newRun("nightly", "uid-1")
 		a := &attempt{before: run, run: run.DeepCopy()} // without a Controller, so that any request would panic
 		require.ErrorIs(t, a.hindered(t.Context(), cause), cause)

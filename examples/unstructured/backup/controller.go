@@ -144,7 +144,12 @@ func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (af
 	defer c.metrics.Begin().End(ctx, &result)
 	after, err = c.reconcile(ctx, key)
 	result = metrics.Classify(err, after, events.IsTerminal)
-	if err != nil {
+	reason, _ := events.Classify(err)
+	switch {
+	case reason == events.Conflict: // another writer was faster, or the copy was too old
+		result = metrics.Requeue
+		klog.FromContext(ctx).V(1).Info("overtaken, will look again", "backup", key, "why", err.Error())
+	case err != nil:
 		klog.FromContext(ctx).Error(err, "reconcile failed", "backup", key)
 	}
 	return after, err

@@ -34,6 +34,7 @@ import (
 
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
+	"github.com/proompteng/controllerkit/status"
 )
 
 func newBackup() *unstructured.Unstructured {
@@ -228,4 +229,23 @@ func TestAReadThatFails_IsLogged(t *testing.T) {
 	_, err = c.measured(ctx, types.NamespacedName{Namespace: "default", Name: "nightly"})
 	require.True(t, apierrors.IsForbidden(err))
 	assert.Contains(t, log, "is forbidden")
+}
+
+// A lost race is tried again, and is no failure: no error is logged, and no
+// Event is written.
+func TestALostRace_IsNoFailure(t *testing.T) {
+	for _, race := range []error{status.ErrStaleRead, status.ErrSuperseded, status.ErrReplaced, status.ErrFieldConflict} {
+		dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"})
+		dyn.PrependReactor("get", "backups", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, race })
+		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
+		require.NoError(t, err)
+		cluster := fake.NewClientset()
+		c, err := New(dyn, cluster, cluster, m)
+		require.NoError(t, err)
+		var log string
+		ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) { log += line }, funcr.Options{}))
+		_, err = c.measured(ctx, types.NamespacedName{Namespace: "default", Name: "nightly"})
+		require.ErrorIs(t, err, race, "the queue tries it again")
+		assert.Empty(t, log)
+	}
 }
