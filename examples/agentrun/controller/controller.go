@@ -134,6 +134,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	c.queue = kube.NewQueue(c.metrics, workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](200*time.Millisecond, 30*time.Second))
 	config = rest.CopyConfig(config)
 	config.Wrap(c.outage.transport)
+	config.Wrap(inTime)
 	config.Wrap(kube.Transport(m))
 	forEvents, err := kubernetes.NewForConfig(config) // a separate rate limiter: Events and reconciles never wait for each other
 	if err != nil {
