@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-logr/logr"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
@@ -36,7 +35,7 @@ type election struct {
 // newElection returns an election. It sends no request.
 func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election, error) {
 	config = rest.CopyConfig(config)
-	config.Timeout = renewTimeout(o.leaseDuration)
+	config.Timeout = leaseTimeout(o.leaseDuration)
 	config.Wrap(kube.Transport(m))
 	instance := o.controller.Events.Instance
 	if instance == "" {
@@ -47,116 +46,99 @@ func newElection(config *rest.Config, m *metrics.Metrics, o options) (*election,
 		return nil, err
 	}
 	return &election{
-		lock: &lock{
-			LeaseLock: &resourcelock.LeaseLock{
-				LeaseMeta:  metav1.ObjectMeta{Namespace: o.leaseNamespace, Name: o.leaseName},
-				Client:     cluster.CoordinationV1(),
-				LockConfig: resourcelock.ResourceLockConfig{Identity: instance + "_" + string(uuid.NewUUID())},
-			},
-			every: renewPeriod(o.leaseDuration) - retryPeriod(o.leaseDuration),
-		},
+		lock: &lock{LeaseLock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: o.leaseNamespace, Name: o.leaseName},
+			Client:     cluster.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: instance + "_" + string(uuid.NewUUID())},
+		}},
 		duration: o.leaseDuration,
 		metrics:  m,
 	}, nil
 }
 
-// The proportions follow kube-controller-manager's defaults: 15, 10 and 2
-// seconds. A leader stops before another can take the lease. In the worst case
-// the last renewal was stored immediately and answered after the timeout, and
-// the next one began a renew period later and ended at the deadline. The three
-// together are 29/30 of the lease.
+// The proportions follow the defaults of client-go and controller-runtime: a
+// lease of 15 seconds, a deadline of 10, a retry after 2, and 5 for a request.
 func renewDeadline(lease time.Duration) time.Duration { return lease * 2 / 3 }
-func renewPeriod(lease time.Duration) time.Duration   { return lease * 2 / 15 }
-func renewTimeout(lease time.Duration) time.Duration  { return lease / 6 }
+func retryPeriod(lease time.Duration) time.Duration   { return lease * 2 / 15 }
 
-// retryPeriod is how often a waiting replica asks for the lease. client-go
-// waits up to 2.2 times as long. The replica sees the last renewal that late
-// and the end of the lease that late: a killed leader is replaced within the
-// lease and 2.2 seconds, a stopped one within 1.1 seconds.
-func retryPeriod(lease time.Duration) time.Duration {
-	return min(renewPeriod(lease), 500*time.Millisecond)
+// leaseTimeout is how long one request may take. The release of the lease takes
+// two, and the pod has to end.
+func leaseTimeout(lease time.Duration) time.Duration {
+	return min(renewDeadline(lease)/2, 5*time.Second)
 }
 
-// lock is a lease that its leader renews less often than client-go tries to.
-// client-go has one period for the leader and for waiting replicas.
+// lock is client-go's lock, except that it releases no lease of another
+// replica. client-go reads the lease before it releases it, but it does not look
+// at the holder.
 type lock struct {
 	*resourcelock.LeaseLock
 
-	every  time.Duration // a renewal that comes sooner is skipped
-	stored time.Time     // when the last one was answered
-	tried  bool          // a write that takes the lease was sent; it may be stored although no answer came
+	holder string // when it was last read
 }
 
-// Create creates the Lease with this replica as its holder.
-func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	l.tried = true
-	return l.LeaseLock.Create(ctx, record)
-}
-
-// Update stores the record, unless it is a renewal that comes too soon.
-func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	if record.HolderIdentity == l.Identity() && time.Since(l.stored) < l.every {
-		return nil
-	}
-	l.tried = true
-	err := l.LeaseLock.Update(ctx, record)
+// Get reads the lease.
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.LeaseLock.Get(ctx)
 	if err == nil {
-		l.stored = time.Now()
+		l.holder = record.HolderIdentity
 	}
-	return err
+	return record, raw, err
 }
 
-// releasing limits how long a server that does not answer can delay the end of
-// the process.
-const releasing = 2 * time.Second
+// Update writes the lease. A record without a holder releases it.
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == "" && l.holder != l.Identity() {
+		return errDeposed
+	}
+	return l.LeaseLock.Update(ctx, record)
+}
 
 var errDeposed = errors.New("this replica no longer leads")
 
 // lead waits for the lease and runs reconcile while it holds the lease. It
-// releases the lease only after reconcile has returned, so that two leaders
-// never run at the same time. A lost lease ends reconcile and is an error: the
+// releases the lease only after reconcile has returned, so that no other
+// replica leads meanwhile. A lost lease ends reconcile and is an error: the
 // process restarts.
 func (e *election) lead(ctx context.Context, reconcile func(leading, holding context.Context)) error {
 	log := logr.FromContextOrDiscard(ctx).WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())
-	electing, stop := context.WithCancel(context.WithoutCancel(ctx)) // the lease is renewed until reconcile has returned
-	defer stop()
 	elected := make(chan context.Context, 1)
 	started, stopped := kube.Callbacks(e.metrics, e.lock.LeaseMeta.Name,
 		func(holding context.Context) { elected <- holding }, func() {})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:          e.lock,
-		LeaseDuration: e.duration,
-		RenewDeadline: renewDeadline(e.duration),
-		RetryPeriod:   retryPeriod(e.duration),
-		Name:          e.lock.LeaseMeta.Name,
-		Callbacks:     leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
-		// Not ReleaseOnCancel: client-go reports a lost lease only after an
-		// attempt to release it, when another replica may already hold it.
+		Lock:            e.lock,
+		LeaseDuration:   e.duration,
+		RenewDeadline:   renewDeadline(e.duration),
+		RetryPeriod:     retryPeriod(e.duration),
+		ReleaseOnCancel: true,
+		Name:            e.lock.LeaseMeta.Name,
+		Callbacks:       leaderelection.LeaderCallbacks{OnStartedLeading: started, OnStoppedLeading: stopped},
 	})
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx)) // the lease is renewed until reconcile has returned
 	var running sync.WaitGroup
 	running.Go(func() { elector.Run(electing) })
-	defer func() {
-		stop()
-		running.Wait()
-		if e.lock.tried {
-			e.release(ctx)
-		}
-	}()
+	defer running.Wait()
+	defer stop()
 
-	log.Info("waiting for the lease")
-	var holding context.Context
+	log.Info("Waiting for the lease")
+	var began context.Context
 	select {
 	case <-ctx.Done():
 		return nil
-	case holding = <-elected:
+	case began = <-elected:
 	}
-	log.Info("leading")
+	log.Info("Leading")
+	holding, lose := context.WithCancel(began) //nolint:contextcheck // client-go's, and no parent of leading
+	defer lose()
+	running.Go(func() {
+		e.untilLost(holding, elector)
+		lose()
+	})
 	leading, end := context.WithCancel(ctx)
 	defer end()
-	defer context.AfterFunc(holding, end)() //nolint:contextcheck // holding is client-go's, and no parent of leading
+	defer context.AfterFunc(holding, end)()
 	reconcile(leading, holding)
 	if holding.Err() != nil {
 		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), errDeposed)
@@ -164,28 +146,18 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 	return nil
 }
 
-// release frees the lease immediately if this replica still holds it. If that
-// fails, the next leader waits until the lease expires.
-func (e *election) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasing)
-	defer cancel()
-	for {
-		held, _, err := e.lock.Get(ctx)
-		if err == nil && held.HolderIdentity != e.lock.Identity() || apierrors.IsNotFound(err) {
+// untilLost returns when the lease is lost or ctx has ended. client-go ends the
+// context of a leader that lost its lease only after it has tried to release
+// the lease. Another replica may lead by then.
+func (e *election) untilLost(ctx context.Context, elector *leaderelection.LeaderElector) {
+	// Check adds it to the length of the lease: it reports the end of the time
+	// in which client-go renews the lease.
+	early := retryPeriod(e.duration) + renewDeadline(e.duration) - e.duration
+	for elector.IsLeader() && elector.Check(early) == nil {
+		select {
+		case <-ctx.Done():
 			return
+		case <-time.After(e.duration / 15):
 		}
-		if err == nil {
-			now := metav1.Now()
-			err = e.lock.Update(ctx, resourcelock.LeaderElectionRecord{
-				LeaseDurationSeconds: 1, AcquireTime: now, RenewTime: now, LeaderTransitions: held.LeaderTransitions,
-			})
-		}
-		if apierrors.IsConflict(err) {
-			continue // an interrupted renewal was stored nevertheless
-		}
-		if err != nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "the lease is not released, and ends by itself", "lease", e.lock.Describe())
-		}
-		return
 	}
 }

@@ -65,43 +65,45 @@ func (s *leases) answer(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-// connection is one replica's. After it is cut, one more write arrives, and is
-// answered as late as it can be; nothing else is. If the replica is killed, not
-// even that write arrives.
+// connection is one replica's. It delays each answer. While it is cut, no
+// request arrives.
 type connection struct {
-	to          *leases
-	cut, killed bool
-	one         sync.Once
+	to    *leases
+	delay time.Duration
+	cut   bool
 }
 
 func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
+	for c.isCut() {
+		select {
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 	c.to.mu.Lock()
-	cut, killed := c.cut, c.killed
+	delay := c.delay
 	c.to.mu.Unlock()
-	if killed {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	}
-	if !cut {
-		return c.to.answer(r)
-	}
-	var answer *http.Response
-	var err error
-	late := time.Hour
-	if r.Method == http.MethodPut {
-		c.one.Do(func() {
-			answer, err = c.to.answer(r)
-			if until, limited := r.Context().Deadline(); limited {
-				late = time.Until(until) - 10*time.Millisecond
-			}
-		})
-	}
+	answer, err := c.to.answer(r)
 	select {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
-	case <-time.After(late):
+	case <-time.After(delay):
 		return answer, err
 	}
+}
+
+func (c *connection) isCut() bool {
+	c.to.mu.Lock()
+	defer c.to.mu.Unlock()
+	return c.cut
+}
+
+// set changes the connection.
+func (c *connection) set(change func()) {
+	c.to.mu.Lock()
+	defer c.to.mu.Unlock()
+	change()
 }
 
 func newReplica(t *testing.T, c *connection, lease time.Duration) *election {
@@ -114,8 +116,9 @@ func newReplica(t *testing.T, c *connection, lease time.Duration) *election {
 	return e
 }
 
-// TestALeaderStopsBeforeTheNextBegins: whatever the moment at which it is cut
-// off.
+// TestALeaderStopsBeforeTheNextBegins: at any moment at which it is cut off.
+// client-go ends the leader's context only after an attempt to release the
+// lease.
 func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 	const lease = 15 * time.Second
 	for after := 10 * time.Second; after < 12*time.Second; after += 250 * time.Millisecond {
@@ -141,9 +144,7 @@ func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 						began = time.Now()
 					}))
 				})
-				server.mu.Lock()
-				line.cut = true
-				server.mu.Unlock()
+				line.set(func() { line.cut = true })
 				both.Wait()
 				require.ErrorIs(t, lost, errDeposed)
 				assert.True(t, ended.Before(began), "the old leader worked on for %s", ended.Sub(began))
@@ -160,11 +161,7 @@ func TestALeaseThatIsLostWhileItStops(t *testing.T) {
 		server := new(leases)
 		line := &connection{to: server}
 		cut, ended := time.Now().Add(20*time.Second), time.Time{}
-		time.AfterFunc(20*time.Second, func() {
-			server.mu.Lock()
-			defer server.mu.Unlock()
-			line.cut = true
-		})
+		time.AfterFunc(20*time.Second, func() { line.set(func() { line.cut = true }) })
 		time.AfterFunc(29*time.Second, stop)
 		err := newReplica(t, line, 15*time.Second).lead(ctx, func(leading, holding context.Context) {
 			<-leading.Done()
@@ -206,10 +203,11 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 }
 
 // TestTakeover_IsBounded: in every phase and with every jitter of its pauses,
-// the standby leads within 2 seconds of a release, and within the lease and 3
-// seconds of a kill. The clock is virtual, so
-// the bound does not depend on the machine. internal/e2e/replicas measures two
-// processes.
+// the standby leads within 0.3 leases of a release, and within 1.6 leases of a
+// kill. These are 4.5 and 24 seconds of the default lease: a standby asks every
+// 2 to 4.4 seconds. It sees the last renewal that late, and the end of the lease
+// that late. The clock is virtual, so the bound does not depend on the machine.
+// internal/e2e/replicas measures two processes.
 func TestTakeover_IsBounded(t *testing.T) {
 	for _, lease := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute} {
 		t.Run(lease.String(), func(t *testing.T) {
@@ -220,23 +218,80 @@ func TestTakeover_IsBounded(t *testing.T) {
 				killed = max(killed, takeover(t, lease, after, true))
 			}
 			t.Logf("of 40 each, the longest: %s after a release, %s after a kill", released, killed)
-			assert.LessOrEqual(t, released, 2*time.Second)
-			assert.LessOrEqual(t, killed, lease+3*time.Second)
+			assert.LessOrEqual(t, released, lease*3/10)
+			assert.LessOrEqual(t, killed, lease*16/10)
 		})
 	}
 }
 
-// TestLock_SkipsRenewalsThatComeTooSoon: a standby that asks often must not
-// make the leader write as often.
-func TestLock_SkipsRenewalsThatComeTooSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := new(leases)
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-		defer stop()
-		require.NoError(t, newReplica(t, &connection{to: server}, 15*time.Second).lead(ctx, func(ctx, _ context.Context) { <-ctx.Done() }))
-		assert.InDelta(t, 37, server.version, 7, "one write in 1.5 to 2 seconds, and those of the beginning and the release")
-		assert.Empty(t, *server.lease.Spec.HolderIdentity)
-	})
+// TestLeader_SurvivesSlowAnswers: each answer comes within client-go's timeout
+// of a request.
+func TestLeader_SurvivesSlowAnswers(t *testing.T) {
+	for _, delay := range []time.Duration{time.Second, 2500 * time.Millisecond, 4 * time.Second, 4900 * time.Millisecond} {
+		t.Run(delay.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				line := &connection{to: new(leases), delay: delay}
+				ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+				defer stop()
+				var led time.Duration
+				require.NoError(t, newReplica(t, line, 15*time.Second).lead(ctx, func(leading, _ context.Context) {
+					began := time.Now()
+					<-leading.Done()
+					led = time.Since(began)
+				}))
+				assert.Greater(t, led, 59*time.Minute)
+			})
+		})
+	}
+}
+
+// TestRelease_TakesTenSecondsAtMost: the pod has to end, even if the answer to
+// the read is late and the write is never answered.
+func TestRelease_TakesTenSecondsAtMost(t *testing.T) {
+	for _, lease := range []time.Duration{15 * time.Second, time.Minute} {
+		t.Run(lease.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				line := &connection{to: new(leases)}
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				var ended time.Time
+				require.NoError(t, newReplica(t, line, lease).lead(ctx, func(leading, _ context.Context) {
+					<-leading.Done()
+					line.set(func() { line.delay = 4900 * time.Millisecond })
+					time.AfterFunc(4950*time.Millisecond, func() { line.set(func() { line.cut = true }) })
+					ended = time.Now()
+				}))
+				assert.LessOrEqual(t, time.Since(ended), 10*time.Second)
+			})
+		})
+	}
+}
+
+// TestRelease_LeavesTheLeaseOfAnother: the API server answers a replica again
+// when that replica tries to release the lease that it lost.
+func TestRelease_LeavesTheLeaseOfAnother(t *testing.T) {
+	for after := time.Second; after < 6*time.Second; after += 100 * time.Millisecond {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := new(leases)
+				line := &connection{to: server}
+				ctx, stop := context.WithTimeout(t.Context(), 50*time.Second)
+				defer stop()
+				time.AfterFunc(20*time.Second, func() { line.set(func() { line.cut = true }) })
+				time.AfterFunc(36900*time.Millisecond, func() { line.set(func() { line.cut = false }) })
+				var both sync.WaitGroup
+				both.Go(func() {
+					assert.ErrorIs(t, newReplica(t, line, 15*time.Second).lead(ctx, func(leading, _ context.Context) { <-leading.Done() }), errDeposed)
+				})
+				time.Sleep(after)
+				both.Go(func() {
+					assert.NoError(t, newReplica(t, &connection{to: server}, 15*time.Second).lead(ctx, func(leading, _ context.Context) { <-leading.Done() }))
+				})
+				both.Wait()
+				assert.Equal(t, int32(1), *server.lease.Spec.LeaseTransitions)
+			})
+		})
+	}
 }
 
 // takeover stops or kills a leader after some time and returns how long its
@@ -267,9 +322,8 @@ func takeover(t *testing.T, lease, after time.Duration, kill bool) (took time.Du
 		})
 		time.Sleep(after)
 		if kill {
-			server.mu.Lock()
-			line.killed, ended = true, time.Now()
-			server.mu.Unlock()
+			line.set(func() { line.cut = true })
+			ended = time.Now()
 		} else {
 			stop()
 		}
@@ -277,44 +331,4 @@ func takeover(t *testing.T, lease, after time.Duration, kill bool) (took time.Du
 		took = began.Sub(ended)
 	})
 	return took
-}
-
-// slow stores a write immediately and answers it after a second.
-type slow struct{ to *leases }
-
-func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := s.to.answer(r)
-	if r.Method != http.MethodGet {
-		select {
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
-		case <-time.After(time.Second):
-		}
-	}
-	return answer, err
-}
-
-// TestStoppedWhileItTakesTheLease: the lease is stored although no answer came.
-func TestStoppedWhileItTakesTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := new(leases)
-		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
-		require.NoError(t, err)
-		config := &rest.Config{Host: "http://127.0.0.1", Transport: slow{server}, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-		e, err := newElection(config, m, options{leaseName: "agentrun", leaseNamespace: "ns", leaseDuration: time.Minute})
-		require.NoError(t, err)
-		ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		defer stop()
-		require.NoError(t, e.lead(ctx, func(context.Context, context.Context) { t.Error("it does not lead") }))
-		ended := time.Now()
-		limited, end := context.WithTimeout(t.Context(), 3*time.Minute)
-		defer end()
-		var began time.Time
-		var both sync.WaitGroup
-		both.Go(func() {
-			assert.NoError(t, newReplica(t, &connection{to: server}, time.Minute).lead(limited, func(context.Context, context.Context) { began = time.Now() }))
-		})
-		both.Wait()
-		assert.Less(t, began.Sub(ended), 3*time.Second, "the lease is given back")
-	})
 }

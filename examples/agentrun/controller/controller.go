@@ -99,12 +99,12 @@ type Controller struct {
 // terminal. An updatedAt that stops moving means a stuck controller.
 const heartbeat = 10 * time.Minute
 
-// A pod has 30 seconds to end. Running reconciles get the first part and queued
-// Events the second, even if the API server hangs. The program needs at most 7
-// more seconds for the lease, the endpoint and its telemetry.
+// A pod has 30 seconds to end, even if the API server hangs. Running reconciles
+// get 5 seconds, the release of the lease takes 10 at most, and queued Events
+// get 9. The endpoint then takes 2, and the telemetry 3.
 const (
-	finishing = 7 * time.Second
-	telling   = 15 * time.Second
+	finishing = 5 * time.Second
+	telling   = 9 * time.Second
 )
 
 // attempting is how long one attempt at a run may take. The creation of a Job
