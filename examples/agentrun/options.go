@@ -89,7 +89,7 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig context; empty means the current one")
 	flags.StringVar(&namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
 	flags.StringVar(&o.controller.Selector, "selector", "", "label `selector` of the runs to work on, such as shard=a or 'shard notin (a,b)'; empty means all. Other replicas handle the rest")
-	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of concurrent reconciles")
+	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of concurrent reconciles; one namespace gets at most half of them")
 	flags.BoolVar(&o.reconcile, "reconcile", true, "false only serves the endpoint and sends no request to the cluster")
 	flags.BoolVar(&o.controller.Hold, "hold-jobs", false, "keep each Job until its result is recorded, by a finalizer; run --release-holds before you remove the controller (default false)")
 	flags.BoolVar(&o.releaseHolds, "release-holds", false, "remove the finalizer of --hold-jobs from every Job in --namespaces and exit; stop the controller first")

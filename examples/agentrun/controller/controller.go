@@ -27,7 +27,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
@@ -50,7 +49,9 @@ type Options struct {
 	// Selector is the label selector of the runs that are reconciled. Empty
 	// means all.
 	Selector string
-	// Workers is the number of concurrent reconciles. Zero means 4.
+	// Workers is the number of concurrent reconciles. Zero means 4. The runs of
+	// one namespace get at most half of them, unless Namespaces has only that
+	// one.
 	Workers int
 	// Retention is how long Jobs and runs stay.
 	Retention jobgc.Retention
@@ -83,6 +84,8 @@ type Controller struct {
 	runs    func(namespace string) *client.Client
 	scopes  []*scope
 	queue   *kube.Queue[types.NamespacedName]
+	backoff *backoff
+	shares  *shares
 
 	status   status.Writer
 	recorder *events.Recorder
@@ -131,10 +134,13 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	}
 	c := &Controller{options: o, metrics: m.Controller("agentrun"), secrets: new(redact.SecretValues), synced: make(chan struct{})}
 	c.measured = c.metrics.Runs()
-	c.queue = kube.NewQueue(c.metrics, workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](200*time.Millisecond, 30*time.Second))
+	c.backoff = newBackoff()
+	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, c.backoff)
+	c.shares = newShares(o.Workers, o.Namespaces)
 	config = rest.CopyConfig(config)
 	config.Wrap(c.outage.transport)
 	config.Wrap(inTime)
+	config.Wrap(sendOnce)
 	config.Wrap(kube.Transport(m))
 	forEvents, err := kubernetes.NewForConfig(config) // a separate rate limiter: Events and reconciles never wait for each other
 	if err != nil {
@@ -298,16 +304,32 @@ func (c *Controller) work(leading, ctx context.Context) {
 			return
 		}
 		if leading.Err() == nil { // a queue that is shut down still hands out what is ready
-			c.process(ctx, key)
+			c.share(ctx, key)
 		}
 		c.queue.Done(key)
 	}
 }
 
+// share makes an attempt at one run, unless its namespace has its share of the
+// workers. The run then waits, and the queue counts it as delayed.
+func (c *Controller) share(ctx context.Context, key types.NamespacedName) {
+	if !c.shares.take(key) {
+		c.queue.AddAfter(key, heartbeat)
+		return
+	}
+	c.process(ctx, key)
+	next, found := c.shares.leave(key.Namespace)
+	if found {
+		c.queue.Add(next)
+	}
+}
+
 // process makes one attempt at one run, and queues it again for the next.
 func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
+	ctx, asked := withRetryAfter(ctx)
 	after, err := c.reconcile(ctx, key)
 	if err != nil {
+		c.backoff.asked.Store(key, asked.wait())
 		c.queue.AddRateLimited(key)
 		return
 	}

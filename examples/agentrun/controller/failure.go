@@ -13,8 +13,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
 // The reasons of this controller, in addition to the reasons of package events.
@@ -111,6 +114,20 @@ func (o *outage) explains(err error, now time.Time) bool {
 	}
 	starting := now.Sub(time.Unix(0, o.last.Load())) < comingUp
 	return starting && slices.Contains([]string{events.Forbidden, events.Unavailable, events.Timeout}, reasonOf(err))
+}
+
+// lasting is how long a run may fail for a reason that usually passes.
+const lasting = time.Minute
+
+// lasts reports whether the stored status of the run has the same reason for at
+// least that long. A run that waits for an API server which does not answer has
+// no such status.
+func lasts(run *v1alpha1.AgentRun, reason string, now time.Time) bool {
+	stored := apimeta.FindStatusCondition(run.Status.Conditions, degraded)
+	if stored == nil || stored.Status != metav1.ConditionTrue || stored.Reason != reason {
+		return false
+	}
+	return now.Sub(stored.LastTransitionTime.Time) >= lasting
 }
 
 // unanswered reports whether err is from a request without an answer. This

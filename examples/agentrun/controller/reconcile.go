@@ -188,7 +188,8 @@ func (a *attempt) announce(ctx context.Context, failed error) {
 // hindered records what keeps a run from going on. It is tried again, less and
 // less often. An outage of the API server is not recorded, because that would
 // cost two writes a run just when the server is back. A timeout is recorded: it
-// may be a webhook for this run alone.
+// may be a webhook for this run alone. A timeout or a 429 that lasts gets an
+// Event too.
 func (a *attempt) hindered(ctx context.Context, cause error) error {
 	if isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or someone else wrote
@@ -197,7 +198,8 @@ func (a *attempt) hindered(ctx context.Context, cause error) error {
 	if a.before.Status.Phase.Terminal() || outage && reasonOf(cause) != events.Timeout {
 		return cause
 	}
-	if !outage && !apierrors.IsTooManyRequests(cause) { // neither is a failure of the run
+	passes := outage || apierrors.IsTooManyRequests(cause) // and is no failure of the run then
+	if !passes || lasts(a.before, reasonOf(cause), time.Now()) {
 		a.recorder.Failure(a.run, cause)
 	}
 	a.run = a.before.DeepCopy() // what the attempt had in mind did not happen
