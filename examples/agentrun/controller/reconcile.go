@@ -139,13 +139,36 @@ func (a *attempt) request(ctx context.Context) jobgc.Request {
 			return stored, stored.Status.JobRef, stored.Status.Phase.Terminal(), err
 		},
 		Job: func() (*batchv1.Job, error) {
-			job, err := newJob(run)
+			full, err := a.full(ctx)
+			if err != nil {
+				return nil, err
+			}
+			job, err := newJob(full)
 			if err == nil {
 				err = a.haveSecret(ctx)
 			}
 			return job, err
 		},
 	}
+}
+
+// full returns the run with its whole spec. The cache has a part of a large
+// run. Package jobgc creates no Job if the generation has changed meanwhile.
+func (a *attempt) full(ctx context.Context) (*v1alpha1.AgentRun, error) {
+	if !isTrimmed(a.run) {
+		return a.run, nil
+	}
+	stored, err := a.runs(a.run.Namespace).Get(ctx, a.run.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, status.ErrReplaced
+	}
+	if err != nil {
+		return nil, err
+	}
+	if stored.UID != a.run.UID {
+		return nil, status.ErrReplaced
+	}
+	return stored, nil
 }
 
 // end records a terminal run first, and only then announces it: a count or an

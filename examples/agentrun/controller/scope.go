@@ -12,8 +12,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
@@ -98,18 +96,6 @@ func matching(selector string) func(*metav1.ListOptions) {
 	return func(o *metav1.ListOptions) { o.LabelSelector = selector }
 }
 
-// small removes what the controller never reads, to save memory: managedFields,
-// and the pod template of a Job.
-func small(obj any) (any, error) {
-	if o, err := apimeta.Accessor(obj); err == nil {
-		o.SetManagedFields(nil)
-	}
-	if job, ok := obj.(*batchv1.Job); ok {
-		job.Spec.Template = corev1.PodTemplateSpec{}
-	}
-	return obj, nil
-}
-
 // follow queues the cached runs of a scope once its cache is filled, and each
 // run when it or its Job changes. Only a leader follows: another replica would
 // fill its queue and never work on it. It returns false if ctx ends first.
@@ -178,6 +164,7 @@ func as[T any](obj any) *T {
 
 // remember keeps a write until the informer has it.
 func (s *scope) remember(run *v1alpha1.AgentRun) {
+	trimRun(run)
 	s.written.Mutation(run)
 	_, _, _ = s.written.GetByKey(cache.MetaObjectToName(run).String()) // drops it if the watch was faster than the answer
 }

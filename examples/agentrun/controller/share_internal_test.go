@@ -44,22 +44,16 @@ func (s *slowTenant) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/jobs") {
 		return s.server.RoundTrip(r)
 	}
-	body, err := io.ReadAll(r.Body)
+	job, err := sentJob(r)
 	if err != nil {
 		return nil, err
 	}
-	obj, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	job := obj.(*batchv1.Job)
 	run := metav1.GetControllerOfNoCopy(job).Name
 	if job.Namespace != "tenant" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.created[run] = time.Now()
 		job.UID = types.UID("uid-of-" + job.Name)
-		job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 		return reply(r, http.StatusCreated, job)
 	}
 	s.enter(run)
@@ -70,6 +64,21 @@ func (s *slowTenant) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
+}
+
+// sentJob is the Job of a request that creates it.
+func sentJob(r *http.Request) (*batchv1.Job, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	job := new(batchv1.Job)
+	_, kind, err := clientscheme.Codecs.UniversalDeserializer().Decode(body, nil, job)
+	if err != nil {
+		return nil, err
+	}
+	job.SetGroupVersionKind(*kind)
+	return job, nil
 }
 
 func (s *slowTenant) enter(run string) {
