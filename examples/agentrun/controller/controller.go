@@ -313,13 +313,16 @@ func (c *Controller) work(leading, ctx context.Context) {
 // share makes an attempt at one run, unless its namespace has its share of the
 // workers. The run then waits, and the queue counts it as delayed.
 func (c *Controller) share(ctx context.Context, key types.NamespacedName) {
-	if !c.shares.take(key) {
+	if !c.shares.take(key, c.hasJob(key)) {
 		c.queue.AddAfter(key, heartbeat)
 		return
 	}
 	c.process(ctx, key)
-	next, found := c.shares.leave(key.Namespace)
-	if found {
+	next, first, found := c.shares.leave(key.Namespace)
+	switch {
+	case found && first:
+		c.queue.AddFirst(next, 0)
+	case found:
 		c.queue.Add(next)
 	}
 }

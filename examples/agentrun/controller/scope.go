@@ -202,6 +202,16 @@ func (c *Controller) find(key types.NamespacedName) (*scope, *v1alpha1.AgentRun)
 	return nil, nil
 }
 
+// hasJob reports whether the cache has a Job of the run.
+func (c *Controller) hasJob(run types.NamespacedName) bool {
+	s, _ := c.find(run)
+	if s == nil {
+		return false
+	}
+	jobs, err := s.jobs.GetIndexer().IndexKeys(byRun, run.String())
+	return err == nil && len(jobs) > 0
+}
+
 // abandon releases the held Jobs of a run that is gone, is being deleted, or
 // was created again with the uid current: no replica will record their results.
 func (c *Controller) abandon(ctx context.Context, s *scope, key types.NamespacedName, current types.UID) error {

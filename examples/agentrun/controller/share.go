@@ -22,8 +22,9 @@ type shares struct {
 // share is what one namespace has and wants.
 type share struct {
 	workers int
-	queue   []types.NamespacedName // runs that wait, in the order in which they came
-	queued  map[types.NamespacedName]bool
+	first   []types.NamespacedName // runs that wait and have a Job, in the order in which they came
+	rest    []types.NamespacedName // other runs that wait
+	waits   map[types.NamespacedName]bool
 }
 
 // newShares divides the workers. A controller of one namespace needs no limit.
@@ -36,41 +37,52 @@ func newShares(workers int, namespaces []string) *shares {
 }
 
 // take reports whether a worker may work on the run now. Call leave after it.
-// Otherwise the run waits, and leave returns it later.
-func (s *shares) take(run types.NamespacedName) bool {
+// Otherwise the run waits, and leave returns it later: before others if it goes
+// first.
+func (s *shares) take(run types.NamespacedName, first bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	its := s.of[run.Namespace]
 	if its == nil {
-		its = &share{queued: map[types.NamespacedName]bool{}}
+		its = &share{waits: map[types.NamespacedName]bool{}}
 		s.of[run.Namespace] = its
 	}
 	if its.workers < s.most {
 		its.workers++
 		return true
 	}
-	if !its.queued[run] {
-		its.queued[run] = true
-		its.queue = append(its.queue, run)
+	goesFirst, waits := its.waits[run]
+	switch {
+	case first && !goesFirst:
+		its.first = append(its.first, run)
+		its.waits[run] = true
+	case !waits:
+		its.rest = append(its.rest, run)
+		its.waits[run] = false
 	}
 	return false
 }
 
 // leave is called when a worker has ended its work on a run of the namespace.
-// It returns the run that has waited the longest, if there is one.
-func (s *shares) leave(namespace string) (next types.NamespacedName, found bool) {
+// It returns the run that is next, if one waits.
+func (s *shares) leave(namespace string) (next types.NamespacedName, first, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	its := s.of[namespace]
 	its.workers--
-	if len(its.queue) > 0 {
-		next = its.queue[0]
-		its.queue = its.queue[1:]
-		delete(its.queued, next)
-		return next, true
+	for _, list := range []*[]types.NamespacedName{&its.first, &its.rest} {
+		for len(*list) > 0 {
+			next = (*list)[0]
+			*list = (*list)[1:]
+			first, found = its.waits[next]
+			if found { // not if it was in both lists
+				delete(its.waits, next)
+				return next, first, true
+			}
+		}
 	}
 	if its.workers == 0 {
 		delete(s.of, namespace)
 	}
-	return next, false
+	return types.NamespacedName{}, false, false
 }
