@@ -120,6 +120,13 @@ spec:
                   apiVersion: v1
                   fieldPath: metadata.namespace
             {{- end }}
+            {{- if and (dig "limits" "memory" "" $v.resources) (not (hasKey $vars "GOMEMLIMIT")) }}
+            - name: GOMEMLIMIT
+              valueFrom:
+                resourceFieldRef:
+                  resource: limits.memory
+                  divisor: "1"
+            {{- end }}
             {{- range $name, $value := $vars }}
             - name: {{ $name }}
               value: {{ $value | quote }}

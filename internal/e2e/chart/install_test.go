@@ -113,6 +113,8 @@ func startPod(t *testing.T, program, kubeconfig string, d *appsv1.Deployment, na
 		switch {
 		case v.ValueFrom == nil:
 			env = append(env, v.Name+"="+v.Value)
+		case v.ValueFrom.ResourceFieldRef != nil:
+			env = append(env, fmt.Sprintf("%s=%d", v.Name, c.Resources.Limits.Memory().Value()))
 		case v.ValueFrom.FieldRef.FieldPath == "metadata.name":
 			env = append(env, v.Name+"="+name)
 		case v.ValueFrom.FieldRef.FieldPath == "metadata.namespace":
