@@ -31,6 +31,8 @@
 //
 // # When not to use it
 //
-// To wait in a shell, use kubectl wait with --for=jsonpath, as the plans of
-// package plan do.
+// To wait in a shell, poll with kubectl get, as the plans of package plan do,
+// and compare the generation, the phase and the status of the condition
+// Progressing. The phase alone stays Healthy if the API server refuses the
+// ReplicaSet of a new version.
 package live

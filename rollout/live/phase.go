@@ -22,13 +22,19 @@ const (
 	Invalid     Phase = "Invalid"     // the controller refuses the spec
 	Progressing Phase = "Progressing" // pods are being replaced
 	Paused      Phase = "Paused"      // at a step, or by spec.paused: a person or a time must pass
-	Degraded    Phase = "Degraded"    // aborted, or the new version is not ready in time
+	Degraded    Phase = "Degraded"    // aborted, not ready in time, or the controller cannot create the ReplicaSet
 	Healthy     Phase = "Healthy"     // all pods run this version
 )
 
 // PhaseOf returns the phase of a live Rollout and a message that explains it.
 // It trusts a status only if status.observedGeneration equals the generation of
 // the object. A nil object, or one of another kind, is NotObserved.
+//
+// PhaseOf reads the condition Progressing too. If the API server refuses the
+// ReplicaSet of a new template, because of a quota or an admission webhook, the
+// controller sets that condition to False, and status.phase stays what it was
+// for the version before, such as Healthy, past every deadline. PhaseOf returns
+// Degraded then, with the reason and the message of the condition.
 func PhaseOf(live *unstructured.Unstructured) (Phase, string) {
 	if live == nil {
 		return NotObserved, "there is no Rollout"
@@ -40,8 +46,13 @@ func PhaseOf(live *unstructured.Unstructured) (Phase, string) {
 	if message := unseen(live, status); message != "" {
 		return NotObserved, message
 	}
-	if c := condition(status, "InvalidSpec"); c != nil {
-		return Invalid, text(c["message"])
+	invalid := condition(status, "InvalidSpec")
+	if invalid != nil && text(invalid["status"]) != "False" {
+		return Invalid, text(invalid["message"])
+	}
+	progressing := condition(status, "Progressing")
+	if text(progressing["status"]) == "False" {
+		return Degraded, stopped(progressing)
 	}
 	if pause, _ := status["controllerPause"].(bool); pause && len(list(status["pauseConditions"])) == 0 {
 		return Progressing, "promoted; the controller has yet to go on"
@@ -72,9 +83,20 @@ func unseen(live *unstructured.Unstructured, status map[string]any) string {
 	return ""
 }
 
+// stopped says why the controller makes no progress.
+func stopped(progressing map[string]any) string {
+	reason := text(progressing["reason"])
+	if reason == "" {
+		return "condition Progressing is False"
+	}
+	return reason + ": " + text(progressing["message"])
+}
+
+// condition is the one of this type, or nil.
 func condition(status map[string]any, kind string) map[string]any {
 	for _, c := range list(status["conditions"]) {
-		if c := object(c); text(c["type"]) == kind && text(c["status"]) != "False" {
+		c := object(c)
+		if text(c["type"]) == kind {
 			return c
 		}
 	}

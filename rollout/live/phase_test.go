@@ -6,6 +6,7 @@ package live_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,6 +32,21 @@ func withStatus(tb testing.TB, status string) *unstructured.Unstructured {
 		"spec":{"strategy":{"canary":{"steps":[{"setWeight":20},{"pause":{}},{"setWeight":50},{"pause":{}}]}}},"status":`+status+`}`)
 }
 
+// refusedReplicaSet is the status after the API server has refused the
+// ReplicaSet of a new template, as the controller of v1.10.1 writes it: the
+// generation is observed, and all else is of the version before.
+func refusedReplicaSet(phase string) string {
+	return `{"HPAReplicas":5,"availableReplicas":5,"blueGreen":{},"canary":{},"conditions":[
+		{"type":"Paused","status":"False","reason":"RolloutPaused","message":"Rollout is paused"},
+		{"type":"Available","status":"True","reason":"AvailableReason","message":"Rollout has minimum availability"},
+		{"type":"Completed","status":"True","reason":"RolloutCompleted","message":"RolloutCompleted"},
+		{"type":"Healthy","status":"True","reason":"RolloutHealthy","message":"Rollout is healthy"},
+		{"type":"Progressing","status":"False","reason":"ReplicaSetCreateError",
+			"message":"Failed to create new replica set \"web-6c\": replicasets.apps \"web-6c\" is forbidden: no such image"}],
+		"currentPodHash":"5d","currentStepHash":"7b","currentStepIndex":4,"observedGeneration":"2","phase":"` + phase + `",
+		"readyReplicas":5,"replicas":5,"selector":"app=web","stableRS":"5d","updatedReplicas":5}`
+}
+
 func TestPhase(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -50,6 +66,14 @@ func TestPhase(t *testing.T) {
 		"Invalid":           {"Upstream calls it Degraded.", `{"observedGeneration":"2","phase":"Degraded","conditions":[{"type":"InvalidSpec","status":"True","message":"no"}]}`, live.Invalid, "no"},
 		"NoLongerInvalid":   {"The condition is False.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"InvalidSpec","status":"False"}]}`, live.Healthy, ""},
 		"Unpausing":         {"Promoted, and the controller has yet to act.", `{"observedGeneration":"2","phase":"Paused","controllerPause":true}`, live.Progressing, "promoted"},
+		"Refused":           {"No pod has this version: its ReplicaSet was refused.", refusedReplicaSet("Healthy"), live.Degraded, "ReplicaSetCreateError: Failed to create new replica set"},
+		"RefusedAtAPause":   {"The pause is of the version before.", refusedReplicaSet("Paused"), live.Degraded, "ReplicaSetCreateError"},
+		"RefusedAtFirst":    {"It makes no progress, past every deadline.", refusedReplicaSet("Progressing"), live.Degraded, "ReplicaSetCreateError"},
+		"RefusedPromoted":   {"The controller does nothing before it has the ReplicaSet.", strings.Replace(refusedReplicaSet("Paused"), "{", `{"controllerPause":true,`, 1), live.Degraded, "ReplicaSetCreateError"},
+		"NotProgressing":    {"Whatever the reason is.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"Progressing","status":"False","reason":"Dreaming","message":"no"}]}`, live.Degraded, "Dreaming: no"},
+		"NoReason":          {"The type of the condition remains.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"Progressing","status":"False"}]}`, live.Degraded, "Progressing is False"},
+		"RefusedAndInvalid": {"The spec comes first.", `{"observedGeneration":"2","conditions":[{"type":"Progressing","status":"False"},{"type":"InvalidSpec","status":"True","message":"no"}]}`, live.Invalid, "no"},
+		"RefusedBefore":     {"Another generation is not judged by it.", strings.Replace(refusedReplicaSet("Healthy"), `"2"`, `"1"`, 1), live.NotObserved, "generation 1 of 2"},
 		"UnknownPhase":      {"Of a newer release.", `{"observedGeneration":"2","phase":"Dreaming"}`, live.Progressing, "Dreaming"},
 		"OddStatus":         {"A status of wrong types is not read.", `{"observedGeneration":["2"],"phase":3,"conditions":"x"}`, live.NotObserved, "no controller"},
 		"StatusIsAString":   {"A status of a wrong type is not read.", `"x"`, live.NotObserved, "no controller"},
