@@ -277,7 +277,7 @@ func TestPlan_WaitsAsLongAsThePodsAreMany(t *testing.T) {
 func TestPlan_HealthyIsOfThisGeneration(t *testing.T) {
 	p := migration(t, nil, nil, plan.SideBySide)
 	until := p.Actions[index(p, "apply --server-side --validate=strict -f")].Until
-	for status, want := range map[string]bool{"2=2=Healthy": true, "12=2=Healthy": false, "2=1=Healthy": false, "2=2=Progressing": false, "2==Healthy": false} {
+	for status, want := range map[string]bool{"2=2=Healthy=True": true, "2=2=Healthy=": true, "12=2=Healthy=True": false, "2=1=Healthy=True": false, "2=2=Progressing=True": false, "2==Healthy=True": false} {
 		script := `now=1000; date() { echo "$now"; }; kubectl() { echo "$STATUS"; }; sleep() { now=$((now + 99)); }; ` + until
 		sh := exec.CommandContext(t.Context(), "sh", "-euc", script)
 		sh.Env = append(sh.Environ(), "STATUS="+status)

@@ -149,11 +149,17 @@ func manifest(obj runtime.Object) (string, error) {
 }
 
 // untilHealthy: the phase counts only for the generation that the controller
-// has seen. A Rollout without a controller never is Healthy, and the wait says
-// so at its deadline.
+// has seen, and not while the condition Progressing is False: then the API
+// server refuses the ReplicaSet, and the phase is of the version before. A
+// Rollout without a controller never is Healthy, and the wait says so at its
+// deadline.
 func (b *builder) untilHealthy(name string, n, minReady int32) string {
-	return b.untilStatus(name, "Healthy", patience(n, minReady), "{.metadata.generation}={.status.observedGeneration}={.status.phase}", `^\([0-9][0-9]*\)=\1=Healthy$`)
+	const status = "{.metadata.generation}={.status.observedGeneration}={.status.phase}=" + progressing + ".status}"
+	return b.untilStatus(name, "Healthy", patience(n, minReady), status, `^\([0-9][0-9]*\)=\1=Healthy=[^F]*$`)
 }
+
+// progressing begins a jsonpath of the condition Progressing.
+const progressing = `{.status.conditions[?(@.type=="Progressing")]`
 
 func (b *builder) untilObserved(name string) string {
 	return b.untilStatus(name, "seen by its controller", 60, "{.metadata.generation}={.status.observedGeneration}", `^\([0-9][0-9]*\)=\1$`)
@@ -174,7 +180,8 @@ until %s | grep -q %s; do
   sleep 1
 done
 )`, seconds, name, what, seconds, get(jsonpath), quote(pattern), seconds, name, what,
-		get("phase {.status.phase}, {.status.message}; generation {.metadata.generation}, seen {.status.observedGeneration}"))
+		get("phase {.status.phase}, {.status.message}; generation {.metadata.generation}, seen {.status.observedGeneration}; "+
+			progressing+".reason}: "+progressing+".message}"))
 }
 
 // untilAvailable prints how far it is, and ends with the reason.

@@ -42,9 +42,10 @@ type Options struct {
 	// AllowTemplateChange lets Rollback plan for a Deployment that has other
 	// images or containers than the Rollout, and while pods may run a version
 	// that the Rollout does not name: a canary is in progress or aborted, the
-	// Rollout is paused by spec.paused, or the controller has not taken up the
-	// generation of the Rollout or of its workload. False makes these errors.
-	// With true, compare the images yourself. Migration does not use it.
+	// Rollout is paused by spec.paused, the controller has not taken up the
+	// generation of the Rollout or of its workload, or the API server refuses
+	// the ReplicaSet of the template. False makes these errors. With true,
+	// compare the images yourself. Migration does not use it.
 	AllowTemplateChange bool
 
 	_ struct{}

@@ -151,7 +151,7 @@ func (b *builder) rollbackGuard(from *liveRollout, selector any, to *appsv1.Depl
 	}
 	g.before.add("replicas", "{.spec.replicas}", count(from.Spec.Replicas))
 	g.before.add("stable", "{.status.stableRS}", from.Status.StableRS)
-	g.before.add("current", "{.status.currentPodHash}", from.Status.CurrentPodHash)
+	g.before.add("current", currentPath, from.Status.CurrentPodHash+from.createError())
 	if t := from.Spec.Template; t != nil {
 		if err := g.before.pods(t, selector); err != nil {
 			return nil, err
@@ -235,7 +235,21 @@ func (b *builder) sameDeployment(from *liveRollout, to *appsv1.Deployment) {
 
 // unfinished: pods run a version that is not the one of the template.
 func (r *liveRollout) unfinished() bool {
-	return r.Status.StableRS != "" && (r.Status.StableRS != r.Status.CurrentPodHash || r.Unseen)
+	if r.Status.StableRS == "" {
+		return false
+	}
+	return r.Status.StableRS != r.Status.CurrentPodHash || r.Unseen || r.refused()
+}
+
+// refused: the controller has seen the template and has no ReplicaSet of it,
+// because the API server refuses that. Its hashes and its phase stay those of
+// the template before. A version that is aborted or not ready in time has a
+// ReplicaSet, and the hashes show it.
+func (r *liveRollout) refused() bool {
+	return slices.ContainsFunc(r.Status.Conditions, func(c metav1.Condition) bool {
+		stopped := c.Type == "Progressing" && c.Status == metav1.ConditionFalse
+		return stopped && c.Reason != "ProgressDeadlineExceeded" && c.Reason != "RolloutAborted"
+	})
 }
 
 // unseen: the controller has not looked at this generation yet, or refuses it.
@@ -250,6 +264,23 @@ func (r *liveRollout) unseen(workload int64) bool {
 }
 
 // canary says what an unfinished one means.
+const (
+	// createError is the reason that the controller of Argo Rollouts (v1.10)
+	// gives for a ReplicaSet that was refused.
+	createError = "ReplicaSetCreateError"
+	currentPath = `{.status.currentPodHash}{range .status.conditions[?(@.reason=="` + createError + `")]} ({.reason}){end}`
+)
+
+// createError is what currentPath prints after the hash.
+func (r *liveRollout) createError() string {
+	for i := range r.Status.Conditions {
+		if r.Status.Conditions[i].Reason == createError {
+			return " (" + createError + ")"
+		}
+	}
+	return ""
+}
+
 func (r *liveRollout) canary() string {
 	if r.Spec.Paused {
 		return "The Rollout is paused by spec.paused: the pods may run another version than the template's. Resume it first."
@@ -258,6 +289,9 @@ func (r *liveRollout) canary() string {
 		return "The controller has not taken up this generation of the Rollout: the pods may run another version than the template's."
 	}
 	if r.Status.Abort {
+	if r.refused() {
+		return "The controller cannot create the ReplicaSet of the template: no pod runs this version, and status.phase is of the version before."
+	}
 		return "The canary was aborted: the pods run the stable version, and the template has the version that was rejected."
 	}
 	return "A canary is in progress: some pods run the stable version, which the template does not have."
