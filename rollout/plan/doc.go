@@ -35,6 +35,20 @@
 // refuse pod templates that differ in an image or a container. Plan.Warnings
 // names other differences, and the tools that manage the workload.
 //
+// # Owners of the workload
+//
+// The workload that a plan creates gets these marks of the live one, unless its
+// manifest has others:
+//
+//	Helm    annotations meta.helm.sh/release-name and release-namespace, label app.kubernetes.io/managed-by: Helm
+//	Flux    labels name and namespace of kustomize.toolkit.fluxcd.io and helm.toolkit.fluxcd.io
+//	others  metadata.ownerReferences, if the manifest has none
+//
+// Helm fails to upgrade an object without its marks, and its rendered manifest
+// has none. The marks of Argo CD, kapp, Fleet and Config Sync are not copied.
+// These tools take over an object without a mark when it is in their source.
+// They delete an object with a mark that is not in their source yet.
+//
 // A Deployment whose maxSurge is 0 and whose pods use a PersistentVolumeClaim,
 // a hostPort or hostNetwork has no plan: every method runs a pod more for a
 // while.

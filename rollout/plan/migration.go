@@ -150,6 +150,7 @@ func target(live *appsv1.Deployment, to *rollout.Rollout, m Method) *rollout.Rol
 		to.Namespace = live.Namespace
 	}
 	to.Spec.Replicas = ptr.To(replicas(live.Spec.Replicas))
+	carryMarks(&live.ObjectMeta, &to.ObjectMeta)
 	if m == Reference && to.Spec.WorkloadRef == nil {
 		to.Spec.WorkloadRef = &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: live.Name, ScaleDown: "never"}
 		to.Spec.Template = nil

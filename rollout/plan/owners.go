@@ -25,7 +25,7 @@ func owners() []owner {
 		sync    = ": suspend its automatic sync while the plan runs, or it puts back what the plan removes. To let it do the switch instead, set " +
 			"argocd.argoproj.io/sync-options: PruneLast=true on the live object one sync before."
 		upgrade = ": an upgrade that changes the kind deletes the old workload immediately, and --wait does not know Rollouts. Set helm.sh/resource-policy: keep on it " +
-			"one release before. What the plan creates needs the annotations meta.helm.sh/release-name and release-namespace and the label app.kubernetes.io/managed-by: Helm. Without them Helm refuses to take it over."
+			"one release before. What the plan creates has Helm's marks of the live object: without them Helm would refuse to take it over."
 	)
 	return []owner{
 		{"Argo CD", []string{"argocd.argoproj.io/"}, []string{"argocd-"}, sync},
@@ -43,7 +43,7 @@ func owners() []owner {
 
 // marks reports whether the metadata shows that the tool writes the object.
 func (o *owner) marks(m *metav1.ObjectMeta) bool {
-	if o.name == "Helm" && m.Labels["app.kubernetes.io/managed-by"] == "Helm" || anyKey(m.Labels, o.prefix) || anyKey(m.Annotations, o.prefix) {
+	if o.name == "Helm" && m.Labels[managedBy] == "Helm" || anyKey(m.Labels, o.prefix) || anyKey(m.Annotations, o.prefix) {
 		return true
 	}
 	return slices.ContainsFunc(m.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
@@ -81,6 +81,46 @@ func (b *builder) warnScalerOwners(h *autoscalingv2.HorizontalPodAutoscaler) {
 		}
 	}
 }
+
+// carryMarks gives an object that the plan creates the marks of the live one by
+// which its owners know it, unless its manifest has others. Helm refuses to
+// upgrade an object without its three, and controllers do so without their
+// owner reference. Flux finds its objects by an inventory, and people by its
+// labels.
+//
+// What other tools mark stays behind. Argo CD, kapp, Fleet and Config Sync take
+// an unmarked object over when it is in their source. They delete a marked one
+// that is not there yet, and with it the only pods.
+func carryMarks(live, to *metav1.ObjectMeta) {
+	to.Annotations = carry(live.Annotations, to.Annotations, "meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
+	to.Labels = carry(live.Labels, to.Labels,
+		"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace",
+		"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace")
+	if live.Labels[managedBy] == "Helm" {
+		to.Labels = carry(live.Labels, to.Labels, managedBy)
+	}
+	if len(to.OwnerReferences) == 0 {
+		to.OwnerReferences = live.DeepCopy().OwnerReferences
+	}
+}
+
+// carry returns to with the keys of live that it does not have.
+func carry(live, to map[string]string, keys ...string) map[string]string {
+	for _, key := range keys {
+		value, marked := live[key]
+		_, has := to[key]
+		if !marked || has {
+			continue
+		}
+		if to == nil {
+			to = map[string]string{}
+		}
+		to[key] = value
+	}
+	return to
+}
+
+const managedBy = "app.kubernetes.io/managed-by"
 
 func anyKey(m map[string]string, prefixes []string) bool {
 	for key := range m {

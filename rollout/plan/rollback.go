@@ -184,6 +184,7 @@ func deployment(from *liveRollout, to *appsv1.Deployment) *appsv1.Deployment {
 	delete(to.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	to.Status = appsv1.DeploymentStatus{}
 	to.Spec.Replicas = ptr.To(replicas(from.Spec.Replicas))
+	carryMarks(&from.ObjectMeta, &to.ObjectMeta)
 	return to
 }
 
