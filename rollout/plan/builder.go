@@ -231,13 +231,39 @@ func (b *builder) scaler(hpas []autoscalingv2.HorizontalPodAutoscaler, kind, nam
 }
 
 // handOver comes when the new workload is there and before the old one goes:
-// without its target an autoscaler does nothing.
-func (b *builder) handOver(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind, name string) {
+// without its target an autoscaler does nothing. It returns the script that
+// stops a later step if the autoscaler has another target by then.
+func (b *builder) handOver(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind, name string) string {
 	if h == nil {
-		return
+		return ""
 	}
-	b.do("Hand the HorizontalPodAutoscaler over; never add a second one", b.scale(h, to, name), "")
-	b.warn("Change scaleTargetRef of the HorizontalPodAutoscaler " + h.Name + " to " + to.Kind + " where its manifest is kept too, or the next apply puts it back.")
+	target := b.hasTarget(h, to, name)
+	b.do("Hand the HorizontalPodAutoscaler over; never add a second one", b.scale(h, to, name), fmt.Sprintf(`(
+echo 'Looking for 10s whether HorizontalPodAutoscaler %s keeps its target'
+for seconds in 1 2 7; do
+sleep "$seconds"
+%sdone
+)`, h.Name, target))
+	b.warn("Change scaleTargetRef of the HorizontalPodAutoscaler " + h.Name + " to " + to.Kind +
+		" where its manifest is kept too, or the next apply puts it back. If that happens while the plan runs, the plan stops.")
+	return target
+}
+
+// hasTarget is a script that stops if the autoscaler scales anything else. KEDA
+// and GitOps tools put its old target back within seconds. Without its target
+// it stops, and the pods keep their number under any load.
+func (b *builder) hasTarget(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind, name string) string {
+	return fmt.Sprintf(`target=$(%s) || exit 1
+if [ "$target" != %s ]; then
+  printf 'STOP: HorizontalPodAutoscaler %s does not scale %s. Its target: %%s\n' "${target:-none}" >&2
+  echo 'Change scaleTargetRef where its manifest is kept, or stop the tool that puts it back, and run this again.' >&2
+  exit 1
+fi
+`, b.targetOf(h), quote(to.Kind+" "+name), h.Name, to.Kind+" "+name)
+}
+
+func (b *builder) targetOf(h *autoscalingv2.HorizontalPodAutoscaler) string {
+	return b.find(&state{kind: "hpa", name: h.Name}, "{.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}")
 }
 
 // scale makes the autoscaler scale another workload.
@@ -247,12 +273,13 @@ func (b *builder) scale(h *autoscalingv2.HorizontalPodAutoscaler, to schema.Grou
 }
 
 // handBack returns an autoscaler to its old target, before its new target is
-// removed.
+// removed, and keeps that if the autoscaler has it again after 10 seconds.
 func (b *builder) handBack(h *autoscalingv2.HorizontalPodAutoscaler, to schema.GroupVersionKind, name string) string {
 	if h == nil {
 		return ""
 	}
-	return b.scale(h, to, name) + " && "
+	return b.scale(h, to, name) + fmt.Sprintf(` && sleep 10 && { [ "$(%s)" = %s ] || ! echo %s >&2; } && `, b.targetOf(h), quote(to.Kind+" "+name),
+		quote("STOP: HorizontalPodAutoscaler "+h.Name+" does not scale "+to.Kind+" "+name))
 }
 
 // holdReplicas gives spec.replicas another field manager if the manifest that

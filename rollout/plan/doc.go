@@ -18,22 +18,22 @@
 //
 // The first step compares the live workload with the plan: the uid, the
 // generation, the replicas, the images and the selector. Rollback also compares
-// status.stableRS and status.currentPodHash and, for Reference, not the
-// generation. If they differ, the script prints the difference and stops before
-// it changes anything. The same check comes again before each step that takes
-// pods away.
+// status.stableRS, status.currentPodHash and the condition that says that the
+// API server refuses a ReplicaSet, and, for Reference, not the generation. If
+// they differ, the script prints the difference and stops before it changes
+// anything. The same check comes again before each step that takes pods away.
+//
+// A HorizontalPodAutoscaler is handed over before pods are taken. The script
+// watches for 10 seconds whether the autoscaler keeps its new target, and checks
+// that again before it takes pods. If KEDA or a GitOps tool has put the old
+// target back, the script stops. Both workloads have all their pods then, except
+// with Adopt, where the new one has them.
 //
 // A script that was interrupted can be run again from its start: it skips the
 // finished steps, and ends in the same state. It never applies a whole manifest
 // to a workload that exists. One step applies spec.replicas alone, under the
 // field manager replicas. A conflict there means that an autoscaler keeps it,
 // and the script goes on. A request that fails stops it.
-//
-// # Methods
-//
-// The first revision of a Rollout goes through no steps, so both functions
-// refuse pod templates that differ in an image or a container. Plan.Warnings
-// names other differences, and the tools that manage the workload.
 //
 // # Owners of the workload
 //
@@ -48,6 +48,12 @@
 // has none. The marks of Argo CD, kapp, Fleet and Config Sync are not copied.
 // These tools take over an object without a mark when it is in their source.
 // They delete an object with a mark that is not in their source yet.
+//
+// # Methods
+//
+// The first revision of a Rollout goes through no steps, so both functions
+// refuse pod templates that differ in an image or a container. Plan.Warnings
+// names other differences, and the tools that manage the workload.
 //
 // A Deployment whose maxSurge is 0 and whose pods use a PersistentVolumeClaim,
 // a hostPort or hostNetwork has no plan: every method runs a pod more for a

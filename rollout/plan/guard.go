@@ -80,6 +80,7 @@ type guard struct {
 	after   state  // the workload that replaces it, as the plan creates it
 	size    string // the jsonpath of the pods that after must have, no fewer than before wants; "" for any
 	orphans string // a script that goes on to a stop if before left no pods for after; "" if before must not be gone
+	target  string // a script that stops if the autoscaler does not scale after; "" before it was handed over
 	twice   int32  // before keeps that many pods until a check finds the same of after; 0 if it does not
 }
 
@@ -126,6 +127,7 @@ fi
 `, b.find(&g.before, "{.spec.replicas}"), b.find(&g.after, g.size), quote(after+" has fewer pods than "+before+
 			" asks for. Wait until they are available or scale it up, and run this again: "+b.kubectl("scale "+g.after.resource()+" --replicas=")))
 	}
+	s.WriteString(g.target)
 	b.do(do, s.String()+")", "")
 }
 

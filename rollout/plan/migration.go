@@ -75,7 +75,7 @@ func Migration(live *appsv1.Deployment, to *rollout.Rollout, hpas []autoscalingv
 	}
 	b.do("Create the Rollout with as many replicas as run now", b.unlessThere(&g.after, b.apply("-f "+file)), b.untilHealthy(to.Name, n, to.Spec.MinReadySeconds))
 	b.holdReplicas(scaler, kept, &g.after, rollout.GVK(), n)
-	b.handOver(scaler, rollout.GVK(), to.Name)
+	g.target = b.handOver(scaler, rollout.GVK(), to.Name)
 	g.size = "{.status.availableReplicas}"
 	scaleDown := b.Method == Reference && slices.Contains([]string{"", "never"}, to.Spec.WorkloadRef.ScaleDown)
 	until, undo := 0, ""

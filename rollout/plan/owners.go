@@ -73,11 +73,11 @@ func (b *builder) warnScalerOwners(h *autoscalingv2.HorizontalPodAutoscaler) {
 		return
 	}
 	for _, r := range h.OwnerReferences {
-		b.warn("The HorizontalPodAutoscaler " + h.Name + " belongs to " + r.Kind + " " + r.Name + ", which puts back its scaleTargetRef: change the target in " + r.Kind + " " + r.Name + " right after the plan has handed the autoscaler over.")
+		b.warn("The HorizontalPodAutoscaler " + h.Name + " belongs to " + r.Kind + " " + r.Name + ", which puts back its scaleTargetRef, and then the plan stops: change the target in " + r.Kind + " " + r.Name + ", and run the plan again.")
 	}
 	for _, o := range owners() {
 		if len(h.OwnerReferences) == 0 && o.marks(&h.ObjectMeta) {
-			b.warn(o.name + " applies the HorizontalPodAutoscaler " + h.Name + ": suspend it while the plan runs, or it puts back the scaleTargetRef.")
+			b.warn(o.name + " applies the HorizontalPodAutoscaler " + h.Name + ": suspend it while the plan runs, or it puts back the scaleTargetRef, and the plan stops.")
 		}
 	}
 }

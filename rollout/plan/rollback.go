@@ -120,7 +120,7 @@ func Rollback(live *unstructured.Unstructured, to *appsv1.Deployment, hpas []aut
 		b.do("Create the Deployment next to the Rollout", b.unlessThere(&g.after, b.apply("-f "+file)), b.untilAvailable(to.Name, n, to.Spec.MinReadySeconds))
 		b.holdReplicas(scaler, kept, &g.after, deploymentKind(), n)
 	}
-	b.handOver(scaler, deploymentKind(), to.Name)
+	g.target = b.handOver(scaler, deploymentKind(), to.Name)
 	g.size = "{.status.availableReplicas}"
 	b.check(g, checkAgain)
 	undo := ""
@@ -264,7 +264,6 @@ func (r *liveRollout) unseen(workload int64) bool {
 		slices.ContainsFunc(r.Status.Conditions, func(c metav1.Condition) bool { return c.Type == "InvalidSpec" && c.Status != metav1.ConditionFalse })
 }
 
-// canary says what an unfinished one means.
 const (
 	// createError is the reason that the controller of Argo Rollouts (v1.10)
 	// gives for a ReplicaSet that was refused.
@@ -282,6 +281,7 @@ func (r *liveRollout) createError() string {
 	return ""
 }
 
+// canary says what an unfinished one means.
 func (r *liveRollout) canary() string {
 	if r.Spec.Paused {
 		return "The Rollout is paused by spec.paused: the pods may run another version than the template's. Resume it first."
@@ -289,10 +289,10 @@ func (r *liveRollout) canary() string {
 	if r.Unseen {
 		return "The controller has not taken up this generation of the Rollout: the pods may run another version than the template's."
 	}
-	if r.Status.Abort {
 	if r.refused() {
 		return "The controller cannot create the ReplicaSet of the template: no pod runs this version, and status.phase is of the version before."
 	}
+	if r.Status.Abort {
 		return "The canary was aborted: the pods run the stable version, and the template has the version that was rejected."
 	}
 	return "A canary is in progress: some pods run the stable version, which the template does not have."

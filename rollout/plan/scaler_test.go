@@ -4,6 +4,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,4 +57,79 @@ func TestMigration_TakesAThresholdOfMorePodsThanRun(t *testing.T) {
 	_, errs = plan.Migration(running(), r, nil, plan.Options{})
 	require.Len(t, errs, 1)
 	assert.Equal(t, "spec.strategy.canary.replicaProgressThreshold.value", errs[0].Field)
+}
+
+// putBack is what KEDA and GitOps tools do within a second: the autoscaler has
+// its old target again.
+func putBack(w world, source string) {
+	old := scaler("web", "Deployment", "web")
+	if source == "rollout/web" {
+		old = scaler("web", "Rollout", "web")
+	}
+	ref := old.Spec.ScaleTargetRef
+	bump(w.Objects["hpa/web"], "scaleTargetRef", map[string]any{"apiVersion": ref.APIVersion, "kind": ref.Kind, "name": ref.Name})
+}
+
+// TestPlan_StopsIfTheTargetIsPutBack: no workload is removed that an
+// autoscaler scales, and no plan ends as if all were done.
+//
+//req:shows R5
+func TestPlan_StopsIfTheTargetIsPutBack(t *testing.T) {
+	for _, j := range journeys(t) {
+		if !strings.Contains(j.name, "Scaled") {
+			continue
+		}
+		t.Run(j.name, func(t *testing.T) {
+			t.Parallel()
+			const stop = "STOP: HorizontalPodAutoscaler web does not scale "
+			handed := index(j.plan, "patch hpa web")
+			c := newCluster(t, j.from)
+			for _, a := range j.plan.Actions[:handed+1] {
+				c.run(a.Command)
+			}
+			w := c.world()
+			putBack(w, j.source())
+			c.set(w)
+			before := workloads(c.world())
+
+			out, err := c.try(j.plan.Actions[handed].Until)
+			require.Error(t, err, "put back within a second")
+			assert.Contains(t, out, stop)
+
+			later := j.plan
+			later.Actions = j.plan.Actions[handed+1:]
+			if len(later.Actions) == 0 {
+				return // Adopt removes no pods after it
+			}
+			out, err = c.try(later.String())
+			require.Error(t, err, "put back later, before pods are taken")
+			assert.Contains(t, out, stop)
+			assert.Equal(t, before, workloads(c.world()))
+		})
+	}
+}
+
+// TestPlan_UndoStopsIfTheTargetIsPutBack: where the manifest has the new target
+// already, a tool puts that one back.
+func TestPlan_UndoStopsIfTheTargetIsPutBack(t *testing.T) {
+	for _, j := range journeys(t) {
+		_, rest, found := strings.Cut(j.plan.Header, "To go back, up to step ")
+		if !found || !strings.Contains(j.name, "Scaled") {
+			continue
+		}
+		t.Run(j.name, func(t *testing.T) {
+			t.Parallel()
+			_, undo, _ := strings.Cut(rest, ": ")
+			undo, _, _ = strings.Cut(undo, "\n")
+			c := newCluster(t, j.from)
+			for _, a := range j.plan.Actions[:index(j.plan, "patch hpa web")+1] {
+				c.run(a.Command)
+			}
+			c.stubborn = true
+			before := workloads(c.world())
+			out, err := c.try(undo)
+			require.Error(t, err, out)
+			assert.Equal(t, before, workloads(c.world()), undo)
+		})
+	}
 }
