@@ -42,7 +42,7 @@
 //
 //	Helm    annotations meta.helm.sh/release-name and release-namespace, label app.kubernetes.io/managed-by: Helm
 //	Flux    labels name and namespace of kustomize.toolkit.fluxcd.io and helm.toolkit.fluxcd.io
-//	others  metadata.ownerReferences, if the manifest has none
+//	others  metadata.ownerReferences without blockOwnerDeletion, if the manifest has none
 //
 // Helm fails to upgrade an object without its marks, and its rendered manifest
 // has none. The marks of Argo CD, kapp, Fleet and Config Sync are not copied.

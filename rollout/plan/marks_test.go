@@ -92,8 +92,8 @@ func TestPlan_CarriesTheMarksOfTheOwners(t *testing.T) {
 			}, labels, "a tool that deletes what has its mark and is not in its source finds none")
 			assert.Equal(t, map[string]any{"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": "shop"}, annotations)
 			assert.Equal(t, []any{map[string]any{
-				"apiVersion": "x/v1", "kind": "Shop", "name": "main", "uid": "s", "controller": true, "blockOwnerDeletion": true,
-			}}, owners)
+				"apiVersion": "x/v1", "kind": "Shop", "name": "main", "uid": "s", "controller": true,
+			}}, owners, "blockOwnerDeletion needs a right on the owner where the API server enforces it")
 		}
 		assert.Equal(t, converted(t), to, "the arguments do not change")
 		assert.Equal(t, manifest(), back)

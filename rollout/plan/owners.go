@@ -99,8 +99,12 @@ func carryMarks(live, to *metav1.ObjectMeta) {
 	if live.Labels[managedBy] == "Helm" {
 		to.Labels = carry(live.Labels, to.Labels, managedBy)
 	}
-	if len(to.OwnerReferences) == 0 {
-		to.OwnerReferences = live.DeepCopy().OwnerReferences
+	if len(to.OwnerReferences) > 0 {
+		return
+	}
+	to.OwnerReferences = live.DeepCopy().OwnerReferences
+	for i := range to.OwnerReferences {
+		to.OwnerReferences[i].BlockOwnerDeletion = nil // some clusters ask for a right on the owner
 	}
 }
 
