@@ -42,10 +42,11 @@ type usageError struct{ error }
 // run is main with its inputs and outputs as parameters. It returns the exit
 // code.
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "manifests" {
+		return exitCode(manifests(args[1:], lookup, stdout), stderr)
+	}
 	o, err := parse(args, lookup, stdout)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
 	case err == nil && o.version:
 		fmt.Fprintln(stdout, "agentrun", version())
 		return 0
@@ -54,9 +55,14 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 	case err == nil:
 		err = serve(ctx, o, stderr)
 	}
+	return exitCode(err, stderr)
+}
+
+// exitCode prints an error and returns the code for it.
+func exitCode(err error, stderr io.Writer) int {
 	var usage usageError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case errors.As(err, &usage):
 		fmt.Fprintf(stderr, "agentrun: %v\n", err)

@@ -1,0 +1,175 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+	"github.com/proompteng/controllerkit/rollout/plan"
+)
+
+// TestRefusedReplicaSet: a policy refuses the image of a new version. The
+// controller's own phase stays Healthy, and no pod runs the version. Nothing of
+// the packages takes it for released, until the policy is gone.
+//
+//req:shows R3 R5
+func TestRefusedReplicaSet(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.started(converted(t, "web:1", rollout.Options{}))
+	allow := s.refuse("web:2")
+	s.apply(converted(t, "web:2", rollout.Options{}))
+
+	var u *unstructured.Unstructured
+	s.eventually("the controller has tried", func(c *assert.CollectT) {
+		u = s.get("web")
+		phase, message := live.PhaseOf(u)
+		require.Equal(c, live.Degraded, phase)
+		require.Contains(c, message, "ReplicaSetCreateError: Failed to create new replica set")
+	})
+	own, _, err := unstructured.NestedString(u.Object, "status", "phase")
+	require.NoError(t, err)
+	assert.Equal(t, "Healthy", own, "upstream's phase is of the version before; once it is not, PhaseOf can be simpler")
+	assert.Equal(t, map[string]int{"web:1": 5}, s.images())
+
+	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt} {
+		_, errs := plan.Rollback(u, s.manifest("web:2"), nil, plan.Options{Method: m})
+		require.Len(t, errs, 1, m)
+		assert.Equal(t, "live.status.stableRS", errs[0].Field)
+		assert.Contains(t, errs[0].Detail, "cannot create the ReplicaSet")
+	}
+
+	until := strings.Replace(untilHealthy(t), "+ 600", "+ 3", 1)
+	out, err := s.try(plane.Kubeconfig(), until)
+	require.Error(t, err, out)
+	assert.Contains(t, out, "ReplicaSetCreateError: Failed to create new replica set")
+
+	allow()
+	s.reaches("web", live.Paused)
+	s.promote(true)
+	s.reaches("web", live.Healthy)
+	s.runs(map[string]int{"web:2": 5})
+	s.sh(until)
+}
+
+// TestRefusedReplicaSet_PutBack: the old template ends it.
+func TestRefusedReplicaSet_PutBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.started(converted(t, "web:1", rollout.Options{}))
+	s.refuse("web:2")
+	s.apply(converted(t, "web:2", rollout.Options{}))
+	s.reaches("web", live.Degraded)
+	s.apply(converted(t, "web:1", rollout.Options{}))
+	u := s.reaches("web", live.Healthy)
+	_, errs := plan.Rollback(u, s.manifest("web:1"), nil, plan.Options{})
+	require.Empty(t, errs)
+}
+
+// TestRollback_StopsAtARefusedReplicaSet: the plan was made before. The image
+// is the same, and the Rollout's own generation too.
+//
+//req:shows R5
+func TestRollback_StopsAtARefusedReplicaSet(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.deploy(web("web:1"))
+	s.follow(s.migration(plan.Reference).String())
+	s.reaches("web", live.Healthy)
+	p := s.rollback(plan.Reference, nil)
+	s.refuse("web:1")
+	s.sh("kubectl -n " + s.namespace + ` patch deployment web --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"a":"b"}}}}}'`)
+	s.reaches("web", live.Degraded)
+	out, err := s.try(plane.Kubeconfig(), p.String())
+	require.Error(t, err, out)
+	assert.Contains(t, out, "STOP: Rollout web has changed")
+	assert.Contains(t, out, "(ReplicaSetCreateError)")
+	s.reaches("web", live.Degraded)
+}
+
+// untilHealthy is how a plan waits for the Rollout web.
+func untilHealthy(t *testing.T) string {
+	t.Helper()
+	p, errs := plan.Migration(web("web:1"), converted(t, "web:1", rollout.Options{}), nil, plan.Options{Method: plan.SideBySide})
+	require.Empty(t, errs)
+	for _, a := range p.Actions {
+		if strings.Contains(a.Until, "is Healthy") {
+			return a.Until
+		}
+	}
+	require.Fail(t, "no step waits for it")
+	return ""
+}
+
+// refuse has the API server refuse ReplicaSets with the image in the namespace,
+// until the function that it returns is called.
+func (s *stage) refuse(image string) (allow func()) {
+	s.Helper()
+	policies := s.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies()
+	bindings := s.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	meta := metav1.ObjectMeta{Name: s.namespace}
+	equivalent := admissionv1.Equivalent
+	_, err := policies.Create(s.Context(), &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: meta,
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				MatchPolicy: &equivalent,
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create},
+					Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"replicasets"}},
+				}}},
+			},
+			Validations: []admissionv1.Validation{{
+				Expression: "object.spec.template.spec.containers.all(c, c.image != '" + image + "')", Message: "no such image",
+			}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(s, err)
+	_, err = bindings.Create(s.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: meta,
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        s.namespace,
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+			MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
+				MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(s, err)
+
+	labels := map[string]string{"app": "asked"}
+	asked := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "asked"},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: new(int32(0)),
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
+			},
+		},
+	}
+	s.eventually("the API server has the policy", func(c *assert.CollectT) {
+		_, err := s.kube.AppsV1().ReplicaSets(s.namespace).Create(s.Context(), asked, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		require.True(c, apierrors.IsInvalid(err) || apierrors.IsForbidden(err), "%v", err)
+	})
+	return func() {
+		s.Helper()
+		require.NoError(s, bindings.Delete(s.Context(), s.namespace, metav1.DeleteOptions{}))
+		require.NoError(s, policies.Delete(s.Context(), s.namespace, metav1.DeleteOptions{}))
+	}
+}
