@@ -13,12 +13,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/build"
 	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
 // TestTheSwitchOnARealCluster: helm asks the cluster whether it has Rollouts;
@@ -61,7 +66,39 @@ func TestTheSwitchOnARealCluster(t *testing.T) {
 	_, err = rollouts.Get(t.Context(), name, metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
 
+	install(t, stage, values(on))
+	helmTakesOver(t, stage.Namespace, rollouts, deployments, values("enabled: false"))
+
 	t.Run("EveryCIFile", everyCIFile)
+}
+
+// helmTakesOver: a plan goes back to the rendered Deployment, which has none of
+// Helm's annotations. The next upgrade takes over what the plan created.
+func helmTakesOver(t *testing.T, namespace string, rollouts dynamic.ResourceInterface, deployments typedappsv1.DeploymentInterface, off string) {
+	t.Helper()
+	const name = "r-agentrun-controllers"
+	out, err := runHelm(t, "template", "r", chartDir, "--namespace="+namespace, kubeVersion, "--values="+valuesFile(t, off))
+	require.NoError(t, err)
+	live, err := rollouts.Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	p, errs := plan.Rollback(live, into[appsv1.Deployment](t, parseIn(t, namespace, out).one(t, "Deployment/"+name)), nil, plan.Options{})
+	require.Empty(t, errs)
+
+	// No controller runs here: the steps are those that write.
+	var written string
+	for _, a := range p.Actions {
+		_, body, found := strings.Cut(a.Command, "<<'EOF'\n")
+		if found {
+			written, _, _ = strings.Cut(body, "\nEOF")
+		}
+	}
+	d := new(appsv1.Deployment)
+	require.NoError(t, yaml.UnmarshalStrict([]byte(written), d))
+	_, err = deployments.Create(t.Context(), d, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.NoError(t, rollouts.Delete(t.Context(), name, metav1.DeleteOptions{}))
+	_, err = runHelm(t, "upgrade", "r", chartDir, "--kubeconfig="+cluster.Kubeconfig(), "--namespace="+namespace, "--values="+valuesFile(t, off))
+	require.NoError(t, err)
 }
 
 // everyCIFile: a strict API server accepts all that the files of ci/ render,
