@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
@@ -296,11 +295,6 @@ func (w *world) do(words []string, flags map[string]string, input string, out io
 		return fmt.Errorf("unknown command %q", words)
 	}
 	return nil
-}
-
-func show(out io.Writer, template string, o any) error {
-	j := jsonpath.New("get").AllowMissingKeys(true)
-	return errors.Join(j.Parse(template), j.Execute(out, o))
 }
 
 func (w *world) list(selector, output string, out io.Writer) error {

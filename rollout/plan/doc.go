@@ -23,11 +23,11 @@
 // they differ, the script prints the difference and stops before it changes
 // anything. The same check comes again before each step that takes pods away.
 //
-// A HorizontalPodAutoscaler is handed over before pods are taken. The script
-// watches for 10 seconds whether the autoscaler keeps its new target, and checks
-// that again before it takes pods. If KEDA or a GitOps tool has put the old
-// target back, the script stops. Both workloads have all their pods then, except
-// with Adopt, where the new one has them.
+// When the new workload has its pods, the script hands a
+// HorizontalPodAutoscaler over and watches for 10 seconds whether it keeps its
+// new target. If KEDA or a GitOps tool has put the old target back, the script
+// stops. It checks the target again before it removes the old workload, which
+// keeps all its pods until then, except with Adopt.
 //
 // A script that was interrupted can be run again from its start: it skips the
 // finished steps, and ends in the same state. It never applies a whole manifest
@@ -40,9 +40,11 @@
 // The workload that a plan creates gets these marks of the live one, unless its
 // manifest has others:
 //
-//	Helm    annotations meta.helm.sh/release-name and release-namespace, label app.kubernetes.io/managed-by: Helm
-//	Flux    labels name and namespace of kustomize.toolkit.fluxcd.io and helm.toolkit.fluxcd.io
-//	others  metadata.ownerReferences without blockOwnerDeletion, if the manifest has none
+//	Helm    annotations meta.helm.sh/release-name and release-namespace
+//	Helm    label app.kubernetes.io/managed-by: Helm
+//	Flux    labels kustomize.toolkit.fluxcd.io/name and namespace
+//	Flux    labels helm.toolkit.fluxcd.io/name and namespace
+//	others  ownerReferences, without blockOwnerDeletion
 //
 // Helm fails to upgrade an object without its marks, and its rendered manifest
 // has none. The marks of Argo CD, kapp, Fleet and Config Sync are not copied.

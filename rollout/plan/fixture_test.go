@@ -5,6 +5,8 @@ package plan_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/rollout"
@@ -121,4 +124,10 @@ func written(t *testing.T, p plan.Plan) map[string]any {
 	var m map[string]any
 	require.NoError(t, json.Unmarshal([]byte(body), &m))
 	return m
+}
+
+// show prints o by a jsonpath, as kubectl does.
+func show(out io.Writer, template string, o any) error {
+	j := jsonpath.New("get").AllowMissingKeys(true)
+	return errors.Join(j.Parse(template), j.Execute(out, o))
 }
