@@ -27,20 +27,37 @@ func FuzzStateOf(f *testing.F) {
 	f.Add([]byte{0x00, 0x03}, false, int64(1))
 	f.Add([]byte{0x10, 0x01, 0x02}, true, int64(-1))
 	f.Add([]byte{0x04, 0x03, 0x05, 0x20}, false, int64(1<<40))
+	f.Add([]byte{0x03}, true, int64(1))       // deleted after SuccessCriteriaMet
+	f.Add([]byte{0x02, 0x04}, true, int64(1)) // and after FailureTarget
 	types := []batchv1.JobConditionType{
 		batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, "", "Vendor",
 	}
 	statuses := []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown, ""}
 	f.Fuzz(func(t *testing.T, data []byte, deleting bool, at int64) {
-		job, finished := &batchv1.Job{}, false
+		job := &batchv1.Job{}
+		ended, announced := false, false
 		for i, b := range data[:min(len(data), 16)] {
-			c := batchv1.JobCondition{Type: types[int(b&0xf)%len(types)], Status: statuses[int(b>>4)%len(statuses)], LastTransitionTime: metav1.Unix(at+int64(i), 0)}
+			c := batchv1.JobCondition{
+				Type:               types[int(b&0xf)%len(types)],
+				Status:             statuses[int(b>>4)%len(statuses)],
+				LastTransitionTime: metav1.Unix(at+int64(i), 0),
+			}
 			job.Status.Conditions = append(job.Status.Conditions, c)
-			finished = finished || c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+			if c.Status != corev1.ConditionTrue {
+				continue
+			}
+			switch c.Type {
+			case batchv1.JobComplete, batchv1.JobFailed:
+				ended = true
+			case batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget:
+				announced = true
+			}
 		}
 		if deleting {
 			job.DeletionTimestamp = ptr.To(metav1.Unix(at, 0))
 		}
+		// No further condition may come to a Job that is being deleted.
+		finished := ended || announced && deleting
 		before := job.DeepCopy()
 		got := jobgc.StateOf(job)
 		assert.Equal(t, before, job, "a Job at hand is only read")
