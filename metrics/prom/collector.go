@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -32,7 +31,6 @@ type collector struct {
 	namer       otlptranslator.MetricNamer
 	labelNamer  otlptranslator.LabelNamer
 	call        isolate.Call[page]
-	running     atomic.Pointer[func() string] // names the callback that runs
 
 	turn        uint64 // counts collections
 	data        metricdata.ResourceMetrics
@@ -121,14 +119,13 @@ func newCollector(o Options) *collector {
 // read collects once. An error means that the page has no metrics.
 func (c *collector) read(ctx context.Context) (page, error) {
 	var p page
-	var broken *panicError
-	switch err := c.reader.Collect(ctx, &c.data); {
-	case errors.Is(err, sdkmetric.ErrReaderShutdown):
+	fail := func(err error) { p.errs = append(p.errs, err) }
+	err := c.reader.Collect(context.WithValue(ctx, failures{}, fail), &c.data)
+	if errors.Is(err, sdkmetric.ErrReaderShutdown) {
 		return page{}, nil
-	case errors.As(err, &broken):
-		return page{}, err
-	case err != nil:
-		p.errs = append(p.errs, fmt.Errorf("metrics/prom: collect: %w", err))
+	}
+	if err != nil {
+		return page{}, err // not of a callback
 	}
 	c.turn++
 	c.targetInfo(&p)

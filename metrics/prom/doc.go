@@ -4,7 +4,7 @@
 // Package prom serves OpenTelemetry metrics to Prometheus.
 //
 // An [Endpoint] is a meter provider and the handler that serves it. One failing
-// gatherer costs its own metrics and not the scrape.
+// callback or gatherer costs its own metrics and not the scrape.
 //
 //	ep, err := prom.New(prom.Options{})
 //	m, err := metrics.New(ep, metrics.Options{})
@@ -24,11 +24,18 @@
 //
 // # Failures
 //
-// A gatherer that panics or does not return within Options.Timeout costs its
-// own metrics. A callback of the provider that does so empties or blocks the
-// SDK's collection: the scrape is answered with 503. Options.OnError receives
-// the errors of each scrape, joined, with the names of the callbacks. At most
-// one goroutine waits for each callback or gatherer.
+// A gatherer or a callback that panics or does not return in time costs its own
+// metrics. Of one that returns an error, the metrics that it gave are served. A
+// gatherer has Options.Timeout. Callbacks run one after the other: each has
+// four fifths of the time that the scrape has left, and later scrapes do not
+// wait for one that still runs. Options.OnError receives the errors of each
+// scrape, joined. An error names the callback's function, its meter and, if the
+// callback belongs to one instrument, the instrument. At most one goroutine
+// waits for each callback or gatherer.
+//
+// The same holds for Options.Readers: a periodic reader of the SDK exports
+// nothing after an error of a callback, so it gets none. The next scrape
+// reports the error.
 //
 // # TLS and authentication
 //

@@ -50,9 +50,10 @@ func New(o Options) (*Endpoint, error) {
 	}
 	c := newCollector(o)
 	sdk := sdkmetric.NewMeterProvider(o.provider(c.reader)...)
+	timeout := cmp.Or(o.Timeout, defaultTimeout)
 	e := &Endpoint{
-		MeterProvider: provider{sdk}, sdk: sdk, collector: c,
-		errors: &errorLog{onError: o.OnError}, timeout: cmp.Or(o.Timeout, defaultTimeout),
+		MeterProvider: provider{sdk, timeout}, sdk: sdk, collector: c,
+		errors: &errorLog{onError: o.OnError}, timeout: timeout,
 	}
 	for _, g := range o.Gatherers {
 		e.gatherers = append(e.gatherers, &gatherer{Gatherer: g})
@@ -89,9 +90,9 @@ func (e *Endpoint) Meter(name string, opts ...metric.MeterOption) metric.Meter {
 }
 
 // ServeHTTP serves one scrape at any path, compressed if the client accepts
-// gzip. A gatherer that fails costs its own metrics. If a callback of the
-// provider panics or does not return, no metrics can be collected: the answer
-// is 503 within Options.Timeout.
+// gzip. A callback or gatherer that fails costs its own metrics. If the
+// provider's metrics cannot be collected within Options.Timeout, the answer is
+// 503.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !e.made() {
 		http.Error(w, "metrics/prom: the endpoint was not made by New", http.StatusServiceUnavailable)

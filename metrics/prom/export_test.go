@@ -19,7 +19,7 @@ func NewOver(o Options, reader sdkmetric.Reader) *Endpoint {
 	c := newCollector(o)
 	c.reader, _ = reader.(*sdkmetric.ManualReader)
 	sdk := sdkmetric.NewMeterProvider(o.provider(reader)...)
-	return &Endpoint{MeterProvider: provider{sdk}, sdk: sdk, collector: c, errors: new(errorLog), timeout: time.Minute}
+	return &Endpoint{MeterProvider: provider{sdk, time.Minute}, sdk: sdk, collector: c, errors: new(errorLog), timeout: time.Minute}
 }
 
 // Gather is what a scrape serves, before it is written.

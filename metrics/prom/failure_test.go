@@ -11,8 +11,10 @@ import (
 	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -66,7 +68,14 @@ func TestFailuresCostTheirOwnMetricsOnly(t *testing.T) {
 		"CollectorFails":  {"An error of one collector keeps the others.", broken(failing{}), []string{"next_to_it 1"}, false},
 		"CollectorPanics": {"A panic of one collector keeps the others.", broken(failing{panics: true}), []string{"next_to_it 1"}, false},
 		"GathererFails":   {"A gatherer that returns only an error costs its own metrics.", registry(failing{}), nil, false},
-		"GathererPanics":  {"A gatherer that panics costs its own metrics.", struct{ prometheus.Gatherer }{}, nil, false},
+		"GathererHasNil": {
+			"What a gatherer leaves out of its metrics costs those metrics.", gatherFunc(func() ([]*dto.MetricFamily, error) {
+				families, err := counter(t, "theirs_total", 7).Gather()
+				families = append(families, nil, &dto.MetricFamily{Name: proto.String("no_metric"), Metric: []*dto.Metric{nil}})
+				return families, err
+			}), []string{"theirs_total 7"}, false,
+		},
+		"GathererPanics": {"A gatherer that panics costs its own metrics.", struct{ prometheus.Gatherer }{}, nil, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

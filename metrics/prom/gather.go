@@ -24,6 +24,21 @@ type gatherer struct {
 	call isolate.Call[[]*dto.MetricFamily]
 }
 
+// whole gathers, without the families that have a nil in them. Prometheus'
+// merge would panic.
+func (g *gatherer) whole() ([]*dto.MetricFamily, error) {
+	families, err := g.Gather()
+	var all []*dto.MetricFamily
+	for _, f := range families {
+		if f == nil || slices.Contains(f.Metric, nil) {
+			err = errors.Join(err, fmt.Errorf("the family %q is nil or has a metric that is nil", f.GetName()))
+			continue
+		}
+		all = append(all, f)
+	}
+	return all, err
+}
+
 // gathering is a time limit for all gatherers of a scrape. Gatherers have no
 // context.
 func gathering(limit time.Duration) (context.Context, context.CancelFunc) {
@@ -32,16 +47,9 @@ func gathering(limit time.Duration) (context.Context, context.CancelFunc) {
 
 // collect reads the provider's metrics. An error means that there are none.
 func (e *Endpoint) collect(ctx context.Context) (page, error) {
-	running := &e.collector.running
-	p, err := e.collector.call.Start(func() (page, error) {
-		return e.collector.read(context.WithValue(ctx, current{}, running))
-	}).Wait(ctx)
+	p, err := e.collector.call.Start(func() (page, error) { return e.collector.read(ctx) }).Wait(ctx)
 	if errors.Is(err, isolate.ErrLate) {
-		what := "the provider"
-		if name := running.Load(); name != nil {
-			what = (*name)()
-		}
-		return page{}, fmt.Errorf("metrics/prom: collect: %s %w", what, err)
+		return page{}, fmt.Errorf("metrics/prom: collect: the provider %w", err)
 	}
 	if err != nil {
 		return page{}, fmt.Errorf("metrics/prom: collect: %w", err)
@@ -56,31 +64,30 @@ func (e *Endpoint) gather() ([]*dto.MetricFamily, error) {
 	defer cancel()
 	var runs []*isolate.Run[[]*dto.MetricFamily]
 	for _, g := range e.gatherers {
-		runs = append(runs, g.call.Start(g.Gather))
+		runs = append(runs, g.call.Start(g.whole))
 	}
 	p, err := e.collect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	all := slices.Clone(p.families) // which other scrapes share
-	err = errors.Join(p.errs...)
+	errs := slices.Clone(p.errs)
 	if len(runs) > 0 {
-		merged := prometheus.Gatherers{prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return all, err })}
+		merged := prometheus.Gatherers{gathered(all)}
 		for i, run := range runs {
-			merged = append(merged, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-				families, err := run.Wait(ctx)
-				if err != nil {
-					err = fmt.Errorf("metrics/prom: Options.Gatherers[%d]: %w", i, err)
-				}
-				return families, err
-			}))
+			families, err := run.Wait(ctx)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("metrics/prom: Options.Gatherers[%d]: %w", i, err))
+			}
+			merged = append(merged, gathered(families))
 		}
 		all, err = merged.Gather()
+		errs = append(errs, err)
 	}
 	var process []*dto.MetricFamily
-	var more error
 	if e.process != nil {
-		process, more = e.process.Gather()
+		process, err = e.process.Gather()
+		errs = append(errs, err)
 	}
 	for _, f := range append(process, e.errors.family()) { // a gatherer may return the process metrics too
 		if !slices.ContainsFunc(all, func(have *dto.MetricFamily) bool { return have.GetName() == f.GetName() }) {
@@ -88,7 +95,12 @@ func (e *Endpoint) gather() ([]*dto.MetricFamily, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return all, errors.Join(err, more)
+	return all, errors.Join(errs...)
+}
+
+// gathered is a gatherer of families that are there.
+func gathered(families []*dto.MetricFamily) prometheus.GathererFunc {
+	return func() ([]*dto.MetricFamily, error) { return families, nil }
 }
 
 // Describe describes only target_info, because the other metrics are not known
@@ -100,8 +112,8 @@ func (e *Endpoint) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect hands out the metrics of the provider, so that you can register an
 // Endpoint with an existing registry, such as controller-runtime's. It omits
-// the metrics of Options.Gatherers and of the process. If a callback of the
-// provider panics or hangs, the registry gets only an error.
+// the metrics of Options.Gatherers and of the process. A callback that fails
+// costs its own metrics, and only Options.OnError reports it.
 func (e *Endpoint) Collect(ch chan<- prometheus.Metric) {
 	if !e.made() {
 		return

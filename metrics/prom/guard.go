@@ -9,109 +9,164 @@ import (
 	"reflect"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/proompteng/controllerkit/internal/isolate"
 )
 
-// panicError says which callback of the provider panicked. The SDK must not see
-// the panic: it would keep half a collection and add it to the next.
-type panicError struct {
-	callback string
-	cause    error
+// failures is the context key of the function that takes the errors of the
+// callbacks of a scrape. Other readers have none.
+type failures struct{}
+
+// callback is a function that a library gave to the provider. If it panics,
+// fails or does not return, it costs its own metrics. The SDK never sees its
+// error, because a periodic reader sends nothing at all after an error.
+type callback struct {
+	name   string // for errors
+	limit  time.Duration
+	call   isolate.Call[*observations]
+	size   int                   // how many values the last call observed. Only call's goroutine uses it
+	missed atomic.Pointer[error] // of another reader, for the next scrape
 }
 
-func (e *panicError) Error() string { return e.callback + " " + e.cause.Error() }
-func (e *panicError) Unwrap() error { return e.cause }
+// run calls f, or joins a call that still runs. It returns the observations,
+// or nil if f panicked or is late. The SDK's lock is held meanwhile.
+func (c *callback) run(ctx context.Context, f func(context.Context, *observations) error) *observations {
+	limited, cancel := context.WithTimeout(ctx, c.patience(ctx))
+	defer cancel()
+	seen, err := c.call.Start(func() (*observations, error) {
+		o := newObservations(c.size)
+		err := f(context.WithValue(limited, failures{}, nil), o)
+		c.size = o.len()
+		return o, err
+	}).Wait(limited)
+	if err != nil {
+		err = fmt.Errorf("metrics/prom: collect: %s: %w", c.name, err)
+	}
+	c.report(ctx, err)
+	return seen
+}
 
-// current is the context key of the callback that a collection runs. The error
-// message names it if it does not return.
-type current struct{}
+// patience is most of the time that the collection has left. The rest is for
+// the callbacks that follow and for the answer.
+func (c *callback) patience(ctx context.Context) time.Duration {
+	left := c.limit
+	if end, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(end))
+	}
+	return left / 5 * 4
+}
+
+// report passes the error to the scrape. OnError is not called here, because
+// the SDK's lock is held.
+func (c *callback) report(ctx context.Context, err error) {
+	fail, ok := ctx.Value(failures{}).(func(error))
+	if !ok {
+		if err != nil {
+			c.missed.Store(&err)
+		}
+		return
+	}
+	missed := c.missed.Swap(nil)
+	if err == nil && missed != nil {
+		err = *missed
+	}
+	if err != nil {
+		fail(err)
+	}
+}
 
 // provider guards the callbacks of all meters.
-type provider struct{ metric.MeterProvider }
+type provider struct {
+	metric.MeterProvider
+	limit time.Duration // of a callback, where the collection has no deadline
+}
 
 func (p provider) Meter(name string, opts ...metric.MeterOption) metric.Meter {
-	return meter{p.MeterProvider.Meter(name, opts...), name}
+	return meter{p.MeterProvider.Meter(name, opts...), name, p.limit}
 }
 
 type meter struct {
 	metric.Meter
-	name string
+	name  string
+	limit time.Duration
 }
 
-// guard runs one callback f, whose code is call.
-func (m meter) guard(ctx context.Context, f any, call func() error) (err error) {
-	name := func() string {
-		where := "nil"
-		if code := runtime.FuncForPC(reflect.ValueOf(f).Pointer()); code != nil {
-			where = code.Name()
-		}
-		return fmt.Sprintf("the callback %s of the meter %q", where, m.name)
+// guarded is the callback of f. The instrument is empty if f has several.
+func (m meter) guarded(f any, instrument string) *callback {
+	code := "nil"
+	if known := runtime.FuncForPC(reflect.ValueOf(f).Pointer()); known != nil {
+		code = known.Name()
 	}
-	if running, ok := ctx.Value(current{}).(*atomic.Pointer[func() string]); ok {
-		running.Store(&name)
-		defer running.Store(nil)
+	name := "the callback " + code
+	if instrument != "" {
+		name += fmt.Sprintf(" of the instrument %q", instrument)
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{name(), isolate.Panicked(v)}
-		}
-	}()
-	return call()
+	return &callback{name: name + fmt.Sprintf(" of the meter %q", m.name), limit: m.limit}
 }
 
 func (m meter) RegisterCallback(f metric.Callback, instruments ...metric.Observable) (metric.Registration, error) {
+	c := m.guarded(f, "")
 	return m.Meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		return m.guard(ctx, f, func() error { return f(ctx, o) })
+		seen := c.run(ctx, func(ctx context.Context, seen *observations) error {
+			return f(ctx, observer{observations: seen})
+		})
+		seen.replay(o)
+		return nil
 	}, instruments...)
 }
 
 func (m meter) Int64ObservableCounter(name string, opts ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
-	return m.Meter.Int64ObservableCounter(name, guardInts(m, opts, func(o metric.Int64ObservableCounterOption) []metric.Int64Callback {
+	return m.Meter.Int64ObservableCounter(name, guardInts(m, name, opts, func(o metric.Int64ObservableCounterOption) []metric.Int64Callback {
 		return metric.NewInt64ObservableCounterConfig(o).Callbacks()
 	})...)
 }
 
 func (m meter) Int64ObservableUpDownCounter(name string, opts ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
-	return m.Meter.Int64ObservableUpDownCounter(name, guardInts(m, opts, func(o metric.Int64ObservableUpDownCounterOption) []metric.Int64Callback {
+	return m.Meter.Int64ObservableUpDownCounter(name, guardInts(m, name, opts, func(o metric.Int64ObservableUpDownCounterOption) []metric.Int64Callback {
 		return metric.NewInt64ObservableUpDownCounterConfig(o).Callbacks()
 	})...)
 }
 
 func (m meter) Int64ObservableGauge(name string, opts ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {
-	return m.Meter.Int64ObservableGauge(name, guardInts(m, opts, func(o metric.Int64ObservableGaugeOption) []metric.Int64Callback {
+	return m.Meter.Int64ObservableGauge(name, guardInts(m, name, opts, func(o metric.Int64ObservableGaugeOption) []metric.Int64Callback {
 		return metric.NewInt64ObservableGaugeConfig(o).Callbacks()
 	})...)
 }
 
 func (m meter) Float64ObservableCounter(name string, opts ...metric.Float64ObservableCounterOption) (metric.Float64ObservableCounter, error) {
-	return m.Meter.Float64ObservableCounter(name, guardFloats(m, opts, func(o metric.Float64ObservableCounterOption) []metric.Float64Callback {
+	return m.Meter.Float64ObservableCounter(name, guardFloats(m, name, opts, func(o metric.Float64ObservableCounterOption) []metric.Float64Callback {
 		return metric.NewFloat64ObservableCounterConfig(o).Callbacks()
 	})...)
 }
 
 func (m meter) Float64ObservableUpDownCounter(name string, opts ...metric.Float64ObservableUpDownCounterOption) (metric.Float64ObservableUpDownCounter, error) {
-	return m.Meter.Float64ObservableUpDownCounter(name, guardFloats(m, opts, func(o metric.Float64ObservableUpDownCounterOption) []metric.Float64Callback {
+	return m.Meter.Float64ObservableUpDownCounter(name, guardFloats(m, name, opts, func(o metric.Float64ObservableUpDownCounterOption) []metric.Float64Callback {
 		return metric.NewFloat64ObservableUpDownCounterConfig(o).Callbacks()
 	})...)
 }
 
 func (m meter) Float64ObservableGauge(name string, opts ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
-	return m.Meter.Float64ObservableGauge(name, guardFloats(m, opts, func(o metric.Float64ObservableGaugeOption) []metric.Float64Callback {
+	return m.Meter.Float64ObservableGauge(name, guardFloats(m, name, opts, func(o metric.Float64ObservableGaugeOption) []metric.Float64Callback {
 		return metric.NewFloat64ObservableGaugeConfig(o).Callbacks()
 	})...)
 }
 
 // guardInts replaces the options that have a callback. All others stay
 // unchanged.
-func guardInts[O any](m meter, opts []O, callbacks func(O) []metric.Int64Callback) (all []O) {
+func guardInts[O any](m meter, name string, opts []O, callbacks func(O) []metric.Int64Callback) (all []O) {
 	for _, o := range opts {
 		found := callbacks(o)
 		for _, f := range found {
+			c := m.guarded(f, name)
 			var guarded any = metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
-				return m.guard(ctx, f, func() error { return f(ctx, o) })
+				seen := c.run(ctx, func(ctx context.Context, seen *observations) error {
+					return f(ctx, int64Observer{observations: seen})
+				})
+				seen.replayInt64(o)
+				return nil
 			})
 			if own, ok := guarded.(O); ok {
 				all = append(all, own)
@@ -125,12 +180,17 @@ func guardInts[O any](m meter, opts []O, callbacks func(O) []metric.Int64Callbac
 }
 
 // guardFloats is guardInts for floats.
-func guardFloats[O any](m meter, opts []O, callbacks func(O) []metric.Float64Callback) (all []O) {
+func guardFloats[O any](m meter, name string, opts []O, callbacks func(O) []metric.Float64Callback) (all []O) {
 	for _, o := range opts {
 		found := callbacks(o)
 		for _, f := range found {
+			c := m.guarded(f, name)
 			var guarded any = metric.WithFloat64Callback(func(ctx context.Context, o metric.Float64Observer) error {
-				return m.guard(ctx, f, func() error { return f(ctx, o) })
+				seen := c.run(ctx, func(ctx context.Context, seen *observations) error {
+					return f(ctx, float64Observer{observations: seen})
+				})
+				seen.replayFloat64(o)
+				return nil
 			})
 			if own, ok := guarded.(O); ok {
 				all = append(all, own)

@@ -54,21 +54,23 @@ type Options struct {
 	// sorted by name, as a Registry sorts them. Zero means no other gatherer.
 	Gatherers []prometheus.Gatherer
 	// Readers get the same metrics as scrapes do, for example a periodic reader
-	// that sends them by OTLP. Each reader keeps its own sums, which makes a
-	// record more expensive. A reader with delta temporality sends the whole
-	// count of a queue or controller again that had ended and has come back.
-	// Shutdown flushes and ends them. Zero means no other reader.
+	// that sends them by OTLP. A callback that fails costs them its own metrics
+	// only, and the next scrape reports the error. Each reader keeps its own
+	// sums, which makes a record more expensive. A reader with delta
+	// temporality sends the whole count of a queue or controller again that had
+	// ended and has come back. Shutdown flushes and ends them. Zero means no
+	// other reader.
 	Readers []sdkmetric.Reader
 	// NoProcessMetrics leaves out the metrics of the process and of Go's
 	// runtime, process_* and go_*, which the alert ControllerRestarts and a row
-	// of the dashboard need. Zero means that they are served, unless a gatherer
-	// serves them.
+	// of the dashboard need. Without them the alerts also miss what a process
+	// counted before its first scrape. Zero means that they are served, unless
+	// a gatherer serves them.
 	NoProcessMetrics bool
-	// Timeout bounds how long a scrape waits for callbacks and gatherers. A
-	// gatherer that does not return costs its own metrics. A callback of the
-	// provider that does not return costs the scrape, which is answered with
-	// 503. Keep it below Prometheus' scrape_timeout. Zero means 5 s, half of
-	// Prometheus' default. Below zero is an error.
+	// Timeout bounds how long a scrape waits for callbacks and gatherers. One
+	// that does not return costs its own metrics. A callback has at most four
+	// fifths of Timeout. Keep it below Prometheus' scrape_timeout. Zero means
+	// 5 s, half of Prometheus' default. Below zero is an error.
 	Timeout time.Duration
 	// MaxInFlight bounds concurrent scrapes; more are answered with 503. Zero
 	// means 3, below zero is an error.
