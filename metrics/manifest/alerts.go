@@ -5,6 +5,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,12 +15,15 @@ import (
 
 // The windows of the rules. A rate over five minutes bridges a missed scrape. A
 // single occurrence fires for a quarter of an hour, so that a person sees it.
-// Counters that were not scraped for less than an hour are not new.
+// Counters that were not scraped for less than an hour are not new. A cluster
+// whose targets have all vanished is expected back for a day.
 const (
-	ruleWindow       = "5m"
-	occurrenceWindow = "15m"
-	knownWindow      = "1h"
+	ruleWindow     = "5m"
+	knownWindow    = "1h"
+	expectedWindow = "1d"
 )
+
+func occurrenceWindow() period { return period{"15m", "900"} }
 
 // An object that fails again and again is retried after at most 1,000 s, by the
 // default of client-go and of controller-runtime. So retryWindow always
@@ -68,7 +72,8 @@ type alert struct {
 
 func (a alert) expr() string {
 	value := a.value.text
-	if strings.HasSuffix(value, " or vector(0)") || strings.Contains(value, "\n/\n") || strings.HasSuffix(value, " >= 0") {
+	binary := []string{" vector(0)", "\n/\n", " >= 0"}
+	if slices.ContainsFunc(binary, func(part string) bool { return strings.Contains(value, part) }) {
 		value = "(" + value + ")"
 	}
 	return value + " " + a.is
@@ -96,7 +101,7 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 
 	alerts := []alert{
 		{
-			name: "ControllerTargetAbsent", severity: critical, wait: th.For, value: q.up(), is: "< 1",
+			name: "ControllerTargetAbsent", severity: critical, wait: th.For, value: q.up(expectedWindow), is: "< 1",
 			labels:      absentLabels(t),
 			summary:     "No process of " + t.Job + " answers Prometheus.",
 			description: "No target of the job " + t.Job + " is up. Nothing may be reconciled, and no other alert of this group can fire.",
@@ -159,19 +164,19 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 		},
 		{
 			name: "ControllerAPIErrors", severity: warning, is: "> 0",
-			value:       q.increase(i.ClientRequests, occurrenceWindow, knownWindow, of("code"), where{"code", []string{"429", "5xx", "error"}}),
+			value:       q.increase(i.ClientRequests, occurrenceWindow(), knownWindow, of("code"), where{"code", []string{"429", "5xx", "error"}}),
 			summary:     "API requests of {{ $labels.job }} fail.",
 			description: "About {{ $value | humanize }} API requests of {{ $labels.job }} in {{ $labels.namespace }} ended with {{ $labels.code }} in a quarter of an hour. 429 is throttling by the API server.",
 		},
 		{
 			name: "ControllerEventsDropped", severity: warning, is: "> 0",
-			value:       q.increase(i.Events, occurrenceWindow, knownWindow, of(varController), where{"result", []string{resultDropped}}),
+			value:       q.increase(i.Events, occurrenceWindow(), knownWindow, of(varController), where{"result", []string{resultDropped}}),
 			summary:     "Events of {{ $labels.controller }} are lost.",
 			description: "Events of {{ $labels.controller }} in {{ $labels.namespace }} were dropped, about {{ $value | humanize }} in a quarter of an hour: some events are missing in kubectl describe.",
 		},
 		{
 			name: "ControllerJobsMissing", severity: warning, is: "> 0",
-			value:       q.increase(i.MissingJobs, occurrenceWindow, knownWindow, of(varController)),
+			value:       q.increase(i.MissingJobs, occurrenceWindow(), knownWindow, of(varController)),
 			summary:     "Jobs of {{ $labels.controller }} vanished.",
 			description: "Jobs of {{ $labels.controller }} in {{ $labels.namespace }} were gone before their result was read, about {{ $value | humanize }} in a quarter of an hour.",
 		},

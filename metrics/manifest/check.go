@@ -25,6 +25,7 @@ const (
 	dnsName    = dnsLabel + `(\.` + dnsLabel + `)*`
 	labelValue = `([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?`
 	secretKey  = `[-._a-zA-Z0-9]+`
+	labelName  = `_?[A-Za-z][A-Za-z0-9_]*`
 	jobName    = `[A-Za-z0-9][A-Za-z0-9_./:-]*`
 )
 
@@ -53,6 +54,7 @@ func (t Target) check() error {
 	c.want(t.Timeout <= t.Interval, "Timeout", t.Timeout, "at most Interval, which is %v", t.Interval)
 	c.want(t.SampleLimit >= 0, "SampleLimit", t.SampleLimit, "0 (for none) or more")
 	t.Access.check(c)
+	c.kept(t.KeepLabels)
 	c.labels("DashboardLabels", t.DashboardLabels)
 	c.want(printable(t.Folder), "Folder", t.Folder, "printable text")
 	c.runbook(t.RunbookURL)
@@ -115,6 +117,17 @@ func (c *checks) labels(field string, labels map[string]string) {
 			field, key, "keys that are labels of Kubernetes, such as release or example.com/team")
 		value := labels[key]
 		c.want(matches(labelValue, value) && len(value) <= 63, fmt.Sprintf("%s[%q]", field, key), value, "a label's value: at most 63 letters, digits and - _ . within")
+	}
+}
+
+// kept accepts names of labels that the queries do not use themselves.
+func (c *checks) kept(names []string) {
+	used := reservedLabels()
+	for i, name := range names {
+		field := fmt.Sprintf("KeepLabels[%d]", i)
+		c.want(matches(labelName, name), field, name, "the name of a label: letters, digits and _, such as cluster; the first is a letter, or one _ and a letter")
+		c.want(!slices.Contains(used, name), field, name, "a label that the queries do not use themselves, such as cluster; they use %s", strings.Join(used, ", "))
+		c.want(!slices.Contains(names[:i], name), field, name, "each name once")
 	}
 }
 

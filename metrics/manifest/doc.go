@@ -46,6 +46,16 @@
 // are empty and ControllerReconcileSlow never fires. It also never fires if the
 // bounds of metrics.Options.Buckets end below Thresholds.Slow.
 //
+// Several clusters may share a Prometheus. The alerts and panels keep the
+// labels Target.KeepLabels, by default cluster: each cluster has its own
+// leader, its own targets and its own alerts. A cluster whose targets have all
+// vanished fires ControllerTargetAbsent for a day.
+//
+// An alert for occurrences, such as lost events, includes what a process
+// counted before its first scrape only if the process started in the alert's
+// window, by process_start_time_seconds. So the counts of weeks do not fire it
+// in a new Prometheus, or after a label has changed.
+//
 // The dashboard takes its data source from a variable. It takes namespace, job,
 // instance and controller from the labels in Prometheus. The alerts select by
 // the label job, which the ServiceMonitor sets. If you write your own scrape

@@ -96,7 +96,7 @@ func ExampleBundle_PrometheusRule() {
 	fmt.Print(strings.TrimSpace(alert))
 	// Output:
 	// expr: |-
-	//             sum by (namespace, job, lease) (controller_leader{job="agentrun",namespace="agents"}) < 1
+	//             sum by (cluster, namespace, job, lease) (controller_leader{job="agentrun",namespace="agents"}) < 1
 	//           for: "5m"
 	//           labels:
 	//             severity: critical
@@ -130,7 +130,7 @@ func ExampleBundle_Queries() {
 	fmt.Println(queries[len(queries)-1].Source)
 	// Output:
 	// panel Leaders
-	// sum by (lease) (controller_leader{namespace=~"$namespace",job=~"$job",instance=~"$instance"})
+	// sum by (cluster, lease) (controller_leader{namespace=~"$namespace",job=~"$job",instance=~"$instance"})
 	// alert ControllerSeriesOverflow
 }
 
@@ -141,7 +141,7 @@ func ExampleQuery_Instant() {
 			fmt.Println(q.Instant(10 * time.Second))
 		}
 	}
-	// Output: sum by (result) (rate(controller_reconciles_total{namespace=~".*",job=~".+",instance=~".+",controller=~".+"}[10s]))
+	// Output: sum by (cluster, result) (rate(controller_reconciles_total{namespace=~".*",job=~".+",instance=~".+",controller=~".+"}[10s]))
 }
 
 func ExampleBundle_Dashboard() {

@@ -48,7 +48,8 @@ var (
 	matcherLabel = regexp.MustCompile(`(\w+)(?:=~|=|!=|!~)"`)
 	byClause     = regexp.MustCompile(`by \(([^)]*)\)`)
 	setOperand   = regexp.MustCompile(` (?:and|unless) on \([^)]*\) \((\w+\{[^}]*\}|\w+ by \([^)]*\) \(\w+\{[^}]*\}\) == 0)\)`)
-	newSeries    = regexp.MustCompile(`\(max_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\]\) unless last_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\] offset ([^)]+)\)\) > 0 or increase\((controller_\w+\{[^}]*\})\[([^\]]+)\]\)`)
+	newSeries    = regexp.MustCompile(`\(\(max_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\]\) unless last_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\] offset ([^)]+)\)\)` +
+		` and on \(cluster, namespace, job, instance\) \(last_over_time\(process_start_time_seconds\{[^}]*\}\[([^\]]+)\]\) > time\(\) - (\S+)\)\) > 0 or increase\((controller_\w+\{[^}]*\})\[([^\]]+)\]\)`)
 )
 
 // faults returns the errors of a dashboard, found in its JSON alone. It knows
@@ -129,7 +130,7 @@ func faults(body []byte) (wrong []string) {
 
 func variableFaults(d shown, body string) (wrong []string) {
 	note := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	defined := map[string]bool{"__rate_interval": true, "__range": true, "__all": true}
+	defined := map[string]bool{"__rate_interval": true, "__range": true, "__range_s": true, "__all": true}
 	for _, v := range d.Templating.List {
 		if defined[v.Name] {
 			note("variable %s is defined twice", v.Name)
@@ -171,15 +172,18 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 		note("an increase without what was counted before the first scrape")
 	} else {
 		for _, m := range whole {
-			if m[1] != m[3] || m[1] != m[6] || m[2] != m[5] || m[2] != m[7] {
+			if m[1] != m[3] || m[1] != m[8] || m[2] != m[5] || m[2] != m[6] || m[2] != m[9] {
 				note("new series of one kind and the increase of another: %s", m[0])
+			}
+			if m[7] != map[string]string{"15m": "900", "$__range": "$__range_s"}[m[2]] {
+				note("a process that started within %s seconds, and a window of %s", m[7], m[2])
 			}
 			if !slices.Contains(windows, strings.TrimPrefix(m[4], "$")) {
 				note("the window %q", m[4])
 			}
 		}
 	}
-	expr = newSeries.ReplaceAllString(expr, "increase(${6}[${7}])")
+	expr = newSeries.ReplaceAllString(expr, "increase(${8}[${9}])")
 	selectors := selector.FindAllStringSubmatch(expr, -1)
 	metrics := metricName.FindAllString(expr, -1)
 	if len(selectors) == 0 {
@@ -199,7 +203,7 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 		if !known && name != "up" && name != "" {
 			continue
 		}
-		allowed := append([]string{"namespace", "job", "instance"}, i.Attributes...)
+		allowed := append([]string{"cluster", "namespace", "job", "instance"}, i.Attributes...)
 		if name == "" {
 			allowed = append(allowed, "__name__", "otel_metric_overflow")
 		}
@@ -290,6 +294,7 @@ func unitOf(expr string) string {
 	case strings.Contains(expr, "rate("):
 		return "ops"
 	}
+	expr = newSeries.ReplaceAllString(expr, "increase(${8}[${9}])")
 	for _, name := range metricName.FindAllString(expr, -1) {
 		if i, suffix, _ := lookup(name); i.Unit == "s" && suffix != "_count" {
 			return "s"

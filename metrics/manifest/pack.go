@@ -29,7 +29,7 @@ func New(t Target) (*Bundle, error) {
 	}
 	p, table := &Bundle{target: t}, catalog.Instruments()
 	var err error
-	if p.rows, err = rows(table); err != nil {
+	if p.rows, err = rows(t, table); err != nil {
 		return nil, fmt.Errorf("metrics/manifest: the dashboard does not fit the catalogue: %w", err)
 	}
 	if p.alerts, err = rules(t, table); err != nil {

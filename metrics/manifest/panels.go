@@ -48,8 +48,8 @@ func lines(e expr, name ...string) target {
 // rows is the content of the dashboard: current problems, then traffic and
 // errors, latency, saturation, and the states behind them. Every instrument of
 // the catalogue is shown somewhere.
-func rows(i catalog.Table) ([]row, error) {
-	q := onDashboard(i)
+func rows(t Target, i catalog.Table) ([]row, error) {
+	q := onDashboard(t, i)
 	of := func(labels ...string) []string { return labels }
 	failed := where{"result", failedResults()}
 	all := []row{
@@ -91,10 +91,25 @@ func rows(i catalog.Table) ([]row, error) {
 		{"State", state(q, i)},
 		{"Process", processes(q, i)},
 	}
+	keep(all, t.KeepLabels)
 	return all, q.err()
 }
 
+// keep names the labels that all values keep at the end of each legend.
+func keep(all []row, labels []string) {
+	for _, r := range all {
+		for _, p := range r.panels {
+			for n := range p.targets {
+				for _, label := range labels {
+					p.targets[n].legend += " {{" + label + "}}"
+				}
+			}
+		}
+	}
+}
+
 func now(q *queries, i catalog.Table, failed where) []panel {
+	shown := period{wholeRange, wholeSeconds}
 	return []panel{
 		{
 			title: "Failed reconciles", description: "Share of all reconciles that failed.", stat: true, red: 0.1,
@@ -116,11 +131,11 @@ func now(q *queries, i catalog.Table, failed where) []panel {
 		},
 		{
 			title: "Jobs that vanished", description: "Jobs that were gone before their result was read, in the time shown.", stat: true, red: 1,
-			targets: []target{lines(q.increase(i.MissingJobs, wholeRange, wholeRange, nil), "missing")},
+			targets: []target{lines(q.increase(i.MissingJobs, shown, wholeRange, nil), "missing")},
 		},
 		{
 			title: "Events lost", description: "Kubernetes events that nobody will see, in the time shown.", stat: true, red: 1,
-			targets: []target{lines(q.increase(i.Events, wholeRange, wholeRange, nil, where{"result", []string{resultDropped}}), "dropped")},
+			targets: []target{lines(q.increase(i.Events, shown, wholeRange, nil, where{"result", []string{resultDropped}}), "dropped")},
 		},
 	}
 }

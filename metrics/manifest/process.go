@@ -3,11 +3,7 @@
 
 package manifest
 
-import (
-	"strings"
-
-	"github.com/proompteng/controllerkit/metrics/catalog"
-)
+import "github.com/proompteng/controllerkit/metrics/catalog"
 
 // process is the metrics of a process that Prometheus' own client exports.
 // metrics/prom and most programs serve them.
@@ -30,8 +26,7 @@ func (p process) all() []catalog.Instrument {
 // ofControllers keeps the processes that have a controller, because a dashboard
 // may select every job in Prometheus.
 func (q *queries) ofControllers(e expr, i catalog.Table) expr {
-	process := strings.Join([]string{varNamespace, varJob, varInstance}, ", ")
-	e.text += " and on (" + process + ") (" + q.series(i.ReconcileActive, "", nil) + ")"
+	e.text += " and" + q.on(q.process()) + " (" + q.series(i.ReconcileActive, "", nil) + ")"
 	return e
 }
 
@@ -39,5 +34,5 @@ func (q *queries) ofControllers(e expr, i catalog.Table) expr {
 func (q *queries) restarts(window string, by []string) expr {
 	i := ofProcess().started
 	q.check(i, by, nil, catalog.Gauge)
-	return expr{text: "max" + group(by) + " (changes(" + q.series(i, "", nil) + "[" + window + "]))", unit: unitCount, by: by}
+	return expr{text: "max" + q.group(by) + " (changes(" + q.series(i, "", nil) + "[" + window + "]))", unit: unitCount, by: by}
 }

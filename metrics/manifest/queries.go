@@ -26,7 +26,8 @@ type Query struct {
 // milliseconds. Alerts keep their windows.
 func (q Query) Instant(window time.Duration) string {
 	w := promDuration(max(time.Millisecond, window.Truncate(time.Millisecond)))
-	pairs := []string{rateInterval, w, wholeRange, w}
+	seconds := number(max(time.Millisecond, window.Truncate(time.Millisecond)).Seconds())
+	pairs := []string{rateInterval, w, wholeSeconds, seconds, wholeRange, w}
 	for _, v := range variables() {
 		pairs = append(pairs, "$"+v.name, v.all)
 	}

@@ -23,6 +23,7 @@ const (
 
 	rateInterval = "$__rate_interval"
 	wholeRange   = "$__range"
+	wholeSeconds = "$__range_s"
 )
 
 // The units of Grafana in which an expression's values can be.
@@ -39,7 +40,7 @@ const (
 type expr struct {
 	text     string
 	unit     string
-	by       []string // the labels of the values
+	by       []string // the labels of the values, without those that all keep
 	exemplar bool     // drawn from a histogram, whose buckets lead to traces
 }
 
@@ -61,19 +62,21 @@ func (w where) String() string {
 // not fit its kind are kept in errs, which [New] returns.
 type queries struct {
 	target     []string // matchers of the target's own labels
+	keep       []string // labels of the target that all values keep
 	controller string   // matcher of the controller
 	wide       []string // instruments of the whole process, which have no controller
 	errs       []error
 }
 
 // onDashboard selects by the variables of the dashboard.
-func onDashboard(i catalog.Table) *queries {
+func onDashboard(t Target, i catalog.Table) *queries {
 	wide := []string{i.Objects.Name, i.Leader.Name, i.ClientRequests.Name, i.ClientRequestDuration.Name, i.ClientLimiterWait.Name, i.LabelOverflows.Name}
 	for _, p := range ofProcess().all() {
 		wide = append(wide, p.Name)
 	}
 	return &queries{
 		target:     []string{variable(varNamespace), variable(varJob), variable(varInstance)},
+		keep:       t.KeepLabels,
 		controller: variable(varController),
 		wide:       wide,
 	}
@@ -83,7 +86,10 @@ func variable(name string) string { return fmt.Sprintf(`%s=~"$%s"`, name, name) 
 
 // inRules selects one job, in one namespace if there is one.
 func inRules(t Target) *queries {
-	q := &queries{target: []string{where{varJob, []string{t.Job}}.String()}}
+	q := &queries{
+		target: []string{where{varJob, []string{t.Job}}.String()},
+		keep:   t.KeepLabels,
+	}
 	if t.Namespace != "" {
 		q.target = append(q.target, where{varNamespace, []string{t.Namespace}}.String())
 	}
@@ -92,6 +98,20 @@ func inRules(t Target) *queries {
 
 // targetLabels come from Prometheus' configuration, so every series has them.
 func targetLabels() []string { return []string{varNamespace, varJob, varInstance, "pod"} }
+
+// reservedLabels have a meaning in the queries and alerts, so that no target
+// may use them to tell installations apart.
+func reservedLabels() []string {
+	all := append(targetLabels(), "le", "severity", "alertname", "otel_metric_overflow")
+	for _, i := range catalog.Instruments().All() {
+		all = append(all, i.Attributes...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// process are the labels of one process, which its job and address identify.
+func (q *queries) process() []string { return []string{varNamespace, varJob, varInstance} }
 
 // sum adds up states over processes.
 func (q *queries) sum(i catalog.Instrument, by []string, only ...where) expr {
@@ -109,9 +129,8 @@ func (q *queries) highest(i catalog.Instrument, by []string) expr {
 // leads. A process without a lease counts.
 func (q *queries) waiting(i catalog.Table, by []string) expr {
 	e := q.highest(i.QueueOldest, by)
-	process := []string{varNamespace, varJob, varInstance}
-	e.text = fmt.Sprintf("max%s (%s unless on (%s) (%s == 0))",
-		group(by), q.series(i.QueueOldest, "", nil), strings.Join(process, ", "), q.highest(i.Leader, process).text)
+	e.text = fmt.Sprintf("max%s (%s unless%s (%s == 0))",
+		q.group(by), q.series(i.QueueOldest, "", nil), q.on(q.process()), q.highest(i.Leader, q.process()).text)
 	return e
 }
 
@@ -124,7 +143,7 @@ func (q *queries) state(function string, i catalog.Instrument, by []string, only
 	case strings.HasSuffix(i.Name, "_bytes"):
 		unit = unitBytes
 	}
-	return expr{text: fmt.Sprintf("%s%s (%s)", function, group(by), q.series(i, "", only)), unit: unit, by: by}
+	return expr{text: fmt.Sprintf("%s%s (%s)", function, q.group(by), q.series(i, "", only)), unit: unit, by: by}
 }
 
 // rate is the number of occurrences per second. For a histogram it is the
@@ -135,26 +154,35 @@ func (q *queries) rate(i catalog.Instrument, window string, by []string, only ..
 	if i.Kind == catalog.Histogram {
 		suffix = "_count"
 	}
-	return expr{text: fmt.Sprintf("sum%s (rate(%s[%s]))", group(by), q.series(i, suffix, only), window), unit: unitPerSecond, by: by}
+	return expr{text: fmt.Sprintf("sum%s (rate(%s[%s]))", q.group(by), q.series(i, suffix, only), window), unit: unitPerSecond, by: by}
 }
 
 // increase is the number of occurrences in the window. A series that did not
-// exist before the window counts whole, at its highest, because increase() does
-// not see counts before the first scrape. A series that was missing for less
-// than known is not new.
-func (q *queries) increase(i catalog.Instrument, window, known string, by []string, only ...where) expr {
+// exist before the window counts whole, at its highest, if its process started
+// in the window, because increase() does not see counts before the first
+// scrape. The series of an older process is new only to Prometheus, and its
+// counts may be weeks old. A series that was missing for less than known is not
+// new.
+func (q *queries) increase(i catalog.Instrument, window period, known string, by []string, only ...where) expr {
 	q.check(i, by, only, catalog.Counter)
 	s := q.series(i, "", only)
-	text := fmt.Sprintf("sum%s ((max_over_time(%s[%s]) unless last_over_time(%s[%s] offset %s)) > 0 or increase(%s[%s]))",
-		group(by), s, window, s, known, window, s, window)
+	w := window.text
+	whole := fmt.Sprintf("max_over_time(%s[%s]) unless last_over_time(%s[%s] offset %s)", s, w, s, known, w)
+	young := fmt.Sprintf("last_over_time(%s[%s]) > time() - %s", q.series(ofProcess().started, "", nil), w, window.seconds)
+	text := fmt.Sprintf("sum%s (((%s) and%s (%s)) > 0 or increase(%s[%s]))",
+		q.group(by), whole, q.on(q.process()), young, s, w)
 	return expr{text: text, unit: unitCount, by: by}
 }
+
+// period is a range of time as PromQL writes it after a selector, and as a
+// number of seconds.
+type period struct{ text, seconds string }
 
 // total is the value of a counter that shows a state which lasts until the
 // process ends.
 func (q *queries) total(i catalog.Instrument, by []string) expr {
 	q.check(i, by, nil, catalog.Counter)
-	return expr{text: fmt.Sprintf("sum%s (%s)", group(by), q.series(i, "", nil)), unit: unitCount, by: by}
+	return expr{text: fmt.Sprintf("sum%s (%s)", q.group(by), q.series(i, "", nil)), unit: unitCount, by: by}
 }
 
 // quantile is a quantile of a histogram. If nothing was recorded in the window,
@@ -162,7 +190,7 @@ func (q *queries) total(i catalog.Instrument, by []string) expr {
 // use it.
 func (q *queries) quantile(phi float64, i catalog.Instrument, window string, by []string) expr {
 	q.check(i, by, nil, catalog.Histogram)
-	text := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s]))) >= 0", phi, group(append(slices.Clone(by), "le")), q.series(i, "_bucket", nil), window)
+	text := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s]))) >= 0", phi, q.group(append(slices.Clone(by), "le")), q.series(i, "_bucket", nil), window)
 	return expr{text: text, unit: unitSeconds, by: by, exemplar: true}
 }
 
@@ -177,13 +205,18 @@ func (q *queries) ratio(part, all expr) expr {
 
 // busiest is the highest of many values.
 func (q *queries) busiest(of expr) expr {
-	return expr{text: "max (\n" + of.text + "\n)", unit: of.unit}
+	return expr{text: "max" + q.group(nil) + " (\n" + of.text + "\n)", unit: of.unit}
 }
 
 // up counts the processes of the job that Prometheus can scrape. It is 0, not
-// empty, if there are none.
-func (q *queries) up() expr {
-	return expr{text: fmt.Sprintf("sum (up{%s}) or vector(0)", strings.Join(q.target, ",")), unit: unitCount}
+// empty, for a cluster that had a target within known, and if there is none.
+func (q *queries) up(known string) expr {
+	up := fmt.Sprintf("up{%s}", strings.Join(q.target, ","))
+	return expr{
+		text: fmt.Sprintf("sum%s (%s) or 0 * count%s (last_over_time(%s[%s])) or on () vector(0)",
+			q.group(nil), up, q.group(nil), up, known),
+		unit: unitCount,
+	}
 }
 
 // upOf counts the jobs that have series of i, because a dashboard may select
@@ -191,7 +224,8 @@ func (q *queries) up() expr {
 func (q *queries) upOf(i catalog.Instrument) expr {
 	q.check(i, nil, nil, catalog.Counter)
 	return expr{
-		text: fmt.Sprintf("sum (up{%s} and on (%s, %s) (%s)) or vector(0)", strings.Join(q.target, ","), varNamespace, varJob, q.series(i, "", nil)),
+		text: fmt.Sprintf("sum%s (up{%s} and%s (%s)) or on () vector(0)",
+			q.group(nil), strings.Join(q.target, ","), q.on([]string{varNamespace, varJob}), q.series(i, "", nil)),
 		unit: unitCount,
 	}
 }
@@ -200,11 +234,11 @@ func (q *queries) upOf(i catalog.Instrument) expr {
 // scrape. It is 0, not empty, for a process without one.
 func (q *queries) seriesOfTargets(i catalog.Instrument) expr {
 	q.check(i, nil, nil, catalog.UpDownCounter)
-	process := []string{varNamespace, varJob, varInstance}
-	up := fmt.Sprintf("sum%s (up{%s} == 1)", group(process), strings.Join(q.target, ","))
+	process := q.group(q.process())
+	up := fmt.Sprintf("sum%s (up{%s} == 1)", process, strings.Join(q.target, ","))
 	return expr{
-		text: fmt.Sprintf("(count%s (%s) or 0 * %s) >= 0", group(process), q.series(i, "", nil), up),
-		unit: unitCount, by: process,
+		text: fmt.Sprintf("(count%s (%s) or 0 * %s) >= 0", process, q.series(i, "", nil), up),
+		unit: unitCount, by: q.process(),
 	}
 }
 
@@ -212,7 +246,8 @@ func (q *queries) seriesOfTargets(i catalog.Instrument) expr {
 // is normally 0.
 func (q *queries) overflow() expr {
 	return expr{
-		text: fmt.Sprintf(`count ({__name__=~"controller_.+",%s,otel_metric_overflow="true"}) or vector(0)`, strings.Join(q.target, ",")),
+		text: fmt.Sprintf(`count%s ({__name__=~"controller_.+",%s,otel_metric_overflow="true"}) or on () vector(0)`,
+			q.group(nil), strings.Join(q.target, ",")),
 		unit: unitCount,
 	}
 }
@@ -234,11 +269,14 @@ func (q *queries) perController(i catalog.Instrument) bool {
 	return q.controller != "" && !slices.Contains(q.wide, i.Name)
 }
 
-func group(by []string) string {
-	if len(by) == 0 {
-		return ""
-	}
-	return " by (" + strings.Join(by, ", ") + ")"
+// group is the clause of an aggregation by labels, and by those that all keep.
+func (q *queries) group(by []string) string { return " by (" + q.kept(by) + ")" }
+
+// on is the clause of a set that compares labels, and those that all keep.
+func (q *queries) on(labels []string) string { return " on (" + q.kept(labels) + ")" }
+
+func (q *queries) kept(labels []string) string {
+	return strings.Join(append(slices.Clone(q.keep), labels...), ", ")
 }
 
 // check notes the errors of a query of i.

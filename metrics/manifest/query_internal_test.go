@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -16,14 +17,11 @@ import (
 
 // build renders dashboard and rules from a catalogue of the test's choice.
 func build(table catalog.Table) error {
-	if _, err := rows(table); err != nil {
-		return err
-	}
-	if _, err := oldNames(Target{Name: "x"}.withDefaults(), table); err != nil {
-		return err
-	}
-	_, err := rules(Target{Name: "x"}.withDefaults(), table)
-	return err
+	target := Target{Name: "x"}.withDefaults()
+	_, ofDashboard := rows(target, table)
+	_, ofOldNames := oldNames(target, table)
+	_, ofRules := rules(target, table)
+	return errors.Join(ofDashboard, ofOldNames, ofRules)
 }
 
 // unqueried are the labels that no query uses.
@@ -73,7 +71,7 @@ func TestQueriesThatMeanNothing(t *testing.T) {
 		"rate of a gauge":        {func(q *queries) { q.rate(i.QueueOldest, "5m", nil) }, "controller.queue.oldest: a gauge", "an age does not count"},
 		"sum of a counter":       {func(q *queries) { q.sum(i.Runs, nil) }, "controller.runs: a counter", "only grows"},
 		"quantile of a counter":  {func(q *queries) { q.quantile(.5, i.Runs, "5m", nil) }, "controller.runs: a counter", "no buckets"},
-		"increase of a gauge":    {func(q *queries) { q.increase(i.Leader, "5m", "1h", nil) }, "controller.leader: a gauge", "no counter"},
+		"increase of a gauge":    {func(q *queries) { q.increase(i.Leader, period{"5m", "300"}, "1h", nil) }, "controller.leader: a gauge", "no counter"},
 		"total of a gauge":       {func(q *queries) { q.total(i.Leader, nil) }, "controller.leader: a gauge", "no counter"},
 		"those with a gauge":     {func(q *queries) { q.upOf(i.Leader) }, "controller.leader: a gauge", "there from the start is a counter"},
 		"highest of a histogram": {func(q *queries) { q.highest(i.QueueWait, nil) }, "controller.queue.wait.duration: a histogram", "no state"},
@@ -90,7 +88,7 @@ func TestQueriesThatMeanNothing(t *testing.T) {
 		}, "a ratio of", "a rate and a state have no ratio"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := onDashboard(i)
+			q := onDashboard(Target{}.withDefaults(), i)
 			require.NoError(t, q.err())
 			tc.build(q)
 			assert.ErrorContains(t, q.err(), tc.want, tc.reason)

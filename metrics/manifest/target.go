@@ -6,6 +6,7 @@ package manifest
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,6 +52,13 @@ type Target struct {
 	SampleLimit int
 	// Access is needed if the endpoint uses TLS or a token.
 	Access Access
+
+	// KeepLabels are labels of Prometheus by which the alerts and panels tell
+	// installations apart, in addition to namespace and job. Prometheus adds
+	// such a label outside of the scrape, as an external label or in the
+	// configuration of the target. A label that no series has changes nothing.
+	// Zero means cluster.
+	KeepLabels []string
 
 	// DashboardLabels are set on the ConfigMap, so that Grafana's sidecar finds
 	// it. Zero means grafana_dashboard: "1".
@@ -148,6 +156,10 @@ func (t Target) withDefaults() Target {
 	or(&t.Thresholds.Stuck, 15*time.Minute)
 	or(&t.Thresholds.For, 5*time.Minute)
 	t.Labels = maps.Clone(t.Labels)
+	t.KeepLabels = slices.Clone(t.KeepLabels)
+	if len(t.KeepLabels) == 0 {
+		t.KeepLabels = []string{"cluster"}
+	}
 	if t.Selector = maps.Clone(t.Selector); len(t.Selector) == 0 {
 		t.Selector = selectorOf(t.Name)
 	}

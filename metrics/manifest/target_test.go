@@ -6,6 +6,7 @@ package manifest_test
 import (
 	"math"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,13 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 		"a token without TLS": {func(t *manifest.Target) { t.Access.Token = manifest.SecretKey{Name: "a", Key: "b"} }, "in the clear", "read by everyone on the way"},
 		"half a secret":       {func(t *manifest.Target) { t.Access = manifest.Access{TLS: true, CA: manifest.SecretKey{Name: "a"}} }, `Access.CA: "a/"`, "which key?"},
 		"a server name":       {func(t *manifest.Target) { t.Access = manifest.Access{TLS: true, ServerName: "*"} }, "Access.ServerName", "a name"},
+		"a kept label":        {func(t *manifest.Target) { t.KeepLabels = []string{"cluster", "k8s-cluster"} }, `Target.KeepLabels[1]: "k8s-cluster" is not accepted; want the name of a label: letters, digits and _, such as cluster`, "no name in a query"},
+		"an empty label":      {func(t *manifest.Target) { t.KeepLabels = []string{""} }, `KeepLabels[0]: ""`, "no name in a query"},
+		"a label's action":    {func(t *manifest.Target) { t.KeepLabels = []string{"{{x}}"} }, `KeepLabels[0]: "{{x}}"`, "legends are templates"},
+		"Prometheus' label":   {func(t *manifest.Target) { t.KeepLabels = []string{"__name__"} }, `KeepLabels[0]: "__name__"`, "a series has none after a sum"},
+		"a process' label":    {func(t *manifest.Target) { t.KeepLabels = []string{"pod"} }, `KeepLabels[0]: "pod" is not accepted; want a label that the queries do not use themselves, such as cluster; they use alertname, code,`, "two leaders are two pods"},
+		"an instrument's":     {func(t *manifest.Target) { t.KeepLabels = []string{"lease"} }, `KeepLabels[0]: "lease"`, "most series have none"},
+		"a label twice":       {func(t *manifest.Target) { t.KeepLabels = []string{"cluster", "cluster"} }, `KeepLabels[1]: "cluster" is not accepted; want each name once`, "Prometheus refuses it in a rule"},
 		"a ratio of one":      {func(t *manifest.Target) { t.Thresholds.ErrorRatio = 1 }, "ErrorRatio: 1", "nothing is above it"},
 		"no ratio":            {func(t *manifest.Target) { t.Thresholds.ErrorRatio = math.NaN() }, "ErrorRatio: NaN", "nothing is above it"},
 		"slower than buckets": {func(t *manifest.Target) { t.Thresholds.Slow = 5 * time.Minute }, "below 5m0s", "no quantile is above the last bound"},
@@ -75,6 +83,21 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 			assert.NotContains(t, err.Error(), "p4ss")
 		})
 	}
+}
+
+// Every value of an alert and of a panel keeps the labels, and the legends name
+// them.
+func TestNew_KeepsTheLabelsOfTheTarget(t *testing.T) {
+	p := newPack(t, manifest.Target{KeepLabels: []string{"region", "k8s_cluster"}})
+	for _, q := range p.Queries() {
+		for _, clause := range regexp.MustCompile(`(sum|max|count|by|on) \(.*?[,)]`).FindAllString(q.Expr, -1) {
+			assert.Regexp(t, `^(by|on) \((region,|\))`, clause, "%s: %s", q.Source, q.Expr)
+		}
+		assert.NotContains(t, regexp.MustCompile(`\(region, k8s_cluster[,)]`).ReplaceAllString(q.Expr, ""), "region", q.Source)
+	}
+	assert.NotContains(t, string(p.Dashboard()), `{cluster}}`)
+	assert.Contains(t, string(p.Dashboard()), `\u007b\u007bcontroller}} p50 \u007b\u007bregion}} \u007b\u007bk8s_cluster}}`)
+	assert.Equal(t, newPack(t, manifest.Target{}).Rules(), newPack(t, manifest.Target{KeepLabels: []string{"cluster"}}).Rules())
 }
 
 func TestTheTimeoutFollowsAShortInterval(t *testing.T) {

@@ -33,6 +33,17 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{- if ne .namespace .root.Release.Namespace }}{{ .root.Release.Namespace }}.{{ end }}{{ include "agentrun.fullname" .root }}
 {{- end }}
 
+{{/* A generated file keeps the label cluster in its queries and legends. This puts metrics.keepLabels there. */}}
+{{- define "agentrun.kept" -}}
+{{- $labels := .root.Values.metrics.keepLabels }}
+{{- $legends := list }}
+{{- range $labels }}
+{{- $legends = append $legends (print `\u007b\u007b` . "}}") }}
+{{- end }}
+{{- $queries := join ", " $labels }}
+{{- .text | replace "(cluster, " (print "(" $queries ", ") | replace "(cluster)" (print "(" $queries ")") | replace `\u007b\u007bcluster}}` (join " " $legends) }}
+{{- end }}
+
 {{/* The label job of what is scraped: the ServiceMonitor sets it, and the alerts select by it, in the namespace of the release. */}}
 {{- define "agentrun.job" -}}
 {{- include "agentrun.fullname" . }}

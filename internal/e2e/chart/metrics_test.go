@@ -5,6 +5,7 @@ package chart_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/proompteng/controllerkit/metrics/catalog"
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
@@ -140,6 +142,50 @@ func TestAlerts(t *testing.T) {
 	var want map[string]any
 	require.NoError(t, yaml.Unmarshal(pack.Rules(), &want))
 	assert.Equal(t, want, rule.Object["spec"])
+}
+
+// TestKeepLabels_ReachAlertsAndDashboard: the alerts and the dashboard of a
+// release keep the labels of its values, as package manifest writes them.
+//
+//req:shows O3
+func TestKeepLabels_ReachAlertsAndDashboard(t *testing.T) {
+	all := render(t, "{fullnameOverride: agents, metrics: {keepLabels: [region, k8s_cluster], prometheusRule: {enabled: true}}}")
+	of := target()
+	of.Job = "agents"
+	of.Namespace = "ns"
+	of.KeepLabels = []string{"region", "k8s_cluster"}
+	pack, err := manifest.New(of)
+	require.NoError(t, err)
+	var want map[string]any
+	require.NoError(t, yaml.Unmarshal(pack.Rules(), &want))
+	assert.Equal(t, want, all.one(t, "PrometheusRule/agents").Object["spec"])
+	config := into[corev1.ConfigMap](t, all.one(t, "ConfigMap/agents-dashboard-agentrun"))
+	assert.Equal(t, strings.TrimSpace(string(pack.Dashboard())), config.Data[pack.UID()+".json"])
+}
+
+// TestKeepLabels_AreThoseOfTheLibrary: the schema refuses a name where package
+// manifest does.
+func TestKeepLabels_AreThoseOfTheLibrary(t *testing.T) {
+	names := []string{"cluster", "_site", "Region2", "", "2nd", "__site", "k8s-cluster", "namespace", "job", "instance", "pod", "le", "severity", "alertname", "otel_metric_overflow"}
+	for _, i := range catalog.Instruments().All() {
+		names = append(names, i.Attributes...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			of := target()
+			of.KeepLabels = []string{name}
+			_, library := manifest.New(of)
+			_, chart := template(t, "metrics: {keepLabels: ["+strconv.Quote(name)+"]}")
+			if library == nil {
+				assert.NoError(t, chart)
+				return
+			}
+			require.ErrorContains(t, library, "Target.KeepLabels[0]")
+			assert.ErrorContains(t, chart, "/metrics/keepLabels/0")
+		})
+	}
 }
 
 // TestMonitorsNeedTheirCRDs: known to be missing, they are refused; without a

@@ -33,17 +33,35 @@ func TestPanelsTellWhatHappened(t *testing.T) {
 		reason string
 	}{
 		"jobs, before the first scrape": {
-			"panel Jobs that vanished", map[string]string{on(i.MissingJobs, "", "controller", "runs"): "_x4 7x20"}, 12, 7, "increase() knows nothing of these",
+			"panel Jobs that vanished", map[string]string{started: "200x30", on(i.MissingJobs, "", "controller", "runs"): "_x4 7x20"}, 12, 7, "increase() knows nothing of these",
 		},
 		"jobs, long before": {
 			"panel Jobs that vanished", map[string]string{on(i.MissingJobs, "", "controller", "runs"): "7x40"}, 30, 0, "not in the time shown",
 		},
 		"events, before the first scrape": {
-			"panel Events lost", map[string]string{on(i.Events, "", "controller", "runs", "result", "dropped"): "_x4 3x20"}, 12, 3, "increase() knows nothing of these",
+			"panel Events lost", map[string]string{started: "200x30", on(i.Events, "", "controller", "runs", "result", "dropped"): "_x4 3x20"}, 12, 3, "increase() knows nothing of these",
+		},
+		"jobs, of weeks before a new Prometheus": {
+			"panel Jobs that vanished", map[string]string{started: weeksAgo, on(i.MissingJobs, "", "controller", "runs"): "_x4 700x20"}, 12, 0, "not in the time shown",
+		},
+		"events, of weeks before a new Prometheus": {
+			"panel Events lost", map[string]string{started: weeksAgo, on(i.Events, "", "controller", "runs", "result", "dropped"): "_x4 3000x20"}, 12, 0, "not in the time shown",
+		},
+		"busy workers of two clusters": {
+			"panel Busy workers", both(
+				inCluster("east", map[string]string{on(i.ReconcileActive, "", "controller", "runs"): "4x20", on(i.WorkerLimit, "", "controller", "runs"): "4x20"}),
+				inCluster("west", map[string]string{on(i.ReconcileActive, "", "controller", "runs"): "1x20", on(i.WorkerLimit, "", "controller", "runs"): "4x20"})),
+			10, 1.25, "the same address in two clusters is two processes",
+		},
+		"a standby of another cluster": {
+			"panel Oldest ready item", both(
+				inCluster("east", map[string]string{on(i.QueueOldest, "", "controller", "runs"): "5x20", on(i.Leader, "", "lease", "agentrun"): "1x20"}),
+				inCluster("west", map[string]string{on(i.QueueOldest, "", "controller", "runs"): "7x20", on(i.Leader, "", "lease", "agentrun"): "0x20"})),
+			10, 5, "it has the address of the leader",
 		},
 		"events that were written": {
 			"panel Events lost", map[string]string{
-				on(i.Events, "", "controller", "runs", "result", "dropped"): "_x4 0x20", on(i.Events, "", "controller", "runs", "result", "emitted"): "_x4 3x20",
+				started: "200x30", on(i.Events, "", "controller", "runs", "result", "dropped"): "_x4 0x20", on(i.Events, "", "controller", "runs", "result", "emitted"): "_x4 3x20",
 			}, 12, 0, "not lost",
 		},
 		"labels, at the start": {

@@ -65,7 +65,7 @@ func TestEveryQueryAnswers(t *testing.T) {
 	for name, f := range faults {
 		server := httptest.NewServer(rewritten(endpoint, f.change))
 		defer server.Close()
-		jobs = append(jobs, promtest.Job{Name: name, URL: server.URL, Labels: map[string]string{"namespace": "agents"}})
+		jobs = append(jobs, promtest.Job{Name: name, URL: server.URL, Labels: map[string]string{"namespace": "agents", "cluster": "east"}})
 	}
 	server := promtest.Start(t, jobs...)
 

@@ -5,6 +5,7 @@ package prometheus_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/proompteng/controllerkit/metrics/catalog"
@@ -43,6 +44,7 @@ func everyOther(step int) (values string) {
 const (
 	upSeries = `up{namespace="agents",job="agentrun",instance="10.0.0.1:8080"}`
 	upOther  = `up{namespace="agents",job="other",instance="10.0.0.2:8080"}`
+	started  = `process_start_time_seconds{namespace="agents",job="agentrun",instance="10.0.0.1:8080"}`
 )
 
 func stories() []story {
@@ -52,6 +54,7 @@ func stories() []story {
 		return map[string]string{"namespace": "agents", "job": "agentrun", label: value}
 	}
 	target := map[string]string{"namespace": "agents", "job": "agentrun"}
+	east := map[string]string{"cluster": "east"}
 	reconciles := func(result string) string { return on(i.Reconciles, "", "controller", "runs", "result", result) }
 	bucket := func(le string) string {
 		return on(i.ReconcileDuration, "_bucket", "controller", "runs", "result", "success", "le", le)
@@ -63,8 +66,8 @@ func stories() []story {
 	gauge := func(i catalog.Instrument) string { return on(i, "", "controller", "runs") }
 
 	process := map[string]string{"namespace": "agents", "job": "agentrun", "instance": "10.0.0.1:8080"}
-	started := `process_start_time_seconds{namespace="agents",job="agentrun",instance="10.0.0.1:8080"}`
 	requests := func(code string) string { return on(i.ClientRequests, "", "code", code) }
+	startedAt := func(at string) map[string]string { return map[string]string{started: at} }
 	// One failure every 1,000 s, the longest back-off, among many successes.
 	rare := "0x16 1x16 2x16 3x16 4x16 5x16 6x16 7x16"
 
@@ -88,7 +91,8 @@ func stories() []story {
 		{alert: "ControllerReconcileErrors", name: "one object at the longest back-off", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare}},
 		{alert: "ControllerObjectFailing", name: "it failed twice", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): "0x16 1x16 2x120"}},
 		{alert: "ControllerAPIErrors", name: "the first throttled request", series: map[string]string{requests("429"): "0x5 1x30"}, after: 7, fires: with("code", "429"), value: "1"},
-		{alert: "ControllerAPIErrors", name: "before the first scrape", series: map[string]string{requests("5xx"): "_x4 3x30"}, after: 7, fires: with("code", "5xx"), value: "3"},
+		{alert: "ControllerAPIErrors", name: "before the first scrape", series: both(startedAt("180x40"), map[string]string{requests("5xx"): "_x4 3x30"}), after: 7, fires: with("code", "5xx"), value: "3"},
+		{alert: "ControllerAPIErrors", name: "a new Prometheus scrapes an old process", series: both(startedAt(weeksAgo), map[string]string{requests("5xx"): "_x4 3000x30"}), after: 7},
 		{alert: "ControllerAPIErrors", name: "an object that is not there", after: 20, series: map[string]string{
 			requests("2xx"): "0+9x30", requests("4xx"): "0+3x30", requests("429"): "0x30", requests("5xx"): "0x30", requests("error"): "0x30",
 		}},
@@ -149,21 +153,40 @@ func stories() []story {
 		{alert: "ControllerTwoLeaders", name: "one leads, one stands by", after: 20, series: map[string]string{leader("a"): "1x30", leader("b"): "0x30"}},
 		{alert: "ControllerTwoLeaders", name: "an overlap of a scrape", after: 20, series: map[string]string{leader("a"): "1x10 0x20", leader("b"): "0x9 1x20"}},
 		{alert: "ControllerEventsDropped", name: "the first loss", series: map[string]string{events("dropped"): "0x10 3x20"}, after: 12, fires: controller, value: "3"},
-		{alert: "ControllerEventsDropped", name: "before the first scrape", series: map[string]string{events("dropped"): "_x4 7x100"}, after: 18, fires: controller, value: "7"},
+		{alert: "ControllerEventsDropped", name: "before the first scrape", series: both(startedAt("200x100"), map[string]string{events("dropped"): "_x4 7x100"}), after: 18, fires: controller, value: "7"},
+		{alert: "ControllerEventsDropped", name: "a new Prometheus scrapes an old process", series: both(startedAt(weeksAgo), map[string]string{events("dropped"): "_x4 7000x30"}), after: 7},
+		{
+			alert: "ControllerEventsDropped", name: "a new Prometheus sees a loss", after: 12, fires: controller, value: "2.125",
+			series: both(startedAt(weeksAgo), map[string]string{events("dropped"): "_x4 7000x4 7002x30"}),
+		},
+		{
+			alert: "ControllerEventsDropped", name: "the labels of the targets change", after: 22,
+			series: both(
+				both(startedAt("-2000000x19 stale"), map[string]string{events("dropped"): "7000x19 stale"}),
+				inCluster("west", both(startedAt("_x20 -2000000x30"), map[string]string{events("dropped"): "_x20 7000x30"}))),
+		},
+		{
+			alert: "ControllerEventsDropped", name: "the labels of the samples alone change", after: 22,
+			series: both(startedAt(weeksAgo), both(
+				map[string]string{events("dropped"): "7000x19 stale"},
+				map[string]string{strings.Replace(events("dropped"), "}", `,team="a"}`, 1): "_x20 7000x30"})),
+		},
 		{alert: "ControllerEventsDropped", name: "written and aggregated", after: 20, series: map[string]string{events("dropped"): "7x30", events("emitted"): "0+5x30", events("aggregated"): "0+500x30"}},
 		{alert: "ControllerJobsMissing", name: "the first one", series: map[string]string{gauge(i.MissingJobs): "0x10 1x20"}, after: 12, fires: controller, value: "1"},
-		{alert: "ControllerJobsMissing", name: "before the first scrape", series: map[string]string{gauge(i.MissingJobs): "_x4 7x100"}, after: 6, fires: controller, value: "7"},
+		{alert: "ControllerJobsMissing", name: "before the first scrape", series: both(startedAt("200x100"), map[string]string{gauge(i.MissingJobs): "_x4 7x100"}), after: 6, fires: controller, value: "7"},
+		{alert: "ControllerJobsMissing", name: "a new Prometheus scrapes an old process", series: both(startedAt(weeksAgo), map[string]string{gauge(i.MissingJobs): "_x4 700x30"}), after: 7},
 		{
-			alert: "ControllerJobsMissing", name: "before the first scrape of a second process, and one in the first", after: 14, fires: controller, value: "9",
+			alert: "ControllerJobsMissing", name: "before the first scrape of a second process, and one in the first", after: 14, fires: controller, value: "4.071",
 			series: map[string]string{
 				gauge(i.MissingJobs): "5x9 6x50", strings.Replace(gauge(i.MissingJobs), "10.0.0.1", "10.0.0.2", 1): "_x10 3x50",
 				strings.Replace(gauge(i.MissingJobs), "10.0.0.1", "10.0.0.3", 1): "_x10 0x50",
+				started: weeksAgo, strings.Replace(started, "10.0.0.1", "10.0.0.2", 1): "_x10 590x50", strings.Replace(started, "10.0.0.1", "10.0.0.3", 1): "_x10 590x50",
 			},
 		},
-		{alert: "ControllerJobsMissing", name: "then a restart", after: 14, fires: controller, series: map[string]string{gauge(i.MissingJobs): "_x4 7x5 0x20"}, value: "7"},
-		{alert: "ControllerJobsMissing", name: "of a process that is gone", after: 17, fires: controller, series: map[string]string{gauge(i.MissingJobs): "_x4 7x2 stale"}, value: "7"},
-		{alert: "ControllerJobsMissing", name: "before the first scrape, long ago", after: 40, series: map[string]string{gauge(i.MissingJobs): "_x4 7x100"}},
-		{alert: "ControllerJobsMissing", name: "before a time without scrapes", after: 50, series: map[string]string{gauge(i.MissingJobs): "7x20 _x20 7x100"}},
+		{alert: "ControllerJobsMissing", name: "then a restart", after: 14, fires: controller, series: both(startedAt("_x4 200x5 560x20"), map[string]string{gauge(i.MissingJobs): "_x4 7x5 0x20"}), value: "7"},
+		{alert: "ControllerJobsMissing", name: "of a process that is gone", after: 17, fires: controller, series: both(startedAt("_x4 200x2 stale"), map[string]string{gauge(i.MissingJobs): "_x4 7x2 stale"}), value: "7"},
+		{alert: "ControllerJobsMissing", name: "before the first scrape, long ago", after: 40, series: both(startedAt("200x100"), map[string]string{gauge(i.MissingJobs): "_x4 7x100"})},
+		{alert: "ControllerJobsMissing", name: "before a time without scrapes", after: 50, series: both(startedAt("-60x20 _x20 -60x100"), map[string]string{gauge(i.MissingJobs): "7x20 _x20 7x100"})},
 		{alert: "ControllerJobsMissing", name: "one long ago", after: 29, series: map[string]string{gauge(i.MissingJobs): "0x5 1x30"}},
 		{
 			alert: "ControllerLabelOverflow", name: "too many controllers, all named at the start", series: map[string]string{on(i.LabelOverflows, "", "label", "controller"): "_x4 20x60"},
@@ -180,5 +203,88 @@ func stories() []story {
 			after: 5, fires: target, value: "2",
 		},
 		{alert: "ControllerSeriesOverflow", name: "whole series", after: 20, series: map[string]string{reconciles("success"): "0+1x30"}},
+
+		// Two clusters in one Prometheus, with the same names and addresses.
+		{alert: "ControllerTwoLeaders", name: "one leader in each of two clusters", after: 20, series: both(
+			inCluster("east", map[string]string{leader("a"): "1x30", leader("b"): "0x30"}),
+			inCluster("west", map[string]string{leader("a"): "1x30", leader("b"): "0x30"}))},
+		{
+			alert: "ControllerTwoLeaders", name: "two leaders in one of two clusters", after: 12, fires: both(with("lease", "agentrun"), east), value: "2",
+			series: both(
+				inCluster("east", map[string]string{leader("a"): "1x30", leader("b"): "1x30"}),
+				inCluster("west", map[string]string{leader("a"): "1x30"})),
+		},
+		{
+			alert: "ControllerNoLeader", name: "one of two clusters has none", after: 12, fires: both(with("lease", "agentrun"), east),
+			series: both(
+				inCluster("east", map[string]string{leader("a"): "0x30", leader("b"): "0x30"}),
+				inCluster("west", map[string]string{leader("a"): "1x30", leader("b"): "0x30"})),
+		},
+		{
+			alert: "ControllerTargetAbsent", name: "one of two clusters is down", after: 12, fires: both(target, east),
+			series: both(inCluster("east", map[string]string{upSeries: "1x5 0x30"}), inCluster("west", map[string]string{upSeries: "1x35"})),
+		},
+		{
+			alert: "ControllerTargetAbsent", name: "one of two clusters has lost its targets", after: 600, fires: both(target, east),
+			series: both(inCluster("east", map[string]string{upSeries: "1x5 stale"}), inCluster("west", map[string]string{upSeries: "1x700"})),
+		},
+		{
+			alert: "ControllerTargetAbsent", name: "a cluster was removed two days ago", after: 2880,
+			series: both(inCluster("east", map[string]string{upSeries: "1x5 stale"}), inCluster("west", map[string]string{upSeries: "1x2900"})),
+		},
+		{
+			alert: "ControllerTargetAbsent", name: "a process moved in a cluster", after: 20,
+			series: inCluster("east", map[string]string{upSeries: "1x5 stale", strings.Replace(upSeries, "10.0.0.1", "10.0.0.2", 1): "_x5 1x30"}),
+		},
+		{
+			alert: "ControllerMetricsMissing", name: "in one of two clusters", after: 6, fires: both(process, east),
+			series: both(
+				inCluster("east", map[string]string{upSeries: "1x20"}),
+				inCluster("west", map[string]string{upSeries: "1x20", gauge(i.ReconcileActive): "0x20"})),
+		},
+		{
+			alert: "ControllerReconcileErrors", name: "all fail in the smaller of two clusters", after: 20, fires: both(controller, east), value: "100%",
+			series: both(
+				inCluster("east", map[string]string{reconciles("success"): "0x30", reconciles("error"): "0+10x30"}),
+				inCluster("west", map[string]string{reconciles("success"): "0+1000x30", reconciles("error"): "0x30"})),
+		},
+		{
+			alert: "ControllerQueueBacklog", name: "the address is a standby's in another cluster", after: 12, fires: both(controller, east), value: "12m 0s",
+			series: both(
+				inCluster("east", map[string]string{gauge(i.QueueOldest): "0+60x30", leader("10.0.0.1:8080"): "1x30"}),
+				inCluster("west", map[string]string{gauge(i.QueueOldest): "0x30", leader("10.0.0.1:8080"): "0x30"})),
+		},
+		{
+			alert: "ControllerEventsDropped", name: "an old process has the address of a new one in another cluster", after: 7,
+			series: both(
+				inCluster("east", both(startedAt("200x30"), map[string]string{events("dropped"): "_x4 0x30"})),
+				inCluster("west", both(startedAt(weeksAgo), map[string]string{events("dropped"): "_x4 7000x30"}))),
+		},
+		{
+			alert: "ControllerSeriesOverflow", name: "in one of two clusters", after: 5, fires: both(target, east), value: "1",
+			series: both(
+				inCluster("east", map[string]string{on(i.Reconciles, "", "otel_metric_overflow", "true"): "0+1x20"}),
+				inCluster("west", map[string]string{reconciles("success"): "0+1x20"})),
+		},
 	}
+}
+
+// both returns the entries of a and b.
+func both(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// weeksAgo is the start of a process in each sample, which the test's clock
+// begins long after.
+const weeksAgo = "-2000000x120"
+
+// inCluster adds the label cluster to all series.
+func inCluster(name string, series map[string]string) map[string]string {
+	all := map[string]string{}
+	for s, values := range series {
+		all[strings.Replace(s, "}", fmt.Sprintf(",cluster=%q}", name), 1)] = values
+	}
+	return all
 }
