@@ -45,7 +45,14 @@ import (
 //	a timeout, also context.DeadlineExceeded    Timeout
 //	another network error                       Unavailable
 //	anything else                               InternalError
+//
+// If a method of err panics, the reason is InternalError.
 func Classify(err error) (reason string, terminal bool) {
+	defer func() {
+		if recover() != nil {
+			reason, terminal = InternalError, false
+		}
+	}()
 	if err == nil {
 		return "", false
 	}

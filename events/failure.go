@@ -4,7 +4,6 @@
 package events
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,24 +41,50 @@ func (r *Recorder) Failure(obj runtime.Object, err error) {
 	if r.off() {
 		return
 	}
-	reason, terminal := Classify(err)
-	r.outcome(obj, reason, terminal, reason == Conflict && errtree.Conflict(err), err)
+	r.outcome(obj, judge(err), err)
 }
 
 // FailureReason is [Recorder.Failure] with a reason of 1 to 128 bytes in place
 // of that of [Classify]. It writes a conflict like any other error. A nil err
 // records the recovery.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
-	if !r.off() {
-		r.outcome(obj, reason, IsTerminal(err), false, err)
+	if r.off() {
+		return
+	}
+	v := judge(err)
+	v.reason = reason
+	v.routine = false
+	r.outcome(obj, v, err)
+}
+
+// A verdict is what an error says about a reconcile.
+type verdict struct {
+	reason   string
+	canceled bool
+	terminal bool // a retry of the same inputs fails the same way
+	routine  bool // a conflict, which a retry resolves
+}
+
+// judge reads err. The methods of err are the caller's code: if one panics, all
+// that is known is that the reconcile failed.
+func judge(err error) (v verdict) {
+	v.reason = InternalError
+	var panicked error
+	defer catch(err, &panicked)
+	reason, terminal := Classify(err)
+	return verdict{
+		reason:   reason,
+		canceled: errtree.Canceled(err),
+		terminal: terminal,
+		routine:  reason == Conflict && errtree.Conflict(err),
 	}
 }
 
-func (r *Recorder) outcome(obj runtime.Object, reason string, terminal, routine bool, err error) {
+func (r *Recorder) outcome(obj runtime.Object, v verdict, err error) {
 	switch {
 	case err == nil:
 		r.recovered(obj)
-	case errtree.Canceled(err):
+	case v.canceled:
 		r.locked(func() {
 			r.stats.Recorded++
 			r.stats.Suppressed++
@@ -67,9 +92,9 @@ func (r *Recorder) outcome(obj runtime.Object, reason string, terminal, routine 
 	default:
 		var buf [stackNote]byte
 		r.record(&occurrence{
-			regarding: obj, identity: identity{eventtype: corev1.EventTypeWarning, reason: reason, action: reconcile},
-			failure: true, terminal: terminal, routine: routine,
-		}, fmt.Append(buf[:0], err)) // an Error method that panics, as of a nil pointer, fails no reconcile
+			regarding: obj, identity: identity{eventtype: corev1.EventTypeWarning, reason: v.reason, action: reconcile},
+			failure: true, terminal: v.terminal, routine: v.routine,
+		}, format(buf[:0], "%v", err))
 	}
 }
 

@@ -15,21 +15,29 @@ import (
 )
 
 // identify returns what tells obj apart. It asks no scheme and allocates
-// nothing for an object with a uid.
-func (r *Recorder) identify(obj runtime.Object) (string, error) {
+// nothing for an object with a uid. It calls the caller's code, so mu must not
+// be held.
+func (r *Recorder) identify(obj runtime.Object) (key string, err error) {
+	defer catch(obj, &err)
 	if isnil.Is(obj) {
 		return "", errors.New("the object is nil")
 	}
-	if m, err := apimeta.Accessor(obj); err == nil && m.GetUID() != "" {
-		return string(m.GetUID()), nil
+	m, err := apimeta.Accessor(obj)
+	if err == nil {
+		uid := m.GetUID()
+		if uid != "" {
+			return string(uid), nil
+		}
 	}
 	ref, err := r.refer(obj)
 	return keyOf(ref), err
 }
 
 // refer returns what an Event says of obj, or an error that says why it cannot
-// say it.
+// say it. A reference has a kind. It calls the caller's code, so mu must not be
+// held.
 func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference, err error) {
+	defer catch(obj, &err)
 	if given, ok := obj.(*corev1.ObjectReference); ok {
 		if given.Kind == "" {
 			return ref, errors.New("the ObjectReference names no kind")
@@ -48,7 +56,7 @@ func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference, err er
 			return ref, fmt.Errorf("%T carries no kind: set Options.Scheme, or the object's TypeMeta", obj)
 		}
 		known, _, err := r.o.Scheme.ObjectKinds(obj)
-		if err != nil || len(known) == 0 {
+		if err != nil || len(known) == 0 || known[0].Kind == "" {
 			return ref, fmt.Errorf("Options.Scheme does not know %T: register its API group", obj)
 		}
 		gvk = known[0]

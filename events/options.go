@@ -88,8 +88,9 @@ type Options struct {
 	// OnResult, if set, is called with the number of occurrences that were
 	// emitted, aggregated or dropped: ResultEmitted, ResultAggregated or
 	// ResultDropped. The goroutine that records or writes calls it. It must not
-	// block or panic, and must be safe for concurrent use. It may call the
-	// Recorder. Zero means no callback.
+	// block, and must be safe for concurrent use. It may call the Recorder. If
+	// it panics, the Recorder goes on, and logs the first panic to klog. Zero
+	// means no callback.
 	OnResult func(result string, n int64)
 
 	_ struct{} // keyed literals only

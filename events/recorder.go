@@ -12,11 +12,14 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 
+	"github.com/proompteng/controllerkit/internal/isolate"
 	"github.com/proompteng/controllerkit/internal/notehash"
 )
 
@@ -44,6 +47,8 @@ type Recorder struct {
 	lastNumber      int64 // in the name of an Event
 	stats, told     Stats // and what OnResult knows of them; Lost is in losses
 	losses          map[string]*loss
+
+	hookFailed atomic.Bool // OnResult has panicked
 }
 
 // New returns a Recorder that writes to sink as controller, which becomes the
@@ -115,7 +120,7 @@ func (r *Recorder) AnnotatedEventf(
 		return
 	}
 	var buf [stackNote]byte
-	r.record(&o, fmt.Appendf(buf[:0], note, args...))
+	r.record(&o, format(buf[:0], note, args...))
 }
 
 // Forget drops the series and the open failure of obj, but not its cap. Events
@@ -133,11 +138,18 @@ func (r *Recorder) Forget(obj runtime.Object) {
 	})
 }
 
-// known calls f under mu with the entry of obj, if there is one.
+// known calls f under mu with the entry of obj, if there is one. An object that
+// panics is counted as lost, or its bug would not be seen.
 func (r *Recorder) known(obj runtime.Object, f func(e *entry, now instant)) {
-	k, err := r.identify(obj)
+	key, err := r.identify(obj)
+	panicked := errors.Is(err, isolate.ErrPanic)
 	r.locked(func() {
-		if e := r.entries[k]; e != nil && err == nil {
+		e := r.entries[key]
+		switch {
+		case panicked:
+			r.stats.Recorded++
+			r.lose(LostNoReference, 1, err.Error())
+		case err == nil && e != nil:
 			f(e, r.now())
 		}
 	})
@@ -149,25 +161,48 @@ func (r *Recorder) off() bool { return r == nil || r.sink == nil || r.o.Disabled
 func (r *Recorder) now() instant { return instant(time.Since(r.start)) + 1 }
 
 // locked calls f under mu, and then OnResult without it: a hook may call the
-// Recorder.
+// Recorder. f calls none of the caller's code.
 func (r *Recorder) locked(f func()) {
-	r.mu.Lock()
-	f()
-	was, is := r.told, r.stats
-	r.told = is
-	r.mu.Unlock()
+	was, is := r.underLock(f)
 	if r.o.OnResult == nil {
 		return
 	}
-	tell := func(result string, n int64) {
-		if n > 0 {
-			r.o.OnResult(result, n)
-		}
+	emitted := is.Written - was.Written
+	aggregated := is.Coalesced + is.Suppressed - was.Coalesced - was.Suppressed
+	r.tell(ResultEmitted, emitted)
+	r.tell(ResultAggregated, aggregated)
+	r.tell(ResultDropped, is.Recorded-was.Recorded-emitted-aggregated-is.Pending+was.Pending)
+}
+
+// underLock calls f under mu. It returns the counts that OnResult knows, and
+// those that it does not know yet.
+func (r *Recorder) underLock(f func()) (was, is Stats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+	was = r.told
+	r.told = r.stats
+	return was, r.stats
+}
+
+// tell calls OnResult. Its first panic is logged.
+func (r *Recorder) tell(result string, n int64) {
+	if n <= 0 {
+		return
 	}
-	emitted, aggregated := is.Written-was.Written, is.Coalesced+is.Suppressed-was.Coalesced-was.Suppressed
-	tell(ResultEmitted, emitted)
-	tell(ResultAggregated, aggregated)
-	tell(ResultDropped, is.Recorded-was.Recorded-emitted-aggregated-is.Pending+was.Pending)
+	err := r.hook(result, n)
+	if err == nil || r.hookFailed.Swap(true) {
+		return
+	}
+	safely(func() {
+		klog.Background().Error(err, "Options.OnResult panicked, its counts are wrong", "controller", r.controller)
+	})
+}
+
+func (r *Recorder) hook(result string, n int64) (err error) {
+	defer catch(r.o.OnResult, &err)
+	r.o.OnResult(result, n)
+	return nil
 }
 
 // An occurrence is one call that records.
@@ -176,7 +211,8 @@ type occurrence struct {
 	annotations        map[string]string
 	identity
 	about    about
-	failure  bool // opens a failure that Recovered will end
+	ref      corev1.ObjectReference // of regarding, once an entry needs it
+	failure  bool                   // opens a failure that Recovered will end
 	recovery bool
 	terminal bool // a changed note does not wait for the end of the pause
 	routine  bool // a failure that only counts if it lasts
@@ -200,24 +236,60 @@ func (r *Recorder) record(o *occurrence, text []byte) {
 	text = text[:min(len(text), maxText)]
 	o.action = cmp.Or(o.action, o.reason)
 	o.about = r.aboutOf(o)
-	k, err := r.identify(o.regarding)
-	cause := LostNoReference
-	if err == nil {
-		cause, err = LostRejected, o.check()
+	key, err := r.identify(o.regarding)
+	if err != nil {
+		r.refused(LostNoReference, err)
+		return
 	}
+	err = o.check()
+	if err != nil {
+		r.refused(LostRejected, err)
+		return
+	}
+	if r.counted(key, o, text) {
+		return
+	}
+	o.ref, err = r.refer(o.regarding)
+	if err != nil {
+		r.refused(LostNoReference, err)
+		return
+	}
+	r.counted(keyOf(o.ref), o, text)
+}
+
+// counted counts o. It returns false, and counts nothing, if the object is new
+// and o has no reference yet: to make one calls the caller's code.
+func (r *Recorder) counted(key string, o *occurrence, text []byte) (ok bool) {
 	r.locked(func() {
 		now := r.now() // in the order of the calls, so no series ends before it begins
-		r.stats.Recorded++
-		switch {
-		case r.closed:
-			r.lose(LostShutdown, 1, "recorded after Start had returned")
-		case err != nil:
-			r.lose(cause, 1, err.Error())
-		default:
-			r.count(r.entries[k], o, text, now)
+		e := r.entries[key]
+		ok = r.closed || e != nil || o.ref.Kind != ""
+		if !ok {
+			return
 		}
+		r.stats.Recorded++
+		if r.closed {
+			r.lose(LostShutdown, 1, afterStart)
+			return
+		}
+		r.count(e, o, text, now)
+	})
+	return ok
+}
+
+// refused counts an occurrence that cannot be recorded.
+func (r *Recorder) refused(cause string, err error) {
+	detail := err.Error()
+	r.locked(func() {
+		r.stats.Recorded++
+		if r.closed {
+			cause, detail = LostShutdown, afterStart
+		}
+		r.lose(cause, 1, detail)
 	})
 }
+
+const afterStart = "recorded after Start had returned"
 
 // check says what the API server would refuse.
 func (o *occurrence) check() error {
@@ -236,12 +308,8 @@ func (o *occurrence) check() error {
 // there is none.
 func (r *Recorder) count(e *entry, o *occurrence, text []byte, now instant) {
 	if e == nil {
-		ref, err := r.refer(o.regarding)
-		if err != nil {
-			r.lose(LostNoReference, 1, err.Error())
-			return
-		}
-		if e = r.entry(ref, o.eventtype); e == nil {
+		e = r.entry(o.ref, o.eventtype)
+		if e == nil {
 			r.lose(LostQueueFull, 1, noRoom)
 			return
 		}

@@ -13,11 +13,13 @@ const (
 	patience = 15 * time.Second
 )
 
-// A refusal is the error of an API group, and what the log may say of it.
+// A refusal is what an answer says that is not a success.
 type refusal struct {
-	err  error
-	why  string
-	core bool // by core/v1
+	why        string        // for the log
+	core       bool          // by core/v1
+	notServed  bool          // this API group is not served
+	silent     bool          // no answer came in time
+	retryAfter time.Duration // how long the server asks to be left alone
 }
 
 // useCore reports whether the next request goes to core/v1.
@@ -41,7 +43,7 @@ func (s *series) refuse(sink *Sink, latest refusal) *refusal {
 		return nil
 	}
 	s.refusal = nil
-	if before != nil && !notServed(before.err) && (latest.core || notServed(latest.err)) {
+	if before != nil && !before.notServed && (latest.core || latest.notServed) {
 		return before
 	}
 	return &latest
@@ -58,7 +60,7 @@ func (p *schedule) accept(l *lane, s *series, core bool, now instant) (refused *
 		return nil, 0
 	case refused == nil || now < max(l.core, p.core): // a write at the same time has shown it
 		return nil, 0
-	case notServed(refused.err):
+	case refused.notServed:
 		p.core = now.add(length)
 		return refused, length
 	case l.core == 0:

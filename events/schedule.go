@@ -140,9 +140,9 @@ func (p *schedule) end(j *job) {
 	}
 }
 
-// learn updates the breakers by the answer to j.
-func (p *schedule) learn(j *job, st step, err error, now instant) {
-	l, silent := j.e.lane, timedOut(err)
+// learn updates the breakers by the answer to j. No answer is silent.
+func (p *schedule) learn(j *job, st step, silent bool, now instant) {
+	l := j.e.lane
 	switch {
 	case st == waitServer || silent && p.server.faults > 0:
 		if p.server.faults == 0 || p.blamed != l { // it may be the namespace: another one shows

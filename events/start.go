@@ -44,9 +44,11 @@ func (r *Recorder) Start(ctx context.Context) error {
 		return nil
 	}
 
-	log := klog.FromContext(ctx).WithValues("controller", r.controller)
+	log := r.logger(ctx)
 	if r.o.Scheme == nil {
-		log.Info("Options.Scheme is not set: Events about objects from informers and typed clients are dropped, because these carry no kind; set it, such as to mgr.GetScheme()")
+		safely(func() {
+			log.Info("Options.Scheme is not set: Events about objects from informers and typed clients are dropped, because these carry no kind; set it, such as to mgr.GetScheme()")
+		})
 	}
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -127,15 +129,30 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if r.off() {
 		return nil
 	}
-	r.drain(ctx, klog.FromContext(ctx).WithValues("controller", r.controller), func() bool { return r.closed || r.stats.Pending == 0 })
+	// The workers look at their context under mu, and ctx may be the caller's
+	// code.
+	flushing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.drain(flushing, r.logger(ctx), func() bool { return r.closed || r.stats.Pending == 0 })
+	ended := ctx.Err() != nil
+	var pending int64
 	var left, lost error
 	r.locked(func() {
-		if ctx.Err() != nil && !r.closed && r.stats.Pending > 0 {
-			left = fmt.Errorf("events: flush: %d occurrences are pending: %w", r.stats.Pending, context.Cause(ctx))
+		if !r.closed {
+			pending = r.stats.Pending
 		}
 		lost = r.lost()
 	})
+	if ended && pending > 0 {
+		left = fmt.Errorf("events: flush: %d occurrences are pending: %w", pending, context.Cause(ctx))
+	}
 	return errors.Join(left, lost)
+}
+
+// logger returns the logger of ctx, which is the caller's code.
+func (r *Recorder) logger(ctx context.Context) (log logr.Logger) {
+	safely(func() { log = klog.FromContext(ctx).WithValues("controller", r.controller) })
+	return log
 }
 
 // drain has everything written, until done reports true under mu or ctx ends.

@@ -182,6 +182,8 @@ func (r *Recorder) unlogged(now instant) (due []loss, next instant) {
 // report logs what was lost.
 func report(log logr.Logger, lost []loss) {
 	for _, l := range lost {
-		log.Error(nil, "Dropped events", "cause", l.cause, "count", l.unlogged, "detail", l.detail)
+		safely(func() {
+			log.Error(nil, "Dropped events", "cause", l.cause, "count", l.unlogged, "detail", l.detail)
+		})
 	}
 }

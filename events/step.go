@@ -80,7 +80,10 @@ func apiStatus(err error) (s metav1.Status, ok bool) {
 // notServed reports whether the router answered, rather than a resource: the
 // API group is not served.
 func notServed(err error) bool {
-	status, _ := apiStatus(err)
+	status, answered := apiStatus(err)
+	if !answered {
+		return false
+	}
 	nameless := status.Details.Kind == "events" && status.Details.Name == ""
 	return apierrors.IsNotFound(err) && (nameless || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse))
 }

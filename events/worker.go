@@ -138,21 +138,45 @@ func (r *Recorder) next(now instant) (j job, at instant) {
 // attempt makes the request of j.
 func (r *Recorder) attempt(ctx, request context.Context, once *noretry.Guard, log logr.Logger, j *job) {
 	r.redact(j.event)
-	st, a := done, refusal{}
-	if err := r.sink.write(request, &j.write); !isnil.Is(err) {
-		st, a = nextStep(err, j.draft != nil), refusal{err, explain(err, r.o.Redact), j.core}
-		if ctx.Err() != nil {
-			st = interrupted // by the caller's end: nothing is learnt from it
-		} else if timedOut(err) && once.Answered() {
-			st = waitServer // it asked for time
-		}
+	st, a, err := r.ask(request, j)
+	switch {
+	case err != nil:
+		st = reject
+		a = refusal{why: err.Error(), core: j.core}
+	case st == done:
+	case ctx.Err() != nil:
+		st = interrupted // by the caller's end: nothing is learnt from it
+	case a.silent && once.Answered():
+		st = waitServer // it asked for time
 	}
 	var refused *refusal
 	var length time.Duration
 	r.locked(func() { refused, length = r.finish(j, st, a, r.now()) })
 	if refused != nil {
-		log.Info("Events go to core/v1: events.k8s.io/v1 refused them", "for", length.String(), "detail", refused.why)
+		safely(func() {
+			log.Info("Events go to core/v1: events.k8s.io/v1 refused them", "for", length.String(), "detail", refused.why)
+		})
 	}
+}
+
+// ask makes the request of j and reads the answer. It returns an error if the
+// client, or an error of the client, panicked.
+func (r *Recorder) ask(request context.Context, j *job) (st step, a refusal, err error) {
+	defer catch(r.sink, &err)
+	answer := r.sink.write(request, &j.write)
+	if isnil.Is(answer) {
+		return done, refusal{}, nil
+	}
+	status, _ := apiStatus(answer)
+	wait := time.Duration(max(status.Details.RetryAfterSeconds, 0)) * time.Second
+	a = refusal{
+		why:        explain(answer, r.o.Redact),
+		core:       j.core,
+		notServed:  notServed(answer),
+		silent:     timedOut(answer),
+		retryAfter: min(wait, r.o.RetryTimeout),
+	}
+	return nextStep(answer, j.draft != nil), a, nil
 }
 
 // finish accounts for the request of j and lets the next one about the object
@@ -173,7 +197,7 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 	r.plan.end(j)
 	j.e.limiter.take(now)
 	if st <= waitServer {
-		r.plan.learn(j, st, a.err, now)
+		r.plan.learn(j, st, a.silent, now)
 	}
 	if st <= reject {
 		refused, length = r.plan.accept(l, s, j.core, now)
@@ -190,14 +214,13 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 			r.again(j, 0, false)
 		} else if since := s.failed(true, now); s.refused == "" && now.since(since) < patience {
 			r.again(j, now.add(patience), false)
-		} else if notServed(final.err) { // by no group
+		} else if final.notServed { // by no group
 			r.refuse(j, LostRejected, final.why, now)
 		} else {
 			r.refuse(j, LostForbidden, final.why, now)
 		}
 	case waitServer:
-		status, _ := apiStatus(a.err) // the server may have asked to be left alone
-		r.plan.asked = max(r.plan.asked, now.add(min(time.Duration(max(status.Details.RetryAfterSeconds, 0))*time.Second, r.o.RetryTimeout)))
+		r.plan.asked = max(r.plan.asked, now.add(a.retryAfter))
 		fallthrough
 	case waitNamespace:
 		r.wait(j, st, unsure, a.why, now)

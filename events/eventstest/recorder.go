@@ -98,7 +98,7 @@ func (r *Recorder) AnnotatedEventf(
 ) {
 	text := strings.ReplaceAll(note, "%%", "%")
 	if len(args) > 0 {
-		text = fmt.Sprintf(note, args...)
+		text = format(note, args...)
 	}
 	r.add(Entry{
 		Regarding: regarding, Related: related, Annotations: annotations, Type: eventtype, Reason: reason, Action: action, Note: text,
@@ -112,16 +112,37 @@ func (r *Recorder) AnnotatedEventf(
 // on for minutes.
 func (r *Recorder) Failure(obj runtime.Object, err error) {
 	reason, _ := events.Classify(err)
-	if reason == events.Conflict && errtree.Conflict(err) {
+	if reason == events.Conflict && holds(errtree.Conflict, err) {
 		return
 	}
 	r.FailureReason(obj, reason, err)
 }
 
+// holds calls is, which calls methods of err. It is false where one panics.
+func holds(is func(error) bool, err error) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = false
+		}
+	}()
+	return is(err)
+}
+
+// format is fmt.Sprintf. It also survives an argument that panics with a value
+// whose own text panics.
+func format(note string, args ...any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = "[withheld: formatting the note panicked]"
+		}
+	}()
+	return fmt.Sprintf(note, args...)
+}
+
 // FailureReason is Failure with the caller's reason.
 func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 	switch {
-	case r == nil, errtree.Canceled(err):
+	case r == nil, holds(errtree.Canceled, err):
 		return
 	case err == nil:
 		if from := r.end(obj); from != "" {
@@ -132,18 +153,26 @@ func (r *Recorder) FailureReason(obj runtime.Object, reason string, err error) {
 		return
 	}
 	e := Entry{
-		Regarding: obj, Type: corev1.EventTypeWarning, Reason: reason, Action: "Reconcile", Note: fmt.Sprint(err),
+		Regarding: obj, Type: corev1.EventTypeWarning, Reason: reason, Action: "Reconcile", Note: format("%v", err),
 		Err: err, Terminal: events.IsTerminal(err),
 	}
-	if e.Lost = r.lost(e); e.Lost == "" {
-		r.mu.Lock()
-		if r.open == nil {
-			r.open = make(map[string]string)
-		}
-		r.open[r.identity(obj)] = reason
-		r.mu.Unlock()
+	e.Lost = r.lost(e)
+	if e.Lost == "" {
+		r.begin(obj, reason)
 	}
 	r.keep(e)
+}
+
+// begin opens a failure of obj. The methods of obj and the Scheme are the
+// caller's code, so the lock is not held for them.
+func (r *Recorder) begin(obj runtime.Object, reason string) {
+	id := r.identity(obj)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == nil {
+		r.open = make(map[string]string)
+	}
+	r.open[id] = reason
 }
 
 // Forget closes the open failure of obj, as events.Recorder does: a nil error
@@ -156,9 +185,9 @@ func (r *Recorder) Forget(obj runtime.Object) {
 
 // end closes the failure of obj and returns its reason; "" if none is open.
 func (r *Recorder) end(obj runtime.Object) (from string) {
+	id := r.identity(obj)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id := r.identity(obj)
 	from = r.open[id]
 	delete(r.open, id)
 	return from
@@ -278,8 +307,13 @@ func (r *Recorder) identity(obj runtime.Object) string {
 }
 
 // refer returns what an Event says of obj. Without a kind it cannot refer to
-// obj.
+// obj, as where a method of obj or the Scheme panics.
 func (r *Recorder) refer(obj runtime.Object) (ref corev1.ObjectReference) {
+	defer func() {
+		if recover() != nil {
+			ref = corev1.ObjectReference{}
+		}
+	}()
 	if isnil.Is(obj) {
 		return ref
 	}

@@ -1,0 +1,39 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"fmt"
+
+	"github.com/proompteng/controllerkit/internal/isolate"
+)
+
+// catch ends a panic of the caller's code, and stores it in err. of is what
+// panicked. A function that calls such code defers it, and holds no lock.
+func catch(of any, err *error) {
+	p := recover()
+	if p != nil {
+		*err = fmt.Errorf("%T %w", of, isolate.Panicked(p))
+	}
+}
+
+// safely calls f, which logs. A panic of the caller's logger costs the line.
+func safely(f func()) {
+	defer func() { _ = recover() }()
+	f()
+}
+
+// withheld replaces a note whose arguments cannot be formatted.
+const withheld = "[withheld: formatting the note panicked]"
+
+// format is fmt.Appendf. It also survives an argument that panics with a value
+// whose own text panics.
+func format(buf []byte, note string, args ...any) (text []byte) {
+	defer func() {
+		if recover() != nil {
+			text = append(buf[:0], withheld...)
+		}
+	}()
+	return fmt.Appendf(buf, note, args...)
+}
