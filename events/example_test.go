@@ -97,6 +97,25 @@ func ExampleRecorder_RunWith() {
 	// Normal Stopped run-1: stopped in the middle
 }
 
+// A command that ends by itself calls Flush in its function: after an error
+// RunWith writes for a second only, because workers may still run.
+func ExampleRecorder_RunWith_oneShot() {
+	s := newServer()
+	rec, _ := events.New(events.NewSink(s.events, s.core), controller, events.Options{})
+	migrate := func(ctx context.Context) (err error) {
+		defer func() {
+			rec.Failure(object("run-1"), err)
+			err = errors.Join(err, rec.Flush(ctx))
+		}()
+		return errors.New("run-1 has no agent")
+	}
+	fmt.Println(rec.RunWith(context.Background(), migrate))
+	s.print()
+	// Output:
+	// run-1 has no agent
+	// Warning InternalError run-1: run-1 has no agent
+}
+
 // Start blocks until its context ends, and then writes the pending events. Run
 // it in a goroutine, and wait for it before the process ends.
 func ExampleRecorder_Start() {

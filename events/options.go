@@ -71,8 +71,10 @@ type Options struct {
 	// tried once.
 	RetryTimeout time.Duration
 	// DrainTimeout is how long Start goes on writing what is pending when its
-	// context has ended. Zero means 25s, which is less than the 30s that a pod
-	// has by default.
+	// context has ended, and RunWith after a clean stop. Zero means 25s, which
+	// is less than the 30s that a pod has by default. The time that a manager
+	// has for its stop comes in addition: both together must be less than the
+	// pod's terminationGracePeriodSeconds.
 	DrainTimeout time.Duration
 	// Redact cleans every note, every annotation's value and the name of every
 	// related object, just before they are written, and errors of the API

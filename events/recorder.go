@@ -47,6 +47,7 @@ type Recorder struct {
 	lastNumber      int64 // in the name of an Event
 	stats, told     Stats // and what OnResult knows of them; Lost is in losses
 	losses          map[string]*loss
+	late            string // what to do about an event that was not written before Start ended
 
 	hookFailed atomic.Bool // OnResult has panicked
 }
@@ -71,6 +72,7 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 		start:      time.Now(),
 		entries:    make(map[string]*entry),
 		losses:     make(map[string]*loss),
+		late:       tooSlow,
 		plan: schedule{
 			lanes: make(map[string]*lane),
 			total: perSecond(o.TotalWritesPerSecond, 5).full(),

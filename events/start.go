@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 
 	"k8s.io/klog/v2"
+
+	"github.com/proompteng/controllerkit/internal/errtree"
 )
 
 // ErrStarted is returned by a second Start: a Recorder runs once.
@@ -32,6 +35,11 @@ var ErrStarted = errors.New("events: the Recorder was started before")
 // Start returns [ErrStarted] immediately. On a nil or disabled Recorder, Start
 // waits for ctx.
 func (r *Recorder) Start(ctx context.Context) error {
+	return r.write(ctx, func() time.Duration { return r.o.DrainTimeout })
+}
+
+// write is Start. When ctx has ended, timeout returns how long it goes on.
+func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) error {
 	started := false
 	if r != nil {
 		r.locked(func() { started, r.running = r.running, true })
@@ -55,10 +63,16 @@ func (r *Recorder) Start(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { r.run(writing, log, nil) })
 	<-ctx.Done()
-	r.locked(func() { _ = r.lost() }) // before the stop
-	grace, cancel := context.WithTimeout(writing, r.o.DrainTimeout)
+	limit := timeout()
+	r.locked(func() {
+		_ = r.lost() // before the stop
+		if limit < r.o.DrainTimeout {
+			r.late = notClean
+		}
+	})
+	grace, cancel := context.WithTimeout(writing, limit)
 	defer cancel()
-	deadline := r.now().add(r.o.DrainTimeout)
+	deadline := r.now().add(limit)
 	r.drain(grace, log, func() bool { return r.written(deadline) })
 	r.locked(func() { r.closed = true })
 	stop()
@@ -71,7 +85,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 		for _, e := range r.entries {
 			for s := e.series; s != nil; s = s.older {
 				if !s.busy {
-					r.drop(s, s.pending, LostShutdown, tooSlow)
+					r.drop(s, s.pending, LostShutdown, r.late)
 				}
 			}
 		}
@@ -84,30 +98,78 @@ func (r *Recorder) Start(ctx context.Context) error {
 	return err
 }
 
-const tooSlow = "not written before Start ended: raise Options.DrainTimeout or Options.WritesPerMinute"
+// Why an event was not written before Start ended.
+const (
+	tooSlow  = "not written before Start ended: raise Options.DrainTimeout or Options.WritesPerMinute"
+	notClean = "not written within a second after run had returned, because that was not a clean stop: call Flush before run returns"
+)
+
+// abrupt is how long RunWith writes events where workers may still run. Until
+// it returns, the process goes on beside the next leader.
+const abrupt = time.Second
 
 // RunWith calls run with ctx, as a manager's Start is called, and writes events
-// until run has returned. This includes the events of reconciles that finish
-// while the manager stops, for up to Options.DrainTimeout. It returns the
+// until run has returned, and then those that are pending. This includes the
+// events of reconciles that finish while the manager stops. It returns the
 // errors of run and of [Recorder.Start], joined. If the Recorder was started
 // before, one of them is [ErrStarted]. On a nil or disabled Recorder, RunWith
 // only calls run.
 //
+// After a clean stop RunWith writes for up to Options.DrainTimeout. A stop is
+// clean if ctx has ended, and run returned nil, context.Canceled, or the error
+// or the cause of ctx. Otherwise RunWith returns within a second, because
+// workers may still run: the lease was lost, or the manager's grace period was
+// too short for them. A command that ends by itself calls [Recorder.Flush]
+// before run returns.
+//
+// The manager's grace period plus Options.DrainTimeout must be less than the
+// grace period of the pod. By default, controller-runtime's
+// GracefulShutdownTimeout is 30 seconds, and so is the pod's
+// terminationGracePeriodSeconds: lower the first, or raise the second.
+//
 // run must return only when its workers have ended, as the Start of a manager
-// and the Run of a controller do. Do not use mgr.Add: controller-runtime stops
-// a Runnable that needs no leader election before it stops the reconcilers.
+// and the Run of a controller do. Then the manager may release the lease when
+// it stops (LeaderElectionReleaseOnCancel): RunWith writes only events after
+// it. Do not use mgr.Add: controller-runtime stops a Runnable that needs no
+// leader election before it stops the reconcilers.
 func (r *Recorder) RunWith(ctx context.Context, run func(ctx context.Context) error) error {
+	if r.off() {
+		return run(ctx)
+	}
 	writing, drain := context.WithCancel(context.WithoutCancel(ctx))
+	limit := min(abrupt, r.o.DrainTimeout)
 	var lost error
 	var writer sync.WaitGroup
-	writer.Go(func() { lost = r.Start(writing) })
+	writer.Go(func() { lost = r.write(writing, func() time.Duration { return limit }) })
 	defer writer.Wait() // also where run panics
 	defer drain()
 	err := run(ctx)
+	if clean(ctx, err) {
+		limit = r.o.DrainTimeout
+	}
 	drain()
 	writer.Wait()
 	return errors.Join(err, lost)
 }
+
+// clean reports whether a function that returned err ended because ctx did, and
+// not for another reason as well.
+func clean(ctx context.Context, err error) (yes bool) {
+	var panicked error
+	defer catch(err, &panicked)
+	if ctx.Err() == nil {
+		return false
+	}
+	if err == nil || errtree.Canceled(err) {
+		return true
+	}
+	return same(err, ctx.Err()) || same(err, context.Cause(ctx))
+}
+
+// same reports whether a and b are one error. Unlike ==, it compares errors of
+// any type. It is false where one wraps the other: the error of a manager whose
+// grace period was exceeded wraps that of a context.
+func same(a, b error) bool { return errors.Is(a, b) && errors.Is(b, a) }
 
 // NeedLeaderElection returns false: a manager that is not the leader has events
 // too. With mgr.Add(rec) the Recorder ends before the reconcilers do, and their
@@ -190,13 +252,18 @@ func (r *Recorder) hurry(n int) {
 }
 
 // written reports whether nothing is left to write before deadline but counts.
-// mu must be held.
+// A count is written where that takes no time: now, and if the server and the
+// namespace answer. mu must be held.
 func (r *Recorder) written(deadline instant) bool {
-	if r.plan.busy > 0 {
-		return false
-	}
 	for _, e := range r.entries {
-		if _, drafts := e.claim(); e.queue == &e.lane.ready || e.queue != nil && e.at < deadline && drafts > 0 {
+		_, drafts := e.claim()
+		soon := e.queue != nil && e.at < deadline
+		if drafts > 0 && (e.busy || soon) {
+			return false
+		}
+		ready := e.busy || e.queue == &e.lane.ready
+		healthy := !e.lane.suspect && r.plan.server.faults == 0
+		if ready && healthy {
 			return false
 		}
 	}

@@ -5,7 +5,6 @@ package events_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -310,53 +309,4 @@ func TestARecorderThatNewDidNotMake_DoesNothing(t *testing.T) {
 	new(events.LegacyRecorder).Event(object("a"), "Normal", "A", "")
 	require.NoError(t, rec.Flush(t.Context()))
 	assert.Zero(t, rec.Stats().Recorded)
-}
-
-func TestRunWithReturnsWhatBothReturned(t *testing.T) {
-	broken := errors.New("no lease")
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{refuse: slowly(time.Minute)}
-		rec, err := events.New(s.sink(), controller, events.Options{DrainTimeout: time.Second})
-		require.NoError(t, err)
-		err = rec.RunWith(t.Context(), func(context.Context) error {
-			rec.Failure(object("a"), errAway)
-			return broken // while ctx goes on, as when the leadership is lost
-		})
-		require.ErrorIs(t, err, broken)
-		requireLost(t, err, map[string]int64{events.LostShutdown: 1})
-		require.ErrorIs(t, rec.RunWith(t.Context(), func(context.Context) error { return nil }), events.ErrStarted)
-	})
-}
-
-func TestRunWithOfANilRecorder(t *testing.T) {
-	var rec *events.Recorder
-	require.NoError(t, rec.RunWith(t.Context(), func(context.Context) error { return nil }))
-}
-
-func TestRunWithEndsWhereItsFunctionPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // which fails if anything is left running
-		s := &server{}
-		rec, err := events.New(s.sink(), controller, events.Options{})
-		require.NoError(t, err)
-		assert.Panics(t, func() {
-			_ = rec.RunWith(t.Context(), func(context.Context) error { panic("a bug") })
-		})
-	})
-}
-
-func TestRunWithWritesWhatIsRecordedAfterTheContextHasEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{}
-		rec, err := events.New(s.sink(), controller, events.Options{})
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		require.NoError(t, rec.RunWith(ctx, func(context.Context) error {
-			cancel()
-			time.Sleep(time.Second) // the last reconcile ends a little later
-			rec.Failure(object("a"), errAway)
-			return nil
-		}))
-		assert.Empty(t, rec.Stats().Lost)
-		assert.Equal(t, int64(1), rec.Stats().Written)
-	})
 }

@@ -232,7 +232,7 @@ func (r *Recorder) finish(j *job, st step, a refusal, now instant) (refused *ref
 		r.refuse(j, LostRejected, a.why, now)
 	}
 	if r.closed { // no later write reports what this one did not
-		r.drop(s, s.pending, LostShutdown, tooSlow)
+		r.drop(s, s.pending, LostShutdown, r.late)
 	}
 	j.e.busy, s.busy = false, false
 	r.settle(j.e, now)

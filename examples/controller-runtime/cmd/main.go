@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -65,6 +66,7 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	// reconcile starts from a copy older than its own last write.
 	options.Client.Cache = &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}
 
+	stopInTime(&options)
 	options.Scheme = runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(options.Scheme); err != nil {
 		return err
@@ -91,4 +93,12 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 		return err
 	}
 	return recorder.RunWith(ctx, mgr.Start) // +events
+}
+
+// stopInTime leaves the recorder its time before the pod is killed, and frees
+// the lease when the reconcilers have ended. RunWith writes only events after
+// that.
+func stopInTime(options *ctrl.Options) {
+	options.GracefulShutdownTimeout = new(15 * time.Second)
+	options.LeaderElectionReleaseOnCancel = true
 }

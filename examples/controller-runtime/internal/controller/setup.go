@@ -26,6 +26,11 @@ import (
 // Name of this controller in Events.
 const Name = "tasks.controllerkit.dev/task"
 
+// DrainTimeout is how long the recorder writes events after the manager has
+// stopped. With the manager's time for its stop, it must fit into the 30
+// seconds that a pod has by default.
+const DrainTimeout = 10 * time.Second
+
 // SetupWithManager builds the reconciler and registers it. It starts nothing:
 // the manager starts the controller, and the caller runs the recorder around
 // the manager.
@@ -36,8 +41,10 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	}
 	measured := m.Controller("task") // +metrics
 
-	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events)                                    // +events
-	recorder, err := events.New(sink, Name, events.Options{Scheme: mgr.GetScheme(), OnResult: measured.Events()}) // +events
+	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events) // +events
+	recorder, err := events.New(sink, Name, events.Options{                    // +events
+		Scheme: mgr.GetScheme(), OnResult: measured.Events(), DrainTimeout: DrainTimeout, // +events
+	})
 	if err != nil {
 		return nil, err
 	}
