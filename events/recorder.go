@@ -43,6 +43,7 @@ type Recorder struct {
 	normals         ring.Ring         // entries that make room for Warnings only
 	plan            schedule
 	running, closed bool
+	unstarted       unstarted
 	flushers        int   // how many callers want every count written now
 	lastNumber      int64 // in the name of an Event
 	stats, told     Stats // and what OnResult knows of them; Lost is in losses
@@ -165,7 +166,10 @@ func (r *Recorder) now() instant { return instant(time.Since(r.start)) + 1 }
 // locked calls f under mu, and then OnResult without it: a hook may call the
 // Recorder. f calls none of the caller's code.
 func (r *Recorder) locked(f func()) {
-	was, is := r.underLock(f)
+	was, is, due := r.underLock(f)
+	if due {
+		r.logUnstarted()
+	}
 	if r.o.OnResult == nil {
 		return
 	}
@@ -176,15 +180,16 @@ func (r *Recorder) locked(f func()) {
 	r.tell(ResultDropped, is.Recorded-was.Recorded-emitted-aggregated-is.Pending+was.Pending)
 }
 
-// underLock calls f under mu. It returns the counts that OnResult knows, and
-// those that it does not know yet.
-func (r *Recorder) underLock(f func()) (was, is Stats) {
+// underLock calls f under mu. It returns the counts that OnResult knows, those
+// that it does not know yet, and whether to log that nobody starts r.
+func (r *Recorder) underLock(f func()) (was, is Stats, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f()
 	was = r.told
 	r.told = r.stats
-	return was, r.stats
+	due = !r.unstarted.begun && r.unstarted.due(r.now(), r.stats.Pending, len(r.losses) > 0)
+	return was, r.stats, due
 }
 
 // tell calls OnResult. Its first panic is logged.

@@ -29,6 +29,10 @@ var ErrStarted = errors.New("events: the Recorder was started before")
 // [Stats] and in the log. Events recorded after Start has returned are counted
 // in Stats, and not logged.
 //
+// If neither Start, [Recorder.RunWith] nor [Recorder.Flush] is called within a
+// minute after the first event, or before the first loss, the Recorder says so
+// once to klog.
+//
 // Start logs to the logger that logr.FromContext finds in ctx, and to klog
 // without one: the first loss of each cause and then one line a minute with
 // their number, a change of API group, and a Scheme that is not set. A second
@@ -42,7 +46,11 @@ func (r *Recorder) Start(ctx context.Context) error {
 func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) error {
 	started := false
 	if r != nil {
-		r.locked(func() { started, r.running = r.running, true })
+		r.locked(func() {
+			started = r.running
+			r.running = true
+			r.unstarted.begun = true
+		})
 	}
 	switch {
 	case started:
@@ -231,7 +239,9 @@ func (r *Recorder) drain(ctx context.Context, log logr.Logger, done func() bool)
 func (r *Recorder) hurry(n int) {
 	now := r.now()
 	r.locked(func() {
-		if r.flushers += n; n > 0 {
+		r.unstarted.begun = true
+		r.flushers += n
+		if n > 0 {
 			r.plan.server.faults, r.plan.server.resume = 0, 0
 			for _, l := range r.plan.lanes {
 				l.faults, l.resume = 0, 0
