@@ -23,11 +23,10 @@
 //
 // Recording never blocks on the API server and never fails a reconcile: a panic
 // in an object, an error or another part of the caller's code costs one event.
-// Notes
-// are redacted, then cut to 1024 bytes. Only values of 8 bytes or more that
-// redact.SecretValues keeps are masked for certain. Objects are distinguished
-// by uid, or without one by group, kind, namespace and name. [Recorder.Stats]
-// counts the result of every occurrence.
+// Notes are redacted, then cut to 1024 bytes. Only values of 8 bytes or more
+// that redact.SecretValues keeps are masked for certain. Objects are
+// distinguished by uid, or without one by group, kind, namespace and name.
+// [Recorder.Stats] counts the result of every occurrence.
 //
 // # Order
 //
