@@ -36,6 +36,7 @@ type view struct {
 	retention    Retention
 	finalizer    string
 	deletes      bool  // Options.DeleteCancelled
+	returned     bool  // the Job is there again after it was gone: the store was restored, and no cache is believed
 	proven       State // the loss of this Job that a live read of the owner has confirmed
 	sent         bool  // the release was sent a moment ago, and the cache may not show it yet
 	now          time.Time
@@ -57,11 +58,11 @@ func decide(v view) action {
 	switch {
 	case v.ref.UID == "":
 		return v.start()
-	case v.ref.Released || v.found.State == Pending:
-		return actWait
 	case v.doubtsOwner() && v.stored == nil:
 		return actReadOwner
 	case v.doubtsOwner() && !v.ownerAgrees():
+		return actWait
+	case v.ref.Released || v.found.State == Pending:
 		return actWait
 	case v.found.State == Finished && v.ref.Outcome == "" && !v.ended:
 		return actRecord
@@ -78,9 +79,13 @@ func decide(v view) action {
 }
 
 // doubtsOwner reports whether the caller's copy of the owner is not believed
-// before a live read confirms it: a Job that seems lost may have an outcome that
-// another replica has recorded.
+// before a live read confirms it. A Job that seems lost may have an outcome
+// that another replica has recorded. A Job that is there again has an owner
+// that the cache may show as it was before the store was restored.
 func (v view) doubtsOwner() bool {
+	if v.returned && v.found.Job != nil {
+		return true
+	}
 	return v.found.Lost() && !v.ended && v.proven != v.found.State
 }
 
@@ -89,6 +94,9 @@ func (v view) doubtsOwner() bool {
 func (v view) ownerAgrees() bool {
 	if !v.stored.exists || v.stored.done != v.ended {
 		return false
+	}
+	if v.returned && v.stored.edited {
+		return false // what it asks for may have changed
 	}
 	return v.stored.ref.same(v.ref) || v.adopted && v.stored.ref.UID == ""
 }
@@ -102,6 +110,20 @@ func (v view) adopts(ref Ref) view {
 		v.stored = nil
 	}
 	return v
+}
+
+// waiting is the Observation for a call that changes nothing.
+func (v view) waiting() Observation {
+	unrecorded := v.ref.UID == "" && v.stored != nil
+	denied := v.doubtsOwner() && v.stored != nil && !v.ownerAgrees()
+	if !unrecorded && !denied {
+		return v.found
+	}
+	changed := Observation{State: Pending, Source: sourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
+	if v.returned {
+		changed.After = reread // the caller's cache may need long
+	}
+	return changed
 }
 
 // start decides for an owner that has recorded no Job.
@@ -197,6 +219,9 @@ func (v view) settled() bool {
 	}
 	if v.blind() || hasFinalizer(job, v.finalizer) {
 		return false
+	}
+	if job.Annotations[releasedAnnotation] != "" {
+		return false // an outcome was recorded before: one of the two copies is from before a restore
 	}
 	has, want := job.Spec.TTLSecondsAfterFinished, v.retention.final(job, v.found, v.now)
 	if has == nil || want == nil {

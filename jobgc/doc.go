@@ -60,6 +60,10 @@
 //  5. Read the owner live, because the outcome may be in memory only.
 //  6. Patch the final TTL.
 //
+// If a Job is there again that this process has released or has seen deleted,
+// the API server's store was restored from a backup. Step then believes no
+// cached owner, and changes nothing before a live read agrees with the copy.
+//
 // A run costs 3 writes: the Job, the Ref and the outcome. A final TTL costs a
 // fourth. The write of the Ref may wait until the Job has started, at most two
 // seconds, and then say "running" too; a separate write costs one more. Let

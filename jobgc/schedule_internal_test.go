@@ -11,6 +11,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -40,6 +41,9 @@ type schedule struct {
 	strips    bool          // the informer's transform drops what metadata it can
 	failing   bool          // the work fails
 	postpones bool          // the write of the first Ref waits until the Job has started
+	restores  bool          // the server's store is restored from a backup, once
+	records   bool          // the controller says that its final copies are recorded
+	more      *rand.Rand    // of choices that came later
 	chaos     bool
 	released  bool // a Job with a short TTL: the documented gap is open
 	disturbed int  // how often users did something
@@ -62,6 +66,9 @@ func draw(seed uint64, b bug) *schedule {
 	s.failing = s.rand.IntN(4) == 0
 	more := rand.New(rand.NewPCG(seed, 2)) // so that the choices above stay those of their seed
 	s.postpones = more.IntN(2) == 0
+	s.restores = more.IntN(3) == 0
+	s.records = more.IntN(2) == 0
+	s.more = more
 	if b == createsFromCache {
 		s.options.Tombstones = -1
 	}
@@ -82,6 +89,9 @@ func (s *schedule) create() {
 func (s *schedule) play() []string {
 	for range 60 + s.rand.IntN(120) {
 		s.happen()
+		if s.restores && s.more.IntN(25) == 0 {
+			s.backUpOrRestore()
+		}
 	}
 	s.chaos = false
 	for range 400 {
@@ -138,6 +148,29 @@ func (s *schedule) judgement() verdict {
 	return verdict(s.rand.IntN(5))
 }
 
+// backUpOrRestore makes the backup, and then restores it, which takes a minute.
+// Requests that are under way fail, the informers of Jobs list again, and what
+// a replica saw before does not bind it. The copies of the run stay late, until
+// the informers of runs list again.
+func (s *schedule) backUpOrRestore() {
+	if s.backup == nil {
+		s.backup = s.copyStore()
+		return
+	}
+	s.now = s.now.Add(recordedLately)
+	missed := len(s.runLog)
+	s.restoreStore()
+	s.restores = false
+	for _, r := range s.replicas {
+		r.cut = r.resume != nil
+		r.runAt = missed
+		for r.hearOfJobs() {
+			continue
+		}
+		r.sawEnd = map[types.UID]bool{}
+	}
+}
+
 // disturb is what users and other tools do.
 func (s *schedule) disturb() {
 	s.disturbed++
@@ -151,9 +184,9 @@ func (s *schedule) disturb() {
 	n := s.rand.IntN(16)
 	switch {
 	case n < 2:
-		edit(func(r *run) { r.cancel = true })
+		edit(func(r *run) { r.cancel = true; r.Generation++ })
 	case n < 4:
-		edit(func(r *run) { r.suspend = ptr.To(r.suspend == nil || !*r.suspend) })
+		edit(func(r *run) { r.suspend = ptr.To(r.suspend == nil || !*r.suspend); r.Generation++ })
 	case n < 7:
 		edit(func(r *run) { r.Annotations = map[string]string{"note": strconv.Itoa(s.version)} })
 	case n < 9:

@@ -33,6 +33,7 @@ type replica struct {
 	again   time.Time
 
 	sawEnd   map[types.UID]bool // the owners whose Job this process saw finish
+	cut      bool               // the request that is under way fails: the server was restored
 	saidLost map[types.UID]bool // the Jobs that this process has reported as lost
 }
 
@@ -54,6 +55,10 @@ func request[T any](r *replica, serve func(*apiServer) (T, error)) (T, error) {
 	var none T
 	if r.dead || !r.park(struct{}{}) {
 		return none, context.Canceled
+	}
+	if r.cut {
+		r.cut = false
+		return none, errSimulated
 	}
 	switch r.verdict {
 	case refused:
@@ -143,6 +148,7 @@ func (r *replica) hearOfJobs() bool {
 	l.at++
 	l.version = e.version
 	job := r.seen(e.object)
+	before := l.items[namespace+"/"+job.Name]
 	if e.deleted {
 		delete(l.items, namespace+"/"+job.Name)
 		if lastState(job).State == Finished {
@@ -151,9 +157,20 @@ func (r *replica) hearOfJobs() bool {
 		handler[simulated]{g: r.guard}.OnDelete(job)
 	} else {
 		l.items[namespace+"/"+job.Name] = job
+		r.notify(before, job)
 	}
 	r.due = true
 	return true
+}
+
+// notify calls the Guard's handler, as an informer does.
+func (r *replica) notify(before, job *batchv1.Job) {
+	h := handler[simulated]{g: r.guard}
+	if before == nil {
+		h.OnAdd(job, false)
+		return
+	}
+	h.OnUpdate(before, job)
 }
 
 // begin begins a reconcile, which stops at its first request.
@@ -208,7 +225,7 @@ func (r *replica) reconcile() (time.Duration, error) {
 
 func (r *replica) step(copied *run) (Observation, error) {
 	ref, found, err := r.guard.Step(context.Background(), Request{
-		Owner: copied, Ref: copied.ref, Done: copied.phase != "", Cancel: copied.cancel, Suspend: copied.suspend,
+		Owner: copied, Ref: copied.ref, Done: copied.phase != "", Recorded: copied.phase != "" && r.sim.records, Cancel: copied.cancel, Suspend: copied.suspend,
 		Stored: func(context.Context) (metav1.Object, *Ref, bool, error) {
 			switch r.sim.bug {
 			case createsFromCache:

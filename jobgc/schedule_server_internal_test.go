@@ -69,9 +69,12 @@ type apiServer struct {
 	taken    map[types.UID]bool               // Jobs that a person deleted
 	orphans  map[types.UID]bool               // Jobs whose owner was gone when they were created
 	wrong    []string                         // rules that were broken
-	writes   int
-	traced   bool
-	trace    []string
+
+	backup *backup // nil: there is none
+
+	writes int
+	traced bool
+	trace  []string
 }
 
 const (
@@ -116,7 +119,7 @@ func (s *apiServer) putRun(r *run) {
 	r.ResourceVersion = s.next()
 	s.run = r
 	s.runLog = append(s.runLog, change[*run]{s.version, r.clone(), false})
-	s.note("%s at %d: phase=%q ref=%v cancel=%t", r.UID, s.version, r.phase, r.ref, r.cancel)
+	s.note("%s at %d: phase=%q ref=%v cancel=%t suspend=%t", r.UID, s.version, r.phase, r.ref, r.cancel, ptr.Deref(r.suspend, false))
 }
 
 func (s *apiServer) deleteRun() {

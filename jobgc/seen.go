@@ -20,8 +20,7 @@ type place struct {
 
 // ending is the last state of a Job that had finished.
 type ending struct {
-	job  *batchv1.Job // without what takes most of its memory
-	gone bool         // the informer reported its deletion
+	job *batchv1.Job // without what takes most of its memory
 }
 
 // placeOf returns the place of a Job; none without a controller.
@@ -50,18 +49,15 @@ func (g *Guard[J]) see(job *batchv1.Job) {
 }
 
 // recall looks for the Job of an owner that has recorded none among those that
-// the Guard has seen. It reads a Job live whose deletion was not reported.
+// the Guard has seen. It reads the Job live, because the Job may be there, also
+// again.
 func (g *Guard[J]) recall(ctx context.Context, ref Ref, owner types.UID) (Observation, error) {
 	at := place{ref.Namespace, jobName(ref, owner), owner}
 	g.mu.Lock()
-	last, ended := g.ended.get(at)
+	_, ended := g.ended.get(at)
 	_, begun := g.begun.get(at)
 	g.mu.Unlock()
-	exists := begun
-	if ended {
-		exists = !last.gone
-	}
-	if exists {
+	if begun || ended { // it may be there, also again
 		found, err := g.readUnrecorded(ctx, ref, owner)
 		if err != nil || found.Job != nil {
 			return found, err

@@ -49,7 +49,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 		gets   int
 	}{
 		"DeleteEvent": {
-			"The delete event has the result.", (*stage).deletedUnseen, 0,
+			"The delete event has the result.", (*stage).deletedUnseen, 1,
 		},
 		"MissedDeleteEvent": {
 			"A finish in a stale last state is a finish.",
@@ -58,7 +58,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 				s.remove(jobOfRun)
 				s.store.sync(s.server)
 				s.guard.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/" + jobOfRun, Obj: last})
-			}, 0,
+			}, 1,
 		},
 		"EarlierCall": {
 			"Step itself saw the result, and the write failed. The API server says that the Job is gone.",
@@ -87,7 +87,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 					}
 				}
 				s.guard = newGuard(t, s.world, week) // one that has not created the Job
-			}, 0,
+			}, 1,
 		},
 		"DeletedWhileFinishing": {
 			"A Job whose outcome is announced has that outcome.",
@@ -98,7 +98,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 				s.remove(jobOfRun)
 				s.store.sync(s.server)
 				s.guard.OnDelete(last)
-			}, 0,
+			}, 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,6 +32,13 @@ type Request struct {
 	// failed, is lost or is cancelled.
 	Done bool
 
+	// Recorded says that the status of Owner was final when Owner was read or
+	// written, so that Done is not in memory only. Within a minute of the call
+	// that returned the end of the run, Step then releases or deletes the Job
+	// without a call of Stored. Later it calls Stored all the same, because the
+	// API server's store may have been restored from a backup.
+	Recorded bool
+
 	// Cancel stops the run: Step suspends its Job. With
 	// Options.DeleteCancelled, Step deletes the Job once the cancellation is
 	// recorded. It is final: if it is set to false again and Suspend is nil,
@@ -48,9 +55,7 @@ type Request struct {
 	// it only before it creates, resumes, releases or deletes a Job, suspends
 	// one by Suspend, or reports a loss: once, or twice if the Job is lost
 	// meanwhile. If Stored returns the API server's NotFound for this owner,
-	// Step changes nothing and returns no error. If the status was final when
-	// it was last read or written, Stored may return that copy without a
-	// request, because it does not change any more.
+	// Step changes nothing and returns no error.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Job builds the Job. Step calls it at most once. Owner must be its
@@ -127,6 +132,10 @@ func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, er
 	if req.Cancel && found.Outcome == "" && found.State != Pending {
 		found.State = Cancelled
 	}
+	ends := found.State == Cancelled || found.Outcome != "" || found.Lost()
+	if ends && !req.Done && ref != nil {
+		g.noteEnd(ref.UID)
+	}
 	return ref, found, nil
 }
 
@@ -143,6 +152,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			return nil, Observation{}, err
 		}
 	}
+	v.returned = g.hasReturned(v.ref)
 	if v.found, err = g.find(ctx, v, req.Owner.GetUID()); err != nil {
 		return nil, Observation{}, err
 	}
@@ -171,13 +181,15 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 					continue
 				}
 			}
+			if g.believes(req, v) {
+				v.stored = &stored{exists: true, done: true, ref: v.ref}
+				continue
+			}
 			if v.stored, err = g.read(ctx, req); err != nil {
 				return nil, Observation{}, err
 			}
 			answered = g.now()
-			if v.found.Lost() && v.ownerAgrees() {
-				g.noteLoss(v.ref.UID, v.found.State)
-			}
+			v = g.learn(v)
 			continue
 		case actCreate:
 			found, err := g.recall(ctx, Ref{Namespace: job.Namespace, Name: job.Name}, req.Owner.GetUID())
@@ -196,6 +208,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			}
 			v = v.adopts(*ref)
 			v.proven = g.provenLoss(ref.UID)
+			v.returned = g.hasReturned(*ref)
 			continue
 		case actAdopt:
 			ref, v.found, err = g.adopt(ctx, v, v.found.Job, v.found.Source)
@@ -204,6 +217,7 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			}
 			v = v.adopts(*ref)
 			v.proven = g.provenLoss(ref.UID)
+			v.returned = g.hasReturned(*ref)
 			continue
 		case actSuspend, actResume:
 			v.found, err = g.suspend(ctx, v, a == actSuspend)
@@ -239,16 +253,6 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			return ref, v.waiting(), nil
 		}
 	}
-}
-
-// waiting is the Observation for a call that changes nothing.
-func (v view) waiting() Observation {
-	unrecorded := v.ref.UID == "" && v.stored != nil
-	denied := v.doubtsOwner() && v.stored != nil && !v.ownerAgrees()
-	if unrecorded || denied {
-		return Observation{State: Pending, Source: sourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
-	}
-	return v.found
 }
 
 // view checks the request and completes its Ref.
@@ -292,51 +296,9 @@ func (g *Guard[J]) view(req Request) (view, error) {
 	return v, nil
 }
 
-// copied is a copy of a Job in the cache.
-type copied struct {
-	uid     types.UID
-	version string
-}
-
-// noteSent remembers that a release was sent, until the cache shows another
-// copy of the Job.
-func (g *Guard[J]) noteSent(job *batchv1.Job) {
-	if g.store != nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.sent.put(copied{job.UID, job.ResourceVersion}, g.now())
-	}
-}
-
-func (g *Guard[J]) sentLately(job *batchv1.Job) bool {
-	if job == nil {
-		return false
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at, sent := g.sent.get(copied{job.UID, job.ResourceVersion})
-	return sent && g.now().Sub(at) < g.opts.CacheLagTimeout
-}
-
-// noteLoss remembers that a live read of the owner has confirmed the loss of a
-// Job.
-func (g *Guard[J]) noteLoss(uid types.UID, loss State) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.lost.put(uid, loss)
-}
-
-// provenLoss is the loss that noteLoss remembers.
-func (g *Guard[J]) provenLoss(uid types.UID) State {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	loss, _ := g.lost.get(uid)
-	return loss
-}
-
 // find observes the Job.
 func (g *Guard[J]) find(ctx context.Context, v view, owner types.UID) (Observation, error) {
-	if v.ref.Released && v.ref.UID != "" {
+	if v.ref.Released && v.ref.UID != "" && !v.returned {
 		return Observation{State: Collected, Source: sourceRef, Outcome: v.ref.Outcome}, nil
 	}
 	if v.ref.UID == "" {

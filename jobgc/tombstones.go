@@ -20,16 +20,21 @@ type handler[J jobClient] struct {
 // OnAdd notes the Job.
 func (h handler[J]) OnAdd(obj any, _ bool) {
 	h.g.feed()
+	h.g.noteSeen(nil, deleted(obj))
 	h.events.put(obj)
 }
 
 // OnUpdate notes the Job. If a Job was recreated under its name while the watch
 // was away, the informer reports it as an update, and no deletion.
 func (h handler[J]) OnUpdate(was, obj any) {
-	if before, after := deleted(was), deleted(obj); before != nil && after != nil && before.UID != after.UID {
+	before, after := deleted(was), deleted(obj)
+	if before != nil && after != nil && before.UID != after.UID {
 		h.g.bury(before)
+		h.g.noteRemoved(before)
 	}
-	h.OnAdd(obj, false)
+	h.g.feed()
+	h.g.noteSeen(before, after)
+	h.events.put(obj)
 }
 
 // OnDelete remembers a Job that was finished when it was deleted: the
@@ -39,6 +44,7 @@ func (h handler[J]) OnDelete(obj any) {
 	h.g.feed()
 	h.events.remove(deleted(obj))
 	h.g.bury(deleted(obj))
+	h.g.noteRemoved(deleted(obj))
 }
 
 // release is the last state of a Job that was deleted after its release,
@@ -66,7 +72,7 @@ func (g *Guard[J]) bury(job *batchv1.Job) {
 	defer g.mu.Unlock()
 	g.tombstones.put(last.UID, last)
 	if at, ok := placeOf(last); ok {
-		g.ended.put(at, ending{job: last, gone: true})
+		g.ended.put(at, ending{job: last})
 	}
 }
 
