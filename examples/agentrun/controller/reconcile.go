@@ -129,13 +129,10 @@ func untilStart(f jobgc.Observation, now time.Time) time.Duration {
 func (a *attempt) request(ctx context.Context) jobgc.Request {
 	run, done := a.run, a.run.Status.Phase.Terminal()
 	return jobgc.Request{
-		Owner: run, Ref: run.Status.JobRef, Done: done, Suspend: &run.Spec.Suspend,
+		Owner: run, Ref: run.Status.JobRef, Done: done, Recorded: done, Suspend: &run.Spec.Suspend,
 		Cancel: run.Status.Phase == v1alpha1.Cancelled || run.Spec.Cancel && !done,
 		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
-			stored, err := a.before, error(nil) // if it has ended, that is stored, and final
-			if !stored.Status.Phase.Terminal() {
-				stored, err = a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})
-			}
+			stored, err := a.runs(run.Namespace).Get(ctx, run.Name, metav1.GetOptions{})
 			return stored, stored.Status.JobRef, stored.Status.Phase.Terminal(), err
 		},
 		Job: func() (*batchv1.Job, error) {

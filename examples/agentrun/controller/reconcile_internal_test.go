@@ -50,20 +50,23 @@ func TestHindered_WritesNoOutage(t *testing.T) {
 	}
 }
 
-// What has ended is final, so no request reads it before its Job is released.
-func TestStored_ReadsNoRunThatHasEnded(t *testing.T) {
+// What has ended is final: jobgc may release its Job without a request for it.
+func TestRequest_SaysThatAnEndedRunIsRecorded(t *testing.T) {
 	run, _ := newStarted("nightly", nil)
 	s := newServer(run)
 	running := &attempt{Controller: s.controller(t), before: run, run: run.DeepCopy()}
 	enter(s.runs[run.Name], v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
-	_, _, done, err := running.request(t.Context()).Stored(t.Context())
+	req := running.request(t.Context())
+	assert.False(t, req.Recorded)
+	_, _, done, err := req.Stored(t.Context())
 	require.NoError(t, err)
 	assert.True(t, done, "the copy is old, and the server knows more")
 
 	ended := s.runs[run.Name].DeepCopy()
-	a := &attempt{before: ended, run: ended.DeepCopy()} // without a Controller: a request would panic
-	owner, ref, done, err := a.request(t.Context()).Stored(t.Context())
+	a := &attempt{Controller: running.Controller, before: ended, run: ended.DeepCopy()}
+	assert.True(t, a.request(t.Context()).Recorded)
+	s.runs[run.Name].Status.Phase = v1alpha1.Pending // the store was restored
+	_, _, done, err = a.request(t.Context()).Stored(t.Context())
 	require.NoError(t, err)
-	assert.True(t, done)
-	assert.Equal(t, []any{ended.UID, ended.Status.JobRef}, []any{owner.GetUID(), ref})
+	assert.False(t, done, "a live read")
 }
