@@ -33,6 +33,15 @@
 // newer status, it writes nothing and returns an error. Return it from
 // Reconcile, so that the controller tries again.
 //
+// [Patch] is the contract as a pure function, for any client. [FieldNames]
+// adapts Commit and Patch to kinds with other field names, typed or
+// unstructured. [Rules] makes the API server hold every writer to the contract,
+// and [Check] tests a controller.
+//
+// The package starts no goroutine and does not log. A Writer remembers only its
+// last writes, and for 10 minutes which fields the API server does not keep. An
+// error about a value names the field and what is accepted.
+//
 // # Stale caches
 //
 // A cache may be late: a reconcile then starts from a copy that is older than
@@ -55,17 +64,6 @@
 // Writers with other Owned types are other writers. It needs the object's uid,
 // and resourceVersions that are numbers. It has at most 16384 objects, in about
 // 4 MiB, and drops the oldest.
-//
-// # Interface
-//
-// [Patch] is the contract as a pure function, for any client. [FieldNames]
-// adapts Commit and Patch to kinds with other field names, typed or
-// unstructured. [Rules] makes the API server hold every writer to the contract,
-// and [Check] tests a controller.
-//
-// The package starts no goroutine and does not log. A Writer remembers only its
-// last writes, and for 10 minutes which fields the API server does not keep. An
-// error about a value names the field and what is accepted.
 //
 // # Two controllers of one object
 //

@@ -247,7 +247,7 @@ func TestCommit_ReadsFirstAfterAWriteWithoutAnswer(t *testing.T) {
 		"InternalError":   {"So may one that failed.", apierrors.NewInternalError(errNoAnswer), true, false, 1, true},
 		"RequestTimeout": {"408 comes from a proxy.", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusRequestTimeout}},
 			true, false, 1, true},
-		"Refused": {"Without a connection there was no request.", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false, false, 0, false},
+		"Refused": {"Without a connection nothing was sent.", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false, false, 0, false},
 		"Forbidden": {"An API server that refuses a request did not do it.",
 			apierrors.NewForbidden(runs, "a", errors.New("no right")), false, false, 0, false},
 		"TooMany": {"So does one that is overloaded.", apierrors.NewTooManyRequests("later", 1), false, false, 0, false},

@@ -45,7 +45,7 @@ type writeKey struct {
 	owned uint64 // a hash of the owned types, whose order does not matter
 }
 
-// lastWrite is what is known of the last write of an object.
+// lastWrite describes the last write of an object.
 type lastWrite struct {
 	// newest is the newest version that the API server has returned. A copy
 	// must not be older. Zero means none.
@@ -99,7 +99,7 @@ func (w *writes) answered(key writeKey, pinned, version uint64, handed handedCop
 		last.handed = handed
 	}
 	if pinned >= last.unanswered {
-		last.unanswered = 0 // it can no longer happen; a fake may leave the version as it is
+		last.unanswered = 0 // it can no longer happen; a fake may keep the version
 	}
 	w.last.put(key, last, now)
 }
@@ -149,8 +149,8 @@ func versionOf(o Object) uint64 {
 
 // isUnanswered reports whether the API server may have done, or may still do,
 // the request that failed with err. An answer that refuses the request says
-// that it did not. A server error does not say it. Without a connection there
-// was no request.
+// that it did not. A server error does not say it. Without a connection nothing
+// was sent.
 func isUnanswered(err error) bool {
 	var answer apierrors.APIStatus
 	if errors.As(err, &answer) {
