@@ -1,0 +1,252 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
+	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// watches holds back what the API server sends to watches while it is closed.
+type watches struct {
+	mu   sync.Mutex
+	open chan struct{}
+}
+
+func (w *watches) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = make(chan struct{})
+}
+
+func (w *watches) reopen() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.open)
+}
+
+// wait returns when the watches are open or ctx ends.
+func (w *watches) wait(ctx context.Context) {
+	w.mu.Lock()
+	open := w.open
+	w.mu.Unlock()
+	select {
+	case <-open:
+	case <-ctx.Done():
+	}
+}
+
+type watching struct {
+	*watches
+
+	next http.RoundTripper
+}
+
+func (w *watches) around(next http.RoundTripper) http.RoundTripper { return watching{w, next} }
+
+// RoundTrip delays the body of the response to a watch.
+func (w watching) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := w.next.RoundTrip(r)
+	if err == nil && r.URL.Query().Get("watch") == "true" {
+		response.Body = lateBody{response.Body, r.Context(), w.watches}
+	}
+	return response, err
+}
+
+type lateBody struct {
+	io.ReadCloser
+
+	ctx     context.Context
+	watches *watches
+}
+
+func (b lateBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.watches.wait(b.ctx)
+	return n, err
+}
+
+// verdict is a result of a reconcile of a Task.
+func verdict(task *v1.Task, phase, reason string) {
+	task.Status.Phase = phase
+	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: reason}
+	status.SetCondition(&task.Status.Conditions, ready, time.Now())
+}
+
+// TestCommit_LosesNoVerdictToALateCache: 100 Tasks are reconciled twice on
+// controller-runtime's cache. The watch delivers nothing between the two, so
+// that the second reconcile starts from a copy that is older than the write of
+// the first. For half of the Tasks its verdict is that of the old copy, and for
+// half another field differs too. A write that returns nil is not tried again,
+// because status.NeedsReconcile drops the event of a status write.
+//
+//req:shows S4
+func TestCommit_LosesNoVerdictToALateCache(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	plane, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			plane.Keep()
+		}
+		assert.NoError(t, plane.Stop())
+	})
+	require.NoError(t, plane.InstallCRDs(ctx, filepath.Join("..", "config", "crd")))
+	ctrl.SetLogger(logr.Discard())
+	config := plane.Config()
+	admin := newClient(t, config)
+
+	for _, way := range []struct {
+		name, reason string
+		write        func(c client.Client) func(before, task *v1.Task) error
+		lost         int // -1 for any number
+	}{
+		{
+			"Commit", "It refuses a copy that is older than its own last write.",
+			func(c client.Client) func(before, task *v1.Task) error {
+				writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+				writer.Owned = []string{"Ready"}
+				return func(before, task *v1.Task) error {
+					_, err := writer.Commit(ctx, before, task, status.Facts{})
+					return err
+				}
+			}, 0,
+		},
+		{
+			"MergeFrom", "A patch that changes nothing in an old copy leaves the newer verdict.",
+			func(c client.Client) func(before, task *v1.Task) error {
+				return func(before, task *v1.Task) error { return c.Status().Patch(ctx, task, client.MergeFrom(before)) }
+			}, -1,
+		},
+		{
+			"Update", "Its resourceVersion makes the API server refuse an old copy.",
+			func(c client.Client) func(before, task *v1.Task) error {
+				return func(_, task *v1.Task) error { return c.Status().Update(ctx, task) }
+			}, -1,
+		},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			const tasks = 100
+			var names []client.ObjectKey
+			for i := range tasks {
+				name := fmt.Sprintf("%s-%d", strings.ToLower(way.name), i)
+				names = append(names, client.ObjectKeyFromObject(newTask(ctx, t, admin, name, nil)))
+			}
+			late := &watches{}
+			late.close()
+			late.reopen()
+			c := newLateClient(ctx, t, config, late)
+			write := way.write(c)
+			reconcile := func(key client.ObjectKey, phase, reason string) error {
+				task := new(v1.Task)
+				err := c.Get(ctx, key, task)
+				if err != nil {
+					return err
+				}
+				before := task.DeepCopy()
+				verdict(task, phase, reason)
+				return write(before, task)
+			}
+			cached := func(key client.ObjectKey, phase string) {
+				require.EventuallyWithT(t, func(t *assert.CollectT) {
+					task := new(v1.Task)
+					require.NoError(t, c.Get(ctx, key, task))
+					require.Equal(t, phase, task.Status.Phase)
+				}, time.Minute, 10*time.Millisecond)
+			}
+			for _, key := range names {
+				require.NoError(t, reconcile(key, v1.Pending, "Waiting"))
+			}
+			for _, key := range names {
+				cached(key, v1.Pending)
+			}
+
+			late.close()
+			last := func(i int) string { return []string{"Waiting", "StillWaiting"}[i%2] }
+			for _, key := range names {
+				require.NoError(t, reconcile(key, v1.Running, "Started"))
+			}
+			again := map[int]bool{}
+			for i, key := range names {
+				again[i] = reconcile(key, v1.Pending, last(i)) != nil
+			}
+			late.reopen()
+			for i, key := range names {
+				if again[i] { // as the queue does
+					require.EventuallyWithT(t, func(t *assert.CollectT) {
+						require.NoError(t, reconcile(key, v1.Pending, last(i)))
+					}, time.Minute, 10*time.Millisecond)
+				}
+			}
+
+			lost, retried := 0, 0
+			for i, key := range names {
+				task := new(v1.Task)
+				require.NoError(t, admin.Get(ctx, key, task))
+				if task.Status.Phase != v1.Pending || task.Status.Conditions[0].Reason != last(i) {
+					lost++
+				}
+				if again[i] {
+					retried++
+				}
+			}
+			t.Logf("%s lost %d of %d verdicts, and tried %d again", way.name, lost, tasks, retried)
+			if way.lost >= 0 {
+				assert.Equal(t, way.lost, lost, way.reason)
+				assert.Equal(t, tasks, retried, "the second reconcile started from an old copy")
+			}
+		})
+	}
+}
+
+// newLateClient returns a client that reads Tasks from a cache behind late.
+func newLateClient(ctx context.Context, t *testing.T, config *rest.Config, late *watches) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1.AddToScheme(scheme))
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	direct := rest.CopyConfig(config)
+	config.Wrap(late.around)
+	tasks, err := cache.New(config, cache.Options{Scheme: scheme})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- tasks.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		assert.NoError(t, <-ended)
+	})
+	_, err = tasks.GetInformer(ctx, new(v1.Task))
+	require.NoError(t, err)
+	require.True(t, tasks.WaitForCacheSync(ctx))
+	c, err := client.New(direct, client.Options{Scheme: scheme, Cache: &client.CacheOptions{Reader: tasks}})
+	require.NoError(t, err)
+	return c
+}
