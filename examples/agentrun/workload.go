@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,7 +135,7 @@ func (w *workload) pod() corev1.PodSpec {
 			Image:           w.image,
 			ImagePullPolicy: corev1.PullIfNotPresent,
 			Args:            w.args(),
-			Env:             append([]corev1.EnvVar{ofPod("POD_NAME", "metadata.name"), ofPod("POD_NAMESPACE", "metadata.namespace")}, w.variables...),
+			Env:             slices.Concat(ofPod(), w.variables),
 			Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
 			LivenessProbe:   &corev1.Probe{ProbeHandler: get("/healthz")},
 			ReadinessProbe:  &corev1.Probe{ProbeHandler: get("/readyz"), PeriodSeconds: 5},
@@ -154,9 +155,17 @@ func (w *workload) pod() corev1.PodSpec {
 	}
 }
 
-func ofPod(name, path string) corev1.EnvVar {
-	field := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: field}}
+// ofPod are the variables that the kubelet sets. With GOMEMLIMIT, Go collects
+// garbage before the kernel kills the process.
+func ofPod() []corev1.EnvVar {
+	name := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}
+	namespace := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}
+	memory := &corev1.ResourceFieldSelector{Resource: "limits.memory", Divisor: *resource.NewQuantity(1, resource.DecimalSI)}
+	return []corev1.EnvVar{
+		{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: name}},
+		{Name: "POD_NAMESPACE", ValueFrom: &corev1.EnvVarSource{FieldRef: namespace}},
+		{Name: "GOMEMLIMIT", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: memory}},
+	}
 }
 
 func get(path string) corev1.ProbeHandler {
