@@ -68,7 +68,7 @@ func leaseTimeout(lease time.Duration) time.Duration {
 }
 
 // lock is client-go's lock, except that it releases no lease of another
-// replica. client-go reads the lease before it releases it, but it does not look
+// replica. client-go reads the lease before it releases it, but does not look
 // at the holder.
 type lock struct {
 	*resourcelock.LeaseLock
@@ -97,7 +97,7 @@ var errDeposed = errors.New("this replica no longer leads")
 
 // lead waits for the lease and runs reconcile while it holds the lease. It
 // releases the lease only after reconcile has returned, so that no other
-// replica leads meanwhile. A lost lease ends reconcile and is an error: the
+// replica leads before that. A lost lease ends reconcile and is an error: the
 // process restarts.
 func (e *election) lead(ctx context.Context, reconcile func(leading, holding context.Context)) error {
 	log := logr.FromContextOrDiscard(ctx).WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())

@@ -205,8 +205,9 @@ func TestTheLeaseIsGivenBackWhenTheWorkHasEnded(t *testing.T) {
 // TestTakeover_IsBounded: in every phase and with every jitter of its pauses,
 // the standby leads within 0.3 leases of a release, and within 1.6 leases of a
 // kill. These are 4.5 and 24 seconds of the default lease: a standby asks every
-// 2 to 4.4 seconds. It sees the last renewal that late, and the end of the lease
-// that late. The clock is virtual, so the bound does not depend on the machine.
+// 2 to 4.4 seconds. It sees the last renewal that late, and the end of the
+// lease that late. The clock is virtual, so the bound does not depend on the
+// machine.
 // internal/e2e/replicas measures two processes.
 func TestTakeover_IsBounded(t *testing.T) {
 	for _, lease := range []time.Duration{3 * time.Second, 15 * time.Second, time.Minute} {

@@ -73,9 +73,12 @@ type backoff struct {
 }
 
 func newBackoff() *backoff {
-	return &backoff{
-		TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](200*time.Millisecond, 30*time.Second),
-	}
+	const (
+		least = 200 * time.Millisecond
+		most  = 30 * time.Second
+	)
+	growing := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](least, most)
+	return &backoff{TypedRateLimiter: growing}
 }
 
 // When is called by the queue for each failure.

@@ -110,8 +110,8 @@ func refuse(failed *apierrors.StatusError, after int) func(*http.Request) (*http
 }
 
 // beside runs a controller with 40 runs of the tenant, and 10 runs of another
-// namespace behind them, for eleven minutes.
-func beside(t *testing.T, s *slowTenant) (c *Controller, latest time.Duration) {
+// namespace behind them, and returns when the last of the 10 had its Job.
+func beside(t *testing.T, s *slowTenant, during time.Duration) (latest time.Duration) {
 	t.Helper()
 	var keys []types.NamespacedName
 	var runs []*v1alpha1.AgentRun
@@ -126,7 +126,7 @@ func beside(t *testing.T, s *slowTenant) (c *Controller, latest time.Duration) {
 	s.server = newServer(runs...)
 	s.created = map[string]time.Time{}
 	s.asked = map[string][]time.Time{}
-	c = s.controllerOn(t, s, Options{})
+	c := s.controllerOn(t, s, Options{})
 	s.wrote = func(run *v1alpha1.AgentRun) { assert.NoError(t, c.scopes[0].runs.GetStore().Update(run)) }
 	began := time.Now()
 	for _, key := range keys {
@@ -136,14 +136,14 @@ func beside(t *testing.T, s *slowTenant) (c *Controller, latest time.Duration) {
 	for range c.options.Workers {
 		workers.Go(func() { c.work(t.Context(), t.Context()) })
 	}
-	time.Sleep(11 * time.Minute)
+	time.Sleep(during)
 	c.queue.ShutDown()
 	workers.Wait()
 	require.Len(t, s.created, 10)
 	for _, at := range s.created {
 		latest = max(latest, at.Sub(began))
 	}
-	return c, latest
+	return latest
 }
 
 // TestOneTenant_DelaysNoOther: 40 runs of one namespace wait for a webhook that
@@ -155,17 +155,21 @@ func TestOneTenant_DelaysNoOther(t *testing.T) {
 		reason string
 		takes  time.Duration
 		refuse func(*http.Request) (*http.Response, error)
+		during time.Duration // until each run of the tenant had its turn
 	}{
-		"Webhook":       {"A webhook hangs until the default of its timeoutSeconds.", 10 * time.Second, refuse(webhook, 0)},
-		"LongWebhook":   {"It hangs for the longest timeoutSeconds.", 30 * time.Second, refuse(webhook, 0)},
-		"TooMany":       {"client-go would send each request eleven times.", 0, refuse(busy, 5)},
-		"InternalError": {"It does so after any 5xx with the header too.", 0, refuse(webhook, 5)},
+		"Webhook": {
+			"A webhook hangs until the default of its timeoutSeconds.",
+			10 * time.Second, refuse(webhook, 0), 4 * time.Minute,
+		},
+		"LongWebhook":   {"It hangs for the longest timeoutSeconds.", 30 * time.Second, refuse(webhook, 0), 11 * time.Minute},
+		"TooMany":       {"client-go would send each request eleven times.", 0, refuse(busy, 5), time.Minute},
+		"InternalError": {"It does so after any 5xx with the header too.", 0, refuse(webhook, 5), time.Minute},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowTenant{takes: tc.takes, refuse: tc.refuse}
-				_, latest := beside(t, s)
+				latest := beside(t, s, tc.during)
 				t.Logf("the last of the others had its Job after %s", latest)
 				assert.Less(t, latest, time.Second, tc.reason)
 				assert.LessOrEqual(t, s.most, 2, "half of the workers")
@@ -183,7 +187,7 @@ func TestRetryAfter_DelaysTheNextAttempt(t *testing.T) {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &slowTenant{refuse: refuse(busy, after)}
-				beside(t, s)
+				beside(t, s, 4*time.Minute)
 				for run, asked := range s.asked {
 					require.Greater(t, len(asked), 2, run)
 					assert.GreaterOrEqual(t, asked[1].Sub(asked[0]), want, run)

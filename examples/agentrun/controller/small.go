@@ -38,7 +38,9 @@ func small(obj any) (any, error) {
 		o.Spec.Template = corev1.PodTemplateSpec{}
 		// An empty map stays: no annotations at all would mean that a patch has
 		// to create the map.
-		maps.DeleteFunc(o.Annotations, func(name, _ string) bool { return !strings.HasPrefix(name, jobgcPrefix) })
+		maps.DeleteFunc(o.Annotations, func(name, _ string) bool {
+			return !strings.HasPrefix(name, jobgcPrefix)
+		})
 	}
 	return obj, nil
 }
@@ -77,7 +79,8 @@ func size(run *v1alpha1.AgentRun) int {
 			bytes += len(text)
 		}
 	}
-	for _, texts := range []map[string]string{run.Labels, run.Annotations, run.Spec.Parameters, run.Spec.PodAnnotations} {
+	groups := []map[string]string{run.Labels, run.Annotations, run.Spec.Parameters, run.Spec.PodAnnotations}
+	for _, texts := range groups {
 		for name, text := range texts {
 			bytes += len(name) + len(text)
 		}

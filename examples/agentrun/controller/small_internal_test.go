@@ -5,6 +5,7 @@ package controller
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -32,16 +33,20 @@ func enlarge(run *v1alpha1.AgentRun) {
 	run.Spec.PodAnnotations = map[string]string{"text": text}
 }
 
-// TestCaches_HoldLittleOfALargeRun: 120 runs of 900 KiB must fit into the memory
-// of the pod.
+// TestCaches_HoldLittleOfALargeRun: 120 runs of 900 KiB must fit into the
+// memory of the pod.
 func TestCaches_HoldLittleOfALargeRun(t *testing.T) {
 	tests := map[string]struct {
 		reason string
 		change func(*v1alpha1.AgentRun)
 	}{
-		"New":     {"It may wait for its Secret for days.", func(run *v1alpha1.AgentRun) { run.Status = v1alpha1.AgentRunStatus{} }},
+		"New": {"It may wait for its Secret for days.", func(run *v1alpha1.AgentRun) {
+			run.Status = v1alpha1.AgentRunStatus{}
+		}},
 		"Started": {"Its Job has what it needs.", func(*v1alpha1.AgentRun) {}},
-		"Ended":   {"It stays for 30 days.", func(run *v1alpha1.AgentRun) { enter(run, v1alpha1.Failed, reasonJobFailed, "", time.Now()) }},
+		"Ended": {"It stays for 30 days.", func(run *v1alpha1.AgentRun) {
+			enter(run, v1alpha1.Failed, reasonJobFailed, "", time.Now())
+		}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,16 +55,18 @@ func TestCaches_HoldLittleOfALargeRun(t *testing.T) {
 				enlarge(run)
 				tc.change(run)
 				run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "key", Key: "token"}
-				job.Annotations = map[string]string{"note": strings.Repeat("x", 200<<10), releasedAnnotation: "2026-01-01T00:00:00Z"}
+				kept := map[string]string{releasedAnnotation: "2026-01-01T00:00:00Z"}
+				job.Annotations = maps.Clone(kept)
+				job.Annotations["note"] = strings.Repeat("x", 200<<10)
 				c, _, _ := followingOf(t, run, job)
 				_, cached := c.find(keyOf(run))
 				text, err := json.Marshal(cached)
 				require.NoError(t, err)
 				assert.Less(t, len(text), 2<<10, tc.reason)
-				assert.Equal(t, run.Spec.SecretRef, cached.Spec.SecretRef, "The names of Secrets are needed to mask texts.")
+				assert.Equal(t, run.Spec.SecretRef, cached.Spec.SecretRef, "It is needed to mask texts.")
 				jobs := c.scopes[0].jobs.GetStore().List()
 				require.Len(t, jobs, 1)
-				assert.Equal(t, map[string]string{releasedAnnotation: "2026-01-01T00:00:00Z"}, jobs[0].(*batchv1.Job).Annotations)
+				assert.Equal(t, kept, jobs[0].(*batchv1.Job).Annotations)
 			})
 		})
 	}

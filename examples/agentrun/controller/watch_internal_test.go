@@ -85,14 +85,15 @@ func TestRequest_EndsOnThisSide(t *testing.T) {
 		assert.NoError(t, http.NewResponseController(w).Flush())
 		<-r.Context().Done()
 	}
+	const timed = "?watch=true&timeoutSeconds=400"
 	tests := map[string]struct {
 		reason string
 		server http.HandlerFunc
 		query  string
 		want   time.Duration
 	}{
-		"Accepted": {"A watch ends after its timeoutSeconds and a grace.", accepts, "?watch=true&timeoutSeconds=400", 430 * time.Second},
-		"Silent":   {"So does a watch without any answer.", silent, "?watch=true&timeoutSeconds=400", 430 * time.Second},
+		"Accepted": {"A watch ends after its timeoutSeconds and a grace.", accepts, timed, 430 * time.Second},
+		"Silent":   {"So does a watch without any answer.", silent, timed, 430 * time.Second},
 		"Untimed":  {"A watch without timeoutSeconds ends too.", accepts, "?watch=true", requestAtMost},
 		"List":     {"The API server ends any other request after a minute.", silent, "", requestAtMost},
 		"Body":     {"The time includes the body.", accepts, "?limit=500", requestAtMost},
@@ -101,7 +102,8 @@ func TestRequest_EndsOnThisSide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := &http.Client{Transport: inTime(serve(t, tc.server))}
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/api/v1/pods"+tc.query, http.NoBody)
+				url := "http://127.0.0.1/api/v1/pods" + tc.query
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 				require.NoError(t, err)
 				began := time.Now()
 				response, err := client.Do(r)
