@@ -23,8 +23,8 @@ type unstarted struct {
 	logged bool
 }
 
-// due reports, before begun, once that the log must say it: a minute after the first pending
-// event, or at the first loss.
+// due reports once, before begun, that the log must say it: a minute after the
+// first pending event, or at the first loss.
 func (u *unstarted) due(now instant, pending int64, lost bool) bool {
 	if u.logged {
 		return false

@@ -27,10 +27,10 @@ const (
 // owner. New and Step refuse a negative duration, one above 68 years, and a
 // RunTTL below a minute. FromEnv reads a Retention from the environment.
 type Retention struct {
-	// SucceededTTL and FailedTTL are how long a Job of that outcome stays after
-	// its outcome is recorded. Below 90 seconds, work can run twice. A Job whose
-	// TTL at its end is within a tenth of this, and within a minute, keeps that
-	// TTL.
+	// SucceededTTL and FailedTTL are how long a Job of that outcome stays
+	// after its outcome is recorded. Below 90 seconds, work can run twice. A
+	// Job whose TTL at its end is within a tenth of this, and within a minute,
+	// keeps that TTL.
 	SucceededTTL, FailedTTL time.Duration
 
 	// UnrecordedTTL is the least TTL of a Job whose outcome is not recorded; a

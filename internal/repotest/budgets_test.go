@@ -61,7 +61,7 @@ func (p parsed) calm(t *testing.T, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
 		// These block until their goroutines have ended.
-		starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run"}, d.Name.Name)
+		starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run", "write"}, d.Name.Name)
 		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: return an error", where(d))
 		ast.Inspect(d, func(n ast.Node) bool {
 			switch n := n.(type) {

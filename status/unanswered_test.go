@@ -1,0 +1,322 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/status"
+)
+
+// TestCommit_ReadsFirstAfterAWriteWithoutAnswer: the write may have been done.
+func TestCommit_ReadsFirstAfterAWriteWithoutAnswer(t *testing.T) {
+	runs := schema.GroupResource{Group: "example.com", Resource: "runs"}
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		done   bool // the API server did the write
+		fresh  bool // the next copy has it
+		reads  int
+		stale  bool
+	}{
+		"TimedOutAndDone": {"The copy is older than the own write.", context.DeadlineExceeded, true, false, 1, true},
+		"BrokenAndDone":   {"The same.", errNoAnswer, true, false, 1, true},
+		"DoneAndSeen":     {"A copy with a newer version has the write.", errNoAnswer, true, true, 0, false},
+		"NotDone":         {"The read shows that the copy is the newest.", errNoAnswer, false, false, 1, false},
+		"ServerTimeout":   {"A server that gave up may have done it.", apierrors.NewTimeoutError("late", 1), true, false, 1, true},
+		"InternalError":   {"So may one that failed.", apierrors.NewInternalError(errNoAnswer), true, false, 1, true},
+		"RequestTimeout": {"408 comes from a proxy.", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusRequestTimeout}},
+			true, false, 1, true},
+		"Refused": {"Without a connection nothing was sent.", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false, false, 0, false},
+		"Forbidden": {"An API server that refuses a request did not do it.",
+			apierrors.NewForbidden(runs, "a", errors.New("no right")), false, false, 0, false},
+		"TooMany": {"So does one that is overloaded.", apierrors.NewTooManyRequests("later", 1), false, false, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, stale := start(t)
+			fail := tc.err
+			w := via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*Run, error) {
+				if fail != nil && !tc.done {
+					return nil, fail
+				}
+				reply, err := client[Run]{s}.Patch(ctx, name, pt, data, o, sub...)
+				if fail != nil {
+					return nil, fail
+				}
+				return reply, err
+			}, status.Writer{})
+			_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
+			require.ErrorIs(t, err, tc.err)
+			s.sent()
+			fail = nil
+
+			next := stale
+			if tc.fresh {
+				next = get[Run](t, s, "a")
+			}
+			result, err := w.Commit(t.Context(), next, withPhase(next, "Failed"), status.Facts{})
+			s.mu.Lock()
+			requests := s.requests
+			s.mu.Unlock()
+			reads := 0
+			for _, request := range requests {
+				if request == "status {}" {
+					reads++
+				}
+			}
+			assert.Equal(t, tc.reads, reads, tc.reason)
+			if tc.stale {
+				require.ErrorIs(t, err, status.ErrStaleRead, tc.reason)
+				assert.Len(t, requests, tc.reads, "nothing is written")
+				assert.Equal(t, "Running", get[Run](t, s, "a").Status.Phase)
+				s.sent()
+				_, err = w.Commit(t.Context(), next, next.DeepCopy(), status.Facts{})
+				require.ErrorIs(t, err, status.ErrStaleRead)
+				assert.Zero(t, s.sent(), "one read is enough")
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, status.Written, result)
+			assert.Equal(t, "Failed", get[Run](t, s, "a").Status.Phase)
+		})
+	}
+}
+
+// TestCommit_ALateWriteChangesNothing: the API server does a write after its
+// client gave up, and after the next Commit, which returns to the old verdict.
+func TestCommit_ALateWriteChangesNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		names  status.FieldNames
+		after  time.Duration // between the two Commits
+		want   status.Result
+		sent   int
+	}{
+		"UpdatedAt":    {"A write of updatedAt makes the late one fail.", status.FieldNames{}, time.Minute, status.Written, 2},
+		"SameSecond":   {"It would change nothing, so the caller tries again.", status.FieldNames{}, 0, "", 1},
+		"NoUpdatedAt":  {"Nothing can be written, so the caller tries again.", status.FieldNames{UpdatedAt: "-"}, time.Minute, "", 1},
+		"IsNoLongerUp": {"A request does not live for five minutes.", status.FieldNames{UpdatedAt: "-"}, 5 * time.Minute, status.Unchanged, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.create("a")
+			s.restatus("a", fmt.Sprintf(`{"observedGeneration":1,"updatedAt":%q,"phase":"Pending"}`, noon.Format(time.RFC3339)))
+			before := get[Run](t, s, "a")
+			var late []byte
+			w := via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*Run, error) {
+				if late == nil {
+					late = data
+					return nil, context.DeadlineExceeded
+				}
+				return client[Run]{s}.Patch(ctx, name, pt, data, o, sub...)
+			}, status.Writer{FieldNames: tc.names}).At(noon)
+			_, err := w.Commit(t.Context(), before, withPhase(before, "Running"), status.Facts{})
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+
+			result, err := w.At(noon.Add(tc.after)).Commit(t.Context(), before, before.DeepCopy(), status.Facts{})
+			assert.Equal(t, tc.sent, s.sent(), tc.reason)
+			assert.Equal(t, tc.want, result)
+			if tc.want == "" {
+				require.ErrorIs(t, err, status.ErrStaleRead, tc.reason)
+				assert.ErrorContains(t, err, "5m0s")
+				return
+			}
+			require.NoError(t, err)
+			if tc.want == status.Written {
+				_, err = s.patch(t.Context(), "a", late, true)
+				require.True(t, apierrors.IsConflict(err), "%v", err)
+				assert.Equal(t, "Pending", get[Run](t, s, "a").Status.Phase)
+			}
+		})
+	}
+}
+
+// TestCommit_ALateWriteIsNotMerged: it is done between the read and the write
+// of the next Commit.
+func TestCommit_ALateWriteIsNotMerged(t *testing.T) {
+	s, before := start(t)
+	var late []byte
+	w := via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*Run, error) {
+		if late == nil {
+			late = data
+			return nil, context.DeadlineExceeded
+		}
+		return client[Run]{s}.Patch(ctx, name, pt, data, o, sub...)
+	}, status.Writer{})
+	after := withPhase(before, "Running")
+	after.Status.Message = "of the first reconcile"
+	_, err := w.Commit(t.Context(), before, after, status.Facts{})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	s.before = func(name string, data []byte) {
+		if string(data) != "{}" {
+			s.restatus(name, `{"phase":"Running","message":"of the first reconcile"}`)
+		}
+	}
+	again := before.DeepCopy()
+	again.Status.Reason = "OfTheSecond"
+	_, err = w.Commit(t.Context(), before, again, status.Facts{})
+	require.ErrorIs(t, err, status.ErrStaleRead)
+	stored := get[Run](t, s, "a")
+	assert.Empty(t, stored.Status.Reason, "the verdicts of two reconciles are not mixed")
+}
+
+// TestCommit_GoesOnWithAFakeThatKeepsTheVersion: a fake of client-go does not
+// change the resourceVersion. A test that lets one write fail then works as
+// without a memory.
+func TestCommit_GoesOnWithAFakeThatKeepsTheVersion(t *testing.T) {
+	before := bigRun()
+	fail := true
+	stored := withPhase(before, "Stopping")
+	w := via(patching(func([]byte, ...string) (*Run, error) {
+		if fail {
+			return nil, errNoAnswer
+		}
+		return stored, nil
+	}), status.Writer{FieldNames: status.FieldNames{UpdatedAt: "-"}})
+	_, err := w.Commit(t.Context(), before, withPhase(before, "Stopping"), running)
+	require.ErrorIs(t, err, errNoAnswer)
+	fail = false
+	for _, want := range []status.Result{status.Written, status.Unchanged} {
+		result, err := w.Commit(t.Context(), before, withPhase(before, "Stopping"), running)
+		require.NoError(t, err)
+		assert.Equal(t, want, result)
+		before = stored
+	}
+}
+
+// TestCommit_ReadAfterAWriteWithoutAnswer: the read finds what became of the
+// object, and may fail.
+func TestCommit_ReadAfterAWriteWithoutAnswer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		happens func(s *server)
+		result  status.Result
+		err     error
+	}{
+		"Deleted":   {func(s *server) { s.delete("a") }, status.Gone, nil},
+		"Recreated": {func(s *server) { s.delete("a"); s.create("a") }, "", status.ErrReplaced},
+		"Fails":     {func(*server) {}, "", errNoAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, stale := start(t)
+			answers := false
+			w := via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*Run, error) {
+				if !answers {
+					return nil, errNoAnswer
+				}
+				return client[Run]{s}.Patch(ctx, name, pt, data, o, sub...)
+			}, status.Writer{})
+			_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), status.Facts{})
+			require.ErrorIs(t, err, errNoAnswer)
+			answers = name != "Fails"
+			tc.happens(s)
+			writes := s.writes
+			result, err := w.Commit(t.Context(), stale, withPhase(stale, "Failed"), status.Facts{})
+			require.ErrorIs(t, err, tc.err)
+			assert.Equal(t, tc.result, result)
+			assert.Equal(t, writes, s.writes)
+		})
+	}
+}
+
+// calling is an object whose methods commit another object, as no object does
+// that is in its right mind.
+type calling struct {
+	unstructured.Unstructured
+
+	call func()
+}
+
+func (c *calling) GetUID() types.UID { c.call(); return c.Unstructured.GetUID() }
+
+func (c *calling) GetResourceVersion() string { c.call(); return c.Unstructured.GetResourceVersion() }
+
+func (c *calling) GetObjectKind() schema.ObjectKind { c.call(); return c.Unstructured.GetObjectKind() }
+
+func (c *calling) DeepCopyObject() runtime.Object {
+	return &calling{*c.Unstructured.DeepCopy(), c.call}
+}
+
+// TestCommit_CallsNothingOfTheCallerUnderItsLock: methods of the object, the
+// client and the hooks may use the same Writer.
+func TestCommit_CallsNothingOfTheCallerUnderItsLock(t *testing.T) {
+	s := newServer(t)
+	s.prunes = []string{"lost"}
+	s.create("a")
+	s.create("b")
+	var w status.Writer
+	depth := 0
+	other := func() {
+		if depth > 0 {
+			return
+		}
+		depth++
+		defer func() { depth-- }()
+		b := &calling{*get[unstructured.Unstructured](t, s, "b"), func() {}}
+		next := b.DeepCopyObject().(*calling)
+		require.NoError(t, unstructured.SetNestedField(next.Object, fmt.Sprint(s.version), "status", "phase"))
+		_, err := w.Commit(t.Context(), b, next, status.Facts{})
+		require.NoError(t, err)
+	}
+	w = via(func(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*calling, error) {
+		other()
+		reply, err := client[unstructured.Unstructured]{s}.Patch(ctx, name, pt, data, o, sub...)
+		if err != nil {
+			return nil, err
+		}
+		return &calling{*reply, other}, nil
+	}, status.Writer{})
+	w.Redact = func(message string) string { other(); return message }
+	w.OnCommit = func(string, time.Duration) { other() }
+	for i := range 3 {
+		a := &calling{*get[unstructured.Unstructured](t, s, "a"), other}
+		next := a.DeepCopyObject().(*calling)
+		require.NoError(t, unstructured.SetNestedField(next.Object, fmt.Sprint(i), "status", "phase"))
+		require.NoError(t, unstructured.SetNestedField(next.Object, "x", "status", "lost"))
+		_, err := w.Commit(t.Context(), a, next, status.Facts{})
+		assert.Equal(t, i == 0, err != nil, "%v", err)
+	}
+}
+
+// TestCommit_RemembersForConcurrentReconciles: each of eight workers reconciles
+// its own objects with a copy of one Writer, from caches that are late.
+func TestCommit_RemembersForConcurrentReconciles(t *testing.T) {
+	s := newServer(t)
+	w := via(client[Run]{s}.Patch, status.Writer{Owned: []string{"Ready"}})
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := range 20 {
+				name := fmt.Sprintf("run-%d-%d", worker, i)
+				s.create(name)
+				stale := get[Run](t, s, name)
+				_, err := w.Commit(t.Context(), stale, withPhase(stale, "Running"), running)
+				assert.NoError(t, err)
+				_, err = w.Commit(t.Context(), stale, stale.DeepCopy(), running)
+				assert.ErrorIs(t, err, status.ErrStaleRead)
+				assert.True(t, strings.Contains(err.Error(), name), "%v", err)
+			}
+		})
+	}
+	wg.Wait()
+}
