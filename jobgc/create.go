@@ -70,6 +70,9 @@ func (g *Guard[J]) read(ctx context.Context, req Request) (*stored, error) {
 	if ref != nil {
 		out.ref = *ref.DeepCopy()
 	}
+	if out.ref.UID == "" {
+		out.ref.Name = cmp.Or(out.ref.Name, req.Name)
+	}
 	return out, nil
 }
 
@@ -97,8 +100,9 @@ func spent(ctx context.Context, until time.Time, limit time.Duration) string {
 	return fmt.Sprintf("needs more than %s, its wait for the client's rate limiter included", limit)
 }
 
-// jobName is the name of the Job of an owner without a recorded one. A Ref that
-// has a name was written by an older version before the creation.
+// jobName is the name of the Job of an owner without a recorded one. A Ref has
+// a name if Request.Name is set, or if an older version wrote it before the
+// creation.
 func jobName(ref Ref, owner types.UID) string { return cmp.Or(ref.Name, "run-"+string(owner)) }
 
 // builderError is an error of Request.Job, which Step returns unchanged.
@@ -223,7 +227,11 @@ func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, answere
 		return nil, Observation{}, fmt.Errorf("create %s/%s: the client returned no Job of this name with a uid", job.Namespace, job.Name)
 	}
 	if owner := metav1.GetControllerOfNoCopy(job); !metav1.IsControlledBy(live, &metav1.ObjectMeta{UID: owner.UID}) {
-		return nil, Observation{}, taken(live, owner)
+		err := taken(live, owner)
+		if v.named {
+			err = fmt.Errorf("Request.Name: %w; want the name of a Job of Request.Owner, or a free one", err)
+		}
+		return nil, Observation{}, err
 	}
 	live.Namespace = job.Namespace
 	return g.adopt(ctx, v, live, sourceLiveRead)
@@ -257,6 +265,14 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 		next.Released = true
 		return &next, v.found, nil
 	}
+	g.see(job)
+	if v.takes(job) {
+		marked, err := g.takeOver(ctx, v, next, job)
+		if err != nil {
+			return nil, Observation{}, err
+		}
+		job = marked
+	}
 	if v.raises(job) {
 		ops := []operation{
 			{Op: "test", Path: "/metadata/uid", Value: job.UID},
@@ -282,7 +298,6 @@ func (g *Guard[J]) adopt(ctx context.Context, v view, job *batchv1.Job, source s
 			job, source = raised, sourceLiveRead
 		}
 	}
-	g.see(job)
 	v.ref, v.found = next, StateOf(job)
 	v.found.Source = source
 	switch {
@@ -312,14 +327,20 @@ func (g *Guard[J]) findUnrecorded(ctx context.Context, v view, owner types.UID) 
 	if v.ref.Namespace == "" || v.ended && !v.cancel {
 		return unrecorded(nil, owner, sourceRef, nil)
 	}
+	asks := v.cancel || v.done // done, and not ended: it is being deleted
 	if g.store != nil {
 		job, _, err := g.store.get(Ref{Namespace: v.ref.Namespace, Name: jobName(v.ref, owner)})
 		found, err := unrecorded(job, owner, sourceSeen, err)
-		if err != nil || v.ended || found.Job != nil && !v.raises(found.Job) {
+		takes := v.takes(found.Job)
+		if err != nil || v.ended || found.Job != nil && !takes && !v.raises(found.Job) {
 			return found, err
 		}
+		if takes {
+			g.see(found.Job)
+			asks = true
+		}
 	}
-	if v.ended || !v.cancel && !v.done { // done, and not ended: it is being deleted
+	if v.ended || !asks {
 		return unrecorded(nil, owner, sourceRef, nil)
 	}
 	found, err := g.readUnrecorded(ctx, v.ref, owner)

@@ -29,6 +29,7 @@ type view struct {
 	ref          Ref         // in the caller's copy of the owner
 	done, cancel bool        // what the caller says of its run; it is also done if the owner is being deleted
 	ended        bool        // Request.Done; unlike done, false for a deleting owner that is not Done
+	named        bool        // Request.Name is set, and the Ref has no name
 	suspend      *bool       // nil changes nothing
 	found        Observation // of the Job
 	stored       *stored     // the owner in the API server; nil before the read

@@ -160,6 +160,14 @@ func (s *server) apply(name string, data []byte) (*batchv1.Job, error) {
 		switch {
 		case op.Op == "add" && op.Path == "/metadata/annotations":
 			job.Annotations = map[string]string{}
+			for key, value := range op.Value.(map[string]any) {
+				job.Annotations[key] = value.(string)
+			}
+		case op.Op == "add" && op.Path == "/metadata/finalizers":
+			job.Finalizers = nil
+			for _, name := range op.Value.([]any) {
+				job.Finalizers = append(job.Finalizers, name.(string))
+			}
 		case op.Op == "add" && op.Path == "/metadata/annotations/jobgc.controllerkit.dev~1released" && job.Annotations != nil:
 			job.Annotations["jobgc.controllerkit.dev/released"] = op.Value.(string)
 		case op.Op == "test" && op.Path == "/metadata/uid" && op.Value == string(job.UID):

@@ -84,7 +84,8 @@ type Guard[J jobClient] struct {
 	client func(namespace string) J
 	store  *store      // nil without one
 	late   bool        // the caller's event handler may run before the Guard's, which fills the store
-	synced func() bool // whether the Guard's handler has received all Jobs of the first list; only with late
+	synced func() bool // whether the Guard's handler has received all Jobs of the first list; nil without a handler
+	listed func() bool // whether the informer has its first list; only with synced
 	opts   Options
 	now    func() time.Time
 	short  []string    // the settings that let work run twice, for the log
@@ -101,6 +102,9 @@ type Guard[J jobClient] struct {
 	lost       ring[types.UID, State]        // losses that a live read of the owner has confirmed
 	begun      ring[place, types.UID]        // Jobs that Step found unfinished, whose Ref may not be written yet
 	ended      ring[place, ending]           // Jobs that were seen finished, whose Ref may not be written yet
+	others     map[types.UID]others          // by owner, unfinished Jobs that Step has not created
+	refused    ring[types.UID, types.NamespacedName]
+	waiting    time.Time // since when creations wait for the informer; zero if none has
 }
 
 // New returns a Guard. The client gives the Job client of a namespace; the
@@ -114,7 +118,9 @@ type Guard[J jobClient] struct {
 //     request, and its resource version proves that a Job is gone. New
 //     registers an event handler, so that the results of Jobs that are deleted
 //     before they are read are still found.
-//   - The store of an informer. No event handler is registered.
+//   - The store of an informer. No event handler is registered. Step then does
+//     not see the Jobs of an earlier version of the controller, see
+//     Request.Name.
 //   - An informer over several namespaces, which has no single store. The Guard
 //     keeps the Jobs that its events bring. It asks to look again every 10
 //     seconds at a Job that has not finished, because your own event handler
@@ -134,6 +140,7 @@ type Guard[J jobClient] struct {
 // logger, so that the first Step whose context has one logs it, once.
 func New[J jobClient](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
 	g := &Guard[J]{client: client, opts: opts, now: time.Now, store: storeOf(informer), short: opts.Retention.freesNames()}
+	g.others = map[types.UID]others{}
 	h := handler[J]{g: g}
 	if g.store == nil && !isnil.Is(informer) {
 		h.events = &eventStore{jobs: map[string]*batchv1.Job{}}
@@ -158,10 +165,15 @@ func New[J jobClient](client func(namespace string) J, informer any, opts Option
 	g.pasts.limit = g.opts.Tombstones
 	g.told.limit = g.opts.Tombstones
 	g.released.limit, g.begun.limit, g.ended.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
+	g.refused.limit = g.opts.Tombstones
 	if register != nil {
 		var err error
 		if g.synced, err = register(); err != nil {
 			return nil, err
+		}
+		g.listed = func() bool { return true }
+		if has, ok := informer.(interface{ HasSynced() bool }); ok {
+			g.listed = has.HasSynced
 		}
 	}
 	return g, nil

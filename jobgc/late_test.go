@@ -43,7 +43,7 @@ func (s *informerOfSeveral) HasSynced() bool { return s.synced }
 // may be ahead of the Guard's.
 func TestLate_ReconcileAheadOfTheGuardsHandler(t *testing.T) {
 	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
-	informer := &informerOfSeveral{}
+	informer := &informerOfSeveral{synced: true}
 	g, err := jobgc.New(s.client, informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
 	require.NoError(t, err)
 	s.guard = g
@@ -85,11 +85,12 @@ func TestLate_ReconcileOfAnEndedRunAheadOfTheGuardsHandler(t *testing.T) {
 func TestLate_ManyEndedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
-		informer := &informerOfSeveral{}
+		informer := &informerOfSeveral{synced: true}
 		g, err := jobgc.New(s.client, informer, jobgc.Options{})
 		require.NoError(t, err)
 		s.guard = g
 		s.step(t)
+		informer.synced = false
 		informer.handlers[0].OnAdd(s.jobs[jobOfRun].DeepCopy(), true)
 		for i := range 2000 {
 			old := newAgentRun()

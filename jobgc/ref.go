@@ -35,7 +35,8 @@ type Ref struct {
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Job. Step sets it to run-<uid of the owner>.
+	// Name of the Job. Step sets it to Request.Name or run-<uid of the
+	// owner>.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`

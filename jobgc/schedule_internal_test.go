@@ -40,6 +40,7 @@ type schedule struct {
 	admission time.Duration // how long a webhook takes for a creation
 	strips    bool          // the informer's transform drops what metadata it can
 	failing   bool          // the work fails
+	adopts    bool          // the first run has begun before the controller used this package; Jobs have their own names
 	postpones bool          // the write of the first Ref waits until the Job has started
 	restores  bool          // the server's store is restored from a backup, once
 	records   bool          // the controller says that its final copies are recorded
@@ -73,11 +74,29 @@ func draw(seed uint64, b bug) *schedule {
 		s.options.Tombstones = -1
 	}
 	s.create()
+	s.adopts = more.IntN(4) == 0
+	if s.adopts {
+		s.putJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: s.nameOf(s.run), UID: s.uid("job"), OwnerReferences: controlledBy(s.run),
+		}}) // a TTL of the earlier version could delete it before the first reconcile
+	}
 	for i := range s.replicas {
 		s.replicas[i] = &replica{sim: s}
 		s.replicas[i].start()
 	}
 	return s
+}
+
+// nameOf is Request.Name.
+func (s *schedule) nameOf(r *run) string {
+	if s.adopts {
+		return "own-" + string(r.UID)
+	}
+	return ""
+}
+
+func controlledBy(r *run) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{Kind: "AgentRun", Name: r.Name, UID: r.UID, Controller: ptr.To(true)}}
 }
 
 // create makes a run; it has the name of the one before it.
@@ -278,7 +297,7 @@ func (s *schedule) judge() {
 	if s.run == nil {
 		return
 	}
-	job := s.jobs["run-"+string(s.run.UID)]
+	job := s.jobs[jobName(Ref{Name: s.nameOf(s.run)}, s.run.UID)]
 	if job != nil && s.run.ref != nil && s.run.ref.UID != "" && s.run.ref.UID != job.UID {
 		job = nil // a second one, see above
 	}

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 )
 
 // replica is one process of the controller, and its caches.
@@ -226,6 +225,7 @@ func (r *replica) reconcile() (time.Duration, error) {
 func (r *replica) step(copied *run) (Observation, error) {
 	ref, found, err := r.guard.Step(context.Background(), Request{
 		Owner: copied, Ref: copied.ref, Done: copied.phase != "", Recorded: copied.phase != "" && r.sim.records, Cancel: copied.cancel, Suspend: copied.suspend,
+		Name: r.sim.nameOf(copied),
 		Stored: func(context.Context) (metav1.Object, *Ref, bool, error) {
 			switch r.sim.bug {
 			case createsFromCache:
@@ -250,7 +250,7 @@ func (r *replica) step(copied *run) (Observation, error) {
 		},
 		Job: func() (*batchv1.Job, error) {
 			return &batchv1.Job{
-				ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "AgentRun", Name: copied.Name, UID: copied.UID, Controller: ptr.To(true)}}},
+				ObjectMeta: metav1.ObjectMeta{OwnerReferences: controlledBy(copied)},
 				Spec:       batchv1.JobSpec{TTLSecondsAfterFinished: r.sim.template},
 			}, nil
 		},

@@ -242,6 +242,17 @@ func applied(job *batchv1.Job, op operation) bool {
 		return op.Value == job.ResourceVersion
 	case op.Op == "add" && op.Path == "/metadata/annotations":
 		job.Annotations = map[string]string{}
+		notes, _ := op.Value.(map[string]any)
+		for key, value := range notes {
+			job.Annotations[key], _ = value.(string)
+		}
+	case op.Op == "add" && op.Path == "/metadata/finalizers":
+		job.Finalizers = nil
+		names, _ := op.Value.([]any)
+		for _, name := range names {
+			keeper, _ := name.(string)
+			job.Finalizers = append(job.Finalizers, keeper)
+		}
 	case op.Op == "add" && strings.HasPrefix(op.Path, "/metadata/annotations/") && job.Annotations != nil:
 		job.Annotations[strings.ReplaceAll(strings.TrimPrefix(op.Path, "/metadata/annotations/"), "~1", "/")], _ = op.Value.(string)
 	case op.Op == "add" && op.Path == "/spec/ttlSecondsAfterFinished":
@@ -261,7 +272,7 @@ func applied(job *batchv1.Job, op operation) bool {
 func (s *apiServer) watchOver(before, after *batchv1.Job) {
 	others := func(job *batchv1.Job) (map[string]string, []string) {
 		notes := maps.Clone(job.Annotations)
-		maps.DeleteFunc(notes, func(key, _ string) bool { return key == releasedAnnotation })
+		maps.DeleteFunc(notes, func(key, _ string) bool { return strings.HasPrefix(key, "jobgc.controllerkit.dev/") })
 		return notes, slices.DeleteFunc(slices.Clone(job.Finalizers), func(name string) bool { return name == resultFinalize })
 	}
 	notes, keepers := others(before)
@@ -275,6 +286,9 @@ func (s *apiServer) watchOver(before, after *batchv1.Job) {
 	}
 	has, had := after.Spec.TTLSecondsAfterFinished, before.Spec.TTLSecondsAfterFinished
 	lowered := has != nil && (had == nil || *has < *had)
+	if before.Annotations[annotation] == "" {
+		lowered = has != nil && *has < int32(7*day/time.Second) // taken over
+	}
 	freed := len(after.Finalizers) < len(before.Finalizers)
 	if (lowered || freed) && s.run.phase == "" {
 		s.breaks("released before the record")

@@ -48,9 +48,9 @@ func (g *Guard[J]) see(job *batchv1.Job) {
 	g.begun.put(at, job.UID)
 }
 
-// recall looks for the Job of an owner that has recorded none among those that
-// the Guard has seen. It reads the Job live, because the Job may be there, also
-// again.
+// recall looks for the Job of an owner that has recorded none among the Jobs
+// that the Guard has seen. It reads the Job live, because the Job may be there,
+// also again.
 func (g *Guard[J]) recall(ctx context.Context, ref Ref, owner types.UID) (Observation, error) {
 	at := place{ref.Namespace, jobName(ref, owner), owner}
 	g.mu.Lock()

@@ -30,7 +30,8 @@ func (s *stage) finished() *batchv1.Job {
 
 // deletedUnseen deletes the Job of the run, before a call of Step sees that it
 // has finished.
-func (s *stage) deletedUnseen(*testing.T) {
+func deletedUnseen(t *testing.T, s *stage) {
+	t.Helper()
 	last := s.finished()
 	s.remove(jobOfRun)
 	s.store.sync(s.server)
@@ -45,15 +46,15 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 	week := jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}}
 	for name, tc := range map[string]struct {
 		reason string
-		goes   func(s *stage, t *testing.T)
+		goes   func(t *testing.T, s *stage)
 		gets   int
 	}{
 		"DeleteEvent": {
-			"The delete event has the result.", (*stage).deletedUnseen, 1,
+			"The delete event has the result.", deletedUnseen, 1,
 		},
 		"MissedDeleteEvent": {
 			"A finish in a stale last state is a finish.",
-			func(s *stage, _ *testing.T) {
+			func(_ *testing.T, s *stage) {
 				last := s.finished()
 				s.remove(jobOfRun)
 				s.store.sync(s.server)
@@ -62,7 +63,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 		},
 		"EarlierCall": {
 			"Step itself saw the result, and the write failed. The API server says that the Job is gone.",
-			func(s *stage, t *testing.T) {
+			func(t *testing.T, s *stage) {
 				t.Helper()
 				s.finished()
 				s.store.sync(s.server)
@@ -75,7 +76,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 		},
 		"DuringTheReadOfTheOwner": {
 			"The delete event comes after the look into the cache.",
-			func(s *stage, _ *testing.T) {
+			func(_ *testing.T, s *stage) {
 				last := s.finished()
 				s.remove(jobOfRun)
 				s.store.sync(s.server)
@@ -91,7 +92,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 		},
 		"DeletedWhileFinishing": {
 			"A Job whose outcome is announced has that outcome.",
-			func(s *stage, _ *testing.T) {
+			func(_ *testing.T, s *stage) {
 				last := s.change(jobOfRun, func(job *batchv1.Job) {
 					job.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobSuccessCriteriaMet, time.Now())}
 				})
@@ -106,7 +107,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 			_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 			require.NoError(t, err)
 			s.guard.OnAdd(s.jobs[jobOfRun], false)
-			tc.goes(s, t)
+			tc.goes(t, s)
 			found := s.step(t)
 			assert.Equal(t, 1, s.creates, tc.reason)
 			assert.Equal(t, tc.gets, s.gets, tc.reason)
@@ -133,7 +134,7 @@ func TestStep_UsesTheResultThatItSawOfACancelledRun(t *testing.T) {
 	s := newStage(t, jobgc.Options{})
 	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 	require.NoError(t, err)
-	s.deletedUnseen(t)
+	deletedUnseen(t, s)
 	s.edit = func(req *jobgc.Request) { req.Cancel = true }
 	found := s.step(t)
 	assert.Equal(t, jobgc.Finished, found.State)
@@ -146,7 +147,7 @@ func TestStep_BelievesTheJobThatExists(t *testing.T) {
 	s := newStage(t, jobgc.Options{})
 	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 	require.NoError(t, err)
-	s.deletedUnseen(t)
+	deletedUnseen(t, s)
 	next := ownedJob()
 	next.Name, next.Namespace, next.UID = jobOfRun, "ns", "of-another-replica"
 	s.put(next)

@@ -58,8 +58,22 @@ type Request struct {
 	// Step changes nothing and returns no error.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
+	// Name of the Job of an owner that has no Ref, if people know the names of
+	// its Jobs: at most 63 lower-case letters, digits, '-' and '.'. Zero means
+	// run-<uid of Owner>. Each owner needs a different name. A Job of this name that Owner controls is taken
+	// over, also if it has finished: Step puts it into the Ref, and gives it
+	// the annotations, the TTL and the finalizer of a Job that Step creates,
+	// which costs a read and a patch. If another owner controls it, or none,
+	// Step returns an error. A Ref that has a name keeps it.
+	//
+	// While Name is empty, Step returns an error instead of creating a Job if
+	// the informer has an unfinished Job that Owner controls and Step has not
+	// created: it may do the same work. With a Name, other Jobs of Owner are
+	// the caller's business.
+	Name string
+
 	// Job builds the Job. Step calls it at most once. Owner must be its
-	// controller. Its name is empty or run-<uid of Owner>. Its
+	// controller. Its name is empty, or Name, or run-<uid of Owner>. Its
 	// ttlSecondsAfterFinished, if set, replaces SucceededTTL and FailedTTL. It
 	// counts from the release: once its outcome is recorded, the Job gets it
 	// plus the seconds since it has finished.
@@ -165,6 +179,12 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 		next := v.ref
 		switch a := decide(v); a {
 		case actReadOwner:
+			if v.ref.UID == "" && v.ref.Name == "" {
+				waits, err := g.unsynced()
+				if waits {
+					return req.Ref, Observation{State: Pending, Source: sourceCacheBehind, After: poll}, err
+				}
+			}
 			if v.ref.UID == "" {
 				// Built first, so that the builder's time does not pass between
 				// the read and the creation.
@@ -192,6 +212,12 @@ func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, er
 			v = g.learn(v)
 			continue
 		case actCreate:
+			if v.ref.Name == "" {
+				err := g.refuse(req.Owner)
+				if err != nil {
+					return nil, Observation{}, err
+				}
+			}
 			found, err := g.recall(ctx, Ref{Namespace: job.Namespace, Name: job.Name}, req.Owner.GetUID())
 			switch {
 			case err != nil:
@@ -273,6 +299,14 @@ func (g *Guard[J]) view(req Request) (view, error) {
 	}
 	if req.Ref != nil {
 		v.ref = *req.Ref.DeepCopy()
+	}
+	if v.ref.UID == "" && req.Name != "" {
+		err := checkName(req.Name)
+		if err != nil {
+			return v, err
+		}
+		v.named = v.ref.Name == ""
+		v.ref.Name = cmp.Or(v.ref.Name, req.Name)
 	}
 	if req.Retention != nil {
 		v.retention = *req.Retention

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -22,19 +23,33 @@ func (h handler[J]) OnAdd(obj any, _ bool) {
 	h.g.feed()
 	h.g.noteSeen(nil, deleted(obj))
 	h.events.put(obj)
+	if job := deleted(obj); job != nil {
+		h.g.noteOther(job)
+	}
 }
 
 // OnUpdate notes the Job. If a Job was recreated under its name while the watch
 // was away, the informer reports it as an update, and no deletion.
 func (h handler[J]) OnUpdate(was, obj any) {
-	before, after := deleted(was), deleted(obj)
-	if before != nil && after != nil && before.UID != after.UID {
-		h.g.bury(before)
-		h.g.noteRemoved(before)
+	before := deleted(was)
+	after := deleted(obj)
+	if before != nil && after != nil {
+		recreated := before.UID != after.UID
+		if recreated {
+			h.g.bury(before)
+			h.g.noteRemoved(before)
+		}
+		if recreated || controllerOf(before) != controllerOf(after) {
+			h.g.allow(before)
+			h.g.forgetOther(before)
+		}
 	}
 	h.g.feed()
 	h.g.noteSeen(before, after)
 	h.events.put(obj)
+	if after != nil {
+		h.g.noteOther(after)
+	}
 }
 
 // OnDelete remembers a Job that was finished when it was deleted: the
@@ -43,8 +58,23 @@ func (h handler[J]) OnUpdate(was, obj any) {
 func (h handler[J]) OnDelete(obj any) {
 	h.g.feed()
 	h.events.remove(deleted(obj))
-	h.g.bury(deleted(obj))
-	h.g.noteRemoved(deleted(obj))
+	job := deleted(obj)
+	if job == nil {
+		return
+	}
+	h.g.bury(job)
+	h.g.noteRemoved(job)
+	h.g.allow(job)
+	h.g.forgetOther(job)
+}
+
+// controllerOf returns the uid of the owner that controls a Job, if any.
+func controllerOf(job *batchv1.Job) types.UID {
+	owner := metav1.GetControllerOfNoCopy(job)
+	if owner == nil {
+		return ""
+	}
+	return owner.UID
 }
 
 // release is the last state of a Job that was deleted after its release,

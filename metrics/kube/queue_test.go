@@ -225,11 +225,13 @@ func TestQueue_AddFirst_GoesBeforeAllOtherItems(t *testing.T) {
 		"Delayed": {"It goes first once its time has come.", func(q *kube.Queue[string]) { q.AddFirst("x", time.Second) }, []string{"x", "a", "b"}},
 		"AddAfter": {
 			"A later time of another method changes neither.",
-			func(q *kube.Queue[string]) { q.AddFirst("x", time.Second); q.AddAfter("x", time.Hour) }, []string{"x", "a", "b"},
+			func(q *kube.Queue[string]) { q.AddFirst("x", time.Second); q.AddAfter("x", time.Hour) },
+			[]string{"x", "a", "b"},
 		},
 		"Earlier": {
 			"At the earlier of two times it goes first.",
-			func(q *kube.Queue[string]) { q.AddFirst("x", time.Hour); q.AddAfter("x", time.Second) }, []string{"x", "a", "b"},
+			func(q *kube.Queue[string]) { q.AddFirst("x", time.Hour); q.AddAfter("x", time.Second) },
+			[]string{"x", "a", "b"},
 		},
 		"Held": {
 			"An item that a worker holds goes first when the worker is done.",
@@ -238,7 +240,8 @@ func TestQueue_AddFirst_GoesBeforeAllOtherItems(t *testing.T) {
 				x, _ := q.Get()
 				q.AddFirst("x", 0)
 				q.Done(x)
-			}, []string{"x", "a", "b"},
+			},
+			[]string{"x", "a", "b"},
 		},
 		"Once": {
 			"The next Add of the item is an ordinary one.",
@@ -247,7 +250,8 @@ func TestQueue_AddFirst_GoesBeforeAllOtherItems(t *testing.T) {
 				x, _ := q.Get()
 				q.Done(x)
 				q.Add("x")
-			}, []string{"a", "b", "x"},
+			},
+			[]string{"a", "b", "x"},
 		},
 		"Never": {"Without it the order is the one of Add.", func(*kube.Queue[string]) {}, []string{"a", "b"}},
 	} {

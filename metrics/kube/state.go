@@ -38,7 +38,7 @@ func (q *Queue[T]) State() metrics.QueueState {
 type item[T any] struct {
 	key        T
 	since      time.Duration // when it became ready, or when a worker took it
-	first      bool // see AddFirst
+	first      bool          // see AddFirst
 	held       bool
 	again      bool // it was added while a worker holds it
 	prev, next *item[T]
