@@ -39,7 +39,7 @@ func TestGuides_NameTheTestedVersions(t *testing.T) {
 		up := regexp.MustCompile(`[^/]+/`).ReplaceAllString(regexp.MustCompile(`[^/]+$`).ReplaceAllString(name, ""), "../")
 		assert.Regexp(t, `^# [^\n]+\n\n`+regexp.QuoteMeta(want+" ([tested]("+up+"README.md#versions)).\n"), string(body), name)
 	}
-	assert.Equal(t, 6, guides)
+	assert.Equal(t, 7, guides)
 	for _, v := range regexp.MustCompile(`v[01]\.\d+`).FindAllString(want, -1) {
 		assert.Contains(t, string(files["README.md"]), v, "README's table of versions")
 	}

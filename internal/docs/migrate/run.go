@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -27,6 +28,7 @@ type RunStatus struct {
 	status.Stamp `json:",inline"`
 
 	Phase      string             `json:"phase,omitempty"`
+	Job        *jobgc.Ref         `json:"job,omitempty"`
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
@@ -40,6 +42,7 @@ func (r *Run) SetConditions(c []metav1.Condition) { r.Status.Conditions = c }
 func (r *Run) DeepCopy() *Run {
 	out := &Run{TypeMeta: r.TypeMeta, ObjectMeta: *r.ObjectMeta.DeepCopy(), Status: r.Status}
 	r.Status.DeepCopyInto(&out.Status.Stamp)
+	out.Status.Job = r.Status.Job.DeepCopy()
 	out.Status.Conditions = append([]metav1.Condition(nil), r.Status.Conditions...)
 	return out
 }
@@ -47,11 +50,15 @@ func (r *Run) DeepCopy() *Run {
 // DeepCopyObject copies r.
 func (r *Run) DeepCopyObject() runtime.Object { return r.DeepCopy() }
 
+// Version is the group and the version of Runs.
+func Version() schema.GroupVersion {
+	return schema.GroupVersion{Group: "agents.example.com", Version: "v1"}
+}
+
 // NewScheme knows Runs.
 func NewScheme() *runtime.Scheme {
-	version := schema.GroupVersion{Group: "agents.example.com", Version: "v1"}
 	scheme := runtime.NewScheme()
-	scheme.AddKnownTypes(version, &Run{})
-	metav1.AddToGroupVersion(scheme, version)
+	scheme.AddKnownTypes(Version(), &Run{})
+	metav1.AddToGroupVersion(scheme, Version())
 	return scheme
 }

@@ -1,0 +1,77 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/jobgctest"
+)
+
+// TestJobs_OfRunsInFlightGoOn: the Job that the code before has created is the
+// one that the code after observes, and none is created again.
+func TestJobs_OfRunsInFlightGoOn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		ends   batchv1.JobConditionType // empty: it goes on
+		phase  string
+	}{
+		"Running":   {"The run waits for its Job.", "", "Running"},
+		"Succeeded": {"The Job has finished while the controller was replaced.", batchv1.JobComplete, "Succeeded"},
+		"Failed":    {"So has one that failed.", batchv1.JobFailed, "Failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "nightly", UID: "run-uid"}}
+			clients := fake.NewClientset()
+			jobgctest.GiveUIDs(clients)
+			phase, err := jobsBefore(t.Context(), clients, run)
+			require.NoError(t, err)
+			require.Equal(t, "Running", phase)
+			if tc.ends != "" {
+				job, err := clients.BatchV1().Jobs("ns").Get(t.Context(), jobName(run), metav1.GetOptions{})
+				require.NoError(t, err)
+				job.Status.Conditions = []batchv1.JobCondition{{
+					Type: tc.ends, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
+				}}
+				_, err = clients.BatchV1().Jobs("ns").UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+				require.NoError(t, err)
+			}
+			before, err := jobsBefore(t.Context(), clients, run)
+			require.NoError(t, err)
+			assert.Equal(t, tc.phase, before, tc.reason)
+
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			factory := informers.NewSharedInformerFactory(clients, 0)
+			informer := factory.Batch().V1().Jobs().Informer()
+			guard, err := jobgc.New(clients.BatchV1().Jobs, informer, jobgc.Options{})
+			require.NoError(t, err)
+			factory.Start(ctx.Done())
+			require.True(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))
+			after, err := jobsAfter(ctx, guard, newServer(run), run)
+			require.NoError(t, err)
+			assert.Equal(t, tc.phase, after, tc.reason)
+			require.NotNil(t, run.Status.Job)
+			assert.Equal(t, jobName(run), run.Status.Job.Name)
+			list, err := clients.BatchV1().Jobs("ns").List(ctx, metav1.ListOptions{})
+			require.NoError(t, err)
+			assert.Len(t, list.Items, 1)
+			stop()
+			factory.Shutdown()
+		})
+	}
+}
