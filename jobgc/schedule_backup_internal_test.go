@@ -55,12 +55,12 @@ func (s *apiServer) restoreStore() {
 	if s.run != nil && (b.run == nil || b.run.UID != s.run.UID) {
 		s.runLog = append(s.runLog, change[*run]{s.version, s.run, true})
 	}
-	was := s.run
+	was := s.lastCopy(b.run)
 	s.run = b.run
 	if s.run != nil {
 		s.runLog = append(s.runLog, change[*run]{s.version, s.run.clone(), false})
 	}
-	if was != nil && s.run != nil && was.UID == s.run.UID {
+	if was != nil {
 		again := s.run.clone()
 		again.cancel = was.cancel
 		again.suspend = was.suspend
@@ -68,4 +68,19 @@ func (s *apiServer) restoreStore() {
 		s.putRun(again)
 	}
 	s.executed = b.ran
+}
+
+// lastCopy is the last copy of a run that the watch has sent, also if it was
+// deleted since; nil without a run.
+func (s *apiServer) lastCopy(of *run) *run {
+	if of == nil {
+		return nil
+	}
+	last := of
+	for _, e := range s.runLog {
+		if e.object.UID == of.UID {
+			last = e.object
+		}
+	}
+	return last
 }
