@@ -60,18 +60,16 @@ func TestUnkept_ForgetsAtItsLimit(t *testing.T) {
 func BenchmarkUnkeptFull(b *testing.B) {
 	now := time.Unix(0, 0)
 	var before, after runtime.MemStats
-	var u *unkept
 	for b.Loop() {
-		u = nil
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		u = newUnkept()
+		u := newUnkept()
 		for n := range maxUnkept {
 			u.seen.put(namedKey("object", fmt.Sprint(n)), struct{}{}, now)
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(u)
 	}
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/maxUnkept, "B/entry")
-	runtime.KeepAlive(u)
 }
