@@ -1,0 +1,78 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"context"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Request is what one call of Step works on.
+type Request struct {
+	// Owner is the caller's copy of the object that owns the Job. It may come
+	// from a cache.
+	Owner metav1.Object
+
+	// Ref is the one in the status of Owner; nil if there is none yet.
+	Ref *Ref
+
+	// Done says that the status of Owner is final: its run has succeeded, has
+	// failed, is lost or is cancelled.
+	Done bool
+
+	// Recorded says that the status of Owner was final when Owner was read or
+	// written, so that Done is not in memory only. Within a minute of the call
+	// that returned the end of the run, Step then releases or deletes the Job
+	// without a call of Stored. Later it calls Stored all the same, because the
+	// API server's store may have been restored from a backup.
+	Recorded bool
+
+	// Cancel stops the run: Step suspends its Job. With
+	// Options.DeleteCancelled, Step deletes the Job once the cancellation is
+	// recorded. It is final: if it is set to false again and Suspend is nil,
+	// the Job stays suspended.
+	Cancel bool
+
+	// Suspend sets spec.suspend of the Job. Nil does not change it, so that a
+	// queue such as Kueue can decide. Set Options.DeleteCancelled then, because
+	// the queue resumes a Job that Cancel suspends.
+	Suspend *bool
+
+	// Stored reads the owner from the API server, not from a cache, and returns
+	// it, with its generation, and the Ref and Done of its status. Step calls
+	// it only before it creates, resumes, releases or deletes a Job, suspends
+	// one by Suspend, or reports a loss: once, or twice if the Job is lost
+	// meanwhile. If Stored returns the API server's NotFound for this owner,
+	// Step changes nothing and returns no error.
+	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
+
+	// Name of the Job of an owner that has no Ref, if people know the names of
+	// its Jobs: at most 63 lower-case letters, digits, '-' and '.'. Zero means
+	// run-<uid of Owner>. Each owner needs a different name. A Job of this name
+	// that Owner controls is taken over, also if it has finished: Step puts it
+	// into the Ref, and gives it the annotations, the TTL and the finalizer of
+	// a Job that Step creates, which costs a read and a patch. If another owner
+	// controls it, or none, Step returns an error. A Ref that has a name keeps
+	// it.
+	//
+	// While Name is empty, Step returns an error instead of creating a Job if
+	// the informer has an unfinished Job that Owner controls and Step has not
+	// created: it may do the same work. With a Name, other Jobs of Owner are
+	// the caller's business.
+	Name string
+
+	// Job builds the Job. Step calls it at most once. Owner must be its
+	// controller. Its name is empty, or Name, or run-<uid of Owner>. Its
+	// ttlSecondsAfterFinished, if set, replaces SucceededTTL and FailedTTL. It
+	// counts from the release: once its outcome is recorded, the Job gets it
+	// plus the seconds since it has finished.
+	Job func() (*batchv1.Job, error)
+
+	// Retention replaces Options.Retention. Nil keeps it.
+	Retention *Retention
+
+	_ struct{}
+}
