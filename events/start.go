@@ -30,8 +30,8 @@ var ErrStarted = errors.New("events: the Recorder was started before")
 // in Stats, and not logged.
 //
 // If neither Start, [Recorder.RunWith] nor [Recorder.Flush] is called within a
-// minute after the first event, or before the first loss, the Recorder says so
-// once to klog.
+// minute after the first event, or before the first loss, the next call of the
+// Recorder logs that to klog, once.
 //
 // Start logs to the logger that logr.FromContext finds in ctx, and to klog
 // without one: the first loss of each cause and then one line a minute with
@@ -109,7 +109,8 @@ func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) erro
 // Why an event was not written before Start ended.
 const (
 	tooSlow  = "not written before Start ended: raise Options.DrainTimeout or Options.WritesPerMinute"
-	notClean = "not written within a second after run had returned, because that was not a clean stop: call Flush before run returns"
+	notClean = "not written within a second after run had returned, which was no clean stop: " +
+		"call Flush before run returns"
 )
 
 // abrupt is how long RunWith writes events where workers may still run. Until

@@ -15,8 +15,8 @@ import (
 // Start may be called so late after the first event.
 const startTime = time.Minute
 
-// unstarted notices a Recorder that nobody starts, whose events would stay in
-// memory without a line in the log.
+// unstarted detects a Recorder that is never started. Its events stay in
+// memory, and no other line of the log would say that.
 type unstarted struct {
 	begun  bool    // by Start or Flush
 	since  instant // the first pending event; 0 while there is none
