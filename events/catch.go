@@ -18,12 +18,6 @@ func catch(of any, err *error) {
 	}
 }
 
-// safely calls f, which logs. A panic of the caller's logger costs the line.
-func safely(f func()) {
-	defer func() { _ = recover() }()
-	f()
-}
-
 // withheld replaces a note whose arguments cannot be formatted.
 const withheld = "[withheld: formatting the note panicked]"
 
@@ -32,7 +26,7 @@ const withheld = "[withheld: formatting the note panicked]"
 func format(buf []byte, note string, args ...any) (text []byte) {
 	defer func() {
 		if recover() != nil {
-			text = append(buf[:0], withheld...)
+			text = []byte(withheld)
 		}
 	}()
 	return fmt.Appendf(buf, note, args...)

@@ -17,7 +17,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/internal/isolate"
 	"github.com/proompteng/controllerkit/internal/notehash"
@@ -201,9 +200,7 @@ func (r *Recorder) tell(result string, n int64) {
 	if err == nil || r.hookFailed.Swap(true) {
 		return
 	}
-	safely(func() {
-		klog.Background().Error(err, "Options.OnResult panicked, its counts are wrong", "controller", r.controller)
-	})
+	r.logHook(err)
 }
 
 func (r *Recorder) hook(result string, n int64) (err error) {

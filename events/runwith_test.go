@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,9 +104,9 @@ func TestStart_WaitsForNoDeadNamespaceWithOnlyCounts(t *testing.T) {
 		for _, tried := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/Tried%t", name, tried), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					dead := false
+					var dead atomic.Bool
 					s := &server{refuse: func(ctx context.Context, w request) error {
-						if dead && w.namespace == "dead" {
+						if dead.Load() && w.namespace == "dead" {
 							return fail(ctx)
 						}
 						return nil
@@ -116,7 +117,7 @@ func TestStart_WaitsForNoDeadNamespaceWithOnlyCounts(t *testing.T) {
 					}
 					time.Sleep(10 * time.Second)
 					require.Len(t, s.all(), 50)
-					dead = true
+					dead.Store(true)
 					for i := range 50 {
 						rec.Failure(inNamespace("dead", fmt.Sprint("run-", i)), errAway)
 					}
@@ -140,9 +141,9 @@ func TestStart_WaitsForNoDeadServerWithOnlyCounts(t *testing.T) {
 	for name, answer := range map[string]error{"503": unavailable(), "NoConnection": errors.New("dial tcp: connection refused")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				dead := false
+				var dead atomic.Bool
 				s := &server{refuse: func(context.Context, request) error {
-					if dead {
+					if dead.Load() {
 						return answer
 					}
 					return nil
@@ -152,7 +153,7 @@ func TestStart_WaitsForNoDeadServerWithOnlyCounts(t *testing.T) {
 					rec.Failure(inNamespace(fmt.Sprint("ns-", i%10), fmt.Sprint("run-", i)), errAway)
 				}
 				time.Sleep(10 * time.Second)
-				dead = true
+				dead.Store(true)
 				for i := range 50 {
 					rec.Failure(inNamespace(fmt.Sprint("ns-", i%10), fmt.Sprint("run-", i)), errAway)
 				}

@@ -12,8 +12,6 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"k8s.io/klog/v2"
-
 	"github.com/proompteng/controllerkit/internal/errtree"
 )
 
@@ -218,12 +216,6 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		left = fmt.Errorf("events: flush: %d occurrences are pending: %w", pending, context.Cause(ctx))
 	}
 	return errors.Join(left, lost)
-}
-
-// logger returns the logger of ctx, which is the caller's code.
-func (r *Recorder) logger(ctx context.Context) (log logr.Logger) {
-	safely(func() { log = klog.FromContext(ctx).WithValues("controller", r.controller) })
-	return log
 }
 
 // drain has everything written, until done reports true under mu or ctx ends.

@@ -3,14 +3,7 @@
 
 package events
 
-import (
-	"maps"
-	"slices"
-	"strings"
-	"time"
-
-	"k8s.io/klog/v2"
-)
+import "time"
 
 // Start may be called so late after the first event.
 const startTime = time.Minute
@@ -35,21 +28,4 @@ func (u *unstarted) due(now instant, pending int64, lost bool) bool {
 	late := u.since > 0 && now.since(u.since) >= startTime
 	u.logged = late || lost
 	return u.logged
-}
-
-// logUnstarted logs to klog: without Start there is no other logger.
-func (r *Recorder) logUnstarted() {
-	var pending, lost int64
-	var details []string
-	r.locked(func() {
-		pending = r.stats.Pending
-		for _, cause := range slices.Sorted(maps.Keys(r.losses)) {
-			lost += r.losses[cause].total
-			details = append(details, cause+": "+r.losses[cause].detail)
-		}
-	})
-	safely(func() {
-		klog.Background().Error(nil, "Nothing writes the recorded events: call RunWith, Start or Flush of the Recorder",
-			"controller", r.controller, "pending", pending, "lost", lost, "detail", strings.Join(details, "; "))
-	})
 }

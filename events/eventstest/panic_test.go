@@ -53,7 +53,7 @@ func within(t *testing.T, f func()) {
 // A reconcile under test fails no other way than in a cluster.
 func TestRecorder_SurvivesCodeThatPanics(t *testing.T) {
 	nameless := object("a")
-	nameless.TypeMeta.Kind = ""
+	nameless.Kind = ""
 	for name, tc := range map[string]struct {
 		reason string
 		object runtime.Object
@@ -99,7 +99,7 @@ func TestRecorder_CallsTheSchemeWithoutItsLock(t *testing.T) {
 		return []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}}, false, nil
 	})
 	nameless := object("a")
-	nameless.TypeMeta.Kind = ""
+	nameless.Kind = ""
 	within(t, func() {
 		rec.Failure(nameless, assert.AnError)
 		rec.Failure(nameless, nil)
