@@ -51,6 +51,7 @@ func FuzzStateOf(f *testing.F) {
 				ended = true
 			case batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget:
 				announced = true
+			case batchv1.JobSuspended:
 			}
 		}
 		if deleting {

@@ -137,19 +137,23 @@ func TestNoPods_CountsEveryPodOfAStartedJob(t *testing.T) {
 		"Succeeded":   {"A pod has done its work.", batchv1.JobStatus{StartTime: began, Succeeded: 1}, false},
 		"Uncounted": {
 			"A pod that has ended is counted later.",
-			batchv1.JobStatus{StartTime: began, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod"}}}, false,
+			batchv1.JobStatus{StartTime: began, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod"}}},
+			false,
 		},
 		"NoneUncounted": {
 			"The API server stores an empty list.",
-			batchv1.JobStatus{StartTime: began, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}}, true,
+			batchv1.JobStatus{StartTime: began, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}},
+			true,
 		},
 		"Suspended": {
 			"A suspended Job gets no pod.",
-			batchv1.JobStatus{StartTime: began, Conditions: []batchv1.JobCondition{holds(batchv1.JobSuspended, began.Time)}}, false,
+			batchv1.JobStatus{StartTime: began, Conditions: []batchv1.JobCondition{holds(batchv1.JobSuspended, began.Time)}},
+			false,
 		},
 		"Finished": {
 			"A Job can end without a pod.",
-			batchv1.JobStatus{StartTime: began, Conditions: []batchv1.JobCondition{holds(batchv1.JobFailed, began.Time)}}, false,
+			batchv1.JobStatus{StartTime: began, Conditions: []batchv1.JobCondition{holds(batchv1.JobFailed, began.Time)}},
+			false,
 		},
 	}
 	for name, tc := range tests {

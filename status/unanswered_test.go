@@ -49,8 +49,10 @@ func TestCommit_ReadsFirstAfterAWriteWithoutAnswer(t *testing.T) {
 			true, false, 1, true,
 		},
 		"Refused": {"Without a connection nothing was sent.", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false, false, 0, false},
-		"Forbidden": {"An API server that refuses a request did not do it.",
-			apierrors.NewForbidden(runs, "a", errors.New("no right")), false, false, 0, false},
+		"Forbidden": {
+			"An API server that refuses a request did not do it.",
+			apierrors.NewForbidden(runs, "a", errors.New("no right")), false, false, 0, false,
+		},
 		"TooMany": {"So does one that is overloaded.", apierrors.NewTooManyRequests("later", 1), false, false, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,7 +99,7 @@ var errDeposed = errors.New("this replica no longer leads")
 // releases the lease only after reconcile has returned, so that no other
 // replica leads before that. A lost lease ends reconcile and is an error: the
 // process restarts.
-func (e *election) lead(ctx context.Context, reconcile func(leading, holding context.Context)) error {
+func (e *election) lead(ctx context.Context, reconcile func(leading, holding context.Context)) error { //nolint:contextcheck // holding is client-go's, and no parent of leading
 	log := logr.FromContextOrDiscard(ctx).WithValues("lease", e.lock.Describe(), "identity", e.lock.Identity())
 	elected := make(chan context.Context, 1)
 	started, stopped := kube.Callbacks(e.metrics, e.lock.LeaseMeta.Name,
@@ -130,7 +130,7 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 	case began = <-elected:
 	}
 	log.Info("Leading")
-	holding, lose := context.WithCancel(began) //nolint:contextcheck // client-go's, and no parent of leading
+	holding, lose := context.WithCancel(began)
 	defer lose()
 	running.Go(func() {
 		e.untilLost(holding, elector)
@@ -138,7 +138,7 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 	})
 	leading, end := context.WithCancel(ctx)
 	defer end()
-	defer context.AfterFunc(holding, end)()
+	defer context.AfterFunc(holding, end)() //nolint:contextcheck // client-go's, and no parent of leading
 	reconcile(leading, holding)
 	if holding.Err() != nil {
 		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), errDeposed)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -97,9 +98,7 @@ func (w *workload) deployment() *appsv1.Deployment {
 		"app.kubernetes.io/component": "controllers",
 	}
 	labels := map[string]string{"app.kubernetes.io/version": appVersion}
-	for key, value := range selector {
-		labels[key] = value
-	}
+	maps.Copy(labels, selector)
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: w.name(), Namespace: w.namespace, Labels: labels},

@@ -4,6 +4,7 @@
 package plan_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -68,9 +69,7 @@ func TestPlan_CarriesTheMarksOfTheOwners(t *testing.T) {
 	meta := owned()
 	d := running()
 	d.Labels, d.OwnerReferences = meta.Labels, meta.OwnerReferences
-	for k, v := range meta.Annotations {
-		d.Annotations[k] = v
-	}
+	maps.Copy(d.Annotations, meta.Annotations)
 	u := live(t, nil)
 	u.SetLabels(meta.Labels)
 	u.SetAnnotations(meta.Annotations)

@@ -138,9 +138,9 @@ func unanswered(err error) bool {
 
 // lastRequest returns what such an error says about its last request alone.
 func lastRequest(err error) string {
-	var failed net.Error
-	if errors.As(err, &failed) {
-		return failed.Error()
+	failed, found := errors.AsType[net.Error](err)
+	if !found {
+		return ""
 	}
-	return ""
+	return failed.Error()
 }

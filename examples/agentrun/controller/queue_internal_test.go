@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -62,7 +63,7 @@ func TestQueue_RunsThatHaveAJobGoFirst(t *testing.T) {
 				s := newServer(run)
 				c := s.controllerOn(t, s, Options{Workers: 1})
 				c.options.Tracer = sleeping{}
-				assert.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
+				require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
 				tc.begins(c, run, func() {
 					for i := range 1000 {
 						c.queue.Add(types.NamespacedName{Namespace: "ns", Name: "waits-" + strconv.Itoa(i)})

@@ -84,8 +84,10 @@ func newBackoff() *backoff {
 // When is called by the queue for each failure.
 func (b *backoff) When(run types.NamespacedName) time.Duration {
 	wait := b.TypedRateLimiter.When(run)
-	if asked, found := b.asked.LoadAndDelete(run); found {
-		wait = max(wait, asked.(time.Duration))
+	stored, _ := b.asked.LoadAndDelete(run)
+	asked, found := stored.(time.Duration)
+	if found {
+		wait = max(wait, asked)
 	}
 	return wait
 }

@@ -109,7 +109,7 @@ func TestRequest_EndsOnThisSide(t *testing.T) {
 				response, err := client.Do(r)
 				if err == nil {
 					_, err = io.ReadAll(response.Body)
-					assert.NoError(t, response.Body.Close())
+					require.NoError(t, response.Body.Close())
 				}
 				require.ErrorIs(t, err, context.DeadlineExceeded, tc.reason)
 				assert.Equal(t, tc.want, time.Since(began), tc.reason)
