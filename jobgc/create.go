@@ -192,7 +192,7 @@ func (g *Guard[J]) create(ctx context.Context, v view, job *batchv1.Job, answere
 	}
 	until := answered.Add(createTimeout)
 	if !g.now().Before(until) {
-		return nil, Observation{}, fmt.Errorf("%s/%s was not created: the process stood still, and owner was read more than %s ago: %w",
+		return nil, Observation{}, fmt.Errorf("%s/%s was not created: the process stalled, and owner was read more than %s ago: %w",
 			job.Namespace, job.Name, createTimeout, context.DeadlineExceeded)
 	}
 	creating, cancel := context.WithDeadline(ctx, until)

@@ -98,7 +98,7 @@ type Guard[J jobClient] struct {
 	absent     ring[types.UID, time.Time]    // when a Job without a tombstone was first found gone
 	sent       ring[copied, time.Time]       // when a Job was released that the cache may still show as it was
 	pasts      ring[types.UID, past]         // what became of a Job that was seen to be deleted
-	told       ring[types.UID, time.Time]    // when Step returned the end of the run of a Job
+	ends       ring[types.UID, time.Time]    // when Step returned the end of the run of a Job
 	lost       ring[types.UID, State]        // losses that a live read of the owner has confirmed
 	begun      ring[place, types.UID]        // Jobs that Step found unfinished, whose Ref may not be written yet
 	ended      ring[place, ending]           // Jobs that were seen finished, whose Ref may not be written yet
@@ -163,7 +163,7 @@ func New[J jobClient](client func(namespace string) J, informer any, opts Option
 	g.tombstones.limit, g.absent.limit, g.sent.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
 	g.lost.limit = g.opts.Tombstones
 	g.pasts.limit = g.opts.Tombstones
-	g.told.limit = g.opts.Tombstones
+	g.ends.limit = g.opts.Tombstones
 	g.released.limit, g.begun.limit, g.ended.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
 	g.refused.limit = g.opts.Tombstones
 	if register != nil {

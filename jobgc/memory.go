@@ -126,9 +126,9 @@ const recordedLately = time.Minute
 func (g *Guard[J]) noteEnd(uid types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, told := g.told.get(uid)
-	if !told {
-		g.told.put(uid, g.now())
+	_, known := g.ends.get(uid)
+	if !known {
+		g.ends.put(uid, g.now())
 	}
 }
 
@@ -140,8 +140,8 @@ func (g *Guard[J]) believes(req Request, v view) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at, told := g.told.get(v.ref.UID)
-	return told && g.now().Sub(at) < recordedLately
+	at, known := g.ends.get(v.ref.UID)
+	return known && g.now().Sub(at) < recordedLately
 }
 
 // learn takes what a live read of the owner says about its Job.

@@ -106,7 +106,7 @@ func TestStepCreates_WithinItsTimes(t *testing.T) {
 		"SlowRead":    {"An old answer says nothing.", slowly(31 * time.Second), slowly(0), 0, time.Hour, "Request.Stored: the read of the owner needs more than 30s, its wait for the client's rate limiter included"},
 		"DeafRead":    {"So it is if Stored ignores its context.", func(context.Context) error { time.Sleep(31 * time.Second); return nil }, slowly(0), 0, time.Hour, "Request.Stored: the read of the owner needs more than 30s"},
 		"FullLimiter": {"The limiter refuses immediately.", func(context.Context) error { return errors.New("rate: Wait(n=1) would exceed context deadline") }, slowly(0), 0, time.Hour, "needs more than 30s, its wait for the client's rate limiter included: rate: Wait"},
-		"Stall":       {"The name may be free again.", slowly(0), slowly(0), 60 * time.Second, time.Hour, "ns/run-run-uid was not created: the process stood still, and owner was read more than 1m0s ago"},
+		"Stall":       {"The name may be free again.", slowly(0), slowly(0), 60 * time.Second, time.Hour, "ns/run-run-uid was not created: the process stalled, and owner was read more than 1m0s ago"},
 		"SlowCreate":  {"The name may be free again.", slowly(0), slowly(61 * time.Second), 0, time.Hour, "create ns/run-run-uid: the creation needs more than 1m0s, its wait for the client's rate limiter included"},
 		"CallersRead": {"The caller's context is shorter.", slowly(20 * time.Second), slowly(0), 0, 10 * time.Second, "Request.Stored: the read of the owner did not end before the context of Step did"},
 		"CallersTime": {"The caller's context is shorter.", slowly(0), slowly(20 * time.Second), 0, 10 * time.Second, "create ns/run-run-uid: the creation did not end before the context of Step did"},

@@ -56,7 +56,7 @@ func TestStep_SaysLostForTheStoredOwnerOnly(t *testing.T) {
 			stored func(*agentRun) *agentRun
 			lost   bool
 		}{
-			"AsTheCopy": {"Nobody has recorded an outcome.", func(r *agentRun) *agentRun { return r }, true},
+			"AsTheCopy": {"No replica has recorded an outcome.", func(r *agentRun) *agentRun { return r }, true},
 			"Annotated": {"Another generation does not concern the loss.", func(r *agentRun) *agentRun { r.Generation++; return r }, true},
 			"Deleted":   {"It still waits for the outcome.", func(r *agentRun) *agentRun { r.DeletionTimestamp = ptr.To(metav1.Now()); return r }, true},
 			"Recorded":  {"Another replica has recorded the outcome.", func(r *agentRun) *agentRun { r.job.Outcome = jobgc.Succeeded; return r }, false},

@@ -27,8 +27,8 @@ type restored struct {
 	late *agentRun // the caller's copy
 }
 
-// restore makes one. It was told of what happened to the Job by events, unless
-// it only released it.
+// restore makes one. Events report what happened to the Job, unless the Guard
+// only released it.
 func restore(t *testing.T, opts jobgc.Options, know func(s *stage, backup *batchv1.Job)) *restored {
 	t.Helper()
 	opts.Retention.SucceededTTL = time.Hour
