@@ -110,8 +110,6 @@ func (g *Guard[J]) allow(job *batchv1.Job) {
 // and has one of another origin: to create a second one would run its work
 // twice. It keeps to that when the Job has finished.
 func (g *Guard[J]) refuse(owner metav1.Object) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	names := g.keptFrom(owner.GetUID())
 	if len(names) == 0 {
 		return nil
@@ -124,6 +122,8 @@ func (g *Guard[J]) refuse(owner metav1.Object) error {
 // keptFrom returns the Jobs that keep an owner from a Job of Step, and
 // remembers the first one.
 func (g *Guard[J]) keptFrom(owner types.UID) []types.NamespacedName {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	has, known := g.others[owner]
 	if known {
 		names := has.named()

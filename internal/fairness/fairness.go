@@ -26,21 +26,38 @@ type Turns struct {
 // selected comes first, then the one whose selection is the longest ago. Equal
 // objects keep the order of due, which Next does not change.
 func Next[T interface{ GetUID() types.UID }](t *Turns, due []T, limit int) []T {
+	uids := make([]types.UID, len(due)) // read without the lock, because the objects are the caller's
+	for i, o := range due {
+		uids[i] = o.GetUID()
+	}
+	var next []T
+	for _, i := range t.next(uids, limit) {
+		next = append(next, due[i])
+	}
+	return next
+}
+
+// next returns the indexes of the objects to select.
+func (t *Turns) next(uids []types.UID, limit int) []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	next := slices.Clone(due)
-	slices.SortStableFunc(next, func(a, b T) int { return cmp.Compare(t.last[a.GetUID()], t.last[b.GetUID()]) })
-	next = next[:min(len(next), limit)]
+	order := make([]int, len(uids))
+	for i := range uids {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.last[uids[a]], t.last[uids[b]]) })
+	order = order[:min(len(order), limit)]
 	t.turn++
 	last := map[types.UID]int{}
-	for _, o := range due {
-		if turn, ok := t.last[o.GetUID()]; ok {
-			last[o.GetUID()] = turn
+	for _, uid := range uids {
+		turn, known := t.last[uid]
+		if known {
+			last[uid] = turn
 		}
 	}
-	for _, o := range next {
-		last[o.GetUID()] = t.turn
+	for _, i := range order {
+		last[uids[i]] = t.turn
 	}
 	t.last = last
-	return next
+	return order
 }

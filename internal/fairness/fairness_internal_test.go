@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,4 +45,25 @@ func TestNext(t *testing.T) {
 		assert.Equal(t, due(tc.due), of, "due is not changed")
 		assert.LessOrEqual(t, len(turns.last), len(tc.due), "no more is remembered")
 	}
+}
+
+// calling is an object whose methods run code of the caller.
+type calling struct{ call func() }
+
+func (c calling) GetUID() types.UID {
+	c.call()
+	return "a"
+}
+
+func TestNext_CallsNoObjectUnderItsLock(t *testing.T) {
+	var turns Turns
+	calls := 0
+	o := calling{func() {
+		calls++
+		free := turns.mu.TryLock()
+		require.True(t, free, "an object that selects, too, would wait forever")
+		turns.mu.Unlock()
+	}}
+	assert.Len(t, Next(&turns, []calling{o}, 1), 1)
+	assert.Positive(t, calls)
 }

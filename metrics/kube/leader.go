@@ -23,12 +23,17 @@ import (
 // nil, so that client-go refuses it.
 func Callbacks(m *metrics.Metrics, lease string, started func(context.Context), stopped func()) (onStarted func(context.Context), onStopped func()) {
 	m.Leader(lease, false)
-	var mu sync.Mutex // started looks at ctx and then sets; stopped must not come between
+	var mu sync.Mutex
+	stops := 0 // calls of stopped: none may come between the look at ctx and the change
 	var start func(context.Context)
 	if started != nil {
 		start = func(ctx context.Context) {
 			mu.Lock()
-			if ctx.Err() == nil { // client-go ends ctx before it calls OnStoppedLeading
+			before := stops
+			mu.Unlock()
+			ended := ctx.Err() != nil // client-go ends ctx before it calls OnStoppedLeading
+			mu.Lock()
+			if !ended && stops == before {
 				m.Leader(lease, true)
 			}
 			mu.Unlock()
@@ -39,6 +44,7 @@ func Callbacks(m *metrics.Metrics, lease string, started func(context.Context), 
 	if stopped != nil {
 		stop = func() {
 			mu.Lock()
+			stops++
 			m.Leader(lease, false)
 			mu.Unlock()
 			stopped()

@@ -127,3 +127,24 @@ func TestLeaderRunnable_WithoutALease(t *testing.T) {
 	assert.Empty(t, scrape(t, ep, "controller_leader"))
 	assert.Equal(t, "0", scrape(t, ep, "controller_label_overflows")[`controller_label_overflows_total{label="lease"}`])
 }
+
+// losing is a context whose lease is lost while it is looked at.
+type losing struct {
+	context.Context
+
+	lose func()
+}
+
+func (l losing) Err() error {
+	l.lose()
+	return nil
+}
+
+func TestCallbacks_LookAtTheContextWithoutTheirLock(t *testing.T) {
+	m, ep := newSet(t)
+	start, stop := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
+	start(losing{t.Context(), stop})
+	assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a lease that was lost meanwhile is not shown as held")
+	start(t.Context())
+	assert.Equal(t, "1", scrape(t, ep, "leader")[leader], "the callbacks serve the next election, too")
+}
