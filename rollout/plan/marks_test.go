@@ -99,7 +99,7 @@ func TestPlan_CarriesTheMarksOfTheOwners(t *testing.T) {
 	}
 }
 
-// TestPlan_TheManifestsOwnMarksWin: it is what is applied from then on.
+// TestPlan_TheManifestsOwnMarksWin: the manifest is applied from then on.
 func TestPlan_TheManifestsOwnMarksWin(t *testing.T) {
 	u := live(t, nil)
 	u.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm"})

@@ -56,9 +56,7 @@ func TestRollback_AdoptInterruptedInMidCanary(t *testing.T) {
 	w := c.world()
 	require.Empty(t, w.Objects["rollout/web"])
 	w.Sets[0].Replicas = 3
-	c.mu.Lock()
-	c.now = w
-	c.mu.Unlock()
+	c.freeze(w)
 	out, err := c.try(p.String())
 	require.Error(t, err)
 	assert.Contains(t, out, "STOP: Rollout web is gone, and Deployment web does not exist")

@@ -95,7 +95,7 @@ func TestRollback_StopsAtAReplicaSetThatIsRefusedLater(t *testing.T) {
 			w := rolledOut(t, u, false)
 			require.NoError(t, unstructured.SetNestedSlice(w.Objects["rollout/web"], progressing("False", "ReplicaSetCreateError"), "status", "conditions"))
 			c := newCluster(t, world{})
-			c.now = w // as it is: the controller does nothing more
+			c.freeze(w)
 			before := c.world()
 			out, err := c.try(p.String())
 			require.Error(t, err, out)
@@ -114,8 +114,8 @@ func TestPlan_HealthyIsNotARefusedReplicaSet(t *testing.T) {
 	for status, want := range map[string]bool{"True": true, "Unknown": true, "False": false} {
 		u := live(t, nil)
 		require.NoError(t, unstructured.SetNestedSlice(u.Object, progressing(status, "ReplicaSetCreateError"), "status", "conditions"))
-		c := newCluster(t, world{Objects: map[string]map[string]any{}})
-		c.now.Objects["rollout/web"] = u.Object
+		c := newCluster(t, world{})
+		c.freeze(world{Objects: map[string]map[string]any{"rollout/web": u.Object}})
 		sh := exec.CommandContext(t.Context(), "sh", "-euc", "now=1000; date() { echo $now; }; sleep() { now=$((now + 99)); }\n"+until)
 		sh.Env = c.env()
 		out, err := sh.CombinedOutput()
