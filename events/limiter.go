@@ -38,7 +38,7 @@ func perMinute(n int) limit {
 // worth.
 func perSecond(n, seconds float64) limit {
 	burst := max(min(n*seconds, 1e6), 1)
-	// A nanosecond more, for the same reason as in perMinute. 95 years at most.
+	// A nanosecond more: perMinute gives the reason. 95 years at most.
 	interval := min(max(math.Ceil(1e9/n)+1, 1), 3e18)
 	return limit{int(burst), time.Duration(interval)}
 }

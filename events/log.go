@@ -34,7 +34,7 @@ func (r *Recorder) logHook(err error) {
 	})
 }
 
-// logUnstarted logs to klog: without Start there is no other logger.
+// logUnstarted logs to klog: without Start no other logger exists.
 func (r *Recorder) logUnstarted() {
 	var pending, lost int64
 	var details []string

@@ -217,7 +217,7 @@ func TestCallersError_ThatPanicsIsAnInternalError(t *testing.T) {
 		"Nested":      {"Its text cannot be had.", nestedError{}, "[withheld: formatting the note panicked]"},
 		"Unwrap":      {"What it wraps cannot be had.", unwrapping{}, "unwrapping"},
 		"Reason":      {"Nor its reason.", reasoned{}, "reasoned"},
-		"Joined":      {"However deep it is.", fmt.Errorf("all: %w", errors.Join(unwrapping{})), "all: unwrapping"},
+		"Joined":      {"At any depth.", fmt.Errorf("all: %w", errors.Join(unwrapping{})), "all: unwrapping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{}

@@ -179,8 +179,8 @@ func (r *Recorder) locked(f func()) {
 	r.tell(ResultDropped, is.Recorded-was.Recorded-emitted-aggregated-is.Pending+was.Pending)
 }
 
-// underLock calls f under mu. It returns the counts that OnResult knows, those
-// that it does not know yet, and whether to log that nobody starts r.
+// underLock calls f under mu. It returns the counts that OnResult knows, the
+// counts of now, and whether to log that no caller has started r.
 func (r *Recorder) underLock(f func()) (was, is Stats, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

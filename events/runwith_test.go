@@ -47,7 +47,7 @@ func TestRunWith_DrainsFullyOnlyAfterACleanStop(t *testing.T) {
 		"JoinedWithOne": {"One of them failed.", true, func(ctx context.Context) error { return errors.Join(ctx.Err(), errDeposed) }, time.Second},
 		"OneShotFailed": {"A command ends with its error.", false, func(context.Context) error { return errAway }, time.Second},
 		"OneShot":       {"Or without one.", false, func(context.Context) error { return nil }, time.Second},
-		"OwnContext":    {"A context of run ended, not that of the process.", false, func(context.Context) error { return context.Canceled }, time.Second},
+		"OwnContext":    {"A context of run ended, not the process's.", false, func(context.Context) error { return context.Canceled }, time.Second},
 		"Panics":        {"An error that panics is not a clean stop.", true, func(context.Context) error { return comparing{} }, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

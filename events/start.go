@@ -107,16 +107,16 @@ func (r *Recorder) write(ctx context.Context, timeout func() time.Duration) erro
 // Why an event was not written before Start ended.
 const (
 	tooSlow  = "not written before Start ended: raise Options.DrainTimeout or Options.WritesPerMinute"
-	notClean = "not written within a second after run had returned, which was no clean stop: " +
+	notClean = "not written within a second after run had returned, and run did not stop cleanly: " +
 		"call Flush before run returns"
 )
 
 // abrupt is how long RunWith writes events where workers may still run. Until
-// it returns, the process goes on beside the next leader.
+// it returns, the process runs at the same time as the next leader.
 const abrupt = time.Second
 
 // RunWith calls run with ctx, as a manager's Start is called, and writes events
-// until run has returned, and then those that are pending. This includes the
+// until run has returned, and then the pending ones. This includes the
 // events of reconciles that finish while the manager stops. It returns the
 // errors of run and of [Recorder.Start], joined. If the Recorder was started
 // before, one of them is [ErrStarted]. On a nil or disabled Recorder, RunWith
@@ -131,8 +131,8 @@ const abrupt = time.Second
 //
 // The manager's grace period plus Options.DrainTimeout must be less than the
 // grace period of the pod. By default, controller-runtime's
-// GracefulShutdownTimeout is 30 seconds, and so is the pod's
-// terminationGracePeriodSeconds: lower the first, or raise the second.
+// GracefulShutdownTimeout and the pod's terminationGracePeriodSeconds are both
+// 30 seconds: lower the first, or raise the second.
 //
 // run must return only when its workers have ended, as the Start of a manager
 // and the Run of a controller do. Then the manager may release the lease when
@@ -175,7 +175,7 @@ func clean(ctx context.Context, err error) (yes bool) {
 
 // same reports whether a and b are one error. Unlike ==, it compares errors of
 // any type. It is false where one wraps the other: the error of a manager whose
-// grace period was exceeded wraps that of a context.
+// grace period was exceeded wraps the error of a context.
 func same(a, b error) bool { return errors.Is(a, b) && errors.Is(b, a) }
 
 // NeedLeaderElection returns false: a manager that is not the leader has events

@@ -95,7 +95,7 @@
 //
 // A controller that already creates Jobs has runs in flight on the day when it
 // begins to use Step. Set Request.Name to the name that it gives to its Jobs:
-// Step takes them over, also those that have finished. Stop the old version
+// Step takes them over, also finished ones. Stop the old version
 // before the new one starts, and reconcile only after the informer has synced.
 // A run that has ended must be Done.
 //

@@ -97,7 +97,7 @@ type Guard[J jobClient] struct {
 	released   ring[types.UID, release]      // when a Job was deleted that had been released
 	absent     ring[types.UID, time.Time]    // when a Job without a tombstone was first found gone
 	sent       ring[copied, time.Time]       // when a Job was released that the cache may still show as it was
-	pasts      ring[types.UID, past]         // what became of a Job that was seen to be deleted
+	pasts      ring[types.UID, past]         // Jobs that were seen to be deleted, and whether they returned
 	ends       ring[types.UID, time.Time]    // when Step returned the end of the run of a Job
 	lost       ring[types.UID, State]        // losses that a live read of the owner has confirmed
 	begun      ring[place, types.UID]        // Jobs that Step found unfinished, whose Ref may not be written yet
@@ -136,8 +136,8 @@ type Guard[J jobClient] struct {
 // New also returns the error of the informer's AddEventHandler.
 //
 // A SucceededTTL or FailedTTL below 90 seconds is accepted, although work can
-// then run twice. Retention.Warnings lists it, and so does the log: New has no
-// logger, so that the first Step whose context has one logs it, once.
+// then run twice. Retention.Warnings lists it. New has no logger: the first
+// Step whose context has one logs it, once.
 func New[J jobClient](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
 	g := &Guard[J]{client: client, opts: opts, now: time.Now, store: storeOf(informer), short: opts.Retention.freesNames()}
 	g.others = map[types.UID]others{}

@@ -52,7 +52,7 @@ func (g *Guard[J]) provenLoss(uid types.UID) State {
 	return loss
 }
 
-// past is what became of a Job, as far as the Guard knows.
+// past is what the Guard knows of a Job that was deleted.
 type past string
 
 const (
@@ -70,8 +70,8 @@ func (g *Guard[J]) noteRemoved(job *batchv1.Job) {
 	g.pasts.put(job.UID, pastRemoved)
 }
 
-// noteSeen notices the return of a Job. What is known of its first life does
-// not hold for the second one. Before is its last copy; nil without one.
+// noteSeen notices the return of a Job. The memories of its first life do not
+// hold for the second one. Before is its last copy; nil without one.
 func (g *Guard[J]) noteSeen(before, job *batchv1.Job) {
 	if job == nil {
 		return

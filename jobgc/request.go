@@ -26,7 +26,7 @@ type Request struct {
 	// Recorded says that the status of Owner was final when Owner was read or
 	// written, so that Done is not in memory only. Within a minute of the call
 	// that returned the end of the run, Step then releases or deletes the Job
-	// without a call of Stored. Later it calls Stored all the same, because the
+	// without a call of Stored. Later it calls Stored again, because the
 	// API server's store may have been restored from a backup.
 	Recorded bool
 
@@ -45,8 +45,8 @@ type Request struct {
 	// it, with its generation, and the Ref and Done of its status. Step calls
 	// it only before it creates, resumes, releases or deletes a Job, suspends
 	// one by Suspend, or reports a loss: once, or twice if the Job is lost
-	// meanwhile. If Stored returns the API server's NotFound for this owner,
-	// Step changes nothing and returns no error.
+	// during the call. If Stored returns the API server's NotFound for this
+	// owner, Step changes nothing and returns no error.
 	Stored func(ctx context.Context) (owner metav1.Object, ref *Ref, done bool, err error)
 
 	// Name of the Job of an owner that has no Ref, if people know the names of

@@ -28,8 +28,8 @@ import (
 // must fail if the owner has changed since it was read: send its
 // resourceVersion. The first Ref may wait until the Job has started, so that
 // one write says both. Write it at most two seconds after the creation, also if
-// many owners wait for their turn. Until then Step finds the Job by its name
-// and the uid of its owner, and suspends, resumes and deletes it all the same.
+// many owners are in the queue. Until then Step finds the Job by its name and
+// the uid of its owner, and also suspends, resumes and deletes it.
 // If another client deletes the Job in that time, Step uses the result that
 // this Guard has seen: its informer, or an earlier call. If the Guard has not
 // seen the Job finish, Step creates it again.

@@ -37,7 +37,7 @@ func TestUnkept_ReportsAListOnce(t *testing.T) {
 	require.ErrorContains(t, u.learn(o, list(5), list(6, "pruned"), list(6), now), "status.steps", "after it was forgotten")
 }
 
-// The memory is bounded: what is forgotten is what was seen first.
+// The memory is bounded: the oldest difference is forgotten first.
 func TestUnkept_ForgetsAtItsLimit(t *testing.T) {
 	u, now := newUnkept(), time.Unix(0, 0)
 	sent, stored := map[string]any{"text": "a"}, map[string]any{}

@@ -18,7 +18,7 @@ import (
 )
 
 // A write is remembered for rememberWrite, so that a restore of the API
-// server's store, or a cache that gets no more changes, blocks an object no
+// server's store, or a cache whose watch is dead, blocks an object no
 // longer than that. A Writer and its copies remember maxWrites objects.
 const (
 	rememberWrite = 5 * time.Minute
@@ -85,8 +85,8 @@ func (w *writes) get(key writeKey, now time.Time) lastWrite {
 }
 
 // answered remembers the version that the API server returned for a write that
-// was pinned to another one. Without a uid or a version that is a number, it
-// remembers nothing.
+// was pinned to another version. Without a uid or a version that is a number,
+// it remembers nothing.
 func (w *writes) answered(key writeKey, pinned, version uint64, handed handedCopy, now time.Time) {
 	if key.uid == "" || version == 0 {
 		return

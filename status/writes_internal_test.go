@@ -36,7 +36,7 @@ func TestWrites_Forget(t *testing.T) {
 	now = now.Add(rememberWrite)
 	assert.Zero(t, w.get(keyNumber(w, 0), now))
 	w.answered(keyNumber(w, 0), 0, 9, handedCopy{}, now)
-	assert.Len(t, w.last.elements, 1, "what has ended costs no memory after the next write")
+	assert.Len(t, w.last.elements, 1, "an ended entry costs no memory after the next write")
 	assert.Equal(t, 1, w.last.order.Len())
 
 	assert.Zero(t, w.get(keyNumber(w, 0), now.Add(-time.Hour)), "a clock that was wrong blocks no object for an hour")

@@ -45,8 +45,8 @@ type workload struct {
 	variables     []corev1.EnvVar
 }
 
-// variables are those of the controller, from the environment or with their
-// defaults.
+// variables are the settings of the controller, from the environment or with
+// their defaults.
 func variables(lookup func(string) (string, bool)) []corev1.EnvVar {
 	jobs, recorder := jobgc.JangarNames(), events.JangarNames()
 	vars := []corev1.EnvVar{

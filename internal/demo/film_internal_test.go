@@ -51,7 +51,7 @@ func TestCells_KeepTheirColumns(t *testing.T) {
 		"columns":  {"a b  c", `<tspan x="8">a b</tspan><tspan x="48">c</tspan>`, "two blanks end a cell, one does not"},
 		"a colour": {"a  \x1b[32mok\x1b[0m  z", `<tspan x="8">a</tspan><tspan x="32" class="c32">ok</tspan><tspan x="64">z</tspan>`, "an escape takes no column"},
 		"runes":    {"run-…  z", `<tspan x="8">run-…</tspan><tspan x="64">z</tspan>`, "a column is a character, not a byte"},
-		"markup":   {"<a>  &", `<tspan x="8">&lt;a&gt;</tspan><tspan x="48">&amp;</tspan>`, "a text is no markup"},
+		"markup":   {"<a>  &", `<tspan x="8">&lt;a&gt;</tspan><tspan x="48">&amp;</tspan>`, "a text is not markup"},
 		"nothing":  {"", "", "an empty line has no cell"},
 	}
 	for name, tt := range tests {

@@ -144,7 +144,7 @@ func TestCallbacks_LookAtTheContextWithoutTheirLock(t *testing.T) {
 	m, ep := newSet(t)
 	start, stop := kube.Callbacks(m, "agents", func(context.Context) {}, func() {})
 	start(losing{t.Context(), stop})
-	assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a lease that was lost meanwhile is not shown as held")
+	assert.Equal(t, "0", scrape(t, ep, "leader")[leader], "a lease that was lost in between is not shown as held")
 	start(t.Context())
 	assert.Equal(t, "1", scrape(t, ep, "leader")[leader], "the callbacks serve the next election, too")
 }

@@ -40,7 +40,7 @@ const (
 type expr struct {
 	text     string
 	unit     string
-	by       []string // the labels of the values, without those that all keep
+	by       []string // the labels of the values, without KeepLabels
 	exemplar bool     // drawn from a histogram, whose buckets lead to traces
 }
 
@@ -269,10 +269,10 @@ func (q *queries) perController(i catalog.Instrument) bool {
 	return q.controller != "" && !slices.Contains(q.wide, i.Name)
 }
 
-// group is the clause of an aggregation by labels, and by those that all keep.
+// group is the clause of an aggregation by labels and KeepLabels.
 func (q *queries) group(by []string) string { return " by (" + q.kept(by) + ")" }
 
-// on is the clause of a set that compares labels, and those that all keep.
+// on is the clause of a set that compares labels and KeepLabels.
 func (q *queries) on(labels []string) string { return " on (" + q.kept(labels) + ")" }
 
 func (q *queries) kept(labels []string) string {

@@ -53,8 +53,8 @@ type Target struct {
 	// Access is needed if the endpoint uses TLS or a token.
 	Access Access
 
-	// KeepLabels are labels of Prometheus by which the alerts and panels tell
-	// installations apart, in addition to namespace and job. Prometheus adds
+	// KeepLabels are labels of Prometheus that separate installations in the
+	// alerts and panels, in addition to namespace and job. Prometheus adds
 	// such a label outside of the scrape, as an external label or in the
 	// configuration of the target. A label that no series has changes nothing.
 	// Zero means cluster.

@@ -25,11 +25,11 @@
 // # Failures
 //
 // A gatherer or a callback that panics or does not return in time costs its own
-// metrics. Of one that returns an error, the metrics that it gave are served. A
-// gatherer has Options.Timeout. Callbacks run one after the other: each has
-// four fifths of the time that the scrape has left, and later scrapes do not
-// wait for one that still runs. Options.OnError receives the errors of each
-// scrape, joined. An error names the callback's function, its meter and, if the
+// metrics. If it returns an error, its other metrics are served. A gatherer has
+// Options.Timeout. Callbacks run one after the other: each has four fifths of
+// the time that the scrape has left, and later scrapes do not wait for a
+// callback that still runs. Options.OnError receives the errors of each scrape,
+// joined. An error names the callback's function, its meter and, if the
 // callback belongs to one instrument, the instrument. At most one goroutine
 // waits for each callback or gatherer.
 //

@@ -34,7 +34,7 @@ func withStatus(tb testing.TB, status string) *unstructured.Unstructured {
 
 // refusedReplicaSet is the status after the API server has refused the
 // ReplicaSet of a new template, as the controller of v1.10.1 writes it: the
-// generation is observed, and all else is of the version before.
+// generation is observed, and the rest is of the version before.
 func refusedReplicaSet(phase string) string {
 	return `{"HPAReplicas":5,"availableReplicas":5,"blueGreen":{},"canary":{},"conditions":[
 		{"type":"Paused","status":"False","reason":"RolloutPaused","message":"Rollout is paused"},
@@ -70,7 +70,7 @@ func TestPhase(t *testing.T) {
 		"RefusedAtAPause":   {"The pause is of the version before.", refusedReplicaSet("Paused"), live.Degraded, "ReplicaSetCreateError"},
 		"RefusedAtFirst":    {"It makes no progress, past every deadline.", refusedReplicaSet("Progressing"), live.Degraded, "ReplicaSetCreateError"},
 		"RefusedPromoted":   {"The controller does nothing before it has the ReplicaSet.", strings.Replace(refusedReplicaSet("Paused"), "{", `{"controllerPause":true,`, 1), live.Degraded, "ReplicaSetCreateError"},
-		"NotProgressing":    {"Whatever the reason is.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"Progressing","status":"False","reason":"Dreaming","message":"no"}]}`, live.Degraded, "Dreaming: no"},
+		"NotProgressing":    {"The reason does not count.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"Progressing","status":"False","reason":"Dreaming","message":"no"}]}`, live.Degraded, "Dreaming: no"},
 		"NoReason":          {"The type of the condition remains.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"Progressing","status":"False"}]}`, live.Degraded, "Progressing is False"},
 		"RefusedAndInvalid": {"The spec comes first.", `{"observedGeneration":"2","conditions":[{"type":"Progressing","status":"False"},{"type":"InvalidSpec","status":"True","message":"no"}]}`, live.Invalid, "no"},
 		"RefusedBefore":     {"Another generation is not judged by it.", strings.Replace(refusedReplicaSet("Healthy"), `"2"`, `"1"`, 1), live.NotObserved, "generation 1 of 2"},

@@ -151,7 +151,7 @@ func manifest(obj runtime.Object) (string, error) {
 // untilHealthy: the phase counts only for the generation that the controller
 // has seen, and not while the condition Progressing is False: then the API
 // server refuses the ReplicaSet, and the phase is of the version before. A
-// Rollout without a controller never is Healthy, and the wait says so at its
+// Rollout without a controller never is Healthy: the wait fails at its
 // deadline.
 func (b *builder) untilHealthy(name string, n, minReady int32) string {
 	const status = "{.metadata.generation}={.status.observedGeneration}={.status.phase}=" + progressing + ".status}"

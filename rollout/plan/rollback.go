@@ -243,7 +243,7 @@ func (r *liveRollout) unfinished() bool {
 }
 
 // refused: the controller has seen the template and has no ReplicaSet of it,
-// because the API server refuses that. Its hashes and its phase stay those of
+// because the API server refuses that. Its hashes and its phase are still of
 // the template before. A version that is aborted or not ready in time has a
 // ReplicaSet, and the hashes show it.
 func (r *liveRollout) refused() bool {

@@ -94,7 +94,7 @@ func TestCheckSpec_HasTheRuleOfTheAPIServerForEachName(t *testing.T) {
 		"KeyWithASlash":        {"A key is the name of a file.", secret("agent-key", "a/b"), "spec.secretRef.key"},
 		"KeyThatIsADirectory":  {"These are not files.", secret("agent-key", ".."), "spec.secretRef.key"},
 		"KeyOfTheKubelet":      {"The kubelet writes such files itself.", secret("agent-key", "..data"), "spec.secretRef.key"},
-		"ServiceAccount":       {"It is a name like that of the Secret.", func(s *v1alpha1.AgentRunSpec) { s.ServiceAccountName = "agents.v1" }, ""},
+		"ServiceAccount":       {"It is a name, as the Secret's is.", func(s *v1alpha1.AgentRunSpec) { s.ServiceAccountName = "agents.v1" }, ""},
 		"ServiceAccountOfUser": {"It is not the name of the user.", func(s *v1alpha1.AgentRunSpec) { s.ServiceAccountName = "system:serviceaccount:a:b" }, "spec.serviceAccountName"},
 		"Annotation":           {"A key may have a prefix.", func(s *v1alpha1.AgentRunSpec) { s.PodAnnotations = map[string]string{"example.com/Team": "a"} }, ""},
 		"AnnotationWithABlank": {"A key is a qualified name.", func(s *v1alpha1.AgentRunSpec) { s.PodAnnotations = map[string]string{"my team": "a"} }, "spec.podAnnotations"},

@@ -150,7 +150,7 @@ func (a *attempt) request(ctx context.Context) jobgc.Request {
 }
 
 // full returns the run with its whole spec. The cache has a part of a large
-// run. Package jobgc creates no Job if the generation has changed meanwhile.
+// run. Package jobgc creates no Job if the generation has changed since.
 func (a *attempt) full(ctx context.Context) (*v1alpha1.AgentRun, error) {
 	if !isTrimmed(a.run) {
 		return a.run, nil
@@ -218,7 +218,7 @@ func (a *attempt) hindered(ctx context.Context, cause error) error {
 	if a.before.Status.Phase.Terminal() || outage && reasonOf(cause) != events.Timeout {
 		return cause
 	}
-	passes := outage || apierrors.IsTooManyRequests(cause) // and is no failure of the run then
+	passes := outage || apierrors.IsTooManyRequests(cause) // then it is not a failure of the run
 	if !passes || lasts(a.before, reasonOf(cause), time.Now()) {
 		a.recorder.Failure(a.run, cause)
 	}

@@ -155,7 +155,7 @@ func TestOneTenant_DelaysNoOther(t *testing.T) {
 		reason string
 		takes  time.Duration
 		refuse func(*http.Request) (*http.Response, error)
-		during time.Duration // until each run of the tenant had its turn
+		during time.Duration // until each run of the tenant was tried
 	}{
 		"Webhook": {
 			"A webhook hangs until the default of its timeoutSeconds.",
@@ -173,7 +173,7 @@ func TestOneTenant_DelaysNoOther(t *testing.T) {
 				t.Logf("the last of the others had its Job after %s", latest)
 				assert.Less(t, latest, time.Second, tc.reason)
 				assert.LessOrEqual(t, s.most, 2, "half of the workers")
-				assert.Len(t, s.asked, 40, "each run of the tenant has its turn")
+				assert.Len(t, s.asked, 40, "each run of the tenant is tried")
 			})
 		})
 	}

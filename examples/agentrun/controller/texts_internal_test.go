@@ -26,8 +26,8 @@ import (
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 )
 
-// A webhook, or whoever writes the status of a Job, may send megabytes, which
-// etcd would refuse in a status.
+// A webhook or the writer of a Job's status may send megabytes, which etcd
+// would refuse in a status.
 func TestAttempt_BoundsTheTextsOfOthers(t *testing.T) {
 	const value = "canary-5f1d7c2e9b with three words"
 	long := strings.Repeat("no pods for you ", 1<<16)

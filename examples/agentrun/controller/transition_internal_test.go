@@ -99,7 +99,7 @@ func TestJudged_TakesNoTimeFromTheFuture(t *testing.T) {
 		began, ended         time.Time
 		wantBegan, wantEnded time.Time
 	}{
-		"Past":    {"The Job's own times are better than ours.", now.Add(-time.Hour), now.Add(-time.Minute), now.Add(-time.Hour), now.Add(-time.Minute)},
+		"Past":    {"The Job's own times are the better ones.", now.Add(-time.Hour), now.Add(-time.Minute), now.Add(-time.Hour), now.Add(-time.Minute)},
 		"Ended":   {"It ended no later than now.", now.Add(-time.Hour), now.Add(time.Hour), now.Add(-time.Hour), now},
 		"Both":    {"It began no later than now either.", now.Add(time.Minute), now.Add(time.Hour), now, now},
 		"Unknown": {"A time that is not known stays so.", time.Time{}, time.Time{}, time.Time{}, time.Time{}},

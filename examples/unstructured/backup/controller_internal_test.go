@@ -231,7 +231,7 @@ func TestAReadThatFails_IsLogged(t *testing.T) {
 	assert.Contains(t, log, "is forbidden")
 }
 
-// A lost race is tried again, and is no failure: no error is logged, and no
+// A lost race is tried again and is not a failure: no error is logged, and no
 // Event is written.
 func TestALostRace_IsNoFailure(t *testing.T) {
 	for _, race := range []error{status.ErrStaleRead, status.ErrSuperseded, status.ErrReplaced, status.ErrFieldConflict} {

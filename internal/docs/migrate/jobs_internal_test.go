@@ -32,7 +32,7 @@ func TestJobs_OfRunsInFlightGoOn(t *testing.T) {
 	}{
 		"Running":   {"The run waits for its Job.", "", "Running"},
 		"Succeeded": {"The Job has finished while the controller was replaced.", batchv1.JobComplete, "Succeeded"},
-		"Failed":    {"So has one that failed.", batchv1.JobFailed, "Failed"},
+		"Failed":    {"A failed Job has one too.", batchv1.JobFailed, "Failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := &Run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "nightly", UID: "run-uid"}}
