@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/proompteng/controllerkit/internal/errtree"
+	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
 // Classify returns the reason to report err under, and whether it is terminal:

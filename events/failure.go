@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/proompteng/controllerkit/internal/errtree"
+	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
 // reconcile is the action of the Events that report how reconciling went.

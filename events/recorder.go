@@ -18,8 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/proompteng/controllerkit/events/internal/notehash"
 	"github.com/proompteng/controllerkit/internal/isolate"
-	"github.com/proompteng/controllerkit/internal/notehash"
 )
 
 // A Recorder records Events about objects and never blocks on the API server.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/proompteng/controllerkit/internal/errtree"
+	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
 // ErrStarted is returned by a second Start: a Recorder runs once.

@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/proompteng/controllerkit/events/internal/errtree"
 	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/internal/errtree"
 )
 
 // A step is the reaction to the answer of a request.

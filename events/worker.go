@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/proompteng/controllerkit/events/internal/noretry"
 	"github.com/proompteng/controllerkit/internal/isnil"
-	"github.com/proompteng/controllerkit/internal/noretry"
 )
 
 // Requests share a deadline for so long, since to make one costs as much as to

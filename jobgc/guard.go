@@ -18,8 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/internal/finalizer"
 	"github.com/proompteng/controllerkit/internal/isnil"
+	"github.com/proompteng/controllerkit/jobgc/internal/finalizer"
 )
 
 // jobClient is what a Guard uses of a Job client of one namespace.

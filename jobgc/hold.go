@@ -8,7 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/jobgc/internal/finalizer"
 )
 
 // hasFinalizer reports whether a Job carries a finalizer. Without a name it

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/jobgc/internal/finalizer"
 )
 
 // release sets the final TTL, counted from now, and removes the finalizer of

@@ -50,8 +50,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/proompteng/controllerkit/events"
+	"github.com/proompteng/controllerkit/events/internal/errtree"
 	"github.com/proompteng/controllerkit/events/redact"
-	"github.com/proompteng/controllerkit/internal/errtree"
 	"github.com/proompteng/controllerkit/internal/isnil"
 )
 

@@ -55,10 +55,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/proompteng/controllerkit/internal/fairness"
 	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
 	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/internal/fairness"
 )
 
 // Runs deletes runs of one namespace. A typed client of client-go satisfies it.

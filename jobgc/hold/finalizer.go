@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/internal/finalizer"
 	"github.com/proompteng/controllerkit/internal/isnil"
 	"github.com/proompteng/controllerkit/internal/notfound"
+	"github.com/proompteng/controllerkit/jobgc/internal/finalizer"
 )
 
 // ReleaseOrphan releases one held Job whose owner is gone or is being deleted,

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/internal/fairness"
-	finalizers "github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/jobgc/internal/fairness"
+	finalizers "github.com/proompteng/controllerkit/jobgc/internal/finalizer"
 )
 
 // Owners lists the metadata of the Jobs' owners in one namespace, or in all. A

@@ -143,13 +143,6 @@ func newCluster(t *testing.T, w world) *cluster {
 	return c
 }
 
-// freeze replaces the world with w as it is: no controller acts on it first.
-func (c *cluster) freeze(w world) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = w
-}
-
 // serve answers one kubectl: an exit code, and what it prints.
 func (c *cluster) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()

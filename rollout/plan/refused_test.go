@@ -125,3 +125,10 @@ func TestPlan_HealthyIsNotARefusedReplicaSet(t *testing.T) {
 		}
 	}
 }
+
+// freeze replaces the world with w as it is: no controller acts on it first.
+func (c *cluster) freeze(w world) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = w
+}

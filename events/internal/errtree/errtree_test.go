@@ -18,7 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
-	"github.com/proompteng/controllerkit/internal/errtree"
+	"github.com/proompteng/controllerkit/events/internal/errtree"
 )
 
 var errBroken = errors.New("broken")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/proompteng/controllerkit/internal/finalizer"
+	"github.com/proompteng/controllerkit/jobgc/internal/finalizer"
 )
 
 func TestIsName(t *testing.T) {
