@@ -17,7 +17,7 @@ NESTED  := \
 	internal/demo \
 	examples/controller-runtime \
 	internal/consumer \
-	internal/docs/migrate \
+	examples/migrate \
 	internal/e2e \
 	internal/e2e/chart \
 	internal/e2e/kstatus \

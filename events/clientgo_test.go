@@ -22,7 +22,7 @@ import (
 // TestClientGoScenarios runs the scenarios in which client-go v0.37 tests its
 // correlator and recorders (tools/record events_cache_test.go and
 // event_test.go, tools/events eventseries_test.go). What it expects is in
-// clientGo; the differences are in internal/docs/migrate/client-go-events.md.
+// clientGo; the differences are in examples/migrate/client-go-events.md.
 func TestClientGoScenarios(t *testing.T) {
 	fail := func(rec *events.Recorder, name, note string) {
 		rec.Eventf(object(name), nil, "Warning", "Failed", "Run", "%s", note)

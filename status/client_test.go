@@ -21,7 +21,7 @@ import (
 )
 
 // The types below have the shape of controller-runtime's client package.
-// internal/docs/migrate and examples/controller-runtime compile and run with
+// examples/migrate and examples/controller-runtime compile and run with
 // the real one.
 
 type clientObject interface {

@@ -78,7 +78,7 @@ func runCommand(ctx context.Context, t *testing.T, line string, env map[string]s
 // text, each once.
 func runbookCommands(t *testing.T) (commands []string) {
 	t.Helper()
-	root := filepath.Join("..", "docs", "runbooks")
+	root := filepath.Join("..", "..", "examples", "operate", "runbooks")
 	seen := map[string]bool{}
 	for _, pattern := range []string{"*.md", "*/*.md"} {
 		pages, err := filepath.Glob(filepath.Join(root, pattern))

@@ -26,7 +26,7 @@ func TestPages_ShowCompiledCode(t *testing.T) {
 	for _, body := range tracked(t, "*.go") {
 		sources.WriteString("\n" + unindented(string(body)) + "\n\n")
 	}
-	for name, page := range tracked(t, "README.md", "internal/docs/migrate/*.md") {
+	for name, page := range tracked(t, "README.md", "examples/migrate/*.md") {
 		blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 		assert.NotEmpty(t, blocks, name)
 		for _, b := range blocks {
@@ -40,7 +40,7 @@ func TestPages_ShowCompiledCode(t *testing.T) {
 // after.
 func TestGuides_AnswerTheSameQuestions(t *testing.T) {
 	const screen = 75
-	guides := tracked(t, "internal/docs/migrate/*.md")
+	guides := tracked(t, "examples/migrate/*.md")
 	require.Len(t, guides, 6)
 	for name, body := range guides {
 		page := string(body)

@@ -22,7 +22,7 @@ import (
 	"github.com/proompteng/controllerkit/metrics/manifest"
 )
 
-const runbooks = "internal/docs/runbooks/"
+const runbooks = "examples/operate/runbooks/"
 
 // sections has the headings of every runbook.
 var sections = []string{"## Meaning\n", "## Impact\n", "## Diagnosis\n", "## Mitigation\n"}
@@ -124,7 +124,7 @@ func TestRunbookOfTheSwitches(t *testing.T) {
 		}
 	}
 	for name := range known {
-		assert.True(t, headings[name], "internal/docs/runbooks/switches.md has no section for %s: say how to enable, disable and roll it back, and its expected failures", name)
+		assert.True(t, headings[name], "examples/operate/runbooks/switches.md has no section for %s: say how to enable, disable and roll it back, and its expected failures", name)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 		metrics[i.PrometheusName()] = i
 	}
 	readme := read(t, runbooks+"README.md")
-	for name, body := range tracked(t, "internal/docs/runbooks/*.md", "internal/docs/metrics.md") {
+	for name, body := range tracked(t, "examples/operate/runbooks/*.md", "examples/operate/metrics.md") {
 		for _, m := range regexp.MustCompile(`\bcontroller_[a-z_]+`).FindAllString(string(body), -1) {
 			_, ok := metrics[m]
 			for _, suffix := range []string{"_bucket", "_sum", "_count"} {

@@ -32,7 +32,7 @@ func TestGuides_NameTheTestedVersions(t *testing.T) {
 
 	guides := 0
 	for name, body := range files {
-		if !regexp.MustCompile(`^internal/docs/(migrate/.*|metrics)\.md$`).MatchString(name) {
+		if !regexp.MustCompile(`^examples/(migrate/.*|operate/metrics)\.md$`).MatchString(name) {
 			continue
 		}
 		guides++

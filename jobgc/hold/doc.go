@@ -29,9 +29,9 @@
 //     with the old name after you change or remove Options.Finalizer.
 //   - Alert on the age of the oldest hold: Options.OnSweep.
 //
-// If the controller is already gone, use kubectl:
-// internal/docs/release-holds.md has the commands, which a test runs. They also
-// work in a namespace that is Terminating.
+// If the controller is already gone, use kubectl: a test runs the commands in
+// examples/operate/release-holds.md. They also work in a namespace that is
+// Terminating.
 //
 // # RBAC
 //

@@ -103,7 +103,7 @@ func ExampleBundle_PrometheusRule() {
 	//           annotations:
 	//             summary: "No process that Prometheus sees holds the lease \u007b\u007b $labels.lease }}."
 	//             description: "Of the processes of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} that Prometheus can scrape, none holds the lease \u007b\u007b $labels.lease }}. If it can scrape all of them, nothing is reconciled."
-	//             runbook_url: "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/ControllerNoLeader.md"
+	//             runbook_url: "https://github.com/proompteng/controllerkit/blob/main/examples/operate/runbooks/ControllerNoLeader.md"
 }
 
 // For promtool check rules, and for a Prometheus without the operator.

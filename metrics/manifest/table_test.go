@@ -19,10 +19,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated part of the documents")
 
-// TestTheDocumentHasTheTable compares internal/docs/metrics.md with the
+// TestTheDocumentHasTheTable compares examples/operate/metrics.md with the
 // catalogue.
 func TestTheDocumentHasTheTable(t *testing.T) {
-	path := filepath.Join("..", "..", "internal", "docs", "metrics.md")
+	path := filepath.Join("..", "..", "examples", "operate", "metrics.md")
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
 	head, rest, found := strings.Cut(string(page), "-update -->\n")

@@ -137,7 +137,7 @@ type Thresholds struct {
 }
 
 // pages are the runbooks of this library.
-const pages = "https://github.com/proompteng/controllerkit/blob/main/internal/docs/runbooks/" + alertPlace + ".md"
+const pages = "https://github.com/proompteng/controllerkit/blob/main/examples/operate/runbooks/" + alertPlace + ".md"
 
 // alertPlace is the placeholder for the name of an alert.
 const alertPlace = "{alert}"

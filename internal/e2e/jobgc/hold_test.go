@@ -153,7 +153,7 @@ func TestHoldRecoveryWithKubectl(t *testing.T) {
 	_, err := s.jobs.Create(t.Context(), s.job("late"), metav1.CreateOptions{})
 	require.True(t, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), "%v", err)
 
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "release-holds.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "operate", "release-holds.md"))
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(text, -1)
 	require.Len(t, blocks, 1, "one recipe")

@@ -101,7 +101,7 @@ func runbookQueries(t *testing.T, server *promtest.Server) {
 	t.Helper()
 	var pages []string
 	for _, pattern := range []string{"*.md", "*/*.md"} {
-		found, err := filepath.Glob(filepath.Join("..", "..", "docs", "runbooks", pattern))
+		found, err := filepath.Glob(filepath.Join("..", "..", "..", "examples", "operate", "runbooks", pattern))
 		require.NoError(t, err)
 		pages = append(pages, found...)
 	}

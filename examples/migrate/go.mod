@@ -1,8 +1,8 @@
-module github.com/proompteng/controllerkit/internal/docs/migrate
+module github.com/proompteng/controllerkit/examples/migrate
 
 go 1.26.0
 
-replace github.com/proompteng/controllerkit => ../../..
+replace github.com/proompteng/controllerkit => ../..
 
 require (
 	github.com/fluxcd/pkg/apis/meta v1.30.2
