@@ -14,6 +14,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,8 +45,8 @@ func public(t *testing.T) []pkg {
 	t.Helper()
 	var out []pkg
 	for _, p := range list(t, "./...") {
-		top, _, _ := strings.Cut(p.name(), "/")
-		if top != "internal" && top != "examples" {
+		folders := strings.Split(p.name(), "/")
+		if !slices.Contains(folders, "internal") && folders[0] != "examples" {
 			out = append(out, p)
 		}
 	}
