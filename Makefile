@@ -6,12 +6,11 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # The Go modules of the repository. NESTED have tests; the last runs without -race, because it tests processes and 100,000 Rollouts.
-# PEERS hold the peers of the benchmarks. PINS only pin the programs that are built.
+# PEERS is the benchmark whose peer needs other versions. PINS only pin the programs that are built.
 ROLLOUT := internal/e2e/rollout
 NESTED  := \
 	internal/controlplane \
 	internal/bench \
-	internal/bench/cmd/compare \
 	internal/compat/newest \
 	examples/agentrun \
 	internal/demo \
@@ -22,7 +21,7 @@ NESTED  := \
 	internal/e2e/chart \
 	internal/e2e/kstatus \
 	$(ROLLOUT)
-PEERS   := $(patsubst %/go.mod,%,$(wildcard internal/bench/*/go.mod))
+PEERS   := internal/bench/rollout
 PINS    := internal/tools internal/tools/lint internal/tools/mutate internal/e2e/operatorcrds $(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
 
 export GOWORK := off
@@ -174,7 +173,7 @@ bench: ## Compare every package, or GROUP=status, with its peers; writes interna
 
 .PHONY: compare
 compare: ## Compare the usual, a careful and our controller under the same faults (RUNS=n ROUNDS=n); DRAW=1 draws what was measured
-	@cd internal/bench/cmd/compare && go build -o "$(CURDIR)/bin/compare" . && cd ../.. && RUNS="$(RUNS)" ROUNDS="$(ROUNDS)" "$(CURDIR)/bin/compare" $(if $(filter-out 0 no false,$(DRAW)),-draw)
+	@cd internal/bench && go build -o "$(CURDIR)/bin/compare" ./cmd/compare && RUNS="$(RUNS)" ROUNDS="$(ROUNDS)" "$(CURDIR)/bin/compare" $(if $(filter-out 0 no false,$(DRAW)),-draw)
 
 ##@ Test everything
 FUZZ_TIME = $(or $(T),30s)
@@ -182,7 +181,7 @@ FUZZ_TIME = $(or $(T),30s)
 fuzz: ## Run each fuzz target of the root module for 30s (T=1m), or a number of times (T=200x)
 	@for p in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-			echo "fuzz $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) $$p; done; done
+			echo "fuzz $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) -fuzzminimizetime 20x $$p; done; done
 
 .PHONY: fuzz-short
 fuzz-short: ## Run each fuzz target 200 times; commit what it finds as a seed, which make unit then runs

@@ -4,8 +4,9 @@
 // Package bench compares the library with its peers. Both run alternately in
 // one process, so that the ratios hold on any machine, even a busy one.
 //
-// Each folder with a go.mod is a group: a program whose main passes its [Group]
-// to [Main]. It has the name of the package that it measures.
+// Each folder with a main.go is a group: a program whose main passes its
+// [Group] to [Main]. It has the name of the package that it measures. rollout
+// is a module of its own, because Argo Rollouts needs an old client-go.
 //
 // A [Measure] is one job that the library and its peers do. Each peer is used
 // as a good engineer would use it, with a comment that gives the reasons. How

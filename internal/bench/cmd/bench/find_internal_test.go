@@ -17,7 +17,7 @@ func TestFind(t *testing.T) {
 	for _, name := range []string{"status", "events", "cmd"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 		if name != "cmd" {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name, "go.mod"), nil, 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name, "main.go"), nil, 0o644))
 		}
 	}
 	got, err := find(dir, nil)

@@ -13,13 +13,13 @@ import (
 // find returns the folders of the groups below dir that measure packages, in
 // alphabetical order. Without packages it returns all.
 func find(dir string, packages []string) (groups []string, err error) {
-	modules, err := filepath.Glob(filepath.Join(dir, "*", "go.mod"))
+	programs, err := filepath.Glob(filepath.Join(dir, "*", "main.go"))
 	if err != nil {
 		return nil, err
 	}
 	var known []string
-	for _, m := range modules {
-		group := filepath.Dir(m)
+	for _, p := range programs {
+		group := filepath.Dir(p)
 		known = append(known, filepath.Base(group))
 		if len(packages) == 0 || slices.Contains(packages, filepath.Base(group)) {
 			groups = append(groups, group)
