@@ -141,7 +141,7 @@ stability: ## Repeat make unit and make e2e until 20 (N=n) runs of each in a row
 ##@ Try it
 .PHONY: controlplane
 controlplane: ## Build the control plane's programs into the cache; ROLLOUTS=1 also those for Argo Rollouts
-	@$(STATIC); cd internal/controlplane && go run ./cmd/build $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
+	@$(STATIC); cd internal/controlplane && go run ./cmd/build kubectl $(if $(filter-out 0 no false,$(ROLLOUTS)),kube-scheduler kwok rollouts-controller rollouts-oracle)
 
 # set -m and no go run, as in demo.
 .PHONY: controlplane-up
@@ -236,4 +236,5 @@ skew-e2e: ## Run the end-to-end tests on three versions of Kubernetes, or on V=1
 .PHONY: tidy
 tidy: ## Run go mod tidy in every module, and gofmt
 	@for m in . $(NESTED) $(PEERS) $(PINS); do (cd $$m && go mod tidy); done
+	@cd internal/controlplane/build/kubernetes && for old in [0-9]*.mod; do go mod tidy -modfile=$$old; done
 	@git ls-files '*.go' | xargs gofmt -w

@@ -179,7 +179,7 @@ func moduleDir(t *testing.T, dir, path string) string {
 // after building them if the cache lacks them.
 func assets(t *testing.T) string {
 	t.Helper()
-	programs, err := build.Ensure(t.Context(), build.Options{Log: os.Stderr})
+	programs, err := build.Ensure(t.Context(), build.Options{Log: os.Stderr, More: []string{build.Kubectl}})
 	require.NoError(t, err)
 	dir := t.TempDir()
 	for name, path := range programs {

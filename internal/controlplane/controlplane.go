@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,10 @@ type Options struct {
 	// ControllerManagerArgs come after the flags that Start chooses, like
 	// APIServerArgs. Empty means no other flags.
 	ControllerManagerArgs []string
+
+	// Kubectl is the path of the kubectl that [ControlPlane.Kubectl] returns.
+	// Empty means one of the API server's version, which Start builds.
+	Kubectl string
 
 	// Nodes is the number of nodes that kwok simulates, with kube-scheduler.
 	// Zero means one node on which package kubelet binds and runs the pods.
@@ -107,7 +112,7 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	sweep(os.TempDir(), time.Now())
-	cp := &ControlPlane{log: opts.Log, dir: dir, owner: owner, kubectl: programs[build.Kubectl]}
+	cp := &ControlPlane{log: opts.Log, dir: dir, owner: owner, kubectl: cmp.Or(opts.Kubectl, programs[build.Kubectl])}
 	if cp.log == nil {
 		cp.log = io.Discard
 	}
@@ -207,7 +212,8 @@ func (cp *ControlPlane) Ready(ctx context.Context) error {
 // etcd's data. Put files there that shall be removed with the control plane.
 func (cp *ControlPlane) Dir() string { return cp.dir }
 
-// Kubectl returns the path of a kubectl of the API server's version.
+// Kubectl returns the path of Options.Kubectl, or of a kubectl of the API
+// server's version.
 func (cp *ControlPlane) Kubectl() string { return cp.kubectl }
 
 // Keep makes Stop leave the directory for a day. Call it when a test failed, so

@@ -39,6 +39,9 @@ var stages []byte
 // build.Options.More.
 func (o Options) Programs() []string {
 	var more []string
+	if o.Kubectl == "" {
+		more = append(more, build.Kubectl)
+	}
 	if o.Nodes > 0 {
 		more = append(more, build.Scheduler, build.Kwok)
 	}

@@ -94,7 +94,9 @@ func open(ctx context.Context, out io.Writer, contextName string) (p *place, err
 // startLocal starts a local control plane. It returns the kubeconfig file of a
 // user with only the rights of the controller's role.
 func (p *place) startLocal(ctx context.Context, out io.Writer, _ string) (kubeconfig string, err error) {
-	if p.local, err = controlplane.Start(ctx, controlplane.Options{Log: out}); err != nil {
+	kubectl, _ := exec.LookPath("kubectl") // without one, Start builds it
+	p.local, err = controlplane.Start(ctx, controlplane.Options{Log: out, Kubectl: kubectl})
+	if err != nil {
 		return "", err
 	}
 	fmt.Fprintln(out, "API server, etcd and controllers are real; pods are simulated: they end as their annotations say, and no image is run")

@@ -16,7 +16,7 @@ import (
 // TestGuides_NameTheTestedVersions: below its title each guide has the ranges
 // of versions that the modules of the tests require, and README has each one.
 func TestGuides_NameTheTestedVersions(t *testing.T) {
-	files := tracked(t, "*.md", "*go.mod", "internal/consumer/versions_test.go")
+	files := tracked(t, "*.md", "*.mod", "internal/consumer/versions_test.go")
 	minor := func(name, pattern string) string {
 		t.Helper()
 		m := regexp.MustCompile(pattern).FindSubmatch(files[name])
@@ -28,7 +28,7 @@ func TestGuides_NameTheTestedVersions(t *testing.T) {
 		minor("go.mod", `(?m)^go (\d+\.\d+)`),
 		minor("go.mod", clientGo), minor("internal/compat/newest/go.mod", clientGo),
 		minor("internal/consumer/versions_test.go", `(?s)var projects = .*?"(v0\.\d+)\.\d+", ""\},`), minor("examples/controller-runtime/go.mod", controllerRuntime),
-		minor("internal/controlplane/build/kubernetes-1.34/go.mod", kubernetes), minor("internal/controlplane/build/kubernetes/go.mod", kubernetes))
+		minor("internal/controlplane/build/kubernetes/1.34.mod", kubernetes), minor("internal/controlplane/build/kubernetes/go.mod", kubernetes))
 
 	guides := 0
 	for name, body := range files {

@@ -10,7 +10,7 @@
 // progress. Later calls find the programs in the cache.
 //
 //	programs, err := build.Ensure(ctx, build.Options{Log: os.Stderr})
-//	cmd := exec.CommandContext(ctx, programs[build.Kubectl], "version", "--client")
+//	cmd := exec.CommandContext(ctx, programs[build.Etcd], "--version")
 //
 // # Rules
 //
@@ -18,16 +18,17 @@
 // cache directory. A program appears there only when it is complete. Processes
 // that need the same programs at the same time share one build. The build
 // modules, the Go version, the platform and the flags identify an entry of the
-// cache: a change of one builds a new entry. kwok and the controller of Argo
-// Rollouts have separate entries and are built only on request.
+// cache: a change of one builds a new entry. kubectl and kube-scheduler are
+// built only on request. So are kwok and the controller of Argo Rollouts, which
+// have separate entries.
 //
 // KUBEBUILDER_ASSETS, the variable of controller-runtime's envtest, names a
 // directory. Its programs are used, and only missing ones are built.
 //
 // CONTROLLERKIT_KUBERNETES selects a minor version of Kubernetes, such as 1.35.
-// It has a separate module here and a separate entry of the cache. The programs
-// in KUBEBUILDER_ASSETS may have any version, so the two variables exclude each
-// other.
+// Its go.mod is a file such as 1.35.mod in the folder kubernetes, and it has a
+// separate entry of the cache. The programs in KUBEBUILDER_ASSETS may have any
+// version, so the two variables exclude each other.
 //
 // # When not to use it
 //
@@ -48,11 +49,11 @@ const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
 	ControllerManager = "kube-controller-manager"
-	Kubectl           = "kubectl"
 )
 
 // The programs that [Ensure] provides when Options.More names them.
 const (
+	Kubectl      = "kubectl"
 	Scheduler    = "kube-scheduler"
 	Kwok         = "kwok"
 	ArgoRollouts = "rollouts-controller"
@@ -80,7 +81,7 @@ type Options struct {
 // program is one executable and where it comes from.
 type program struct {
 	name   string
-	module string // the folder of its build module
+	module string // its build module; see modFile
 	pkg    string
 }
 
@@ -92,13 +93,13 @@ func programs() []program {
 		{Etcd, "etcd", "go.etcd.io/etcd/server/v3"},
 		{APIServer, kubernetes, "k8s.io/kubernetes/cmd/kube-apiserver"},
 		{ControllerManager, kubernetes, "k8s.io/kubernetes/cmd/kube-controller-manager"},
-		{Kubectl, kubernetes, "k8s.io/kubernetes/cmd/kubectl"},
 	}
 }
 
 // extras are built only on request.
 func extras() []program {
 	return []program{
+		{Kubectl, kubernetes, "k8s.io/kubernetes/cmd/kubectl"},
 		{Scheduler, kubernetes, "k8s.io/kubernetes/cmd/kube-scheduler"},
 		{Kwok, "kwok", "sigs.k8s.io/kwok/cmd/kwok"},
 		{ArgoRollouts, "argorollouts", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller"},
@@ -121,7 +122,7 @@ func wanted(more []string) ([]program, error) {
 	for _, name := range more {
 		i := slices.IndexFunc(extras(), func(p program) bool { return p.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("build: More: %q is not a program; want %s, %s, %s or %s", name, Scheduler, Kwok, ArgoRollouts, ArgoOracle)
+			return nil, fmt.Errorf("build: More: %q is not a program; want %s, %s, %s, %s or %s", name, Kubectl, Scheduler, Kwok, ArgoRollouts, ArgoOracle)
 		}
 		list = append(list, extras()[i])
 	}

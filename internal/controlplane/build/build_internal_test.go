@@ -57,7 +57,7 @@ func TestModulesOfThisCheckoutAreFound(t *testing.T) {
 	for _, minor := range []string{"1.34", "1.35", "1.36"} { // what make skew asks for
 		list := programs()
 		require.NoError(t, ofVersion(minor, list))
-		m, err := readModule(filepath.Join(dir, list[1].module))
+		m, err := readModule(dir, list[1].module)
 		require.NoError(t, err)
 		assert.Contains(t, m.kubernetesVersion(), "v"+minor+".")
 	}

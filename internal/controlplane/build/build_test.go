@@ -31,19 +31,19 @@ func source(t *testing.T) string {
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
 	}
 	kubernetes := []string{"cmd/kube-apiserver", "cmd/kube-controller-manager", "cmd/kubectl", "cmd/kube-scheduler"}
-	for folder, m := range map[string]struct {
-		module, version string
-		programs        []string
+	for _, m := range []struct {
+		folder, file, module, version, code string
+		programs                            []string
 	}{
-		"etcd":            {"go.etcd.io/etcd/server/v3", "v3.6.8", []string{"."}},
-		"kubernetes":      {"k8s.io/kubernetes", "v1.36.3", kubernetes},
-		"kubernetes-1.35": {"k8s.io/kubernetes", "v1.35.0-rc.1", kubernetes},
-		"kwok":            {"sigs.k8s.io/kwok", "v0.8.0", []string{"cmd/kwok"}},
+		{"etcd", "go.mod", "go.etcd.io/etcd/server/v3", "v3.6.8", "code", []string{"."}},
+		{"kubernetes", "go.mod", "k8s.io/kubernetes", "v1.36.3", "code", kubernetes},
+		{"kubernetes", "1.35.mod", "k8s.io/kubernetes", "v1.35.0-rc.1", "old", kubernetes},
+		{"kwok", "go.mod", "sigs.k8s.io/kwok", "v0.8.0", "code", []string{"cmd/kwok"}},
 	} {
-		write(fmt.Sprintf("module m\n\ngo 1.26\n\nrequire %[1]s %[2]s\n\nreplace %[1]s => ./code\n", m.module, m.version), folder, "go.mod")
-		write(fmt.Sprintf("module %s\n\ngo 1.26\n", m.module), folder, "code", "go.mod")
+		write(fmt.Sprintf("module m\n\ngo 1.26\n\nrequire %[1]s %[2]s\n\nreplace %[1]s => ./%[3]s\n", m.module, m.version, m.code), m.folder, m.file)
+		write(fmt.Sprintf("module %s\n\ngo 1.26\n", m.module), m.folder, m.code, "go.mod")
 		for _, program := range m.programs {
-			write(fmt.Sprintf("package main\n\nfunc main() { println(%q) }\n", m.version), folder, "code", program, "main.go")
+			write(fmt.Sprintf("package main\n\nfunc main() { println(%q) }\n", m.version), m.folder, m.code, program, "main.go")
 		}
 	}
 	t.Setenv("CONTROLLERKIT_CACHE", t.TempDir())
@@ -68,22 +68,25 @@ func TestEnsure_BuildsOnceAndShowsProgress(t *testing.T) {
 	t.Setenv("GOWORK", filepath.Join(t.TempDir(), "go.work"))
 	programs, log, err := ensure(t, src)
 	require.NoError(t, err)
-	for _, line := range []string{"once; cached in " + os.Getenv("CONTROLLERKIT_CACHE"), "step 1 of 4: etcd\n", "step 1 of 4: etcd: built in ", "step 4 of 4: kubectl: built in "} {
+	for _, line := range []string{"once; cached in " + os.Getenv("CONTROLLERKIT_CACHE"), "step 1 of 3: etcd\n", "step 1 of 3: etcd: built in ", "step 3 of 3: kube-controller-manager: built in "} {
 		assert.Contains(t, log, line)
 	}
 	files, err := os.ReadDir(filepath.Dir(programs[build.Etcd]))
 	require.NoError(t, err)
-	assert.Len(t, files, 4, "nothing but the programs stays")
+	assert.Len(t, files, 3, "nothing but the programs stays")
 
 	again, log, err := ensure(t, src)
 	require.NoError(t, err)
 	assert.Empty(t, log, "the second time there is nothing to do or to say")
 	assert.Equal(t, programs, again)
 
-	require.NoError(t, os.Remove(programs[build.Kubectl]))
+	require.NoError(t, os.Remove(programs[build.ControllerManager]))
 	_, log, err = ensure(t, src)
 	require.NoError(t, err)
-	assert.Contains(t, log, "step 1 of 1: kubectl")
+	assert.Contains(t, log, "step 1 of 1: kube-controller-manager")
+	_, log, err = ensure(t, src, build.Kubectl)
+	require.NoError(t, err)
+	assert.Contains(t, log, "step 1 of 1: kubectl", "on request")
 
 	more, log, err := ensure(t, src, build.Scheduler, build.Kwok)
 	require.NoError(t, err)
@@ -102,15 +105,15 @@ func TestEnsure_BuildsOnceAndShowsProgress(t *testing.T) {
 
 func TestEnsure_TakesTheVersionThatIsAskedFor(t *testing.T) {
 	src := source(t)
-	usual, _, err := ensure(t, src)
+	usual, _, err := ensure(t, src, build.Kubectl)
 	require.NoError(t, err)
 	t.Setenv("CONTROLLERKIT_KUBERNETES", "1.36")
-	same, _, err := ensure(t, src)
+	same, _, err := ensure(t, src, build.Kubectl)
 	require.NoError(t, err)
 	assert.Equal(t, usual, same, "the default version")
 
 	t.Setenv("CONTROLLERKIT_KUBERNETES", "1.35")
-	older, _, err := ensure(t, src)
+	older, _, err := ensure(t, src, build.Kubectl)
 	require.NoError(t, err)
 	assert.Equal(t, usual[build.Etcd], older[build.Etcd], "etcd has its own version")
 	for _, name := range []string{build.APIServer, build.ControllerManager, build.Kubectl} {
@@ -154,10 +157,10 @@ func TestEnsure_SaysWhyAProgramWasNotBuilt(t *testing.T) {
 	_, log, err := ensure(t, src)
 	require.ErrorContains(t, err, build.ControllerManager)
 	require.ErrorContains(t, err, "undefined: undefinedThing")
-	assert.Contains(t, log, "step 3 of 4: kube-controller-manager: failed after ")
+	assert.Contains(t, log, "step 3 of 3: kube-controller-manager: failed after ")
 	_, log, err = ensure(t, src)
 	require.Error(t, err)
-	assert.Contains(t, log, "step 1 of 2", "the finished programs stay")
+	assert.Contains(t, log, "step 1 of 1", "the finished programs stay")
 }
 
 func TestEnsure_StopsWithItsContext(t *testing.T) {
@@ -185,7 +188,7 @@ func TestEnsure_UsesAssets(t *testing.T) {
 	}
 	t.Chdir(filepath.Dir(dir))
 	t.Setenv("KUBEBUILDER_ASSETS", filepath.Base(dir))
-	programs, log, err := ensure(t, src)
+	programs, log, err := ensure(t, src, build.Kubectl)
 	require.NoError(t, err)
 	assert.Contains(t, log, "using 3 of 4 programs from KUBEBUILDER_ASSETS="+dir)
 	assert.Contains(t, log, "step 1 of 1: kube-controller-manager")

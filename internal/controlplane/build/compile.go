@@ -34,7 +34,8 @@ func (e *entry) compile(ctx context.Context, p program) error {
 	out := filepath.Join(work, p.name)
 	args := append([]string{"build"}, e.flags[p.module]...)
 	cmd := exec.CommandContext(ctx, "go", append(args, "-o", out, p.pkg)...)
-	cmd.Dir = filepath.Join(e.source, p.module)
+	folder, _ := modFile(p.module)
+	cmd.Dir = filepath.Join(e.source, folder)
 	cmd.Env = append(os.Environ(), environment()...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // lets go end its compilers
 	cmd.WaitDelay = 10 * time.Second

@@ -39,7 +39,7 @@ func openEntry(ctx context.Context, source string, modules []string) (*entry, er
 	e := &entry{source: source, flags: map[string][]string{}}
 	in := inputs{platform: runtime.GOOS + "/" + runtime.GOARCH}
 	for _, name := range modules {
-		m, err := readModule(filepath.Join(source, name))
+		m, err := readModule(source, name)
 		if err != nil {
 			return nil, err
 		}

@@ -49,25 +49,40 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return strings.TrimSpace(string(out)), nil
 }
 
+// modFile returns the folder of a build module and the name of its go.mod. A
+// version of Kubernetes that is not the default one, such as kubernetes-1.35,
+// has a file 1.35.mod in the folder kubernetes.
+func modFile(name string) (folder, file string) {
+	folder, minor, older := strings.Cut(name, "-")
+	if !older {
+		return folder, "go.mod"
+	}
+	return folder, minor + ".mod"
+}
+
 // module is the content of one build module.
 type module struct {
 	dir       string
+	modFile   string
 	mod, sum  []byte
 	sources   [][]byte // of this repository's programs
 	goVersion string   // may follow from go.mod: the go command switches toolchains
 }
 
-// readModule reads the files that decide what is built.
-func readModule(dir string) (module, error) {
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+// readModule reads the files of a build module that decide what is built.
+// Source has the folders of the modules.
+func readModule(source, name string) (module, error) {
+	folder, file := modFile(name)
+	dir := filepath.Join(source, folder)
+	mod, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
 		return module{}, fmt.Errorf("build: no build module: %w", err)
 	}
-	sum, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	sum, err := os.ReadFile(filepath.Join(dir, strings.TrimSuffix(file, "mod")+"sum"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return module{}, fmt.Errorf("build: %w", err)
 	}
-	m := module{dir: dir, mod: mod, sum: sum}
+	m := module{dir: dir, modFile: file, mod: mod, sum: sum}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.go"))
 	if err != nil {
 		return module{}, fmt.Errorf("build: %w", err)
@@ -92,7 +107,11 @@ func (m module) flags() []string {
 		const pkg = " -X k8s.io/component-base/version."
 		ldflags += pkg + "gitVersion=" + version + pkg + "gitMajor=" + numbers[0] + pkg + "gitMinor=" + numbers[1]
 	}
-	return []string{"-mod=readonly", "-trimpath", "-ldflags", ldflags}
+	flags := []string{"-mod=readonly", "-trimpath", "-ldflags", ldflags}
+	if m.modFile != "go.mod" {
+		flags = append(flags, "-modfile="+m.modFile)
+	}
+	return flags
 }
 
 // kubernetesVersion is the version of Kubernetes that the module requires,

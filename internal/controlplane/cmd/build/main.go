@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command build builds the programs of the control plane into the cache, or
-// finds them there. Arguments name further ones: kube-scheduler, kwok,
+// finds them there. Arguments name further ones: kubectl, kube-scheduler, kwok,
 // rollouts-controller, rollouts-oracle. It shows its progress on standard error
 // and prints the directories that hold the programs on standard output, one for
 // each entry of the cache.
