@@ -19,10 +19,9 @@ NESTED  := \
 	examples/migrate \
 	internal/e2e \
 	internal/e2e/chart \
-	internal/e2e/kstatus \
 	$(ROLLOUT)
 PEERS   := internal/bench/rollout
-PINS    := internal/tools internal/tools/lint internal/tools/mutate internal/e2e/operatorcrds $(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
+PINS    := internal/tools internal/tools/lint $(patsubst %/go.mod,%,$(wildcard internal/controlplane/build/*/go.mod))
 
 export GOWORK := off
 
@@ -189,7 +188,7 @@ fuzz-short: ## Run each fuzz target 200 times; commit what it finds as a seed, w
 
 .PHONY: mutate
 mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if the tests notice 85 % or less
-	@cd internal/tools/mutate && go build -o "$(CURDIR)/bin/gremlins" github.com/go-gremlins/gremlins/cmd/gremlins
+	@cd internal/tools && go build -o "$(CURDIR)/bin/gremlins" github.com/go-gremlins/gremlins/cmd/gremlins
 	@export PATH="$(CURDIR)/internal/tools/mutate/bin:$$PATH"; for p in $(or $(PACKAGE),status events jobgc rollout); do \
 		echo "mutate $$p"; bin/gremlins unleash --config internal/tools/mutate/gremlins.yaml --output-statuses ltv ./$$p; done
 

@@ -4,6 +4,7 @@
 package adoption_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // and the tests that kubebuilder scaffolds. `make test` of the scaffold does
 // the same, except that it downloads etcd and the API server.
 func TestKubebuilder_ScaffoldPassesItsEnvtestSuite(t *testing.T) {
-	kubebuilder := tool(t, "kubebuilder", "kubebuilder", "sigs.k8s.io/kubebuilder/v4")
+	kubebuilder := tool(t, filepath.Join("..", "tools"), "kubebuilder", "sigs.k8s.io/kubebuilder/v4")
 	p := newProject(t, "backup")
 	p.run(kubebuilder, "init", "--skip-go-version-check", "--domain=example.com", "--repo=example.com/backup")
 	p.run(kubebuilder, "create", "api", "--group=ops", "--version=v1", "--kind=Backup", "--resource", "--controller", "--make=false")

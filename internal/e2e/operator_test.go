@@ -107,10 +107,10 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 }
 
 // installOperatorCRDs installs the CRDs from the operator's module, which
-// operatorcrds pins.
+// internal/tools pins.
 func installOperatorCRDs(ctx context.Context, t *testing.T) {
 	t.Helper()
-	module, err := build.ModuleDir(ctx, "operatorcrds", "github.com/prometheus-operator/prometheus-operator")
+	module, err := build.ModuleDir(ctx, filepath.Join("..", "tools"), "github.com/prometheus-operator/prometheus-operator")
 	require.NoError(t, err)
 	for _, kind := range []string{"servicemonitors", "prometheusrules"} {
 		file := filepath.Join(module, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")

@@ -158,7 +158,7 @@ func crdFiles(t *testing.T) []string {
 	t.Helper()
 	rollouts, err := build.ArgoRolloutsSource(t.Context())
 	require.NoError(t, err)
-	operator, err := build.ModuleDir(t.Context(), filepath.Join("..", "operatorcrds"), "github.com/prometheus-operator/prometheus-operator")
+	operator, err := build.ModuleDir(t.Context(), filepath.Join("..", "..", "tools"), "github.com/prometheus-operator/prometheus-operator")
 	require.NoError(t, err)
 	monitoring := filepath.Join(operator, "example", "prometheus-operator-crd", "monitoring.coreos.com_")
 	return []string{filepath.Join(rollouts, "manifests", "crds", "rollout-crd.yaml"), monitoring + "servicemonitors.yaml", monitoring + "prometheusrules.yaml"}
