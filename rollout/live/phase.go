@@ -34,7 +34,9 @@ const (
 // ReplicaSet of a new template, because of a quota or an admission webhook, the
 // controller sets that condition to False, and status.phase stays what it was
 // for the version before, such as Healthy, past every deadline. PhaseOf returns
-// Degraded then, with the reason and the message of the condition.
+// Degraded then, with the reason and the message of the condition. A Rollout
+// with a workloadRef is NotObserved then: the controller does not record that
+// it has seen the new generation of the workload.
 func PhaseOf(live *unstructured.Unstructured) (Phase, string) {
 	if live == nil {
 		return NotObserved, "there is no Rollout"

@@ -4,6 +4,7 @@
 package rollout_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestRefusedReplicaSet(t *testing.T) {
 		assert.Contains(t, errs[0].Detail, "cannot create the ReplicaSet")
 	}
 
-	until := strings.Replace(untilHealthy(t), "+ 600", "+ 3", 1)
+	until := strings.Replace(s.untilHealthy(), "+ 600", "+ 3", 1)
 	out, err := s.try(plane.Kubeconfig(), until)
 	require.Error(t, err, out)
 	assert.Contains(t, out, "ReplicaSetCreateError: Failed to create new replica set")
@@ -81,7 +82,8 @@ func TestRefusedReplicaSet_PutBack(t *testing.T) {
 }
 
 // TestRollback_StopsAtARefusedReplicaSet: the plan was made before. The image
-// is the same, and the Rollout's own generation too.
+// is the same, and the Rollout's own generation too. The controller does not
+// record the generation of a workload whose ReplicaSet is refused.
 //
 //req:shows R5
 func TestRollback_StopsAtARefusedReplicaSet(t *testing.T) {
@@ -93,25 +95,34 @@ func TestRollback_StopsAtARefusedReplicaSet(t *testing.T) {
 	p := s.rollback(plan.Reference, nil)
 	s.refuse("web:1")
 	s.sh("kubectl -n " + s.namespace + ` patch deployment web --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"a":"b"}}}}}'`)
-	s.reaches("web", live.Degraded)
+	s.eventually("the controller has tried", func(c *assert.CollectT) {
+		conditions, err := json.Marshal(s.get("web").Object["status"])
+		require.NoError(c, err)
+		require.Contains(c, string(conditions), "ReplicaSetCreateError")
+	})
+	s.reaches("web", live.NotObserved)
 	out, err := s.try(plane.Kubeconfig(), p.String())
 	require.Error(t, err, out)
 	assert.Contains(t, out, "STOP: Rollout web has changed")
 	assert.Contains(t, out, "(ReplicaSetCreateError)")
-	s.reaches("web", live.Degraded)
+	s.reaches("web", live.NotObserved)
 }
 
 // untilHealthy is how a plan waits for the Rollout web.
-func untilHealthy(t *testing.T) string {
-	t.Helper()
-	p, errs := plan.Migration(web("web:1"), converted(t, "web:1", rollout.Options{}), nil, plan.Options{Method: plan.SideBySide})
-	require.Empty(t, errs)
+func (s *stage) untilHealthy() string {
+	s.Helper()
+	from := web("web:1")
+	from.Namespace = s.namespace
+	to := converted(s.T, "web:1", rollout.Options{})
+	to.Namespace = s.namespace
+	p, errs := plan.Migration(from, to, nil, plan.Options{Method: plan.SideBySide})
+	require.Empty(s, errs)
 	for _, a := range p.Actions {
 		if strings.Contains(a.Until, "is Healthy") {
 			return a.Until
 		}
 	}
-	require.Fail(t, "no step waits for it")
+	require.Fail(s, "no step waits for it")
 	return ""
 }
 
