@@ -5,12 +5,8 @@ package redact_test
 
 import (
 	"bufio"
-	"encoding/base64"
-	"math/rand/v2"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -38,56 +34,6 @@ func allLines(tb testing.TB, name string) []string {
 	return out
 }
 
-// maker makes up secrets. The same seed makes the same secrets.
-type maker struct{ *rand.Rand }
-
-const (
-	lower   = "abcdefghijklmnopqrstuvwxyz"
-	upper   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	digit   = "0123456789"
-	symbols = "!#$%*+-_.~^"
-)
-
-func (m maker) make(kind, arg string) string {
-	n, _ := strconv.Atoi(arg)
-	switch kind {
-	case "a":
-		return m.from(lower+upper+digit, n, "aZ9")
-	case "h":
-		return m.from("abcdef"+digit, n, "a1")
-	case "u":
-		return m.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", n, "A2")
-	case "l":
-		return m.from(lower+digit, n, "a1")
-	case "d":
-		return m.from(digit, n, "1")
-	case "b":
-		return m.from(lower+upper+digit+"+/", n, "aZ9+")
-	case "w":
-		return m.from(lower+upper+digit+"-_", n, "aZ9")
-	case "p":
-		return m.from(lower+upper+digit+symbols, n, "aZ9!")
-	case "c":
-		return base64.StdEncoding.EncodeToString([]byte(arg + ":" + m.from(lower+digit, 12, "a1")))
-	}
-	return arg
-}
-
-// from returns n bytes of alphabet. It begins with one byte of each kind that
-// such texts have in practice.
-func (m maker) from(alphabet string, n int, first string) string {
-	b := []byte(first[:min(n, len(first))])
-	for len(b) < n {
-		b = append(b, alphabet[m.IntN(len(alphabet))])
-	}
-	return string(b)
-}
-
-var (
-	generator = regexp.MustCompile(`\{([ahuldbwpcs]):([^}]*)\}`)
-	marked    = regexp.MustCompile(`<<(.*?)>>`)
-)
-
 // leak is a line of leaks.txt with its secrets made up.
 type leak struct {
 	kind, text, want string
@@ -101,21 +47,18 @@ func leaks(tb testing.TB, seed uint64) []leak {
 
 func marks(tb testing.TB, name string, seed uint64) []leak {
 	tb.Helper()
-	m := maker{rand.New(rand.NewPCG(seed, 0))}
+	m := redact.NewMaker(seed)
 	var out []leak
 	for _, line := range lines(tb, name) {
 		kind, text, ok := strings.Cut(line, "|")
 		require.True(tb, ok, line)
-		text = generator.ReplaceAllStringFunc(text, func(g string) string {
-			parts := generator.FindStringSubmatch(g)
-			return m.make(parts[1], parts[2])
-		})
+		text = m.Fill(text)
 		l := leak{kind: kind}
-		for _, s := range marked.FindAllStringSubmatch(text, -1) {
+		for _, s := range redact.Marked.FindAllStringSubmatch(text, -1) {
 			l.secrets = append(l.secrets, s[1])
 		}
-		l.text = marked.ReplaceAllString(text, "$1")
-		l.want = marked.ReplaceAllString(text, redact.Mask)
+		l.text = redact.Marked.ReplaceAllString(text, "$1")
+		l.want = redact.Marked.ReplaceAllString(text, redact.Mask)
 		out = append(out, l)
 	}
 	return out

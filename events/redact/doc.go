@@ -12,17 +12,31 @@
 //
 // # Rules
 //
-// [Text] makes one pass over the text, without regular expressions. Its time is
-// linear in the length for any input. If there is no credential, it returns the
-// same string without an allocation. It finds credentials in URLs and data
-// source names, Authorization values, sensitive key=value pairs, private keys,
-// Secret manifests, and tokens of known shape. It keeps digests, commit hashes
-// and object names. It masks a UUID only after a sensitive key.
+// [Text] applies a table of rules. A rule has keywords, a regular expression,
+// an example and a counterexample. It is tried only where the text has one of
+// its keywords, so the time is linear in the length of the text. The rules find
+// credentials
+//
+//   - after a key that says so, in settings, JSON, YAML, headers and structs of
+//     Go: DB_PASSWORD=x, "apiKey": "x", GH_PAT=x, or any key with a random
+//     value
+//   - after a flag, also a short one of a well-known client: redis-cli -a x
+//   - in URLs and data source names: the password, the path of a webhook, and
+//     keys in the query
+//   - in statements of SQL: IDENTIFIED BY 'x'
+//   - in manifests of Secrets, and as private keys
+//   - as tokens with the prefix of an issuer
+//   - by shape: a word of 32 bytes or more of upper case, lower case and digits
+//
+// They keep names of objects, methods and error codes, paths, digests, commit
+// hashes, UUIDs and certificates.
 //
 // Text does not find every credential. It misses
 //
-//   - a password in a sentence: the password hunter2 is wrong
-//   - an unknown kind of token without a sensitive key
+//   - a password in a sentence if it is shorter than 8 bytes or has no digit:
+//     the password hunter2 is wrong
+//   - a token that looks like an ID: hex, lower case or a UUID without a key
+//   - a short token of an unknown kind, without a key
 //   - after a key such as secret, a credential that looks like the name of an
 //     object
 //   - after a colon and a blank, a value that looks like the code of an error:

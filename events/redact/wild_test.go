@@ -112,11 +112,11 @@ func TestWildCorpus_IsWide(t *testing.T) {
 //req:shows E5
 func TestText_OnTheWildCorpus(t *testing.T) {
 	open := wildScores(t, false)
-	assert.GreaterOrEqual(t, open["named"].share(), 45.0, open["named"].bad)
-	assert.GreaterOrEqual(t, open["bare"].share(), 5.0, open["bare"].bad)
-	assert.GreaterOrEqual(t, open["harmless"].share(), 98.5, open["harmless"].bad)
+	assert.GreaterOrEqual(t, open["named"].share(), 95.0, open["named"].bad)
+	assert.GreaterOrEqual(t, open["bare"].share(), 80.0, open["bare"].bad)
+	assert.GreaterOrEqual(t, open["harmless"].share(), 99.0, open["harmless"].bad)
 	hidden := wildScores(t, true)
-	assert.GreaterOrEqual(t, hidden["named"].share(), 45.0)
-	assert.GreaterOrEqual(t, hidden["bare"].share(), 0.0)
+	assert.GreaterOrEqual(t, hidden["named"].share(), 80.0)
+	assert.GreaterOrEqual(t, hidden["bare"].share(), 50.0)
 	assert.GreaterOrEqual(t, hidden["harmless"].share(), 99.0)
 }

@@ -1,0 +1,75 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// allRules returns the rules of the table.
+func allRules() []rule {
+	return slices.Concat(keyRules(), flagRules(), manifestRules(), urlRules(), sqlRules(), tokenRules())
+}
+
+// TestRules_FindTheirExample: each rule alone masks the marked part of its
+// example and nothing else, and keeps its counterexample.
+func TestRules_FindTheirExample(t *testing.T) {
+	for _, r := range allRules() {
+		t.Run(r.name, func(t *testing.T) {
+			require.NotEmpty(t, r.harmless, "a rule has a counterexample")
+			alone := compile(keys(), []rule{r})
+			harmless := NewMaker(1).Fill(r.harmless)
+			assert.Equal(t, harmless, alone.mask(harmless))
+			if r.leak == "" {
+				return
+			}
+			leak := NewMaker(1).Fill(r.leak)
+			text := Marked.ReplaceAllString(leak, "$1")
+			assert.Equal(t, Marked.ReplaceAllLiteralString(leak, Mask), alone.mask(text))
+		})
+	}
+}
+
+// TestRules_ThatKeepAreNeeded: without a rule that only keeps, the other rules
+// mask a part of its counterexample.
+func TestRules_ThatKeepAreNeeded(t *testing.T) {
+	all := allRules()
+	for i, r := range all {
+		if r.leak != "" {
+			continue
+		}
+		others := compile(keys(), slices.Delete(slices.Clone(all), i, i+1))
+		assert.NotEqual(t, r.harmless, others.mask(r.harmless), r.name)
+		assert.Equal(t, r.harmless, Text(r.harmless), r.name)
+	}
+}
+
+// TestKeys_AreWholeWords: the expression of each key matches its example, and
+// not its counterexample.
+func TestKeys_AreWholeWords(t *testing.T) {
+	for i, k := range keys() {
+		find := compiled().keys[i].find
+		assert.True(t, find.MatchString(k.example), k.name)
+		assert.False(t, find.MatchString(k.harmless), k.name)
+	}
+}
+
+// TestRules_NameTheirKeys: a rule after a key that does not exist would belong
+// to the first one.
+func TestRules_NameTheirKeys(t *testing.T) {
+	var names []string
+	for _, k := range keys() {
+		names = append(names, k.name)
+	}
+	for _, r := range allRules() {
+		for _, name := range regexp.MustCompile(`\S+`).FindAllString(r.after, -1) {
+			assert.Contains(t, names, name, r.name)
+		}
+	}
+}
