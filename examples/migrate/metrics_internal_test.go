@@ -53,6 +53,34 @@ func TestBothSetsOfMetricsAreOnOnePage(t *testing.T) {
 	}
 }
 
+// panicking is a collector that panics.
+type panicking struct{}
+
+func (panicking) Describe(chan<- *prometheus.Desc) {}
+
+func (panicking) Collect(chan<- prometheus.Metric) { panic("broken") }
+
+// TestEndpoint_KeepsTheMetricsNextToACollectorThatPanics: client_golang
+// recovers the panic since v1.24, which is newer than what the root requires.
+func TestEndpoint_KeepsTheMetricsNextToACollectorThatPanics(t *testing.T) {
+	next := prometheus.NewCounter(prometheus.CounterOpts{Name: "next_to_it", Help: "Theirs."})
+	registry := prometheus.NewRegistry()
+	require.NoError(t, registry.Register(next))
+	require.NoError(t, registry.Register(panicking{}))
+	var reported error
+	endpoint, err := prom.New(prom.Options{
+		Gatherers: []prometheus.Gatherer{registry},
+		OnError:   func(err error) { reported = err },
+	})
+	require.NoError(t, err)
+
+	page := httptest.NewRecorder()
+	endpoint.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	assert.Equal(t, http.StatusOK, page.Code)
+	assert.Contains(t, page.Body.String(), "\nnext_to_it 0\n")
+	assert.ErrorContains(t, reported, "broken")
+}
+
 func TestThePriorityQueueIsMeasured(t *testing.T) {
 	endpoint, err := prom.New(prom.Options{})
 	require.NoError(t, err)

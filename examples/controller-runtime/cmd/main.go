@@ -7,17 +7,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
+	"net/http"
 	"os"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -49,10 +51,11 @@ func main() {
 
 // run runs the manager until ctx ends.
 func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
-	// Three lines, marked +manager, give the instruments, serve them on
-	// controller-runtime's page, with its TLS, authorization and port, and show
-	// which replica leads.
-	endpoint, err := prom.New(prom.Options{}) // +manager
+	// Three lines, marked +manager, give the instruments and serve them with
+	// controller-runtime's metrics, on its server with its TLS, authorization
+	// and port. Nothing is registered in a global variable, so that a process
+	// may run a second manager.
+	endpoint, err := prom.New(prom.Options{Gatherers: []prometheus.Gatherer{ctrlmetrics.Registry}}) // +manager
 	if err != nil {
 		return err
 	}
@@ -60,11 +63,14 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	if err != nil {
 		return err
 	}
-	config.Wrap(kube.Transport(m)) // +metrics/kube
+	options.Metrics.ExtraHandlers = map[string]http.Handler{"/metrics/all": endpoint} // +manager
+	config.Wrap(kube.Transport(m))                                                    // +metrics/kube
 
-	// A cached read waits for this client's earlier writes, so that no
-	// reconcile starts from a copy older than its own last write.
-	options.Client.Cache = &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}
+	// With controller-runtime v0.25, add the next line. A cached read then waits
+	// for this client's earlier writes, so that no reconcile starts from a copy
+	// older than its own last write.
+	//
+	//	options.Client.Cache = &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}
 
 	stopInTime(&options)
 	options.Scheme = runtime.NewScheme()
@@ -78,7 +84,7 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(ctrlmetrics.Registry.Register(endpoint), mgr.Add(kube.NewLeaderRunnable(m, options.LeaderElectionID))) // +manager
+	err = mgr.Add(kube.NewLeaderRunnable(m, options.LeaderElectionID)) // +metrics/kube
 	if err != nil {
 		return err
 	}
@@ -99,6 +105,6 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 // the lease when the reconcilers have ended. RunWith writes only events after
 // that.
 func stopInTime(options *ctrl.Options) {
-	options.GracefulShutdownTimeout = new(15 * time.Second)
+	options.GracefulShutdownTimeout = ptr.To(15 * time.Second)
 	options.LeaderElectionReleaseOnCancel = true
 }

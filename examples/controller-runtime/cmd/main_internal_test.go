@@ -32,13 +32,11 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
-	"github.com/proompteng/controllerkit/metrics/prom"
 )
 
 // TestTheManagerRunsTasks runs the whole manager on a real API server, with the
@@ -64,7 +62,6 @@ func TestTheManagerRunsTasks(t *testing.T) {
 
 	scrapes := freeAddress(ctx, t)
 	options := ctrl.Options{HealthProbeBindAddress: "0", LeaderElectionID: "tasks.controllerkit.dev"}
-	t.Cleanup(func() { ctrlmetrics.Registry.Unregister(&prom.Endpoint{}) }) // the registry is the process's
 	options.Metrics.BindAddress = scrapes
 	options.Controller.SkipNameValidation = new(true) // this test may run twice in one process
 	ctrl.SetLogger(logr.Discard())
@@ -128,7 +125,7 @@ func TestTheManagerRunsTasks(t *testing.T) {
 		`controller_leader{lease="tasks.controllerkit.dev"} 1`,
 	}
 	require.EventuallyWithT(t, func(c *assert.CollectT) { // a reconcile is counted after its Event is recorded
-		page := scrape(ctx, c, "http://"+scrapes+"/metrics")
+		page := scrape(ctx, c, "http://"+scrapes+"/metrics/all")
 		for _, series := range wanted {
 			served := strings.Contains(page, "\n"+series) // the page is too long to print
 			assert.True(c, served, series)

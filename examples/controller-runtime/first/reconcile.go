@@ -11,10 +11,12 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/proompteng/controllerkit/events"
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
 	"github.com/proompteng/controllerkit/status"
 )
@@ -31,16 +33,38 @@ type TaskReconciler struct {
 
 	Writer status.Writer // a field called Status would hide the method of Client
 	Events Failures
-	// Work does what the Task asks for and changes its status. It also sets the
-	// status when it fails.
-	Work func(ctx context.Context, task *v1.Task) (status.Facts, error)
+	Work   Work
 }
 
-// NewTaskReconciler returns a reconciler that reads and writes with c.
-func NewTaskReconciler(c client.Client, events Failures, work func(context.Context, *v1.Task) (status.Facts, error)) *TaskReconciler {
+// Work does what a Task asks for and changes its status. It also sets the
+// status when it fails.
+type Work func(ctx context.Context, task *v1.Task) (status.Facts, error)
+
+// Setup registers a reconciler with mgr that does work. It returns what main
+// runs in place of mgr.Start.
+func Setup(mgr ctrl.Manager, work Work) (start func(context.Context) error, err error) {
+	clients, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	const name = "tasks.controllerkit.dev/task"
+	c, scheme := mgr.GetClient(), mgr.GetScheme()
+
 	writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
-	writer.Owned = []string{"Ready"}
-	return &TaskReconciler{Client: c, Writer: writer, Events: events, Work: work}
+	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events)
+	recorder, err := events.New(sink, name, events.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	writer.Owned = []string{"Ready"} // the conditions of this controller
+	r := &TaskReconciler{Client: c, Writer: writer, Events: recorder, Work: work}
+	err = ctrl.NewControllerManagedBy(mgr).For(&v1.Task{}).Complete(r)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		return recorder.RunWith(ctx, mgr.Start) // in place of mgr.Start(ctx)
+	}, nil
 }
 
 // Reconcile works on one Task and records the result, also of a failed attempt.

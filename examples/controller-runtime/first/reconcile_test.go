@@ -6,6 +6,9 @@ package first_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +17,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,7 +46,9 @@ func TestReconcile_RecordsEachAttempt(t *testing.T) {
 	}).Build()
 	recorder := &eventstest.Recorder{Scheme: scheme}
 	var failure error
-	r := first.NewTaskReconciler(c, recorder, func(_ context.Context, task *v1.Task) (status.Facts, error) {
+	writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+	writer.Owned = []string{"Ready"}
+	r := &first.TaskReconciler{Client: c, Writer: writer, Events: recorder, Work: func(_ context.Context, task *v1.Task) (status.Facts, error) {
 		ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Done"}
 		task.Status.Phase = v1.Succeeded
 		if failure != nil {
@@ -50,7 +57,7 @@ func TestReconcile_RecordsEachAttempt(t *testing.T) {
 		}
 		status.SetCondition(&task.Status.Conditions, ready, time.Now())
 		return status.Facts{Progress: status.Running}, failure
-	})
+	}}
 
 	for _, attempt := range []struct {
 		reason string
@@ -79,4 +86,34 @@ func TestReconcile_RecordsEachAttempt(t *testing.T) {
 	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(task)})
 	require.NoError(t, err, "A deleted Task is not a failure.")
 	assert.Empty(t, recorder.Reasons())
+}
+
+// TestSetup_RunsTheManager: the manager asks the API server for the kinds that
+// it serves. The answer ends the context, and start then returns.
+func TestSetup_RunsTheManager(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		cancel()
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1.AddToScheme(scheme))
+	options := ctrl.Options{Scheme: scheme}
+	options.Metrics.BindAddress = "0"
+	options.Controller.SkipNameValidation = ptr.To(true) // this test may run twice in one process
+	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, options)
+	require.NoError(t, err)
+	work := func(context.Context, *v1.Task) (status.Facts, error) {
+		return status.Facts{}, errors.New("no Task is there")
+	}
+	start, err := first.Setup(mgr, work)
+	require.NoError(t, err)
+
+	require.Zero(t, requests.Load(), "Setup sends no request.")
+	err = start(ctx)
+	assert.Positive(t, requests.Load(), "start ended with %v", err)
 }
