@@ -26,12 +26,20 @@ type instruments struct {
 	queueOldest, queueUnfinished, queueLongest, jobTTL, runRetention, logRetention                    metric.Float64ObservableGauge
 }
 
-// record adds one measurement of a duration if the instrument is enabled.
-// Otherwise the SDK would sort the attributes before it drops the measurement.
+// enabler is implemented by the SDK's instruments. The interfaces of package
+// metric have the method since v1.40.
+type enabler interface {
+	Enabled(ctx context.Context) bool
+}
+
+// record adds one measurement of a duration, unless the instrument is disabled.
+// The SDK would sort the attributes before it drops the measurement.
 func record(ctx context.Context, h metric.Float64Histogram, d time.Duration, options []metric.RecordOption) {
-	if h.Enabled(ctx) {
-		h.Record(ctx, max(0, d).Seconds(), options...)
+	e, ok := h.(enabler)
+	if ok && !e.Enabled(ctx) {
+		return
 	}
+	h.Record(ctx, max(0, d).Seconds(), options...)
 }
 
 // builder creates instruments. It collects the errors and the instruments that

@@ -28,7 +28,7 @@ var projects = []project{
 }
 
 // growth is the most that one package adds to the go.mod and to the go.sum of
-// such a project: this module, and what OpenTelemetry v1.40 needs where the
+// such a project: this module, and what OpenTelemetry v1.38 needs where the
 // project has an older one.
 var growth = map[string]struct{ requires, sums int }{
 	"status":                    {2, 4},

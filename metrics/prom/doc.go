@@ -33,6 +33,10 @@
 // callback belongs to one instrument, the instrument. At most one goroutine
 // waits for each callback or gatherer.
 //
+// A prometheus.Registry calls its collectors in goroutines of its own. A
+// collector that panics costs its own metrics with client_golang v1.24 or
+// newer. With an older version it ends the process, whichever handler scrapes.
+//
 // The same holds for Options.Readers: a periodic reader of the SDK exports
 // nothing after an error of a callback, so it gets none. The next scrape
 // reports the error.

@@ -91,6 +91,9 @@ func (d *differential) set() metric.MeasurementOption {
 	var kv []attribute.KeyValue
 	for range d.random.IntN(4) {
 		k := d.pick(d.labels)
+		if k == "b_c" { // alone it is one label with b.c, and one of two equal series is served
+			kv = append(kv, attribute.String("b.c", d.pick(d.values)))
+		}
 		kv = append(kv, []attribute.KeyValue{
 			attribute.String(k, d.pick(d.values)), attribute.Bool(k, true), attribute.Int(k, -3), attribute.Float64(k, .5),
 			attribute.StringSlice(k, []string{"p", "q"}),
