@@ -22,7 +22,7 @@ const (
 
 // stabilityLine is a run in the log: date, commit, target, seconds, load, and
 // ok or the failed tests.
-var stabilityLine = regexp.MustCompile(`^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\t[0-9a-f]{10}\t(unit|e2e)\t\d+\t\d+\.\d+\t\S[^\t]*$`)
+var stabilityLine = regexp.MustCompile(`^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\t[0-9a-f]{10}\t(unit|race|e2e)\t\d+\t\d+\.\d+\t\S[^\t]*$`)
 
 // TestTheStabilityLog: each line is a run in the script's format.
 func TestTheStabilityLog(t *testing.T) {
@@ -43,7 +43,7 @@ func TestStability(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join(root, stability))
 	require.NoError(t, err)
 	write(stability, string(script))
-	write("Makefile", "unit:\n\t@echo ok\ne2e:\n\t@test -e bin/second || { touch bin/second; printf -- '--- FAIL: TestA (1s)\\n    --- FAIL: TestA/b (1s)\\nFAIL\\texample.com/a\\t1s\\n'; exit 1; }\n")
+	write("Makefile", "race:\n\t@echo ok\ne2e:\n\t@test -e bin/second || { touch bin/second; printf -- '--- FAIL: TestA (1s)\\n    --- FAIL: TestA/b (1s)\\nFAIL\\texample.com/a\\t1s\\n'; exit 1; }\n")
 	write(".gitignore", "/bin/\n")
 	write(stabilityLog, "date\tcommit\twhat\tseconds\tload\tresult\n")
 	run := func(name string, args ...string) error {
@@ -61,7 +61,7 @@ func TestStability(t *testing.T) {
 	require.Error(t, run(stability, "2"), "a run failed")
 	lines := stabilityLines(t, dir)
 	require.Len(t, lines, 4)
-	for i, want := range []string{"unit\tok", "e2e\tTestA TestA/b", "unit\tok", "e2e\tok"} {
+	for i, want := range []string{"race\tok", "e2e\tTestA TestA/b", "race\tok", "e2e\tok"} {
 		assert.Regexp(t, stabilityLine, lines[i])
 		fields := strings.Split(lines[i], "\t")
 		assert.Equal(t, want, fields[2]+"\t"+fields[5])
@@ -72,9 +72,9 @@ func TestStability(t *testing.T) {
 
 	require.NoError(t, run(stability, "3"), "it continues, and a changed log does not count as a change")
 	lines = stabilityLines(t, dir)
-	require.Len(t, lines, 7, "unit needs one more run, e2e two more after the failure")
+	require.Len(t, lines, 7, "race needs one more run, e2e two more after the failure")
 
-	write("Makefile", "unit e2e:\n\t@exit 1\n")
+	write("Makefile", "race e2e:\n\t@exit 1\n")
 	var refused *exec.ExitError
 	require.ErrorAs(t, run(stability, "4"), &refused, "the log cannot name a change without a commit")
 	assert.Equal(t, 2, refused.ExitCode())

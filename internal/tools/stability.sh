@@ -2,12 +2,12 @@
 # Copyright The controllerkit Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs make unit and make e2e until the last N runs of each in the log were right, but at most N times, and adds a line to the log after
+# Runs make race and make e2e until the last N runs of each in the log were right, but at most N times, and adds a line to the log after
 # each. They may be of different commits, which the log names: N runs of both take hours, and it may be ended and started again at any
 # time. A run that fails begins the count anew. The script fails if a run did, and leaves what that printed in bin.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-runs=$1 whats=${WHAT:-unit e2e}
+runs=$1 whats=${WHAT:-race e2e}
 unset WHAT # no setting of what is run
 export SHUFFLE=-shuffle=on # nothing is taken from the cache of results
 log=internal/docs/stability.tsv

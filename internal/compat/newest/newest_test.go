@@ -3,7 +3,7 @@
 
 // Package newest_test is a module that requires the newest version of each
 // module that the packages use, where the root's go.mod requires the lowest.
-// `make unit` runs the tests of the packages from here.
+// `make test` runs the tests of the packages from here.
 package newest_test
 
 import (
@@ -44,7 +44,7 @@ var (
 	_ interface{ LastStoreSyncResourceVersion() string } = cache.Store(nil) // jobgc asks a store for it
 )
 
-// TestVersions_AreTheNewest fails where make unit would test what make
+// TestVersions_AreTheNewest fails where make test would test what make
 // test-floor has tested, or versions older than the end-to-end tests have.
 func TestVersions_AreTheNewest(t *testing.T) {
 	here, lowest := requires(t, "go.mod"), requires(t, filepath.Join("..", "..", "..", "go.mod"))
