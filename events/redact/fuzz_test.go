@@ -29,9 +29,35 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		once := redact.Text(s)
 		require.Equal(t, once, redact.Text(once), "redacting twice changes nothing")
-		require.Equal(t, utf8.ValidString(s), utf8.ValidString(once) && utf8.ValidString(s), "what was valid stays valid")
+		if utf8.ValidString(s) {
+			require.True(t, utf8.ValidString(once), "what was valid stays valid")
+		}
 		if once != s {
 			require.Contains(t, once, redact.Mask)
+		}
+	})
+}
+
+// FuzzSecretValues: the value never remains, wherever it is in the text.
+func FuzzSecretValues(f *testing.F) {
+	f.Add("a value of it", "it is a value of it", 3)
+	f.Add("]and more", "[redacted]and more", 2)
+	f.Add("abcdefgh", "abcdabcdefghefgh", 0)
+	f.Add("password=", "password=password=", 4)
+	f.Add("[redacted] x", "token: [redacted] x", 1)
+	f.Fuzz(func(t *testing.T, value, text string, at int) {
+		var secrets redact.SecretValues
+		taken := secrets.Add([]byte(value))
+		at = max(0, at%(len(text)+1))
+		whole := text[:at] + value + text[at:]
+		once := secrets.Redact(whole)
+		require.Equal(t, once, secrets.Redact(once), "redacting twice changes nothing")
+		if taken == 1 {
+			require.NotContains(t, once, strings.TrimSpace(value))
+		}
+		valid := utf8.ValidString(whole) && utf8.ValidString(value)
+		if valid {
+			require.True(t, utf8.ValidString(once), "what was valid stays valid")
 		}
 	})
 }

@@ -36,10 +36,12 @@ func (x *index) remove(text string) {
 	if i < 0 {
 		return
 	}
-	if x.heads[h] = slices.Delete(x.heads[h], i, i+1); len(x.heads[h]) == 0 {
+	x.heads[h] = slices.Delete(x.heads[h], i, i+1)
+	if len(x.heads[h]) == 0 {
 		delete(x.heads, h)
 	}
-	if x.gone++; x.gone > len(x.heads) {
+	x.gone++
+	if x.gone > len(x.heads) {
 		x.gone = 0
 		clear(x.filter[:])
 		for h := range x.heads {
@@ -49,8 +51,8 @@ func (x *index) remove(text string) {
 }
 
 // mask returns s with every text of the index masked, from left to right and
-// the longest first, and whether there was any.
-func (x *index) mask(s string) (masked string, found bool) {
+// the longest first.
+func (x *index) mask(s string) string {
 	var out []byte
 	copied := 0
 	for i := 0; i+minValue <= len(s); i++ {
@@ -67,9 +69,9 @@ func (x *index) mask(s string) (masked string, found bool) {
 		i = copied - 1
 	}
 	if out == nil {
-		return s, false
+		return s
 	}
-	return string(append(out, s[copied:]...)), true
+	return string(append(out, s[copied:]...))
 }
 
 // longest returns the length of the longest text that s begins with, or 0. If

@@ -21,26 +21,34 @@ const (
 )
 
 // SecretValues masks exact values, such as those a controller reads from
-// Secrets. It keeps the 1024 values that were added last, in memory.
-// [SecretValues.Redact] masks each of them in plain, base64 and URL-escaped
-// form, and as strconv.Quote and json.Marshal write it. In the base64 of a
-// longer text it masks the value except for the bytes at its edges. The zero
-// value is ready to use, is safe for concurrent use, and must not be copied.
+// Secrets. It keeps the 1024 values that were added last in memory, and those
+// that are pinned. [SecretValues.Redact] masks each of them in plain, base64
+// and URL-escaped form, and as strconv.Quote and json.Marshal write it. In the
+// base64 of a longer text it masks the value except for the bytes at its edges.
+// The zero value is ready to use, is safe for concurrent use, and must not be
+// copied.
 type SecretValues struct {
 	mu    sync.RWMutex
-	uses  map[string]uint64 // when each value was added last
-	bytes int               // of them
+	known map[string]*secretValue
+	count int // values that are not pinned
+	bytes int // of them
 	clock uint64
 	forms index
+}
+
+// A secretValue is what is known about a value.
+type secretValue struct {
+	added uint64 // when, the last time
+	pins  int
 }
 
 // Add registers values and returns how many it accepted. It keeps no reference
 // to them. White space around a value is not part of it. Add refuses values
 // shorter than 8 bytes, since they would mask ordinary words, values longer
-// than 1 MiB, and parts of [Mask]. It keeps at most 1024 values, and 1 MiB of
-// them, and drops the least recently added ones first. A reconcile may add its
-// values each time, because adding a known value costs little. A nil
-// *SecretValues accepts nothing.
+// than 1 MiB, and parts of [Mask]. It keeps at most 1024 values that are not
+// pinned, and 1 MiB of them, and drops the least recently added ones first. A
+// reconcile may add its values each time, because adding a known value costs
+// little. A nil *SecretValues accepts nothing.
 func (v *SecretValues) Add(values ...[]byte) int {
 	if v == nil {
 		return 0
@@ -49,64 +57,131 @@ func (v *SecretValues) Add(values ...[]byte) int {
 	defer v.mu.Unlock()
 	taken := 0
 	for _, b := range values {
-		b = bytes.TrimSpace(b)
-		if len(b) < minValue || len(b) > maxBytes || strings.Contains(Mask, string(b)) {
+		value := accepted(b)
+		if value == "" {
 			continue
 		}
 		taken++
-		v.clock++
-		if _, known := v.uses[string(b)]; !known {
-			v.makeRoom(len(b))
-			for _, f := range formsOf(string(b)) {
-				v.forms.add(f)
-			}
-		}
-		v.uses[string(b)] = v.clock
+		v.pin(value)
+		v.unpin(value)
 	}
 	return taken
 }
 
-func (v *SecretValues) makeRoom(n int) {
-	if v.uses == nil {
-		v.uses = make(map[string]uint64)
+// Pin registers values like Add, and keeps them until release is called, also
+// if other values are added. Then they count as added last. A reconcile that
+// reads a Secret pins its values, and releases them when it has written all
+// texts that may quote them. Pinned values do not count toward the limits of
+// Add, so their number is up to the caller. Calling release again does nothing.
+func (v *SecretValues) Pin(values ...[]byte) (release func()) {
+	if v == nil {
+		return func() {}
 	}
-	v.bytes += n
-	for len(v.uses) >= maxValues || v.bytes > maxBytes {
-		oldest, when := "", v.clock
-		for value, used := range v.uses {
-			if used < when {
-				oldest, when = value, used
-			}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var pinned []string
+	for _, b := range values {
+		value := accepted(b)
+		if value != "" {
+			v.pin(value)
+			pinned = append(pinned, value)
 		}
-		delete(v.uses, oldest)
-		v.bytes -= len(oldest)
-		for _, f := range formsOf(oldest) {
-			v.forms.remove(f)
+	}
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		for _, value := range pinned {
+			v.unpin(value)
 		}
+		pinned = nil
 	}
 }
 
-// Redact masks the values that v keeps in s and then calls [Text]. It returns s
-// itself when there is nothing to mask, and [Mask] alone if each mask joins the
-// parts of another value. Use it as the Redact option of a Recorder. A nil
-// *SecretValues only calls Text.
+// accepted returns b as a value to mask, or nothing if b is refused.
+func accepted(b []byte) string {
+	b = bytes.TrimSpace(b)
+	switch {
+	case len(b) < minValue, len(b) > maxBytes, strings.Contains(Mask, string(b)):
+		return ""
+	}
+	return string(b)
+}
+
+// pin keeps the value, and adds its forms if it is new.
+func (v *SecretValues) pin(value string) {
+	known, found := v.known[value]
+	switch {
+	case !found:
+		known = &secretValue{}
+		v.learn(value, known)
+	case known.pins == 0:
+		v.count--
+		v.bytes -= len(value)
+	}
+	known.pins++
+}
+
+func (v *SecretValues) learn(value string, known *secretValue) {
+	if v.known == nil {
+		v.known = make(map[string]*secretValue)
+	}
+	v.known[value] = known
+	for _, f := range formsOf(value) {
+		v.forms.add(f)
+	}
+}
+
+// unpin undoes one pin. The last one makes the value the one added last.
+func (v *SecretValues) unpin(value string) {
+	known := v.known[value]
+	known.pins--
+	if known.pins > 0 {
+		return
+	}
+	v.clock++
+	known.added = v.clock
+	v.count++
+	v.bytes += len(value)
+	for v.isFull() {
+		v.forget(v.oldest())
+	}
+}
+
+func (v *SecretValues) isFull() bool { return v.count > maxValues || v.bytes > maxBytes }
+
+// oldest returns the least recently added value that is not pinned.
+func (v *SecretValues) oldest() string {
+	oldest := ""
+	when := v.clock + 1
+	for value, known := range v.known {
+		if known.pins == 0 && known.added < when {
+			oldest = value
+			when = known.added
+		}
+	}
+	return oldest
+}
+
+func (v *SecretValues) forget(value string) {
+	delete(v.known, value)
+	v.count--
+	v.bytes -= len(value)
+	for _, f := range formsOf(value) {
+		v.forms.remove(f)
+	}
+}
+
+// Redact masks the values that v keeps in s and applies the rules of [Text],
+// until neither finds anything more. It returns s itself when there is nothing
+// to mask, and [Mask] alone if each mask joins the parts of another value. Use
+// it as the Redact option of a Recorder. A nil *SecretValues only calls Text.
 func (v *SecretValues) Redact(s string) string {
 	if v == nil {
 		return Text(s)
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	s, _ = v.forms.mask(s)
-	s = Text(s)
-	// A mask may have joined the parts of another value.
-	for range 4 {
-		masked, found := v.forms.mask(s)
-		if !found {
-			return s
-		}
-		s = masked
-	}
-	return Mask
+	return settle(s, func(s string) string { return compiled().mask(v.forms.mask(s)) })
 }
 
 // formsOf returns the forms of value in a text.

@@ -210,3 +210,73 @@ func TestSecretValues_KeepsOneMiB(t *testing.T) {
 	assert.Zero(t, v.Add(value(41, 1<<20+1)))
 	assert.True(t, masked(40, 1<<20))
 }
+
+// addOthers adds n values that no other test has.
+func addOthers(v *redact.SecretValues, n int) {
+	for i := range n {
+		v.Add(fmt.Appendf(nil, "another value %d", i))
+	}
+}
+
+func TestPin_KeepsItsValuesUntilItIsReleased(t *testing.T) {
+	var v redact.SecretValues
+	release := v.Pin([]byte("the pinned value"), []byte("short"))
+	addOthers(&v, 2000)
+	assert.Equal(t, "is "+redact.Mask, v.Redact("is the pinned value"))
+	assert.Equal(t, "is short", v.Redact("is short"), "Pin refuses what Add refuses")
+	release()
+	assert.Equal(t, "is "+redact.Mask, v.Redact("is the pinned value"), "it counts as added last")
+	addOthers(&v, 1023)
+	assert.Equal(t, "is "+redact.Mask, v.Redact("is the pinned value"), "1024 values stay")
+	v.Add([]byte("one value more"))
+	assert.Equal(t, "is the pinned value", v.Redact("is the pinned value"))
+	release()
+	assert.Equal(t, "is the pinned value", v.Redact("is the pinned value"), "releasing again does nothing")
+}
+
+// TestPin_CountsEachCaller: two reconciles may read the same Secret.
+func TestPin_CountsEachCaller(t *testing.T) {
+	var v redact.SecretValues
+	value := []byte("the pinned value")
+	first, second := v.Pin(value), v.Pin(value, value)
+	v.Add(value)
+	first()
+	first()
+	addOthers(&v, 2000)
+	assert.Equal(t, redact.Mask, v.Redact(string(value)), "the second caller still holds it")
+	second()
+	for i := range 1024 {
+		v.Add(fmt.Appendf(nil, "a third value %d", i))
+	}
+	assert.Equal(t, string(value), v.Redact(string(value)))
+}
+
+// TestPin_LeavesTheLimitsToOthers: pinned values push out no other value.
+func TestPin_LeavesTheLimitsToOthers(t *testing.T) {
+	var v redact.SecretValues
+	v.Add([]byte("the oldest value"))
+	big := make([][]byte, 0, 40)
+	for i := range 40 {
+		big = append(big, fmt.Appendf(nil, "%08d%s", i, strings.Repeat("x", 64<<10-8)))
+	}
+	release := v.Pin(big...)
+	assert.Equal(t, redact.Mask, v.Redact("the oldest value"))
+	assert.Equal(t, redact.Mask, v.Redact(string(big[0])))
+	release()
+	assert.Equal(t, "the oldest value", v.Redact("the oldest value"), "more than 1 MiB was added after it")
+	assert.Equal(t, redact.Mask, v.Redact(string(big[39])))
+	var none *redact.SecretValues
+	none.Pin([]byte("long enough"))()
+	assert.Equal(t, "long enough", none.Redact("long enough"))
+}
+
+// TestRedact_IsAFixedPoint: a mask may join the parts of a value, or stand for
+// one that a rule finds only then.
+func TestRedact_IsAFixedPoint(t *testing.T) {
+	var v redact.SecretValues
+	v.Add([]byte("abcdefgh"), []byte("efghijkl"), []byte("]suffix-of-mask"))
+	for _, text := range []string{"abcdabcdefghefgh", "password=abcdefgh-x", "abcdefghsuffix-of-mask", "token: abcdefgh next"} {
+		once := v.Redact(text)
+		assert.Equal(t, once, v.Redact(once), text)
+	}
+}
