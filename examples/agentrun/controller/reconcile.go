@@ -33,8 +33,10 @@ type attempt struct {
 	run    *v1alpha1.AgentRun
 	facts  status.Facts
 	read   bool     // the run's Secret, or that there is none
-	values [][]byte // of the run's Secret, as this attempt has read them
+	pins   []func() // release the values of the run's Secret
 	failed error    // what is wrong with a run that goes on
+
+	crowded bool // the run's Secret has too many values to mask
 }
 
 // step moves one run as far as it can go now, and says when to look again if
@@ -45,6 +47,7 @@ func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.D
 		return 0, c.abandon(ctx, s, key, "")
 	}
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
+	defer a.unpin()
 	if before.DeletionTimestamp != nil {
 		err := c.abandon(ctx, s, key, "") // its Job goes with it
 		return 0, a.tell(ctx, err)

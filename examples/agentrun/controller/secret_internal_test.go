@@ -175,3 +175,19 @@ func TestAttempt_MasksItsSecretThatTheSharedSetDropped(t *testing.T) {
 		})
 	}
 }
+
+// TestAttempt_ReleasesItsSecret: otherwise each value would stay in memory forever.
+func TestAttempt_ReleasesItsSecret(t *testing.T) {
+	const value = "canary-5f1d7c2e9b"
+	synctest.Test(t, func(t *testing.T) {
+		run := newRun("nightly", "uid-1")
+		run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
+		var c *Controller
+		a := &admission{server: newServer(run), secret: map[string][]byte{"token": []byte(value)}}
+		a.refusal = func() error { return apierrors.NewInternalError(errors.New("found " + value)) }
+		attemptOn(t, a, run, func(made *Controller) { c = made })
+		require.Equal(t, "it is [redacted]", c.secrets.Redact("it is "+value))
+		pushedOut(c)
+		assert.Equal(t, "it is "+value, c.secrets.Redact("it is "+value))
+	})
+}

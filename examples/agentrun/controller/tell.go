@@ -6,6 +6,8 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,8 +50,7 @@ func (a *attempt) tell(ctx context.Context, cause error) error {
 // too many to mask.
 const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be read or has too many keys, and it might quote it]"
 
-// mostValues is how many values of a Secret an attempt masks. Package redact
-// keeps about as many.
+// mostValues is how many values of a Secret an attempt masks. Each takes time.
 const mostValues = 1000
 
 // words returns a text with secrets masked. If this attempt has not read the
@@ -70,15 +71,21 @@ func (a *attempt) words(ctx context.Context, text string) string {
 func (a *attempt) knowsSecret() bool { return a.run.Spec.SecretRef == nil || a.read }
 
 // mask masks the values that this attempt has read, wherever they are in the
-// text, and then bounds the text. The Secrets of other runs never push these
-// values out, as they may push them out of the set that all runs share.
+// text, and then bounds the text. The attempt has pinned the values, so the
+// Secrets of other runs do not push them out of the set that all runs share.
 func (a *attempt) mask(text string) string {
-	if len(a.values) > mostValues {
+	if a.crowded {
 		return withheld
 	}
-	var own redact.SecretValues
-	own.Add(a.values...)
-	return a.public(own.Redact(text))
+	return a.public(a.secrets.Redact(text))
+}
+
+// unpin lets the set that all runs share forget the values of this attempt, in
+// time. The texts that quote them are written.
+func (a *attempt) unpin() {
+	for _, release := range a.pins {
+		release()
+	}
 }
 
 // public returns text in one line of at most 1 KiB, with secrets masked. An
@@ -103,9 +110,9 @@ func (a *attempt) haveSecret(ctx context.Context) error {
 	return err
 }
 
-// secret reads the run's Secret. The attempt keeps its values until it ends,
-// and registers them in the set that all runs share, so that no Event, message
-// or log line has them. A denied read reveals nothing about the Secret, so its
+// secret reads the run's Secret. It pins the values in the set that all runs
+// share until the attempt ends, so that no Event, message or log line has them.
+// A denied read reveals nothing about the Secret, so its
 // error names the missing right.
 func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
@@ -116,9 +123,10 @@ func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range secret.Data {
-		a.values = append(a.values, v)
+	if len(secret.Data) > mostValues {
+		a.crowded = true
+		return secret, nil
 	}
-	a.secrets.Add(a.values...)
+	a.pins = append(a.pins, a.secrets.Pin(slices.Collect(maps.Values(secret.Data))...))
 	return secret, nil
 }
