@@ -18,13 +18,14 @@ import (
 type project struct{ clientGo, controllerRuntime, otel string }
 
 // projects are one on the lowest client-go, with the OpenTelemetry of its time,
-// and one on each minor before the newest, with the controller-runtime of that
-// minor.
+// one on each minor before the newest, with the controller-runtime of that
+// minor, and one that raised client-go without controller-runtime.
 var projects = []project{
 	{"v0.34.0", "", "v1.35.0"},
 	{"v0.34.1", "v0.22.4", ""},
 	{"v0.35.10", "v0.23.3", ""},
 	{"v0.36.1", "v0.24.1", ""},
+	{"v0.34.0", "v0.21.0", ""},
 }
 
 // growth is the most that one package adds to the go.mod and to the go.sum of
@@ -46,17 +47,25 @@ var growth = map[string]struct{ requires, sums int }{
 	"rollout/plan":              {2, 4},
 }
 
+// everyPackage has the import paths of the packages.
+func everyPackage() (paths []string) {
+	names := slices.Collect(maps.Keys(growth))
+	names = append(names, "jobgc/expire", "jobgc/hold", "jobgc/jobgctest", "metrics/catalog", "metrics/manifest", "rollout/settings")
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		paths = append(paths, modulePath+"/"+name)
+	}
+	return paths
+}
+
 func TestGet_KeepsTheKubernetesVersionsOfAProject(t *testing.T) {
 	r := publish(t)
 	env := r.env(t)
 	for _, p := range projects {
-		t.Run("client-go "+p.clientGo, func(t *testing.T) {
+		t.Run(strings.TrimSpace("client-go "+p.clientGo+" "+p.controllerRuntime), func(t *testing.T) {
 			dir := t.TempDir()
 			before := p.create(t, dir, env)
 			requires, sums := read(t, dir, "go.mod"), read(t, dir, "go.sum")
-			all := []string{modulePath + "/jobgc/expire", modulePath + "/jobgc/hold", modulePath + "/jobgc/jobgctest", modulePath + "/metrics/catalog", modulePath + "/metrics/manifest", modulePath + "/rollout/settings"}
 			for _, name := range slices.Sorted(maps.Keys(growth)) {
-				all = append(all, modulePath+"/"+name)
 				write(t, filepath.Join(dir, "go.mod"), requires)
 				write(t, filepath.Join(dir, "go.sum"), sums)
 				take(t, dir, env, modulePath+"/"+name, r.version)
@@ -71,9 +80,9 @@ func TestGet_KeepsTheKubernetesVersionsOfAProject(t *testing.T) {
 				assert.LessOrEqual(t, lines, growth[name].sums, "%s: go.sum", name)
 			}
 			// All of them fit the versions that were kept.
-			write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank(all))
+			write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank(everyPackage()))
 			run(t, dir, env, "go", "mod", "tidy")
-			check(t, dir, env)
+			check(t, dir, env, ".")
 		})
 	}
 }
@@ -92,15 +101,15 @@ func TestGet_NeedsNoClientGoForAPITypes(t *testing.T) {
 		take(t, dir, env, modulePath+"/"+name, r.version)
 		assert.Empty(t, changed(before, versions(read(t, dir, "go.mod"))), name)
 	}
-	check(t, dir, env)
+	check(t, dir, env, ".")
 }
 
-// check finds what the compiler would refuse in the module in dir.
-func check(t *testing.T, dir string, env []string) {
+// check finds what the compiler would refuse in packages of the module in dir.
+func check(t *testing.T, dir string, env []string, packages string) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "check")
 	run(t, ".", nil, "go", "build", "-o", program, "./check")
-	t.Logf("checked %s", run(t, dir, env, program))
+	t.Logf("checked %s", run(t, dir, env, program, packages))
 }
 
 // take adds a package to the module in dir.

@@ -8,8 +8,6 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -34,14 +32,6 @@ var closures = map[string]int{
 
 //req:shows A2
 func TestImportingAPackageCostsItsOwnClosureOnly(t *testing.T) {
-	told := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| \\[`(\\w+)`\\]\\(\\w+\\) \\| .* \\| (\\d+)(?:; endpoint (\\d+))? \\|$").FindAllStringSubmatch(read(t, "README.md"), -1) {
-		told[row[1]] = row[2]
-		if row[3] != "" {
-			told[row[1]+"/prom"] = row[3]
-		}
-	}
-	assert.Len(t, told, 6, "README's table has the imports of each package and of the endpoint")
 	for _, p := range public(t) {
 		budget, ok := closures[p.name()]
 		for name := p.name(); !ok && name != ""; budget, ok = closures[name] {
@@ -54,13 +44,9 @@ func TestImportingAPackageCostsItsOwnClosureOnly(t *testing.T) {
 			}
 		}
 		t.Logf("%-20s %3d of %3d", p.name(), len(deps), budget)
-		if cost, ok := told[p.name()]; ok {
-			delete(told, p.name())
-			assert.Equal(t, cost, strconv.Itoa(len(deps)), "the imports of %s in README's table", p.name())
-		}
-		assert.LessOrEqual(t, len(deps), budget, "%s compiles %d packages of other modules:\n%s", p.name(), len(deps), strings.Join(deps, "\n"))
+		assert.LessOrEqual(t, len(deps), budget, "%s compiles %d packages of other modules, and %d are allowed: import fewer, or change closures in this file and CONTRIBUTING's Budgets\n%s",
+			p.name(), len(deps), budget, strings.Join(deps, "\n"))
 	}
-	assert.Empty(t, told, "README's table names a package that does not exist")
 }
 
 //req:shows A2

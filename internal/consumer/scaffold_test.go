@@ -1,0 +1,131 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package consumer_test
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite README's table")
+
+// scaffolds are the minors of controller-runtime that kubebuilder scaffolds.
+var scaffolds = []string{"v0.22.4", "v0.23.3", "v0.24.1", "v0.25.2"}
+
+// TestScaffold_KeepsItsKubernetesVersions takes all packages into kubebuilder's
+// scaffolds. README's table has what rises.
+func TestScaffold_KeepsItsKubernetesVersions(t *testing.T) {
+	r := publish(t)
+	env := r.env(t)
+	head, raises := "| scaffold on controller-runtime |", "| `go get` raises |"
+	for _, version := range scaffolds {
+		dir := t.TempDir()
+		// What kubebuilder's main.go and its tests import.
+		write(t, filepath.Join(dir, "main.go"), "package main\n\n"+blank([]string{
+			"github.com/onsi/ginkgo/v2", "github.com/onsi/gomega", "k8s.io/client-go/plugin/pkg/client/auth",
+			"sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/pkg/envtest",
+			"sigs.k8s.io/controller-runtime/pkg/metrics/filters",
+		})+"\nfunc main() {}\n")
+		run(t, dir, env, "go", "mod", "init", "example.com/consumer")
+		run(t, dir, env, "go", "get", "sigs.k8s.io/controller-runtime@"+version)
+		run(t, dir, env, "go", "mod", "tidy")
+		before := versions(read(t, dir, "go.mod"))
+
+		write(t, filepath.Join(dir, "more.go"), "package main\n\n"+blank(everyPackage()))
+		run(t, dir, env, "go", "get", modulePath+"@"+r.version)
+		run(t, dir, env, "go", "mod", "tidy")
+		raised := changed(before, versions(read(t, dir, "go.mod")))
+		t.Logf("controller-runtime %s: %d rise: %s", version, len(raised), strings.Join(raised, ", "))
+		for _, m := range raised {
+			assert.NotContains(t, m, "k8s.io/", "controller-runtime %s: go.mod requires a version that is too high", version)
+		}
+		head += " " + version + " |"
+		raises += " " + families(raised) + " |"
+	}
+	table := head + "\n" + strings.Repeat("|---", len(scaffolds)+1) + "|\n" + raises + "\n"
+
+	const page, mark = "../../README.md", "-run TestScaffold -update -->\n"
+	above, rest, found := strings.Cut(read(t, ".", page), mark)
+	require.True(t, found, "README.md has no line that ends with %q", mark)
+	got, tail, found := strings.Cut(rest, "<!-- end -->")
+	require.True(t, found, "README.md: no <!-- end --> after the table")
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(above+mark+table+"<!-- end -->"+tail), 0o644))
+		return
+	}
+	assert.Equal(t, table, got, "README.md: what rises has changed; cd internal/consumer && go test -run TestScaffold -update . writes the table")
+}
+
+// families counts the modules of each owner in a list of changed modules.
+func families(raised []string) string {
+	var all []string
+	count := map[string]int{}
+	for _, m := range raised {
+		path, _, _ := strings.Cut(m, " ")
+		name := regexp.MustCompile(`^(golang\.org/x|go\.opentelemetry\.io|github\.com/[^/]+|[^/]+/[^/]+)`).FindString(path)
+		count[name]++
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	for i, name := range all {
+		if count[name] > 1 {
+			all[i] = fmt.Sprintf("`%s` (%d)", name, count[name])
+		} else {
+			all[i] = "`" + name + "`"
+		}
+	}
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestExample_CompilesWithTheLowestVersions takes the example for
+// controller-runtime, without its tests, into a module with the oldest Go and
+// controller-runtime that README names.
+func TestExample_CompilesWithTheLowestVersions(t *testing.T) {
+	r := publish(t)
+	env, dir := r.env(t), t.TempDir()
+	const name = "examples/controller-runtime"
+	source := filepath.Join("..", "..", filepath.FromSlash(name))
+	require.NoError(t, filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		below, err := filepath.Rel(source, path)
+		if err != nil {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		err = os.MkdirAll(filepath.Join(dir, filepath.Dir(below)), 0o755)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, below), body, 0o600)
+	}))
+	oldest := regexp.MustCompile(`(?m)^go (1\.\d+\.\d+)$`).FindStringSubmatch(read(t, "../..", "go.mod"))
+	require.NotNil(t, oldest, "go.mod has a line such as go 1.25.0")
+	run(t, dir, env, "go", "mod", "init", modulePath+"/"+name)
+	run(t, dir, env, "go", "mod", "edit", "-go="+oldest[1])
+	run(t, dir, env, "go", "get", "sigs.k8s.io/controller-runtime@"+scaffolds[0], modulePath+"@"+r.version)
+	run(t, dir, env, "go", "mod", "tidy")
+	body := read(t, dir, "go.mod")
+	assert.Contains(t, body, "\ngo "+oldest[1]+"\n", "a dependency of the example needs a newer Go")
+	assert.Equal(t, scaffolds[0], versions(body)["sigs.k8s.io/controller-runtime"])
+	check(t, dir, append(env, "GOTOOLCHAIN=go"+oldest[1]), "./...")
+}
