@@ -141,6 +141,23 @@ func (f *finder) shape(end int) {
 	for _, r := range f.shapes {
 		f.try(r, f.token)
 	}
+	if !f.isMixed(end) {
+		return
+	}
+	for _, r := range f.mixtures {
+		f.try(r, f.token)
+	}
+}
+
+// isMixed reports whether the run that ends at end has upper case, lower case
+// and digits.
+func (f *finder) isMixed(end int) bool {
+	const all = upper | lower | digit
+	var has class
+	for i := f.token; i < end; i++ {
+		has |= f.classes[f.s[i]]
+	}
+	return has&all == all
 }
 
 // escape returns the length of the escape sequence at f.i: of Go and JSON after

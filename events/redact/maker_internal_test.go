@@ -26,33 +26,33 @@ func (m Maker) Fill(text string) string {
 }
 
 const (
-	lower   = "abcdefghijklmnopqrstuvwxyz"
-	upper   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	digit   = "0123456789"
-	symbols = "!#$%*+-_.~^"
+	lowerCase = "abcdefghijklmnopqrstuvwxyz"
+	upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	decimals  = "0123456789"
+	symbols   = "!#$%*+-_.~^"
 )
 
 func (m Maker) make(kind, arg string) string {
 	n, _ := strconv.Atoi(arg)
 	switch kind {
 	case "a":
-		return m.from(lower+upper+digit, n, "aZ9")
+		return m.from(lowerCase+upperCase+decimals, n, "aZ9")
 	case "h":
-		return m.from("abcdef"+digit, n, "a1")
+		return m.from("abcdef"+decimals, n, "a1")
 	case "u":
 		return m.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", n, "A2")
 	case "l":
-		return m.from(lower+digit, n, "a1")
+		return m.from(lowerCase+decimals, n, "a1")
 	case "d":
-		return m.from(digit, n, "1")
+		return m.from(decimals, n, "1")
 	case "b":
-		return m.from(lower+upper+digit+"+/", n, "aZ9+")
+		return m.from(lowerCase+upperCase+decimals+"+/", n, "aZ9+")
 	case "w":
-		return m.from(lower+upper+digit+"-_", n, "aZ9")
+		return m.from(lowerCase+upperCase+decimals+"-_", n, "aZ9")
 	case "p":
-		return m.from(lower+upper+digit+symbols, n, "aZ9!")
+		return m.from(lowerCase+upperCase+decimals+symbols, n, "aZ9!")
 	case "c":
-		return base64.StdEncoding.EncodeToString([]byte(arg + ":" + m.from(lower+digit, 12, "a1")))
+		return base64.StdEncoding.EncodeToString([]byte(arg + ":" + m.from(lowerCase+decimals, 12, "a1")))
 	}
 	return arg
 }

@@ -178,6 +178,7 @@ func tokenRules() []rule {
 		},
 		{
 			name:     "old token of Vault",
+			mixed:    true,
 			find:     `(s\.[A-Za-z0-9]{24})(?:[^\w-]|$)`,
 			keep:     `{unmixed}`,
 			leak:     `permission denied for <<s.{a:24}>>`,
@@ -191,6 +192,7 @@ func tokenRules() []rule {
 		},
 		{
 			name:     "long random word",
+			mixed:    true,
 			find:     `{run}`,
 			each:     `([A-Za-z0-9][\w-]{31,}={0,2})`,
 			keep:     `{unmixed}|{names}|[A-Za-z]{1,4}[0-9a-f]+`,
@@ -199,6 +201,7 @@ func tokenRules() []rule {
 		},
 		{
 			name:     "long random text of base64",
+			mixed:    true,
 			find:     `([A-Za-z0-9][\w+/-]{39,}={0,2})(?:[^\w+/.~=-]|$)`,
 			keep:     `{unmixed}|{names}|.*/[a-z]{2,}[A-Z]?[a-z]*`,
 			leak:     `secret key <<{b:60}>>`,
@@ -206,6 +209,7 @@ func tokenRules() []rule {
 		},
 		{
 			name:     "prefix and a random tail",
+			mixed:    true,
 			find:     `{run}`,
 			each:     `((?:[A-Za-z][A-Za-z0-9]{1,14}_){1,3}[A-Za-z0-9]{14,}(?:_[A-Za-z0-9]+)*)`,
 			keep:     `{unmixed}|{names}`,
@@ -222,6 +226,7 @@ func tokenRules() []rule {
 		},
 		{
 			name:     "parts of random text",
+			mixed:    true,
 			find:     `((?:[\w-]+\.){1,4}[\w-]{20,})(?:[^\w.-]|$)`,
 			keep:     `{unmixed}|{names}|.{0,39}`,
 			leak:     `discord closed the gateway for <<MT{a:24}.{a:6}.{w:38}>>`,

@@ -24,6 +24,9 @@ type rule struct {
 	// begin like a word. With a star before the keyword, find begins after the
 	// last blank or quote, 200 bytes before the keyword at most.
 	keywords string
+	// mixed, for a rule without keywords: the run has upper case, lower case and
+	// digits.
+	mixed bool
 	// find is a regular expression. Each of its groups is masked. A group named
 	// keep stays, whatever other rules say. Names in braces stand for the
 	// expressions in fragments.go, {keyword} for any of the keywords.
@@ -55,6 +58,7 @@ type table struct {
 	heads    map[head][]int // the keywords that have this head
 	begins   [1 << 16]bool  // by head: most places of a text begin no keyword
 	shapes   []int          // rules without a keyword
+	mixtures []int          // those of them that need a mixed run
 	classes  [1 << 8]class  // by byte
 }
 
@@ -122,7 +126,11 @@ func compile(keys []key, rules []rule) *table {
 			known := t.keyword(word)
 			known.rules = append(known.rules, i)
 		}
-		if r.after+r.keywords == "" {
+		switch {
+		case r.after+r.keywords != "":
+		case r.mixed:
+			t.mixtures = append(t.mixtures, i)
+		default:
 			t.shapes = append(t.shapes, i)
 		}
 	}
@@ -185,11 +193,23 @@ const (
 	word class = 1 << iota
 	token
 	delimiter
+	upper
+	lower
+	digit
 )
 
 func classes() (all [1 << 8]class) {
-	for _, b := range []byte(wordBytes) {
+	for _, b := range []byte("-_") {
 		all[b] = word | token
+	}
+	for b := 'a'; b <= 'z'; b++ {
+		all[b] = word | token | lower
+	}
+	for b := 'A'; b <= 'Z'; b++ {
+		all[b] = word | token | upper
+	}
+	for b := '0'; b <= '9'; b++ {
+		all[b] = word | token | digit
 	}
 	for _, b := range []byte(".~+/") {
 		all[b] = token
@@ -199,5 +219,3 @@ func classes() (all [1 << 8]class) {
 	}
 	return all
 }
-
-const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
