@@ -69,7 +69,8 @@ func Duration(lookup Lookup, name string, def time.Duration) (time.Duration, err
 	if !ok {
 		return def, nil
 	}
-	refused := &Error{name, v, "whole seconds such as 600, or a Go duration such as 10m or 1h30m; not negative"}
+	const accepted = "whole seconds such as 600, or a Go duration such as 10m or 1h30m; not negative"
+	refused := &Error{name, v, accepted}
 	if s, err := strconv.ParseInt(v, 10, 64); err == nil {
 		if s < 0 || s > math.MaxInt64/int64(time.Second) {
 			return def, refused

@@ -40,7 +40,7 @@ func TestDuration(t *testing.T) {
 		"Text":         {"A word is refused, not ignored.", "abc", 0, true},
 		"Overflow":     {"More seconds than a Duration holds must not wrap.", "9223372037", 0, true},
 		"HugeNumber":   {"A number beyond int64 is refused.", "99999999999999999999", 0, true},
-		"LargestValue": {"The greatest whole second is accepted.", "9223372036", 9223372036 * time.Second, false},
+		"LargestValue": {"The greatest number is accepted.", "9223372036", 9223372036 * time.Second, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -27,11 +27,23 @@ func TestWait(t *testing.T) {
 		err    error
 		says   string
 	}{
-		"Value":   {"Wait returns the function's value.", func() (int, error) { return 7, nil }, 7, nil, ""},
-		"Error":   {"Wait returns the function's error unchanged.", func() (int, error) { return 0, refused }, 0, refused, "refused"},
-		"Panic":   {"The value may hold a secret.", func() (int, error) { panic("password=hunter2") }, 0, isolate.ErrPanic, "panicked with a string"},
-		"Runtime": {"The runtime's errors hold no secret.", func() (int, error) { return []int{}[len(t.Name())], nil }, 0, isolate.ErrPanic, "index out of range"},
-		"Exit":    {"A function that exits its goroutine is an error.", func() (int, error) { runtime.Goexit(); return 7, nil }, 0, nil, "ended its goroutine"},
+		"Value": {"Wait returns the function's value.", func() (int, error) { return 7, nil }, 7, nil, ""},
+		"Error": {
+			"Wait returns the function's error unchanged.",
+			func() (int, error) { return 0, refused }, 0, refused, "refused",
+		},
+		"Panic": {
+			"The value may hold a secret.",
+			func() (int, error) { panic("password=hunter2") }, 0, isolate.ErrPanic, "panicked with a string",
+		},
+		"Runtime": {
+			"The runtime's errors hold no secret.",
+			func() (int, error) { return []int{}[len(t.Name())], nil }, 0, isolate.ErrPanic, "index out of range",
+		},
+		"Exit": {
+			"A function that exits its goroutine is an error.",
+			func() (int, error) { runtime.Goexit(); return 7, nil }, 0, nil, "ended its goroutine",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

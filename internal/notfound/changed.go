@@ -14,7 +14,16 @@ import (
 // of that name does not meet its preconditions. The conflict of a proxy has a
 // cause, that of a webhook has no name, and both must be reported.
 func Changed(err error, name string) bool {
-	s := apierrors.APIStatus(nil)
-	return apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
-		errors.As(err, &s) && s.Status().Details != nil && s.Status().Details.Name == name
+	if !apierrors.IsConflict(err) {
+		return false
+	}
+	if apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return false // no API server wrote it
+	}
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	details := answer.Status().Details
+	return details != nil && details.Name == name
 }
