@@ -56,7 +56,6 @@ func fragments() []string {
 		"{brackets}", `(?:\[\](?:uint8|byte|string)\{([^}]*)|\[([^\]]*))`,
 		"{run}", `([\w.~+/=-]{20,})`,
 		"{token}", `[\w.~+/=-]`,
-		"{stop}", `(?:[^\w-]|$)`,
 		"{block}", `[|>][0-9+-]*[ \t]*\r?\n` + block(),
 		// Values that stay.
 		"{unmixed}", `[^A-Z]*|[^a-z]*|[^0-9]*`,

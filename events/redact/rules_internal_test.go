@@ -73,3 +73,14 @@ func TestRules_NameTheirKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestRules_NameKnownFragments: a name in braces that does not exist would be
+// part of the expression.
+func TestRules_NameKnownFragments(t *testing.T) {
+	unknown := regexp.MustCompile(`\{[a-z]+\d*\}`)
+	for _, r := range allRules() {
+		for _, expression := range []string{r.find, r.each, r.keep} {
+			assert.Empty(t, unknown.FindString(expand(expression, r.keywords)), r.name)
+		}
+	}
+}

@@ -19,10 +19,10 @@ type rule struct {
 	// after are the names of keys, separated by blanks: find begins where such a
 	// key ends.
 	after string
-	// keywords, separated by blanks, have any case. Find
-	// begins at the word that has one, or at the keyword itself if that does not
-	// begin like a word. With a star before the keyword, find begins after the
-	// last blank or quote, 200 bytes before the keyword at most.
+	// keywords, separated by blanks, have any case. Find begins at the word that
+	// has one, or at the keyword itself if that does not begin like a word. With a
+	// star before the keyword, find begins after the last blank or quote, 200 bytes
+	// before the keyword at most.
 	keywords string
 	// mixed, for a rule without keywords: the run has upper case, lower case and
 	// digits.
