@@ -2,8 +2,9 @@
 # Copyright The controllerkit Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Prints the folder that has prometheus and promtool in a cache: CONTROLLERKIT_CACHE, or controllerkit in the user's cache folder. If they
-# are not there, it downloads Debian's package and unpacks it, without an installation. The cache's folder appears only when it is complete.
+# Prints the folder that has prometheus and promtool in a cache: CONTROLLERKIT_CACHE, or controllerkit in the user's
+# cache folder. If they are not there, it downloads Debian's packages and unpacks them, without an installation. The
+# cache's folder appears only when it is complete.
 set -eu
 cache=${CONTROLLERKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/controllerkit}
 mkdir -p "$cache"
@@ -17,6 +18,10 @@ if ! [ -e "$cache" ]; then
 	# A fresh machine has no package lists.
 	apt-get download prometheus >&2 || { apt-get update >&2 && apt-get download prometheus >&2; }
 	dpkg -x prometheus_*.deb tree >&2
+	if ! [ -e tree/usr/bin/promtool ]; then # newer Debian has it in a package of that name
+		apt-get download promtool >&2
+		dpkg -x promtool_*.deb tree >&2
+	fi
 	for program in prometheus promtool; do
 		[ -x "tree/usr/bin/$program" ] || { echo "the package has no usr/bin/$program" >&2 && exit 1; }
 	done
