@@ -42,6 +42,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // The programs that [Ensure] always provides.
@@ -196,7 +197,11 @@ func (e *entry) fill(ctx context.Context, wanted []program, log progress) error 
 	if len(lacking) == 0 {
 		return nil
 	}
-	log.line("building from source, which takes minutes, once; cached in %s", e.dir)
+	var names []string
+	for _, p := range lacking {
+		names = append(names, p.name)
+	}
+	log.line("building %s from source, which takes minutes, once; cached in %s", strings.Join(names, ", "), e.dir)
 	for i, p := range lacking {
 		title := fmt.Sprintf("step %d of %d: %s", i+1, len(lacking), p.name)
 		if err := log.step(title, func() error { return e.compile(ctx, p) }); err != nil {

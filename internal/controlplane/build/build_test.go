@@ -68,7 +68,7 @@ func TestEnsure_BuildsOnceAndShowsProgress(t *testing.T) {
 	t.Setenv("GOWORK", filepath.Join(t.TempDir(), "go.work"))
 	programs, log, err := ensure(t, src)
 	require.NoError(t, err)
-	for _, line := range []string{"once; cached in " + os.Getenv("CONTROLLERKIT_CACHE"), "step 1 of 3: etcd\n", "step 1 of 3: etcd: built in ", "step 3 of 3: kube-controller-manager: built in "} {
+	for _, line := range []string{"building etcd, kube-apiserver, kube-controller-manager from source", "once; cached in " + os.Getenv("CONTROLLERKIT_CACHE"), "step 1 of 3: etcd\n", "step 1 of 3: etcd: built in ", "step 3 of 3: kube-controller-manager: built in "} {
 		assert.Contains(t, log, line)
 	}
 	files, err := os.ReadDir(filepath.Dir(programs[build.Etcd]))
@@ -145,7 +145,7 @@ func TestEnsure_SharesOneBuild(t *testing.T) {
 	all.Wait()
 	builds := 0
 	for i := range logs {
-		builds += strings.Count(logs[i].String(), "building from source")
+		builds += strings.Count(logs[i].String(), "from source")
 	}
 	assert.Equal(t, 1, builds)
 }
