@@ -38,7 +38,8 @@ func TestWait(t *testing.T) {
 		},
 		"Runtime": {
 			"The runtime's errors hold no secret.",
-			func() (int, error) { return []int{}[len(t.Name())], nil }, 0, isolate.ErrPanic, "index out of range",
+			func() (int, error) { return []int{}[len(t.Name())], nil },
+			0, isolate.ErrPanic, "index out of range",
 		},
 		"Exit": {
 			"A function that exits its goroutine is an error.",

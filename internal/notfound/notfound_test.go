@@ -36,27 +36,35 @@ func TestIs(t *testing.T) {
 		says   string
 	}{
 		"ThisOne": {"The API server's word.", apierrors.NewNotFound(jobs, "a"), true, ""},
-		"Wrapped": {"By a closure around the client.", fmt.Errorf("get: %w", apierrors.NewNotFound(jobs, "a")), true, ""},
+		"Wrapped": {
+			"By a closure around the client.",
+			fmt.Errorf("get: %w", apierrors.NewNotFound(jobs, "a")), true, "",
+		},
 		"AnotherName": {
 			"That one is gone, not this one.",
 			apierrors.NewNotFound(jobs, "b"), false, `a 404 about jobs.batch "b", want jobs.batch "a"`,
 		},
 		"AnotherResource": {
 			"A pod.",
-			apierrors.NewNotFound(resource("", "pods"), "a"), false, `a 404 about pods "a", want jobs.batch "a"`,
+			apierrors.NewNotFound(resource("", "pods"), "a"),
+			false, `a 404 about pods "a", want jobs.batch "a"`,
 		},
 		"AnotherGroup": {
 			"Jobs of another API.",
-			apierrors.NewNotFound(resource("batch.volcano.sh", "jobs"), "a"), false, `a 404 about jobs.batch.volcano.sh "a"`,
+			apierrors.NewNotFound(resource("batch.volcano.sh", "jobs"), "a"),
+			false, `a 404 about jobs.batch.volcano.sh "a"`,
 		},
 		"Lister": {
 			"A cache has a kind there, and is no proof.",
 			apierrors.NewNotFound(resource("batch", "job"), "a"), false, `a 404 about job.batch "a"`,
 		},
-		"NoDetails": {"About what?", bare, false, `a 404 that does not say what it is about, want jobs.batch "a"`},
-		"Proxy":     {"Client-go fills in the request.", proxy, false, "a 404 that no API server wrote"},
-		"Other":     {"No 404.", errors.New("down"), false, "down"},
-		"None":      {"No error.", nil, false, ""},
+		"NoDetails": {
+			"About what?",
+			bare, false, `a 404 that does not say what it is about, want jobs.batch "a"`,
+		},
+		"Proxy": {"Client-go fills in the request.", proxy, false, "a 404 that no API server wrote"},
+		"Other": {"No 404.", errors.New("down"), false, "down"},
+		"None":  {"No error.", nil, false, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
