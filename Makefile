@@ -95,8 +95,13 @@ race: ## Run the unit tests of what has goroutines with the race detector
 .PHONY: lint lint-core actionlint
 lint: LINTED := . $(NESTED) $(PEERS)
 lint-core: LINTED := . examples/agentrun examples/controller-runtime internal/demo
-lint lint-core: actionlint ## Run golangci-lint in every module (lint-core: the root, examples and demo), and actionlint
+lint lint-core: actionlint vet-cross ## Run golangci-lint in every module (lint-core: the root, examples and demo), and actionlint
 	@$(STATIC); internal/tools/lint.sh $(LINTED)
+
+.PHONY: vet-cross
+vet-cross: ## Compile and vet the root module, with its tests, for macOS and Windows
+	@$(STATIC) GOWORK="$(CURDIR)/internal/compat/newest.work"; for p in darwin/arm64 windows/amd64; do \
+		echo "vet $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./...; done
 
 # Without shellcheck and pyflakes, so that the result does not depend on the programs of the machine.
 actionlint: ## Check the workflows in .github

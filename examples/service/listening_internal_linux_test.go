@@ -9,8 +9,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// countListeners returns a check of how many more sockets take connections than
+// now.
+func countListeners(t *testing.T) func(more int) {
+	t.Helper()
+	before := len(listening(t))
+	return func(more int) {
+		t.Helper()
+		assert.Len(t, listening(t), before+more, "the service has no listener that it was not given")
+	}
+}
 
 // listening are the sockets of this process that take connections, as the
 // kernel tells it.

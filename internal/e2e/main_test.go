@@ -7,6 +7,8 @@
 //
 // Only this suite proves the samples, the demo, the commands of the runbooks,
 // the manifests for Prometheus Operator, and how the program ends on SIGTERM.
+//
+// The suite needs Linux.
 package e2e_test
 
 import (

@@ -1,6 +1,10 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !windows
+
+// The kubectl of cluster is a script of bash.
+
 package plan_test
 
 import (

@@ -13,6 +13,8 @@
 //
 // `make test-all` runs a short set. With -full, as in `make e2e-chaos`, the
 // faults have their full length. `make e2e-soak` sets -runs.
+//
+// The suite needs Linux.
 package chaos_test
 
 import (

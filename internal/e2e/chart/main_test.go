@@ -6,6 +6,8 @@
 //
 // Only this suite proves that every value of the chart is checked and has its
 // effect, and that the chart grants exactly the rights that the example uses.
+//
+// The suite needs Linux.
 package chart_test
 
 import (

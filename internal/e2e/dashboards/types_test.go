@@ -6,6 +6,8 @@
 //
 // Only this suite finds a misspelt field, which Grafana ignores without an
 // error.
+//
+// The suite needs Linux.
 package dashboards_test
 
 import (

@@ -7,6 +7,8 @@
 // API group, what kubectl shows of it, which permissions are needed, and what
 // happens when a server dies, hangs or limits the rate of a namespace. The
 // package has the tests that need no server.
+//
+// The suite needs Linux.
 package events_test
 
 import (

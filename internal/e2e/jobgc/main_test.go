@@ -8,6 +8,8 @@
 // Only this suite proves how these controllers delete Jobs, the number of
 // requests of a run, that replicas which are killed lose no result, and the
 // commands that release a hold. The package has the tests that need no server.
+//
+// The suite needs Linux.
 package jobgc_test
 
 import (

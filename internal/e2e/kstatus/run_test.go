@@ -7,6 +7,8 @@
 //
 // Only this suite proves that they agree on every status that the package
 // writes.
+//
+// The suite needs Linux.
 package kstatus_test
 
 import (

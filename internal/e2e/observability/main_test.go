@@ -6,6 +6,8 @@
 //
 // Only this suite proves that its metrics, its exports, its logs, the dashboard
 // and the rules match one another.
+//
+// The suite needs Linux.
 package observability_test
 
 import (

@@ -6,6 +6,8 @@
 //
 // Only this suite proves that each alert fires, and stays silent, when its
 // runbook says so.
+//
+// The suite needs Linux.
 package prometheus_test
 
 import (

@@ -8,6 +8,8 @@
 //
 // Only this suite proves the guarantees of sharding, the time of a takeover
 // between processes, and how a process ends that has lost its lease.
+//
+// The suite needs Linux.
 package replicas_test
 
 import (

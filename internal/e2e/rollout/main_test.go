@@ -10,6 +10,8 @@
 //
 // It runs in a separate network namespace, because that controller listens on
 // every address.
+//
+// The suite needs Linux.
 package rollout_test
 
 import (

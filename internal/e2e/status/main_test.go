@@ -7,6 +7,8 @@
 // Only this suite proves that the server's conflicts, uids, pruning and
 // defaults are as the package expects, and that the CEL rules refuse every
 // breach. The package has the tests that need no server.
+//
+// The suite needs Linux.
 package status_test
 
 import (

@@ -6,6 +6,8 @@
 //
 // Only this suite proves that the validation and the numbers of pods are
 // upstream's, for random Rollouts.
+//
+// The suite needs Linux.
 package upstream_test
 
 import (
