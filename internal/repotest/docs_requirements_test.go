@@ -26,7 +26,7 @@ func TestRequirements(t *testing.T) {
 	anywhere := regexp.MustCompile(`(?m)^//req:.*$`)
 	for name, body := range tracked(t, "*_test.go") {
 		marks := mark.FindAllSubmatch(body, -1)
-		assert.Len(t, anywhere.FindAll(body, -1), len(marks), "%s: //req:shows is the last line above a test function", name)
+		assert.Len(t, anywhere.FindAll(body, -1), len(marks), "%s: write //req:shows as the last line above a test function", name)
 		for _, m := range marks {
 			for row := range strings.FieldsSeq(string(m[1])) {
 				if packages[row] == nil {
@@ -42,18 +42,18 @@ func TestRequirements(t *testing.T) {
 	want := regexp.MustCompile(`(?m)^(\| ([A-Z]\d) \| [^|]+ \|).*$`).ReplaceAllStringFunc(got, func(line string) string {
 		cells := strings.Split(line, "|")
 		row := strings.TrimSpace(cells[1])
-		assert.False(t, rows[row], "requirements.md: two rows %s", row)
+		assert.False(t, rows[row], "requirements.md has two rows %s; rename one", row)
 		rows[row] = true
-		assert.NotEmpty(t, packages[row], "requirements.md: no test shows %s", row)
+		assert.NotEmpty(t, packages[row], "requirements.md: no test shows %s; write //req:shows above the test that does", row)
 		return strings.Join(cells[:3], "|") + "| `" + strings.Join(slices.Sorted(maps.Keys(packages[row])), "`, `") + "` |"
 	})
-	require.NotEmpty(t, rows)
+	require.NotEmpty(t, rows, "requirements.md has no rows that this test finds; keep the form | A1 | text |")
 	for row := range packages {
-		assert.True(t, rows[row], "a test shows %s, which requirements.md does not have", row)
+		assert.True(t, rows[row], "a test shows %s, which requirements.md does not have; add the row, or correct //req:shows", row)
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(filepath.Join(root, page), []byte(want), 0o644))
 		return
 	}
-	assert.Equal(t, want, got, "go test ./internal/repotest -run TestRequirements -update, writes the table")
+	assert.Equal(t, want, got, "%s: the last column is old; go test ./internal/repotest -run TestRequirements -update writes it", page)
 }

@@ -5,13 +5,18 @@
 // package can check: what importing a package costs, that the packages stay
 // apart, that the exported API changes only on purpose, and that README's code
 // compiles.
+//
+// The files code_* check rules of the code, docs_* of the documents. A rule
+// that fails says where, and how to comply.
 package repotest_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -20,6 +25,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 const module = "github.com/proompteng/controllerkit"
 
@@ -72,4 +79,32 @@ func list(t *testing.T, args ...string) []pkg {
 		}
 		pkgs = append(pkgs, p)
 	}
+}
+
+// tracked are the files that git knows, with their contents.
+func tracked(t *testing.T, patterns ...string) map[string][]byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "-z", "--"}, patterns...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	files := map[string][]byte{}
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		body, err := os.ReadFile(filepath.Join(root, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted, not yet committed
+		}
+		require.NoError(t, err)
+		files[name] = body
+	}
+	require.NotEmpty(t, files)
+	return files
+}
+
+// read returns a file of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(root, name))
+	require.NoError(t, err)
+	return string(body)
 }

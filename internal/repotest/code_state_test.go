@@ -37,7 +37,7 @@ func parse(t *testing.T, p pkg) parsed {
 			out.code = append(out.code, f)
 		}
 	}
-	require.NotEmpty(t, out.code, p.ImportPath)
+	require.NotEmpty(t, out.code, "%s has no Go file; delete the folder", p.ImportPath)
 	return out
 }
 
@@ -62,14 +62,14 @@ func (p parsed) calm(t *testing.T, d ast.Decl) {
 	case *ast.FuncDecl:
 		// These block until their goroutines have ended.
 		starts := slices.Contains([]string{"Start", "Serve", "RunWith", "run", "write"}, d.Name.Name)
-		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: return an error", where(d))
+		assert.False(t, strings.HasPrefix(d.Name.Name, "Must"), "%s: a Must function panics; return an error", where(d))
 		ast.Inspect(d, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.GoStmt:
-				assert.True(t, starts, "%s: go, and no call waits for it", where(n))
+				assert.True(t, starts, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to starts in this test", where(n))
 			case *ast.CallExpr:
 				method, ok := n.Fun.(*ast.SelectorExpr)
-				assert.False(t, ok && method.Sel.Name == "Go" && !starts, "%s: Go, and no call waits for it", where(n))
+				assert.False(t, ok && method.Sel.Name == "Go" && !starts, "%s: a goroutine outlives the call that starts it; wait for it in that call, and add the function to starts in this test", where(n))
 			}
 			return true
 		})
@@ -126,10 +126,10 @@ func TestWhatIsExportedRunsInAnExample(t *testing.T) {
 			funcs = append(funcs, typ.Funcs...)
 			methods := slices.DeleteFunc(slices.Clone(typ.Methods), func(m *doc.Func) bool { return m.Name == "String" || m.Name == "Error" }) // called by fmt
 			called := func(m *doc.Func) bool { return used[m.Name] }
-			assert.True(t, len(methods) == 0 || slices.ContainsFunc(methods, called), "no Example calls a method of %s.%s", p.name(), typ.Name)
+			assert.True(t, len(methods) == 0 || slices.ContainsFunc(methods, called), "no Example with output calls a method of %s.%s; write one", p.name(), typ.Name)
 		}
 		for _, f := range funcs {
-			assert.True(t, used[f.Name], "no Example calls %s.%s", p.name(), f.Name)
+			assert.True(t, used[f.Name], "no Example with output calls %s.%s; write one", p.name(), f.Name)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestVet_ReportsWrongFormats(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Env = append(os.Environ(), "GOWORK="+work)
 	out, err := cmd.CombinedOutput()
-	require.Error(t, err)
+	require.Error(t, err, "go vet accepts the wrong formats in testdata/formats; the format functions must end in f and call fmt.Sprintf: %s", out)
 	var functions []string
 	for _, m := range regexp.MustCompile(`formats\.go:\d+:\d+: \(\*\S+/(\S+)\)\.(\w+) format %d has arg "text" of wrong type string`).FindAllStringSubmatch(string(out), -1) {
 		functions = append(functions, m[1]+"."+m[2])
@@ -37,5 +37,5 @@ func TestVet_ReportsWrongFormats(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"events.Recorder.Eventf", "events.Recorder.AnnotatedEventf", "events.LegacyRecorder.Eventf", "events.LegacyRecorder.AnnotatedEventf",
 		"eventstest.Recorder.Eventf", "eventstest.Recorder.AnnotatedEventf", "eventstest.LegacyRecorder.Eventf", "eventstest.LegacyRecorder.AnnotatedEventf",
-	}, functions, "%s", out)
+	}, functions, "go vet does not check these functions; they must end in f and call fmt.Sprintf:\n%s", out)
 }

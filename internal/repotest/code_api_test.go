@@ -5,7 +5,6 @@ package repotest_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -22,8 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 // TestAPI compares every exported declaration with
 // internal/testdata/api.golden, so that a change of the API is a diff to
 // review. `make api` rewrites the file.
@@ -39,7 +36,7 @@ func TestAPI(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, golden), got.Bytes(), 0o644))
 	}
 	assert.Equal(t, strings.Split(read(t, golden), "\n"), strings.Split(got.String(), "\n"),
-		"the exported API changed: review it, then run make api")
+		"%s: the exported API changed; review the difference, then run make api", golden)
 }
 
 // TestTimeAndLogsComeFromTheCaller: a time is an argument and the context has
@@ -48,7 +45,8 @@ func TestTimeAndLogsComeFromTheCaller(t *testing.T) {
 	handed := regexp.MustCompile(`\b(Clock|Now func|Logger)\b`)
 	for _, p := range public(t) {
 		for _, decl := range exported(t, p) {
-			assert.False(t, handed.MatchString(decl), "%s: %s", p.name(), decl)
+			assert.False(t, handed.MatchString(decl),
+				"%s: no option is a clock or a logger; take the time as an argument and the logger from the context: %s", p.name(), decl)
 		}
 	}
 }
@@ -68,7 +66,7 @@ func TestASmallSurface(t *testing.T) {
 		slices.Sort(names)
 		names = slices.Compact(names)
 		t.Logf("%-20s %2d %s", p.name(), len(names), strings.Join(names, " "))
-		assert.LessOrEqual(t, len(names), most, "%s exports %s", p.name(), strings.Join(names, " "))
+		assert.LessOrEqual(t, len(names), most, "%s exports too many names; unexport one, or move some to a subpackage: %s", p.name(), strings.Join(names, " "))
 	}
 }
 

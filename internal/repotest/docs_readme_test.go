@@ -28,10 +28,10 @@ func TestPages_ShowCompiledCode(t *testing.T) {
 	}
 	for name, page := range tracked(t, "README.md", "examples/migrate/*.md") {
 		blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-		assert.NotEmpty(t, blocks, name)
+		assert.NotEmpty(t, blocks, "%s has no Go block; show code that is compiled", name)
 		for _, b := range blocks {
 			found := strings.Contains(sources.String(), "\n"+unindented(b[1])+"\n")
-			assert.True(t, found, "no Go file holds this block of %s:\n%s", name, b[1])
+			assert.True(t, found, "%s: no Go file of the repository has this block; copy the lines of a file:\n%s", name, b[1])
 		}
 	}
 }
@@ -41,13 +41,13 @@ func TestPages_ShowCompiledCode(t *testing.T) {
 func TestGuides_AnswerTheSameQuestions(t *testing.T) {
 	const screen = 75
 	guides := tracked(t, "examples/migrate/*.md")
-	require.Len(t, guides, 6)
+	require.Len(t, guides, 6, "examples/migrate: update the number of guides in this test and README's list")
 	for name, body := range guides {
 		page := string(body)
-		assert.LessOrEqual(t, strings.Count(page, "\n"), screen, name)
-		assert.GreaterOrEqual(t, strings.Count(page, "\n```go\n"), 2, name)
+		assert.LessOrEqual(t, strings.Count(page, "\n"), screen, "%s does not fit on a screen; shorten it", name)
+		assert.GreaterOrEqual(t, strings.Count(page, "\n```go\n"), 2, "%s: show the code before and after", name)
 		for _, heading := range []string{"Before", "After", "What changes for users", "Watch", "Your tests", "Back"} {
-			assert.Contains(t, page, "\n## "+heading+"\n", name)
+			assert.Contains(t, page, "\n## "+heading+"\n", "%s: add the section", name)
 		}
 	}
 }
@@ -58,9 +58,10 @@ func TestGuides_AnswerTheSameQuestions(t *testing.T) {
 //req:shows A2
 func TestDoc_ReconcilerOfJobgcIsCompiledCode(t *testing.T) {
 	code := regexp.MustCompile(`(?ms)^//\tfunc \(r \*Reconciler\) Reconcile.*?^//\t}$`).FindString(read(t, "jobgc/doc.go"))
-	require.NotEmpty(t, code)
-	assert.LessOrEqual(t, strings.Count(code, "\n")+1, 35)
-	assert.Contains(t, read(t, "examples/controller-runtime/onejob/reconcile.go"), regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(code, ""))
+	require.NotEmpty(t, code, "jobgc/doc.go has no func (r *Reconciler) Reconcile; keep the reconciler as an indented block")
+	assert.LessOrEqual(t, strings.Count(code, "\n")+1, 35, "jobgc/doc.go: shorten the reconciler")
+	assert.Contains(t, read(t, "examples/controller-runtime/onejob/reconcile.go"), regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(code, ""),
+		"jobgc/doc.go: copy the reconciler from this file")
 }
 
 // TestReadmeBeginsWithAUse: the first screen has go get and a use of it.
@@ -68,8 +69,8 @@ func TestReadmeBeginsWithAUse(t *testing.T) {
 	lines := strings.Split(read(t, "README.md"), "\n")
 	get := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "go get ") })
 	block := slices.Index(lines, "```go")
-	assert.True(t, 0 <= get && get < 12, "go get is in line %d", get+1)
-	assert.True(t, 0 <= block && block < 20, "the first Go block begins in line %d", block+1)
+	assert.True(t, 0 <= get && get < 12, "README.md: go get is in line %d; keep it on the first screen, in the first 12 lines", get+1)
+	assert.True(t, 0 <= block && block < 20, "README.md: the first Go block begins in line %d; keep it in the first 20 lines", block+1)
 }
 
 // TestReadme_MeasuredIsWhatCompareMeasured: the rows below Measured are those
@@ -90,7 +91,7 @@ func TestReadme_MeasuredIsWhatCompareMeasured(t *testing.T) {
 				return strconv.FormatFloat(f.Median, 'f', digits, 64)
 			}
 		}
-		require.Fail(t, "not measured", "compare.json has no %s of %s: %s", unit, subject, measure)
+		require.Fail(t, "not measured", "internal/bench/compare.json has no %s of %s: %s; run make compare, or change the row in this test", unit, subject, measure)
 		return ""
 	}
 
@@ -127,11 +128,11 @@ func TestReadme_MeasuredIsWhatCompareMeasured(t *testing.T) {
 // columns, not counting the targets of links.
 func TestReadme_IsShort(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(read(t, "README.md"), "\n"), "\n")
-	assert.LessOrEqual(t, len(lines), 120)
+	assert.LessOrEqual(t, len(lines), 120, "README.md is too long; move details to the pages that it links to")
 	target := regexp.MustCompile(`\]\([^)]*\)`)
 	for n, l := range lines {
 		if !strings.HasPrefix(l, "|") && !strings.HasPrefix(l, "<!--") {
-			assert.LessOrEqual(t, utf8.RuneCountInString(target.ReplaceAllString(l, "]")), 100, "line %d", n+1)
+			assert.LessOrEqual(t, utf8.RuneCountInString(target.ReplaceAllString(l, "]")), 100, "README.md:%d: wrap the line at 100 columns, without the targets of links", n+1)
 		}
 	}
 }

@@ -57,10 +57,10 @@ func TestThePackagesDoNotImportOneAnother(t *testing.T) {
 			name, ours := strings.CutPrefix(imported, module+"/")
 			top, _, _ := strings.Cut(name, "/")
 			if ours {
-				assert.Contains(t, []string{own, "internal"}, top, "%s imports %s", p.ImportPath, imported)
+				assert.Contains(t, []string{own, "internal"}, top, "%s imports %s; pass the value in, or move shared code to internal", p.ImportPath, imported)
 			}
-			assert.NotContains(t, imported, "sigs.k8s.io/controller-runtime", p.ImportPath)
-			assert.NotContains(t, imported, "argoproj", p.ImportPath)
+			assert.NotContains(t, imported, "sigs.k8s.io/controller-runtime", "%s: take an interface or a function that controller-runtime has", p.ImportPath)
+			assert.NotContains(t, imported, "argoproj", "%s: render with unstructured objects", p.ImportPath)
 		}
 	}
 }
@@ -87,6 +87,6 @@ func TestTheExampleControllerImportsEachPackage(t *testing.T) {
 	})
 	require.NoError(t, err)
 	for _, name := range []string{"status", "events", "jobgc", "metrics", "rollout"} {
-		assert.True(t, imported[name], "no Go file of examples/agentrun imports %s, or a package of it", name)
+		assert.True(t, imported[name], "no Go file of examples/agentrun imports %s, or a package of it; the example composes all packages", name)
 	}
 }

@@ -21,7 +21,7 @@ import (
 func TestPicture_NamesTheAPI(t *testing.T) {
 	api := read(t, "internal/testdata/api.golden")
 	names := pictureNames(t, read(t, "internal/docs/architecture.svg"))
-	require.Len(t, names, 6, "one name for each box of the library")
+	require.Len(t, names, 6, "internal/docs/architecture.svg: draw one name for each box of the library, as a text of class name")
 	for _, name := range names {
 		assert.Regexp(t, declared(name), api, "internal/docs/architecture.svg: %q is not exported; draw a name of internal/testdata/api.golden", name)
 	}

@@ -42,7 +42,7 @@ func TestDocCommentsFitEightyColumns(t *testing.T) {
 			case *ast.Comment:
 				at := fset.Position(n.Pos())
 				width := 4*(at.Column-1) + utf8.RuneCountInString(n.Text)
-				assert.False(t, width > 80 && breakable(n.Text), "%s:%d: a doc comment of %d columns", name, at.Line, width)
+				assert.False(t, width > 80 && breakable(n.Text), "%s:%d: a doc comment has %d columns; wrap it at 80", name, at.Line, width)
 			}
 			return true
 		})

@@ -23,9 +23,9 @@ func TestLinks(t *testing.T) {
 		for _, m := range link.FindAllStringSubmatch(string(body), -1) {
 			path := filepath.Join(filepath.Dir(name), cmp.Or(m[1], filepath.Base(name)))
 			_, err := os.Stat(filepath.Join(root, path))
-			require.NoError(t, err, "%s links to %s", name, m[0])
+			require.NoError(t, err, "%s: the link %s leads to no file; correct its path", name, m[0])
 			if m[2] != "" {
-				assert.Contains(t, anchors(read(t, path)), m[2], "%s links to %s", name, m[0])
+				assert.Contains(t, anchors(read(t, path)), m[2], "%s: the link %s leads to no heading; correct its anchor", name, m[0])
 			}
 		}
 	}

@@ -39,12 +39,12 @@ func TestRunbooksOfTheAlerts(t *testing.T) {
 	var names []string
 	for _, a := range pack.Alerts() {
 		path, ok := strings.CutPrefix(a.RunbookURL, base)
-		require.True(t, ok, "%s links to %s", a.Name, a.RunbookURL)
-		require.Equal(t, runbooks+a.Name+".md", path)
+		require.True(t, ok, "the alert %s links to %s; link to a page of this repository", a.Name, a.RunbookURL)
+		require.Equal(t, runbooks+a.Name+".md", path, "the alert %s: name the page after the alert, and correct pages in metrics/manifest", a.Name)
 		page := runbook(t, a.Name+".md", a.Name)
 		for _, metric := range regexp.MustCompile(`controller_\w+|\bup\b`).FindAllString(a.Expr, -1) {
 			if metric != "controller_" {
-				assert.Contains(t, page, strings.TrimSuffix(metric, "_bucket"), "%s does not query the metric of its alert", a.Name)
+				assert.Contains(t, page, strings.TrimSuffix(metric, "_bucket"), "%s%s.md does not query the metric of its alert; add it to Diagnosis", runbooks, a.Name)
 			}
 		}
 		names = append(names, a.Name)
@@ -54,7 +54,7 @@ func TestRunbooksOfTheAlerts(t *testing.T) {
 		}
 		table += fmt.Sprintf("| [%s](%s.md) | %s | %s | %s |\n", a.Name, a.Name, a.Severity, wait, withoutActions(a.Summary))
 	}
-	assert.ElementsMatch(t, append(names, "README", "switches"), pagesIn(t, runbooks), "a page without an alert")
+	assert.ElementsMatch(t, append(names, "README", "switches"), pagesIn(t, runbooks), "each alert has one page in %s; write or delete a page", runbooks)
 	generated(t, runbooks+"README.md", "-update -->\n", table)
 }
 
@@ -82,8 +82,8 @@ func TestRunbooksOfTheReasons(t *testing.T) {
 		table += fmt.Sprintf("| [%s](reasons/%s.md) | %s |\n", reason, reason, said)
 		return true
 	})
-	require.NotEmpty(t, names)
-	assert.ElementsMatch(t, names, pagesIn(t, runbooks+"reasons"))
+	require.NotEmpty(t, names, "events/reasons.go has no reason that this test finds")
+	assert.ElementsMatch(t, names, pagesIn(t, runbooks+"reasons"), "each reason has one page in %sreasons; write or delete a page", runbooks)
 	generated(t, runbooks+"README.md", "<!-- reasons -->\n", table)
 }
 
@@ -110,17 +110,17 @@ func TestRunbookOfTheSwitches(t *testing.T) {
 			known[string(m[1])] = true
 		}
 	}
-	require.Greater(t, len(known), 20)
+	require.Greater(t, len(known), 20, "this test no longer finds the settings; fix its patterns")
 
 	headings := map[string]bool{}
 	for _, section := range regexp.MustCompile(`(?m)^### `).Split(read(t, runbooks+"switches.md"), -1)[1:] {
 		title, text, _ := strings.Cut(section, "\n")
 		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(title, -1) {
 			headings[m[1]] = true
-			assert.True(t, known[m[1]] || strings.Contains(m[1], ".Options."), "%s is not a setting", m[1])
+			assert.True(t, known[m[1]] || strings.Contains(m[1], ".Options."), "%sswitches.md: %s is not a setting; correct the heading", runbooks, m[1])
 		}
 		for _, word := range []string{"**Enable**", "**Disable**", "**Rollback**", "**Expected failures**"} {
-			assert.True(t, strings.Contains(text, word) || strings.Contains(title, "--version"), "%s does not say %s", title, word)
+			assert.True(t, strings.Contains(text, word) || strings.Contains(title, "--version"), "%sswitches.md: the section %s has no %s; write it", runbooks, title, word)
 		}
 	}
 	for name := range known {
@@ -146,11 +146,11 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 					ok = ok || metrics[base].Kind == catalog.Histogram
 				}
 			}
-			assert.True(t, ok || m == "controller_", "%s names %s, which is not a metric", name, m)
+			assert.True(t, ok || m == "controller_", "%s names %s, which is not a metric; use a name of examples/operate/metrics.md", name, m)
 		}
 		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(body), -1) {
 			for _, v := range regexp.MustCompile(`\$([A-Z_]+)`).FindAllStringSubmatch(block[1], -1) {
-				assert.Contains(t, readme, "export "+v[1]+"=", "%s uses %s", name, v[0])
+				assert.Contains(t, readme, "export "+v[1]+"=", "%s uses %s; export it in %sREADME.md", name, v[0], runbooks)
 			}
 		}
 	}
@@ -160,15 +160,15 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 func runbook(t *testing.T, name, title string) string {
 	t.Helper()
 	page := read(t, runbooks+name)
-	assert.True(t, strings.HasPrefix(page, "# "+title+"\n"), name)
+	assert.True(t, strings.HasPrefix(page, "# "+title+"\n"), "%s: begin the page with the title %s", name, title)
 	for n, s := range sections {
 		_, text, found := strings.Cut(page, s)
-		require.True(t, found, "%s has no section %s", name, strings.TrimSpace(s))
+		require.True(t, found, "%s has no section %s; write it", name, strings.TrimSpace(s))
 		if n+1 < len(sections) {
 			text, _, found = strings.Cut(text, sections[n+1])
-			require.True(t, found, "%s: the sections are in another order", name)
+			require.True(t, found, "%s: the sections are in another order; sort them as %q", name, sections)
 		}
-		assert.NotEmpty(t, strings.TrimSpace(text), "%s: %s", name, s)
+		assert.NotEmpty(t, strings.TrimSpace(text), "%s: the section %s is empty; write it", name, strings.TrimSpace(s))
 	}
 	return page
 }
@@ -194,13 +194,13 @@ func withoutActions(s string) string {
 func generated(t *testing.T, name, mark, want string) {
 	t.Helper()
 	head, rest, found := strings.Cut(read(t, name), mark)
-	require.True(t, found, mark)
+	require.True(t, found, "%s has no mark %q above its table; add it", name, mark)
 	got, tail, found := strings.Cut(rest, "<!-- end -->")
-	require.True(t, found)
+	require.True(t, found, "%s has no <!-- end --> below its table; add it", name)
 	if *update {
 		page := head + mark + want + "<!-- end -->" + tail
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(page), 0o644))
 		return
 	}
-	assert.Equal(t, want, got, "go test ./internal/repotest -update rewrites the table")
+	assert.Equal(t, want, got, "%s: the table is old; go test ./internal/repotest -update writes it", name)
 }
