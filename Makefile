@@ -29,7 +29,7 @@ PINS    := internal/tools internal/tools/lint \
 PLAIN  := CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 STATIC := export $(PLAIN)
 # It vets the packages without tests too. go vet would check everything that they import again.
-GOTEST  = $(if $(RACE),,$(PLAIN)) go test $(RACE) -vet=all -timeout 20m
+GOTEST  = $(if $(RACE),$(CURDIR)/internal/tools/race.sh,$(PLAIN) go test) -vet=all -timeout 20m
 RUN     = $(MAKE) --no-print-directory --keep-going --output-sync=target
 # The packages are tested with the newest versions of their dependencies, which the examples and the end-to-end tests
 # require too, so that each is compiled once. make test-floor tests the lowest.
