@@ -16,20 +16,20 @@ import (
 // 20 bytes or more that may be a token.
 type rule struct {
 	name string
-	// after are the names of keys, separated by blanks: find begins where such a
-	// key ends.
+	// after are the names of keys, separated by blanks: find begins where
+	// such a key ends.
 	after string
-	// keywords, separated by blanks, have any case. Find begins at the word that
-	// has one, or at the keyword itself if that does not begin like a word. With a
-	// star before the keyword, find begins after the last blank or quote, 200 bytes
-	// before the keyword at most.
+	// keywords, separated by blanks, have any case. Find begins at the word
+	// that has one, or at the keyword itself if that does not begin like a
+	// word. With a star before the keyword, find begins after the last blank
+	// or quote, 200 bytes before the keyword at most.
 	keywords string
-	// mixed, for a rule without keywords: the run has upper case, lower case and
-	// digits.
+	// mixed, for a rule without keywords: the run has upper case, lower case
+	// and digits.
 	mixed bool
-	// find is a regular expression. Each of its groups is masked. A group named
-	// keep stays, whatever other rules say. Names in braces stand for the
-	// expressions in fragments.go, {keyword} for any of the keywords.
+	// find is a regular expression. Each of its groups is masked. A group
+	// named keep stays, whatever other rules say. Names in braces stand for
+	// the expressions in fragments.go, {keyword} for any of the keywords.
 	find string
 	// each, if set, is searched within the group, and its groups are masked.
 	each string

@@ -244,6 +244,7 @@ func TestPin_CountsEachCaller(t *testing.T) {
 	first()
 	addOthers(&v, 2000)
 	assert.Equal(t, redact.Mask, v.Redact(string(value)), "the second caller still holds it")
+	assert.Equal(t, redact.Mask, v.Redact("another value 976"), "a value that is still pinned counts toward no limit")
 	second()
 	for i := range 1024 {
 		v.Add(fmt.Appendf(nil, "a third value %d", i))

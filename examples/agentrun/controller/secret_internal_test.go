@@ -176,7 +176,8 @@ func TestAttempt_MasksItsSecretThatTheSharedSetDropped(t *testing.T) {
 	}
 }
 
-// TestAttempt_ReleasesItsSecret: otherwise each value would stay in memory forever.
+// TestAttempt_ReleasesItsSecret: otherwise each value would stay in memory
+// forever.
 func TestAttempt_ReleasesItsSecret(t *testing.T) {
 	const value = "canary-5f1d7c2e9b"
 	synctest.Test(t, func(t *testing.T) {
