@@ -17,8 +17,8 @@
 // its keywords, so the time is linear in the length of the text. The rules find
 // credentials
 //
-//   - after a key that says so, in settings, JSON, YAML, headers and structs of
-//     Go: DB_PASSWORD=x, "apiKey": "x", GH_PAT=x, or any key with a random
+//   - after a key of a credential, in settings, JSON, YAML, headers and structs
+//     of Go: DB_PASSWORD=x, "apiKey": "x", GH_PAT=x, or any key with a random
 //     value
 //   - after a flag, also a short one of a well-known client: redis-cli -a x
 //   - in URLs and data source names: the password, the path of a webhook, and

@@ -65,7 +65,7 @@ func (f *finder) step() {
 	}
 }
 
-// prepare makes room for what is noted by rule and by key. Most texts need
+// prepare makes room for the notes by rule and by key. Most texts need
 // none.
 func (f *finder) prepare() {
 	if f.next == nil {

@@ -30,7 +30,7 @@ func FuzzText(f *testing.F) {
 		once := redact.Text(s)
 		require.Equal(t, once, redact.Text(once), "redacting twice changes nothing")
 		if utf8.ValidString(s) {
-			require.True(t, utf8.ValidString(once), "what was valid stays valid")
+			require.True(t, utf8.ValidString(once), "valid UTF-8 stays valid")
 		}
 		if once != s {
 			require.Contains(t, once, redact.Mask)
@@ -57,7 +57,7 @@ func FuzzSecretValues(f *testing.F) {
 		}
 		valid := utf8.ValidString(whole) && utf8.ValidString(value)
 		if valid {
-			require.True(t, utf8.ValidString(once), "what was valid stays valid")
+			require.True(t, utf8.ValidString(once), "valid UTF-8 stays valid")
 		}
 	})
 }

@@ -27,7 +27,7 @@ func tokenRules() []rule {
 			keywords: "basic",
 			// Four characters of base64 hold three bytes. One of them is a colon.
 			find: `(?i:basic) +((?:[\w+/]{4})*(?:O[g-v]|[\w+/][DTjz][o-r]|[\w+/]{2}[AEIMQUYcgkosw048]6)[\w+/]*[=.]*)`,
-			// The first byte that is no printable character.
+			// The first byte is not a printable character.
 			keep:     `(?:.{4})*(?:[^I-Za-f]|.[^C-HS-Xi-nyz0-3]|..(?:[CDGHKLOPSTWXabefijmnqruvyz2367+/]|[AEIMQUYcgkosw048][A-Za-f])).*|.{0,3}`,
 			leak:     `sent Basic <<YTpi>> to the registry`,
 			harmless: `Basic YWJj has no colon`,

@@ -28,8 +28,8 @@ type rule struct {
 	// and digits.
 	mixed bool
 	// find is a regular expression. Each of its groups is masked. A group
-	// named keep stays, whatever other rules say. Names in braces stand for
-	// the expressions in fragments.go, {keyword} for any of the keywords.
+	// named keep stays, even if another rule finds it. Names in braces are the
+	// expressions in fragments.go. {keyword} is any of the keywords.
 	find string
 	// each, if set, is searched within the group, and its groups are masked.
 	each string
@@ -58,7 +58,7 @@ type table struct {
 	heads    map[head][]int // the keywords that have this head
 	begins   [1 << 16]bool  // by head: most places of a text begin no keyword
 	shapes   []int          // rules without a keyword
-	mixtures []int          // those of them that need a mixed run
+	mixtures []int          // the shapes that need a mixed run
 	classes  [1 << 8]class  // by byte
 }
 

@@ -65,7 +65,7 @@ func masksIn(s string) []span {
 	}
 }
 
-// merge sorts the spans, and joins those that overlap.
+// merge sorts the spans, and joins spans that overlap.
 func merge(all []span) []span {
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	var merged []span

@@ -36,7 +36,7 @@ type SecretValues struct {
 	forms index
 }
 
-// A secretValue is what is known about a value.
+// A secretValue holds the state of a value.
 type secretValue struct {
 	added uint64 // when, the last time
 	pins  int

@@ -204,7 +204,7 @@ func TestSecretValues_KeepsOneMiB(t *testing.T) {
 	assert.False(t, masked(23, 64<<10), "it was added before the last MiB")
 	assert.True(t, masked(24, 64<<10))
 	assert.True(t, masked(39, 64<<10))
-	assert.Equal(t, 1, v.Add(value(40, 1<<20)), "a Secret has no more")
+	assert.Equal(t, 1, v.Add(value(40, 1<<20)), "the largest size of a Secret")
 	assert.True(t, masked(40, 1<<20))
 	assert.False(t, masked(39, 64<<10))
 	assert.Zero(t, v.Add(value(41, 1<<20+1)))

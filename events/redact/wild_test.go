@@ -21,7 +21,7 @@ func isHidden(line string) bool {
 	return h.Sum32()%3 == 0
 }
 
-// A score counts the texts of a group, and those that Text handled well.
+// A score counts the texts of a group, and the texts that Text handled well.
 type score struct {
 	texts, good int
 	bad         []string // the others
@@ -107,7 +107,7 @@ func TestWildCorpus_IsWide(t *testing.T) {
 }
 
 // TestText_OnTheWildCorpus: credentials of kinds that the rules do not list by
-// name, and messages like those of other controllers.
+// name, and messages as other controllers write them.
 //
 //req:shows E5
 func TestText_OnTheWildCorpus(t *testing.T) {
