@@ -197,6 +197,10 @@ compare: ## Compare the usual, a careful and our controller under faults (RUNS=n
 api: ## Rewrite the golden file of the exported API after a reviewed change
 	go test ./internal/repotest -run '^TestAPI$$' -update
 
+.PHONY: exhaust
+exhaust: ## Visit every state of jobgc's small world, with larger budgets (some minutes)
+	JOBGC_EXHAUST=1 go test -run '^TestSearch' -v -timeout 60m ./jobgc
+
 .PHONY: generate
 generate: ## Generate deep copies, CRDs, a role, and the chart of the examples
 	cd examples/agentrun && go generate ./...

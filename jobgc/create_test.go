@@ -36,7 +36,7 @@ func TestStepCreates(t *testing.T) {
 		require.NoError(t, err)
 		created := w.jobs["job"]
 		assert.Equal(t, jobgc.Ref{
-			Namespace: "ns", Name: "job", UID: created.UID, ResourceVersion: created.ResourceVersion, CreatedAt: ref.CreatedAt,
+			Namespace: "ns", Name: "job", UID: created.UID, CreatedAt: ref.CreatedAt,
 		}, ref)
 		assert.Equal(t, time.Now().Truncate(time.Second), ref.CreatedAt.Time, "whole seconds, as JSON keeps them")
 		assert.Equal(t, "ns", created.Namespace)
@@ -167,7 +167,7 @@ func TestStepCreates_OrFails(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			g, err := jobgc.New(func(string) fakeJobs { return tc.fake }, nil, jobgc.Options{})
+			g, err := jobgc.NewUncached(func(string) fakeJobs { return tc.fake }, jobgc.Options{})
 			require.NoError(t, err)
 			ref, err := ensure(t.Context(), g, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
 			require.ErrorContains(t, err, "ns/job", tc.reason)
@@ -227,11 +227,11 @@ func TestStepCreates_OrAdoptsNoJobThatIsReplacedMeanwhile(t *testing.T) {
 		}
 		return client
 	}
-	g, err := jobgc.New(replaced, s.store, retention)
+	g, err := jobgc.New(replaced, s.store.get, s.store, retention)
 	require.NoError(t, err)
 	_, _, err = g.Step(t.Context(), s.request(s.stored))
 	require.Error(t, err)
-	s.guard, err = jobgc.New(s.client, s.store, retention)
+	s.guard, err = jobgc.New(s.client, s.store.get, s.store, retention)
 	require.NoError(t, err)
 	s.step(t)
 	assert.Equal(t, types.UID("other"), s.stored.job.UID)
@@ -267,7 +267,7 @@ func TestRefAsStatus(t *testing.T) {
 	assert.JSONEq(t, `{"name":"job"}`, string(data), "an intent is a name; server-side apply refuses a null time")
 
 	full := jobgc.Ref{
-		Namespace: "ns", Name: "job", UID: "uid", ResourceVersion: "7", CreatedAt: ptr.To(metav1.NewTime(time.Unix(1, 0))),
+		Namespace: "ns", Name: "job", UID: "uid", CreatedAt: ptr.To(metav1.NewTime(time.Unix(1, 0))),
 		Outcome: jobgc.Succeeded, Released: true,
 	}
 	data, err = json.Marshal(full)

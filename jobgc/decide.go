@@ -3,11 +3,7 @@
 
 package jobgc
 
-import (
-	"time"
-
-	batchv1 "k8s.io/api/batch/v1"
-)
+import "k8s.io/apimachinery/pkg/types"
 
 // action is what Step does next.
 type action string
@@ -18,37 +14,64 @@ const (
 	actCreate    action = "create"    // create the Job, or adopt it
 	actAdopt     action = "adopt"     // put the uid of a Job that exists into the Ref
 	actRecord    action = "record"    // put the outcome into the Ref
+	actClose     action = "close"     // put into the Ref that nothing is left to do
 	actSuspend   action = "suspend"   // stop the pods
 	actResume    action = "resume"    // let the pods run
 	actRelease   action = "release"   // set the final TTL and take off the finalizer
 	actDelete    action = "delete"    // delete the Job of a cancelled run
 )
 
-// view is the input of a decision.
-type view struct {
-	ref          Ref         // in the caller's copy of the owner
-	done, cancel bool        // what the caller says of its run; it is also done if the owner is being deleted
-	ended        bool        // Request.Done; unlike done, false for a deleting owner that is not Done
-	named        bool        // Request.Name is set, and the Ref has no name
-	suspend      *bool       // nil changes nothing
-	found        Observation // of the Job
-	stored       *stored     // the owner in the API server; nil before the read
-	adopted      bool        // ref was found by the name of the Job and the uid of its owner, and may not be stored yet
-	retention    Retention
-	finalizer    string
-	deletes      bool  // Options.DeleteCancelled
-	returned     bool  // the Job is there again after it was gone: the store was restored, and no cache is believed
-	proven       State // the loss of this Job that a live read of the owner has confirmed
-	sent         bool  // the release was sent a moment ago, and the cache may not show it yet
-	now          time.Time
+// record is what a Ref says of its Job.
+type record struct {
+	uid      types.UID
+	outcome  Outcome
+	released bool
 }
 
-// stored is the result of the live read of the owner. The zero value is an
-// owner that is gone or was recreated under the same name.
-type stored struct {
-	exists, deleting, done bool
-	edited                 bool // its generation is not the one of the request
-	ref                    Ref
+// wish is what Request.Suspend asks for.
+type wish string
+
+const (
+	wishNone    wish = ""
+	wishSuspend wish = "suspend"
+	wishRun     wish = "run"
+)
+
+// view is the input of a decision.
+type view struct {
+	ref       record // in the caller's copy of the owner
+	ended     bool   // Request.Done
+	deleting  bool   // the caller's copy of the owner is being deleted: its Job goes with it
+	cancel    bool
+	named     bool // Request.Name is set, and the Ref has no name
+	suspend   wish
+	found     finding // of the Job
+	stored    owner   // the owner in the API server
+	adopted   bool    // ref was found by the name of the Job and the uid of its owner, and may not be stored yet
+	returned  bool    // the Job is there again after it was gone: the store was restored, and no cache is believed
+	memory    recollection
+	finalizer bool // Options.Finalizer is set
+	deletes   bool // Options.DeleteCancelled
+}
+
+// finding is what was found out about the Job. The shell makes an Observation
+// of it.
+type finding struct {
+	state   State
+	outcome Outcome
+	source  string
+	changed bool     // the owner has changed since the caller read it
+	ending  bool     // the namespace is being deleted
+	job     jobFacts // none if there is no Job
+	again   again
+}
+
+// owner is the answer of the live read of the owner. If it was read and does
+// not exist, it is gone or was recreated under the same name.
+type owner struct {
+	read, exists, deleting, done bool
+	edited                       bool // its generation is not the one of the request
+	ref                          record
 }
 
 // decide returns the one thing to do now. Two rules hold for every view. A Job
@@ -56,38 +79,63 @@ type stored struct {
 // that has recorded no Job. A Job is released or deleted only if its stored
 // owner has recorded how it ended.
 func decide(v view) action {
-	switch {
-	case v.ref.UID == "":
+	if v.ref.uid == "" {
 		return v.start()
-	case v.doubtsOwner() && v.stored == nil:
-		return actReadOwner
-	case v.doubtsOwner() && !v.ownerAgrees():
+	}
+	if v.doubtsOwner() {
+		return v.confirm()
+	}
+	if v.ref.released || v.found.state == Pending {
 		return actWait
-	case v.ref.Released || v.found.State == Pending:
-		return actWait
-	case v.found.State == Finished && v.ref.Outcome == "" && !v.ended:
+	}
+	if v.found.state == Finished && !v.recordedEnd() {
 		return actRecord
-	case v.found.Job == nil || v.found.gone():
-		return actWait
-	case v.cancel && v.ref.Outcome == "":
+	}
+	if v.found.gone() {
+		return v.close()
+	}
+	if v.cancel && v.ref.outcome == "" {
 		return v.stop()
-	case v.found.State == Finished || v.found.State == Deleting && v.done:
+	}
+	switch v.found.state {
+	case Finished:
 		return v.release()
-	case v.ended || v.found.State == Deleting:
+	case Deleting:
+		return v.endDeletion()
+	}
+	if v.ended {
 		return actWait
 	}
 	return v.resume()
 }
+
+// recordedEnd reports whether the caller's copy has the end of the run.
+func (v view) recordedEnd() bool { return v.ref.outcome != "" || v.ended }
+
+// done reports whether the owner wants nothing more of its Job.
+func (v view) done() bool { return v.ended || v.deleting }
 
 // doubtsOwner reports whether the caller's copy of the owner is not believed
 // before a live read confirms it. A Job that seems lost may have an outcome
 // that another replica has recorded. A Job that is there again has an owner
 // that the cache may show as it was before the store was restored.
 func (v view) doubtsOwner() bool {
-	if v.returned && v.found.Job != nil {
+	if v.returned && v.found.job.uid != "" {
 		return true
 	}
-	return v.found.Lost() && !v.ended && v.proven != v.found.State
+	if v.ended || !v.found.lost() {
+		return false
+	}
+	return v.memory.loss != v.found.state
+}
+
+// confirm decides for an owner that is not believed. After an answer that
+// agrees there is no doubt.
+func (v view) confirm() action {
+	if v.stored.read {
+		return actWait
+	}
+	return actReadOwner
 }
 
 // ownerAgrees reports whether the stored owner has recorded what the caller's
@@ -99,94 +147,111 @@ func (v view) ownerAgrees() bool {
 	if v.returned && v.stored.edited {
 		return false // what it asks for may have changed
 	}
-	return v.stored.ref.same(v.ref) || v.adopted && v.stored.ref.UID == ""
-}
-
-// adopts is the view after the Job was put into the Ref. An answer about the
-// owner is from before that: it proves no loss.
-func (v view) adopts(ref Ref) view {
-	v.ref = ref
-	v.adopted = true
-	if v.found.Lost() {
-		v.stored = nil
+	if v.adopted && v.stored.ref.uid == "" {
+		return true
 	}
-	return v
-}
-
-// waiting is the Observation for a call that changes nothing.
-func (v view) waiting() Observation {
-	unrecorded := v.ref.UID == "" && v.stored != nil
-	denied := v.doubtsOwner() && v.stored != nil && !v.ownerAgrees()
-	if !unrecorded && !denied {
-		return v.found
-	}
-	changed := Observation{State: Pending, Source: sourceLiveRead, Reason: reasonOwnerChanged, Message: messageOwnerChanged, After: poll}
-	if v.returned {
-		changed.After = reread // the caller's cache may need long
-	}
-	return changed
+	return v.stored.ref == v.ref
 }
 
 // start decides for an owner that has recorded no Job.
 func (v view) start() action {
-	switch {
-	case v.found.Job != nil:
+	if v.found.job.uid != "" {
 		return actAdopt
-	case v.done || v.cancel:
-		return actWait
-	case v.stored == nil:
-		return actReadOwner
-	case !v.stored.exists || v.stored.deleting || v.stored.done || v.stored.edited || !v.stored.ref.same(v.ref):
+	}
+	if v.done() || v.cancel || v.found.state == Pending {
 		return actWait
 	}
-	return actCreate
+	if !v.stored.read {
+		return actReadOwner
+	}
+	waits := v.stored.exists && !v.stored.deleting && !v.stored.done
+	asCopied := !v.stored.edited && v.stored.ref == v.ref
+	if waits && asCopied {
+		return actCreate
+	}
+	return actWait
+}
+
+// close decides for a Job that is gone. The cache does not say so of every Job,
+// because it may not hold all of them.
+func (v view) close() action {
+	if v.ended && v.found.source == sourceLiveRead {
+		return actClose
+	}
+	return actWait
 }
 
 // stop decides for the Job of a cancelled run that has recorded no outcome.
 func (v view) stop() action {
-	job := v.found.Job
+	job := v.found.job
+	ends := v.found.state == Finished || job.deleting
 	switch {
-	case v.found.State != Finished && job.DeletionTimestamp == nil && !suspends(job):
+	case !ends && !job.suspends:
 		return actSuspend
 	case !v.ended:
 		return actWait
-	case job.DeletionTimestamp != nil || !v.deletes:
+	case job.deleting || !v.deletes:
 		return v.release()
 	}
 	return v.recorded(actDelete)
 }
 
-// release decides for a Job that has finished, or that Options.Finalizer keeps
-// although its loss is recorded.
-func (v view) release() action {
-	if v.sent || !v.finalTTLIsDue() && !hasFinalizer(v.found.Job, v.finalizer) && !v.blind() {
-		return actWait
+// endDeletion decides for a Job that is being deleted unfinished.
+// Options.Finalizer keeps it until its loss is recorded.
+func (v view) endDeletion() action {
+	if v.done() {
+		return v.release()
 	}
-	return v.recorded(actRelease)
+	return actWait
+}
+
+// release decides for a Job whose owner waits for nothing more.
+func (v view) release() action {
+	if v.memory.sentFor == v.found.job {
+		return actWait // the cache may not show it yet
+	}
+	if v.finalTTLIsDue() || v.found.job.held || v.blind() {
+		return v.recorded(actRelease)
+	}
+	return v.leave()
+}
+
+// leave decides for a Job that needs nothing more. One that the cache does not
+// show would otherwise be read live in each call.
+func (v view) leave() action {
+	rests := v.found.state == Finished || v.found.job.stopped
+	if v.ended && rests && v.found.source == sourceLiveRead {
+		return actClose
+	}
+	return actWait
 }
 
 // recorded returns a if the stored owner has recorded how this Job ended.
 func (v view) recorded(a action) action {
-	switch {
-	case v.stored == nil:
+	if !v.stored.read {
 		return actReadOwner
-	case !v.stored.exists || !v.storedRefFits() || v.stored.ref.Outcome == "" && !v.stored.done:
-		return actWait
 	}
-	return a
+	final := v.stored.done || v.stored.ref.outcome != ""
+	if v.stored.exists && final && v.storedRefFits() {
+		return a
+	}
+	return actWait
 }
 
 // resume decides for a Job that has not finished and is wanted. An older spec
 // of the owner must not undo what another replica did for the newer one.
 func (v view) resume() action {
-	switch {
-	case v.suspend == nil || *v.suspend == suspends(v.found.Job):
+	if v.suspend == wishNone || (v.suspend == wishSuspend) == v.found.job.suspends {
 		return actWait
-	case v.stored == nil:
+	}
+	if !v.stored.read {
 		return actReadOwner
-	case !v.stored.exists || v.stored.done || v.stored.edited || !v.storedRefFits():
+	}
+	waits := v.stored.exists && !v.stored.done && !v.stored.edited
+	if !waits || !v.storedRefFits() {
 		return actWait
-	case *v.suspend:
+	}
+	if v.suspend == wishSuspend {
 		return actSuspend
 	}
 	return actResume
@@ -195,62 +260,54 @@ func (v view) resume() action {
 // storedRefFits reports whether the stored owner records this Job, or may
 // record it next.
 func (v view) storedRefFits() bool {
-	if v.adopted && v.stored.ref.UID == "" {
+	if v.adopted && v.stored.ref.uid == "" {
 		return true
 	}
-	return v.stored.ref.UID == v.ref.UID
+	return v.stored.ref.uid == v.ref.uid
 }
 
 // finalTTLIsDue reports whether the Job has not got its final TTL yet. The
 // annotation of a released Job records that it has.
 func (v view) finalTTLIsDue() bool {
-	job := v.found.Job
-	if v.found.State != Finished || job.DeletionTimestamp != nil || job.Annotations[releasedAnnotation] != "" {
+	job := v.found.job
+	if v.found.state != Finished || job.deleting || job.released {
 		return false
 	}
-	return job.Spec.TTLSecondsAfterFinished != nil || v.retention.final(job, v.found, v.now) != nil
+	return !job.ttl.unset
 }
 
-// settled reports whether nothing is left to do once the outcome is recorded:
-// the TTL of the creation is the final one, within a tenth of it and a minute.
+// settled reports whether nothing is left to do once the outcome is recorded.
 func (v view) settled() bool {
-	job := v.found.Job
-	if job == nil || v.found.gone() {
+	if v.found.gone() {
 		return true
 	}
-	if v.blind() || hasFinalizer(job, v.finalizer) {
+	if v.blind() || v.found.job.held {
 		return false
 	}
-	if job.Annotations[releasedAnnotation] != "" {
+	if v.found.job.released {
 		return false // an outcome was recorded before: one of the two copies is from before a restore
 	}
-	has, want := job.Spec.TTLSecondsAfterFinished, v.retention.final(job, v.found, v.now)
-	if has == nil || want == nil {
-		return has == nil && want == nil
-	}
-	slack := min(int64(*want)/10, 60)
-	if *has < min(*want, int32(leastFinalTTL/time.Second)) {
-		return false // the name would be free too early
-	}
-	return int64(*has) >= int64(*want)-slack && int64(*has) <= int64(*want)+slack
+	return v.found.job.ttl.final
 }
 
 // blind reports whether this copy of the Job may lack what the stored Job has:
 // an informer's transform strips metadata. Every Job that Step creates carries
 // an annotation and, with Options.Finalizer, a finalizer until its release.
 func (v view) blind() bool {
-	job := v.found.Job
-	if v.found.Source == sourceLiveRead {
+	if v.found.source == sourceLiveRead {
 		return false
 	}
-	return job.Annotations[annotation] == "" ||
-		v.finalizer != "" && !hasFinalizer(job, v.finalizer) && job.Annotations[releasedAnnotation] == ""
+	if !v.found.job.annotated {
+		return true
+	}
+	lacksFinalizer := v.finalizer && !v.found.job.held
+	return lacksFinalizer && !v.found.job.released
 }
 
-// same reports whether two Refs record the same about the same Job. It ignores
-// the time and the version of the creation.
-func (r *Ref) same(as Ref) bool {
-	return r.Name == as.Name && r.UID == as.UID && r.Outcome == as.Outcome && r.Released == as.Released
+// lost is Lost of the Observation.
+func (f finding) lost() bool {
+	return f.state == Missing || f.state == Replaced || f.state == Deleting
 }
 
-func suspends(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
+// gone reports whether there is nothing left to release.
+func (f finding) gone() bool { return f.job.uid == "" || f.source == sourceTombstone }

@@ -15,7 +15,7 @@
 // A [Guard] does the whole life of a Job. One call in each reconcile creates
 // it, observes it, suspends it, and releases it after its result is recorded:
 //
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{})
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, jobgc.Options{})
 //
 //	func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 //		task := new(v1.Task)
@@ -38,14 +38,18 @@
 //		task.Status.Job = ref
 //		enter(task, found) // your phases and conditions
 //		if !equality.Semantic.DeepEqual(before.Status, task.Status) {
-//			err = r.Status().Patch(ctx, task, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+//			lock := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+//			err = r.Status().Patch(ctx, task, lock)
+//			if err != nil {
+//				return ctrl.Result{}, err
+//			}
 //		}
-//		return ctrl.Result{RequeueAfter: found.After}, err
+//		return ctrl.Result{RequeueAfter: found.After}, nil
 //	}
 //
 // examples/controller-runtime has this reconciler in onejob, and a complete
-// controller. Package expire deletes the runs themselves when their retention
-// is over.
+// controller. [New] shows the setup. Package expire deletes the runs themselves
+// when their retention is over.
 //
 // # What each request is for
 //
@@ -60,16 +64,20 @@
 //  5. Read the owner live, because the outcome may be in memory only.
 //  6. Patch the final TTL.
 //
-// If a Job is there again that this process has released or has seen deleted,
-// the API server's store was restored from a backup. Step then believes no
-// cached owner, and changes nothing before a live read agrees with the copy.
+// If a Job is there again that this process has seen deleted, or has a state
+// that it had before, the API server's store was restored from a backup. Step
+// then believes no cached owner, and changes nothing before a live read agrees
+// with the copy.
 //
 // A run costs 3 writes: the Job, the Ref and the outcome. A final TTL costs a
-// fourth. The write of the Ref may wait until the Job has started, at most two
-// seconds, and then say "running" too; a separate write costs one more. Let
-// owners whose Job exists go before owners that wait for their first Job, so
-// that a long queue does not make the Ref wait. With one replica the reads
-// 1 and 5 may come from a cache that waits for the controller's own writes.
+// fourth. After a restart, the first call for a run that has ended, whose Ref
+// is not released and whose Job the cache lacks, reads the Job live and returns
+// Released, which is one more write, once. The write of the Ref may wait until
+// the Job has started, at most two seconds, and then say "running" too; a
+// separate write costs one more. Let owners whose Job exists go before owners
+// that wait for their first Job, so that a long queue does not make the Ref
+// wait. With one replica the reads 1 and 5 may come from a cache that waits for
+// the controller's own writes.
 //
 // # When work can run twice
 //
@@ -95,9 +103,9 @@
 //
 // A controller that already creates Jobs has runs in flight on the day when it
 // begins to use Step. Set Request.Name to the name that it gives to its Jobs:
-// Step takes them over, also finished ones. Stop the old version
-// before the new one starts, and reconcile only after the informer has synced.
-// A run that has ended must be Done.
+// Step takes them over, also finished ones. Stop the old version before the new
+// one starts. A run that has ended must be Done. The result of a Job of the old
+// version that is deleted before the first call of Step for its run is lost.
 //
 // Without a Name, Step returns an error for a run that has no Ref and an
 // unfinished Job of another origin. It repeats the error after that Job has
@@ -109,9 +117,10 @@
 // # Unit tests
 //
 // Package jobgctest makes client-go's fake clientset give each Job a uid, which
-// Step needs. After a Job has left the cache, Step returns Pending for a
-// second, because its delete event may be on the way. Step releases the Job of
-// a run that is Done only once the informer shows it.
+// Step needs. Use [NewUncached] in tests that start no informer: with New, Step
+// returns Pending until the informer has synced. After a Job has left the
+// cache, Step returns Pending for a second, because its delete event may be on
+// the way.
 //
 // # RBAC
 //

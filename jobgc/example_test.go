@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -42,7 +43,7 @@ func ExampleGuard_Step() {
 	ctx, cluster, informer := context.Background(), newServer(), &fakeStore{}
 	cluster.version = 7
 	keep := jobgc.Retention{SucceededTTL: 10 * time.Minute, UnrecordedTTL: week}
-	guard, err := jobgc.New(cluster.client, informer, jobgc.Options{Retention: keep}) // New(clientset.BatchV1().Jobs, informer, ...)
+	guard, err := jobgc.New(cluster.client, informer.get, informer, jobgc.Options{Retention: keep}) // see New
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -59,7 +60,7 @@ func ExampleGuard_Step() {
 			fmt.Println(err) // and try again
 			return
 		}
-		run.job, run.done = ref, found.State == jobgc.Finished || found.Lost() // and write the status if it changed
+		run.job, run.done = ref, run.done || found.State == jobgc.Finished || found.Lost() // and write the status if it changed
 		ttl := time.Duration(*cluster.jobs[ref.Name].Spec.TTLSecondsAfterFinished) * time.Second
 		fmt.Println(found.State, found.Outcome, "TTL:", ttl.Round(time.Minute))
 	}
@@ -73,23 +74,6 @@ func ExampleGuard_Step() {
 	// Active  TTL: 168h0m0s
 	// Finished Succeeded TTL: 168h0m0s
 	// Finished Succeeded TTL: 10m0s
-}
-
-// Inspect distinguishes a deleted Job from a Job that the cache has not seen
-// yet, by the versions of both.
-func ExampleGuard_Inspect() {
-	ctx, cluster := context.Background(), newServer()
-	informer := &fakeStore{version: "41"}
-	guard, _ := jobgc.New(cluster.client, informer, jobgc.Options{TrustCache: true})
-	ref := jobgc.Ref{Namespace: "default", Name: "job", UID: "4f1c", ResourceVersion: "42", CreatedAt: ptr.To(metav1.Now())}
-	for _, version := range []string{"41", "42"} {
-		informer.version = version
-		f, err := guard.Inspect(ctx, ref)
-		fmt.Println(f.State, f.Source, err)
-	}
-	// Output:
-	// Pending CacheBehind <nil>
-	// Missing CachePastCreate <nil>
 }
 
 // A watcher that only gets events calls it on what it has.
@@ -125,4 +109,45 @@ func ExampleRef_DeepCopy() {
 	b.CreatedAt.Time = time.Unix(1, 0)
 	fmt.Println(a.CreatedAt.Unix(), b.CreatedAt.Unix())
 	// Output: 0 1
+}
+
+// managerCache reads as the cache of a manager of controller-runtime does.
+type managerCache struct{ jobs *server }
+
+// Get reads into job.
+func (m managerCache) Get(_ context.Context, key types.NamespacedName, into metav1.Object, _ ...metav1.GetOptions) error {
+	stored := m.jobs.jobs[key.Name]
+	if stored == nil {
+		return notFound(key.Name)
+	}
+	job, _ := into.(*batchv1.Job)
+	stored.DeepCopyInto(job)
+	return nil
+}
+
+// With controller-runtime, the manager's cache is read.
+func ExampleCachedBy() {
+	cluster := newServer()
+	cluster.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "1"}})
+	var cached jobgc.Cached = jobgc.CachedBy(managerCache{cluster}) // mgr.GetCache()
+	job, err := cached(context.Background(), "ns", "job")
+	fmt.Println(job.UID, err)
+	_, err = cached(context.Background(), "ns", "other")
+	fmt.Println(err)
+	// Output:
+	// 1 <nil>
+	// jobs.batch "other" not found
+}
+
+// A unit test starts no informer.
+func ExampleNewUncached() {
+	guard, err := jobgc.NewUncached(newServer().client, jobgc.Options{})
+	fmt.Println(guard != nil, err)
+	// Output: true <nil>
+}
+
+func ExampleNameTakenError() {
+	err := &jobgc.NameTakenError{Namespace: "ns", Name: "nightly-1"}
+	fmt.Println(err.Error())
+	// Output: the name ns/nightly-1 belongs to a Job that has no controller
 }

@@ -11,17 +11,17 @@ import (
 
 // OnAdd, OnUpdate and OnDelete are what an informer calls on the handler that
 // New registers.
-func (g *Guard[J]) OnAdd(obj any, initial bool) { handler[J]{g: g}.OnAdd(obj, initial) }
+func (g *Guard) OnAdd(obj any, initial bool) { handler{g}.OnAdd(obj, initial) }
 
 // OnUpdate is one of them.
-func (g *Guard[J]) OnUpdate(before, after any) { handler[J]{g: g}.OnUpdate(before, after) }
+func (g *Guard) OnUpdate(before, after any) { handler{g}.OnUpdate(before, after) }
 
 // OnDelete is one of them.
-func (g *Guard[J]) OnDelete(obj any) { handler[J]{g: g}.OnDelete(obj) }
+func (g *Guard) OnDelete(obj any) { handler{g}.OnDelete(obj) }
 
 // Final is the TTL of a finished Job whose outcome is recorded.
 func (r Retention) Final(job *batchv1.Job, f Observation, now time.Time) *int32 {
-	return r.final(job, f, now)
+	return r.final(askedTTL(job), f, now)
 }
 
 // AtCreation is the TTL of a Job whose outcome is not recorded.

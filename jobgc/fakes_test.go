@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -194,45 +195,44 @@ func invalid(name string) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", jobResource, name, "the server rejected our request due to an error in our request", 0, false)
 }
 
-// fakeStore is an informer's store that knows its version.
+// fakeStore is an informer and its cache. It calls no handler: the tests do.
 type fakeStore struct {
-	version string
-	items   map[string]any
-	err     error
-	during  func() // runs before each lookup
+	items    map[string]*batchv1.Job
+	err      error // of each read
+	unsynced bool
 }
 
-func (f *fakeStore) LastStoreSyncResourceVersion() string { return f.version }
-
-func (f *fakeStore) GetByKey(key string) (any, bool, error) {
-	if f.during != nil {
-		f.during()
+// get is the cached read.
+func (f *fakeStore) get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+	job, ok := f.items[namespace+"/"+name]
+	if f.err != nil || ok {
+		return job, f.err
 	}
-	item, ok := f.items[key]
-	return item, ok, f.err
+	return nil, notFound(name)
 }
 
-// sync brings the store up to date.
+// AddEventHandler registers nothing.
+func (f *fakeStore) AddEventHandler(cache.ResourceEventHandler) (*fakeStore, error) { return f, nil }
+
+// HasSynced is that of a registration.
+func (f *fakeStore) HasSynced() bool { return !f.unsynced }
+
+// sync brings the cache up to date.
 func (f *fakeStore) sync(s *server) {
-	f.version = strconv.Itoa(s.version)
-	f.items = map[string]any{}
+	f.items = map[string]*batchv1.Job{}
 	for name, job := range maps.All(s.jobs) {
-		f.items["ns/"+name] = job.DeepCopy()
+		job = job.DeepCopy()
+		job.Namespace = "ns"
+		f.items["ns/"+name] = job
 	}
 }
-
-// oldStore is the store of client-go before v0.36, which does not expose its
-// version.
-type oldStore struct{ s *fakeStore }
-
-func (o oldStore) GetByKey(key string) (any, bool, error) { return o.s.GetByKey(key) }
 
 // world is a server, a store that syncs only when the test says, and a Guard
 // over both.
 type world struct {
 	*server
 	store *fakeStore
-	guard *jobgc.Guard[fakeJobs]
+	guard *jobgc.Guard
 }
 
 // Its Jobs have a TTL until their outcome is recorded.
@@ -255,9 +255,9 @@ func newWorldAs(t *testing.T, opts jobgc.Options) *world {
 }
 
 // newGuard returns the Guard of a controller that has just started.
-func newGuard(t *testing.T, w *world, opts jobgc.Options) *jobgc.Guard[fakeJobs] {
+func newGuard(t *testing.T, w *world, opts jobgc.Options) *jobgc.Guard {
 	t.Helper()
-	g, err := jobgc.New(w.client, w.store, opts)
+	g, err := jobgc.New(w.client, w.store.get, w.store, opts)
 	require.NoError(t, err)
 	return g
 }
@@ -280,7 +280,7 @@ func ensure(ctx context.Context, g stepper, ref jobgc.Ref, job *batchv1.Job) (jo
 	controller := metav1.GetControllerOf(job)
 	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: controller.Name, UID: controller.UID}
 	next, _, err := g.Step(ctx, jobgc.Request{
-		Owner: owner, Ref: &ref,
+		Owner: owner, Ref: &ref, Name: ref.Name,
 		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
 		Job:    func() (*batchv1.Job, error) { return job, nil },
 	})
@@ -298,11 +298,22 @@ func release(ctx context.Context, g stepper, ref jobgc.Ref, keep jobgc.Retention
 	return err
 }
 
+// look is the step of a stored owner that has recorded ref, and not its end.
 func (w *world) look(t *testing.T, ref jobgc.Ref) jobgc.Observation {
 	t.Helper()
-	f, err := w.guard.Inspect(t.Context(), ref)
+	f, err := look(t.Context(), w.guard, ref)
 	require.NoError(t, err)
 	return f
+}
+
+func look(ctx context.Context, g stepper, ref jobgc.Ref) (jobgc.Observation, error) {
+	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run-uid"}
+	_, f, err := g.Step(ctx, jobgc.Request{
+		Owner: owner, Ref: &ref,
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
+		Job:    func() (*batchv1.Job, error) { return nil, errUnexpected },
+	})
+	return f, err
 }
 
 // ownedJob is the Job of a run.

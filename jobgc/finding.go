@@ -31,12 +31,11 @@ const (
 
 // The sources: what an Observation rests on.
 const (
-	sourceRef             = "Ref"             // the Ref alone; nothing was read
-	sourceSeen            = "Seen"            // the Job was at hand, in the cache or as an argument
-	sourceCacheBehind     = "CacheBehind"     // the cache has not passed the creation, or its delete event may still be on the way
-	sourceCachePastCreate = "CachePastCreate" // the cache has passed the creation and has no such Job
-	sourceLiveRead        = "LiveRead"        // the API server said so just now
-	sourceTombstone       = "Tombstone"       // the Job is gone, and its last state was seen: by the informer's delete event or an earlier call
+	sourceRef         = "Ref"         // the Ref alone; nothing was read
+	sourceSeen        = "Seen"        // the Job was at hand, in the cache or as an argument
+	sourceCacheBehind = "CacheBehind" // the cache may not have the Job yet, or its delete event may still be on the way
+	sourceLiveRead    = "LiveRead"    // the API server said so just now
+	sourceTombstone   = "Tombstone"   // the Job is gone, and its last state was seen: by the informer's delete event or an earlier call
 )
 
 // Observation is the answer of Step, Inspect and StateOf. The zero Observation
@@ -47,9 +46,9 @@ type Observation struct {
 
 	// Source is what the answer rests on, for logs and messages: Ref (nothing
 	// was read), Seen (the Job was at hand), CacheBehind (the cache, or its
-	// delete event, may be late), CachePastCreate, LiveRead, or Tombstone (the
-	// Job is gone, and the informer's delete event or an earlier call of Step
-	// had its last state). In code, compare State.
+	// delete event, may be late), LiveRead, or Tombstone (the Job is gone, and
+	// the informer's delete event or an earlier call of Step had its last
+	// state). In code, compare State.
 	Source string
 
 	// Reason and Message come from the condition that decides the State, or
@@ -63,17 +62,12 @@ type Observation struct {
 	StartedAt, FinishedAt time.Time
 
 	// Job is the object that was seen, or nil. Do not change it: it may belong
-	// to the cache. With the source Tombstone it is the last known state,
-	// without the pod template and managedFields.
+	// to the cache. With the source Tombstone it is nil.
 	Job *batchv1.Job
 
 	// After is when to look again if nothing happens before. Zero means that an
 	// event of the Job or of the owner is enough.
 	After time.Duration
-
-	// Hint says, for a Finished Job that is already gone, what probably deleted
-	// it. It is not a fact: Kubernetes does not record who deleted an object.
-	Hint string
 }
 
 // Lost reports whether no outcome of the Job is expected: the Job is Missing,
@@ -83,12 +77,6 @@ type Observation struct {
 // Ref.UID: two replicas, or a retry, find the same loss again.
 func (f Observation) Lost() bool {
 	return f.State == Missing || f.State == Replaced || f.State == Deleting
-}
-
-// steerable reports whether a Job that was just put into the Ref may have to be
-// suspended, resumed or deleted.
-func (f Observation) steerable() bool {
-	return f.State != Finished && f.State != Pending
 }
 
 // NoPods reports whether a Job is Active, has started, and its status counts no
@@ -104,9 +92,4 @@ func (f Observation) NoPods() bool {
 	counted := st.Active + st.Succeeded + st.Failed + ptr.Deref(st.Terminating, 0)
 	ended := ptr.Deref(st.UncountedTerminatedPods, batchv1.UncountedTerminatedPods{})
 	return counted+int32(len(ended.Succeeded)+len(ended.Failed)) == 0
-}
-
-// gone reports whether there is nothing left to release.
-func (f Observation) gone() bool {
-	return f.State == Missing || f.State == Replaced || f.State == Collected || f.Source == sourceTombstone
 }

@@ -4,7 +4,6 @@
 package jobgc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/go-logr/logr"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,33 +31,31 @@ type jobClient interface {
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*batchv1.Job, error)
 }
 
+// Cached reads a Job from the cache of an informer. It returns a NotFound error
+// if the cache has no such Job, and must make no request.
+type Cached func(ctx context.Context, namespace, name string) (*batchv1.Job, error)
+
+// CachedBy returns a Cached that reads from controller-runtime's cache, such as
+// mgr.GetCache(). The type arguments are inferred.
+func CachedBy[O, G any](reader interface {
+	Get(ctx context.Context, key types.NamespacedName, into O, opts ...G) error
+},
+) Cached {
+	return func(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+		job := new(batchv1.Job)
+		into, ok := any(job).(O)
+		if !ok {
+			return nil, fmt.Errorf("%T reads no Jobs; pass the cache of a manager", reader)
+		}
+		err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, into)
+		return job, err
+	}
+}
+
 // Options of a Guard. The zero value is what most controllers want.
 type Options struct {
 	// Retention of the Jobs. Zero keeps them until their owner is deleted.
 	Retention Retention
-
-	// CacheLagTimeout is how long a new Job may be missing in the cache before
-	// Step or Inspect reads it live. Until then it is Pending. Ref.CreatedAt
-	// has whole seconds, so the wait may be a second longer. Zero means 10
-	// seconds. Negative means that every doubt costs a live read immediately. A
-	// Ref without ResourceVersion or CreatedAt always does. Within this time,
-	// Step does not repeat a release that the cache does not show yet.
-	CacheLagTimeout time.Duration
-
-	// TrustCache lets the cache alone declare a Job Missing or Replaced,
-	// without the one live read that confirms it. Set it only if the store
-	// holds every Job that the Guard is asked about: an informer with a
-	// selector does not. False makes the live read, except for a run that is
-	// Done.
-	TrustCache bool
-
-	// Tombstones limits how many Jobs the Guard remembers of each kind: deleted
-	// finished Jobs, Jobs whose Ref may not be written yet, releases that it
-	// has sent, and Jobs that it found gone. Zero means 1024. Negative means
-	// none: a Job that was deleted before it was read is then lost, or created
-	// again if its Ref was not written, and a release is sent again while the
-	// cache does not show it.
-	Tombstones int
 
 	// DeleteCancelled deletes the Job of a cancelled run once the cancellation
 	// is recorded. It needs the verb delete. Zero leaves such a Job suspended
@@ -77,110 +75,118 @@ type Options struct {
 	_ struct{}
 }
 
-// Guard manages the Jobs of one controller. Make it with New: the methods of a
-// nil Guard, or of one that New did not make, return an error. It is safe for
-// concurrent use, holds no goroutine, and must not be copied.
-type Guard[J jobClient] struct {
-	client func(namespace string) J
-	store  *store      // nil without one
-	late   bool        // the caller's event handler may run before the Guard's, which fills the store
-	synced func() bool // whether the Guard's handler has received all Jobs of the first list; nil without a handler
-	listed func() bool // whether the informer has its first list; only with synced
+// Guard manages the Jobs of one controller. Make it with New or NewUncached:
+// the methods of a nil Guard, or of one that neither made, return an error. It
+// is safe for concurrent use, holds no goroutine, and must not be copied. It
+// remembers the last 4096 Jobs that it has created, adopted or seen deleted.
+type Guard struct {
+	client func(namespace string) jobClient
+	cached Cached      // nil without an informer
+	synced func() bool // whether the handler has received all Jobs of the first list
 	opts   Options
 	now    func() time.Time
 	short  []string    // the settings that let work run twice, for the log
 	logged atomic.Bool // whether short was logged
+	memory *memory
 
-	mu         sync.Mutex
-	fed        bool                          // an informer calls the handlers, so that a deletion leaves a tombstone
-	tombstones ring[types.UID, *batchv1.Job] // finished Jobs that were deleted
-	released   ring[types.UID, release]      // when a Job was deleted that had been released
-	absent     ring[types.UID, time.Time]    // when a Job without a tombstone was first found gone
-	sent       ring[copied, time.Time]       // when a Job was released that the cache may still show as it was
-	pasts      ring[types.UID, past]         // Jobs that were seen to be deleted, and whether they returned
-	ends       ring[types.UID, time.Time]    // when Step returned the end of the run of a Job
-	lost       ring[types.UID, State]        // losses that a live read of the owner has confirmed
-	begun      ring[place, types.UID]        // Jobs that Step found unfinished, whose Ref may not be written yet
-	ended      ring[place, ending]           // Jobs that were seen finished, whose Ref may not be written yet
-	others     map[types.UID]others          // by owner, unfinished Jobs that Step has not created
-	refused    ring[types.UID, types.NamespacedName]
-	waiting    time.Time // since when creations wait for the informer; zero if none has
+	mu      sync.Mutex
+	others  map[types.UID]others // by owner, unfinished Jobs that Step has not created
+	refused ring[types.UID, types.NamespacedName]
+	waiting time.Time // since when calls wait for the informer; zero if none has
 }
 
-// New returns a Guard. The client gives the Job client of a namespace; the
-// method value clientset.BatchV1().Jobs is one. A client needs Create, Get and
-// Patch, and Delete with Options.DeleteCancelled. Its reads must be live.
+// New returns a Guard. The function client returns the Job client of a
+// namespace. The method value clientset.BatchV1().Jobs is one. A client needs
+// Create, Get and Patch, and Delete with Options.DeleteCancelled. Its reads
+// must be live.
 //
-// The informer is one of Jobs, and must watch all Jobs of the Guard. It may be:
+// The informer watches Jobs, and cached reads from its cache:
 //
-//   - An informer of client-go, or what controller-runtime's cache returns for
-//     one namespace or for all. Its store answers most questions without a
-//     request, and its resource version proves that a Job is gone. New
-//     registers an event handler, so that the results of Jobs that are deleted
-//     before they are read are still found.
-//   - The store of an informer. No event handler is registered. Step then does
-//     not see the Jobs of an earlier version of the controller, see
-//     Request.Name.
-//   - An informer over several namespaces, which has no single store. The Guard
-//     keeps the Jobs that its events bring. It asks to look again every 10
-//     seconds at a Job that has not finished, because your own event handler
-//     may be called first.
-//   - Nil, or a nil pointer. Every Job is read live.
+//	jobs := factory.Batch().V1().Jobs() // an informer factory of client-go
+//	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+//		return jobs.Lister().Jobs(namespace).Get(name)
+//	}
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, jobs.Informer(), jobgc.Options{})
 //
-// If a selector of the informer excludes a Job, Step reads it from the API
-// server until its outcome is recorded, and never releases it.
+// With controller-runtime, the manager's cache has both, and a clientset makes
+// the live reads. The reconciler keeps the Guard in a field of the type
+// *jobgc.Guard:
 //
-// It is an error if client is nil, if informer is none of these, if the
-// retention is out of range, or if Options.Finalizer is not a finalizer name
-// with a domain. New reports all of these problems, and then registers nothing.
-// New also returns the error of the informer's AddEventHandler.
+//	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
+//	informer, err := mgr.GetCache().GetInformer(ctx, new(batchv1.Job))
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, jobgc.Options{})
+//	reconciler := &TaskReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Jobs: guard}
+//
+// New registers an event handler, so that the results of Jobs that are deleted
+// before they are read are still found. Step returns Pending until the handler
+// has received the first list, and an error after a minute of that. The cache
+// may lack Jobs, because of a selector, or parts of them, because of a
+// transform: Step then reads a Job live until the Ref says that it is released.
+//
+// It is an error if an argument is nil, if the informer takes no event handler
+// of client-go, if the retention is out of range, or if Options.Finalizer is
+// not a finalizer name with a domain. New reports all of these problems, and
+// then registers nothing. New also returns the error of AddEventHandler.
 //
 // A SucceededTTL or FailedTTL below 90 seconds is accepted, although work can
 // then run twice. Retention.Warnings lists it. New has no logger: the first
 // Step whose context has one logs it, once.
-func New[J jobClient](client func(namespace string) J, informer any, opts Options) (*Guard[J], error) {
-	g := &Guard[J]{client: client, opts: opts, now: time.Now, store: storeOf(informer), short: opts.Retention.freesNames()}
-	g.others = map[types.UID]others{}
-	h := handler[J]{g: g}
-	if g.store == nil && !isnil.Is(informer) {
-		h.events = &eventStore{jobs: map[string]*batchv1.Job{}}
-		g.late, g.fed = true, true
-		g.store = newStore(h.events)
+func New[J jobClient, H any, R interface{ HasSynced() bool }](
+	client func(namespace string) J, cached Cached, informer interface{ AddEventHandler(handler H) (R, error) }, opts Options,
+) (*Guard, error) {
+	g := newGuard(client, opts)
+	errs := check(client == nil, opts)
+	if cached == nil {
+		errs = append(errs, errors.New("jobgc: new: cached is nil; want a function that reads a Job from the informer's cache, or use NewUncached"))
 	}
-	register := registrar(informer, h)
-	errs := opts.check()
-	if client == nil {
-		errs = append(errs, errors.New("jobgc: new: client is nil; want a function that returns the Job client of a namespace"))
+	if isnil.Is(informer) {
+		errs = append(errs, errors.New("jobgc: new: informer is nil; want an informer of Jobs, or use NewUncached"))
 	}
-	if h.events != nil && register == nil {
-		errs = append(errs, fmt.Errorf("jobgc: new: informer: %T is neither an informer of Jobs (GetStore or AddEventHandler) nor a store (GetByKey); pass one, or nil for live reads", informer))
+	takes, ok := any(handler{g}).(H)
+	if !ok {
+		errs = append(errs, fmt.Errorf("jobgc: new: informer: %T takes no cache.ResourceEventHandler; want an informer of client-go or controller-runtime", informer))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	g.opts.CacheLagTimeout = cmp.Or(opts.CacheLagTimeout, 10*time.Second)
-	g.opts.Tombstones = cmp.Or(opts.Tombstones, 1024)
-	g.tombstones.limit, g.absent.limit, g.sent.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
-	g.lost.limit = g.opts.Tombstones
-	g.pasts.limit = g.opts.Tombstones
-	g.ends.limit = g.opts.Tombstones
-	g.released.limit, g.begun.limit, g.ended.limit = g.opts.Tombstones, g.opts.Tombstones, g.opts.Tombstones
-	g.refused.limit = g.opts.Tombstones
-	if register != nil {
-		var err error
-		if g.synced, err = register(); err != nil {
-			return nil, err
-		}
-		g.listed = func() bool { return true }
-		if has, ok := informer.(interface{ HasSynced() bool }); ok {
-			g.listed = has.HasSynced
-		}
+	g.cached = cached
+	registration, err := informer.AddEventHandler(takes)
+	if err != nil {
+		return nil, fmt.Errorf("jobgc: new: add an event handler to the informer: %w", err)
 	}
+	g.synced = registration.HasSynced
 	return g, nil
 }
 
-// check returns an error for each field that New refuses.
-func (o Options) check() []error {
+// NewUncached returns a Guard for a controller that does not watch Jobs. It
+// reads each Job live, and asks to look again every 10 seconds at a Job that
+// has not finished. A run that has ended costs no request once its Ref says
+// that its Job is released. Such a Guard does not see Jobs of an earlier
+// version of the controller, see Request.Name. The arguments are those of New.
+func NewUncached[J jobClient](client func(namespace string) J, opts Options) (*Guard, error) {
+	errs := check(client == nil, opts)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return newGuard(client, opts), nil
+}
+
+func newGuard[J jobClient](client func(namespace string) J, opts Options) *Guard {
+	g := &Guard{
+		client: func(namespace string) jobClient { return client(namespace) },
+		synced: func() bool { return true },
+		opts:   opts,
+		now:    time.Now,
+		short:  opts.Retention.freesNames(),
+		memory: newMemory(maxRemembered),
+		others: map[types.UID]others{},
+	}
+	g.refused.limit = maxRemembered
+	return g
+}
+
+// check returns an error for each argument of New that it refuses.
+func check(noClient bool, o Options) []error {
 	var errs []error
 	for _, err := range o.Retention.check() {
 		errs = append(errs, fmt.Errorf("jobgc: new: Options.%w", err))
@@ -188,20 +194,66 @@ func (o Options) check() []error {
 	if o.Finalizer != "" && !finalizer.IsName(o.Finalizer) {
 		errs = append(errs, fmt.Errorf("jobgc: new: Options.Finalizer: %q is not accepted; want a domain and a name, such as agents.example.com/result", o.Finalizer))
 	}
+	if noClient {
+		errs = append(errs, errors.New("jobgc: new: client is nil; want a function that returns the Job client of a namespace"))
+	}
 	return errs
 }
 
 // jobsIn returns the client of a namespace.
-func (g *Guard[J]) jobsIn(namespace string) (J, error) {
+func (g *Guard) jobsIn(namespace string) (jobClient, error) {
 	jobs := g.client(namespace)
 	if isnil.Is(jobs) {
-		return jobs, fmt.Errorf("the client of namespace %s is nil; return one, such as clientset.BatchV1().Jobs(namespace)", namespace)
+		return nil, fmt.Errorf("the client of namespace %s is nil; return one, such as clientset.BatchV1().Jobs(namespace)", namespace)
 	}
 	return jobs, nil
 }
 
+// inCache returns the Job that the cache has under a name; nil if it has none.
+func (g *Guard) inCache(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+	if g.cached == nil || namespace == "" {
+		return nil, nil
+	}
+	job, err := g.cached(ctx, namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the cached read of the Job %s/%s: %w", namespace, name, err)
+	}
+	if job == nil {
+		return nil, fmt.Errorf("the cached read of the Job %s/%s returned neither a Job nor an error", namespace, name)
+	}
+	if job.Name != name || job.Namespace != namespace || job.UID == "" {
+		return nil, fmt.Errorf("the cached read of the Job %s/%s returned %s/%s with the uid %q, want this name and a uid",
+			namespace, name, job.Namespace, job.Name, job.UID)
+	}
+	return job, nil
+}
+
+// syncTimeout is how long calls wait for the first list of the informer without
+// an error.
+const syncTimeout = time.Minute
+
+// unsynced reports whether the handler has not received all Jobs that the
+// informer first listed.
+func (g *Guard) unsynced() (bool, error) {
+	if g.synced() {
+		return false, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting.IsZero() {
+		g.waiting = g.now()
+	}
+	if g.now().Sub(g.waiting) < syncTimeout {
+		return true, nil
+	}
+	return true, fmt.Errorf("the informer of Jobs has not synced for %s: start it, and let the controller list and watch Jobs", syncTimeout)
+}
+
 // warn logs once which settings let work run twice.
-func (g *Guard[J]) warn(ctx context.Context) {
+func (g *Guard) warn(ctx context.Context) {
 	if len(g.short) == 0 || g.logged.Load() {
 		return
 	}
@@ -211,6 +263,8 @@ func (g *Guard[J]) warn(ctx context.Context) {
 	}
 }
 
-func (g *Guard[J]) made() bool { return g != nil && g.client != nil }
+func (g *Guard) made() bool { return g != nil && g.client != nil }
 
-func errNotMade() error { return errors.New("jobgc: the Guard is nil or empty; make it with New") }
+func errNotMade() error {
+	return errors.New("jobgc: the Guard is nil or empty; make it with New or NewUncached")
+}

@@ -34,7 +34,7 @@ func TestHoldBadInput(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := jobgc.New(newServer().client, nil, jobgc.Options{Finalizer: tc.name})
+			_, err := jobgc.NewUncached(newServer().client, jobgc.Options{Finalizer: tc.name})
 			require.ErrorContains(t, err, "jobgc: new: Options.Finalizer: ", tc.reason)
 			require.ErrorContains(t, err, tc.name)
 			require.ErrorContains(t, err, "want a domain and a name, such as agents.example.com/result")
@@ -203,7 +203,7 @@ func TestReleaseHeldGivesUp(t *testing.T) {
 			w.change("job", func(j *batchv1.Job) { j.Finalizers = append([]string{"a.example.com/a"}, j.Finalizers...) })
 			return nil, invalid("job")
 		}}
-	}, w.store, jobgc.Options{Finalizer: hold})
+	}, w.store.get, w.store, jobgc.Options{Finalizer: hold})
 	require.NoError(t, err)
 	require.ErrorContains(t, release(t.Context(), g, ref, jobgc.Retention{}), "jobgc: step: release ns/job: ")
 	assert.Equal(t, 3, patches)

@@ -103,6 +103,9 @@ const (
 
 	reasonOwnerChanged  = "OwnerChanged"
 	messageOwnerChanged = "the owner has changed, or is gone, since it was read"
+
+	reasonTerminating  = "NamespaceTerminating"
+	messageTerminating = "the namespace is being deleted, so that no Job can be created in it"
 )
 
 func timeOf(t *metav1.Time) time.Time {

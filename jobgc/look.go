@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,30 +54,55 @@ type getter interface {
 
 // readLive is Inspect of a Ref with a name and a uid.
 func readLive(ctx context.Context, jobs getter, ref Ref) (Observation, error) {
-	job, err := jobs.Get(ctx, ref.Name, metav1.GetOptions{})
-	missing, err := isGone(err, ref)
-	switch {
-	case missing:
-		return gone(ref, Missing, sourceLiveRead), nil
-	case err != nil:
-		return Observation{}, fmt.Errorf("%s: %w", ref.Name, err)
-	case job == nil:
-		return Observation{}, fmt.Errorf("%s: the client returned neither a Job nor an error", ref.Name)
-	case job.UID == "" || job.Name != ref.Name:
-		return Observation{}, fmt.Errorf("%s: the client returned a Job with the name %q and the uid %q, want this name and a uid", ref.Name, job.Name, job.UID)
-	case ref.Namespace != "" && job.Namespace != "" && ref.Namespace != job.Namespace:
-		return Observation{}, fmt.Errorf("%s: Ref.Namespace is %q, the client reads %q", ref.Name, ref.Namespace, job.Namespace)
-	case job.UID != ref.UID:
-		return gone(ref, Replaced, sourceLiveRead), nil
+	job, err := getJob(ctx, jobs, ref)
+	if err != nil {
+		return Observation{}, err
+	}
+	if job == nil {
+		return gone(ref, Missing), nil
+	}
+	if job.UID != ref.UID {
+		return gone(ref, Replaced), nil
 	}
 	f := StateOf(job)
 	f.Source = sourceLiveRead
 	return f, nil
 }
 
+// getJob reads the Job of a name. No Job and no error mean that the API server
+// has none.
+func getJob(ctx context.Context, jobs getter, ref Ref) (*batchv1.Job, error) {
+	job, err := jobs.Get(ctx, ref.Name, metav1.GetOptions{})
+	missing, err := isGone(err, ref)
+	if missing {
+		return nil, nil //nolint:nilnil // the answer is that there is none
+	}
+	if err == nil {
+		err = checkJob(job, ref)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(ref.Namespace+"/"+ref.Name, "/"), err)
+	}
+	return job, nil
+}
+
+// checkJob returns an error for an answer that is not the Job of ref.
+func checkJob(job *batchv1.Job, ref Ref) error {
+	switch {
+	case job == nil:
+		return errors.New("the client returned neither a Job nor an error")
+	case job.UID == "" || job.Name != ref.Name:
+		return fmt.Errorf("the client returned a Job with the name %q and the uid %q, want this name and a uid", job.Name, job.UID)
+	case ref.Namespace != "" && job.Namespace != "" && ref.Namespace != job.Namespace:
+		return fmt.Errorf("Ref.Namespace is %q, the client reads %q", ref.Namespace, job.Namespace)
+	}
+	return nil
+}
+
 // gone is the Observation about a Job that does not exist. The Job is lost only
 // if its outcome is not recorded.
-func gone(ref Ref, lost State, by string) Observation {
+func gone(ref Ref, lost State) Observation {
+	const by = sourceLiveRead
 	switch {
 	case ref.Outcome != "":
 		return Observation{State: Collected, Source: by, Outcome: ref.Outcome}

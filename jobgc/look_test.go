@@ -100,7 +100,7 @@ func TestInspectIsNotFooled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, err := jobgc.Inspect(t.Context(), fakeJobs{get: func(string) (*batchv1.Job, error) { return tc.job, tc.err }}, ref)
 			require.Error(t, err, tc.reason)
-			require.ErrorContains(t, err, "jobgc: inspect: job: ")
+			require.ErrorContains(t, err, "jobgc: inspect: ns/job: ")
 			require.ErrorContains(t, err, tc.says, tc.reason)
 			assert.Equal(t, jobgc.Observation{}, f)
 			if tc.err != nil {

@@ -4,160 +4,315 @@
 package jobgc
 
 import (
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// copied is a copy of a Job in the cache.
-type copied struct {
-	uid     types.UID
-	version string
-}
-
-// noteSent remembers that a release was sent, until the cache shows another
-// copy of the Job.
-func (g *Guard[J]) noteSent(job *batchv1.Job) {
-	if g.store != nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.sent.put(copied{job.UID, job.ResourceVersion}, g.now())
-	}
-}
-
-func (g *Guard[J]) sentLately(job *batchv1.Job) bool {
-	if job == nil {
-		return false
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at, sent := g.sent.get(copied{job.UID, job.ResourceVersion})
-	return sent && g.now().Sub(at) < g.opts.CacheLagTimeout
-}
-
-// noteLoss remembers that a live read of the owner has confirmed the loss of a
-// Job.
-func (g *Guard[J]) noteLoss(uid types.UID, loss State) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.lost.put(uid, loss)
-}
-
-// provenLoss is the loss that noteLoss remembers.
-func (g *Guard[J]) provenLoss(uid types.UID) State {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	loss, _ := g.lost.get(uid)
-	return loss
-}
-
-// past is what the Guard knows of a Job that was deleted.
-type past string
+// fate is what became of a Job, as far as the Guard has seen it.
+type fate string
 
 const (
-	pastRemoved  past = "removed"  // its deletion was seen
-	pastReturned past = "returned" // it is there again: the API server's store was restored
+	fateUnknown  fate = ""
+	fateSeen     fate = "seen"     // Step has put it into a Ref, which may not be written yet
+	fateRemoved  fate = "removed"  // its deletion was seen
+	fateReturned fate = "returned" // it is there again after its deletion: the API server's store was restored
 )
 
-// noteRemoved remembers that a Job was seen to be deleted.
-func (g *Guard[J]) noteRemoved(job *batchv1.Job) {
-	if job == nil {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.pasts.put(job.UID, pastRemoved)
+// past is what the Guard remembers of one Job. It is not safe for concurrent
+// use.
+type past struct {
+	uid      types.UID
+	since    time.Time // when it was first remembered
+	fate     fate
+	last     Observation // once it had finished, without the Job
+	released bool        // it was removed after its release
+	removed  time.Time
+	absent   time.Time // when its run had ended, and the cache first lacked it
+	missed   time.Time // when a live read first did not find it
+	sent     time.Time // when its release was sent
+	sentFor  jobFacts  // the copy in the cache at that time
+	reported time.Time // when Step first returned the end of its run
+	loss     State     // that a live read of the owner has confirmed
 }
 
-// noteSeen notices the return of a Job. The memories of its first life do not
-// hold for the second one. Before is its last copy; nil without one.
-func (g *Guard[J]) noteSeen(before, job *batchv1.Job) {
-	if job == nil {
-		return
-	}
-	older := false
-	if before != nil && before.UID == job.UID {
-		older, _ = olderVersion(job.ResourceVersion, before.ResourceVersion)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	known, _ := g.pasts.get(job.UID)
-	if !older && known != pastRemoved {
-		return
-	}
-	g.pasts.put(job.UID, pastReturned)
-	g.tombstones.drop(job.UID)
-	g.released.drop(job.UID)
-	at, ok := placeOf(job)
-	if ok {
-		g.ended.drop(at)
-	}
+// recollection is what the machine learns of a past. The zero value is a Job
+// that the Guard does not remember.
+type recollection struct {
+	uid      types.UID
+	fate     fate
+	outcome  Outcome
+	released bool
+	lately   bool     // it was removed a moment ago
+	absent   wait     // for its delete event, since the cache lacks it
+	missed   bool     // a live read has not found it
+	settled  bool     // and its delete event, if there is one, has come
+	sentFor  jobFacts // the copy in the cache when its release was sent, a moment ago
+	reported bool     // Step has returned the end of its run within the last minute
+	loss     State
+	unsure   bool // a creation under this name has got no answer
 }
 
-// noteAgreed forgets the return of a Job: the caller's copy of its owner is as
-// stored.
-func (g *Guard[J]) noteAgreed(uid types.UID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.pasts.drop(uid)
-}
+// wait is how far the wait for a delete event is.
+type wait string
 
-// hasReturned reports whether the Job of a Ref is there again after it was
-// gone, or after the store went back.
-func (g *Guard[J]) hasReturned(ref Ref) bool {
-	g.mu.Lock()
-	known, _ := g.pasts.get(ref.UID)
-	g.mu.Unlock()
-	if known != pastRemoved || g.store == nil {
-		return known == pastReturned
+const (
+	waitNone wait = ""
+	waitRuns wait = "runs"
+	waitOver wait = "over"
+)
+
+func waitSince(t, now time.Time) wait {
+	switch {
+	case t.IsZero():
+		return waitNone
+	case now.Sub(t) < settleTime:
+		return waitRuns
 	}
-	// The cache shows a Job before the handlers receive its event.
-	job, _, err := g.store.get(ref)
-	return err == nil && job != nil && job.UID == ref.UID
+	return waitOver
 }
 
-// recordedLately is how long after Step has returned the end of a run the
-// caller's word suffices that the end is recorded. The release usually follows
-// within a second. To restore the API server's store takes longer.
-const recordedLately = time.Minute
+const (
+	// cacheLag is how long a cache may lag behind without a live read.
+	cacheLag = 10 * time.Second
 
-// noteEnd remembers when Step has first returned the end of a run.
-func (g *Guard[J]) noteEnd(uid types.UID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, known := g.ends.get(uid)
+	// settleTime is how long a Job must have been known to be gone before it is
+	// declared lost. The cache drops a Job before the handlers receive the
+	// delete event, and that event may carry the outcome.
+	settleTime = time.Second
+
+	// recordedLately is how long after Step has returned the end of a run the
+	// caller's word suffices that the end is recorded. The release usually
+	// follows within a second. To restore the API server's store takes longer.
+	recordedLately = time.Minute
+)
+
+// at resolves the times of a past.
+func (p past) at(now time.Time) recollection {
+	within := func(t time.Time, d time.Duration) bool { return !t.IsZero() && now.Sub(t) < d }
+	out := recollection{
+		uid:      p.uid,
+		fate:     p.fate,
+		outcome:  p.last.Outcome,
+		released: p.released,
+		lately:   within(p.removed, cacheLag),
+		absent:   waitSince(p.absent, now),
+		missed:   !p.missed.IsZero(),
+		settled:  waitSince(p.missed, now) == waitOver,
+		reported: within(p.reported, recordedLately),
+		loss:     p.loss,
+	}
+	if within(p.sent, cacheLag) {
+		out.sentFor = p.sentFor
+	}
+	return out
+}
+
+// sees is the past after Step has seen a Job whose owner may not have recorded
+// it.
+func (p past) sees(last Observation) past {
+	if p.fate == fateUnknown {
+		p.fate = fateSeen
+	}
+	if last.State == Finished {
+		last.Job = nil
+		p.last = last
+	}
+	return p
+}
+
+// isRemoved is the past after the deletion of the Job was seen.
+func (p past) isRemoved(last Observation, released bool, now time.Time) past {
+	p.fate = fateRemoved
+	p.removed = now
+	p.released = released
+	if last.State == Finished {
+		last.Job = nil
+		p.last = last
+	}
+	return p
+}
+
+// isBack is the past after the Job was seen again. What is remembered of its
+// first life does not hold for the second one.
+func (p past) isBack() past {
+	return past{uid: p.uid, since: p.since, fate: fateReturned}
+}
+
+// keeps is the past after what the machine has noted.
+func (p past) keeps(n notes, now time.Time) past {
+	if n.missed && p.missed.IsZero() {
+		p.missed = now
+	}
+	if n.absent && p.absent.IsZero() {
+		p.absent = now
+	}
+	if n.loss != "" {
+		p.loss = n.loss
+	}
+	if n.agreed && p.fate != fateUnknown {
+		p.fate = fateSeen
+	}
+	if n.sent.uid != "" {
+		p.sent = now
+		p.sentFor = n.sent
+	}
+	if n.ended && p.reported.IsZero() {
+		p.reported = now
+	}
+	return p
+}
+
+// place is where an owner that has recorded no Job has one.
+type place struct {
+	namespace, name string
+	owner           types.UID
+}
+
+// placeOf returns the place of a Job; none without a controller.
+func placeOf(job *batchv1.Job) (at place, ok bool) {
+	owner := metav1.GetControllerOfNoCopy(job)
+	if owner == nil {
+		return place{}, false
+	}
+	return place{job.Namespace, job.Name, owner.UID}, true
+}
+
+// expected is the Job that an owner without a record may have.
+type expected struct {
+	uid    types.UID // none: it has not been seen
+	unsure bool      // a creation has got no answer
+}
+
+// maxRemembered is how many Jobs a Guard remembers: the last ones.
+const maxRemembered = 4096
+
+// memory is what a Guard remembers of Jobs that it has created or adopted.
+type memory struct {
+	mu     sync.Mutex
+	jobs   ring[types.UID, past]
+	places ring[place, expected]
+}
+
+func newMemory(limit int) *memory {
+	m := &memory{}
+	m.jobs.limit = limit
+	m.places.limit = limit
+	return m
+}
+
+// ofJob returns what is remembered of a Job.
+func (m *memory) ofJob(uid types.UID, now time.Time) (recollection, Observation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(uid, now)
+}
+
+// of is ofJob for a caller that holds mu. If more Jobs are deleted together
+// than fit, the rest is settled immediately, so that no answer is put off
+// forever.
+func (m *memory) of(uid types.UID, now time.Time) (recollection, Observation) {
+	p, known := m.jobs.get(uid)
+	out := p.at(now)
+	oldest, full := m.jobs.oldest()
+	crowded := full && now.Sub(oldest.since) < time.Minute
+	if !known && crowded {
+		out.settled = true
+	}
+	return out, p.last
+}
+
+// ofPlace returns what is remembered of the Job of an owner that has recorded
+// none.
+func (m *memory) ofPlace(at place, now time.Time) (recollection, Observation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is, _ := m.places.get(at)
+	if is.uid == "" {
+		return recollection{unsure: is.unsure}, Observation{}
+	}
+	out, last := m.of(is.uid, now)
+	out.uid = is.uid
+	return out, last
+}
+
+// change replaces what is remembered of a Job. Of a Job that is not remembered
+// yet, change makes a new past.
+func (m *memory) change(uid types.UID, now time.Time, to func(past) past) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, known := m.jobs.get(uid)
 	if !known {
-		g.ends.put(uid, g.now())
+		p = past{uid: uid, since: now}
+	}
+	m.jobs.put(uid, to(p))
+}
+
+// saw remembers a Job whose owner may not have recorded it. If the owner had
+// one before that has finished, that one stays: its work is done.
+func (m *memory) saw(job *batchv1.Job, now time.Time) {
+	m.change(job.UID, now, func(p past) past { return p.sees(StateOf(job)) })
+	at, ok := placeOf(job)
+	if !ok {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is, _ := m.places.get(at)
+	before, _ := m.jobs.get(is.uid)
+	if before.last.Outcome == "" {
+		m.places.put(at, expected{uid: job.UID})
 	}
 }
 
-// believes reports whether a final status in the caller's copy of the owner
-// needs no live read before the Job is released or deleted.
-func (g *Guard[J]) believes(req Request, v view) bool {
-	if !req.Recorded || !v.ended || v.returned {
-		return false
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at, known := g.ends.get(v.ref.UID)
-	return known && g.now().Sub(at) < recordedLately
+// expects remembers that Step was called for an owner without a record.
+func (m *memory) expects(at place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is, _ := m.places.get(at)
+	m.places.put(at, is)
 }
 
-// learn takes what a live read of the owner says about its Job.
-func (g *Guard[J]) learn(v view) view {
-	if !v.ownerAgrees() {
-		return v
+// doubts remembers that a creation has got no answer.
+func (m *memory) doubts(at place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is, _ := m.places.get(at)
+	is.unsure = true
+	m.places.put(at, is)
+}
+
+// fateOf returns what became of a Job.
+func (m *memory) fateOf(uid types.UID) fate {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, _ := m.jobs.get(uid)
+	return p.fate
+}
+
+// knows reports whether Step has seen a Job, or was called for its owner.
+func (m *memory) knows(job *batchv1.Job) bool {
+	at, _ := placeOf(job)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, known := m.jobs.get(job.UID)
+	_, expected := m.places.get(at)
+	return known || expected
+}
+
+// buried remembers a Job that was deleted.
+func (m *memory) buried(job *batchv1.Job, now time.Time) {
+	released := job.Annotations[releasedAnnotation] != ""
+	m.change(job.UID, now, func(p past) past { return p.isRemoved(lastState(job), released, now) })
+	at, ok := placeOf(job)
+	finished := lastState(job).State == Finished
+	if !ok || !finished || released {
+		return
 	}
-	if v.found.Lost() {
-		g.noteLoss(v.ref.UID, v.found.State)
-	}
-	if v.returned {
-		g.noteAgreed(v.ref.UID)
-		v.returned = false
-		if v.ref.Released {
-			v.found = Observation{State: Collected, Source: sourceRef, Outcome: v.ref.Outcome}
-		}
-	}
-	return v
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.places.put(at, expected{uid: job.UID})
 }

@@ -5,12 +5,10 @@ package jobgc
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,12 +34,12 @@ func (o others) named() []types.NamespacedName {
 
 // noteOther keeps the name of an unfinished Job of another origin until it has
 // finished, or Step has taken it over.
-func (g *Guard[J]) noteOther(job *batchv1.Job) {
+func (g *Guard) noteOther(job *batchv1.Job) {
 	owner := metav1.GetControllerOfNoCopy(job)
 	if owner == nil {
 		return
 	}
-	marked := job.Annotations[annotation] != "" || job.Name == jobName(Ref{}, owner.UID)
+	marked := job.Annotations[annotation] != "" || job.Name == nameFor(owner.UID)
 	if marked || StateOf(job).State == Finished {
 		g.forgetOther(job)
 		return
@@ -65,7 +63,7 @@ func (g *Guard[J]) noteOther(job *batchv1.Job) {
 }
 
 // forgetOther frees what noteOther keeps of a Job.
-func (g *Guard[J]) forgetOther(job *batchv1.Job) {
+func (g *Guard) forgetOther(job *batchv1.Job) {
 	owner := metav1.GetControllerOfNoCopy(job)
 	if owner == nil {
 		return
@@ -92,7 +90,7 @@ func (g *Guard[J]) forgetOther(job *batchv1.Job) {
 
 // allow ends the refusal for an owner that no longer has the Job, which has not
 // finished.
-func (g *Guard[J]) allow(job *batchv1.Job) {
+func (g *Guard) allow(job *batchv1.Job) {
 	owner := metav1.GetControllerOfNoCopy(job)
 	if owner == nil || lastState(job).State == Finished {
 		return
@@ -106,22 +104,27 @@ func (g *Guard[J]) allow(job *batchv1.Job) {
 	}
 }
 
-// refuse returns an error for an owner that has recorded no Job, names none,
-// and has one of another origin: to create a second one would run its work
-// twice. It keeps to that when the Job has finished.
-func (g *Guard[J]) refuse(owner metav1.Object) error {
-	names := g.keptFrom(owner.GetUID())
-	if len(names) == 0 {
-		return nil
-	}
+// bars reports whether an owner that has recorded no Job, and names none, has
+// one of another origin: to create a second one would run its work twice.
+func (g *Guard) bars(owner types.UID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, has := g.others[owner]
+	first, refused := g.refused.get(owner)
+	return has || refused && first.Name != ""
+}
+
+// refusal is the error about such an owner. It is repeated after the Job has
+// finished.
+func (g *Guard) refusal(owner metav1.Object) error {
 	return fmt.Errorf("Request.Name is empty, and Request.Owner %s controls %s that Step has not created: "+
 		"set Request.Name to the name of the Job to take it over, or to another name to leave it alone",
-		owner.GetName(), listed(names))
+		owner.GetName(), listed(g.keptFrom(owner.GetUID())))
 }
 
 // keptFrom returns the Jobs that keep an owner from a Job of Step, and
 // remembers the first one.
-func (g *Guard[J]) keptFrom(owner types.UID) []types.NamespacedName {
+func (g *Guard) keptFrom(owner types.UID) []types.NamespacedName {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	has, known := g.others[owner]
@@ -130,10 +133,7 @@ func (g *Guard[J]) keptFrom(owner types.UID) []types.NamespacedName {
 		g.refused.put(owner, names[0])
 		return names
 	}
-	first, refused := g.refused.get(owner)
-	if !refused || first.Name == "" {
-		return nil
-	}
+	first, _ := g.refused.get(owner)
 	return []types.NamespacedName{first}
 }
 
@@ -152,31 +152,4 @@ func listed(names []types.NamespacedName) string {
 		more = fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return fmt.Sprintf("%d Jobs (%s%s)", len(names), strings.Join(texts, ", "), more)
-}
-
-// syncTimeout is how long creations wait for the first list of the informer
-// without an error.
-const syncTimeout = time.Minute
-
-// unsynced reports whether the handler has received some, and not yet all, of
-// the Jobs that the informer first listed, so that others is not complete. An
-// informer that was not started does not count, so that unit tests can do
-// without a running one.
-func (g *Guard[J]) unsynced() (bool, error) {
-	if g.synced == nil || g.synced() {
-		return false, nil
-	}
-	listed := g.listed()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !listed && !g.fed {
-		return false, nil
-	}
-	if g.waiting.IsZero() {
-		g.waiting = g.now()
-	}
-	if g.now().Sub(g.waiting) < syncTimeout {
-		return true, nil
-	}
-	return true, errors.New("the informer of Jobs has not synced: let the controller list and watch Jobs")
 }

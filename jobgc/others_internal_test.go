@@ -25,9 +25,9 @@ func TestOthers_TakeLittleMemory(t *testing.T) {
 	const many = 50_000
 	for name, perOwner := range map[string]int{"OneJobEach": 1, "OneOwner": many} {
 		t.Run(name, func(t *testing.T) {
-			g, err := New(func(string) simulated { return simulated{} }, nil, Options{})
+			g, err := NewUncached(func(string) simulated { return simulated{} }, Options{})
 			require.NoError(t, err)
-			h := handler[simulated]{g: g}
+			h := handler{g}
 			jobs := make([]*batchv1.Job, many)
 			for i := range jobs {
 				owner := metav1.OwnerReference{Kind: "CronJob", Name: "cron", UID: types.UID(fmt.Sprint("cron-", i/perOwner)), Controller: ptr.To(true)}

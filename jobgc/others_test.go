@@ -158,68 +158,23 @@ func TestStep_RefusesASecondJobUntilTheFirstIsDeletedUnfinished(t *testing.T) {
 	}
 }
 
-// TestStep_CreatesNothingBeforeTheHandlerHasAllJobs: the Job of the run may be
-// among those that are still to come.
-func TestStep_CreatesNothingBeforeTheHandlerHasAllJobs(t *testing.T) {
+// TestStep_WaitsForTheFirstList: the Job of the run may be among those that are
+// still to come.
+func TestStep_WaitsForTheFirstList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
-		informer := &informerOfSeveral{}
-		g, err := jobgc.New(s.client, informer, jobgc.Options{})
-		require.NoError(t, err)
-		s.guard = g
+		s.store.unsynced = true
 		found := s.step(t)
 		assert.Equal(t, jobgc.Pending, found.State)
 		assert.Positive(t, found.After)
 		assert.Equal(t, []int{0, 0, 0, 0}, s.requests())
 		time.Sleep(2 * time.Minute)
-		_, _, err = s.guard.Step(t.Context(), s.request(s.stored))
-		require.EqualError(t, err, "jobgc: step: the informer of Jobs has not synced: let the controller list and watch Jobs")
-		informer.handlers[0].OnAdd(named(ownName), true)
-		informer.synced = true
+		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+		require.EqualError(t, err, "jobgc: step: the informer of Jobs has not synced for 1m0s: start it, and let the controller list and watch Jobs")
+		s.guard.OnAdd(named(ownName), true)
+		s.store.unsynced = false
 		_, _, err = s.guard.Step(t.Context(), s.request(s.stored))
 		require.ErrorContains(t, err, "ns/nightly-1")
 		assert.Zero(t, s.creates)
 	})
-}
-
-// informerWithAStore is an informer of one store.
-type informerWithAStore struct {
-	informerOfSeveral
-
-	store  *fakeStore
-	listed bool // the store has the first list
-}
-
-func (i *informerWithAStore) GetStore() *fakeStore { return i.store }
-
-func (i *informerWithAStore) AddEventHandler(eventHandler) (any, error) {
-	return &i.informerOfSeveral, nil
-}
-
-func (i *informerWithAStore) HasSynced() bool { return i.listed }
-
-// TestStep_WaitsForTheHandlerOfAnInformerThatHasListed: the store is ahead of
-// the handler.
-func TestStep_WaitsForTheHandlerOfAnInformerThatHasListed(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason         string
-		listed, synced bool
-		creates        int
-	}{
-		"Listed":     {"Its handler may not have seen the Job of this run.", true, false, 0},
-		"Synced":     {"Its handler has seen all.", true, true, 1},
-		"NotStarted": {"A unit test need not start its informer.", false, false, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStage(t, jobgc.Options{})
-			informer := &informerWithAStore{store: s.store, listed: tc.listed}
-			informer.synced = tc.synced
-			g, err := jobgc.New(s.client, informer, jobgc.Options{})
-			require.NoError(t, err)
-			s.guard = g
-			found := s.step(t)
-			assert.Equal(t, tc.creates, s.creates, tc.reason)
-			assert.Equal(t, tc.creates == 0, found.State == jobgc.Pending, tc.reason)
-		})
-	}
 }

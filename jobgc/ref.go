@@ -23,8 +23,7 @@ const (
 // Ref is the record of a Job in the status of its owner. This package needs
 // nothing else after a restart. Copy it with DeepCopy, and compare CreatedAt by
 // its Equal method. It can be a field of a CRD's status. If the schema prunes
-// fields, Name and UID must stay: a live read then replaces the resource
-// version.
+// fields, Name and UID must stay.
 //
 // An owner without a status, such as a ConfigMap, can hold it as JSON in an
 // annotation. If the record is removed, the work may run again.
@@ -44,11 +43,6 @@ type Ref struct {
 	// UID of the Job. Empty means that no Job is known to have been created.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
-
-	// ResourceVersion at which the Job is known to have existed. A cache past
-	// it that lacks the Job proves that the Job is gone.
-	// +optional
-	ResourceVersion string `json:"resourceVersion,omitempty"`
 
 	// CreatedAt is when Step created or adopted the Job, by the controller's
 	// clock.

@@ -131,12 +131,12 @@ func TestReleaseIsNotFooledBy404(t *testing.T) {
 		"Namespace": {notFoundOf("", "namespaces", "ns"), `jobgc: step: release ns/job: a 404 about namespaces "ns", want jobs.batch "job"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, err := jobgc.New(func(string) fakeJobs {
+			g, err := jobgc.NewUncached(func(string) fakeJobs {
 				return fakeJobs{
 					get:   func(string) (*batchv1.Job, error) { return job, nil },
 					patch: func(string, []byte) (*batchv1.Job, error) { return nil, tc.err },
 				}
-			}, nil, jobgc.Options{})
+			}, jobgc.Options{})
 			require.NoError(t, err)
 			err = release(t.Context(), g, ref, jobgc.Retention{FailedTTL: time.Hour})
 			if tc.says == "" {
@@ -149,7 +149,7 @@ func TestReleaseIsNotFooledBy404(t *testing.T) {
 }
 
 func TestReleaseClientNil(t *testing.T) {
-	g, err := jobgc.New(func(string) batchv1client.JobInterface { return nil }, nil, jobgc.Options{})
+	g, err := jobgc.NewUncached(func(string) batchv1client.JobInterface { return nil }, jobgc.Options{})
 	require.NoError(t, err)
 	ref := jobgc.Ref{Namespace: "ns", Name: "job", UID: "mine", Outcome: jobgc.Failed}
 	require.ErrorContains(t, release(t.Context(), g, ref, jobgc.Retention{FailedTTL: time.Hour}), "is nil")

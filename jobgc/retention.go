@@ -101,15 +101,16 @@ func (r Retention) atCreation(asked *int32) *int32 {
 // since then is added: a TTL that is set late would otherwise delete the Job
 // immediately. A finish that is zero or in the future counts as now. The TTL of
 // the Job that the caller built replaces the retention.
-func (r Retention) final(job *batchv1.Job, f Observation, now time.Time) *int32 {
+func (r Retention) final(asked *int32, f Observation, now time.Time) *int32 {
 	keep := r.SucceededTTL
 	if f.Outcome == Failed {
 		keep = r.FailedTTL
 	}
-	if asked, err := strconv.ParseInt(job.Annotations[askedAnnotation], 10, 32); err == nil && asked >= 0 {
-		if keep = time.Duration(asked) * time.Second; keep == 0 {
-			return ptr.To[int32](0) // as Kubernetes means it
-		}
+	if asked != nil {
+		keep = time.Duration(*asked) * time.Second
+	}
+	if asked != nil && keep == 0 {
+		return ptr.To[int32](0) // as Kubernetes means it
 	}
 	if keep == 0 {
 		return nil
@@ -119,6 +120,16 @@ func (r Retention) final(job *batchv1.Job, f Observation, now time.Time) *int32 
 		elapsed = min(max(0, now.Sub(f.FinishedAt)), math.MaxInt64-keep) // Sub saturates, and so must the sum
 	}
 	return seconds(keep + elapsed)
+}
+
+// askedTTL is the ttlSecondsAfterFinished of the Job that the caller built;
+// nil if it had none.
+func askedTTL(job *batchv1.Job) *int32 {
+	asked, err := strconv.ParseInt(job.Annotations[askedAnnotation], 10, 32)
+	if err != nil || asked < 0 {
+		return nil
+	}
+	return ptr.To(int32(asked))
 }
 
 const (

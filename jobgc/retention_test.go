@@ -92,10 +92,10 @@ func TestNewRefusesARetentionOutOfRange(t *testing.T) {
 		"LogTTL: -1s":               {LogTTL: -time.Second},
 		"SucceededTTL: 613200h0m0s": {SucceededTTL: 70 * 365 * 24 * time.Hour},
 	} {
-		_, err := jobgc.New(newServer().client, nil, jobgc.Options{Retention: keep})
+		_, err := jobgc.NewUncached(newServer().client, jobgc.Options{Retention: keep})
 		require.ErrorContains(t, err, "jobgc: new: Options.Retention."+field+" is not accepted; want 0 to keep, or ")
 	}
-	_, err := jobgc.New(newServer().client, nil, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Second, RunTTL: time.Minute, LogTTL: 1}})
+	_, err := jobgc.NewUncached(newServer().client, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Second, RunTTL: time.Minute, LogTTL: 1}})
 	require.NoError(t, err)
 }
 

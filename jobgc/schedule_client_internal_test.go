@@ -20,7 +20,7 @@ func (c simulated) Create(ctx context.Context, job *batchv1.Job, _ metav1.Create
 	if c.r.sawEnd[owner] && c.r.sim.bug == noBug {
 		c.r.sim.breaks("created again: %s, whose Job this process saw finish", owner)
 	}
-	return request(c.r, func(s *apiServer) (*batchv1.Job, error) {
+	return ask(c.r, func(s *apiServer) (*batchv1.Job, error) {
 		// When the caller gives up, the server gives up the webhook's call, and
 		// creates nothing.
 		s.now = s.now.Add(c.r.sim.admission)
@@ -33,7 +33,7 @@ func (c simulated) Create(ctx context.Context, job *batchv1.Job, _ metav1.Create
 }
 
 func (c simulated) Get(_ context.Context, name string, _ metav1.GetOptions) (*batchv1.Job, error) {
-	return request(c.r, func(s *apiServer) (*batchv1.Job, error) {
+	return ask(c.r, func(s *apiServer) (*batchv1.Job, error) {
 		if s.jobs[name] == nil {
 			return nil, apierrors.NewNotFound(resourceOfJobs, name)
 		}
@@ -42,14 +42,14 @@ func (c simulated) Get(_ context.Context, name string, _ metav1.GetOptions) (*ba
 }
 
 func (c simulated) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*batchv1.Job, error) {
-	return request(c.r, func(s *apiServer) (*batchv1.Job, error) {
+	return ask(c.r, func(s *apiServer) (*batchv1.Job, error) {
 		job, err := s.patchJob(name, data)
 		return job.DeepCopy(), err
 	})
 }
 
 func (c simulated) Delete(_ context.Context, name string, opts metav1.DeleteOptions) error {
-	_, err := request(c.r, func(s *apiServer) (struct{}, error) {
+	_, err := ask(c.r, func(s *apiServer) (struct{}, error) {
 		return struct{}{}, s.removeJob(name, *opts.Preconditions.UID)
 	})
 	return err

@@ -4,6 +4,7 @@
 package jobgc
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -22,7 +23,6 @@ const (
 	noBug             bug = iota
 	releasesUnwritten     // calls again with the Ref in memory, whose status was not written
 	createsFromCache      // reads the owner from the cache, and remembers no Job
-	trustsAnyVersion      // takes the cache for as new as the API server
 )
 
 // schedule is one order of all events of one run name, two replicas and an API
@@ -59,7 +59,7 @@ func draw(seed uint64, b bug) *schedule {
 	if s.rand.IntN(2) == 0 {
 		s.template = ptr.To([]int32{0, 1, 90, 600}[s.rand.IntN(4)])
 	}
-	s.options = Options{Retention: s.retention, DeleteCancelled: s.rand.IntN(2) == 0, TrustCache: b == trustsAnyVersion}
+	s.options = Options{Retention: s.retention, DeleteCancelled: s.rand.IntN(2) == 0}
 	if s.rand.IntN(4) == 0 {
 		s.options.Finalizer = resultFinalize
 	}
@@ -70,9 +70,6 @@ func draw(seed uint64, b bug) *schedule {
 	s.restores = more.IntN(3) == 0
 	s.records = more.IntN(2) == 0
 	s.more = more
-	if b == createsFromCache {
-		s.options.Tombstones = -1
-	}
 	s.create()
 	s.adopts = more.IntN(4) == 0
 	if s.adopts {
@@ -160,11 +157,11 @@ func (s *schedule) outcome() Outcome {
 	return Succeeded
 }
 
-func (s *schedule) judgement() verdict {
+func (s *schedule) judgement() fortune {
 	if s.rand.IntN(8) > 0 {
 		return served
 	}
-	return verdict(s.rand.IntN(5))
+	return fortune(s.rand.IntN(5))
 }
 
 // backUpOrRestore makes the backup, and then restores it, which takes a minute.
@@ -297,7 +294,7 @@ func (s *schedule) judge() {
 	if s.run == nil {
 		return
 	}
-	job := s.jobs[jobName(Ref{Name: s.nameOf(s.run)}, s.run.UID)]
+	job := s.jobs[cmp.Or(s.nameOf(s.run), nameFor(s.run.UID))]
 	if job != nil && s.run.ref != nil && s.run.ref.UID != "" && s.run.ref.UID != job.UID {
 		job = nil // a second one, see above
 	}
@@ -307,7 +304,7 @@ func (s *schedule) judge() {
 	case job == nil || s.run.phase == "":
 	case s.run.phase == cancelled && s.options.DeleteCancelled && StateOf(job).State != Finished:
 		s.breaks("the Job of a cancelled run is still there")
-	case s.run.phase == cancelled && !suspends(job) && StateOf(job).State != Finished:
+	case s.run.phase == cancelled && !ptr.Deref(job.Spec.Suspend, false) && StateOf(job).State != Finished:
 		s.breaks("the Job of a cancelled run still runs")
 	case s.run.phase == string(s.outcome()):
 		s.judgeRelease(job)
@@ -319,7 +316,7 @@ func (s *schedule) judgeRelease(job *batchv1.Job) {
 	if hasFinalizer(job, resultFinalize) {
 		s.breaks("still held")
 	}
-	want := s.retention.final(job, StateOf(job), s.now)
+	want := s.retention.final(askedTTL(job), StateOf(job), s.now)
 	if has := job.Spec.TTLSecondsAfterFinished; (want == nil) != (has == nil) {
 		s.breaks("the final TTL is %s, want %s", shown(has), shown(want))
 	}

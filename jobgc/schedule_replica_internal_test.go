@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,28 +18,29 @@ import (
 // replica is one process of the controller, and its caches.
 type replica struct {
 	sim   *schedule
-	guard *Guard[simulated]
+	guard *Guard
 	store *laggingStore
 	runAt int  // events of the runs' watch that have come
 	run   *run // as cached
 
 	resume  func() (struct{}, bool) // of the reconcile that is under way; nil if none is
 	park    func(struct{}) bool
-	verdict verdict
+	fortune fortune
 	dead    bool // the process was killed: nothing more is sent
 	due     bool // a reconcile is queued
 	again   time.Time
 
+	stepped  map[types.UID]bool // the owners for which this process has called Step
 	sawEnd   map[types.UID]bool // the owners whose Job this process saw finish
 	cut      bool               // the request that is under way fails: the server was restored
 	saidLost map[types.UID]bool // the Jobs that this process has reported as lost
 }
 
-// verdict is the result of a request.
-type verdict int
+// fortune is the result of a request.
+type fortune int
 
 const (
-	served   verdict = iota
+	served   fortune = iota
 	refused          // an error, and nothing was done
 	unheard          // done, and the answer is lost
 	killed           // the process dies before the request is sent
@@ -49,8 +49,8 @@ const (
 
 var errSimulated = apierrors.NewInternalError(errors.New("simulated"))
 
-// request is one request of a replica. It waits until the schedule runs it.
-func request[T any](r *replica, serve func(*apiServer) (T, error)) (T, error) {
+// ask is one request of a replica. It waits until the schedule runs it.
+func ask[T any](r *replica, serve func(*apiServer) (T, error)) (T, error) {
 	var none T
 	if r.dead || !r.park(struct{}{}) {
 		return none, context.Canceled
@@ -59,7 +59,7 @@ func request[T any](r *replica, serve func(*apiServer) (T, error)) (T, error) {
 		r.cut = false
 		return none, errSimulated
 	}
-	switch r.verdict {
+	switch r.fortune {
 	case refused:
 		return none, errSimulated
 	case killed:
@@ -68,7 +68,7 @@ func request[T any](r *replica, serve func(*apiServer) (T, error)) (T, error) {
 	default:
 	}
 	answer, err := serve(r.sim.apiServer)
-	switch r.verdict {
+	switch r.fortune {
 	case unheard:
 		return none, errSimulated
 	case killedIn:
@@ -87,22 +87,33 @@ type laggingStore struct {
 	items   map[string]*batchv1.Job
 }
 
-func (l *laggingStore) LastStoreSyncResourceVersion() string {
-	if l.r.sim.bug == trustsAnyVersion {
-		return strconv.Itoa(l.r.sim.version)
+// get is the cached read.
+func (l *laggingStore) get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+	job, ok := l.items[namespace+"/"+name]
+	if !ok {
+		return nil, apierrors.NewNotFound(resourceOfJobs, name)
 	}
-	return strconv.Itoa(l.version)
+	return job, nil
 }
 
-func (l *laggingStore) GetByKey(key string) (any, bool, error) {
-	job, ok := l.items[key]
-	return job, ok, nil
+// eventHandler is what New registers.
+type eventHandler interface {
+	OnAdd(obj any, initial bool)
+	OnUpdate(before, after any)
+	OnDelete(obj any)
 }
+
+// AddEventHandler does nothing: the replica calls the handler itself.
+func (l *laggingStore) AddEventHandler(eventHandler) (registered, error) { return registered{}, nil }
+
+type registered struct{}
+
+func (registered) HasSynced() bool { return true }
 
 // start begins a process, whose caches have just been listed.
 func (r *replica) start() {
 	s := r.sim
-	*r = replica{sim: s, runAt: len(s.runLog), due: true, sawEnd: map[types.UID]bool{}, saidLost: map[types.UID]bool{}}
+	*r = replica{sim: s, runAt: len(s.runLog), due: true, stepped: map[types.UID]bool{}, sawEnd: map[types.UID]bool{}, saidLost: map[types.UID]bool{}}
 	r.store = &laggingStore{r: r, at: len(s.jobLog), version: s.version, items: map[string]*batchv1.Job{}}
 	for name, job := range s.jobs {
 		r.store.items[namespace+"/"+name] = r.seen(job)
@@ -110,9 +121,11 @@ func (r *replica) start() {
 	if s.run != nil {
 		r.run = s.run.clone()
 	}
-	r.guard, _ = New(func(string) simulated { return simulated{r} }, r.store, s.options) // checked once, in draw
+	r.guard, _ = New(func(string) simulated { return simulated{r} }, r.store.get, r.store, s.options) // checked once, in draw
 	r.guard.now = func() time.Time { return s.now }
-	r.guard.fed = true
+	if s.bug == createsFromCache {
+		r.guard.memory = newMemory(0)
+	}
 }
 
 // seen is a Job as the informer keeps it.
@@ -150,10 +163,12 @@ func (r *replica) hearOfJobs() bool {
 	before := l.items[namespace+"/"+job.Name]
 	if e.deleted {
 		delete(l.items, namespace+"/"+job.Name)
-		if lastState(job).State == Finished {
-			r.sawEnd[metav1.GetControllerOfNoCopy(job).UID] = true
+		owner := metav1.GetControllerOfNoCopy(job).UID
+		known := isOurs(job) || r.stepped[owner]
+		if known && lastState(job).State == Finished {
+			r.sawEnd[owner] = true
 		}
-		handler[simulated]{g: r.guard}.OnDelete(job)
+		handler{r.guard}.OnDelete(job)
 	} else {
 		l.items[namespace+"/"+job.Name] = job
 		r.notify(before, job)
@@ -164,7 +179,7 @@ func (r *replica) hearOfJobs() bool {
 
 // notify calls the Guard's handler, as an informer does.
 func (r *replica) notify(before, job *batchv1.Job) {
-	h := handler[simulated]{g: r.guard}
+	h := handler{r.guard}
 	if before == nil {
 		h.OnAdd(job, false)
 		return
@@ -189,8 +204,8 @@ func (r *replica) begin() {
 
 // proceed lets the request that waits go on, and takes the reconcile to the
 // next one.
-func (r *replica) proceed(v verdict) {
-	r.verdict = v
+func (r *replica) proceed(v fortune) {
+	r.fortune = v
 	r.sim.note("replica %p goes on: %d", r, v)
 	if _, more := r.resume(); !more {
 		r.resume = nil
@@ -218,11 +233,12 @@ func (r *replica) reconcile() (time.Duration, error) {
 	if starts && r.sim.postpones {
 		return poll, nil
 	}
-	_, err = request(r, func(s *apiServer) (struct{}, error) { return struct{}{}, s.commit(copied) })
+	_, err = ask(r, func(s *apiServer) (struct{}, error) { return struct{}{}, s.commit(copied) })
 	return found.After, err
 }
 
 func (r *replica) step(copied *run) (Observation, error) {
+	r.stepped[copied.UID] = true
 	ref, found, err := r.guard.Step(context.Background(), Request{
 		Owner: copied, Ref: copied.ref, Done: copied.phase != "", Recorded: copied.phase != "" && r.sim.records, Cancel: copied.cancel, Suspend: copied.suspend,
 		Name: r.sim.nameOf(copied),
@@ -237,7 +253,7 @@ func (r *replica) step(copied *run) (Observation, error) {
 				return copied, copied.ref, copied.phase != "", nil
 			default:
 			}
-			live, err := request(r, func(s *apiServer) (*run, error) {
+			live, err := ask(r, func(s *apiServer) (*run, error) {
 				if s.run == nil || s.run.Name != copied.Name {
 					return nil, apierrors.NewNotFound(resourceOfRuns, copied.Name)
 				}
@@ -281,7 +297,7 @@ func (r *Ref) equal(as *Ref) bool {
 	if r == nil || as == nil {
 		return r == as
 	}
-	return r.same(*as)
+	return recordOf(r) == recordOf(as)
 }
 
 // watchLoss holds the first report of a loss to the stored run.

@@ -16,6 +16,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -132,7 +133,7 @@ func (s *apiServer) deleteRun() {
 // its last finalizer.
 func (s *apiServer) putJob(job *batchv1.Job) {
 	job.ResourceVersion = s.next()
-	s.note("%s at %d: ttl=%s suspended=%t deleting=%t finalizers=%v %s", job.UID, s.version, shown(job.Spec.TTLSecondsAfterFinished), suspends(job), job.DeletionTimestamp != nil, job.Finalizers, StateOf(job).State)
+	s.note("%s at %d: ttl=%s suspended=%t deleting=%t finalizers=%v %s", job.UID, s.version, shown(job.Spec.TTLSecondsAfterFinished), ptr.Deref(job.Spec.Suspend, false), job.DeletionTimestamp != nil, job.Finalizers, StateOf(job).State)
 	if job.DeletionTimestamp != nil && len(job.Finalizers) == 0 {
 		delete(s.jobs, job.Name)
 		s.jobLog = append(s.jobLog, change[*batchv1.Job]{s.version, job, true})
@@ -219,6 +220,9 @@ func (s *apiServer) patchJob(name string, data []byte) (*batchv1.Job, error) {
 	}
 	s.writes++
 	s.watchOver(before, job)
+	if !equality.Semantic.DeepEqual(before.Spec, job.Spec) {
+		job.Generation++
+	}
 	s.putJob(job)
 	return job, nil
 }
@@ -325,7 +329,7 @@ func (s *apiServer) work(job *batchv1.Job, outcome Outcome) {
 		} else {
 			is(batchv1.JobComplete)
 		}
-	case suspends(job):
+	case ptr.Deref(job.Spec.Suspend, false):
 		next.Status.StartTime = nil
 		if f.State == Suspended {
 			return

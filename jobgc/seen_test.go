@@ -176,7 +176,7 @@ func TestStep_SawAJobFinishThatTheCacheLacks(t *testing.T) {
 // TestStep_WithoutACacheRemembersTheResult of an earlier call.
 func TestStep_WithoutACacheRemembersTheResult(t *testing.T) {
 	s := newStage(t, jobgc.Options{})
-	g, err := jobgc.New(s.client, nil, jobgc.Options{})
+	g, err := jobgc.NewUncached(s.client, jobgc.Options{})
 	require.NoError(t, err)
 	s.guard = g
 	for range 2 {

@@ -6,9 +6,9 @@ package jobgc
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +16,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/isnil"
-	"github.com/proompteng/controllerkit/internal/notfound"
 )
 
 // Step takes the Job of one owner as far as it can go now: it creates the Job,
@@ -65,279 +64,327 @@ import (
 // look for the Job of a cluster-scoped owner, because the Job that is not built
 // has the namespace. After another error the state of the Job is unknown, and
 // the next call finds out.
-func (g *Guard[J]) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
+func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error) {
 	if !g.made() {
 		return req.Ref, Observation{}, errNotMade()
 	}
 	g.warn(ctx)
-	ref, found, err := g.step(ctx, req)
-	if own := (builderError{}); errors.As(err, &own) {
-		return req.Ref, Observation{}, own.error
-	}
+	c, err := g.newCall(req)
 	if err != nil {
 		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
-	if req.Cancel && found.Outcome == "" && found.State != Pending {
-		found.State = Cancelled
-	}
-	ends := found.State == Cancelled || found.Outcome != "" || found.Lost()
-	if ends && !req.Done && ref != nil {
-		g.noteEnd(ref.UID)
-	}
-	return ref, found, nil
-}
-
-func (g *Guard[J]) step(ctx context.Context, req Request) (*Ref, Observation, error) {
-	v, err := g.view(req)
+	waits, err := g.unsynced()
 	if err != nil {
-		return nil, Observation{}, err
+		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
-	if (v.cancel || v.done) && !v.ended && v.ref.UID == "" && v.ref.Namespace == "" { // of a cluster-scoped owner
-		switch job, err := g.built(v.ref, req); {
-		case err == nil:
-			v.ref.Namespace = job.Namespace
-		case !v.done: // of an owner that is being deleted the Job goes with it
-			return nil, Observation{}, err
-		}
+	if waits {
+		return req.Ref, Observation{State: Pending, Source: sourceCacheBehind, After: poll}, nil
 	}
-	v.returned = g.hasReturned(v.ref)
-	if v.found, err = g.find(ctx, v, req.Owner.GetUID()); err != nil {
-		return nil, Observation{}, err
+	if c.ref.UID == "" && req.Name != "" {
+		g.memory.expects(c.place()) // a Job of an earlier version has no mark
 	}
-	v.sent = g.sentLately(v.found.Job)
-	v.proven = g.provenLoss(v.ref.UID)
-	var job *batchv1.Job
-	answered := v.now
-	ref := req.Ref
-	for {
-		next := v.ref
-		switch a := decide(v); a {
-		case actReadOwner:
-			if v.ref.UID == "" && v.ref.Name == "" {
-				waits, err := g.unsynced()
-				if waits {
-					return req.Ref, Observation{State: Pending, Source: sourceCacheBehind, After: poll}, err
-				}
-			}
-			if v.ref.UID == "" {
-				// Built first, so that the builder's time does not pass between
-				// the read and the creation.
-				if job, err = g.built(v.ref, req); err != nil {
-					// A call that was cut off may have created the Job.
-					found, lookErr := g.readUnrecorded(ctx, v.ref, req.Owner.GetUID())
-					switch {
-					case lookErr != nil:
-						return nil, Observation{}, fmt.Errorf("looking for a Job that cannot be built: %w", lookErr)
-					case found.Job == nil:
-						return nil, Observation{}, err
-					}
-					v.found = found
-					continue
-				}
-			}
-			if g.believes(req, v) {
-				v.stored = &stored{exists: true, done: true, ref: v.ref}
-				continue
-			}
-			if v.stored, err = g.read(ctx, req); err != nil {
-				return nil, Observation{}, err
-			}
-			answered = g.now()
-			v = g.learn(v)
-			continue
-		case actCreate:
-			if v.ref.Name == "" {
-				err := g.refuse(req.Owner)
-				if err != nil {
-					return nil, Observation{}, err
-				}
-			}
-			found, err := g.recall(ctx, Ref{Namespace: job.Namespace, Name: job.Name}, req.Owner.GetUID())
-			switch {
-			case err != nil:
-				return nil, Observation{}, err
-			case found.State == Pending:
-				return req.Ref, found, nil
-			case found.Job != nil:
-				v.found = found
-				continue
-			}
-			ref, v.found, err = g.create(ctx, v, job, answered)
-			if err != nil || ref == nil || !v.found.steerable() {
-				return ref, v.found, err
-			}
-			v = v.adopts(*ref)
-			v.proven = g.provenLoss(ref.UID)
-			v.returned = g.hasReturned(*ref)
-			continue
-		case actAdopt:
-			ref, v.found, err = g.adopt(ctx, v, v.found.Job, v.found.Source)
-			if err != nil || !v.found.steerable() {
-				return ref, v.found, err
-			}
-			v = v.adopts(*ref)
-			v.proven = g.provenLoss(ref.UID)
-			v.returned = g.hasReturned(*ref)
-			continue
-		case actSuspend, actResume:
-			v.found, err = g.suspend(ctx, v, a == actSuspend)
-			if err == nil && v.doubtsOwner() {
-				v.stored = nil // the answer is from before the patch
-				continue
-			}
-			if err != nil || v.found.State != Finished || v.ended {
-				return ref, v.found, err
-			}
-			fallthrough // it has finished before it could be suspended
-		case actRecord:
-			next.Outcome, next.Released = v.found.Outcome, v.settled()
-			if !next.Released {
-				v.found.After = poll // the release
-			}
-			return &next, v.found, nil
-		case actRelease:
-			blind := v.blind()
-			err := g.release(ctx, v.ref, v.found, v.retention, v.now)
-			switch {
-			case err != nil:
-				return ref, v.found, err
-			case blind && v.found.State == Finished:
-				next.Released = true // the cache will never show it
-				return &next, v.found, nil
-			}
-			g.noteSent(v.found.Job)
-			return ref, v.found, nil
-		case actDelete:
-			return ref, v.found, g.remove(ctx, v.ref)
-		default:
-			return ref, v.waiting(), nil
-		}
+	err = c.look(ctx)
+	if err != nil {
+		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)
 	}
+	c.run(ctx)
+	return c.result()
 }
 
-// view checks the request and completes its Ref.
-func (g *Guard[J]) view(req Request) (view, error) {
-	v := view{
-		done: req.Done, cancel: req.Cancel, suspend: req.Suspend, retention: g.opts.Retention,
-		finalizer: g.opts.Finalizer, deletes: g.opts.DeleteCancelled, now: g.now(),
+// call is one call of Step: it makes the requests that its machine asks for.
+type call struct {
+	g       *Guard
+	req     Request
+	ref     Ref // of the request, with the namespace and the name of the Job
+	owner   types.UID
+	machine machine
+	judge   judge
+
+	asked    request
+	answered time.Time // when the live read of the owner has answered
+	builder  *builder
+	cached   *batchv1.Job
+	live     *batchv1.Job
+	last     Observation  // of a Job that is gone
+	refused  *batchv1.Job // the Job as the refused patch was made for
+	err      error        // of the last request
+	why      error        // of the request before it, if that was refused
+	from     stage        // of the last request
+}
+
+// newCall checks the request.
+func (g *Guard) newCall(req Request) (*call, error) {
+	err := req.check()
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case isnil.Is(req.Owner):
-		return v, errors.New("Request.Owner is nil; pass the object that was read")
-	case req.Owner.GetUID() == "" || req.Owner.GetName() == "":
-		return v, errors.New("Request.Owner needs a name and a uid; pass the object that was read")
-	case req.Stored == nil:
-		return v, errors.New("Request.Stored is nil; pass a live read of the owner")
-	case req.Job == nil:
-		return v, errors.New("Request.Job is nil; pass a function that returns the Job")
-	}
-	if req.Ref != nil {
-		v.ref = *req.Ref.DeepCopy()
-	}
-	if v.ref.UID == "" && req.Name != "" {
-		err := checkName(req.Name)
-		if err != nil {
-			return v, err
-		}
-		v.named = v.ref.Name == ""
-		v.ref.Name = cmp.Or(v.ref.Name, req.Name)
-	}
+	c := &call{g: g, req: req, owner: req.Owner.GetUID()}
+	c.judge = judge{owner: c.owner, retention: g.opts.Retention, finalizer: g.opts.Finalizer, outcome: recordOf(req.Ref).outcome, now: g.now()}
 	if req.Retention != nil {
-		v.retention = *req.Retention
-		if err := errors.Join(v.retention.check()...); err != nil {
-			return v, err
-		}
+		c.judge.retention = *req.Retention
 	}
-	v.ended = v.done
-	if req.Owner.GetDeletionTimestamp() != nil {
-		v.done = true // its Job goes with it
+	c.builder = &builder{call: c}
+	if req.Ref != nil {
+		c.ref = *req.Ref.DeepCopy()
 	}
+	c.ref.Namespace = cmp.Or(c.ref.Namespace, req.Owner.GetNamespace())
+	if c.ref.UID == "" {
+		c.ref.Name = cmp.Or(req.Name, nameFor(c.owner))
+	}
+	age := c.judge.now.Sub(timeOf(c.ref.CreatedAt))
+	c.machine = machine{
+		view: view{
+			ref: recordOf(req.Ref), ended: req.Done, deleting: req.Owner.GetDeletionTimestamp() != nil, cancel: req.Cancel,
+			named: req.Name != "", suspend: wishOf(req.Suspend), finalizer: g.opts.Finalizer != "", deletes: g.opts.DeleteCancelled,
+		},
+		informer: g.cached != nil,
+		nowhere:  c.ref.Namespace == "",
+		young:    c.ref.CreatedAt != nil && 0 <= age && age < cacheLag+time.Second, // it has whole seconds
+		claimed:  req.Recorded,
+		stage:    stageFind,
+	}
+	return c, nil
+}
+
+// check returns an error for a request that Step refuses.
+func (r Request) check() error {
 	switch {
-	case v.ref.UID != "" && v.ref.Name == "":
-		return v, errors.New("Request.Ref.Name is empty, and its UID is not; pass the Ref that Step returned")
-	case v.ref.UID == "" && v.ref.Outcome != "":
-		return v, errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
-	case req.Owner.GetNamespace() != "" && v.ref.Namespace != "" && v.ref.Namespace != req.Owner.GetNamespace():
-		return v, fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q", v.ref.Namespace, req.Owner.GetNamespace())
+	case isnil.Is(r.Owner):
+		return errors.New("Request.Owner is nil; pass the object that was read")
+	case r.Owner.GetUID() == "" || r.Owner.GetName() == "":
+		return errors.New("Request.Owner needs a name and a uid; pass the object that was read")
+	case r.Stored == nil:
+		return errors.New("Request.Stored is nil; pass a live read of the owner")
+	case r.Job == nil:
+		return errors.New("Request.Job is nil; pass a function that returns the Job")
 	}
-	v.ref.Namespace = cmp.Or(v.ref.Namespace, req.Owner.GetNamespace())
-	return v, nil
-}
-
-// find observes the Job.
-func (g *Guard[J]) find(ctx context.Context, v view, owner types.UID) (Observation, error) {
-	if v.ref.Released && v.ref.UID != "" && !v.returned {
-		return Observation{State: Collected, Source: sourceRef, Outcome: v.ref.Outcome}, nil
-	}
-	if v.ref.UID == "" {
-		return g.findUnrecorded(ctx, v, owner)
-	}
-	found, err := g.inspect(ctx, v.ref, v.ended)
-	if err != nil || found.Job == nil {
-		return found, err
-	}
-	if has := metav1.GetControllerOfNoCopy(found.Job); has != nil && has.UID != owner {
-		return found, fmt.Errorf("Request.Ref.UID: the Job %s/%s is controlled by %s %s, not by Request.Owner", v.ref.Namespace, v.ref.Name, has.Kind, has.Name)
-	}
-	return found, nil
-}
-
-// suspend sets spec.suspend of the Job that was found, and of no other.
-func (g *Guard[J]) suspend(ctx context.Context, v view, suspend bool) (Observation, error) {
-	job, err := g.patch(ctx, v.ref, []operation{
-		{Op: "test", Path: "/metadata/uid", Value: v.ref.UID}, {Op: "add", Path: "/spec/suspend", Value: suspend},
-	})
-	switch {
-	case err != nil:
-		return v.found, err
-	case job == nil: // gone, and its delete event, which may carry the outcome, is on the way
-		return Observation{State: Pending, Source: sourceCacheBehind, After: poll}, nil
-	}
-	found := StateOf(job)
-	found.Source, found.After = sourceLiveRead, v.found.After
-	if suspend && found.State == Active {
-		found.State = Suspended // its condition follows
-	}
-	return found, nil
-}
-
-// patch applies a JSON patch to a Job. No Job and no error mean that the Job is
-// gone.
-func (g *Guard[J]) patch(ctx context.Context, ref Ref, ops []operation) (*batchv1.Job, error) {
-	jobs, err := g.jobsIn(ref.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(ops)
-	if err != nil {
-		return nil, err
-	}
-	job, err := jobs.Patch(ctx, ref.Name, types.JSONPatchType, data, metav1.PatchOptions{})
-	if missing, err := isGone(err, ref); missing || err != nil {
+	if r.Retention != nil {
+		err := errors.Join(r.Retention.check()...)
 		if err != nil {
-			err = fmt.Errorf("patch %s/%s: %w", ref.Namespace, ref.Name, err)
+			return err
 		}
-		return nil, err
 	}
-	return job, nil
+	return r.checkRef()
 }
 
-// remove deletes the Job of a cancelled run, with its pods.
-func (g *Guard[J]) remove(ctx context.Context, ref Ref) error {
-	jobs, ok := any(g.client(ref.Namespace)).(deleter)
-	if !ok || isnil.Is(jobs) {
-		return fmt.Errorf("Options.DeleteCancelled: the client of namespace %s cannot delete Jobs", ref.Namespace)
+func (r Request) checkRef() error {
+	ref := Ref{}
+	if r.Ref != nil {
+		ref = *r.Ref
 	}
-	err := jobs.Delete(ctx, ref.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &ref.UID}, PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
-	})
-	if _, err = isGone(err, ref); err != nil && !notfound.Changed(err, ref.Name) { // changed: the name is another Job's
-		return fmt.Errorf("delete %s/%s: %w", ref.Namespace, ref.Name, err)
+	if ref.UID == "" && r.Name != "" {
+		err := checkName(r.Name)
+		if err != nil {
+			return err
+		}
+	}
+	namespace := r.Owner.GetNamespace()
+	switch {
+	case ref.UID != "" && ref.Name == "":
+		return errors.New("Request.Ref.Name is empty, and its UID is not; pass the Ref that Step returned")
+	case ref.UID == "" && ref.Outcome != "":
+		return errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
+	case namespace != "" && ref.Namespace != "" && ref.Namespace != namespace:
+		return fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q", ref.Namespace, namespace)
 	}
 	return nil
 }
 
-// deleter is what Options.DeleteCancelled needs of a client.
-type deleter interface {
-	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+// recordOf is what a Ref records.
+func recordOf(ref *Ref) record {
+	if ref == nil {
+		return record{}
+	}
+	return record{uid: ref.UID, outcome: ref.Outcome, released: ref.Released}
+}
+
+func wishOf(suspend *bool) wish {
+	switch {
+	case suspend == nil:
+		return wishNone
+	case *suspend:
+		return wishSuspend
+	}
+	return wishRun
+}
+
+// look reads the Job from the cache.
+func (c *call) look(ctx context.Context) error {
+	job, err := c.g.inCache(ctx, c.ref.Namespace, c.ref.Name)
+	if err != nil {
+		return err
+	}
+	c.cached = job
+	c.machine.cached = c.judge.facts(job)
+	return nil
+}
+
+// run makes requests until the machine asks for none.
+func (c *call) run(ctx context.Context) {
+	for {
+		c.remember()
+		machine, asked := c.machine.next()
+		c.machine = machine
+		c.keep()
+		if asked == requestNone {
+			return
+		}
+		c.asked = asked
+		c.from = machine.stage
+		a := c.do(ctx)
+		c.remember() // events came in during the request
+		c.machine = c.machine.answer(a)
+		c.keep()
+	}
+}
+
+// remember hands to the machine what the Guard remembers.
+func (c *call) remember() {
+	if c.machine.ref.uid != "" {
+		c.machine.memory, c.last = c.g.memory.ofJob(c.machine.ref.uid, c.g.now())
+	} else {
+		c.machine.memory, c.last = c.g.memory.ofPlace(c.place(), c.g.now())
+		named := c.req.Name != ""
+		c.machine.barred = !named && c.g.bars(c.owner)
+	}
+	if c.g.cached == nil {
+		c.machine.memory.settled = true // no event comes
+	}
+}
+
+func (c *call) place() place { return place{c.ref.Namespace, c.ref.Name, c.owner} }
+
+// keep remembers what the machine has noted.
+func (c *call) keep() {
+	n := c.machine.notes
+	c.machine.notes = notes{}
+	if n.seen.uid != "" {
+		c.g.memory.saw(c.job(n.seen), c.g.now())
+	}
+	if n.unsure {
+		c.g.memory.doubts(c.place())
+	}
+	if n.uid != "" {
+		now := c.g.now()
+		c.g.memory.change(n.uid, now, func(p past) past { return p.keeps(n, now) })
+	}
+}
+
+// job returns the Job of which the machine has the facts.
+func (c *call) job(facts jobFacts) *batchv1.Job {
+	if c.live != nil && c.live.UID == facts.uid {
+		return c.live
+	}
+	if c.cached != nil && c.cached.UID == facts.uid {
+		return c.cached
+	}
+	return nil
+}
+
+// result is what Step returns.
+func (c *call) result() (*Ref, Observation, error) {
+	err := c.failure()
+	if err != nil {
+		return c.req.Ref, c.observation(), err
+	}
+	return c.next(), c.observation(), nil
+}
+
+// next is the Ref to write.
+func (c *call) next() *Ref {
+	is := c.machine.ref
+	if is == recordOf(c.req.Ref) {
+		return c.req.Ref
+	}
+	next := c.ref
+	next.Outcome = is.outcome
+	next.Released = is.released
+	if next.UID == "" {
+		next.UID = is.uid
+		next.CreatedAt = ptr.To(metav1.NewTime(c.judge.now.Truncate(time.Second)))
+	}
+	return &next
+}
+
+// observation is what was found.
+func (c *call) observation() Observation {
+	f := c.machine.found
+	if f.state == "" {
+		return Observation{}
+	}
+	var out Observation
+	switch {
+	case f.source == sourceTombstone && f.job.uid != "":
+		out = c.last
+	case f.job.uid != "":
+		out = StateOf(c.job(f.job))
+	}
+	out.State = f.state
+	out.Outcome = f.outcome
+	out.Source = f.source
+	out.After = f.again.after()
+	c.explain(&out)
+	return out
+}
+
+// explain gives the reason of a state that no condition of a Job has.
+func (c *call) explain(out *Observation) {
+	f := c.machine.found
+	switch {
+	case f.changed:
+		out.Reason = reasonOwnerChanged
+		out.Message = messageOwnerChanged
+	case f.state == Missing:
+		out.Reason = reasonMissing
+		out.Message = messageMissing
+	case f.state == Replaced:
+		out.Reason = reasonReplaced
+		out.Message = messageReplaced
+	case f.ending:
+		out.Reason = reasonTerminating
+		out.Message = messageTerminating
+	}
+}
+
+func (a again) after() time.Duration {
+	switch a {
+	case againSoon:
+		return poll
+	case againSettled:
+		return settleTime
+	case againLater:
+		return reread
+	case againEvent:
+	}
+	return 0
+}
+
+const (
+	poll   = time.Second      // how soon to look again at a cache that lags
+	reread = 10 * time.Second // how soon to look again at a Job whose events do not come
+)
+
+// failure is the error of a call that failed.
+func (c *call) failure() error {
+	f := c.machine.failure
+	switch f {
+	case failureNone:
+		return nil
+	case failureBuild:
+		return c.builder.failure()
+	case failureBarred:
+		return fmt.Errorf("jobgc: step: %w", c.g.refusal(c.req.Owner))
+	case failureDeleted:
+		return fmt.Errorf("jobgc: step: the Job %s/%s was deleted in the meantime", c.ref.Namespace, c.ref.Name)
+	case failureForeign:
+		has := metav1.GetControllerOfNoCopy(c.current())
+		return fmt.Errorf("jobgc: step: Request.Ref.UID: the Job %s/%s is controlled by %s %s, not by Request.Owner",
+			c.ref.Namespace, c.ref.Name, has.Kind, has.Name)
+	case failureTaken:
+		return fmt.Errorf("jobgc: step: %w", c.taken())
+	case failureCreate, failureRelease:
+		return fmt.Errorf("jobgc: step: %w", cmp.Or(c.err, c.why))
+	case failureRequest:
+	}
+	return fmt.Errorf("jobgc: step: %w", c.lookingFor())
 }

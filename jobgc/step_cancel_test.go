@@ -129,8 +129,9 @@ func TestStepCancels(t *testing.T) {
 	t.Run("Missing", func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
 		s.step(t)
-		s.remove(jobOfRun)
 		s.store.sync(s.server)
+		s.remove(jobOfRun)
+		s.deliver()
 		s.edit = cancel
 		found := s.step(t)
 		assert.Equal(t, jobgc.Cancelled, found.State, "no controller waits for its result")
@@ -182,7 +183,7 @@ func TestStep_DeleteRefusedWithAConflict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, jobgc.Options{})
-			g, err := jobgc.New(func(ns string) deletingJobs { return deletingJobs{s.client(ns), refusal, nil} }, s.store, jobgc.Options{DeleteCancelled: true})
+			g, err := jobgc.New(func(ns string) deletingJobs { return deletingJobs{s.client(ns), refusal, nil} }, s.store.get, s.store, jobgc.Options{DeleteCancelled: true})
 			require.NoError(t, err)
 			step := func() (jobgc.Observation, error) {
 				ref, found, err := g.Step(t.Context(), s.request(s.stored))
@@ -231,7 +232,7 @@ func TestStep_ActsOnItsJobBeforeTheFirstRef(t *testing.T) {
 			t.Run(fmt.Sprint(name, informer), func(t *testing.T) {
 				s := newStage(t, jobgc.Options{})
 				if !informer {
-					g, err := jobgc.New(s.client, nil, jobgc.Options{})
+					g, err := jobgc.NewUncached(s.client, jobgc.Options{})
 					require.NoError(t, err)
 					s.guard = g
 				}
@@ -259,7 +260,7 @@ func TestStep_ActsOnItsJobBeforeTheFirstRef(t *testing.T) {
 func TestStep_DeletesACancelledJobWithoutARef(t *testing.T) {
 	s := newStage(t, jobgc.Options{})
 	deleted := 0
-	g, err := jobgc.New(func(ns string) deletingJobs { return deletingJobs{s.client(ns), nil, &deleted} }, s.store, jobgc.Options{DeleteCancelled: true})
+	g, err := jobgc.New(func(ns string) deletingJobs { return deletingJobs{s.client(ns), nil, &deleted} }, s.store.get, s.store, jobgc.Options{DeleteCancelled: true})
 	require.NoError(t, err)
 	step := func() jobgc.Observation {
 		_, found, err := g.Step(t.Context(), s.request(s.stored))

@@ -64,7 +64,7 @@ func TestStepCreates_BehindTheRateLimiterOfClientGo(t *testing.T) {
 			defer mu.Unlock()
 			return create(job)
 		}
-		g, err := jobgc.New(func(string) slowJobs { return slowJobs{locked, limit.Wait} }, nil, jobgc.Options{})
+		g, err := jobgc.NewUncached(func(string) slowJobs { return slowJobs{locked, limit.Wait} }, jobgc.Options{})
 		require.NoError(t, err)
 		var running sync.WaitGroup
 		for i := range 150 {
@@ -117,7 +117,7 @@ func TestStepCreates_WithinItsTimes(t *testing.T) {
 				g, err := jobgc.New(func(ns string) slowJobs {
 					time.Sleep(tc.stall)
 					return slowJobs{s.client(ns), tc.create}
-				}, s.store, jobgc.Options{})
+				}, s.store.get, s.store, jobgc.Options{})
 				require.NoError(t, err)
 				req := s.request(s.stored)
 				req.Stored = func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {

@@ -94,7 +94,7 @@ func TestStep_DeletingOwnerWithoutANamespace(t *testing.T) {
 func TestStep_NoInformerLeavesACancelledRunAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
-		g, err := jobgc.New(s.client, nil, jobgc.Options{})
+		g, err := jobgc.NewUncached(s.client, jobgc.Options{})
 		require.NoError(t, err)
 		s.guard = g
 		s.step(t)

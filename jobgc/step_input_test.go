@@ -97,7 +97,7 @@ func TestStepBadInput(t *testing.T) {
 		s.step(t)
 		s.store.err = errors.New("disk on fire")
 		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-		require.EqualError(t, err, "jobgc: step: ns/run-run-uid: store: disk on fire")
+		require.EqualError(t, err, "jobgc: step: the cached read of the Job ns/run-run-uid: disk on fire")
 	})
 	t.Run("RefOfAnotherOwner", func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
@@ -143,26 +143,18 @@ func TestStepNamesFitIndexedJobs(t *testing.T) {
 	require.ErrorContains(t, err, "with the index of 101 completions behind it has 65 bytes; want at most 63")
 }
 
-// A Ref of the first edition has its name before its Job.
-func TestStepTakesAnIntent(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	s.stored.job = &jobgc.Ref{Namespace: "ns", Name: "run-hash"}
-	s.step(t)
-	assert.Equal(t, "run-hash", s.stored.job.Name)
-	assert.NotNil(t, s.jobs["run-hash"])
-}
-
 // The outcome of a Job with SuccessCriteriaMet is decided: deleted, it is not
 // lost.
 func TestADecidedOutcomeIsNotLost(t *testing.T) {
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
 		want := map[batchv1.JobConditionType]jobgc.Outcome{batchv1.JobSuccessCriteriaMet: jobgc.Succeeded, batchv1.JobFailureTarget: jobgc.Failed}[kind]
 		job := ownedJob()
+		job.Name = jobOfRun
 		job.UID, job.Status.Conditions = "x", []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 		assert.Equal(t, jobgc.Finishing, jobgc.StateOf(job).State)
 		s := newStage(t, jobgc.Options{})
 		s.guard.OnDelete(job) // in the background: the last state has no deletion timestamp
-		f := s.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: "x"})
+		f := s.look(t, jobgc.Ref{Namespace: "ns", Name: jobOfRun, UID: "x"})
 		assert.Equal(t, jobgc.Finished, f.State)
 		assert.Equal(t, want, f.Outcome)
 		job.DeletionTimestamp = ptr.To(metav1.Now())
@@ -174,7 +166,7 @@ func TestADecidedOutcomeIsNotLost(t *testing.T) {
 // Nothing announces the end of a Job that is read live.
 func TestALiveReadSaysWhenToLookAgain(t *testing.T) {
 	s := newStage(t, jobgc.Options{})
-	g, err := jobgc.New(s.client, nil, jobgc.Options{})
+	g, err := jobgc.NewUncached(s.client, jobgc.Options{})
 	require.NoError(t, err)
 	s.guard = g
 	assert.Positive(t, s.step(t).After)

@@ -76,7 +76,7 @@ func TestStep_SaysLostForTheStoredOwnerOnly(t *testing.T) {
 					} else {
 						s.change(jobOfRun, change)
 					}
-					s.store.sync(s.server)
+					s.deliver()
 					late := &agentRun{ObjectMeta: *s.stored.DeepCopy(), job: s.stored.job.DeepCopy()}
 					s.stored = tc.stored(s.stored)
 					reads := s.reads

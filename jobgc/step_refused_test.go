@@ -43,7 +43,7 @@ func TestStep_CreationRefusedWhileTheJobExists(t *testing.T) {
 			s.stored.job = nil // killed before the Ref was written
 			s.change(jobOfRun, finish(time.Now()))
 			s.store.sync(s.server)
-			g, err := jobgc.New(refusing(s, refusal), s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+			g, err := jobgc.New(refusing(s, refusal), s.store.get, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
 			require.NoError(t, err)
 			ref, found, err := g.Step(t.Context(), s.request(s.stored))
 			require.NoError(t, err, "the Job exists, and has finished")
@@ -76,7 +76,7 @@ func TestStep_RefusedTTLIsNoAnswerAboutTheJob(t *testing.T) {
 				}
 				return c
 			}
-			g, err := jobgc.New(client, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+			g, err := jobgc.New(client, s.store.get, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
 			require.NoError(t, err)
 			s.refuse = invalid(jobOfRun)
 			_, _, err = g.Step(t.Context(), s.request(s.stored))
@@ -102,7 +102,7 @@ func TestStep_RefusedTTLOfAFinishedJob(t *testing.T) {
 		}
 		return c
 	}
-	g, err := jobgc.New(client, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+	g, err := jobgc.New(client, s.store.get, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
 	require.NoError(t, err)
 	ref, found, err := g.Step(t.Context(), s.request(s.stored))
 	require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestStep_QuotaMakesNoWorkRunTwice(t *testing.T) {
 		}
 		return c
 	}
-	g, err := jobgc.New(quota, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+	g, err := jobgc.New(quota, s.store.get, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
 	require.NoError(t, err)
 	step := func() {
 		if ref, found, err := g.Step(t.Context(), s.request(s.stored)); err == nil {
@@ -157,12 +157,11 @@ func TestStep_CancelOfADeletingOwner(t *testing.T) {
 		for state, end := range map[string]bool{"Running": false, "Finished": true} {
 			t.Run(name+state, func(t *testing.T) {
 				s := newStage(t, jobgc.Options{})
-				var store any
-				if informer {
-					store = s.store
-				}
-				g, err := jobgc.New(s.client, store, jobgc.Options{})
+				g, err := jobgc.NewUncached(s.client, jobgc.Options{})
 				require.NoError(t, err)
+				if informer {
+					g = newGuard(t, s.world, jobgc.Options{})
+				}
 				s.step(t)
 				s.stored.job = nil // killed before the Ref was written
 				if end {
@@ -252,7 +251,7 @@ func TestStep_NoInformerLooksAgainAfterAPatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, jobgc.Options{})
-			g, err := jobgc.New(s.client, nil, jobgc.Options{})
+			g, err := jobgc.NewUncached(s.client, jobgc.Options{})
 			require.NoError(t, err)
 			s.guard = g
 			require.Positive(t, s.step(t).After, "the creation")

@@ -154,7 +154,7 @@ func TestStepRestored_ReadsBeforeASecondRelease(t *testing.T) {
 				s := newStage(t, opts)
 				s.edit = recorded
 				if !informer {
-					g, err := jobgc.New(s.client, nil, opts)
+					g, err := jobgc.NewUncached(s.client, opts)
 					require.NoError(t, err)
 					s.guard = g
 				}

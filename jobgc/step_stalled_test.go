@@ -54,13 +54,13 @@ func TestStepOfAReplicaThatStalls(t *testing.T) {
 					require.Equal(t, tc.ttl, *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
 					return newAgentRun(), nil, false, nil // as before the first step
 				}
-				replica, err := jobgc.New(func(ns string) fakeJobs {
+				replica, err := jobgc.NewUncached(func(ns string) fakeJobs {
 					time.Sleep(tc.stall)
 					if tc.ttl == 0 {
 						s.remove(jobOfRun)
 					}
 					return s.client(ns)
-				}, nil, jobgc.Options{})
+				}, jobgc.Options{})
 				require.NoError(t, err)
 				_, _, err = replica.Step(t.Context(), stalled)
 				assert.Equal(t, tc.fails, err != nil, "%s %v", tc.reason, err)

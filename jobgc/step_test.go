@@ -80,6 +80,24 @@ func (s *stage) step(t *testing.T) jobgc.Observation {
 	return found
 }
 
+// deliver brings the cache up to date, and calls the Guard's handler.
+func (s *stage) deliver() {
+	before := s.store.items
+	s.store.sync(s.server)
+	for key, job := range s.store.items {
+		if before[key] == nil {
+			s.guard.OnAdd(job, false)
+		} else {
+			s.guard.OnUpdate(before[key], job)
+		}
+	}
+	for key, job := range before {
+		if s.store.items[key] == nil {
+			s.guard.OnDelete(job)
+		}
+	}
+}
+
 func (s *stage) requests() []int { return []int{s.creates, s.gets, s.patches, s.reads} }
 
 // What a run costs: one read of the owner and the creation, then the record,
@@ -110,7 +128,7 @@ func TestStepOfANormalRun(t *testing.T) {
 	s.store.sync(s.server)
 	s.step(t)
 	s.remove(jobOfRun)
-	s.store.sync(s.server)
+	s.deliver()
 	assert.Equal(t, jobgc.Collected, s.step(t).State)
 	assert.Equal(t, []int{1, 0, 1, 2}, s.requests(), "and that is all")
 }
@@ -233,7 +251,7 @@ func TestStepNeverCreatesTwice(t *testing.T) {
 	fake := s.client("ns")
 	get := fake.get
 	fake.get = func(name string) (*batchv1.Job, error) { s.remove(name); return get(name) }
-	g, err := jobgc.New(func(string) fakeJobs { return fake }, nil, jobgc.Options{})
+	g, err := jobgc.NewUncached(func(string) fakeJobs { return fake }, jobgc.Options{})
 	require.NoError(t, err)
 	ref, found, err := g.Step(t.Context(), s.request(s.stored))
 	require.NoError(t, err)

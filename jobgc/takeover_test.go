@@ -88,13 +88,16 @@ func TestStep_CreatesAJobOfAName(t *testing.T) {
 // TestStep_KeepsTheResultOfANamedJobThatIsGone before it was taken over.
 func TestStep_KeepsTheResultOfANamedJobThatIsGone(t *testing.T) {
 	s := adopts(t, jobgc.Options{}, named(ownName))
+	s.withName(ownName)
+	s.refuse = errUnexpected
+	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
+	require.ErrorIs(t, err, errUnexpected)
 	before := s.jobs[ownName]
 	last := s.change(ownName, finish(time.Now()))
 	s.guard.OnUpdate(before, last)
 	s.remove(ownName)
 	s.store.sync(s.server)
 	s.guard.OnDelete(last)
-	s.withName(ownName)
 	assert.Equal(t, jobgc.Succeeded, s.step(t).Outcome)
 	assert.Zero(t, s.creates)
 }
@@ -160,7 +163,7 @@ func TestStep_TakeOver_SurvivesRefusals(t *testing.T) {
 				return patch(name, data)
 			}
 			return client
-		}, s.store, jobgc.Options{})
+		}, s.store.get, s.store, jobgc.Options{})
 		require.NoError(t, err)
 		s.guard = g
 		s.step(t)
@@ -180,7 +183,7 @@ func TestStep_TakeOver_SurvivesRefusals(t *testing.T) {
 				return nil, invalid(ownName)
 			}
 			return client
-		}, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
+		}, s.store.get, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
 		require.NoError(t, err)
 		s.guard = g
 		s.step(t)
@@ -194,7 +197,7 @@ func TestStep_TakeOver_SurvivesRefusals(t *testing.T) {
 			client := s.client("ns")
 			client.patch = func(name string, _ []byte) (*batchv1.Job, error) { return nil, notFound(name) }
 			return client
-		}, s.store, jobgc.Options{})
+		}, s.store.get, s.store, jobgc.Options{})
 		require.NoError(t, err)
 		s.guard = g
 		_, _, err = s.guard.Step(t.Context(), s.request(s.stored))

@@ -72,7 +72,7 @@ func TestStep_CancelFindsTheJobOfAClusterScopedOwner(t *testing.T) {
 	s := newServer()
 	store := &fakeStore{}
 	store.sync(s)
-	g, err := jobgc.New(s.client, store, jobgc.Options{})
+	g, err := jobgc.New(s.client, store.get, store, jobgc.Options{})
 	require.NoError(t, err)
 	owner := &metav1.ObjectMeta{Name: "run", UID: "run-uid"}
 	req := jobgc.Request{

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/events"
-	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/settings"
 )
 
 func environ(pairs ...string) func(string) (string, bool) {
@@ -108,7 +108,7 @@ func TestHelpShowsEverySettingWithItsDefault(t *testing.T) {
 	note := func(name string) (string, bool) { read[name] = true; return "", false }
 	_, err := events.FromEnv(note, events.JangarNames())
 	require.NoError(t, err)
-	_, err = jobgc.FromEnv(note, jobgc.JangarNames())
+	_, err = settings.FromEnv(note, settings.JangarNames())
 	require.NoError(t, err)
 	shown := map[string]bool{}
 	for _, name := range regexp.MustCompile(`(?m)^  ([A-Z_]+)$`).FindAllString(stdout.String(), -1) {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/examples/agentrun/controller"
-	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/settings"
 )
 
 // options are the program's settings: its flags, and the packages' settings
@@ -154,7 +154,7 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	o.sending = fromEnv(lookup)
 	var ofEvents, ofJobs error
 	o.controller.Events, ofEvents = events.FromEnv(lookup, events.JangarNames())
-	o.controller.Retention, ofJobs = jobgc.FromEnv(lookup, jobgc.JangarNames())
+	o.controller.Retention, ofJobs = settings.FromEnv(lookup, settings.JangarNames())
 	if err := errors.Join(ofEvents, ofJobs); err != nil {
 		return o, usageError{errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,9 +45,7 @@ func jobsBefore(ctx context.Context, clients kubernetes.Interface, run *Run) (ph
 	return "Running", nil
 }
 
-type jobGuard = jobgc.Guard[batchclient.JobInterface]
-
-func jobsAfter(ctx context.Context, guard *jobGuard, live client.Reader, run *Run) (phase string, err error) {
+func jobsAfter(ctx context.Context, guard *jobgc.Guard, live client.Reader, run *Run) (phase string, err error) {
 	ref, found, err := guard.Step(ctx, jobgc.Request{
 		Owner: run, Ref: run.Status.Job, Done: done(run), Name: jobName(run),
 		Job: func() (*batchv1.Job, error) { return newJob(run), nil },

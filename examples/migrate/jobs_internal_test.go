@@ -57,8 +57,12 @@ func TestJobs_OfRunsInFlightGoOn(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			factory := informers.NewSharedInformerFactory(clients, 0)
-			informer := factory.Batch().V1().Jobs().Informer()
-			guard, err := jobgc.New(clients.BatchV1().Jobs, informer, jobgc.Options{})
+			jobs := factory.Batch().V1().Jobs()
+			informer := jobs.Informer()
+			cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+				return jobs.Lister().Jobs(namespace).Get(name)
+			}
+			guard, err := jobgc.New(clients.BatchV1().Jobs, cached, informer, jobgc.Options{})
 			require.NoError(t, err)
 			factory.Start(ctx.Done())
 			require.True(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))

@@ -374,7 +374,7 @@ func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
 // Two runs have finished; the retention is one hour.
 func ExampleSweeper_Sweep() {
 	cluster := newCluster(ran("two-hours-ago", 2*time.Hour), ran("just-now", time.Second)) // clientset and informer
-	keep := jobgc.Retention{RunTTL: time.Hour}                                             // jobgc.FromEnv(os.LookupEnv, jobgc.JangarNames())
+	keep := jobgc.Retention{RunTTL: time.Hour}                                             // settings.FromEnv(os.LookupEnv, settings.JangarNames())
 	sweeper, err := expire.New(cluster.runs, cluster.list, finished, keep, expire.Options{})
 	if err != nil {
 		fmt.Println(err)

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -52,7 +53,7 @@ func newRun() *run {
 func ExampleGiveUIDs() {
 	ctx, clientset := context.Background(), fake.NewClientset()
 	jobgctest.GiveUIDs(clientset)
-	guard, err := jobgc.New(clientset.BatchV1().Jobs, nil, jobgc.Options{})
+	guard, err := jobgc.NewUncached(clientset.BatchV1().Jobs, jobgc.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -68,7 +69,11 @@ func TestAWholeLifeOnTheFakeClientset(t *testing.T) {
 	ctx, clientset := t.Context(), fake.NewClientset()
 	jobgctest.GiveUIDs(clientset)
 	informer := batchinformers.NewJobInformer(clientset, metav1.NamespaceAll, 0, nil)
-	guard, err := jobgc.New(clientset.BatchV1().Jobs, informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
+	lister := batchlisters.NewJobLister(informer.GetIndexer())
+	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+		return lister.Jobs(namespace).Get(name)
+	}
+	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour}})
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait) // after the test's context has ended

@@ -67,8 +67,13 @@ func TestAnEndThatIsRecordedTwiceIsAnnouncedOnce(t *testing.T) {
 	run, _ := newStarted("nightly", nil)
 	s := newServer(run)
 	c := s.controller(t)
-	s.lose = true
 	_, err := c.step(t.Context(), keyOf(run))
+	require.NoError(t, err)
+	time.Sleep(1100 * time.Millisecond) // its delete event would have come
+	s.refresh(t, c)
+	clear(s.writes)
+	s.lose = true
+	_, err = c.step(t.Context(), keyOf(run))
 	require.ErrorContains(t, err, "connection reset")
 	_, err = c.step(t.Context(), keyOf(run))
 	require.ErrorIs(t, err, status.ErrStaleRead)
@@ -102,6 +107,14 @@ func TestAnEndThatAnotherReplicaRecordedIsItsToTell(t *testing.T) {
 			require.NoError(t, err)
 			s.meters = endpoint // of both, whose counts add up
 			first, second := s.controller(t), s.controller(t)
+			for _, c := range []*Controller{first, second} {
+				_, err = c.step(t.Context(), keyOf(run))
+				require.NoError(t, err)
+				s.refresh(t, first)
+				s.refresh(t, second)
+			}
+			clear(s.writes)
+			time.Sleep(1100 * time.Millisecond) // the delete event of its Job would have come
 			_, err = first.step(t.Context(), keyOf(run))
 			require.NoError(t, err)
 			if tc.taken {

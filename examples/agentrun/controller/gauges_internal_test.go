@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/settings"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -31,9 +31,9 @@ func TestGaugesShowTheRetentionThatIsInForce(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			retention, err := jobgc.FromEnv(func(name string) (string, bool) {
+			retention, err := settings.FromEnv(func(name string) (string, bool) {
 				return tc.set, name == "JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS"
-			}, jobgc.JangarNames())
+			}, settings.JangarNames())
 			require.NoError(t, err)
 			endpoint, err := prom.New(prom.Options{})
 			require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
-	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -42,7 +42,7 @@ type scope struct {
 	runs, jobs cache.SharedIndexInformer
 	filled     chan struct{}       // closed when both caches are filled
 	written    cache.MutationCache // runs, with our last writes until the informer has them
-	guard      *jobgc.Guard[batchclient.JobInterface]
+	guard      *jobgc.Guard
 	expired    *expire.Sweeper[*v1alpha1.AgentRun, *client.Client]
 	holds      *hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface]
 }
@@ -63,12 +63,9 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 	}
 	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
 		cache.MutationCacheOptions{MaxCacheSize: 8192, TTL: 5 * time.Minute})
-	keep := jobgc.Options{Retention: c.options.Retention, DeleteCancelled: true}
-	if c.options.Hold {
-		keep.Finalizer = HoldFinalizer
-	}
 	var err error
-	if s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.jobs, keep); err != nil {
+	s.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, s.cachedJob, s.jobs, c.jobOptions())
+	if err != nil {
 		return nil, err
 	}
 	// The search for runs past their retention sends no request.
@@ -89,6 +86,20 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 		HoldFinalizer, holds,
 	)
 	return s, err
+}
+
+// jobOptions are those of the Guard.
+func (c *Controller) jobOptions() jobgc.Options {
+	keep := jobgc.Options{Retention: c.options.Retention, DeleteCancelled: true}
+	if c.options.Hold {
+		keep.Finalizer = HoldFinalizer
+	}
+	return keep
+}
+
+// cachedJob reads a Job from the cache.
+func (s *scope) cachedJob(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+	return batchlisters.NewJobLister(s.jobs.GetIndexer()).Jobs(namespace).Get(name)
 }
 
 // matching selects what an informer caches.

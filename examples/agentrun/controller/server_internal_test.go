@@ -27,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/jobgc"
@@ -71,9 +72,26 @@ func (s *server) controllerOn(t *testing.T, transport http.RoundTripper, o Optio
 	require.NoError(t, err)
 	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: transport, QPS: -1}, m, o)
 	require.NoError(t, err)
+	for _, scope := range c.scopes {
+		scope.guard, err = jobgc.New(c.cluster.BatchV1().Jobs, scope.cachedJob, unstarted{scope.jobs}, c.jobOptions())
+		require.NoError(t, err)
+	}
 	s.refresh(t, c)
 	return c
 }
+
+// unstarted is an informer that a test need not start: its handlers have always
+// received the first list.
+type unstarted struct{ cache.SharedIndexInformer }
+
+// AddEventHandler registers a handler.
+func (u unstarted) AddEventHandler(h cache.ResourceEventHandler) (unstarted, error) {
+	_, err := u.SharedIndexInformer.AddEventHandler(h)
+	return u, err
+}
+
+// HasSynced is that of a registration.
+func (unstarted) HasSynced() bool { return true }
 
 // refresh brings a controller's cache what is stored.
 func (s *server) refresh(t *testing.T, c *Controller) {
@@ -183,9 +201,9 @@ func reply(r *http.Request, code int, body any) (*http.Response, error) {
 // has begun.
 func newStarted(name string, begun *metav1.Time) (*v1alpha1.AgentRun, *batchv1.Job) {
 	run := newRun(name, types.UID(name))
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: "run-" + string(run.UID), UID: "job-of-" + run.UID, ResourceVersion: "50"}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: "run-" + string(run.UID), UID: "job-of-" + run.UID}}
 	job.Spec.Suspend, job.Status.StartTime = new(false), begun
-	run.Status.JobRef = &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID, ResourceVersion: "50"}
+	run.Status.JobRef = &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
 	enter(run, v1alpha1.Pending, reasonWaiting, "", time.Now())
 	return run, job
 }

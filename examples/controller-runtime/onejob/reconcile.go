@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,7 +25,7 @@ type Reconciler struct {
 	client.Client
 
 	Live client.Reader // the manager's API reader, which has no cache
-	Jobs *jobgc.Guard[batchclient.JobInterface]
+	Jobs *jobgc.Guard
 }
 
 // Reconcile takes a Task as far as it can go now.
@@ -51,9 +50,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	task.Status.Job = ref
 	enter(task, found) // your phases and conditions
 	if !equality.Semantic.DeepEqual(before.Status, task.Status) {
-		err = r.Status().Patch(ctx, task, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		lock := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		err = r.Status().Patch(ctx, task, lock)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
 	}
-	return ctrl.Result{RequeueAfter: found.After}, err
+	return ctrl.Result{RequeueAfter: found.After}, nil
 }
 
 // enter puts the Task into the phase that its Job is in. A final phase stays.

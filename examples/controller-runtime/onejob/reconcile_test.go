@@ -34,7 +34,7 @@ func TestReconcile_TakesATaskToItsEnd(t *testing.T) {
 	c := ctrlfake.NewClientBuilder().WithScheme(scheme).WithObjects(task).WithStatusSubresource(task).Build()
 	cluster := fake.NewClientset()
 	jobgctest.GiveUIDs(cluster)
-	guard, err := jobgc.New(cluster.BatchV1().Jobs, nil, jobgc.Options{})
+	guard, err := jobgc.NewUncached(cluster.BatchV1().Jobs, jobgc.Options{})
 	require.NoError(t, err)
 	r := &onejob.Reconciler{Client: c, Live: c, Jobs: guard}
 	step := func() string {

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/kubernetes"
-	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -37,7 +37,7 @@ type Controller struct {
 	backups   dynamic.NamespaceableResourceInterface
 	informers []cache.SharedIndexInformer
 	queue     *kube.Queue[types.NamespacedName]
-	jobs      *jobgc.Guard[batchclient.JobInterface]
+	jobs      *jobgc.Guard
 	status    status.Writer
 	events    *events.Recorder
 	metrics   *metrics.Controller
@@ -56,8 +56,12 @@ func New(dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metric
 	ofBackups := dynamicinformer.NewFilteredDynamicInformer(dyn, backups, metav1.NamespaceAll, 0, nil, nil).Informer()
 	ofJobs := batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
 	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
+	lister := batchlisters.NewJobLister(ofJobs.GetIndexer())
+	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+		return lister.Jobs(namespace).Get(name)
+	}
 	var err, ofEvents error
-	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, ofJobs, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}})
+	c.jobs, err = jobgc.New(cs.BatchV1().Jobs, cached, ofJobs, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}})
 	sink := events.NewSink(eventsClient.EventsV1().Events, eventsClient.CoreV1().Events)
 	c.events, ofEvents = events.New(sink, "backups.example.org/controller", events.Options{OnResult: c.metrics.Events()}) // unstructured objects have their kind
 	if err = errors.Join(err, ofEvents); err != nil {

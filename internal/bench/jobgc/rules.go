@@ -35,11 +35,11 @@ const (
 	liveRead    = "lister, then live GET"      // Kubernetes' own TTL controller, before it deletes
 )
 
-// ours asks again when Inspect says so, like a controller that has nothing to
+// ours asks again when Step says so, like a controller that has nothing to
 // change until then.
 var ours = rule{"ours", func(ctx context.Context, w *world, ref jobgc.Ref) (verdict, error) {
 	for {
-		f, err := w.guard.Inspect(ctx, ref)
+		f, err := look(ctx, w.guard, ref)
 		if err != nil || f.State != jobgc.Pending {
 			return verdict{f.State == jobgc.Missing, f.Outcome == jobgc.Succeeded}, err
 		}

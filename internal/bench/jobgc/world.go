@@ -24,7 +24,7 @@ const namespace = "ci"
 type world struct {
 	server *server
 	lister batchlisters.JobNamespaceLister
-	guard  *jobgc.Guard[*server]
+	guard  *jobgc.Guard
 	store  cache.Store
 	stop   func()
 }
@@ -35,7 +35,7 @@ func newWorld(ctx context.Context, lag time.Duration) (*world, error) {
 	informer := cache.NewSharedIndexInformer(listWatch{&cache.ListWatch{
 		ListWithContextFunc: s.list, WatchFuncWithContext: s.watch,
 	}}, &batchv1.Job{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	guard, err := jobgc.New(s.client, informer, jobgc.Options{})
+	guard, err := jobgc.New(s.client, cachedBy(informer.GetIndexer()), informer, jobgc.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,25 @@ func newWorld(ctx context.Context, lag time.Duration) (*world, error) {
 		server: s, guard: guard, store: informer.GetStore(), stop: func() { cancel(); <-done },
 		lister: batchlisters.NewJobLister(informer.GetIndexer()).Jobs(namespace),
 	}, nil
+}
+
+// cachedBy reads Jobs from a store.
+func cachedBy(store cache.Indexer) jobgc.Cached {
+	lister := batchlisters.NewJobLister(store)
+	return func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+		return lister.Jobs(namespace).Get(name)
+	}
+}
+
+// look is the call for a run that waits for its Job.
+func look(ctx context.Context, guard *jobgc.Guard, ref jobgc.Ref) (jobgc.Observation, error) {
+	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name, UID: "owner"}
+	_, f, err := guard.Step(ctx, jobgc.Request{
+		Owner: owner, Ref: &ref,
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
+		Job:    func() (*batchv1.Job, error) { return nil, errors.New("the Job exists") },
+	})
+	return f, err
 }
 
 // listWatch says that the server knows no streaming lists.
@@ -79,7 +98,7 @@ func (w *world) create(ctx context.Context, i int) (jobgc.Ref, error) {
 		return jobgc.Ref{}, err
 	}
 	return jobgc.Ref{
-		Namespace: made.Namespace, Name: made.Name, UID: made.UID, ResourceVersion: made.ResourceVersion, CreatedAt: new(made.CreationTimestamp),
+		Namespace: made.Namespace, Name: made.Name, UID: made.UID, CreatedAt: new(made.CreationTimestamp),
 	}, nil
 }
 

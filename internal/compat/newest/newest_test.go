@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"k8s.io/client-go/tools/cache"
 	clientevents "k8s.io/client-go/tools/events"
 
 	"github.com/proompteng/controllerkit/events"
@@ -24,6 +23,7 @@ import (
 	_ "github.com/proompteng/controllerkit/jobgc"
 	_ "github.com/proompteng/controllerkit/jobgc/expire"
 	_ "github.com/proompteng/controllerkit/jobgc/hold"
+	_ "github.com/proompteng/controllerkit/jobgc/settings"
 	_ "github.com/proompteng/controllerkit/metrics"
 	_ "github.com/proompteng/controllerkit/metrics/kube"
 	_ "github.com/proompteng/controllerkit/metrics/manifest"
@@ -39,9 +39,8 @@ import (
 
 // What the client-go of the root's go.mod does not have yet.
 var (
-	_ clientevents.AnnotatedEventRecorder                = (*events.Recorder)(nil)
-	_ clientevents.AnnotatedEventRecorder                = (*eventstest.Recorder)(nil)
-	_ interface{ LastStoreSyncResourceVersion() string } = cache.Store(nil) // jobgc asks a store for it
+	_ clientevents.AnnotatedEventRecorder = (*events.Recorder)(nil)
+	_ clientevents.AnnotatedEventRecorder = (*eventstest.Recorder)(nil)
 )
 
 // TestVersions_AreTheNewest fails where make test would test what make

@@ -14,7 +14,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/settings"
 )
 
 // container of a workload, and its variables that have a value.
@@ -80,7 +80,7 @@ func TestEnvironmentOfTheControllers(t *testing.T) {
 			all := render(t, tc.values, tc.args...)
 			_, vars := all.container(t, "r-agentrun-controllers")
 			assert.Equal(t, tc.controllers, vars, tc.reason)
-			_, err := jobgc.FromEnv(func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, jobgc.JangarNames())
+			_, err := settings.FromEnv(func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, settings.JangarNames())
 			require.NoError(t, err, "the controller takes it")
 			_, vars = all.container(t, "r-agentrun")
 			assert.Equal(t, tc.controlPlane, vars, tc.reason)

@@ -246,7 +246,7 @@ func TestEdge404InANamespaceThatDoesNotExist(t *testing.T) {
 	f, err := jobgc.Inspect(t.Context(), jobs, jobgc.Ref{Name: "job", UID: "x"})
 	require.NoError(t, err)
 	assert.Equal(t, jobgc.Missing, f.State)
-	g, err := jobgc.New(s.Kube.BatchV1().Jobs, nil, jobgc.Options{})
+	g, err := jobgc.NewUncached(s.Kube.BatchV1().Jobs, jobgc.Options{})
 	require.NoError(t, err)
 	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))
 }

@@ -23,7 +23,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -181,7 +180,7 @@ func TestHoldRights(t *testing.T) {
 	guard := func(config *rest.Config) *guard {
 		kube, err := kubernetes.NewForConfig(config)
 		require.NoError(t, err)
-		g, err := jobgc.New(func(ns string) batchv1client.JobInterface { return kube.BatchV1().Jobs(ns) }, nil, jobgc.Options{Finalizer: finalizer})
+		g, err := jobgc.NewUncached(kube.BatchV1().Jobs, jobgc.Options{Finalizer: finalizer})
 		require.NoError(t, err)
 		return g
 	}
@@ -193,7 +192,7 @@ func TestHoldRights(t *testing.T) {
 	ref, err := ensure(t.Context(), g, s.ref("job"), s.job("job"))
 	require.NoError(t, err)
 	s.finished(t, "job")
-	f, err := g.Inspect(t.Context(), ref)
+	f, err := look(t.Context(), g, ref)
 	require.NoError(t, err)
 	ref.Outcome = f.Outcome
 	require.NoError(t, release(t.Context(), g, ref, jobgc.Retention{SucceededTTL: time.Hour}))

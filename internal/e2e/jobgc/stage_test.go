@@ -23,7 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/kubernetes"
-	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+	typedbatchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
@@ -40,7 +41,7 @@ const finalizer = "e2e.controllerkit.dev/result"
 type stage struct {
 	*play.Stage
 
-	jobs batchv1client.JobInterface
+	jobs typedbatchv1.JobInterface
 	run  *corev1.ConfigMap // the owner; its kind does not matter
 }
 
@@ -103,9 +104,15 @@ func never() edit { return pod(kubelet.OutcomeAnnotation, kubelet.Never) }
 func ttl(seconds int32) edit {
 	return func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = &seconds }
 }
+
+// marked is a Job as Step creates it.
+func marked() edit {
+	return func(j *batchv1.Job) { j.Annotations = map[string]string{"jobgc.controllerkit.dev/retention": "keep"} }
+}
+
 func suspended() edit { return func(j *batchv1.Job) { j.Spec.Suspend = new(true) } }
 
-type guard = jobgc.Guard[batchv1client.JobInterface]
+type guard = jobgc.Guard
 
 // controller is a running one: a Guard on an informer.
 type controller struct {
@@ -140,7 +147,11 @@ func (s *stage) stoppable(t *testing.T, opts jobgc.Options, tweak func(*metav1.L
 	c.kube, err = kubernetes.NewForConfig(config)
 	require.NoError(t, err)
 	c.informer = batchinformers.NewFilteredJobInformer(c.kube, s.Namespace, 0, cache.Indexers{}, tweak)
-	c.guard, err = jobgc.New(c.kube.BatchV1().Jobs, c.informer, opts)
+	lister := batchlisters.NewJobLister(c.informer.GetIndexer())
+	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+		return lister.Jobs(namespace).Get(name)
+	}
+	c.guard, err = jobgc.New(c.kube.BatchV1().Jobs, cached, c.informer, opts)
 	require.NoError(t, err)
 	return c, runInformer(context.WithoutCancel(t.Context()), c.informer)
 }
@@ -162,7 +173,7 @@ func ensure(ctx context.Context, g *guard, ref jobgc.Ref, job *batchv1.Job) (job
 	by := metav1.GetControllerOf(job)
 	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: by.Name, UID: by.UID}
 	next, _, err := g.Step(ctx, jobgc.Request{
-		Owner: owner, Ref: &ref,
+		Owner: owner, Ref: &ref, Name: ref.Name,
 		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
 		Job:    func() (*batchv1.Job, error) { return job, nil },
 	})
@@ -171,13 +182,9 @@ func ensure(ctx context.Context, g *guard, ref jobgc.Ref, job *batchv1.Job) (job
 
 // release is the step of an owner that has recorded how its run ended.
 func release(ctx context.Context, g *guard, ref jobgc.Ref, keep jobgc.Retention) error {
-	job, err := g.Inspect(ctx, ref)
+	owner, err := ownerOf(ctx, ref)
 	if err != nil {
 		return err
-	}
-	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run"}
-	if job.Job != nil {
-		owner.UID = metav1.GetControllerOf(job.Job).UID
 	}
 	_, _, err = g.Step(ctx, jobgc.Request{
 		Owner: owner, Ref: &ref, Done: true, Retention: &keep,
@@ -185,6 +192,37 @@ func release(ctx context.Context, g *guard, ref jobgc.Ref, keep jobgc.Retention)
 		Job:    func() (*batchv1.Job, error) { return nil, errors.New("this run has ended") },
 	})
 	return err
+}
+
+// look is the step of an owner that has recorded ref and waits for its end.
+func look(ctx context.Context, g *guard, ref jobgc.Ref) (jobgc.Observation, error) {
+	owner, err := ownerOf(ctx, ref)
+	if err != nil {
+		return jobgc.Observation{}, err
+	}
+	_, f, err := g.Step(ctx, jobgc.Request{
+		Owner: owner, Ref: &ref,
+		Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) { return owner, &ref, false, nil },
+		Job:    func() (*batchv1.Job, error) { return nil, errors.New("this run has its Job") },
+	})
+	return f, err
+}
+
+// ownerOf returns what controls the Job of ref, if it exists.
+func ownerOf(ctx context.Context, ref jobgc.Ref) (*metav1.ObjectMeta, error) {
+	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run"}
+	kube, err := kubernetes.NewForConfig(plane.Config())
+	if err != nil {
+		return nil, err
+	}
+	job, err := kube.BatchV1().Jobs(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return owner, nil
+	}
+	if err == nil && job.UID == ref.UID {
+		owner.UID = metav1.GetControllerOf(job).UID
+	}
+	return owner, err
 }
 
 // ensured makes a Job and returns its Ref.
@@ -197,7 +235,7 @@ func (c *controller) ensured(t *testing.T, s *stage, name string, edits ...edit)
 
 func (c *controller) look(t *testing.T, ref jobgc.Ref) jobgc.Observation {
 	t.Helper()
-	f, err := c.Inspect(t.Context(), ref)
+	f, err := look(t.Context(), c.guard, ref)
 	require.NoError(t, err)
 	return f
 }
@@ -227,7 +265,7 @@ func (c *controller) misses(t *testing.T, s *stage, name string) {
 // decided looks until there is an answer.
 func (c *controller) decided(ctx context.Context, ref jobgc.Ref) (jobgc.Observation, error) {
 	for {
-		f, err := c.Inspect(ctx, ref)
+		f, err := look(ctx, c.guard, ref)
 		if err != nil || f.State != jobgc.Pending {
 			return f, err
 		}

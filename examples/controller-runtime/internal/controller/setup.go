@@ -53,7 +53,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	guard, err := jobgc.New(clients.BatchV1().Jobs, informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}) // +jobgc
+	guard, err := jobgc.New(clients.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: 10 * time.Minute}}) // +jobgc
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,12 +30,12 @@ import (
 type TaskReconciler struct {
 	client.Client
 
-	Live    client.Reader                          // the manager's API reader, which has no cache
-	Events  *events.Recorder                       // +events
-	Jobs    *jobgc.Guard[batchclient.JobInterface] // +jobgc
-	Metrics *metrics.Controller                    // +metrics
-	Runs    *metrics.Runs                          // +metrics
-	Writer  status.Writer                          // +status
+	Live    client.Reader       // the manager's API reader, which has no cache
+	Events  *events.Recorder    // +events
+	Jobs    *jobgc.Guard        // +jobgc
+	Metrics *metrics.Controller // +metrics
+	Runs    *metrics.Runs       // +metrics
+	Writer  status.Writer       // +status
 }
 
 // +kubebuilder:rbac:groups=tasks.controllerkit.dev,resources=tasks,verbs=get;list;watch
@@ -79,5 +78,8 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	}
 	r.Events.Failure(task, err)                                    // +events
 	result = metrics.Classify(err, found.After, events.IsTerminal) // +metrics
-	return ctrl.Result{RequeueAfter: found.After}, err
+	if err != nil {
+		return ctrl.Result{}, err // a delay is not used with an error
+	}
+	return ctrl.Result{RequeueAfter: found.After}, nil
 }

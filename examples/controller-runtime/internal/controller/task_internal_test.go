@@ -50,7 +50,7 @@ func newRig(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *ri
 	c := ctrlfake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1.Task{}).WithInterceptorFuncs(funcs).Build()
 	cluster := fake.NewClientset()
 	jobgctest.GiveUIDs(cluster)
-	guard, err := jobgc.New(cluster.BatchV1().Jobs, nil, jobgc.Options{})
+	guard, err := jobgc.NewUncached(cluster.BatchV1().Jobs, jobgc.Options{})
 	require.NoError(t, err)
 	endpoint, err := prom.New(prom.Options{})
 	require.NoError(t, err)

@@ -1,15 +1,22 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package jobgc
+// Package settings reads the retention of package jobgc from the environment.
+package settings
 
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"math"
 	"time"
 
 	"github.com/proompteng/controllerkit/internal/env"
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+const (
+	day        = 24 * time.Hour
+	longestTTL = math.MaxInt32 * time.Second // what ttlSecondsAfterFinished can hold
 )
 
 // EnvNames are the names of the environment variables that FromEnv reads. An
@@ -57,12 +64,12 @@ func AgentsNames() EnvNames {
 //	log retention  7 days
 //
 // UnrecordedTTL is 7 days.
-func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (Retention, error) {
+func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) (jobgc.Retention, error) {
 	if lookup == nil {
-		return Retention{}, errors.New("jobgc: fromEnv: lookup is nil; pass os.LookupEnv")
+		return jobgc.Retention{}, errors.New("jobgc/settings: fromEnv: lookup is nil; pass os.LookupEnv")
 	}
 	if names == (EnvNames{}) {
-		return Retention{}, errors.New("jobgc: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+		return jobgc.Retention{}, errors.New("jobgc/settings: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
 	}
 	var errs []error
 	read := func(name string, def, lowest, highest time.Duration) time.Duration {
@@ -73,47 +80,15 @@ func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) 
 				"0 to keep, or %s to %s, as whole seconds such as 600 or a Go duration such as 10m; days are hours, 30 days are 720h", lowest, highest)}
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("jobgc: %w", err))
+			errs = append(errs, fmt.Errorf("jobgc/settings: %w", err))
 		}
 		return d
 	}
 	job := read(names.JobTTL, 10*time.Minute, 30*time.Second, 7*day)
-	r := Retention{
+	r := jobgc.Retention{
 		SucceededTTL: job, FailedTTL: job, UnrecordedTTL: 7 * day,
-		RunTTL: read(names.RunRetention, 30*day, leastRunTTL, longestTTL),
+		RunTTL: read(names.RunRetention, 30*day, time.Minute, longestTTL),
 		LogTTL: read(names.LogRetention, 7*day, 1, longestTTL),
 	}
 	return r, errors.Join(errs...)
-}
-
-// LogValues returns the values for one line of a structured log, as in
-// log.Info("Retention", r.LogValues()...). A value that keeps is "keep".
-func (r Retention) LogValues() []any {
-	return []any{
-		"succeeded", orKeep(r.SucceededTTL), "failed", orKeep(r.FailedTTL), "unrecorded", orKeep(r.UnrecordedTTL),
-		"runs", orKeep(r.RunTTL), "logs", orKeep(r.LogTTL),
-	}
-}
-
-// text shows the values on one line.
-func (r Retention) text() string {
-	var b strings.Builder
-	for i, v := range r.LogValues() {
-		switch {
-		case i == 0:
-		case i%2 == 0:
-			b.WriteByte(' ')
-		default:
-			b.WriteByte('=')
-		}
-		fmt.Fprint(&b, v)
-	}
-	return b.String()
-}
-
-func orKeep(d time.Duration) string {
-	if d == 0 {
-		return "keep"
-	}
-	return d.String()
 }

@@ -1,0 +1,225 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+// find looks for the Job: in the Ref, the cache and the memory, and then in the
+// API server.
+func (m machine) find() (machine, request) {
+	if m.ref.uid != "" {
+		return m.findRecorded()
+	}
+	return m.findUnrecorded()
+}
+
+// finds goes on with what was found.
+func (m machine) finds(f finding) (machine, request) {
+	m.found = f
+	return m.to(stageDecide), requestNone
+}
+
+// pending ends the call: nothing is known yet.
+func (m machine) pending(source string, when again) (machine, request) {
+	return m.end(finding{state: Pending, source: source, again: when}), requestNone
+}
+
+// findRecorded looks for the Job of the Ref.
+func (m machine) findRecorded() (machine, request) {
+	shown := m.cached.uid == m.ref.uid
+	// The cache shows a Job before the handlers receive its event.
+	again := m.memory.fate == fateRemoved && shown
+	m.returned = again || m.memory.fate == fateReturned
+	if m.ref.released && !m.returned {
+		return m.finds(m.collected(sourceRef))
+	}
+	if shown {
+		if m.cached.control == controlOther {
+			return m.fail(failureForeign), requestNone
+		}
+		return m.finds(finding{state: m.cached.state, outcome: m.cached.outcome, source: sourceSeen, job: m.cached})
+	}
+	last, remembered := m.buried()
+	if remembered {
+		return m.finds(last)
+	}
+	if m.ended && m.memory.missed && m.memory.settled {
+		return m.finds(m.gone(jobFacts{}, sourceTombstone)) // it was read live before
+	}
+	if m.informer && m.memory.fate != fateRemoved {
+		return m.notInCache()
+	}
+	return m, requestRead
+}
+
+// notInCache waits for a cache that may lag behind, or for a delete event that
+// may be on the way, and then asks the API server.
+func (m machine) notInCache() (machine, request) {
+	if m.memory.missed && !m.memory.settled {
+		return m.pending(sourceCacheBehind, againSettled)
+	}
+	if !m.ended {
+		if m.young {
+			return m.pending(sourceCacheBehind, againSoon)
+		}
+		return m, requestRead
+	}
+	if m.memory.uid == "" || m.memory.absent == waitOver {
+		return m, requestRead
+	}
+	m.notes.uid = m.ref.uid
+	m.notes.absent = true
+	return m.pending(sourceCacheBehind, againSettled)
+}
+
+// gone is the finding of a Job of the Ref that does not exist. It is lost only
+// if its outcome is not recorded. The facts are of the Job that has its name.
+func (m machine) gone(other jobFacts, source string) finding {
+	if m.ref.outcome != "" {
+		return m.collected(source)
+	}
+	if other.uid != "" {
+		return finding{state: Replaced, source: source}
+	}
+	return finding{state: Missing, source: source}
+}
+
+// buried is the finding of a Job that was deleted and whose last state is
+// remembered.
+func (m machine) buried() (finding, bool) {
+	if m.memory.fate != fateRemoved {
+		return finding{}, false
+	}
+	if m.ref.outcome != "" {
+		return m.collected(sourceTombstone), true
+	}
+	if m.memory.outcome == "" {
+		return m.gone(jobFacts{}, sourceTombstone), m.ended // others confirm it by a live read
+	}
+	if m.memory.released && m.memory.lately && !m.ended {
+		// Only a Job whose outcome or end is recorded is released: this copy of
+		// the Ref is late.
+		return finding{state: Pending, source: sourceTombstone, changed: true, again: againSoon}, true
+	}
+	return m.tombstone(), true
+}
+
+// tombstone is the finding of a finished Job that is gone.
+func (m machine) tombstone() finding {
+	return finding{
+		state: Finished, outcome: m.memory.outcome, source: sourceTombstone,
+		job: jobFacts{uid: m.memory.uid, control: controlOwner, state: Finished, outcome: m.memory.outcome},
+	}
+}
+
+// lookedUp takes a live read of the Job.
+func (m machine) lookedUp(a answer) machine {
+	if a.failed() {
+		return m.fail(failureRequest)
+	}
+	if m.ref.uid == "" {
+		return m.lookedUpByName(a)
+	}
+	if a.job.uid != m.ref.uid {
+		return m.missing(a)
+	}
+	if a.job.control == controlOther {
+		return m.fail(failureForeign)
+	}
+	m.found = m.live(a.job)
+	rests := a.job.state == Finished || m.ended && a.job.stopped
+	if !rests {
+		m.found.again = againLater // no event announces its end
+	}
+	return m.to(stageDecide)
+}
+
+// missing takes a live read that has not found the Job of the Ref. The cache
+// drops a Job before the handlers receive its delete event, and that event may
+// carry the outcome.
+func (m machine) missing(a answer) machine {
+	last, remembered := m.buried() // the event may have come in during the read
+	if remembered {
+		m.found = last
+		return m.to(stageDecide)
+	}
+	m.notes.uid = m.ref.uid
+	m.notes.missed = true
+	m.found = m.gone(a.job, sourceLiveRead)
+	settled := m.memory.settled || m.memory.fate == fateRemoved
+	if m.found.lost() && !settled && !m.ended {
+		m, _ = m.pending(sourceCacheBehind, againSettled)
+		return m
+	}
+	return m.to(stageDecide)
+}
+
+// findUnrecorded looks for the Job of an owner that has recorded none. A call
+// that was cut off may have created it, and the cache shows it at some time. Of
+// a cancelled or deleting owner it must be stopped now, or the owner waits for
+// its outcome: the API server knows it.
+func (m machine) findUnrecorded() (machine, request) {
+	none := finding{state: NotCreated, source: sourceRef}
+	stops := m.cancel || m.deleting
+	if m.nowhere {
+		if stops && !m.ended {
+			return m.to(stageBuildFirst), requestNone
+		}
+		return m.finds(none)
+	}
+	shown := m.cached.control == controlOwner
+	if m.ended && !shown {
+		if m.memory.unsure {
+			return m, requestRead
+		}
+		return m.finds(none)
+	}
+	takes := m.takes(m.cached)
+	if shown && !takes && !m.cached.ttl.early {
+		return m.finds(finding{state: m.cached.state, outcome: m.cached.outcome, source: sourceSeen, job: m.cached})
+	}
+	if takes {
+		m.notes.seen = m.cached
+	}
+	if stops || takes || m.ended {
+		return m, requestRead
+	}
+	return m.finds(none)
+}
+
+// takes reports whether a Job of this owner is taken over by its name: Step did
+// not create it, so it lacks what Step gives to each Job.
+func (m machine) takes(job jobFacts) bool {
+	if !m.named || m.ended || job.control != controlOwner {
+		return false
+	}
+	return !job.annotated && !job.deleting
+}
+
+// lookedUpByName takes a live read of the name of an owner that has recorded no
+// Job.
+func (m machine) lookedUpByName(a answer) machine {
+	if a.job.control == controlOwner {
+		m.found = m.live(a.job)
+		return m.to(stageDecide)
+	}
+	return m.remembers().to(stageDecide)
+}
+
+// remembers finds what the Guard remembers of a Job that is not there, and
+// whose owner has recorded none.
+func (m machine) remembers() machine {
+	m.found = finding{state: NotCreated, source: sourceRef}
+	if m.memory.outcome != "" {
+		m.found = m.tombstone()
+		return m
+	}
+	if m.memory.uid == "" || m.memory.fate == fateRemoved {
+		return m
+	}
+	m.notes.uid = m.memory.uid
+	m.notes.missed = true
+	if !m.memory.settled {
+		m.found = finding{state: Pending, source: sourceCacheBehind, again: againSettled}
+	}
+	return m
+}
