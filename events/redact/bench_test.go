@@ -14,7 +14,8 @@ import (
 // What a KiB costs: clean text, text with one leak, one long word.
 func BenchmarkText(b *testing.B) {
 	kib := func(s string) string { return strings.Repeat(s, 1024/len(s)+1)[:1024] }
-	clean := kib(`reconcile of runs/run-1 failed: Get "https://10.96.0.1:443/api/v1/pods?limit=5": context deadline exceeded, `)
+	clean := kib(`reconcile of runs/run-1 failed: Get "https://10.96.0.1:443/api/v1/pods?limit=5": ` +
+		`context deadline exceeded, `)
 	for name, s := range map[string]string{
 		"clean": clean,
 		"leak":  clean[:900] + " postgres://app:" + "s3cr3t" + "@db:5432/app",

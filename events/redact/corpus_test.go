@@ -19,7 +19,8 @@ import (
 // lines returns the lines of a file in testdata, without comments.
 func lines(tb testing.TB, name string) []string {
 	tb.Helper()
-	return slices.DeleteFunc(allLines(tb, name), func(line string) bool { return strings.HasPrefix(line, "#") })
+	isComment := func(line string) bool { return strings.HasPrefix(line, "#") }
+	return slices.DeleteFunc(allLines(tb, name), isComment)
 }
 
 func allLines(tb testing.TB, name string) []string {
@@ -135,7 +136,8 @@ func TestTheRestOfTheMessageStays(t *testing.T) {
 	cases := map[string]struct{ reason, in, want string }{
 		"URL": {
 			"Host, port and user say which database it is.",
-			"dial postgres://app:" + "s3cr3t-pw" + "@db.svc:5432/app: timeout", "dial postgres://app:[redacted]@db.svc:5432/app: timeout",
+			"dial postgres://app:" + "s3cr3t-pw" + "@db.svc:5432/app: timeout",
+			"dial postgres://app:[redacted]@db.svc:5432/app: timeout",
 		},
 		"Nothing": {
 			"A flag at the end has no value.",
@@ -143,19 +145,23 @@ func TestTheRestOfTheMessageStays(t *testing.T) {
 		},
 		"Lines": {
 			"A stack frame is not a data source name.",
-			"f@/src/a.js:1:2\ng@/src/b.js:3:4\ng@(native)", "f@/src/a.js:1:2\ng@/src/b.js:3:4\ng@(native)",
+			"f@/src/a.js:1:2\ng@/src/b.js:3:4\ng@(native)",
+			"f@/src/a.js:1:2\ng@/src/b.js:3:4\ng@(native)",
 		},
 		"Query": {
 			"The other parameters stay.",
-			"GET /v1?api_key=" + "0a1b2c3d4e5f" + "&limit=10: 401", "GET /v1?api_key=[redacted]&limit=10: 401",
+			"GET /v1?api_key=" + "0a1b2c3d4e5f" + "&limit=10: 401",
+			"GET /v1?api_key=[redacted]&limit=10: 401",
 		},
 		"Header": {
 			"The scheme says which kind of credential was sent.",
-			"Authorization: Bearer " + "abc123def456" + ", retrying", "Authorization: Bearer [redacted], retrying",
+			"Authorization: Bearer " + "abc123def456" + ", retrying",
+			"Authorization: Bearer [redacted], retrying",
 		},
 		"JSON": {
 			"The other fields stay.",
-			`{"user":"bob","password":"` + "pa,ss}w0rd" + `","db":"x"}`, `{"user":"bob","password":"[redacted]","db":"x"}`,
+			`{"user":"bob","password":"` + "pa,ss}w0rd" + `","db":"x"}`,
+			`{"user":"bob","password":"[redacted]","db":"x"}`,
 		},
 		"Pairs": {
 			"The next pair is not part of the value.",

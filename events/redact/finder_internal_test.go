@@ -21,11 +21,15 @@ func TestFinder_TakesLinearTime(t *testing.T) {
 	const size = 512
 	fill := func(s string, n int) string { return strings.Repeat(s, n/len(s)+1)[:n] }
 	for _, part := range []string{
-		"a", "-", " ", "@", "token", "token:", "token: ", "token=", "password=a-b,", "secret=a-b/", "secret=a-", "password: |\n  a\n", "a://b:c/", "a://b@",
-		"a://b:c@", "https://u:p", "@tcp(", "a:b@tcp(", "bearer a", "basic YTpi", "-u a:", "-u ", "--password ", `"data":{`, `"data":{"a":"`, "kind: Secret data: ",
-		`"stringData":{"a":'`, `"password":"\"`, "cookie: a=b; ", "<password>", "-----BEGIN PRIVATE", "-----BEGIN PRIVATE KEY", "eyJ/", "eyJhbGciOi.", "s.a", "aB3", "aB3_",
-		"aB3.", "ghp_", "AKIA", "aaa1Q~", "password=[redacted]", "token: Invalid value: ", "name:token,value:", "pass=1 ", "IDENTIFIED BY a", "create user ", "redis-cli ", "mysql -p ",
-		"hooks.slack.com/services/", "?key=", "$2b$", "define('A_KEY', '", `"kty"`, "host id ", "MIIabcCC", "auth: ", "machine a login b password ", ":5432:a:b:",
+		"a", "-", " ", "@", "token", "token:", "token: ", "token=", "password=a-b,", "secret=a-b/",
+		"secret=a-", "password: |\n  a\n", "a://b:c/", "a://b@", "a://b:c@", "https://u:p", "@tcp(",
+		"a:b@tcp(", "bearer a", "basic YTpi", "-u a:", "-u ", "--password ", `"data":{`, `"data":{"a":"`,
+		"kind: Secret data: ", `"stringData":{"a":'`, `"password":"\"`, "cookie: a=b; ", "<password>",
+		"-----BEGIN PRIVATE", "-----BEGIN PRIVATE KEY", "eyJ/", "eyJhbGciOi.", "s.a", "aB3", "aB3_", "aB3.",
+		"ghp_", "AKIA", "aaa1Q~", "password=[redacted]", "token: Invalid value: ", "name:token,value:",
+		"pass=1 ", "IDENTIFIED BY a", "create user ", "redis-cli ", "mysql -p ",
+		"hooks.slack.com/services/", "?key=", "$2b$", "define('A_KEY', '", `"kty"`, "host id ", "MIIabcCC",
+		"auth: ", "machine a login b password ", ":5432:a:b:",
 	} {
 		for _, before := range []string{"", "password="} {
 			short := shown(before + fill(part, size))
@@ -48,8 +52,14 @@ func TestText_LooksAtEachPlace(t *testing.T) {
 	m := NewMaker(1)
 	token := m.Fill("ghp_{a:36}")
 	cases := map[string]struct{ reason, in, want string }{
-		"TwoURLs":   {"One run of text may have several.", "a://u:pass-1x@h,b://u:pass-2x@h", "a://u:[redacted]@h,b://u:[redacted]@h"},
-		"Escape":    {"The letter of an escape sequence is not part of a word.", `line\n` + token + " was refused", `line\n[redacted] was refused`},
+		"TwoURLs": {
+			"One run of text may have several.",
+			"a://u:pass-1x@h,b://u:pass-2x@h", "a://u:[redacted]@h,b://u:[redacted]@h",
+		},
+		"Escape": {
+			"The letter of an escape sequence is not part of a word.",
+			`line\n` + token + " was refused", `line\n[redacted] was refused`,
+		},
 		"Unicode":   {"Nor are its digits.", `a\u0026` + token, `a\u0026[redacted]`},
 		"Percent":   {"A URL has escapes too.", "q%3D" + token, "q%3D[redacted]"},
 		"NoPercent": {"This is none.", "100%" + token, "100%[redacted]"},

@@ -19,8 +19,11 @@ func FuzzText(f *testing.F) {
 		f.Add(l.text)
 	}
 	for _, s := range []string{
-		"token: foo [redacted]", `password:"a\"b`, "a://b:c@d@e", "://:@/@", "Bearer  ", "[redacted", "password=[redacted]x", `{"data":{"a":"`,
-		"cookie: a=b; c", "secret: a:b: c", "-----BEGIN PRIVATE KEY", "pwd:[", "x@tcp(", "a:b@tcp(", `\`, `\u`, "%4", "=[]uint8{", "<pass>",
+		"token: foo [redacted]", `password:"a\"b`,
+		"a://b:c@d@e", "://:@/@", "Bearer  ", "[redacted",
+		"password=[redacted]x", `{"data":{"a":"`,
+		"cookie: a=b; c", "secret: a:b: c", "-----BEGIN PRIVATE KEY",
+		"pwd:[", "x@tcp(", "a:b@tcp(", `\`, `\u`, "%4", "=[]uint8{", "<pass>",
 	} {
 		f.Add(s)
 	}

@@ -11,8 +11,11 @@ import (
 )
 
 const (
-	noteInput = 4096 // number of bytes of a note that Note reads
-	noteLimit = 1024 // bytes that the API server accepts: k8s.io/kubernetes pkg/apis/core/validation/events.go
+	// noteInput is the number of bytes of a note that Note reads.
+	noteInput = 4096
+	// noteLimit is the number of bytes that the API server accepts:
+	// k8s.io/kubernetes, pkg/apis/core/validation/events.go.
+	noteLimit = 1024
 )
 
 // Note turns s into a note that the API server accepts, without the credentials

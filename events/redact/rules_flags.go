@@ -31,7 +31,8 @@ func flagRules() []rule {
 		{
 			name:     "user and password of curl",
 			keywords: "-u --user --proxy-user --creds --src-creds --dest-creds",
-			find:     `(?:-u|--user|--proxy-user|--(?:src-|dest-)?creds)(?:[ =]*["']?|["'][ ,]+["'])[^\s:"'=]+:([^\s"']+)`,
+			find: `(?:-u|--user|--proxy-user|--(?:src-|dest-)?creds)` +
+				`(?:[ =]*["']?|["'][ ,]+["'])[^\s:"'=]+:([^\s"']+)`,
 			keep:     `\d*`,
 			leak:     `curl -u admin:<<{p:12}>> https://example.com: exit status 22`,
 			harmless: `docker run -u 1000:1000 image`,
@@ -60,7 +61,7 @@ func flagRules() []rule {
 		},
 		{
 			name:     "-P of clients and archives",
-			keywords: "sqlcmd bcp isql tsql mosquitto_ ipmitool zip unzip", //nolint:misspell // the name of a program
+			keywords: "sqlcmd bcp isql tsql mosquitto_ ipmitool zip unzip", //nolint:misspell // programs
 			find:     `{keyword}\w*{options} -P *["']?([^\s"']+)`,
 			keep:     `{harmless}|-.*`,
 			leak:     `sqlcmd -S db,1433 -U sa -P <<{p:14}>> -Q "SELECT 1": Login failed`,
@@ -93,7 +94,8 @@ func flagRules() []rule {
 		{
 			name:     "-b of htpasswd",
 			keywords: "htpasswd",
-			find:     `htpasswd +(?:-\w*b\w*n\w* +|-\w*n\w*b\w* +|-[a-mo-zA-Z]*b[a-mo-zA-Z]* +\S+ +)\S+ +([^\s"']+)`,
+			find: `htpasswd +(?:-\w*b\w*n\w* +|-\w*n\w*b\w* +` +
+				`|-[a-mo-zA-Z]*b[a-mo-zA-Z]* +\S+ +)\S+ +([^\s"']+)`,
 			leak:     `htpasswd -bn admin <<hunter2x>> | tee f`,
 			harmless: `htpasswd -c file admin`,
 		},
@@ -108,7 +110,8 @@ func flagRules() []rule {
 		{
 			name:     "-p after a user",
 			keywords: "mysql mysqldump sshpass login -u --user",
-			find:     `(?:mysql|mysqldump|sshpass|login|-u[\w-]*|--user[\w-]*){options} -p *["']?([^\s"'][^\s"']{2,}[^\s"':,])`,
+			find: `(?:mysql|mysqldump|sshpass|login|-u[\w-]*|--user[\w-]*){options}` +
+				` -p *["']?([^\s"'][^\s"']{2,}[^\s"':,])`,
 			keep:     `[-\[<$/].*|{harmless}|\d[\d:]*|ass.*`,
 			leak:     `mysql -u root -p <<{a:14}>> -h db: exit status 1`,
 			harmless: `psql -U app -p 5432 -h db; mkdir -p build`,

@@ -12,11 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allRules returns the rules of the table.
-func allRules() []rule {
-	return slices.Concat(keyRules(), flagRules(), manifestRules(), urlRules(), sqlRules(), tokenRules())
-}
-
 // TestRules_FindTheirExample: each rule alone masks the marked part of its
 // example and nothing else, and keeps its counterexample.
 func TestRules_FindTheirExample(t *testing.T) {

@@ -4,15 +4,17 @@
 package redact
 
 const (
-	passwordKey = `(?i:[\w-]*(?:pass[_-]?words?|passwd|pass[_-]?phrase|passcode|requirepass|(?:store|key|trust)pass)` +
-		`|(?:[\w-]*[_-])?(?:pwd|pass)|[\w-]*(?:bind|root|admin|user|db)_?pw|x-[\w-]*(?:token|key|secret)){number}` +
+	passwordKey = `(?i:[\w-]*(?:pass[_-]?words?|passwd|pass[_-]?phrase|passcode|requirepass` +
+		`|(?:store|key|trust)pass)|(?:[\w-]*[_-])?(?:pwd|pass)|[\w-]*(?:bind|root|admin|user|db)_?pw` +
+		`|x-[\w-]*(?:token|key|secret)){number}` +
 		`|[\w-]*[a-z]P(?i:wd|ass){number}`
-	credentialKey = `(?i:[\w-]*(?:token|` + locks + `[_-]?key|secret[_-]?key[_-]?base|credentials?|signature` +
-		`|connection[_-]?string|secret[_-]?string|dockerconfigjson|` + holders + `[_-]?secret|psk|erlang[_-]?cookie)` +
+	credentialKey = `(?i:[\w-]*(?:token|` + locks + `[_-]?key|secret[_-]?key[_-]?base|credentials?` +
+		`|signature|connection[_-]?string|secret[_-]?string|dockerconfigjson` +
+		`|` + holders + `[_-]?secret|psk|erlang[_-]?cookie)` +
 		`|(?:[\w-]*[_-])?(?:sig|otp|jwt|pat|salt)|tf_token_\w+){number}` +
 		`|(?i:(?:[\w-]*[_-])?auth)|[\w-]*[a-z](?:Sig|Otp|Jwt|Auth|Pat|Salt)`
-	locks = `(?:api|access|private|secret|signing|encryption|master|account|shared|auth|subscription|license|genie` +
-		`|integration|unseal|write|admin|functions?|fernet)`
+	locks = `(?:api|access|private|secret|signing|encryption|master|account|shared|auth|subscription` +
+		`|license|genie|integration|unseal|write|admin|functions?|fernet)`
 	holders = `(?:client|shared|app|consumer|api|jwt|hmac|session|webhook|signing|oauth|token)`
 )
 
@@ -27,8 +29,9 @@ func keys() []key {
 			harmless: "compass",
 		},
 		{
-			name:     "credential",
-			keywords: "token key credential sig secret otp jwt auth connection dockerconfigjson psk cookie pat salt",
+			name: "credential",
+			keywords: "token key credential sig secret otp jwt auth connection dockerconfigjson psk " +
+				"cookie pat salt",
 			find:     credentialKey,
 			example:  "RUNNER_TOKEN",
 			harmless: "auth0",
@@ -184,9 +187,10 @@ func keyRules() []rule {
 			harmless: `map[Accept:[text/plain]]`,
 		},
 		{
-			name:     "word of a sentence after a key",
-			after:    "password credential secret authorization cookie",
-			find:     "{colon}(?P<keep>[A-Za-z]{1,24}) (?:[A-Za-z']{1,24}(?:[^\\w-]|$)|[\"'`]|\\[redacted\\])",
+			name:  "word of a sentence after a key",
+			after: "password credential secret authorization cookie",
+			find: "{colon}(?P<keep>[A-Za-z]{1,24}) " +
+				"(?:[A-Za-z']{1,24}(?:[^\\w-]|$)|[\"'`]|\\[redacted\\])",
 			harmless: `token: swordfish was used`,
 		},
 		{
@@ -214,8 +218,9 @@ func keyRules() []rule {
 			harmless: `cookie: missing`,
 		},
 		{
-			name:     "element of XML",
-			keywords: "<pass <pwd <db <api <token <secret <client <auth <key <access <private <credential <user",
+			name: "element of XML",
+			keywords: "<pass <pwd <db <api <token <secret <client <auth <key <access <private " +
+				"<credential <user",
 			find: `<[\w-]*(?i:password|passwd|passphrase|pwd|token|key|secret|credentials?)>` +
 				"(?:([^\\s<\"'`][^<]*)|([^<]*)</)",
 			leak:     `<password><<{p:12}>></password>`,
@@ -252,16 +257,20 @@ func keyRules() []rule {
 			harmless: `spec.auth: Unsupported value: "OAuth2": supported values: "none"`,
 		},
 		{
-			name:     "rejected name of an object",
-			after:    "secret",
-			find:     `(?P<keep>{after}: (?i:(?:invalid|duplicate) value): "[^"]*": a (?:lowercase RFC 1|DNS-1))`,
+			name:  "rejected name of an object",
+			after: "secret",
+			find: `(?P<keep>{after}: (?i:(?:invalid|duplicate) value): "[^"]*"` +
+				`: a (?:lowercase RFC 1|DNS-1))`,
 			harmless: `spec.tlsSecret: Invalid value: "My_Secret": a lowercase RFC 1123 subdomain`,
 		},
 		{
 			name:     "pair of a name and a value",
 			keywords: "name key",
-			find: `(?i:name|key)["'\\ ]*[:=] *["'\\]*[\w.-]*(?i:password|passwd|passphrase|pwd|pass|token|key|secret|credentials?|authorization|auth|jwt)` +
-				"{number}[\"'`\\\\,; \\t\\r\\n]+(?:n +)?(?i:value)[\"'`\\\\ ]*[:=][ \\t]*(?:{block}|\\s*(?:{entry}|{scalar}(?:{quoted}|{bare})))",
+			find: `(?i:name|key)["'\\ ]*[:=] *["'\\]*[\w.-]*` +
+				`(?i:password|passwd|passphrase|pwd|pass|token|key|secret|credentials?` +
+				`|authorization|auth|jwt)` +
+				"{number}[\"'`\\\\,; \\t\\r\\n]+(?:n +)?(?i:value)[\"'`\\\\ ]*[:=][ \\t]*" +
+				`(?:{block}|\s*(?:{entry}|{scalar}(?:{quoted}|{bare})))`,
 			keep:     `{harmless}|{open}|.`,
 			leak:     `{"name":"DB_PASSWORD","value":"<<hunter2pass>>"}`,
 			harmless: `{"name":"DB_USER","value":"hunter2pass"}`,
@@ -316,7 +325,8 @@ func keyRules() []rule {
 			name:     "AUTH of Redis and of mail",
 			keywords: "AUTH",
 			find:     `AUTH +([^\s"',;:]{6,})`,
-			keep:     `{harmless}|[A-Z-]+|(?i:command|method|mechanism|request|response|header|server|service|plugin|level|login|user)s?`,
+			keep: `{harmless}|[A-Z-]+|(?i:command|method|mechanism|request|response|header|server` +
+				`|service|plugin|level|login|user)s?`,
 			leak:     `AUTH <<swordfish>> failed with reason: -WRONGPASS`,
 			harmless: `AUTH command is not supported`,
 		},

@@ -9,14 +9,16 @@ func sqlRules() []rule {
 		{
 			name:     "IDENTIFIED BY",
 			keywords: "IDENTIFIED",
-			find:     `IDENTIFIED +(?:WITH +\S+ +)?(?:BY|AS) +(?:PASSWORD +)?(?:{quoted}|([^\s"';,)]+))(?:["']? +REPLACE +(?:{quoted}|(\w+)))?`,
+			find: `IDENTIFIED +(?:WITH +\S+ +)?(?:BY|AS) +(?:PASSWORD +)?` +
+				`(?:{quoted}|([^\s"';,)]+))(?:["']? +REPLACE +(?:{quoted}|(\w+)))?`,
 			leak:     `ALTER USER john IDENTIFIED BY '<<{a:8}>>' REPLACE '<<{a:8}>>': ORA-28008`,
 			harmless: `user is IDENTIFIED EXTERNALLY`,
 		},
 		{
 			name:     "identified by, in lower case",
 			keywords: "create alter",
-			find:     `(?i:(?:create|alter) +user +[^\n]{1,80}? +identified +(?:with +\S+ +)?(?:by|as) +(?:password +)?)(?:{quoted}|([^\s"';,)]+))`,
+			find: `(?i:(?:create|alter) +user +[^\n]{1,80}? +identified +(?:with +\S+ +)?(?:by|as) +` +
+				`(?:password +)?)(?:{quoted}|([^\s"';,)]+))`,
 			leak:     `alter user app identified by '<<{p:12}>>'`,
 			harmless: `create user app identified externally`,
 		},

@@ -3,6 +3,10 @@
 
 package redact
 
+// objectPrefixes begin tokens, and may begin the name of an object.
+const objectPrefixes = "gldt- glrt- glptt- glcbt- glft- glsoat- glimt- nvapi- " +
+	"tskey-auth- tskey-api- tskey-client- tskey-scim- tskey-webhook-"
+
 // tokenRules find tokens by their shape: a prefix of their issuer, or random
 // text.
 func tokenRules() []rule {
@@ -26,9 +30,11 @@ func tokenRules() []rule {
 			name:     "user and password in base64",
 			keywords: "basic",
 			// Four characters of base64 hold three bytes. One of them is a colon.
-			find: `(?i:basic) +((?:[\w+/]{4})*(?:O[g-v]|[\w+/][DTjz][o-r]|[\w+/]{2}[AEIMQUYcgkosw048]6)[\w+/]*[=.]*)`,
+			find: `(?i:basic) +((?:[\w+/]{4})*` +
+				`(?:O[g-v]|[\w+/][DTjz][o-r]|[\w+/]{2}[AEIMQUYcgkosw048]6)[\w+/]*[=.]*)`,
 			// The first byte is not a printable character.
-			keep:     `(?:.{4})*(?:[^I-Za-f]|.[^C-HS-Xi-nyz0-3]|..(?:[CDGHKLOPSTWXabefijmnqruvyz2367+/]|[AEIMQUYcgkosw048][A-Za-f])).*|.{0,3}`,
+			keep: `(?:.{4})*(?:[^I-Za-f]|.[^C-HS-Xi-nyz0-3]` +
+				`|..(?:[CDGHKLOPSTWXabefijmnqruvyz2367+/]|[AEIMQUYcgkosw048][A-Za-f])).*|.{0,3}`,
 			leak:     `sent Basic <<YTpi>> to the registry`,
 			harmless: `Basic YWJj has no colon`,
 		},
@@ -55,8 +61,8 @@ func tokenRules() []rule {
 		},
 		{
 			name: "prefix with one meaning, 4 bytes",
-			keywords: "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- GOCSPX- dckr_pat_ dckr_oat_ dop_v1_ doo_v1_ dor_v1_ " +
-				"ops_eyJ pypi-AgEI pscale_tkn_ pscale_pw_ pscale_oauth_ xapp-1-",
+			keywords: "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- GOCSPX- dckr_pat_ dckr_oat_ " +
+				"dop_v1_ doo_v1_ dor_v1_ ops_eyJ pypi-AgEI pscale_tkn_ pscale_pw_ pscale_oauth_ xapp-1-",
 			find:     `[_-]*({keyword}[\w-]{4,}{token}*)`,
 			leak:     `fatal: Authentication failed for <<ghp_{a:36}>>`,
 			harmless: `ghp_abc`,
@@ -85,7 +91,7 @@ func tokenRules() []rule {
 		{
 			name:     "prefix that a name may have, and random text",
 			keywords: "ATATT3 ATBB fm2_ fo1_ glc_ gsk_ hf_ npm_ ntn_ pplx- phx_ rdme_ r8_ sbp_ sgp_",
-			find:     `[_-]*({keyword}[A-Za-z0-9]{20,}(?:[.~+/=]{token}*)?)(?:[^\w.~+/=-]|$)`,
+			find:     `[_-]*({keyword}[A-Za-z0-9]{20,}{tail}){stop}`,
 			keep:     `{keyword}[A-Za-z]*(?:[.~+/=].*)?`,
 			leak:     `npm ERR! 401 <<npm_{a:36}>>`,
 			harmless: `npm_config_registry_override_is_ignored by this runner`,
@@ -93,25 +99,23 @@ func tokenRules() []rule {
 		{
 			name:     "prefix that a name may have, and longer random text",
 			keywords: "pul- xai- LTAI",
-			find:     `[_-]*((?:LTAI[A-Za-z0-9]{12}|(?:pul|xai)-[A-Za-z0-9]{30})[A-Za-z0-9]*(?:[.~+/=]{token}*)?)(?:[^\w.~+/=-]|$)`,
+			find:     `[_-]*((?:LTAI[A-Za-z0-9]{12}|(?:pul|xai)-[A-Za-z0-9]{30})[A-Za-z0-9]*{tail}){stop}`,
 			keep:     `[^0-9]*`,
 			leak:     `xai: <<xai-{a:80}>> is blocked`,
 			harmless: `pod xai-operator-controller-manager-7b9f8c-abcde is not ready`,
 		},
 		{
-			name: "prefix of an object's name, and what such a name cannot have",
-			keywords: "gldt- glrt- glptt- glcbt- glft- glsoat- glimt- nvapi- tskey-auth- tskey-api- tskey-client- tskey-scim- " +
-				"tskey-webhook-",
+			name:     "prefix of an object's name, and what such a name cannot have",
+			keywords: objectPrefixes,
 			find:     `[_-]*({keyword}[\w-]{8,}{token}*)`,
 			keep:     `[^A-Z_.~+/=]*(?:[.~+/=].*)?`,
 			leak:     `runner could not register with <<glrt-{w:20}>>`,
 			harmless: `statefulset glrt-runner-of-team is paused`,
 		},
 		{
-			name: "prefix of an object's name, and random text",
-			keywords: "gldt- glrt- glptt- glcbt- glft- glsoat- glimt- nvapi- tskey-auth- tskey-api- tskey-client- tskey-scim- " +
-				"tskey-webhook-",
-			find:     `[_-]*({keyword}[A-Za-z0-9]{20,}(?:[.~+/=]{token}*)?)(?:[^\w.~+/=-]|$)`,
+			name:     "prefix of an object's name, and random text",
+			keywords: objectPrefixes,
+			find:     `[_-]*({keyword}[A-Za-z0-9]{20,}{tail}){stop}`,
 			keep:     `[^0-9]*`,
 			leak:     `the server refused <<glrt-{l:24}>>: 401`,
 			harmless: `daemonset nvapi-device-plugin-daemonset-abc12 is not ready`,
@@ -119,7 +123,7 @@ func tokenRules() []rule {
 		{
 			name:     "key of AWS, alone or with its secret",
 			keywords: "AKIA ASIA ABIA ACCA",
-			find:     `[_-]*({keyword}[A-Z0-9]{16}(?:[:,|]{token}{40}|[.~+/=]{token}*)?)(?:[^\w.~+/=-]|$)`,
+			find:     `[_-]*({keyword}[A-Z0-9]{16}(?:[:,|]{token}{40}|[.~+/=]{token}*)?){stop}`,
 			leak:     `sts: <<ASIA{u:16}>> is expired`,
 			harmless: `AKIA{u:15} and AKIA{l:16}`,
 		},
@@ -164,15 +168,17 @@ func tokenRules() []rule {
 		{
 			name:     "private key in DER",
 			keywords: "MII MHcCAQEEI MIGkAgEBBD MIGHAgEAMBMGByqGSM49 MIG2AgEAMBAGByqGSM49 MC4CAQAwBQYDK2Vw",
-			find:     `[_-]*((?:MII\w{3}IBA|MHcCAQEEI|MIGkAgEBBD|MIGHAgEAMBMGByqGSM49|MIG2AgEAMBAGByqGSM49|MC4CAQAwBQYDK2Vw){token}*)`,
+			find: `[_-]*((?:MII\w{3}IBA|MHcCAQEEI|MIGkAgEBBD` +
+				`|MIGHAgEAMBMGByqGSM49|MIG2AgEAMBAGByqGSM49|MC4CAQAwBQYDK2Vw){token}*)`,
 			leak:     `cannot parse <<MIIEpAIBAAKCAQEA{b:200}>> as a private key`,
 			harmless: `x509: cannot verify MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUF`,
 		},
 		{
-			name:     "prefix and a dot",
-			keywords: "hvs. hvb. hvr. ya29. SG. sl. v1.0- sha256~ dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.",
-			find: `[_-]*((?:hv[sbr]\.[\w-]{8}|ya29\.[\w-]{8}|SG\.[\w-]{16}|sl\.[\w-]{40}|v1\.0-[\w-]{98}|sha256~[\w-]{20}` +
-				`|dp\.(?:pt|st|ct|sa|scim|audit)\.){token}*)`,
+			name: "prefix and a dot",
+			keywords: "hvs. hvb. hvr. ya29. SG. sl. v1.0- sha256~ " +
+				"dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.",
+			find: `[_-]*((?:hv[sbr]\.[\w-]{8}|ya29\.[\w-]{8}|SG\.[\w-]{16}|sl\.[\w-]{40}` +
+				`|v1\.0-[\w-]{98}|sha256~[\w-]{20}|dp\.(?:pt|st|ct|sa|scim|audit)\.){token}*)`,
 			leak:     `vault: <<hvs.{w:90}>> is not a valid token`,
 			harmless: `s.example.com, sl.example.com and hvs.example.com resolve to nothing`,
 		},
@@ -185,8 +191,9 @@ func tokenRules() []rule {
 			harmless: `s.{l:24}`,
 		},
 		{
-			name:     "parts of fixed length",
-			find:     `(pat[\w-]{14}\.[\w-]{64}|[\w-]{14}\.atlasv1\.{token}*|[\w-]{3,}\dQ~{token}{31,})(?:[^\w.~+/=-]|$)`,
+			name: "parts of fixed length",
+			find: `(pat[\w-]{14}\.[\w-]{64}` +
+				`|[\w-]{14}\.atlasv1\.{token}*|[\w-]{3,}\dQ~{token}{31,}){stop}`,
 			leak:     `registry: <<{a:14}.atlasv1.{w:67}>> was rejected`,
 			harmless: `{a:13}.atlasv1.x`,
 		},
@@ -217,10 +224,11 @@ func tokenRules() []rule {
 			harmless: `npm_config_registry_Override2IsIgnored`,
 		},
 		{
-			name:     "prefix and a long tail of hex or lower case",
-			find:     `{run}`,
-			each:     `\b([A-Za-z]{2,8}_(?:live_|test_)?[a-z0-9]{35,})`,
-			keep:     `[^0-9]*|(?i:sha|md5|hash|sum|commit|rev|git|layer|image|blob|run|job|pod|vol|k8s|cache|index).*`,
+			name: "prefix and a long tail of hex or lower case",
+			find: `{run}`,
+			each: `\b([A-Za-z]{2,8}_(?:live_|test_)?[a-z0-9]{35,})`,
+			keep: `[^0-9]*|(?i:sha|md5|hash|sum|commit|rev|git|layer|image|blob|run|job|pod|vol|k8s` +
+				`|cache|index).*`,
 			leak:     `buildkite agent <<bkua_{h:40}>> is not in the organization`,
 			harmless: `layer_{h:40} and sha256_{h:64} exist`,
 		},
@@ -241,10 +249,13 @@ func tokenRules() []rule {
 			harmless: `0A1B2C3D4E5F60718293A4B5C6D7E8F9A0B1C2D3`,
 		},
 		{
-			name:     "certificate or public key",
-			keywords: "MII MFkw MHYw MIGf LS0tLS1CRUdJTiBDRVJU LS0tLS1CRUdJTiBQVUJM AAAAB3NzaC AAAAC3NzaC AAAAE2Vj",
-			find:     `(?P<keep>(?:MII[A-Za-z0-9+/]{3}CC|MIIBIjANBg|MFkwEwYH|MHYwEAYH|MIGfMA0G|LS0tLS1CRUdJTi|AAAA[BCE][23])[A-Za-z0-9+/]*={0,2})`,
-			harmless: `x509: cannot verify MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJRTESMBAGA1UEChMJ`,
+			name: "certificate or public key",
+			keywords: "MII MFkw MHYw MIGf LS0tLS1CRUdJTiBDRVJU LS0tLS1CRUdJTiBQVUJM " +
+				"AAAAB3NzaC AAAAC3NzaC AAAAE2Vj",
+			find: `(?P<keep>(?:MII[A-Za-z0-9+/]{3}CC|MIIBIjANBg|MFkwEwYH|MHYwEAYH|MIGfMA0G` +
+				`|LS0tLS1CRUdJTi|AAAA[BCE][23])[A-Za-z0-9+/]*={0,2})`,
+			harmless: `x509: cannot verify MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQG` +
+				`EwJJRTESMBAGA1UEChMJ`,
 		},
 		{
 			name:     "prefix and a UUID",

@@ -16,7 +16,8 @@ func urlRules() []rule {
 		{
 			name:     "password of a URL with a slash",
 			keywords: "*@",
-			find:     "{near}://[^\\s\"'`/?#:\\[]*:((?:\\d*[^\\s\"'`/?#@\\d][^\\s\"'`/?#@]*)?[/?#][^\\s\"'`@]*(?:@[^\\s\"'`/?#@]*)*)@",
+			find: "{near}://[^\\s\"'`/?#:\\[]*:((?:\\d*[^\\s\"'`/?#@\\d][^\\s\"'`/?#@]*)?" +
+				"[/?#][^\\s\"'`@]*(?:@[^\\s\"'`/?#@]*)*)@",
 			leak:     `redis://:<<pa/ss/word1>>@redis:6379 refused`,
 			harmless: `http://h:80/@/x`,
 		},
@@ -67,9 +68,9 @@ func urlRules() []rule {
 		},
 		{
 			name: "path of a webhook",
-			keywords: "outlook.office.com/webhook/ hooks.zapier.com/hooks/catch/ /open-apis/bot/v2/hook/ /v1/webhooks/incoming/ " +
-				"hc-ping.com/ events.pagerduty.com/integration/ /with/key/ .make.com/ .infura.io/v3/ .alchemy.com/v2/ " +
-				"/api/push/ /api/webhook/",
+			keywords: "outlook.office.com/webhook/ hooks.zapier.com/hooks/catch/ /open-apis/bot/v2/hook/ " +
+				"/v1/webhooks/incoming/ hc-ping.com/ events.pagerduty.com/integration/ /with/key/ " +
+				".make.com/ .infura.io/v3/ .alchemy.com/v2/ /api/push/ /api/webhook/",
 			find:     `{keyword}([\w.~+/=@%-]+)`,
 			keep:     `[a-z/-]+`,
 			leak:     `Get "https://hc-ping.com/<<{h:8}-{h:4}-{h:4}-{h:4}-{h:12}/fail>>": no such host`,
@@ -110,7 +111,8 @@ func urlRules() []rule {
 			name:     "tag of an image before its digest",
 			keywords: "*@sha",
 			find:     "{near}:(?P<keep>[\\w.-]+)@sha\\d+:",
-			harmless: `nginx:stable-2026@sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae`,
+			harmless: `nginx:stable-2026@sha256:` +
+				`2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae`,
 		},
 		{
 			name:     "password of Oracle's driver",

@@ -102,15 +102,21 @@ func headAt(s string, i int) head {
 // compiled returns the table. Its first call compiles the rules, which takes a
 // few milliseconds.
 var compiled = sync.OnceValue(func() *table { //nolint:gochecknoglobals // a constant that takes time to make
-	return compile(keys(), slices.Concat(keyRules(), flagRules(), manifestRules(), urlRules(), sqlRules(), tokenRules()))
+	return compile(keys(), allRules())
 })
+
+// allRules returns the table.
+func allRules() []rule {
+	return slices.Concat(keyRules(), flagRules(), manifestRules(), urlRules(), sqlRules(), tokenRules())
+}
 
 func compile(keys []key, rules []rule) *table {
 	t := &table{heads: make(map[head][]int), classes: classes()}
 	named := make(map[string]int)
 	for i, k := range keys {
 		named[k.name] = i
-		t.keys = append(t.keys, compiledKey{find: regexp.MustCompile(`\A(?:` + expand(k.find, k.keywords) + `)\z`)})
+		find := regexp.MustCompile(`\A(?:` + expand(k.find, k.keywords) + `)\z`)
+		t.keys = append(t.keys, compiledKey{find: find})
 		for word := range strings.FieldsSeq(k.keywords) {
 			known := t.keyword(word)
 			known.keys = append(known.keys, i)

@@ -86,7 +86,9 @@ func merge(all []span) []span {
 // and apart.
 func without(all, others []span) []span {
 	return slices.DeleteFunc(all, func(s span) bool {
-		i, _ := slices.BinarySearchFunc(others, s.from, func(o span, from int) int { return cmp.Compare(o.to, from+1) })
+		i, _ := slices.BinarySearchFunc(others, s.from, func(o span, from int) int {
+			return cmp.Compare(o.to, from+1)
+		})
 		return i < len(others) && others[i].from < s.to
 	})
 }

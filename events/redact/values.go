@@ -210,7 +210,9 @@ func formsOf(value string) []string {
 	}
 	q := strconv.Quote(value)
 	forms = append(forms, q[1:len(q)-1])
-	forms = slices.DeleteFunc(forms, func(f string) bool { return len(f) < minValue || strings.Contains(Mask, f) })
+	forms = slices.DeleteFunc(forms, func(f string) bool {
+		return len(f) < minValue || strings.Contains(Mask, f)
+	})
 	slices.Sort(forms)
 	return slices.Compact(forms)
 }

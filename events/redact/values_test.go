@@ -24,10 +24,13 @@ func TestSecretValuesInEveryForm(t *testing.T) {
 	const value = "tulip & rose/42"
 	std := base64.StdEncoding.EncodeToString
 	cases := map[string]struct{ reason, text string }{
-		"Plain":          {"The value in plain text.", value},
-		"Within":         {"No word boundary is needed.", "x" + value + "y"},
-		"Base64":         {"As the data of a Secret shows it.", std([]byte(value))},
-		"Base64Newline":  {"Values that are made from files often end with a newline.", std([]byte(value + "\n"))},
+		"Plain":  {"The value in plain text.", value},
+		"Within": {"No word boundary is needed.", "x" + value + "y"},
+		"Base64": {"As the data of a Secret shows it.", std([]byte(value))},
+		"Base64Newline": {
+			"Values that are made from files often end with a newline.",
+			std([]byte(value + "\n")),
+		},
 		"Base64URL":      {"The other alphabet.", base64.URLEncoding.EncodeToString([]byte(value))},
 		"Base64After1":   {"One byte before it shifts the bits.", std([]byte("u" + value + "&z"))},
 		"Base64After2":   {"Two bytes shift them further.", std([]byte("u:" + value))},
@@ -56,12 +59,20 @@ func TestSecretValuesInEveryForm(t *testing.T) {
 // JSON and each part of a URL have different escapes.
 func TestSecretValuesAreMaskedHoweverTheyAreEscaped(t *testing.T) {
 	escapes := map[string]func(string) string{
-		"User":     func(v string) string { return url.User(v).String() },
-		"Password": func(v string) string { return strings.TrimPrefix(url.UserPassword("u", v).String(), "u:") },
-		"Query":    func(v string) string { return strings.TrimPrefix(url.Values{"q": {v}}.Encode(), "q=") },
-		"Path":     func(v string) string { return strings.TrimPrefix((&url.URL{Path: "/" + v}).String(), "/") },
-		"Segment":  url.PathEscape,
-		"Fragment": func(v string) string { return strings.TrimPrefix((&url.URL{Fragment: v}).String(), "#") },
+		"User": func(v string) string { return url.User(v).String() },
+		"Password": func(v string) string {
+			return strings.TrimPrefix(url.UserPassword("u", v).String(), "u:")
+		},
+		"Query": func(v string) string {
+			return strings.TrimPrefix(url.Values{"q": {v}}.Encode(), "q=")
+		},
+		"Path": func(v string) string {
+			return strings.TrimPrefix((&url.URL{Path: "/" + v}).String(), "/")
+		},
+		"Segment": url.PathEscape,
+		"Fragment": func(v string) string {
+			return strings.TrimPrefix((&url.URL{Fragment: v}).String(), "#")
+		},
 		"JSON": func(v string) string {
 			b, err := json.Marshal(v)
 			require.NoError(t, err)
@@ -69,11 +80,14 @@ func TestSecretValuesAreMaskedHoweverTheyAreEscaped(t *testing.T) {
 		},
 		"Go": func(v string) string { return strings.Trim(strconv.Quote(v), `"`) },
 	}
-	for _, value := range []string{"p@ss/w0rd$&1", "Pa&w0rd<1>xyz", "a b%c:d;e,f?g=h#i", `it's "so"!*()_`, "grüß dich+[1]"} {
+	for _, value := range []string{
+		"p@ss/w0rd$&1", "Pa&w0rd<1>xyz", "a b%c:d;e,f?g=h#i", `it's "so"!*()_`, "grüß dich+[1]",
+	} {
 		var secrets redact.SecretValues
 		require.Equal(t, 1, secrets.Add([]byte(value)))
 		for name, escape := range escapes {
-			assert.Equal(t, "it is "+redact.Mask+" again", secrets.Redact("it is "+escape(value)+" again"), "%s of %s", name, value)
+			got := secrets.Redact("it is " + escape(value) + " again")
+			assert.Equal(t, "it is "+redact.Mask+" again", got, "%s of %s", name, value)
 		}
 	}
 }
@@ -154,7 +168,9 @@ func TestOverlappingSecretValues(t *testing.T) {
 	var secrets redact.SecretValues
 	secrets.Add([]byte("abcdefgh"), []byte("abcdefghij"), []byte("efghijkl"), []byte("]suffix-of-mask"))
 	assert.Equal(t, redact.Mask, secrets.Redact("abcdefghij"))
-	for _, text := range []string{"abcdefghijkl", "abcabcdefghdefgh", "abcdefghsuffix-of-mask", "efghijklabcdefgh]suffix-of-mask"} {
+	for _, text := range []string{
+		"abcdefghijkl", "abcabcdefghdefgh", "abcdefghsuffix-of-mask", "efghijklabcdefgh]suffix-of-mask",
+	} {
 		got := secrets.Redact(text)
 		for _, v := range []string{"abcdefgh", "efghijkl", "]suffix-of-mask"} {
 			assert.NotContains(t, got, v, text)
@@ -244,7 +260,8 @@ func TestPin_CountsEachCaller(t *testing.T) {
 	first()
 	addOthers(&v, 2000)
 	assert.Equal(t, redact.Mask, v.Redact(string(value)), "the second caller still holds it")
-	assert.Equal(t, redact.Mask, v.Redact("another value 976"), "a value that is still pinned counts toward no limit")
+	assert.Equal(t, redact.Mask, v.Redact("another value 976"),
+		"a value that is still pinned counts toward no limit")
 	second()
 	for i := range 1024 {
 		v.Add(fmt.Appendf(nil, "a third value %d", i))
@@ -276,7 +293,9 @@ func TestPin_LeavesTheLimitsToOthers(t *testing.T) {
 func TestRedact_IsAFixedPoint(t *testing.T) {
 	var v redact.SecretValues
 	v.Add([]byte("abcdefgh"), []byte("efghijkl"), []byte("]suffix-of-mask"))
-	for _, text := range []string{"abcdabcdefghefgh", "password=abcdefgh-x", "abcdefghsuffix-of-mask", "token: abcdefgh next"} {
+	for _, text := range []string{
+		"abcdabcdefghefgh", "password=abcdefgh-x", "abcdefghsuffix-of-mask", "token: abcdefgh next",
+	} {
 		once := v.Redact(text)
 		assert.Equal(t, once, v.Redact(once), text)
 	}
