@@ -148,6 +148,10 @@ e2e-soak: ## 10,000 AgentRuns (RUNS=n) while API server and controller are kille
 	cd internal/e2e && E2E_JOBS=$(or $(JOBS),1000) go test -count=1 -timeout 60m -v -run '^TestGateTTLZero$$' ./jobgc
 	cd internal/e2e && go test -count=1 -timeout 180m -v -run '^TestSoak$$' ./chaos -runs $(or $(RUNS),10000)
 
+.PHONY: exhaust
+exhaust: ## Visit every state of jobgc's small world, with larger budgets (some minutes)
+	JOBGC_EXHAUST=1 go test -count=1 -run '^TestSearch' -parallel 2 -v -timeout 60m ./jobgc
+
 .PHONY: schedules
 schedules: ## A million (SCHEDULES=n) random schedules of jobgc with replicas and crashes; SEED=n is the first
 	JOBGC_SCHEDULES=$(or $(SCHEDULES),1000000) JOBGC_SEED=$(or $(SEED),1) \
@@ -196,10 +200,6 @@ compare: ## Compare the usual, a careful and our controller under faults (RUNS=n
 .PHONY: api
 api: ## Rewrite the golden file of the exported API after a reviewed change
 	go test ./internal/repotest -run '^TestAPI$$' -update
-
-.PHONY: exhaust
-exhaust: ## Visit every state of jobgc's small world, with larger budgets (some minutes)
-	JOBGC_EXHAUST=1 go test -run '^TestSearch' -v -timeout 60m ./jobgc
 
 .PHONY: generate
 generate: ## Generate deep copies, CRDs, a role, and the chart of the examples
