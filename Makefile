@@ -85,11 +85,11 @@ test/examples:
 	@cd examples/migrate && $(GOTEST) $(SHUFFLE) ./...
 	@cd internal/demo && $(GOTEST) $(SHUFFLE) ./...
 
-# The packages that are left out start no goroutine.
+# What is left out starts no goroutine.
 .PHONY: race
 race test/rest adoption: RACE := -race
 race: ## Run the unit tests of what has goroutines with the race detector
-	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -skip '$(SLOW)' $$(grep -v /rollout <<<"$$packages")
+	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -skip '$(SLOW)|TestSearch' $$(grep -v /rollout <<<"$$packages")
 	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) ./...
 
 .PHONY: lint lint-core actionlint
