@@ -1,8 +1,6 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
 package main
 
 import (

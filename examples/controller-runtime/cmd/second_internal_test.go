@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 )
@@ -23,13 +22,13 @@ import (
 // metrics collector registration attempted". Both managers end because the API
 // server serves no kind.
 func TestRun_ASecondManagerHasItsOwnMetrics(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(http.NotFound))
+	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	ctrl.SetLogger(logr.Discard())
 	for _, which := range []string{"the first", "the second"} {
 		options := ctrl.Options{HealthProbeBindAddress: "0"}
 		options.Metrics.BindAddress = "0"
-		options.Controller.SkipNameValidation = ptr.To(true) // the names are in a global variable of controller-runtime
+		options.Controller.SkipNameValidation = new(true) // the names are in a global variable of controller-runtime
 		err := run(t.Context(), &rest.Config{Host: server.URL}, options)
 		require.Error(t, err, which)
 		assert.NotContains(t, err.Error(), "duplicate metrics collector", which)

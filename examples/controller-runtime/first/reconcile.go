@@ -74,7 +74,7 @@ func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	before := task.DeepCopy()
-	facts, err := r.Work(ctx, task) // your code: it changes task.Status and says what happened
+	facts, err := r.Work(ctx, task)                      // your code: it changes task.Status
 	_, cerr := r.Writer.Commit(ctx, before, task, facts) // one patch, or none if nothing changed
 	err = errors.Join(err, cerr)
 	r.Events.Failure(task, err) // a Warning, counted while it repeats; nil is the recovery

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -104,7 +103,7 @@ func TestSetup_RunsTheManager(t *testing.T) {
 	require.NoError(t, v1.AddToScheme(scheme))
 	options := ctrl.Options{Scheme: scheme}
 	options.Metrics.BindAddress = "0"
-	options.Controller.SkipNameValidation = ptr.To(true) // this test may run twice in one process
+	options.Controller.SkipNameValidation = new(true) // this test may run twice in one process
 	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, options)
 	require.NoError(t, err)
 	work := func(context.Context, *v1.Task) (status.Facts, error) {

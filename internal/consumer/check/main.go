@@ -8,6 +8,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 
@@ -15,10 +16,13 @@ import (
 )
 
 func main() {
+	tests := flag.Bool("tests", false, "check the tests of the packages too")
+	flag.Parse()
 	all, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes,
-		Env:  append(os.Environ(), "CGO_ENABLED=0"),
-	}, os.Args[1:]...)
+		Mode:  packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes,
+		Tests: *tests,
+		Env:   append(os.Environ(), "CGO_ENABLED=0"),
+	}, flag.Args()...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
 		os.Exit(1)

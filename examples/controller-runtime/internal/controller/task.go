@@ -10,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/events"
 	"github.com/proompteng/controllerkit/events/redact"
@@ -71,13 +70,14 @@ func hinder(task *v1.Task, err error) {
 
 // newJob is the Job of a Task. Its name and its TTL are set by jobgc.
 func newJob(task *v1.Task) *batchv1.Job {
+	var retries int32
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       task.Namespace,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(task, v1.GroupVersion().WithKind("Task"))},
 		},
 		Spec: batchv1.JobSpec{
-			BackoffLimit: ptr.To(int32(0)),
+			BackoffLimit: &retries,
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Annotations: task.Spec.PodAnnotations},
 				Spec: corev1.PodSpec{
