@@ -29,3 +29,6 @@ func (r Retention) AtCreation(asked *int32) *int32 { return r.atCreation(asked) 
 
 // Text is the annotation.
 func (r Retention) Text() string { return r.text() }
+
+// Remember makes the Guard forget all Jobs, and remember fewer of them.
+func (g *Guard) Remember(limit int) { g.memory = newMemory(limit) }
