@@ -1,0 +1,417 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+// settledWorld has a Job that cache and handler know, and whose Ref is older
+// than the time that a cache may lag.
+func settledWorld(t *testing.T) (*world, jobgc.Ref) {
+	t.Helper()
+	w := newWorld(t, jobgc.Options{})
+	ref := w.ensured(t)
+	w.store.sync(w.server)
+	w.guard.OnAdd(w.store.items["ns/job"], false)
+	time.Sleep(time.Minute)
+	return w, ref
+}
+
+// TestStep_ReturnsTheResultThatTheDeleteEventCarries: with a TTL of 0, a Job is
+// gone a moment after it ends, before a reconcile reads it.
+//
+//req:shows J4
+func TestStep_ReturnsTheResultThatTheDeleteEventCarries(t *testing.T) {
+	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w, ref := settledWorld(t)
+			last := w.change("job", finish(time.Now()))
+			last.Spec.TTLSecondsAfterFinished = ptr.To[int32](0)
+			last.DeletionTimestamp = ptr.To(metav1.Now())
+			w.guard.OnUpdate(w.store.items["ns/job"], last)
+			w.remove("job")
+			w.store.sync(w.server)
+			w.guard.OnDelete(last)
+			time.Sleep(delay)
+
+			f := w.look(t, ref)
+			assert.Equal(t, jobgc.Finished, f.State)
+			assert.Equal(t, jobgc.Succeeded, f.Outcome)
+			assert.Equal(t, "Tombstone", f.Source)
+			assert.Equal(t, last.Status.StartTime.Time, f.StartedAt)
+			assert.False(t, f.FinishedAt.IsZero())
+			assert.Zero(t, w.gets)
+
+			ref.Outcome = f.Outcome
+			require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{}))
+			assert.Zero(t, w.patches, "nothing is left to release")
+			assert.Equal(t, jobgc.Collected, w.look(t, ref).State)
+		})
+	}
+}
+
+// TestStep_WaitsForALateDeleteEvent: the cache drops a Job before it calls the
+// handlers. A call between the two must not declare the Job lost.
+//
+//req:shows J3 J4
+func TestStep_WaitsForALateDeleteEvent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		late   time.Duration // the event, after the first call
+		gets   int           // before the event
+	}{
+		"Immediately":  {"It comes just after the live read.", 0, 1},
+		"HalfASecond":  {"Another call in between reads nothing.", 500 * time.Millisecond, 1},
+		"AlmostSecond": {"The wait takes a whole second.", 999 * time.Millisecond, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, ref := settledWorld(t)
+				w.change("job", finish(time.Now()))
+				last := w.remove("job")
+				w.store.sync(w.server)
+				f := w.look(t, ref)
+				require.Equal(t, jobgc.Pending, f.State, tc.reason)
+				assert.Equal(t, time.Second, f.After)
+				time.Sleep(tc.late)
+				require.Equal(t, jobgc.Pending, w.look(t, ref).State, tc.reason)
+				assert.Equal(t, tc.gets, w.gets, tc.reason)
+				w.guard.OnDelete(last)
+				assert.Equal(t, jobgc.Finished, w.look(t, ref).State)
+				assert.Equal(t, tc.gets, w.gets, tc.reason)
+			})
+		})
+	}
+}
+
+// TestStep_UsesADeleteEventThatComesDuringTheLiveRead: without it, the read
+// alone would call the Job lost.
+//
+//req:shows J3 J4
+func TestStep_UsesADeleteEventThatComesDuringTheLiveRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ref := settledWorld(t)
+		w.change("job", finish(time.Now()))
+		var g *jobgc.Guard
+		g, err := jobgc.New(func(string) fakeJobs {
+			return fakeJobs{get: func(name string) (*batchv1.Job, error) {
+				g.OnDelete(w.remove("job"))
+				return nil, notFound(name)
+			}}
+		}, w.store.get, w.store, jobgc.Options{})
+		require.NoError(t, err)
+		g.OnAdd(w.store.items["ns/job"], true)
+		delete(w.store.items, "ns/job")
+		w.jobs["job"].Annotations = map[string]string{"jobgc.controllerkit.dev/retention": "all"}
+		f, err := look(t.Context(), g, ref)
+		require.NoError(t, err)
+		assert.Equal(t, jobgc.Finished, f.State)
+		assert.Equal(t, "Tombstone", f.Source)
+	})
+}
+
+// TestStep_ALossIsProvenAndStays: a controller that was restarted has seen no
+// delete event. The work does not run again.
+//
+//req:shows J3
+func TestStep_ALossIsProvenAndStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ref := settledWorld(t)
+		w.change("job", finish(time.Now()))
+		w.remove("job")
+		w.guard = newGuard(t, w, jobgc.Options{})
+		w.store.sync(w.server)
+		f := w.look(t, ref)
+		require.Equal(t, jobgc.Pending, f.State)
+		time.Sleep(f.After)
+		for range 3 {
+			f = w.look(t, ref)
+			assert.Equal(t, jobgc.Missing, f.State)
+			assert.Equal(t, "LiveRead", f.Source)
+			assert.Equal(t, "JobMissing", f.Reason)
+			assert.NotEmpty(t, f.Message)
+			_, err := ensure(t.Context(), w.guard, ref, ownedJob())
+			require.NoError(t, err)
+		}
+		assert.Equal(t, 1, w.creates, "the work does not run again")
+	})
+}
+
+// TestStep_AnUnansweredReadProvesNoLoss: the API server is away.
+//
+//req:shows J3
+func TestStep_AnUnansweredReadProvesNoLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ref := settledWorld(t)
+		w.store.items = map[string]*batchv1.Job{}
+		w.away = errUnexpected
+		for range 3 {
+			f, err := look(t.Context(), w.guard, ref)
+			require.ErrorIs(t, err, errUnexpected)
+			assert.Empty(t, f.State)
+			time.Sleep(time.Minute)
+		}
+		w.away = nil
+		assert.Equal(t, jobgc.Active, w.look(t, ref).State)
+	})
+}
+
+// TestStep_KeepsJobsOfOneNameApart by their uid.
+func TestStep_KeepsJobsOfOneNameApart(t *testing.T) {
+	t.Run("Successor", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w, ref := settledWorld(t)
+			w.remove("job")
+			w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "successor"}})
+			w.store.sync(w.server)
+			time.Sleep(w.look(t, ref).After)
+			f := w.look(t, ref)
+			assert.Equal(t, jobgc.Replaced, f.State)
+			assert.Equal(t, "LiveRead", f.Source)
+			assert.Equal(t, "JobReplaced", f.Reason)
+			assert.Nil(t, f.Job, "the Job of another controller is not returned")
+			ref.Outcome = jobgc.Succeeded
+			assert.Equal(t, jobgc.Collected, w.look(t, ref).State)
+			require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Hour}))
+			assert.Nil(t, w.jobs["job"].Spec.TTLSecondsAfterFinished, "a successor is not touched")
+			assert.Zero(t, w.patches)
+		})
+	})
+	t.Run("CachedPredecessor", func(t *testing.T) {
+		w := newWorld(t, jobgc.Options{})
+		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "predecessor"}})
+		w.store.sync(w.server)
+		w.remove("job")
+		ref := w.ensured(t)
+		assert.Equal(t, jobgc.Pending, w.look(t, ref).State)
+		w.store.sync(w.server)
+		assert.Equal(t, jobgc.Active, w.look(t, ref).State)
+		assert.Zero(t, w.gets)
+	})
+	t.Run("DeletingPredecessor", func(t *testing.T) {
+		w := newWorld(t, jobgc.Options{})
+		w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "old", DeletionTimestamp: ptr.To(metav1.Now())}})
+		_, err := ensure(t.Context(), w.guard, jobgc.Ref{Namespace: "ns", Name: "job"}, ownedJob())
+		require.ErrorContains(t, err, "still being deleted")
+		w.remove("job")
+		w.ensured(t)
+	})
+}
+
+// TestStep_AJobThatIsDeletedWhileHeld has an outcome only if it has finished.
+func TestStep_AJobThatIsDeletedWhileHeld(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*batchv1.Job)
+		cached bool
+		state  jobgc.State
+		source string
+	}{
+		"Running":       {"It never gets a condition.", deleting, true, jobgc.Deleting, "Seen"},
+		"RunningLive":   {"It exists, so that no delete event is awaited.", deleting, false, jobgc.Deleting, "LiveRead"},
+		"Finished":      {"Its outcome is known.", func(j *batchv1.Job) { finish(time.Now())(j); deleting(j) }, true, jobgc.Finished, "Seen"},
+		"FinishedLive":  {"Its outcome is known.", func(j *batchv1.Job) { finish(time.Now())(j); deleting(j) }, false, jobgc.Finished, "LiveRead"},
+		"FailedAlready": {"Its outcome is announced, and no further condition may come.", failing, true, jobgc.Finished, "Seen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, ref := settledWorld(t)
+				w.change("job", tc.change)
+				w.store.items = map[string]*batchv1.Job{}
+				if tc.cached {
+					w.store.sync(w.server)
+				}
+				f := w.look(t, ref)
+				assert.Equal(t, tc.state, f.State, tc.reason)
+				assert.Equal(t, tc.source, f.Source)
+				assert.Equal(t, tc.state == jobgc.Deleting, f.Lost())
+				assert.Equal(t, tc.state == jobgc.Deleting, f.Outcome == "", "the workload of a lost Job has not failed")
+				again := w.ensured(t)
+				assert.Equal(t, ref.UID, again.UID, "nor does a lost Ref run it again")
+				ref.Outcome = f.Outcome
+				require.NoError(t, release(t.Context(), w.guard, ref, jobgc.Retention{SucceededTTL: time.Hour}))
+				assert.Zero(t, w.patches, "it is on its way out already")
+			})
+		})
+	}
+}
+
+// failing is a Job that is deleted after its failure was announced.
+func failing(job *batchv1.Job) {
+	deleting(job)
+	job.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobFailureTarget, time.Now())}
+}
+
+// TestStep_AMissedDelete has the last state that the informer knew, which may
+// be old.
+//
+//req:shows J3
+func TestStep_AMissedDelete(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason   string
+		finished bool
+		state    jobgc.State
+		source   string
+	}{
+		"KnownFinished": {"A finish in a stale state is a finish.", true, jobgc.Finished, "Tombstone"},
+		"KnownRunning":  {"It may have finished in the gap: the outcome is unknown.", false, jobgc.Missing, "LiveRead"},
+	} {
+		for form, wrap := range map[string]func(*batchv1.Job) any{
+			"Value":   func(j *batchv1.Job) any { return cache.DeletedFinalStateUnknown{Key: "ns/job", Obj: j} },
+			"Pointer": func(j *batchv1.Job) any { return &cache.DeletedFinalStateUnknown{Key: "ns/job", Obj: j} },
+		} {
+			t.Run(name+form, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w, ref := settledWorld(t)
+					if tc.finished {
+						w.change("job", finish(time.Now()))
+					}
+					w.guard.OnDelete(wrap(w.remove("job")))
+					w.store.sync(w.server)
+					f := w.look(t, ref)
+					assert.Equal(t, tc.state, f.State, tc.reason)
+					assert.Equal(t, tc.source, f.Source, tc.reason)
+				})
+			})
+		}
+	}
+}
+
+// TestStep_UsesTheResultOfAJobThatWasRecreated while the watch was away: the
+// informer lists again, calls OnUpdate with both Jobs, and OnDelete with none.
+func TestStep_UsesTheResultOfAJobThatWasRecreated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ref := settledWorld(t)
+		last := w.change("job", finish(time.Now()))
+		w.guard.OnUpdate(w.store.items["ns/job"], last)
+		w.remove("job")
+		next := w.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "successor"}})
+		w.store.sync(w.server)
+		w.guard.OnUpdate(last, next)
+		f := w.look(t, ref)
+		assert.Equal(t, jobgc.Finished, f.State)
+		assert.Equal(t, jobgc.Succeeded, f.Outcome)
+		assert.Zero(t, w.gets)
+	})
+}
+
+// TestStep_AReleasedJobThatIsGone is Collected: its owner has recorded the
+// outcome.
+func TestStep_AReleasedJobThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ref := settledWorld(t)
+		w.change("job", func(job *batchv1.Job) {
+			finish(time.Now())(job)
+			job.Annotations["jobgc.controllerkit.dev/released"] = "2026-03-01T12:00:00Z"
+		})
+		w.guard.OnDelete(w.remove("job"))
+		w.store.sync(w.server)
+		ref.Outcome = jobgc.Succeeded
+		f := w.look(t, ref)
+		assert.Equal(t, jobgc.Collected, f.State)
+		assert.Nil(t, f.Job)
+		assert.Zero(t, w.gets)
+	})
+}
+
+// TestGuard_RemembersTheLastJobs that were deleted, and no more than it says.
+func TestGuard_RemembersTheLastJobs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		limit  int // 0: that of New
+		kept   int
+	}{
+		"Default": {"The doc comment of Guard says so.", 0, 4096},
+		"Three":   {"The last ones stay.", 3, 3},
+		"One":     {"The last one stays.", 1, 1},
+		"None":    {"A memory without room remembers none.", -1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, jobgc.Options{})
+			if tc.limit != 0 {
+				w.guard.Remember(tc.limit)
+			}
+			all := tc.kept + 10
+			for i := range all {
+				job := gone(i)
+				w.guard.OnDelete(job)
+				w.guard.OnDelete(job)
+			}
+			for i := all - 1; i >= 0; i-- {
+				f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: gone(i).UID, Outcome: jobgc.Succeeded})
+				assert.Equal(t, i >= all-tc.kept, f.Source == "Tombstone", "%s %d", tc.reason, i)
+			}
+		})
+	}
+}
+
+// gone is a finished Job of Step.
+func gone(i int) *batchv1.Job {
+	job := ownedJob()
+	job.Namespace = "ns"
+	job.UID = types.UID(fmt.Sprint(i))
+	job.Annotations = map[string]string{"jobgc.controllerkit.dev/retention": "all"}
+	finish(time.Now())(job)
+	return job
+}
+
+// TestGuard_KeepsNoJobInItsMemory, and changes none: the object is the
+// informer's.
+func TestGuard_KeepsNoJobInItsMemory(t *testing.T) {
+	w := newWorld(t, jobgc.Options{})
+	job := gone(1)
+	job.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "agent"}}
+	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "agent"}}
+	given := job.DeepCopy()
+	w.guard.OnDelete(job)
+	assert.Equal(t, given, job)
+	f := w.look(t, jobgc.Ref{Namespace: "ns", Name: "job", UID: job.UID})
+	require.Equal(t, "Tombstone", f.Source)
+	assert.Nil(t, f.Job)
+	assert.Equal(t, "CompleteReason", f.Reason)
+	assert.Equal(t, job.Status.StartTime.Time, f.StartedAt)
+}
+
+// oneHandler is an informer that keeps its handler.
+type oneHandler struct {
+	fakeStore
+
+	handlers []cache.ResourceEventHandler
+}
+
+func (o *oneHandler) AddEventHandler(h cache.ResourceEventHandler) (*fakeStore, error) {
+	o.handlers = append(o.handlers, h)
+	return &o.fakeStore, nil
+}
+
+// TestNew_RegistersOneHandler, whose events need no call of Step.
+func TestNew_RegistersOneHandler(t *testing.T) {
+	informer := &oneHandler{}
+	g, err := jobgc.New(func(string) fakeJobs { return fakeJobs{} }, informer.get, informer, jobgc.Options{})
+	require.NoError(t, err)
+	require.Len(t, informer.handlers, 1)
+	job := gone(1)
+	informer.handlers[0].OnAdd(job, true)
+	informer.handlers[0].OnDelete(job)
+	f, err := look(t.Context(), g, jobgc.Ref{Namespace: "ns", Name: "job", UID: job.UID})
+	require.NoError(t, err)
+	assert.Equal(t, jobgc.Finished, f.State)
+	assert.Equal(t, "Tombstone", f.Source)
+}
