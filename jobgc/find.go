@@ -142,11 +142,15 @@ func (m machine) missing(a answer) machine {
 		m.found = last
 		return m.to(stageDecide)
 	}
+	m.found = m.gone(a.job, sourceLiveRead)
+	waits := m.found.lost() && !m.ended
+	if !waits {
+		return m.to(stageDecide) // remembered, they would displace the Jobs that are waited for
+	}
 	m.notes.uid = m.ref.uid
 	m.notes.missed = true
-	m.found = m.gone(a.job, sourceLiveRead)
 	settled := m.memory.settled || m.memory.fate == fateRemoved
-	if m.found.lost() && !settled && !m.ended {
+	if !settled {
 		m, _ = m.pending(sourceCacheBehind, againSettled)
 		return m
 	}
