@@ -30,7 +30,7 @@ func flagRules() []rule {
 		},
 		{
 			name:     "user and password of curl",
-			keywords: "-u --user --proxy-user --creds --src-creds --dest-creds",
+			keywords: "-u --creds --src-creds --dest-creds",
 			find: `(?:-u|--user|--proxy-user|--(?:src-|dest-)?creds)` +
 				`(?:[ =]*["']?|["'][ ,]+["'])[^\s:"'=]+:([^\s"']+)`,
 			keep:     `\d*`,
@@ -39,14 +39,14 @@ func flagRules() []rule {
 		},
 		{
 			name:     "user and password of HTTPie",
-			keywords: "http https",
+			keywords: "http",
 			find:     `https? +(?:\S+ +){0,3}(?:-a|--auth) +[^\s:]+:([^\s"']+)`,
 			leak:     `http -a ci:<<{a:16}>> GET api.example.com: 401`,
 			harmless: `http proxy -a is not known`,
 		},
 		{
 			name:     "user and password of SMB",
-			keywords: "-U --user",
+			keywords: "-U",
 			find:     `(?:-U|--user)[ =]*["']?[^\s%"']+%([^\s"']+)`,
 			leak:     `smbclient -U app%<<{p:10}>> //files/share: NT_STATUS_LOGON_FAILURE`,
 			harmless: `psql -U app -h db`,
@@ -109,7 +109,7 @@ func flagRules() []rule {
 		},
 		{
 			name:     "-p after a user",
-			keywords: "mysql mysqldump sshpass login -u --user",
+			keywords: "mysql sshpass login -u",
 			find: `(?:mysql|mysqldump|sshpass|login|-u[\w-]*|--user[\w-]*){options}` +
 				` -p *["']?([^\s"'][^\s"']{2,}[^\s"':,])`,
 			keep:     `[-\[<$/].*|{harmless}|\d[\d:]*|ass.*`,

@@ -79,3 +79,15 @@ func TestRules_NameKnownFragments(t *testing.T) {
 		}
 	}
 }
+
+// TestNames_HaveShortWords: a long name of upper case, lower case and digits is
+// no credential, even if one of its words has two letters.
+func TestNames_HaveShortWords(t *testing.T) {
+	for _, short := range []string{
+		"An", "As", "At", "Be", "By", "Db", "Do", "Go", "Id", "If", "In", "Ip", "Is", "It", "My", "No", "Of",
+		"On", "Or", "Os", "To", "Up", "V2", "v2",
+	} {
+		text := "TestReconcile" + short + "Deployment2WhenMissing failed"
+		assert.Equal(t, text, Text(text))
+	}
+}
