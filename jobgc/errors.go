@@ -77,6 +77,10 @@ func (c *call) lookingFor() error {
 		return fmt.Errorf("looking for the Job %s, whose creation was refused (%v): %w", job, c.why, c.err) //nolint:errorlint // what refused is not the answer
 	case stageRaiseAgain:
 		return fmt.Errorf("looking for the Job %s, whose TTL was not raised (%v): %w", job, c.why, c.err) //nolint:errorlint // see above
+	case stageMarkAgain, stageReread:
+		if c.why != nil {
+			return fmt.Errorf("looking for the Job %s, whose patch was refused (%v): %w", job, c.why, c.err) //nolint:errorlint // see above
+		}
 	}
 	return c.err
 }
