@@ -48,8 +48,9 @@
 //	}
 //
 // examples/controller-runtime has this reconciler in onejob, and a complete
-// controller. [New] shows the setup. Package expire deletes the runs themselves
-// when their retention is over.
+// controller. [New] shows the setup. Package settings reads the retention from
+// the environment. Package expire deletes the runs themselves when their
+// retention is over.
 //
 // # What each request is for
 //
@@ -118,9 +119,10 @@
 //
 // Package jobgctest makes client-go's fake clientset give each Job a uid, which
 // Step needs. Use [NewUncached] in tests that start no informer: with New, Step
-// returns Pending until the informer has synced. After a Job has left the
-// cache, Step returns Pending for a second, because its delete event may be on
-// the way.
+// returns Pending until the informer has synced. If the cache lacks the Job,
+// Step returns Pending until the Ref is 11 seconds old, because the cache may
+// be late. If a live read then finds no Job, Step returns Pending for another
+// second, because the delete event may be on the way. A delete event ends both.
 //
 // # RBAC
 //
