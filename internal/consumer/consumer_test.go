@@ -21,25 +21,26 @@ import (
 // go.mod, the lines of its go.sum, and the modules whose packages it compiles.
 // go.sum also has the modules of the package's own tests, which go mod tidy
 // adds. For comparison, apimachinery's metav1 of v0.34 costs 17 modules and 85
-// lines, and client-go's clientset 40 and 156.
+// lines, and client-go's clientset 40 and 156. OpenTelemetry v1.38 adds a module
+// that v1.40 does not need, so that real projects on older versions keep theirs.
 type budget struct{ requires, sums, compiles int }
 
 func TestAFreshModuleTakesOnePackage(t *testing.T) {
 	r := publish(t)
 	env := r.env(t)
 	for name, want := range map[string]budget{
-		"status":            {17, 85, 17},
-		"events":            {20, 126, 20},
+		"status":            {17, 87, 17},
+		"events":            {20, 135, 20},
 		"events/redact":     {0, 10, 0},
-		"events/eventstest": {20, 126, 20},
-		"jobgc":             {18, 125, 18},
+		"events/eventstest": {20, 135, 20},
+		"jobgc":             {19, 135, 18},
 		"jobgc/jobgctest":   {39, 158, 39},
 		"metrics":           {3, 54, 3},
 		"metrics/kube":      {9, 118, 9},
 		"metrics/prom":      {20, 61, 20},
 		"metrics/tracelog":  {4, 20, 4},
-		"rollout":           {18, 87, 18},
-		"rollout/plan":      {18, 89, 18},
+		"rollout":           {19, 97, 18},
+		"rollout/plan":      {19, 99, 18},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
+	"github.com/proompteng/controllerkit/internal/e2e/suite"
 )
 
 // TestDemo runs the demo with KEEP=1 and ends it with Ctrl-C. KUBECONFIG names
@@ -78,9 +79,10 @@ func TestDemoOnANamedCluster(t *testing.T) {
 func demoCommand(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	demo := filepath.Join(t.TempDir(), "demo")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-race", "-o", demo, "github.com/proompteng/controllerkit/internal/demo").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", suite.RaceFlag(), "-o", demo, "github.com/proompteng/controllerkit/internal/demo").CombinedOutput()
 	require.NoError(t, err, string(out))
 	cmd := exec.CommandContext(t.Context(), demo, args...)
-	cmd.Env = append(append(os.Environ(), "GOFLAGS=-race"), env...) // the controller that it builds shares what the tests compile
+	flags := "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" "+suite.RaceFlag())
+	cmd.Env = append(append(os.Environ(), flags), env...) // the controller that it builds shares what the tests compile
 	return cmd
 }

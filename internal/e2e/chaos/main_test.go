@@ -19,7 +19,6 @@ package chaos_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"testing"
 
@@ -47,6 +46,15 @@ func either[T any](whole, short T) T {
 }
 
 // plane has the installed example, shared by all tests.
+// race is the flag that builds the program with the race detector, as the tests
+// are built, except for large numbers, which it would make too slow.
+func race() string {
+	if *count != 0 {
+		return "-race=false"
+	}
+	return suite.RaceFlag()
+}
+
 var plane suite.Example
 
 func TestMain(m *testing.M) {
@@ -57,5 +65,5 @@ func TestMain(m *testing.M) {
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--etcd-compaction-interval=1m", // ten thousand runs cause a quarter of a million writes
 		"--event-ttl=5m",
-	}}, fmt.Sprintf("-race=%t", *count == 0))) // with it, large numbers take too long
+	}}, race()))
 }

@@ -14,7 +14,6 @@ package jobgc_test
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -35,9 +34,14 @@ func TestMain(m *testing.M) {
 	}}, race()))
 }
 
-// race is the flag that builds the programs with the race detector but for the
-// large numbers, which it would make too slow.
-func race() string { return fmt.Sprintf("-race=%t", os.Getenv("E2E_JOBS") == "") }
+// race is the flag that builds the programs with the race detector, as the tests
+// are built, except for large numbers, which it would make too slow.
+func race() string {
+	if os.Getenv("E2E_JOBS") != "" {
+		return "-race=false"
+	}
+	return suite.RaceFlag()
+}
 
 // jobsOf is the number of Jobs for a gate: E2E_JOBS if it is set, as in `make
 // e2e-soak`, and otherwise a number that each run of the tests can afford.

@@ -5,6 +5,7 @@ package suite
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,17 +34,21 @@ type Example struct {
 }
 
 // Main is [Main] with the example installed. The program is built with flags,
-// and with the race detector unless they have -race=false.
+// and with the race detector if the tests are, unless flags have -race=false.
 func (e *Example) Main(m *testing.M, name string, opts controlplane.Options, flags ...string) int {
 	return Main(m, name, opts, func(ctx context.Context, cp *controlplane.ControlPlane) (err error) {
 		e.ControlPlane = cp
 		if e.Admin, e.RoleKubeconfig, err = rig.Local(ctx, cp); err != nil {
 			return err
 		}
-		e.Program, err = rig.Build(ctx, cp.Dir(), append([]string{"-race"}, flags...)...)
+		e.Program, err = rig.Build(ctx, cp.Dir(), append([]string{RaceFlag()}, flags...)...)
 		return err
 	})
 }
+
+// RaceFlag is the argument of go build by which a program has the race detector
+// if the tests have it.
+func RaceFlag() string { return fmt.Sprintf("-race=%t", race) }
 
 // NewStage creates a namespace named after the test, and after more if a test
 // has several.
