@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	}}, race()))
 }
 
-// race is the flag that builds the programs with the race detector, as the tests
-// are built, except for large numbers, which it would make too slow.
+// race is the flag that builds the programs with the race detector, as the
+// tests are built, except for large numbers, which it would make too slow.
 func race() string {
 	if os.Getenv("E2E_JOBS") != "" {
 		return "-race=false"
