@@ -208,7 +208,8 @@ func look(ctx context.Context, g *guard, ref jobgc.Ref) (jobgc.Observation, erro
 	return f, err
 }
 
-// ownerOf returns what controls the Job of ref, if it exists.
+// ownerOf returns what controls the Job of ref, or the run of the stage if the
+// Job is gone.
 func ownerOf(ctx context.Context, ref jobgc.Ref) (*metav1.ObjectMeta, error) {
 	owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run"}
 	kube, err := kubernetes.NewForConfig(plane.Config())
@@ -216,13 +217,22 @@ func ownerOf(ctx context.Context, ref jobgc.Ref) (*metav1.ObjectMeta, error) {
 		return nil, err
 	}
 	job, err := kube.BatchV1().Jobs(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return owner, nil
-	}
 	if err == nil && job.UID == ref.UID {
 		owner.UID = metav1.GetControllerOf(job).UID
+		return owner, nil
 	}
-	return owner, err
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	// The cache may still have the Job, which is controlled by the stage's run.
+	run, err := kube.CoreV1().ConfigMaps(ref.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	if err == nil {
+		owner.UID = run.UID
+	}
+	return owner, nil
 }
 
 // ensured makes a Job and returns its Ref.
