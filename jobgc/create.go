@@ -46,11 +46,12 @@ func (m machine) created(a answer) machine {
 		return m.fail(failureRequest)
 	case verdictTerminating:
 		return m.end(finding{state: NotCreated, source: sourceLiveRead, ending: true})
+	default:
+		// Validation, policies and quotas refuse before the API server looks
+		// whether the name is taken: a call that was cut off may have created the
+		// Job, which may have used up the quota itself.
+		return m.to(stageRefused)
 	}
-	// Validation, policies and quotas refuse before the API server looks whether
-	// the name is taken: a call that was cut off may have created the Job, which
-	// may have used up the quota itself.
-	return m.to(stageRefused)
 }
 
 // wasTaken takes the read of the Job that has the name.
@@ -122,8 +123,9 @@ func (m machine) marked(a answer) machine {
 	case verdictInvalid:
 		m.tries++
 		return m.to(stageMarkAgain)
+	default:
+		return m.fail(failureRequest)
 	}
-	return m.fail(failureRequest)
 }
 
 // markAgain takes the read after a patch whose test has failed.

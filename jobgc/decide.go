@@ -102,6 +102,7 @@ func decide(v view) action {
 		return v.release()
 	case Deleting:
 		return v.endDeletion()
+	default:
 	}
 	if v.ended {
 		return actWait

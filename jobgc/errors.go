@@ -28,7 +28,7 @@ type NameTakenError struct {
 // Error names the Job, and whose it is.
 func (e *NameTakenError) Error() string {
 	job := e.Namespace + "/" + e.Name
-	text := ""
+	var text string
 	switch {
 	case e.Deleting:
 		text = "an earlier Job of the name " + job + " is still being deleted"
@@ -81,6 +81,7 @@ func (c *call) lookingFor() error {
 		if c.why != nil {
 			return fmt.Errorf("looking for the Job %s, whose patch was refused (%v): %w", job, c.why, c.err) //nolint:errorlint // see above
 		}
+	default:
 	}
 	return c.err
 }

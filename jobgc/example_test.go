@@ -129,7 +129,7 @@ func (m managerCache) Get(_ context.Context, key types.NamespacedName, into meta
 func ExampleCachedBy() {
 	cluster := newServer()
 	cluster.put(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "1"}})
-	var cached jobgc.Cached = jobgc.CachedBy(managerCache{cluster}) // mgr.GetCache()
+	cached := jobgc.CachedBy(managerCache{cluster}) // mgr.GetCache()
 	job, err := cached(context.Background(), "ns", "job")
 	fmt.Println(job.UID, err)
 	_, err = cached(context.Background(), "ns", "other")

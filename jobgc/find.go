@@ -18,9 +18,9 @@ func (m machine) finds(f finding) (machine, request) {
 	return m.to(stageDecide), requestNone
 }
 
-// pending ends the call: nothing is known yet.
-func (m machine) pending(source string, when again) (machine, request) {
-	return m.end(finding{state: Pending, source: source, again: when}), requestNone
+// pending ends the call: the cache is behind, and nothing is known yet.
+func (m machine) pending(when again) (machine, request) {
+	return m.end(finding{state: Pending, source: sourceCacheBehind, again: when}), requestNone
 }
 
 // findRecorded looks for the Job of the Ref.
@@ -55,11 +55,11 @@ func (m machine) findRecorded() (machine, request) {
 // may be on the way, and then asks the API server.
 func (m machine) notInCache() (machine, request) {
 	if m.memory.missed && !m.memory.settled {
-		return m.pending(sourceCacheBehind, againSettled)
+		return m.pending(againSettled)
 	}
 	if !m.ended {
 		if m.young {
-			return m.pending(sourceCacheBehind, againSoon)
+			return m.pending(againSoon)
 		}
 		return m, requestRead
 	}
@@ -68,7 +68,7 @@ func (m machine) notInCache() (machine, request) {
 	}
 	m.notes.uid = m.ref.uid
 	m.notes.absent = true
-	return m.pending(sourceCacheBehind, againSettled)
+	return m.pending(againSettled)
 }
 
 // gone is the finding of a Job of the Ref that does not exist. It is lost only
@@ -151,7 +151,7 @@ func (m machine) missing(a answer) machine {
 	m.notes.missed = true
 	settled := m.memory.settled || m.memory.fate == fateRemoved
 	if !settled {
-		m, _ = m.pending(sourceCacheBehind, againSettled)
+		m, _ = m.pending(againSettled)
 		return m
 	}
 	return m.to(stageDecide)

@@ -201,7 +201,7 @@ func check(noClient bool, o Options) []error {
 }
 
 // jobsIn returns the client of a namespace.
-func (g *Guard) jobsIn(namespace string) (jobClient, error) {
+func (g *Guard) jobsIn(namespace string) (jobClient, error) { //nolint:ireturn // the caller's type
 	jobs := g.client(namespace)
 	if isnil.Is(jobs) {
 		return nil, fmt.Errorf("the client of namespace %s is nil; return one, such as clientset.BatchV1().Jobs(namespace)", namespace)
@@ -212,11 +212,11 @@ func (g *Guard) jobsIn(namespace string) (jobClient, error) {
 // inCache returns the Job that the cache has under a name; nil if it has none.
 func (g *Guard) inCache(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
 	if g.cached == nil || namespace == "" {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is none
 	}
 	job, err := g.cached(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is none
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the cached read of the Job %s/%s: %w", namespace, name, err)

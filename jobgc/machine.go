@@ -104,8 +104,9 @@ func (m machine) move() (machine, request) {
 		return m, requestResume
 	case stageDelete:
 		return m, requestDelete
+	default:
+		return m, requestRead // the stages that look for the Job
 	}
-	return m, requestRead // the stages that look for the Job
 }
 
 // answer takes what came of the request.
@@ -145,8 +146,9 @@ func (m machine) answer(a answer) machine {
 		return m.reread(a)
 	case stageDelete:
 		return m.deleted(a)
+	default:
+		return m
 	}
-	return m
 }
 
 // to goes to a stage.

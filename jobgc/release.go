@@ -27,8 +27,9 @@ func (m machine) wasReleased(a answer) machine {
 	case verdictInvalid:
 		m.tries++
 		return m.to(stageReread)
+	default:
+		return m.fail(failureRelease)
 	}
-	return m.fail(failureRelease)
 }
 
 // reread takes the Job as the API server has it.

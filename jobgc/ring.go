@@ -44,7 +44,3 @@ func (r *ring[K, V]) put(k K, v V) {
 	}
 	r.m[k] = v
 }
-
-// drop forgets a key. If it is put again, it is forgotten with the older one of
-// its two places.
-func (r *ring[K, V]) drop(k K) { delete(r.m, k) }

@@ -31,13 +31,13 @@ import (
 func TestStep_LooksForTheJobOfARef(t *testing.T) {
 	mine := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "mine"}}
 	other := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "other"}}
-	type found struct {
+	type answer struct {
 		State  jobgc.State
 		Source string
 		Gets   int
 		After  time.Duration
 	}
-	behind := found{jobgc.Pending, "CacheBehind", 0, time.Second}
+	behind := answer{jobgc.Pending, "CacheBehind", 0, time.Second}
 	for name, tc := range map[string]struct {
 		reason  string
 		age     time.Duration // of the Ref
@@ -45,16 +45,18 @@ func TestStep_LooksForTheJobOfARef(t *testing.T) {
 		outcome jobgc.Outcome // in the Ref
 		cached  *batchv1.Job
 		live    *batchv1.Job
-		first   found
-		settled found // a second later
+		first   answer
+		settled answer // a second later
 	}{
 		"Cached": {
 			"A Job in the cache needs no live read.", 0, false, "", mine, mine,
-			found{jobgc.Active, "Seen", 0, 0}, found{jobgc.Active, "Seen", 0, 0},
+			answer{jobgc.Active, "Seen", 0, 0},
+			answer{jobgc.Active, "Seen", 0, 0},
 		},
 		"CachedAndGone": {
 			"The cached Job counts until its delete event arrives.", time.Hour, false, "", mine, nil,
-			found{jobgc.Active, "Seen", 0, 0}, found{jobgc.Active, "Seen", 0, 0},
+			answer{jobgc.Active, "Seen", 0, 0},
+			answer{jobgc.Active, "Seen", 0, 0},
 		},
 		"Behind": {
 			"The cache has not seen the creation yet, and waiting costs no request.", 0, false, "", nil, mine,
@@ -66,35 +68,43 @@ func TestStep_LooksForTheJobOfARef(t *testing.T) {
 		},
 		"NotInTheCache": {
 			"A filtered cache never has the Job: a live read finds it, and no event comes.", time.Hour, false, "", nil, mine,
-			found{jobgc.Active, "LiveRead", 1, 10 * time.Second}, found{jobgc.Active, "LiveRead", 2, 10 * time.Second},
+			answer{jobgc.Active, "LiveRead", 1, 10 * time.Second},
+			answer{jobgc.Active, "LiveRead", 2, 10 * time.Second},
 		},
 		"ClockOff": {
 			"A creation in the future must not keep the answer back for an hour.", -time.Hour, false, "", nil, mine,
-			found{jobgc.Active, "LiveRead", 1, 10 * time.Second}, found{jobgc.Active, "LiveRead", 2, 10 * time.Second},
+			answer{jobgc.Active, "LiveRead", 1, 10 * time.Second},
+			answer{jobgc.Active, "LiveRead", 2, 10 * time.Second},
 		},
 		"CreatedAtPruned": {
 			"Name and uid suffice for a live read.", 0, true, "", nil, mine,
-			found{jobgc.Active, "LiveRead", 1, 10 * time.Second}, found{jobgc.Active, "LiveRead", 2, 10 * time.Second},
+			answer{jobgc.Active, "LiveRead", 1, 10 * time.Second},
+			answer{jobgc.Active, "LiveRead", 2, 10 * time.Second},
 		},
 		"Gone": {
 			"The loss waits a second for the delete event.", time.Hour, false, "", nil, nil,
-			found{jobgc.Pending, "CacheBehind", 1, time.Second}, found{jobgc.Missing, "LiveRead", 2, 0},
+			answer{jobgc.Pending, "CacheBehind", 1, time.Second},
+			answer{jobgc.Missing, "LiveRead", 2, 0},
 		},
 		"GonePruned": {
 			"Name and uid suffice to prove the loss.", 0, true, "", nil, nil,
-			found{jobgc.Pending, "CacheBehind", 1, time.Second}, found{jobgc.Missing, "LiveRead", 2, 0},
+			answer{jobgc.Pending, "CacheBehind", 1, time.Second},
+			answer{jobgc.Missing, "LiveRead", 2, 0},
 		},
 		"GoneRecorded": {
 			"A recorded outcome is not lost.", time.Hour, false, jobgc.Failed, nil, nil,
-			found{jobgc.Collected, "LiveRead", 1, 0}, found{jobgc.Collected, "LiveRead", 2, 0},
+			answer{jobgc.Collected, "LiveRead", 1, 0},
+			answer{jobgc.Collected, "LiveRead", 2, 0},
 		},
 		"Replaced": {
 			"The name is another Job's.", time.Hour, false, "", other, other,
-			found{jobgc.Pending, "CacheBehind", 1, time.Second}, found{jobgc.Replaced, "LiveRead", 2, 0},
+			answer{jobgc.Pending, "CacheBehind", 1, time.Second},
+			answer{jobgc.Replaced, "LiveRead", 2, 0},
 		},
 		"ReplacedRecorded": {
 			"A successor takes nothing from an outcome that is recorded.", time.Hour, false, jobgc.Failed, other, other,
-			found{jobgc.Collected, "LiveRead", 1, 0}, found{jobgc.Collected, "LiveRead", 2, 0},
+			answer{jobgc.Collected, "LiveRead", 1, 0},
+			answer{jobgc.Collected, "LiveRead", 2, 0},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,10 +121,12 @@ func TestStep_LooksForTheJobOfARef(t *testing.T) {
 					ref.CreatedAt = ptr.To(metav1.NewTime(time.Now().Add(-tc.age)))
 				}
 				f := w.look(t, ref)
-				assert.Equal(t, tc.first, found{f.State, f.Source, w.gets, f.After}, tc.reason)
+				got := answer{f.State, f.Source, w.gets, f.After}
+				assert.Equal(t, tc.first, got, tc.reason)
 				time.Sleep(time.Second)
 				f = w.look(t, ref)
-				assert.Equal(t, tc.settled, found{f.State, f.Source, w.gets, f.After}, tc.reason)
+				got = answer{f.State, f.Source, w.gets, f.After}
+				assert.Equal(t, tc.settled, got, tc.reason)
 			})
 		})
 	}

@@ -20,10 +20,7 @@ const (
 	mostStored  = 9
 )
 
-var (
-	jobUIDs   = [mostJobs]types.UID{"", "job-1", "job-2", "job-3"}
-	ownerUIDs = [mostOwners]types.UID{"", "run-1", "run-2"}
-)
+var jobUIDs = [mostJobs]types.UID{"", "job-1", "job-2", "job-3"}
 
 // ending is how a run ended, as its status says.
 type ending int8
@@ -106,8 +103,8 @@ type simReplica struct {
 // budget is what may still go wrong.
 type budget struct{ crashes, faults, acts, switches int8 }
 
-// world is one state.
-type world struct {
+// world is one state. The methods of a copy return another state.
+type world struct { //nolint:recvcheck // see above
 	set      settings
 	left     budget
 	last     int8 // the replica that did something last

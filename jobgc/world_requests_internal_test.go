@@ -23,8 +23,9 @@ func (w *world) serve(i int) answer {
 		return w.create(owner)
 	case requestDelete:
 		return w.deleteFor(r)
+	default:
+		return w.patch(r)
 	}
-	return w.patch(r)
 }
 
 func (w *world) readOwner(r *simReplica) owner {
@@ -91,6 +92,7 @@ func (w *world) patch(r *simReplica) answer {
 		job.released = before.released || due || seen.state == Finished && seen.held
 		job.held = before.held && !seen.held
 		w.checkRelease(i)
+	default:
 	}
 	if *job != before {
 		job.exists = !job.deleting || job.held

@@ -67,7 +67,9 @@ func (r Report) String() string {
 	if r.Complete {
 		state = "complete"
 	}
-	return fmt.Sprintf("%s: budgets %s, %d states, %d calm states, %s, %s", r.Name, r.Budgets, r.States, r.Ends, r.Took.Round(time.Millisecond), state)
+	took := r.Took.Round(time.Millisecond)
+	return fmt.Sprintf("%s: budgets %s, %d states, %d calm states, %s, %s",
+		r.Name, r.Budgets, r.States, r.Ends, took, state)
 }
 
 // ErrTooMany says that the search stopped before it had seen all states. It has
@@ -98,7 +100,9 @@ type step[S comparable] struct {
 // Search visits all states. The error has the events that lead to the first
 // state that breaks a rule, or is ErrTooMany.
 func (m Model[S]) Search() (Report, error) {
-	s := &search[S]{model: m, seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}, rests: map[uint64]struct{}{}}
+	s := &search[S]{model: m, seed: maphash.MakeSeed()}
+	s.seen = map[uint64]struct{}{}
+	s.rests = map[uint64]struct{}{}
 	s.report = Report{Name: m.Name, Budgets: m.Budgets, Marks: map[string]int{}}
 	began := time.Now()
 	err := s.run()

@@ -21,41 +21,47 @@ type counter struct {
 	lost int // budget
 }
 
-// counting is the model. With locked, a worker reads only while no other has
+// step is what a worker does next. With locked, it reads only while no other has
 // read and not written.
-func counting(locked bool) exhaust.Model[counter] {
-	step := func(s counter, i int) (counter, bool) {
-		switch s.at[i] {
-		case 0:
-			if locked && s.at[1-i] == 1 {
-				return s, false
-			}
-			s.read[i] = s.sum
-			s.at[i] = 1
-		case 1:
-			s.sum = s.read[i] + 1
-			s.at[i] = 2
-		default:
+func (s counter) step(i int, locked bool) (counter, bool) {
+	switch s.at[i] {
+	case 0:
+		if locked && s.at[1-i] == 1 {
 			return s, false
 		}
-		return s, true
+		s.read[i] = s.sum
+		s.at[i] = 1
+	case 1:
+		s.sum = s.read[i] + 1
+		s.at[i] = 2
+	default:
+		return s, false
 	}
+	return s, true
+}
+
+// next yields what may happen: a step, or the loss of what a worker has read.
+func (s counter) next(locked bool, yield func(string, counter)) {
+	for i := range s.at {
+		after, can := s.step(i, locked)
+		if can {
+			yield("step", after)
+		}
+		if s.lost > 0 && s.at[i] == 1 {
+			after := s
+			after.lost--
+			after.at[i] = 0
+			yield("forget", after)
+		}
+	}
+}
+
+// counting is the model of two workers that add one each.
+func counting(locked bool) exhaust.Model[counter] {
+	step := func(s counter, i int) (counter, bool) { return s.step(i, locked) }
 	return exhaust.Model[counter]{
 		Name: "counter", Budgets: "lost 1", Start: []counter{{lost: 1}}, MaxStates: 1000, MaxCalm: 10,
-		Next: func(s counter, yield func(string, counter)) {
-			for i := range s.at {
-				after, can := step(s, i)
-				if can {
-					yield("step", after)
-				}
-				if s.lost > 0 && s.at[i] == 1 {
-					after := s
-					after.lost--
-					after.at[i] = 0
-					yield("forget", after)
-				}
-			}
-		},
+		Next: func(s counter, yield func(string, counter)) { s.next(locked, yield) },
 		Check: func(s counter) string {
 			if s.at == [2]int{2, 2} && s.sum != 2 {
 				return "an addition is lost"
