@@ -21,8 +21,8 @@ type counter struct {
 	lost int // budget
 }
 
-// step is what a worker does next. With locked, it reads only while no other has
-// read and not written.
+// step is what a worker does next. With locked, it reads only while no other
+// has read and not written.
 func (s counter) step(i int, locked bool) (counter, bool) {
 	switch s.at[i] {
 	case 0:
