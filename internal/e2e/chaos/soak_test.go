@@ -104,7 +104,8 @@ func TestSoak(t *testing.T) {
 		n, took.Round(time.Second), float64(n)/took.Seconds(), len(faults), twice, sent, done)
 	assert.InDelta(t, n, done["create jobs"], float64(cut), "one creation a run")
 	assert.InDelta(t, n, done["patch jobs"], float64(cut), "one patch")
-	assert.LessOrEqual(t, sent["get jobs"], sent["create jobs"]-n+cut, "a Job is read only if its creation finds it")
+	// After a restart, the cache lacks the Jobs that their TTL has deleted.
+	assert.LessOrEqual(t, sent["get jobs"], sent["create jobs"]-n+cut+n, "a Job is read if its creation finds it, or once after a restart")
 	assert.GreaterOrEqual(t, done["patch agentruns/status"], n-cut, "one status write for a run that was faster than its watch")
 	assert.LessOrEqual(t, done["patch agentruns/status"], 3*n+cut, "two for any other, and three if its Job started late")
 }
