@@ -99,9 +99,9 @@ func TestCallersObject_ThatPanicsCostsOneOccurrence(t *testing.T) {
 	}{
 		"EmbeddedNil":   {"A pointer that was never set has no metadata.", embedded{}, nil, true},
 		"UID":           {"An accessor is the caller's code.", hooked{named, nothing, explode}, nil, true},
-		"ObjectKind":    {"So is what returns the kind of a new object.", hooked{named, explode, nothing}, nil, false},
+		"ObjectKind":    {"The caller also has the code that returns the kind of a new object.", hooked{named, explode, nothing}, nil, false},
 		"KindWithNoUID": {"And of an object that the kind tells apart.", hooked{nameless, explode, nothing}, nil, true},
-		"Scheme":        {"So is the scheme.", bare("a"), func() ([]schema.GroupVersionKind, bool, error) { panic("no kind") }, false},
+		"Scheme":        {"The scheme is code of the caller too.", bare("a"), func() ([]schema.GroupVersionKind, bool, error) { panic("no kind") }, false},
 	} {
 		for entry, do := range entryPoints() {
 			t.Run(name+"/"+entry, func(t *testing.T) {

@@ -87,7 +87,7 @@ func New(sink *Sink, controller string, o Options) (*Recorder, error) {
 // action, related object and field path about one object form a series. The
 // Recorder writes the first immediately, or as soon as the object's cap allows.
 // It counts repeats, and writes their number when the pause of the series ends.
-// If the note has changed meanwhile, the last note becomes a new Event, which
+// If the note has changed since, the last note becomes a new Event, which
 // counts the repeats with the old note too.
 //
 // Words that look generated do not count as a change. A word looks generated if
@@ -368,7 +368,7 @@ func (r *Recorder) count(e *entry, o *occurrence, text []byte, now instant) {
 	case hash != s.hash:
 		// A draft that is being written is not touched.
 		s.draft = &draft{text: string(text), annotations: maps.Clone(o.annotations)}
-		for key, value := range o.annotations { // of which as little is written
+		for key, value := range o.annotations { // as little of them is written
 			s.draft.annotations[key] = strings.Clone(value[:min(len(value), maxText)])
 		}
 		s.hash = hash

@@ -36,7 +36,7 @@ const (
 	verdictUnknown     verdict = "unknown"     // no answer of the API server came
 )
 
-// answer is what came of a request.
+// answer is the result of a request.
 type answer struct {
 	verdict verdict
 	job     jobFacts // of the requests that return the Job
@@ -52,7 +52,7 @@ const (
 	failureRequest failure = "request" // the last request
 	failureBuild   failure = "build"   // the Job could not be built, and does not exist
 	failureCreate  failure = "create"  // the creation was refused, and the Job does not exist
-	failureRelease failure = "release" // the release was refused; what was found is the result all the same
+	failureRelease failure = "release" // the release was refused; the finding is still the result
 	failureTaken   failure = "taken"   // the name belongs to a Job that the owner does not control
 	failureForeign failure = "foreign" // another object controls the Job of the Ref
 	failureDeleted failure = "deleted" // the Job was deleted during the call

@@ -110,7 +110,7 @@ func (m machine) keep() machine {
 }
 
 // marked takes the answer of the patch that gives a Job what Step gives to each
-// Job. If a policy refuses it, the Job stays as it is.
+// Job. If a policy refuses it, the Job does not change.
 func (m machine) marked(a answer) machine {
 	switch a.verdict {
 	case verdictDone:
@@ -158,7 +158,7 @@ func (m machine) raised(a answer) machine {
 		return m.enter()
 	}
 	if a.verdict == verdictInvalid {
-		return m.to(stageRaiseAgain) // the Job may be another one by now
+		return m.to(stageRaiseAgain) // another Job may have the name by now
 	}
 	return m.fail(failureRequest)
 }

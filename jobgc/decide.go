@@ -54,15 +54,15 @@ type view struct {
 	deletes   bool // Options.DeleteCancelled
 }
 
-// finding is what was found out about the Job. The shell makes an Observation
-// of it.
+// finding is the state of the Job, and its source. The shell makes an
+// Observation of it.
 type finding struct {
 	state   State
 	outcome Outcome
 	source  string
 	changed bool     // the owner has changed since the caller read it
 	ending  bool     // the namespace is being deleted
-	job     jobFacts // none if there is no Job
+	job     jobFacts // empty without a Job
 	again   again
 }
 

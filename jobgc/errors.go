@@ -64,7 +64,7 @@ func (c *call) taken() error {
 }
 
 // lookingFor is the error of the last request. Of a read that follows a refusal
-// it also says what was refused.
+// it also names the refusal.
 func (c *call) lookingFor() error {
 	job := c.ref.Namespace + "/" + c.ref.Name
 	if c.asked != requestRead {

@@ -21,8 +21,8 @@ const (
 	controlOther control = "other" // another object
 )
 
-// jobFacts is all that the machine knows of a Job. It is comparable. The zero
-// value is no Job.
+// jobFacts is everything that the machine knows of a Job. It is comparable. The
+// zero value means that none exists.
 type jobFacts struct {
 	uid       types.UID
 	control   control
@@ -44,7 +44,7 @@ type ttlFacts struct {
 	final bool // it is the final one, or near enough
 }
 
-// judge is what turns a Job into facts.
+// judge makes facts of a Job.
 type judge struct {
 	owner     types.UID
 	retention Retention
@@ -123,7 +123,7 @@ func (j judge) askedOf(job *batchv1.Job) *int32 {
 }
 
 // isFinal reports whether a TTL is the final one, within a tenth of it and a
-// minute. One that frees the name too early is not.
+// minute. A TTL that frees the name too early is not.
 func isFinal(has, want *int32) bool {
 	if has == nil || want == nil {
 		return has == nil && want == nil

@@ -12,7 +12,7 @@ func (m machine) find() (machine, request) {
 	return m.findUnrecorded()
 }
 
-// finds goes on with what was found.
+// finds goes on with a finding.
 func (m machine) finds(f finding) (machine, request) {
 	m.found = f
 	return m.to(stageDecide), requestNone

@@ -20,14 +20,15 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// TestGuard_RemembersTheLastJobs that were deleted, and no more than it says.
+// TestGuard_RemembersTheLastJobs that were deleted, and only as many as it
+// says.
 func TestGuard_RemembersTheLastJobs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		limit  int // 0: that of New
+		limit  int // 0: the limit of New
 		kept   int
 	}{
-		"Default": {"The doc comment of Guard says so.", 0, 4096},
+		"Default": {"The doc comment of Guard has this number.", 0, 4096},
 		"Three":   {"The last ones stay.", 3, 3},
 		"One":     {"The last one stays.", 1, 1},
 		"None":    {"A memory without room remembers none.", -1, 0},

@@ -3,7 +3,7 @@
 
 package jobgc
 
-// machine is one call of Step: what is known, and how far the call is. It
+// machine is one call of Step: its knowledge, and how far the call is. It
 // decides which request comes next. It makes none, has no clock, and is not
 // safe for concurrent use. It is comparable, so that a search can visit each of
 // its states.
@@ -17,7 +17,7 @@ type machine struct {
 	informer bool     // an informer feeds the cache
 	nowhere  bool     // the namespace of the Job is not known before it is built
 	young    bool     // the Ref is so new that the cache may not have its Job
-	barred   bool     // the owner has Jobs of another origin, which nobody has named
+	barred   bool     // the owner has Jobs of another origin, and no Request.Name
 	claimed  bool     // Request.Recorded
 	cached   jobFacts // what the cache has under the name of the Job
 
@@ -109,7 +109,7 @@ func (m machine) move() (machine, request) {
 	}
 }
 
-// answer takes what came of the request.
+// answer takes the answer of the request.
 func (m machine) answer(a answer) machine {
 	switch m.stage {
 	case stageFind:
@@ -167,7 +167,7 @@ func (m machine) fail(f failure) machine {
 	return m.to(stageEnd)
 }
 
-// end ends the call with what was found.
+// end ends the call with a finding.
 func (m machine) end(found finding) machine {
 	if m.cancel && found.outcome == "" && found.state != Pending {
 		found.state = Cancelled
@@ -321,7 +321,7 @@ func (m machine) wasUnbuilt(a answer) machine {
 	return m.to(stageDecide)
 }
 
-// failed reports whether a read has failed: it says nothing about the object.
+// failed reports whether a read has failed: the object may exist or not.
 func (a answer) failed() bool { return a.verdict != verdictDone && a.verdict != verdictGone }
 
 // live is the finding of a Job that the API server has.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// fate is what became of a Job, as far as the Guard has seen it.
+// fate is the end of a Job, as far as the Guard has seen it.
 type fate string
 
 const (
@@ -285,7 +285,7 @@ func (m *memory) doubts(at place) {
 	m.places.put(at, is)
 }
 
-// fateOf returns what became of a Job.
+// fateOf returns the fate of a Job.
 func (m *memory) fateOf(uid types.UID) fate {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,7 +25,7 @@ type strange struct{}
 
 func (strange) AddEventHandler(int) (*fakeStore, error) { return nil, nil } //nolint:nilnil // never called
 
-// stopped takes no handler any more.
+// stopped takes no handler.
 type stopped struct{}
 
 func (stopped) AddEventHandler(cache.ResourceEventHandler) (*fakeStore, error) {

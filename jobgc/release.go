@@ -52,7 +52,7 @@ func (m machine) reread(a answer) machine {
 	return m.to(stageRelease)
 }
 
-// wasLeft ends a call after which nothing is left to do for the Job. If the
+// wasLeft ends a call when nothing is left to do for the Job. If the
 // cache does not show that, the Ref does.
 func (m machine) wasLeft() machine {
 	if m.found.state == Finished && m.found.source == sourceLiveRead {

@@ -87,7 +87,7 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 						return stored(ctx)
 					}
 				}
-				s.guard = newGuard(t, s.world, week) // one that has not created the Job
+				s.guard = newGuard(t, s.world, week) // it has not created the Job
 			}, 1,
 		},
 		"DeletedWhileFinishing": {

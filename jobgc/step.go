@@ -270,7 +270,7 @@ func (c *call) keep() {
 	}
 }
 
-// job returns the Job of which the machine has the facts.
+// job returns the Job whose facts the machine has.
 func (c *call) job(facts jobFacts) *batchv1.Job {
 	if c.live != nil && c.live.UID == facts.uid {
 		return c.live
@@ -306,7 +306,7 @@ func (c *call) next() *Ref {
 	return &next
 }
 
-// observation is what was found.
+// observation is the finding, for the caller.
 func (c *call) observation() Observation {
 	f := c.machine.found
 	if f.state == "" {

@@ -103,7 +103,7 @@ func TestStepCreates_WithinItsTimes(t *testing.T) {
 	}{
 		"Webhook":     {"A slow admission does not stop a creation.", slowly(0), slowly(12 * time.Second), 0, time.Hour, ""},
 		"AllItsTime":  {"Both may take as long as is documented.", slowly(29 * time.Second), slowly(59 * time.Second), 0, time.Hour, ""},
-		"SlowRead":    {"An old answer says nothing.", slowly(31 * time.Second), slowly(0), 0, time.Hour, "Request.Stored: the read of the owner needs more than 30s, its wait for the client's rate limiter included"},
+		"SlowRead":    {"An old answer is not believed.", slowly(31 * time.Second), slowly(0), 0, time.Hour, "Request.Stored: the read of the owner needs more than 30s, its wait for the client's rate limiter included"},
 		"DeafRead":    {"So it is if Stored ignores its context.", func(context.Context) error { time.Sleep(31 * time.Second); return nil }, slowly(0), 0, time.Hour, "Request.Stored: the read of the owner needs more than 30s"},
 		"FullLimiter": {"The limiter refuses immediately.", func(context.Context) error { return errors.New("rate: Wait(n=1) would exceed context deadline") }, slowly(0), 0, time.Hour, "needs more than 30s, its wait for the client's rate limiter included: rate: Wait"},
 		"Stall":       {"The name may be free again.", slowly(0), slowly(0), 60 * time.Second, time.Hour, "ns/run-run-uid was not created: the process stalled, and owner was read more than 1m0s ago"},

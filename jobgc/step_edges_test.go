@@ -116,8 +116,8 @@ func TestStep_NameTaken(t *testing.T) {
 		owner  string
 		going  bool
 	}{
-		"Nobodys":  {"No controller has it.", func(job *batchv1.Job) { job.OwnerReferences = nil }, "", false},
-		"Others":   {"Another owner has it.", func(job *batchv1.Job) { job.OwnerReferences[0] = ownerRef("other", "x") }, "other", false},
+		"Nobodys":  {"It has no controller.", func(job *batchv1.Job) { job.OwnerReferences = nil }, "", false},
+		"Others":   {"It belongs to another owner.", func(job *batchv1.Job) { job.OwnerReferences[0] = ownerRef("other", "x") }, "other", false},
 		"Deleting": {"It goes away.", func(job *batchv1.Job) { job.OwnerReferences = nil; job.DeletionTimestamp = ptr.To(metav1.Now()) }, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {

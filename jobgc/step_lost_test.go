@@ -63,7 +63,7 @@ func TestStep_SaysLostForTheStoredOwnerOnly(t *testing.T) {
 			"Done":      {"Another replica has recorded the end.", func(r *agentRun) *agentRun { r.done = true; return r }, false},
 			"NotYet":    {"The store was restored.", func(r *agentRun) *agentRun { r.job = nil; return r }, false},
 			"OtherJob":  {"Another Job is recorded.", func(r *agentRun) *agentRun { r.job.UID = "other"; return r }, false},
-			"Recreated": {"The stored owner is another one.", func(r *agentRun) *agentRun { r.UID = "other"; return r }, false},
+			"Recreated": {"The stored owner has another uid.", func(r *agentRun) *agentRun { r.UID = "other"; return r }, false},
 			"OwnerGone": {"The owner is gone.", func(*agentRun) *agentRun { return nil }, false},
 		} {
 			t.Run(string(kind)+name, func(t *testing.T) {

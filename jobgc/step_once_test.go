@@ -136,7 +136,7 @@ func recordedWorld(t *testing.T) (*world, jobgc.Ref) {
 }
 
 // TestStep_ReleasesAgainstTheTTLController, which deletes the Job at the same
-// time. The cache still has it.
+// time. The cache still shows it.
 //
 //req:shows J4
 func TestStep_ReleasesAgainstTheTTLController(t *testing.T) {
@@ -162,7 +162,7 @@ func TestStep_ReleasesAgainstTheTTLController(t *testing.T) {
 		says     string
 	}{
 		"Refused":    {"A 422 for another reason is an error.", true, "jobgc: step: release ns/job: "},
-		"Unreadable": {"Nobody knows why: the error says both.", false, "jobgc: step: looking for the Job ns/job, whose patch was refused (release ns/job: "},
+		"Unreadable": {"The cause is unknown: the error has both.", false, "jobgc: step: looking for the Job ns/job, whose patch was refused (release ns/job: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, ref := recordedWorld(t)

@@ -150,7 +150,7 @@ func TestStep_QuotaMakesNoWorkRunTwice(t *testing.T) {
 	assert.Equal(t, 1, created, "the work ran twice")
 }
 
-// A deleting owner that waits for the cancellation with a finalizer of its own;
+// A deleting owner that waits for the cancellation with a separate finalizer;
 // a creation was cut off.
 func TestStep_CancelOfADeletingOwner(t *testing.T) {
 	for name, informer := range map[string]bool{"NoInformer": false, "CacheBehind": true} {
@@ -184,7 +184,7 @@ func TestStep_CancelOfADeletingOwner(t *testing.T) {
 	}
 }
 
-// A deleting owner waits for the result with a finalizer of its own; the
+// A deleting owner waits for the result with a separate finalizer; the
 // creation was cut off before the Ref was written.
 func TestStep_DeletingOwnerOfAnUnrecordedJob(t *testing.T) {
 	s := newStage(t, jobgc.Options{Finalizer: "agents.example.com/result"})

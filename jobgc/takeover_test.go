@@ -205,7 +205,7 @@ func TestStep_TakeOver_SurvivesRefusals(t *testing.T) {
 	})
 }
 
-// TestStep_Name_IsAJobsName or an error says what is accepted.
+// TestStep_Name_IsAJobsName or an error with the accepted form.
 func TestStep_Name_IsAJobsName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -215,7 +215,7 @@ func TestStep_Name_IsAJobsName(t *testing.T) {
 		"Plain":     {"The name of a person's choice.", "nightly-1", true},
 		"Dots":      {"Jobs may have dots in their name.", "nightly.1", true},
 		"Longest":   {"Pods carry the name as a label of 63 bytes.", strings.Repeat("a", 63), true},
-		"TooLong":   {"A label has no more.", strings.Repeat("a", 64), false},
+		"TooLong":   {"A label has at most 63 bytes.", strings.Repeat("a", 64), false},
 		"UpperCase": {"Names are lower-case.", "Nightly", false},
 		"Slash":     {"A namespace is not part of it.", "ns/nightly", false},
 		"Dash":      {"It ends with a letter or a digit.", "nightly-", false},

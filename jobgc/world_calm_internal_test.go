@@ -5,7 +5,7 @@ package jobgc
 
 import "time"
 
-// The small world without faults, and what must be right in it.
+// The small world without faults, and the rules for its end.
 
 // still is the world without what only the search needs.
 func (w world) still() world {

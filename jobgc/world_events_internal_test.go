@@ -87,7 +87,7 @@ func (w world) nextCalls(i int, of doing) {
 	}
 }
 
-// nextWrites are the fates of a status write.
+// nextWrites are the outcomes of a status write.
 func (w world) nextWrites(i int, of doing) {
 	of("write", func(w *world) {
 		w.commit(&w.replicas[i])
@@ -103,7 +103,7 @@ func (w world) nextWrites(i int, of doing) {
 	}
 }
 
-// nextAnswers are the fates of a request.
+// nextAnswers are the outcomes of a request.
 func (w world) nextAnswers(i int, of doing) {
 	r := w.replicas[i]
 	of(string(r.asks), func(w *world) { w.answer(i, w.serve(i)) })

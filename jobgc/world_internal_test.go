@@ -100,7 +100,7 @@ type simReplica struct {
 	status  simOwner // to write
 }
 
-// budget is what may still go wrong.
+// budget counts the faults that may still come.
 type budget struct{ crashes, faults, acts, switches int8 }
 
 // world is one state. The methods of a copy return another state.
@@ -364,7 +364,7 @@ func (w *world) finish(i int) {
 	r.status = next
 }
 
-// idle ends a call. What is left of it is not part of the state.
+// idle ends a call. Its rest is not part of the state.
 func (w *world) idle(r *simReplica) {
 	r.calls = false
 	r.m = machine{}

@@ -141,11 +141,11 @@ func (w *world) commit(r *simReplica) {
 			w.wrong = "a Job that exists is called lost"
 		}
 		if !job.taken {
-			w.wrong = "a Job is lost that nobody deleted"
+			w.wrong = "a Job is lost that was not deleted"
 		}
 	}
 	if before.job != 0 && before.job != after.job {
-		w.wrong = "the recorded Job became another one"
+		w.wrong = "another Job was recorded"
 	}
 	w.store(after)
 }

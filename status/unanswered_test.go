@@ -43,7 +43,7 @@ func TestCommit_ReadsFirstAfterAWriteWithoutAnswer(t *testing.T) {
 		"DoneAndSeen":     {"A copy with a newer version has the write.", errNoAnswer, true, true, 0, false},
 		"NotDone":         {"The read shows that the copy is the newest.", errNoAnswer, false, false, 1, false},
 		"ServerTimeout":   {"A server that gave up may have done it.", apierrors.NewTimeoutError("late", 1), true, false, 1, true},
-		"InternalError":   {"So may one that failed.", apierrors.NewInternalError(errNoAnswer), true, false, 1, true},
+		"InternalError":   {"A write that failed may be stored.", apierrors.NewInternalError(errNoAnswer), true, false, 1, true},
 		"RequestTimeout": {
 			"408 comes from a proxy.", &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusRequestTimeout}},
 			true, false, 1, true,
@@ -53,7 +53,7 @@ func TestCommit_ReadsFirstAfterAWriteWithoutAnswer(t *testing.T) {
 			"An API server that refuses a request did not do it.",
 			apierrors.NewForbidden(runs, "a", errors.New("no right")), false, false, 0, false,
 		},
-		"TooMany": {"So does one that is overloaded.", apierrors.NewTooManyRequests("later", 1), false, false, 0, false},
+		"TooMany": {"An overloaded server has not stored it.", apierrors.NewTooManyRequests("later", 1), false, false, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, stale := start(t)
@@ -208,7 +208,7 @@ func TestCommit_GoesOnWithAFakeThatKeepsTheVersion(t *testing.T) {
 	}
 }
 
-// TestCommit_ReadAfterAWriteWithoutAnswer: the read finds what became of the
+// TestCommit_ReadAfterAWriteWithoutAnswer: the read finds the result of the
 // object, and may fail.
 func TestCommit_ReadAfterAWriteWithoutAnswer(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -63,8 +63,8 @@ func TestRecorder_SurvivesCodeThatPanics(t *testing.T) {
 	}{
 		"EmbeddedNil":   {"A pointer that was never set has no metadata.", embedded{}, nil, assert.AnError, events.LostNoReference},
 		"Scheme":        {"A scheme is the caller's code.", nameless, func() ([]schema.GroupVersionKind, bool, error) { panic("no kind") }, assert.AnError, events.LostNoReference},
-		"EmbeddedError": {"So is an error.", object("a"), nil, brokenError{}, ""},
-		"NestedError":   {"So is its text.", object("a"), nil, nestedError{}, ""},
+		"EmbeddedError": {"An error may panic.", object("a"), nil, brokenError{}, ""},
+		"NestedError":   {"The text of an error may panic.", object("a"), nil, nestedError{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var rec eventstest.Recorder

@@ -28,7 +28,7 @@ const (
 // invalid UTF-8 becomes U+FFFD, and redact cleans the text, a text of several
 // lines before that too. Note then cuts the result to 1024 bytes at the start
 // of a rune. It returns a clean, short s unchanged. If redact panics, the
-// result says so and does not contain s.
+// result names the panic and does not contain s.
 func Note(s string, redact func(string) string) string {
 	if redact == nil {
 		redact = Text

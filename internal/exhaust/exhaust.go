@@ -5,7 +5,7 @@
 //
 // A [Model] has the states of a world, what can happen in each of them, and two
 // rules. Check is about each state. Calm and Right are about the end: from each
-// state, when nothing fails any more, the world comes to rest after a bounded
+// state, when nothing fails, the world comes to rest after a bounded
 // number of steps, and rests right. A search therefore shows safety and
 // eventual stability for all interleavings, within the budgets that the states
 // carry.
@@ -43,7 +43,7 @@ type Model[S comparable] struct {
 	// Right returns what is wrong with a world that rests; empty if nothing is.
 	Right func(s S) string
 
-	// Mark names what is worth counting in a state; empty if nothing is. Nil
+	// Mark names a state that is worth counting; empty for any other. Nil
 	// counts nothing.
 	Mark func(s S) string
 
@@ -55,7 +55,7 @@ type Model[S comparable] struct {
 // Report is what a search has seen.
 type Report struct {
 	Name, Budgets string
-	States, Ends  int            // states, and those that the calm passes through
+	States, Ends  int            // states, and the states that the calm passes through
 	Marks         map[string]int // how many states have each mark
 	Complete      bool           // every state was visited
 	Took          time.Duration

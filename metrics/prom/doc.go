@@ -33,7 +33,7 @@
 // callback belongs to one instrument, the instrument. At most one goroutine
 // waits for each callback or gatherer.
 //
-// A prometheus.Registry calls its collectors in goroutines of its own. A
+// A prometheus.Registry calls its collectors in separate goroutines. A
 // collector that panics costs its own metrics with client_golang v1.24 or
 // newer. With an older version it ends the process, whichever handler scrapes.
 //

@@ -61,7 +61,7 @@ func TestRollback_RefusesARefusedReplicaSet(t *testing.T) {
 			nil,
 		},
 		"FirstOfAll": {
-			"There is no version before that a pod could run.",
+			"No earlier version exists that a pod could run.",
 			map[string]any{"conditions": progressing("False", "ReplicaSetCreateError")},
 			nil,
 		},

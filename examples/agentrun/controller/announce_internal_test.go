@@ -27,7 +27,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// nobody answers.
+// the server does not answer.
 type nobody struct{}
 
 func (nobody) RoundTrip(*http.Request) (*http.Response, error) {

@@ -53,7 +53,7 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 		filled:    make(chan struct{}),
 		runs: cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(c.runs(namespace).GetClient(), "agentruns", namespace,
 			matching(c.options.Selector)), new(v1alpha1.AgentRun), 0, nil),
-		// An informer that is made of the RESTClient would read JSON, which takes more CPU time.
+		// An informer of the RESTClient would read JSON, which takes more CPU time.
 		jobs: batchinformers.NewFilteredJobInformer(c.cluster, namespace, 0, cache.Indexers{
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
 		}, matching(runLabel)),
@@ -88,7 +88,7 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 	return s, err
 }
 
-// jobOptions are those of the Guard.
+// jobOptions are the options of the Guard.
 func (c *Controller) jobOptions() jobgc.Options {
 	keep := jobgc.Options{Retention: c.options.Retention, DeleteCancelled: true}
 	if c.options.Hold {

@@ -80,7 +80,7 @@ func (s *server) controllerOn(t *testing.T, transport http.RoundTripper, o Optio
 	return c
 }
 
-// unstarted is an informer that a test need not start: its handlers have always
+// unstarted is an informer that a test does not start: its handlers have always
 // received the first list.
 type unstarted struct{ cache.SharedIndexInformer }
 

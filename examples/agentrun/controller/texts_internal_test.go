@@ -163,7 +163,7 @@ func TestCommit_TriesTheFixedTextOnce(t *testing.T) {
 	enter(a.run, v1alpha1.Running, reasonRunning, "", time.Now())
 	_, err = a.commit(t.Context())
 	require.Error(t, err)
-	assert.Equal(t, 3, s.patches, "there is no text to shorten")
+	assert.Equal(t, 3, s.patches, "no text can be shortened")
 }
 
 // A Job is larger than its run, because it has all of its spec and more.

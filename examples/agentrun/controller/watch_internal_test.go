@@ -93,7 +93,7 @@ func TestRequest_EndsOnThisSide(t *testing.T) {
 		want   time.Duration
 	}{
 		"Accepted": {"A watch ends after its timeoutSeconds and a grace.", accepts, timed, 430 * time.Second},
-		"Silent":   {"So does a watch without any answer.", silent, timed, 430 * time.Second},
+		"Silent":   {"A watch without any answer ends too.", silent, timed, 430 * time.Second},
 		"Untimed":  {"A watch without timeoutSeconds ends too.", accepts, "?watch=true", requestAtMost},
 		"List":     {"The API server ends any other request after a minute.", silent, "", requestAtMost},
 		"Body":     {"The time includes the body.", accepts, "?limit=500", requestAtMost},

@@ -26,7 +26,7 @@ import (
 )
 
 // TestReconcile_TakesATaskToItsEnd: every reconcile reads the Job live, because
-// there is no informer.
+// the test has no informer.
 func TestReconcile_TakesATaskToItsEnd(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1.AddToScheme(scheme))

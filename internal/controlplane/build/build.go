@@ -19,7 +19,7 @@
 // that need the same programs at the same time share one build. The build
 // modules, the Go version, the platform and the flags identify an entry of the
 // cache: a change of one builds a new entry. kubectl and kube-scheduler are
-// built only on request. So are kwok and the controller of Argo Rollouts, which
+// built only on request. kwok and the controller of Argo Rollouts are too, and
 // have separate entries.
 //
 // KUBEBUILDER_ASSETS, the variable of controller-runtime's envtest, names a

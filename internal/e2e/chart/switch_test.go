@@ -84,7 +84,7 @@ func helmTakesOver(t *testing.T, namespace string, rollouts dynamic.ResourceInte
 	p, errs := plan.Rollback(live, into[appsv1.Deployment](t, parseIn(t, namespace, out).one(t, "Deployment/"+name)), nil, plan.Options{})
 	require.Empty(t, errs)
 
-	// No controller runs here: the steps are those that write.
+	// No controller runs here: only the steps that write are run.
 	var written string
 	for _, a := range p.Actions {
 		_, body, found := strings.Cut(a.Command, "<<'EOF'\n")

@@ -23,7 +23,7 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// The edge cases of Kubernetes, and what jobgc makes of them.
+// The edge cases of Kubernetes, and how jobgc handles them.
 
 func TestEdgeSuspended(t *testing.T) {
 	t.Parallel()
