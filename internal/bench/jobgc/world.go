@@ -80,18 +80,21 @@ type listWatch struct{ *cache.ListWatch }
 // IsWatchListSemanticsUnSupported is asked by the reflector.
 func (listWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-// job is the i-th one, of a run that controls it.
+// retention is the annotation by which a Guard knows the Jobs of Step.
+const retention = "jobgc.controllerkit.dev/retention"
+
+// job is the i-th one, of a run that controls it, as Step creates it.
 func job(i int) *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: "run-" + strconv.Itoa(i),
+		Annotations: map[string]string{retention: "keep"},
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: "bench.example.com/v1", Kind: "Run", Name: "run-" + strconv.Itoa(i), UID: "owner", Controller: new(true),
 		}},
 	}}
 }
 
-// create creates the i-th Job as a controller without jobgc does, and returns
-// what it can remember of it.
+// create creates the i-th Job, and returns what its owner records of it.
 func (w *world) create(ctx context.Context, i int) (jobgc.Ref, error) {
 	made, err := w.server.Create(ctx, job(i), metav1.CreateOptions{})
 	if err != nil {
