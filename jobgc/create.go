@@ -194,7 +194,7 @@ func (m machine) enter() machine {
 	if m.memory.uid != m.ref.uid {
 		m.memory = recollection{}
 	}
-	m.returned = m.memory.fate == fateRemoved || m.memory.fate == fateReturned
+	m.returned = m.isBack(m.ref.uid) || m.memory.fate == fateReturned
 	if m.found.lost() {
 		m.stored = owner{}
 	}

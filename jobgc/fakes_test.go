@@ -200,11 +200,15 @@ type fakeStore struct {
 	items    map[string]*batchv1.Job
 	err      error // of each read
 	unsynced bool
+	after    func() // each read
 }
 
 // get is the cached read.
 func (f *fakeStore) get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
 	job, ok := f.items[namespace+"/"+name]
+	if f.after != nil {
+		defer f.after()
+	}
 	if f.err != nil || ok {
 		return job, f.err
 	}

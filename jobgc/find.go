@@ -3,6 +3,8 @@
 
 package jobgc
 
+import "k8s.io/apimachinery/pkg/types"
+
 // find looks for the Job: in the Ref, the cache and the memory, and then in the
 // API server.
 func (m machine) find() (machine, request) {
@@ -26,9 +28,7 @@ func (m machine) pending(when again) (machine, request) {
 // findRecorded looks for the Job of the Ref.
 func (m machine) findRecorded() (machine, request) {
 	shown := m.cached.uid == m.ref.uid
-	// The cache shows a Job before the handlers receive its event.
-	again := m.memory.fate == fateRemoved && shown
-	m.returned = again || m.memory.fate == fateReturned
+	m.returned = shown && m.isBack(m.ref.uid) || m.memory.fate == fateReturned
 	if m.ref.released && !m.returned {
 		return m.finds(m.collected(sourceRef))
 	}
@@ -49,6 +49,12 @@ func (m machine) findRecorded() (machine, request) {
 		return m.notInCache()
 	}
 	return m, requestRead
+}
+
+// isBack reports whether a Job that was just found is there again after its
+// deletion. The cache shows a Job before the handlers receive its event.
+func (m machine) isBack(uid types.UID) bool {
+	return m.before.uid == uid && m.before.fate == fateRemoved
 }
 
 // notInCache waits for a cache that may lag behind, or for a delete event that

@@ -9,8 +9,9 @@ package jobgc
 // its states.
 //
 // The shell calls next, makes the request, and calls answer, until next returns
-// no request. Before each call of next it sets memory to what the Guard
-// remembers of the Job, and afterwards it keeps notes.
+// no request. Before each call of next and of answer it sets memory to what the
+// Guard remembers of the Job, and afterwards it keeps notes. Before it reads
+// the cache, it sets before to what the Guard remembers then.
 type machine struct {
 	view
 
@@ -20,6 +21,11 @@ type machine struct {
 	barred   bool     // the owner has Jobs of another origin, and no Request.Name
 	claimed  bool     // Request.Recorded
 	cached   jobFacts // what the cache has under the name of the Job
+
+	// before is the memory as it was when the Job was last looked for. A Job
+	// that was there although its deletion had been seen before is there again.
+	// A deletion that was seen since proves nothing of the kind.
+	before recollection
 
 	stage stage
 	built bool
@@ -68,6 +74,7 @@ func (m machine) next() (machine, request) {
 	for m.stage != stageEnd {
 		after, req := m.move()
 		if req != requestNone {
+			after.before = after.memory
 			return after, req
 		}
 		m = after

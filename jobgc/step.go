@@ -83,6 +83,8 @@ func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error
 	if c.ref.UID == "" && req.Name != "" {
 		g.memory.expects(c.place()) // a Job of an earlier version has no mark
 	}
+	c.remember()
+	c.machine.before = c.machine.memory
 	err = c.look(ctx)
 	if err != nil {
 		return req.Ref, Observation{}, fmt.Errorf("jobgc: step: %w", err)

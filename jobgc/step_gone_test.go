@@ -64,6 +64,31 @@ func TestStep_ReturnsTheResultThatTheDeleteEventCarries(t *testing.T) {
 	}
 }
 
+// TestStep_DeletedWhileItReads: the cache had the Job, running, and its delete
+// event comes before the call goes on. The Job has not come back.
+//
+//req:shows J4
+func TestStep_DeletedWhileItReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ref := settledWorld(t)
+		w.store.after = func() {
+			w.store.after = nil
+			w.change("job", finish(time.Now()))
+			w.guard.OnDelete(w.remove("job"))
+			w.store.sync(w.server)
+		}
+		for range 3 {
+			f := w.look(t, ref)
+			if f.State == jobgc.Active {
+				continue // as it was when the cache was read
+			}
+			assert.Equal(t, jobgc.Finished, f.State)
+			assert.Equal(t, "Tombstone", f.Source)
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
 // TestStep_WaitsForALateDeleteEvent: the cache drops a Job before it calls the
 // handlers. A call between the two must not declare the Job lost.
 //

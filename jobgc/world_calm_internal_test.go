@@ -43,7 +43,7 @@ func (w world) calm() world {
 		r.age(time.Hour)
 		r.ownerAt = w.ownersN
 		w.hear(r, w.changesN)
-		w.begin(i)
+		w.begin(i, w.changesN)
 		for r.calls {
 			w.proceed(i)
 		}

@@ -72,17 +72,23 @@ func (w world) nextOfReplica(i int, do doing) {
 	}
 }
 
-// nextCalls are the calls. Each cache is as it was, or up to date.
+// nextCalls are the calls. Each cache is as it was, or up to date. So is what
+// the handlers have received when the call has read the caches.
 func (w world) nextCalls(i int, of doing) {
 	r := w.replicas[i]
 	for _, owners := range slices.Compact([]int8{r.ownerAt, w.ownersN}) {
-		for _, jobs := range slices.Compact([]int8{r.jobAt, w.changesN}) {
-			of(fmt.Sprintf("call with owner %d and Jobs %d", owners, jobs), func(w *world) {
+		call := func(cached, heard int8) {
+			of(fmt.Sprintf("call with owner %d, Jobs %d and their events %d", owners, cached, heard), func(w *world) {
 				r := &w.replicas[i]
 				r.ownerAt = owners
-				w.hear(r, jobs)
-				w.begin(i)
+				w.hear(r, cached)
+				w.begin(i, heard)
 			})
+		}
+		call(r.jobAt, r.jobAt)
+		if r.jobAt < w.changesN {
+			call(r.jobAt, w.changesN)
+			call(w.changesN, w.changesN)
 		}
 	}
 }
@@ -107,6 +113,11 @@ func (w world) nextWrites(i int, of doing) {
 func (w world) nextAnswers(i int, of doing) {
 	r := w.replicas[i]
 	of(string(r.asks), func(w *world) { w.answer(i, w.serve(i)) })
+	of(string(r.asks)+", and events", func(w *world) {
+		a := w.serve(i)
+		w.hear(&w.replicas[i], w.changesN)
+		w.answer(i, a)
+	})
 	if w.left.faults == 0 {
 		return
 	}

@@ -88,6 +88,7 @@ type happened struct {
 type simReplica struct {
 	ownerAt, jobAt int8 // how much of the watches has come
 	pasts          [mostJobs]past
+	results        [mostJobs]bool // deletions of finished Jobs that it has heard of
 	places         [mostOwners]expected
 
 	calls   bool
@@ -272,6 +273,7 @@ func (w *world) handle(r *simReplica, c happened, before simJob, known bool) {
 		if ours || knows {
 			p.uid = jobUIDs[c.index]
 			*p = p.isRemoved(observed(c.job), c.job.released, began)
+			r.results[c.index] = c.job.finished
 			if c.job.finished && !c.job.released {
 				r.places[c.job.owner] = expected{uid: p.uid}
 			}
@@ -282,6 +284,7 @@ func (w *world) handle(r *simReplica, c happened, before simJob, known bool) {
 	if back && ours || p.fate == fateRemoved {
 		p.uid = jobUIDs[c.index]
 		*p = p.isBack()
+		r.results[c.index] = false
 	}
 }
 
@@ -294,8 +297,9 @@ func indexOf(uid types.UID) int8 {
 	return 0
 }
 
-// begin begins a call with what the caches have.
-func (w *world) begin(i int) {
+// begin begins a call with what the caches have. The handlers receive further
+// events after the cache was read.
+func (w *world) begin(i int, heard int8) {
 	r := &w.replicas[i]
 	r.copied = w.owners[r.ownerAt-1]
 	r.version = r.ownerAt
@@ -316,6 +320,9 @@ func (w *world) begin(i int) {
 	if o.job == 0 && w.set.named && r.places[o.uid] == (expected{}) {
 		r.places[o.uid] = expected{uid: ""}
 	}
+	w.remember(r)
+	r.m.before = r.m.memory
+	w.hear(r, heard)
 	r.calls = true
 	w.advance(i)
 }
@@ -352,6 +359,9 @@ func (w *world) finish(i int) {
 			next.ending = wasCancelled
 		case r.m.found.lost():
 			next.ending = wasLost
+			if r.results[next.job] {
+				w.wrong = "a result is lost that the events brought"
+			}
 		case next.outcome:
 			next.ending = succeeded
 		}

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +27,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -145,15 +145,19 @@ func (b *lockedBuffer) String() string {
 func TestAFailureIsReportedOnce_AlsoIfTheJobIsLabelledLater(t *testing.T) {
 	t.Parallel()
 	cs := fake.NewClientset()
+	watched := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(watched) })
+	cs.PrependWatchReactor("jobs", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		jobs, err := cs.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		begin()
+		return true, jobs, err
+	})
 	r, err := newReporter(cs, cs, sdkmetric.NewMeterProvider(), sdktrace.NewTracerProvider())
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Start(ctx) }()
-	watched := func() bool {
-		return slices.ContainsFunc(cs.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "jobs") })
-	}
-	require.Eventually(t, watched, time.Minute, time.Millisecond)
+	<-watched
 
 	jobs := cs.BatchV1().Jobs("default")
 	job, err := jobs.Create(t.Context(), failedJob("nightly", time.Now()), metav1.CreateOptions{})

@@ -160,7 +160,7 @@ func (s *search[S]) enter(path []frame[S], event string, state S) ([]frame[S], e
 	path = append(path, f)
 	wrong := s.judge(state)
 	if wrong != "" {
-		return path, fmt.Errorf("exhaust: %s: %s, after:\n%s\n%+v", s.model.Name, wrong, told(path), state)
+		return path, fmt.Errorf("exhaust: %s: %s, after:\n%s", s.model.Name, wrong, told(path))
 	}
 	s.model.Next(state, func(event string, after S) {
 		f.next = append(f.next, step[S]{event, after})
@@ -202,7 +202,7 @@ func (s *search[S]) calm(state S) string {
 		if after == state {
 			wrong := s.model.Right(state)
 			if wrong != "" {
-				return fmt.Sprintf("at rest: %s: %+v", wrong, state)
+				return "at rest: " + wrong
 			}
 			return s.keep(passed)
 		}
@@ -212,7 +212,7 @@ func (s *search[S]) calm(state S) string {
 		}
 		state = after
 	}
-	return fmt.Sprintf("no rest after %d calm steps: %+v", s.model.MaxCalm, state)
+	return fmt.Sprintf("no rest after %d calm steps", s.model.MaxCalm)
 }
 
 // keep remembers that the calm ends right from these states.

@@ -6,7 +6,6 @@ package jobgctest_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
@@ -63,11 +63,26 @@ func ExampleGiveUIDs() {
 	// Output: run-4f1c true Active <nil>
 }
 
+// watching returns a channel that is closed when the first watch has begun. The
+// fake does not replay what happens between an informer's list and its watch,
+// and it records a watch before it begins.
+func watching(clientset *fake.Clientset) <-chan struct{} {
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	clientset.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		events, err := clientset.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		begin()
+		return true, events, err
+	})
+	return begun
+}
+
 // A whole life on the fake clientset and an informer of it, which New registers
 // with.
 func TestAWholeLifeOnTheFakeClientset(t *testing.T) {
 	ctx, clientset := t.Context(), fake.NewClientset()
 	jobgctest.GiveUIDs(clientset)
+	watched := watching(clientset)
 	informer := batchinformers.NewJobInformer(clientset, metav1.NamespaceAll, 0, nil)
 	lister := batchlisters.NewJobLister(informer.GetIndexer())
 	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
@@ -78,11 +93,7 @@ func TestAWholeLifeOnTheFakeClientset(t *testing.T) {
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait) // after the test's context has ended
 	running.Go(func() { informer.RunWithContext(ctx) })
-	// The fake does not replay what happens between the informer's list and its
-	// watch.
-	require.Eventually(t, func() bool {
-		return slices.ContainsFunc(clientset.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "jobs") })
-	}, time.Minute, time.Millisecond)
+	<-watched
 
 	r := newRun()
 	step := func() (found jobgc.Observation) {
@@ -92,7 +103,8 @@ func TestAWholeLifeOnTheFakeClientset(t *testing.T) {
 		r.done = r.done || found.Outcome != ""
 		return found
 	}
-	step()
+	// A Guard waits for the events of the informer's first list.
+	require.Eventually(t, func() bool { step(); return r.ref != nil }, time.Minute, time.Millisecond)
 	jobs := clientset.BatchV1().Jobs("ns")
 	job, err := jobs.Get(ctx, r.ref.Name, metav1.GetOptions{})
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -51,6 +52,23 @@ type world struct {
 	cs       *fake.Clientset
 	page     http.Handler
 	refusals atomic.Int32 // of the next patches of Backups
+}
+
+// watching returns a channel that is closed when the first watch has begun. The
+// fake records a watch before that.
+func watching(fake interface {
+	PrependWatchReactor(resource string, reaction clienttesting.WatchReactionFunc)
+	Tracker() clienttesting.ObjectTracker
+},
+) <-chan struct{} {
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	fake.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		events, err := fake.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		begin()
+		return true, events, err
+	})
+	return begun
 }
 
 // start runs the controller until the test ends, and creates a Backup. The fake
@@ -79,6 +97,7 @@ func start(t *testing.T) *world {
 	require.NoError(t, err)
 	c, err := New(w.dyn, w.cs, w.cs, m)
 	require.NoError(t, err)
+	watchesBackups, watchesJobs := watching(w.dyn), watching(w.cs)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Start(ctx) }()
@@ -86,13 +105,8 @@ func start(t *testing.T) *world {
 		stop()
 		require.NoError(t, <-ended)
 	})
-	watched := func() bool {
-		watches := func(resource string) func(clienttesting.Action) bool {
-			return func(a clienttesting.Action) bool { return a.Matches("watch", resource) }
-		}
-		return slices.ContainsFunc(w.dyn.Actions(), watches("backups")) && slices.ContainsFunc(w.cs.Actions(), watches("jobs"))
-	}
-	require.Eventually(t, watched, time.Minute, time.Millisecond)
+	<-watchesBackups
+	<-watchesJobs
 	_, err = w.dyn.Resource(backups).Namespace("default").Create(t.Context(), newBackup(), metav1.CreateOptions{})
 	require.NoError(t, err)
 	return w
