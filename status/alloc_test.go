@@ -32,8 +32,8 @@ func TestCommit_Allocations(t *testing.T) {
 		limit, untyped float64
 	}{
 		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), bigRun(), 12, 12},
-		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 500, 1200},
-		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 500, 1200},
+		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 500, 1300},
+		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 500, 1300},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -130,7 +130,7 @@ func checkCondition(c metav1.Condition) error {
 		return fmt.Errorf(".type: %.40q is not accepted; want a name such as Ready or example.com/Ready, with at most %d characters", c.Type, maxType)
 	}
 	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, c.Status) {
-		return fmt.Errorf(".status: %q is not accepted; want True, False or Unknown", c.Status)
+		return fmt.Errorf(".status: %q is not accepted; want True, False or Unknown%s", c.Status, otherList)
 	}
 	if c.ObservedGeneration < 0 {
 		return fmt.Errorf(".observedGeneration: %d is not accepted; want 0, or the generation of the object", c.ObservedGeneration)

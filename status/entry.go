@@ -22,12 +22,16 @@ type entry struct {
 
 	key   string // the type, with a number for the second of the type
 	item  any    // decoded JSON, unless the list is a []metav1.Condition
+	form  *form  // of the list, if there is an item
 	bad   error  // why item is not a condition; the text continues its path
 	place int    // in the stored list
 }
 
 // entries is a list of conditions.
 type entries []entry
+
+// otherList is the remedy for a list whose items are not conditions.
+const otherList = `, or for a list of another kind FieldNames.Conditions "-"`
 
 // entriesOf reads a list of conditions from a field of a status, or from its
 // encoded form if the field has another type.
@@ -39,18 +43,19 @@ func entriesOf(field, encoded any) (list entries, err error) {
 	} else if raw, stored := encoded.(json.RawMessage); stored {
 		items, ok := decode(raw).([]any)
 		if !ok {
-			return nil, errors.New("want a list")
+			return nil, errors.New("want a list of conditions" + otherList)
 		}
 		var conds []metav1.Condition
 		failed := utiljson.Unmarshal(raw, &conds) // by one item, or more
+		form := formOf(field)
 		for i, item := range items {
-			e := entry{item: item}
+			e := entry{item: item, form: form}
 			if _, ok := item.(map[string]any); !ok {
-				e.bad = errors.New(": want an object")
+				e.bad = errors.New(": want an object" + otherList)
 			} else if failed == nil {
 				e.Condition = conds[i]
 			} else if err := utiljson.Unmarshal(encode(item), &e.Condition); err != nil {
-				e = entry{item: item, bad: fmt.Errorf(": %w", err)}
+				e = entry{item: item, form: form, bad: fmt.Errorf(": %w; want a condition%s", err, otherList)}
 			}
 			list = append(list, e)
 		}
@@ -80,15 +85,21 @@ func (list entries) MarshalJSON() ([]byte, error) {
 }
 
 // with returns e with the fields of c. It keeps the fields that a Condition
-// does not have.
+// does not have, and adds no empty ones.
 func (e entry) with(c metav1.Condition) entry {
-	if fields, ok := e.item.(map[string]any); ok {
-		known, _ := decode(encode(c)).(map[string]any)
-		fields = maps.Clone(fields)
-		maps.Copy(fields, known)
-		e.item = fields
-	}
 	e.Condition = c
+	fields, ok := e.item.(map[string]any)
+	if !ok {
+		return e
+	}
+	known, _ := decode(encode(c)).(map[string]any)
+	fields = maps.Clone(fields)
+	for name, value := range known {
+		if value != "" || hasKey(fields, name) {
+			fields[name] = value
+		}
+	}
+	e.item = fields
 	return e
 }
 
@@ -96,7 +107,7 @@ func (e entry) with(c metav1.Condition) entry {
 func (e entry) extras() map[string]any {
 	fields, _ := e.item.(map[string]any)
 	fields = maps.Clone(fields)
-	for _, known := range [...]string{"type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"} {
+	for _, known := range conditionFields() {
 		delete(fields, known)
 	}
 	return fields
@@ -183,11 +194,11 @@ func (c *change) settleEntry(e entry, stored *entry) (entry, error) {
 	if c.restored {
 		known.ObservedGeneration = min(known.ObservedGeneration, c.generation)
 	}
-	next := settle(e.Condition, known, c.now)
+	next := e.limit(settle(e.Condition, known, c.now), stored)
 	if known.LastTransitionTime.IsZero() && next.Status == known.Status && next.Reason == known.Reason && next.Message == known.Message {
 		next.LastTransitionTime = known.LastTransitionTime // the CRD may not have the field
 	}
-	if next.ObservedGeneration == 0 {
+	if next.ObservedGeneration == 0 && e.hasField("observedGeneration", stored) {
 		next.ObservedGeneration = known.ObservedGeneration
 		if !sameVerdict(next, known) {
 			next.ObservedGeneration = c.generation

@@ -47,10 +47,17 @@ type FieldNames struct {
 	// FinishedAt is a *metav1.Time or metav1.Time; empty means finishedAt. A
 	// status without it is accepted until an object is done.
 	FinishedAt string
-	// Conditions is a []metav1.Condition; empty means conditions. With "-" a
-	// list named conditions is one value: Commit does not check or redact its
-	// items, and two writers that change it differently are a conflict. Commit
-	// stores no empty list, so the CRD must not require it: use omitempty.
+	// Conditions is a list of conditions, such as a []metav1.Condition; empty
+	// means conditions. The items may have another Go type, with the fields
+	// type and status: Commit sets only fields that the type has. An
+	// unstructured status has no type: Commit sets lastTransitionTime and
+	// observedGeneration in a new condition, and in a stored condition only if
+	// it has them.
+	//
+	// With "-" a list named conditions is one value: Commit does not check or
+	// redact its items, and two writers that change it differently are a
+	// conflict. Commit stores no empty list, so the CRD must not require it:
+	// use omitempty.
 	Conditions string
 
 	_ struct{}

@@ -57,6 +57,10 @@ func TestPatch_IsTheSameTypedAndUnstructured(t *testing.T) {
 		for range 3 {
 			mutate(r, &before.Status, noon)
 		}
+		for i := range before.Status.Conditions { // an unstructured one without it would get none
+			c := &before.Status.Conditions[i]
+			c.ObservedGeneration = max(c.ObservedGeneration, 1)
+		}
 		after := before.DeepCopy()
 		mutate(r, &after.Status, noon.Add(time.Minute))
 		f := status.Facts{Progress: status.Progress(r.IntN(3))}

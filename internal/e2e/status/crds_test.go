@@ -5,6 +5,7 @@ package status_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -21,6 +22,10 @@ var (
 	tasks   = v1alpha1.GroupVersion().WithResource("tasks")   // other names, a default, free conditions
 	plains  = v1alpha1.GroupVersion().WithResource("plains")  // no status subresource
 	stricts = v1alpha1.GroupVersion().WithResource("stricts") // required fields, a default
+	clouds  = v1alpha1.GroupVersion().WithResource("clouds")  // conditions that are not a metav1.Condition
+	voids   = v1alpha1.GroupVersion().WithResource("voids")   // required fields that may be null
+	lists   = v1alpha1.GroupVersion().WithResource("lists")   // required conditions, a default in a list
+	modes   = v1alpha1.GroupVersion().WithResource("modes")   // defaults in the status and in an object
 )
 
 // example is the folder of the example that has AgentRuns.
@@ -32,7 +37,9 @@ var taskNames = status.FieldNames{StartedAt: "startTime", FinishedAt: "completio
 // writeCRDs writes the CRDs of all kinds into dir and returns their paths.
 func writeCRDs(dir string) ([]string, error) {
 	paths := []string{filepath.Join(example, "crd", "agents.controllerkit.dev_agentruns.yaml")}
-	for _, crd := range []map[string]any{taskCRD(), plainCRD(), strictCRD()} {
+	for _, crd := range []map[string]any{
+		taskCRD(), plainCRD(), strictCRD(), cloudCRD(), voidCRD(), listCRD(), modeCRD(),
+	} {
 		raw, err := json.Marshal(crd)
 		if err != nil {
 			return nil, err
@@ -86,6 +93,79 @@ func strictCRD() map[string]any {
 			"extra":  object{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 		},
 	}, object{"status": object{}}, nil)
+}
+
+// cloudCRD has conditions as a project made them before metav1.Condition.
+func cloudCRD() map[string]any {
+	text := object{"type": "string"}
+	condition := object{"type": "object", "required": []any{"type", "status"}, "properties": object{
+		"type": text, "status": text, "message": text, "severity": text,
+		"lastHeartbeatTime": object{"type": "string", "format": "date-time"},
+	}}
+	return contractCRD(clouds, "Cloud", nil, object{"conditions": object{"type": "array", "items": condition}})
+}
+
+// voidCRD requires fields that may be null: in the status, in an object and in
+// an element of a list.
+func voidCRD() map[string]any {
+	nullable := object{"type": "integer", "nullable": true}
+	return contractCRD(voids, "Void", []any{"verdict"}, object{
+		"verdict": object{"type": "string", "nullable": true},
+		"phase":   object{"type": "string"},
+		"totals":  object{"type": "object", "required": []any{"failed"}, "properties": object{"failed": nullable, "active": nullable}},
+		"steps": object{"type": "array", "items": object{
+			"type": "object", "required": []any{"exit"}, "properties": object{"name": object{"type": "string"}, "exit": nullable},
+		}},
+		"named": object{"type": "object", "additionalProperties": object{
+			"type": "object", "required": []any{"exit"}, "properties": object{"exit": nullable},
+		}},
+	})
+}
+
+// listCRD requires conditions, and has a default in an element of a list.
+func listCRD() map[string]any {
+	return contractCRD(lists, "List", []any{"conditions"}, object{
+		"phase": object{"type": "string"},
+		"conditions": object{"type": "array", "items": object{
+			"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+			"properties": object{"severity": object{"type": "string", "default": "Info"}},
+		}},
+		"steps": object{"type": "array", "items": object{"type": "object", "properties": object{
+			"name": object{"type": "string"}, "mode": object{"type": "string", "default": "Auto"},
+			"limits": object{"type": "object", "default": object{}, "properties": object{"cpu": object{"type": "integer", "default": 1}}},
+		}}},
+	})
+}
+
+// modeCRD has defaults that appear with the first status, also among the
+// conditions.
+func modeCRD() map[string]any {
+	waiting := object{
+		"type": "Ready", "status": "Unknown", "reason": "Waiting", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z",
+	}
+	return contractCRD(modes, "Mode", nil, object{
+		"phase": object{"type": "string"}, "other": object{"type": "string"},
+		"mode": object{"type": "string", "default": "Auto"},
+		"limits": object{"type": "object", "default": object{}, "properties": object{
+			"cpu": object{"type": "integer", "default": 1}, "memory": object{"type": "integer"},
+		}},
+		"conditions": object{
+			"type": "array", "default": []any{waiting},
+			"items": object{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+		},
+	})
+}
+
+// contractCRD has the contract's fields and others.
+func contractCRD(resource schema.GroupVersionResource, kind string, required []any, fields object) map[string]any {
+	date := object{"type": "string", "format": "date-time"}
+	all := object{"observedGeneration": object{"type": "integer", "format": "int64"}, "updatedAt": date, "startedAt": date, "finishedAt": date}
+	maps.Copy(all, fields)
+	statusSchema := object{"type": "object", "properties": all}
+	if required != nil {
+		statusSchema["required"] = required
+	}
+	return crd(resource, kind, statusSchema, object{"status": object{}}, nil)
 }
 
 type object = map[string]any
