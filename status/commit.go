@@ -43,6 +43,9 @@ import (
 // error: observedGeneration has the value that was read, and the watch triggers
 // the next reconcile.
 //
+// A merge patch cannot carry null. If the schema requires a field that is null
+// in after, Commit returns an error that names the field and the remedy.
+//
 // If a write gets no answer, such as after a timeout, the API server may have
 // done it. Unless before has a newer version, the next Commit of the object
 // reads it first, with an empty patch. If that write may still happen, and
@@ -129,7 +132,7 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 			if isUnanswered(err) {
 				w.client.writes.lost(key, versionOf(c.before.object), w.clock())
 			}
-			return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(before), err)
+			return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(before), c.after.explainNulls(err))
 		}
 		// The API server answers an empty patch with the stored object.
 		if reply, err = w.send(ctx, before, []byte("{}"), "status"); err != nil {

@@ -82,6 +82,8 @@
 // # When not to use it
 //
 // Use server-side apply for fields that many programs write, and for lists with
-// elements of several owners. For a status with a single condition,
-// meta.SetStatusCondition of apimachinery and an Update are enough.
+// elements of several owners. Use Update of the status, or a JSON Patch, for a
+// field that the schema requires and that may be null: a merge patch cannot
+// carry null. For a status with a single condition, meta.SetStatusCondition of
+// apimachinery and an Update are enough.
 package status

@@ -188,4 +188,3 @@ func TestCommit_NamesTheWayOutForAListThatHasNoStatus(t *testing.T) {
 	_, err = status.FieldNames{Conditions: "-"}.Patch(before, after, status.Facts{}, noon)
 	require.NoError(t, err)
 }
-

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/proompteng/controllerkit/status"
 )
@@ -106,7 +107,7 @@ func (s *server) apply(name string, data []byte, sub bool) error {
 	o := s.objects[name]
 	var patch map[string]any
 	if err := utiljson.Unmarshal(data, &patch); err != nil { // whole numbers become int64
-		return err
+		return apierrors.NewBadRequest(err.Error())
 	}
 	if !sub {
 		delete(patch, "status")
@@ -122,10 +123,14 @@ func (s *server) apply(name string, data []byte, sub bool) error {
 				m[field] = value
 			}
 		}
-		for _, field := range s.requires {
-			if m[field] == nil {
-				return fmt.Errorf("status.%s: Required value", field)
+		var missing field.ErrorList
+		for _, name := range s.requires {
+			if m[name] == nil {
+				missing = append(missing, field.Required(field.NewPath("status", name), ""))
 			}
+		}
+		if missing != nil {
+			return apierrors.NewInvalid(schema.GroupKind{Group: "example.com", Kind: "Run"}, name, missing)
 		}
 	}
 	if patch["status"] != nil && !reflect.DeepEqual(was, now) {
@@ -163,7 +168,7 @@ func (s *server) patch(ctx context.Context, name string, data []byte, sub bool) 
 		return nil, apierrors.NewConflict(gr, name, fmt.Errorf("the object has been modified"))
 	}
 	if err := s.apply(name, data, sub); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, err
 	}
 	return json.Marshal(o)
 }
