@@ -137,13 +137,15 @@ func byKey(list entries) map[string]*entry {
 	return entries
 }
 
-// put makes list the conditions of tree. The API server stores no empty list.
+// put makes list the conditions of tree. An empty list is put only in place of
+// another one: the schema may require it.
 func put(tree map[string]any, name string, list entries) {
 	if name == absent {
 		return
 	}
-	if tree[name] = list; len(list) == 0 {
-		delete(tree, name)
+	_, has := tree[name]
+	if has || len(list) > 0 {
+		tree[name] = list
 	}
 }
 
@@ -171,6 +173,10 @@ func (c *change) settleList(before, after map[string]any) error {
 	// The stored order stays: building the list in another order is not a
 	// change.
 	slices.SortStableFunc(settled, func(a, b entry) int { return a.place - b.place })
+	_, has := before[name]
+	if has {
+		after[name] = entries{} // also if the type leaves out an empty list
+	}
 	put(after, name, settled)
 	return nil
 }

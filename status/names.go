@@ -52,12 +52,12 @@ type FieldNames struct {
 	// type and status: Commit sets only fields that the type has. An
 	// unstructured status has no type: Commit sets lastTransitionTime and
 	// observedGeneration in a new condition, and in a stored condition only if
-	// it has them.
+	// it has them. An empty list is stored as such if the type has the field
+	// without omitempty, or the stored status has a list.
 	//
 	// With "-" a list named conditions is one value: Commit does not check or
 	// redact its items, and two writers that change it differently are a
-	// conflict. Commit stores no empty list, so the CRD must not require it:
-	// use omitempty.
+	// conflict.
 	Conditions string
 
 	_ struct{}

@@ -149,6 +149,10 @@ func (d *document) readTree(conditions string) error {
 	if err != nil {
 		return fmt.Errorf("status: status.%s: %w", conditions, err)
 	}
+	_, has := fields[conditions]
+	if has && d.typed.IsValid() {
+		d.tree[conditions] = list // without omitempty, a nil list is null
+	}
 	put(d.tree, conditions, list)
 	return nil
 }

@@ -86,9 +86,9 @@ func TestPatch_WritesChanges(t *testing.T) {
 			}, facts: running,
 		},
 		"ConditionsCleared": {
-			reason: "No conditions is null.",
+			reason: "The schema may require the list.",
 			change: func(r *Run) { r.Status.Conditions = []metav1.Condition{} }, facts: running,
-			want: `{"conditions":null}`,
+			want: `{"conditions":[]}`,
 		},
 		"ConditionSetByHand": {
 			reason: "A condition that was put in by hand gets what the API requires.",
