@@ -25,5 +25,5 @@ func ExampleRetention_Warnings() {
 
 func ExampleRetention_LogValues() {
 	fmt.Println(jobgc.Retention{SucceededTTL: time.Hour}.LogValues()...) // logger.Info("Retention", ...)
-	// Output: succeeded 1h0m0s failed keep unrecorded keep runs keep logs keep
+	// Output: succeeded 1h0m0s failed keep unrecorded keep
 }

@@ -15,11 +15,8 @@ import (
 // that long.
 const leastBackstop = time.Hour
 
-// shortRunTTL is the retention of runs below which Warnings reports it.
-const shortRunTTL = time.Hour
-
-// Warnings lists, for operators, the settings that can delete a Job, its result
-// or a run early. Pass a Job as the caller builds it, or nil.
+// Warnings lists, for operators, the settings that can delete a Job or its
+// result early. Pass a Job as the caller builds it, or nil.
 func (r Retention) Warnings(job *batchv1.Job) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -30,9 +27,6 @@ func (r Retention) Warnings(job *batchv1.Job) []string {
 		say("Retention.UnrecordedTTL %s: a finished Job is deleted before its result is recorded if the controller is down for longer; use %s or more", r.UnrecordedTTL, leastBackstop)
 	}
 	out = append(out, r.freesNames()...)
-	if r.RunTTL > 0 && r.RunTTL < shortRunTTL {
-		say("Retention.RunTTL %s: finished runs are deleted after %s; a number without a unit is seconds, and 30 days are 720h", r.RunTTL, r.RunTTL)
-	}
 	if job == nil {
 		return out
 	}

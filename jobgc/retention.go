@@ -13,19 +13,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-const (
-	day        = 24 * time.Hour
-	longestTTL = math.MaxInt32 * time.Second // what ttlSecondsAfterFinished can hold
+// longestTTL is what ttlSecondsAfterFinished can hold.
+const longestTTL = math.MaxInt32 * time.Second
 
-	// leastRunTTL is the shortest retention of runs that is accepted. A `30`
-	// that was meant as days is 30 seconds.
-	leastRunTTL = time.Minute
-)
-
-// Retention is how long Jobs, their runs and their logs are kept. A zero
-// duration keeps, so the zero value keeps all of them; a Job then goes with its
-// owner. New and Step refuse a negative duration, one above 68 years, and a
-// RunTTL below a minute. FromEnv reads a Retention from the environment.
+// Retention is how long Jobs are kept. A zero duration keeps, so the zero value
+// keeps all of them; a Job then goes with its owner. New and Step refuse a
+// negative duration, and one above 68 years. Package settings reads a Retention
+// from the environment.
 type Retention struct {
 	// SucceededTTL and FailedTTL are how long a Job of that outcome stays
 	// after its outcome is recorded. Below 90 seconds, work can run twice. A
@@ -40,46 +34,25 @@ type Retention struct {
 	// raise the TTL of a Job that Step adopts, that Job keeps its TTL.
 	UnrecordedTTL time.Duration
 
-	// RunTTL is how long package expire keeps a finished run. Other than zero,
-	// it is at least a minute.
-	RunTTL time.Duration
-
-	// LogTTL is how long the logs of a run are kept. This package only reads
-	// and shows it.
-	LogTTL time.Duration
-
-	// Retain is the annotation that keeps a run for good. Zero means
-	// agents.proompteng.ai/retain.
-	Retain string
-
 	_ struct{}
 }
 
 // check names each field whose value is out of range.
 func (r Retention) check() (errs []error) {
 	for _, f := range []struct {
-		name       string
-		value, min time.Duration
+		name string
+		ttl  time.Duration
 	}{
-		{"SucceededTTL", r.SucceededTTL, 0},
-		{"FailedTTL", r.FailedTTL, 0},
-		{"UnrecordedTTL", r.UnrecordedTTL, 0},
-		{"RunTTL", r.RunTTL, leastRunTTL},
-		{"LogTTL", r.LogTTL, 0},
+		{"SucceededTTL", r.SucceededTTL},
+		{"FailedTTL", r.FailedTTL},
+		{"UnrecordedTTL", r.UnrecordedTTL},
 	} {
-		if f.value != 0 && (f.value < f.min || f.value > longestTTL) {
-			errs = append(errs, fmt.Errorf("%s: %s is not accepted; want 0 to keep, or %s up to 68 years (%s)", "Retention."+f.name, f.value, least(f.min), longestTTL))
+		if f.ttl < 0 || f.ttl > longestTTL {
+			errs = append(errs, fmt.Errorf("Retention.%s: %s is not accepted; want 0 to keep, or a positive duration up to 68 years (%s)",
+				f.name, f.ttl, longestTTL))
 		}
 	}
 	return errs
-}
-
-// least names the shortest duration that is accepted.
-func least(d time.Duration) string {
-	if d == 0 {
-		return "a positive duration"
-	}
-	return d.String()
 }
 
 // atCreation is the ttlSecondsAfterFinished of a Job whose outcome is not

@@ -88,14 +88,12 @@ func TestNewRefusesARetentionOutOfRange(t *testing.T) {
 		"SucceededTTL: -1s":         {SucceededTTL: -time.Second},
 		"FailedTTL: -1ns":           {FailedTTL: -1},
 		"UnrecordedTTL: -1h0m0s":    {UnrecordedTTL: -time.Hour},
-		"RunTTL: 30s":               {RunTTL: 30 * time.Second},
-		"LogTTL: -1s":               {LogTTL: -time.Second},
 		"SucceededTTL: 613200h0m0s": {SucceededTTL: 70 * 365 * 24 * time.Hour},
 	} {
 		_, err := jobgc.NewUncached(newServer().client, jobgc.Options{Retention: keep})
 		require.ErrorContains(t, err, "jobgc: new: Options.Retention."+field+" is not accepted; want 0 to keep, or ")
 	}
-	_, err := jobgc.NewUncached(newServer().client, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Second, RunTTL: time.Minute, LogTTL: 1}})
+	_, err := jobgc.NewUncached(newServer().client, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Second}})
 	require.NoError(t, err)
 }
 
@@ -108,11 +106,10 @@ func TestWarnings(t *testing.T) {
 		want   []string // words of each warning
 	}{
 		"Default":         {"No setting is dangerous.", jobgc.Retention{}, nil, nil},
-		"Usual":           {"No setting is dangerous.", jobgc.Retention{SucceededTTL: time.Hour, FailedTTL: time.Hour, RunTTL: 720 * time.Hour}, &batchv1.Job{}, nil},
+		"Usual":           {"No setting is dangerous.", jobgc.Retention{SucceededTTL: time.Hour, FailedTTL: time.Hour}, &batchv1.Job{}, nil},
 		"OutOfRange":      {"New and Step refuse the value.", jobgc.Retention{FailedTTL: -1}, nil, []string{"Retention.FailedTTL"}},
 		"ShortUnrecorded": {"An outage can be longer than the TTL.", jobgc.Retention{UnrecordedTTL: time.Minute}, nil, []string{"Retention.UnrecordedTTL 1m0s"}},
 		"HourUnrecorded":  {"An hour is long enough.", jobgc.Retention{UnrecordedTTL: time.Hour}, nil, nil},
-		"ShortRuns":       {"The number may have been meant as days.", jobgc.Retention{RunTTL: 5 * time.Minute}, nil, []string{"30 days are 720h"}},
 		"ShortFinal":      {"A delayed creation may find the name free.", jobgc.Retention{SucceededTTL: 89 * time.Second, FailedTTL: 1}, nil, []string{"Retention.SucceededTTL 1m29s: a replica that stalls", "Retention.FailedTTL 1ns: a replica that stalls"}},
 		"LongFinal":       {"A delayed creation is given up first.", jobgc.Retention{SucceededTTL: 90 * time.Second, FailedTTL: 90 * time.Second}, nil, nil},
 		"ShortTemplate":   {"A delayed creation may find the name free.", jobgc.Retention{}, &batchv1.Job{Spec: batchv1.JobSpec{TTLSecondsAfterFinished: ptr.To[int32](89)}}, []string{"ttlSecondsAfterFinished of 89: a replica that stalls"}},

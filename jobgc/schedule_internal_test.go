@@ -54,7 +54,7 @@ type schedule struct {
 func draw(seed uint64, b bug) *schedule {
 	s := &schedule{apiServer: newAPIServer(), rand: rand.New(rand.NewPCG(seed, 1)), bug: b, chaos: true}
 	pick := func(of ...time.Duration) time.Duration { return of[s.rand.IntN(len(of))] }
-	s.retention = Retention{SucceededTTL: pick(0, time.Second, leastFinalTTL, 10*time.Minute), FailedTTL: pick(0, 30*time.Second, time.Hour), UnrecordedTTL: pick(0, 7*day)}
+	s.retention = Retention{SucceededTTL: pick(0, time.Second, leastFinalTTL, 10*time.Minute), FailedTTL: pick(0, 30*time.Second, time.Hour), UnrecordedTTL: pick(0, 168*time.Hour)}
 	s.admission = pick(0, 0, 0, 12*time.Second, 55*time.Second)
 	if s.rand.IntN(2) == 0 {
 		s.template = ptr.To([]int32{0, 1, 90, 600}[s.rand.IntN(4)])

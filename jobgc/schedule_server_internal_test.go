@@ -290,7 +290,7 @@ func (s *apiServer) watchOver(before, after *batchv1.Job) {
 	has, had := after.Spec.TTLSecondsAfterFinished, before.Spec.TTLSecondsAfterFinished
 	lowered := has != nil && (had == nil || *has < *had)
 	if before.Annotations[annotation] == "" {
-		lowered = has != nil && *has < int32(7*day/time.Second) // taken over
+		lowered = has != nil && *has < int32(168*time.Hour/time.Second) // taken over
 	}
 	freed := len(after.Finalizers) < len(before.Finalizers)
 	if (lowered || freed) && s.run.phase == "" {

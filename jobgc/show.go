@@ -14,7 +14,6 @@ import (
 func (r Retention) LogValues() []any {
 	return []any{
 		"succeeded", orKeep(r.SucceededTTL), "failed", orKeep(r.FailedTTL), "unrecorded", orKeep(r.UnrecordedTTL),
-		"runs", orKeep(r.RunTTL), "logs", orKeep(r.LogTTL),
 	}
 }
 

@@ -26,13 +26,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
-	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/expire"
 )
 
 // The types of client-go satisfy the interfaces.
-var _ = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer, finished func(*batchv1.Job) (time.Time, *int32)) (*expire.Sweeper[*batchv1.Job, batchv1client.JobInterface], error) {
-	return expire.New(c.Jobs, i.GetStore().List, finished, jobgc.Retention{}, expire.Options{})
+var _ = func(c batchv1client.BatchV1Interface, i cache.SharedIndexInformer, finished func(*batchv1.Job) (time.Time, *int32)) (*expire.Sweeper, error) {
+	return expire.New(c.Jobs, i.GetStore().List, finished, expire.Options{})
 }
 
 // run is an object that owns a Job.
@@ -59,7 +58,7 @@ type cluster struct {
 	refuse func(name string) error
 }
 
-var _ cache.ResourceEventHandler = (*expire.Sweeper[*run, *cluster])(nil)
+var _ cache.ResourceEventHandler = (*expire.Sweeper)(nil)
 
 func newCluster(runs ...*run) *cluster {
 	c := &cluster{live: map[string]*run{}}
@@ -107,9 +106,10 @@ func (c *cluster) Delete(_ context.Context, name string, opts metav1.DeleteOptio
 	return nil
 }
 
-func newSweeper(t *testing.T, c *cluster, opts expire.Options) *expire.Sweeper[*run, *cluster] {
+func newSweeper(t *testing.T, c *cluster, opts expire.Options) *expire.Sweeper {
 	t.Helper()
-	s, err := expire.New(c.runs, c.list, finished, jobgc.Retention{RunTTL: time.Hour}, opts)
+	opts.TTL = time.Hour
+	s, err := expire.New(c.runs, c.list, finished, opts)
 	require.NoError(t, err)
 	return s
 }
@@ -255,7 +255,7 @@ func TestSweep_LooksAtTheRunsWhenOneIsDue(t *testing.T) {
 		time.Sleep(time.Until(start))
 		c := newCluster(ran("kept", 2*time.Hour, func(r *run) { r.ttl = ptr.To[int32](0) }), ran("soon", 58*time.Minute))
 		looks := 0
-		s, err := expire.New(c.runs, func() []any { looks++; return c.store }, finished, jobgc.Retention{RunTTL: time.Hour}, expire.Options{})
+		s, err := expire.New(c.runs, func() []any { looks++; return c.store }, finished, expire.Options{TTL: time.Hour})
 		require.NoError(t, err)
 		sweep := func(after time.Duration, wantLooks int, reason string) {
 			t.Helper()
@@ -291,7 +291,7 @@ func TestSweep_LooksAtTheRunsWhenOneIsDue(t *testing.T) {
 // forgotten.
 func TestOnAdd_DuringASweepCounts(t *testing.T) {
 	c := newCluster()
-	var s *expire.Sweeper[*run, *cluster]
+	var s *expire.Sweeper
 	list := func() []any {
 		store := c.store
 		if late := ran("late", 2*time.Hour); len(store) == 0 {
@@ -300,7 +300,7 @@ func TestOnAdd_DuringASweepCounts(t *testing.T) {
 		}
 		return store
 	}
-	s, err := expire.New(c.runs, list, finished, jobgc.Retention{RunTTL: time.Hour}, expire.Options{})
+	s, err := expire.New(c.runs, list, finished, expire.Options{TTL: time.Hour})
 	require.NoError(t, err)
 	for _, want := range []int{0, 1} {
 		deleted, err := s.Sweep(t.Context(), time.Now())
@@ -353,18 +353,18 @@ func TestStartLogs(t *testing.T) {
 }
 
 func TestNew_ReportsAllBadInput(t *testing.T) {
-	_, err := expire.New[*run, *cluster](nil, nil, nil, jobgc.Retention{RunTTL: 30 * time.Second}, expire.Options{Interval: -1, MaxPerSweep: -1})
+	_, err := expire.New[*run, *cluster](nil, nil, nil, expire.Options{TTL: 30 * time.Second, Interval: -1, MaxPerSweep: -1})
 	require.EqualError(t, err, `jobgc/expire: new: client is nil; want a function that returns the client of a namespace
 jobgc/expire: new: list is nil; want the List of a store
 jobgc/expire: new: finished is nil; want a function that returns when a run finished
-jobgc/expire: new: Retention.RunTTL: 30s is not accepted; want 0 to keep, or at least 1m0s
+jobgc/expire: new: Options.TTL: 30s is not accepted; want 0 to keep, or at least 1m0s
 jobgc/expire: new: Options.Interval: -1ns is not accepted; want a positive duration, or 0 for a minute
 jobgc/expire: new: Options.MaxPerSweep: -1 is not accepted; want a positive number, or 0 for 100`)
 }
 
 func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
-	var none *expire.Sweeper[*run, *cluster]
-	for _, s := range []*expire.Sweeper[*run, *cluster]{none, {}} {
+	var none *expire.Sweeper
+	for _, s := range []*expire.Sweeper{none, {}} {
 		_, err := s.Sweep(t.Context(), start)
 		require.EqualError(t, err, "jobgc/expire: the Sweeper is nil or empty; make it with New")
 		require.EqualError(t, s.Start(t.Context()), err.Error())
@@ -374,8 +374,7 @@ func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
 // Two runs have finished; the retention is one hour.
 func ExampleSweeper_Sweep() {
 	cluster := newCluster(ran("two-hours-ago", 2*time.Hour), ran("just-now", time.Second)) // clientset and informer
-	keep := jobgc.Retention{RunTTL: time.Hour}                                             // settings.FromEnv(os.LookupEnv, settings.JangarNames())
-	sweeper, err := expire.New(cluster.runs, cluster.list, finished, keep, expire.Options{})
+	sweeper, err := expire.New(cluster.runs, cluster.list, finished, expire.Options{TTL: time.Hour})
 	if err != nil {
 		fmt.Println(err)
 		return

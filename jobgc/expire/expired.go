@@ -9,34 +9,35 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// expiresIn returns how long a run still has, zero or less if it has expired,
-// and whether it ever expires.
-//
-// The run's own ttlSecondsAfterFinished counts before keep.RunTTL. Zero or a
-// negative value keeps the run. A run that has not finished (a zero
-// finishedAt), is being deleted, or carries the annotation keep.Retain with 1,
-// true, yes, y, on, keep or forever in any case, never expires.
-func expiresIn(run metav1.Object, finishedAt time.Time, own *int32, keep jobgc.Retention, now time.Time) (in time.Duration, ever bool) {
-	lives := keep.RunTTL
-	if own != nil {
-		lives = time.Duration(*own) * time.Second
-	}
-	if lives <= 0 || finishedAt.IsZero() || run.GetDeletionTimestamp() != nil || retained(run, keep) {
-		return 0, false
-	}
-	return lives + min(finishedAt.Sub(now), math.MaxInt64-lives), true // Sub saturates, and so must the sum
+// run is what a Sweeper knows of a run.
+type run struct {
+	object   metav1.Object
+	finished time.Time // zero: it has not
+	own      *int32    // its ttlSecondsAfterFinished
 }
 
-func retained(run metav1.Object, keep jobgc.Retention) bool {
-	key := keep.Retain
-	if key == "" {
-		key = "agents.proompteng.ai/retain"
+// expiresIn returns how long a run still has, zero or less if it has expired,
+// and whether it ever expires. A run that has not finished, is being deleted or
+// is retained never does.
+func (r run) expiresIn(opts Options, now time.Time) (in time.Duration, ever bool) {
+	lives := opts.TTL
+	if r.own != nil {
+		lives = time.Duration(*r.own) * time.Second
 	}
-	switch strings.ToLower(strings.TrimSpace(run.GetAnnotations()[key])) {
+	if lives <= 0 {
+		return 0, false
+	}
+	ends := !r.finished.IsZero() && r.object.GetDeletionTimestamp() == nil
+	if !ends || isRetained(r.object, opts.Retain) {
+		return 0, false
+	}
+	return lives + min(r.finished.Sub(now), math.MaxInt64-lives), true // Sub saturates, and so must the sum
+}
+
+func isRetained(object metav1.Object, annotation string) bool {
+	switch strings.ToLower(strings.TrimSpace(object.GetAnnotations()[annotation])) {
 	case "1", "true", "yes", "y", "on", "keep", "forever":
 		return true
 	}

@@ -156,7 +156,7 @@ func (c *cluster) stillHeld() (names []string) {
 
 func deleting(o *metav1.PartialObjectMetadata) { o.DeletionTimestamp = ptr.To(metav1.NewTime(start)) }
 
-func newSweeper(t *testing.T, c *cluster, opts hold.Options) *hold.Sweeper[client, client] {
+func newSweeper(t *testing.T, c *cluster, opts hold.Options) *hold.Sweeper {
 	t.Helper()
 	s, err := hold.New(c.jobsIn, c.ownersIn, finalizer, opts)
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 var (
 	_ hold.Jobs   = metadata.ResourceInterface(nil)
 	_ hold.Owners = metadata.ResourceInterface(nil)
-	_             = func(c metadata.Interface) (*hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface], error) {
+	_             = func(c metadata.Interface) (*hold.Sweeper, error) {
 		return hold.New(
 			c.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace,
 			c.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace,

@@ -4,6 +4,7 @@
 package hold
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,23 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/proompteng/controllerkit/jobgc/internal/fairness"
 	finalizers "github.com/proompteng/controllerkit/jobgc/internal/finalizer"
+	"github.com/proompteng/controllerkit/jobgc/internal/sweep"
 )
-
-// Owners lists the metadata of the Jobs' owners in one namespace, or in all. A
-// metadata.ResourceInterface of client-go satisfies it. Reads must be live: a
-// cache that lags behind lacks new owners.
-type Owners interface {
-	List(ctx context.Context, opts metav1.ListOptions) (*metav1.PartialObjectMetadataList, error)
-}
-
-// Jobs lists and patches the metadata of Jobs. A metadata.ResourceInterface of
-// client-go satisfies it.
-type Jobs interface {
-	Owners
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*metav1.PartialObjectMetadata, error)
-}
 
 // Options of a Sweeper. The zero value sweeps all namespaces every hour.
 type Options struct {
@@ -72,12 +59,12 @@ type Report struct {
 // error. They may be called concurrently and by several replicas. Only one of
 // them removes each finalizer. The others get an error for it, because the API
 // server refuses their patch.
-type Sweeper[J Jobs, O Owners] struct {
-	jobs   func(namespace string) J
-	owners func(namespace string) O
-	hold   string
+type Sweeper struct {
+	jobs   func(namespace string) Jobs
+	owners func(namespace string) Owners
+	hold   string // the finalizer
 	opts   Options
-	turns  fairness.Turns
+	turns  sweep.Turns
 }
 
 // New returns a Sweeper and makes no request. The functions jobs and owners
@@ -86,36 +73,41 @@ type Sweeper[J Jobs, O Owners] struct {
 // finalizer that another kind controls has no owner here, and is released. A
 // nil function, a finalizer without domain or name, and negative options are
 // errors, and New reports all of them.
-func New[J Jobs, O Owners](jobs func(namespace string) J, owners func(namespace string) O, finalizer string, opts Options) (*Sweeper[J, O], error) {
+func New[J Jobs, O Owners](
+	jobs func(namespace string) J, owners func(namespace string) O, finalizer string, opts Options,
+) (*Sweeper, error) {
 	var errs []error
+	refuse := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("jobgc/hold: new: "+format, args...))
+	}
 	if jobs == nil {
-		errs = append(errs, errors.New("jobgc/hold: new: jobs is nil; want a function that returns the Job client of a namespace"))
+		refuse("jobs is nil; want a function that returns the Job client of a namespace")
 	}
 	if owners == nil {
-		errs = append(errs, errors.New("jobgc/hold: new: owners is nil; want a function that returns the owners' client of a namespace"))
+		refuse("owners is nil; want a function that returns the owners' client of a namespace")
 	}
 	if !finalizers.IsName(finalizer) {
-		errs = append(errs, fmt.Errorf("jobgc/hold: new: finalizer: %q is not accepted; want that of jobgc.Options.Finalizer, such as agents.example.com/result", finalizer))
+		refuse("finalizer: %q is not accepted; want that of jobgc.Options.Finalizer, such as agents.example.com/result", finalizer)
 	}
 	if opts.Interval < 0 {
-		errs = append(errs, fmt.Errorf("jobgc/hold: new: Options.Interval: %s is not accepted; want a positive duration, or 0 for an hour", opts.Interval))
+		refuse("Options.Interval: %s is not accepted; want a positive duration, or 0 for an hour", opts.Interval)
 	}
 	if opts.MaxPerSweep < 0 {
-		errs = append(errs, fmt.Errorf("jobgc/hold: new: Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 500", opts.MaxPerSweep))
+		refuse("Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 500", opts.MaxPerSweep)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	if opts.Interval == 0 {
-		opts.Interval = time.Hour
-	}
-	if opts.MaxPerSweep == 0 {
-		opts.MaxPerSweep = 500
-	}
-	return &Sweeper[J, O]{jobs: jobs, owners: owners, hold: finalizer, opts: opts}, nil
+	opts.Interval = cmp.Or(opts.Interval, time.Hour)
+	opts.MaxPerSweep = cmp.Or(opts.MaxPerSweep, 500)
+	return &Sweeper{
+		jobs:   func(namespace string) Jobs { return jobs(namespace) },
+		owners: func(namespace string) Owners { return owners(namespace) },
+		hold:   finalizer, opts: opts,
+	}, nil
 }
 
-func (s *Sweeper[J, O]) made() bool { return s != nil && s.jobs != nil }
+func (s *Sweeper) made() bool { return s != nil && s.jobs != nil }
 
 func errNotMade() error {
 	return errors.New("jobgc/hold: the Sweeper is nil or empty; make it with New")
@@ -123,30 +115,29 @@ func errNotMade() error {
 
 // Start sweeps immediately and then every Options.Interval. When ctx ends it
 // returns nil. Releases and failures go to the context's logger.
-func (s *Sweeper[J, O]) Start(ctx context.Context) error {
+func (s *Sweeper) Start(ctx context.Context) error {
 	if !s.made() {
 		return errNotMade()
 	}
 	log := logr.FromContextOrDiscard(ctx).WithName("hold")
-	for {
-		wait := s.opts.Interval
+	sweep.Loop(ctx, func() (wait time.Duration) {
+		soon := min(s.opts.Interval, time.Minute)
 		report, err := s.Sweep(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			log.Error(err, "The sweep failed; the next one tries again", "released", report.Released)
-			wait = min(wait, time.Minute)
-		case report.Released > 0:
-			log.Info("Released Jobs that no owner waits for", "released", report.Released, "held", report.Held)
-			if report.Released == s.opts.MaxPerSweep {
-				wait = min(wait, time.Minute) // there may be more
+		if err != nil {
+			if ctx.Err() == nil {
+				log.Error(err, "The sweep failed; the next one tries again", "released", report.Released)
 			}
+			return soon
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(wait):
+		if report.Released > 0 {
+			log.Info("Released Jobs that no owner waits for", "released", report.Released, "held", report.Held)
 		}
-	}
+		if report.Released == s.opts.MaxPerSweep {
+			return soon // there may be more
+		}
+		return s.opts.Interval
+	})
+	return nil
 }
 
 // Sweep lists the held Jobs and releases the Jobs that no controller will
@@ -157,11 +148,19 @@ func (s *Sweeper[J, O]) Start(ctx context.Context) error {
 // does not block the others. With an error, the Report has what was done before
 // it. If listing fails, nothing is released. If ctx ends, Sweep stops and
 // returns its error.
-func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
+func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	if !s.made() {
 		return Report{}, errNotMade()
 	}
-	return s.release(ctx, s.opts.MaxPerSweep, s.abandoned)
+	held, err := s.held(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	abandoned, err := s.abandoned(ctx, held)
+	if err != nil {
+		return s.report(held, nil), err
+	}
+	return s.release(ctx, held, abandoned, s.opts.MaxPerSweep)
 }
 
 // ReleaseAll releases every held Job in Options.Namespace that Options.Selector
@@ -169,75 +168,44 @@ func (s *Sweeper[J, O]) Sweep(ctx context.Context) (Report, error) {
 // controller first, or it creates new held Jobs. ReleaseAll goes on when a
 // release fails, and the error names the failed ones. Call it until it returns
 // nil.
-func (s *Sweeper[J, O]) ReleaseAll(ctx context.Context) (Report, error) {
+func (s *Sweeper) ReleaseAll(ctx context.Context) (Report, error) {
 	if !s.made() {
 		return Report{}, errNotMade()
 	}
-	return s.release(ctx, math.MaxInt, func(_ context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
-		return held, nil
-	})
-}
-
-// release releases the held Jobs that choose returns, the oldest first and at
-// most limit. A Job that an earlier sweep failed to release goes behind the
-// others.
-func (s *Sweeper[J, O]) release(
-	ctx context.Context, limit int,
-	choose func(context.Context, []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error),
-) (report Report, err error) {
 	held, err := s.held(ctx)
 	if err != nil {
-		return report, err
+		return Report{}, err
 	}
+	return s.release(ctx, held, held, math.MaxInt)
+}
+
+// release releases chosen ones of the held Jobs, the oldest first and at most
+// limit. A Job that an earlier sweep failed to release goes behind the others.
+func (s *Sweeper) release(ctx context.Context, held, chosen []*metav1.PartialObjectMetadata, limit int) (Report, error) {
 	done := map[types.UID]bool{}
-	var failed failures
-	chosen, err := choose(ctx, held)
-	if err != nil {
-		failed.add(err)
-	} else {
-		chosen = fairness.Next(&s.turns, chosen, limit)
-	}
-	for _, job := range chosen {
-		if ctx.Err() != nil {
-			failed.add(ctx.Err())
-			break
-		}
-		if err := s.removeFinalizer(ctx, job); err != nil {
-			failed.add(err)
+	err := sweep.Each(ctx, &s.turns, chosen, limit, func(job *metav1.PartialObjectMetadata) error {
+		err := s.removeFinalizer(ctx, job)
+		done[job.UID] = err == nil
+		return err
+	})
+	return s.report(held, done), err
+}
+
+// report counts the held Jobs, which are sorted by age, and calls OnSweep.
+func (s *Sweeper) report(held []*metav1.PartialObjectMetadata, released map[types.UID]bool) Report {
+	var r Report
+	for _, job := range held {
+		if released[job.UID] {
+			r.Released++
 			continue
 		}
-		done[job.UID] = true
-	}
-	report.Released, report.Held = len(done), len(held)-len(done)
-	for _, job := range held {
-		if !done[job.UID] {
-			report.Oldest = max(0, time.Since(job.CreationTimestamp.Time))
-			break // they are sorted
+		if r.Held == 0 {
+			r.Oldest = max(0, time.Since(job.CreationTimestamp.Time))
 		}
+		r.Held++
 	}
 	if s.opts.OnSweep != nil {
-		s.opts.OnSweep(report.Held, report.Oldest)
+		s.opts.OnSweep(r.Held, r.Oldest)
 	}
-	return report, failed.err()
-}
-
-// failures keeps the first few errors and counts the rest.
-type failures struct {
-	first []error
-	more  int
-}
-
-func (f *failures) add(err error) {
-	if len(f.first) == 5 {
-		f.more++
-		return
-	}
-	f.first = append(f.first, err)
-}
-
-func (f *failures) err() error {
-	if f.more > 0 {
-		return fmt.Errorf("%w\nand %d more", errors.Join(f.first...), f.more)
-	}
-	return errors.Join(f.first...)
+	return r
 }

@@ -298,8 +298,8 @@ jobgc/hold: new: Options.MaxPerSweep: -1 is not accepted; want a positive number
 }
 
 func TestSweeper_NotMadeByNewIsAnError(t *testing.T) {
-	var none *hold.Sweeper[client, client]
-	for _, s := range []*hold.Sweeper[client, client]{none, {}} {
+	var none *hold.Sweeper
+	for _, s := range []*hold.Sweeper{none, {}} {
 		_, err := s.Sweep(t.Context())
 		require.EqualError(t, err, "jobgc/hold: the Sweeper is nil or empty; make it with New")
 		_, all := s.ReleaseAll(t.Context())

@@ -14,7 +14,7 @@ func ExampleFromEnv() {
 	env := map[string]string{"JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS": "30m", "JANGAR_AGENTS_CONTROLLER_AGENTRUN_RETENTION_SECONDS": "120"}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok } // os.LookupEnv
 	keep, err := settings.FromEnv(lookup, settings.JangarNames())
-	fmt.Println(keep.SucceededTTL, keep.RunTTL, err)
+	fmt.Println(keep.Jobs.SucceededTTL, keep.RunTTL, err)
 	fmt.Println(keep.Warnings(nil)[0])
 	env["JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS"] = "30d"
 	_, err = settings.FromEnv(lookup, settings.JangarNames())
@@ -24,7 +24,7 @@ func ExampleFromEnv() {
 	fmt.Println(err)
 	// Output:
 	// 30m0s 2m0s <nil>
-	// Retention.RunTTL 2m0s: finished runs are deleted after 2m0s; a number without a unit is seconds, and 30 days are 720h
+	// RunTTL 2m0s: finished runs are deleted after 2m0s; a number without a unit is seconds, and 30 days are 720h
 	// jobgc/settings: JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS: "30d" is not accepted; want whole seconds such as 600, or a Go duration such as 10m or 1h30m; not negative; 30d is 720h
 	// jobgc/settings: JANGAR_AGENT_RUNNER_JOB_TTL_SECONDS: "10" is not accepted; want 0 to keep, or 30s to 168h0m0s, as whole seconds such as 600 or a Go duration such as 10m; days are hours, 30 days are 720h
 }

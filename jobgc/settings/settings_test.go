@@ -112,16 +112,24 @@ func TestFromEnvHintsAtDays(t *testing.T) {
 
 //req:shows J1
 func TestLogValues(t *testing.T) {
-	got := jobgc.Retention{SucceededTTL: time.Minute}.LogValues()
+	got := settings.Settings{Jobs: jobgc.Retention{SucceededTTL: time.Minute}}.LogValues()
 	assert.Equal(t, []any{"succeeded", "1m0s", "failed", "keep", "unrecorded", "keep", "runs", "keep", "logs", "keep"}, got)
 }
 
-// shown is a Retention on one line.
-func shown(r jobgc.Retention) string {
+// shown are Settings on one line.
+func shown(r settings.Settings) string {
 	var out []string
 	values := r.LogValues()
 	for i := 0; i < len(values); i += 2 {
 		out = append(out, fmt.Sprintf("%v=%v", values[i], values[i+1]))
 	}
 	return strings.Join(out, " ")
+}
+
+func TestWarnings(t *testing.T) {
+	assert.Empty(t, settings.Settings{RunTTL: time.Hour}.Warnings(nil))
+	short := settings.Settings{Jobs: jobgc.Retention{UnrecordedTTL: time.Minute}, RunTTL: 5 * time.Minute}.Warnings(nil)
+	require.Len(t, short, 2)
+	assert.Contains(t, short[0], "Retention.UnrecordedTTL 1m0s")
+	assert.Contains(t, short[1], "30 days are 720h", "the number may have been meant as days")
 }

@@ -32,7 +32,7 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/examples/agentrun/client"
-	"github.com/proompteng/controllerkit/jobgc"
+	"github.com/proompteng/controllerkit/jobgc/settings"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 	"github.com/proompteng/controllerkit/metrics/tracelog"
@@ -54,7 +54,7 @@ type Options struct {
 	// one.
 	Workers int
 	// Retention is how long Jobs and runs stay.
-	Retention jobgc.Retention
+	Retention settings.Settings
 	// Hold keeps each Job until its result is recorded, by a finalizer. After
 	// Hold was true, call ReleaseHolds before the controller is removed, and
 	// after Hold is disabled.
@@ -175,7 +175,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		return nil, err
 	}
 	c.metrics.SetWorkers(o.Workers)
-	c.measured.Retention(o.Retention.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
+	c.measured.Retention(o.Retention.Jobs.SucceededTTL, o.Retention.RunTTL, o.Retention.LogTTL)
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}

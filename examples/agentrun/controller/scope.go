@@ -22,7 +22,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
-	"github.com/proompteng/controllerkit/examples/agentrun/client"
 	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/jobgc/expire"
 	"github.com/proompteng/controllerkit/jobgc/hold"
@@ -43,8 +42,8 @@ type scope struct {
 	filled     chan struct{}       // closed when both caches are filled
 	written    cache.MutationCache // runs, with our last writes until the informer has them
 	guard      *jobgc.Guard
-	expired    *expire.Sweeper[*v1alpha1.AgentRun, *client.Client]
-	holds      *hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface]
+	expired    *expire.Sweeper
+	holds      *hold.Sweeper
 }
 
 func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, error) {
@@ -69,7 +68,8 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 		return nil, err
 	}
 	// The search for runs past their retention sends no request.
-	if s.expired, err = expire.New(c.runs, s.runs.GetStore().List, finished, c.options.Retention, expire.Options{Interval: 10 * time.Second}); err != nil {
+	s.expired, err = expire.New(c.runs, s.runs.GetStore().List, finished, expire.Options{TTL: c.options.Retention.RunTTL, Interval: 10 * time.Second})
+	if err != nil {
 		return nil, err
 	}
 	objects, err := metadata.NewForConfig(config)
@@ -90,7 +90,7 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 
 // jobOptions are the options of the Guard.
 func (c *Controller) jobOptions() jobgc.Options {
-	keep := jobgc.Options{Retention: c.options.Retention, DeleteCancelled: true}
+	keep := jobgc.Options{Retention: c.options.Retention.Jobs, DeleteCancelled: true}
 	if c.options.Hold {
 		keep.Finalizer = HoldFinalizer
 	}

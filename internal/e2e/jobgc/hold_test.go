@@ -33,7 +33,7 @@ import (
 )
 
 // sweeper sweeps the stage's namespace, with a separate identity.
-func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *hold.Sweeper[metadata.ResourceInterface, metadata.ResourceInterface] {
+func (s *stage) sweeper(t *testing.T, config *rest.Config, opts hold.Options) *hold.Sweeper {
 	t.Helper()
 	client, err := metadata.NewForConfig(config)
 	require.NoError(t, err)

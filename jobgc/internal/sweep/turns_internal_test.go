@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package fairness
+package sweep
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestNext(t *testing.T) {
+func TestTurns_AreFair(t *testing.T) {
 	var turns Turns
 	due := func(uids string) []*metav1.ObjectMeta {
 		var out []*metav1.ObjectMeta
@@ -38,7 +38,7 @@ func TestNext(t *testing.T) {
 	} {
 		var got string
 		of := due(tc.due)
-		for _, o := range Next(&turns, of, tc.limit) {
+		for _, o := range next(&turns, of, tc.limit) {
 			got += string(o.UID)
 		}
 		assert.Equal(t, tc.want, got, tc.reason)
@@ -55,7 +55,7 @@ func (c calling) GetUID() types.UID {
 	return "a"
 }
 
-func TestNext_CallsNoObjectUnderItsLock(t *testing.T) {
+func TestTurns_CallsNoObjectUnderItsLock(t *testing.T) {
 	var turns Turns
 	calls := 0
 	o := calling{func() {
@@ -64,6 +64,6 @@ func TestNext_CallsNoObjectUnderItsLock(t *testing.T) {
 		require.True(t, free, "an object that selects, too, would wait forever")
 		turns.mu.Unlock()
 	}}
-	assert.Len(t, Next(&turns, []calling{o}, 1), 1)
+	assert.Len(t, next(&turns, []calling{o}, 1), 1)
 	assert.Positive(t, calls)
 }

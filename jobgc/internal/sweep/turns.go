@@ -1,10 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairness selects the objects of a sweep that may not touch all of
-// them. Without it, objects for which a sweep can do nothing would block the
-// others forever.
-package fairness
+package sweep
 
 import (
 	"cmp"
@@ -14,31 +11,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Turns remembers when each object was last selected. The zero Turns is ready
-// to use, also concurrently, and must not be copied.
+// Turns remembers when each object was last selected. Without it, objects for
+// which a sweep can do nothing would block the others forever. The zero Turns
+// is ready to use, also concurrently, and must not be copied.
 type Turns struct {
 	mu   sync.Mutex
 	turn int
 	last map[types.UID]int // only of the objects that were due in the last call
 }
 
-// Next selects at most limit of the due objects. An object that was never
+// next selects at most limit of the due objects. An object that was never
 // selected comes first, then the one whose selection is the longest ago. Equal
 // objects keep the order of due, which Next does not change.
-func Next[T interface{ GetUID() types.UID }](t *Turns, due []T, limit int) []T {
+func next[T Object](t *Turns, due []T, limit int) []T {
 	uids := make([]types.UID, len(due)) // read without the lock, because the objects are the caller's
 	for i, o := range due {
 		uids[i] = o.GetUID()
 	}
-	var next []T
-	for _, i := range t.next(uids, limit) {
-		next = append(next, due[i])
+	var chosen []T
+	for _, i := range t.choose(uids, limit) {
+		chosen = append(chosen, due[i])
 	}
-	return next
+	return chosen
 }
 
-// next returns the indexes of the objects to select.
-func (t *Turns) next(uids []types.UID, limit int) []int {
+// choose returns the indexes of the objects to select.
+func (t *Turns) choose(uids []types.UID, limit int) []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	order := make([]int, len(uids))

@@ -1,0 +1,39 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package expire deletes finished runs whose retention is over.
+//
+// A run is the object that owns a Job, of any kind. It expires when Options.TTL
+// has passed since it finished. The run's own ttlSecondsAfterFinished replaces
+// Options.TTL. Here 0 or less keeps the run; on a Job, 0 means immediate
+// deletion. The annotation Options.Retain keeps it with 1, true, yes, y, on,
+// keep or forever. A [Sweeper] deletes the expired runs. It reads the
+// informer's store and makes no request while there is nothing to delete:
+//
+//	sweeper, err := expire.New(runs, informer.GetStore().List, finished, expire.Options{TTL: month})
+//	err = sweeper.Start(ctx) // blocks; fits manager.Add
+//
+// A sweep looks at every run. If there are tens of thousands, also register the
+// Sweeper as an event handler. It then looks at them only if one may be due:
+//
+//	_, err = informer.AddEventHandler(sweeper)
+//
+// # Guarantees
+//
+// Every deletion carries the run's uid and resourceVersion as preconditions. A
+// run that was edited, retained or recreated since it was read therefore stays,
+// and the next sweep decides again. One sweep makes at most Options.MaxPerSweep
+// deletions, the most overdue first. A run that cannot be deleted does not
+// block the others. The garbage collector deletes what a run owns, in the
+// background.
+//
+// # RBAC
+//
+// The runs' kind: delete; list and watch for the informer.
+//
+// # When not to use it
+//
+// Do not use it where something else keeps the history, such as a database that
+// the runs are copied to. Never use it on runs that another controller has yet
+// to read.
+package expire

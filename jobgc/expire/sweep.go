@@ -1,0 +1,97 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package expire
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
+	"github.com/proompteng/controllerkit/internal/notfound"
+	"github.com/proompteng/controllerkit/jobgc/internal/sweep"
+)
+
+// Sweep deletes the runs that have expired by now, the most overdue first. A
+// run that an earlier sweep failed to delete goes behind the others. A run that
+// has changed or is gone since it was read is not an error. The error names the
+// first few runs that could not be deleted. If ctx ends, Sweep stops and
+// returns its error.
+func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (deleted int, err error) {
+	if !s.made() {
+		return 0, errNotMade()
+	}
+	if !s.begin(now) {
+		return 0, nil
+	}
+	err = sweep.Each(ctx, &s.turns, s.overdue(now), s.opts.MaxPerSweep, func(r overdue) error {
+		err := s.remove(ctx, r.object)
+		if err == nil {
+			deleted++
+			return nil
+		}
+		gone, err := notfound.Is(err, schema.GroupResource{}, r.object.GetName())
+		if gone || notfound.Changed(err, r.object.GetName()) {
+			return nil
+		}
+		return fmt.Errorf("jobgc/expire: %s/%s: %w", r.object.GetNamespace(), r.object.GetName(), err)
+	})
+	return deleted, err
+}
+
+// overdue is a run that has expired.
+type overdue struct {
+	run
+
+	by time.Duration
+}
+
+// GetUID makes it an object of a sweep.
+func (o overdue) GetUID() types.UID { return o.object.GetUID() }
+
+// overdue returns the runs that have expired, the most overdue first. It notes
+// when the next one is due. One that is deleted now counts: it may stay.
+func (s *Sweeper) overdue(now time.Time) []overdue {
+	var out []overdue
+	var waits []time.Duration
+	for _, item := range s.list() {
+		r, ok := s.read(item)
+		if !ok {
+			continue
+		}
+		in, ever := r.expiresIn(s.opts, now)
+		if !ever {
+			continue
+		}
+		waits = append(waits, in)
+		if in <= 0 {
+			out = append(out, overdue{r, -in})
+		}
+	}
+	s.expectAll(waits, now)
+	slices.SortStableFunc(out, func(a, b overdue) int { return cmp.Compare(b.by, a.by) })
+	return out
+}
+
+// remove deletes the run only if it has not changed since it was read.
+func (s *Sweeper) remove(ctx context.Context, object metav1.Object) error {
+	client := s.client(object.GetNamespace())
+	if isnil.Is(client) {
+		return fmt.Errorf("the client of namespace %q is nil; return a client that can delete runs", object.GetNamespace())
+	}
+	return client.Delete(ctx, object.GetName(), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{
+			UID:             ptr.To(object.GetUID()),
+			ResourceVersion: ptr.To(object.GetResourceVersion()),
+		},
+		PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
+	})
+}
