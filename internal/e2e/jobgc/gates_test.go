@@ -22,7 +22,8 @@ import (
 
 // TestGateTTLZero looks at Jobs from their creation until their TTL of 0 has
 // deleted them. No Job is called missing, no result is lost, and no Job is read
-// live. These are the races 1 and 3 of the design's list.
+// live more than once: when the cache has dropped it, and its event is on the
+// way. These are the races 1 and 3 of the design's list.
 //
 //req:shows J4
 func TestGateTTLZero(t *testing.T) {
@@ -56,5 +57,5 @@ func TestGateTTLZero(t *testing.T) {
 	}
 	t.Logf("gate: TTL 0, read from the creation until the deletion, of %d Jobs lost: %d with %d GETs", n, lost, c.gets.Load())
 	assert.Zero(t, lost)
-	assert.Zero(t, c.gets.Load(), "what the informer brought is enough")
+	assert.LessOrEqual(t, c.gets.Load(), int64(n), "what the informer brought is enough")
 }
