@@ -98,9 +98,11 @@ func (c *call) complete(job *batchv1.Job) (*batchv1.Job, error) {
 	case namespace == "":
 		return nil, errors.New("job.metadata.namespace and owner.metadata.namespace are empty")
 	case job.Namespace != "" && job.Namespace != namespace:
-		return nil, fmt.Errorf("job.metadata.namespace is %q, want the namespace of owner, %q", job.Namespace, namespace)
+		return nil, fmt.Errorf("job.metadata.namespace is %q, want the namespace of owner, %q",
+			job.Namespace, namespace)
 	case controller == nil || controller.UID != owner.GetUID():
-		return nil, fmt.Errorf("job.metadata.ownerReferences: owner %s with the uid %s is not the controller; use metav1.NewControllerRef", owner.GetName(), owner.GetUID())
+		return nil, fmt.Errorf("job.metadata.ownerReferences: owner %s with the uid %s is not the "+
+			"controller; use metav1.NewControllerRef", owner.GetName(), owner.GetUID())
 	}
 	err := fits(job)
 	if err != nil {
@@ -146,7 +148,8 @@ func fits(job *batchv1.Job) error {
 		what = fmt.Sprintf(" with the index of %d completions behind it", *job.Spec.Completions)
 	}
 	if length > most {
-		return fmt.Errorf("job.metadata.name: %q%s has %d bytes; want at most %d", job.Name, what, length, most)
+		return fmt.Errorf("job.metadata.name: %q%s has %d bytes; want at most %d",
+			job.Name, what, length, most)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestStepCreates(t *testing.T) {
 		assert.Equal(t, time.Now().Truncate(time.Second), ref.CreatedAt.Time, "whole seconds, as JSON keeps them")
 		assert.Equal(t, "ns", created.Namespace)
 		assert.Equal(t, int32(604800), *created.Spec.TTLSecondsAfterFinished)
-		assert.Equal(t, "succeeded=10m0s failed=keep unrecorded=168h0m0s runs=keep logs=keep", created.Annotations[annotation])
+		assert.Equal(t, "succeeded=10m0s failed=keep unrecorded=168h0m0s", created.Annotations[annotation])
 		assert.Equal(t, before, job, "the caller's Job is not changed")
 	})
 }

@@ -47,8 +47,8 @@ type view struct {
 	suspend   wish
 	found     finding // of the Job
 	stored    owner   // the owner in the API server
-	adopted   bool    // ref was found by the name of the Job and the uid of its owner, and may not be stored yet
-	returned  bool    // the Job is there again after it was gone: the store was restored, and no cache is believed
+	adopted   bool    // ref was found by name and owner, and may not be stored yet
+	returned  bool    // the Job is there again: the store was restored, and no cache is believed
 	memory    recollection
 	finalizer bool // Options.Finalizer is set
 	deletes   bool // Options.DeleteCancelled

@@ -15,7 +15,8 @@
 // A [Guard] does the whole life of a Job. One call in each reconcile creates
 // it, observes it, suspends it, and releases it after its result is recorded:
 //
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, jobgc.Options{})
+//	cached := jobgc.CachedBy(mgr.GetCache())
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, informer, jobgc.Options{})
 //
 //	func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 //		task := new(v1.Task)

@@ -35,7 +35,8 @@ func (e *NameTakenError) Error() string {
 	case e.Controller == nil:
 		text = "the name " + job + " belongs to a Job that has no controller"
 	default:
-		text = fmt.Sprintf("the name %s belongs to the Job of %s %s", job, e.Controller.Kind, e.Controller.Name)
+		text = fmt.Sprintf("the name %s belongs to the Job of %s %s",
+			job, e.Controller.Kind, e.Controller.Name)
 	}
 	if e.named {
 		return "Request.Name: " + text + "; want the name of a Job of Request.Owner, or a free one"
@@ -74,12 +75,15 @@ func (c *call) lookingFor() error {
 	case stageUnbuilt:
 		return fmt.Errorf("looking for a Job that cannot be built: %w", c.err)
 	case stageRefused:
-		return fmt.Errorf("looking for the Job %s, whose creation was refused (%v): %w", job, c.why, c.err) //nolint:errorlint // what refused is not the answer
+		return fmt.Errorf("looking for the Job %s, whose creation was refused (%v): %w",
+			job, c.why, c.err) //nolint:errorlint // what refused is not the answer
 	case stageRaiseAgain:
-		return fmt.Errorf("looking for the Job %s, whose TTL was not raised (%v): %w", job, c.why, c.err) //nolint:errorlint // see above
+		return fmt.Errorf("looking for the Job %s, whose TTL was not raised (%v): %w",
+			job, c.why, c.err) //nolint:errorlint // see above
 	case stageMarkAgain, stageReread:
 		if c.why != nil {
-			return fmt.Errorf("looking for the Job %s, whose patch was refused (%v): %w", job, c.why, c.err) //nolint:errorlint // see above
+			return fmt.Errorf("looking for the Job %s, whose patch was refused (%v): %w",
+				job, c.why, c.err) //nolint:errorlint // see above
 		}
 	default:
 	}

@@ -24,7 +24,8 @@ func (r Retention) Warnings(job *batchv1.Job) []string {
 		say("%s", err)
 	}
 	if r.UnrecordedTTL > 0 && r.UnrecordedTTL < leastBackstop {
-		say("Retention.UnrecordedTTL %s: a finished Job is deleted before its result is recorded if the controller is down for longer; use %s or more", r.UnrecordedTTL, leastBackstop)
+		say("Retention.UnrecordedTTL %s: a finished Job is deleted before its result is recorded if the "+
+			"controller is down for longer; use %s or more", r.UnrecordedTTL, leastBackstop)
 	}
 	out = append(out, r.freesNames()...)
 	if job == nil {
@@ -32,16 +33,21 @@ func (r Retention) Warnings(job *batchv1.Job) []string {
 	}
 	template := job.Spec
 	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && owner.Kind == "CronJob" {
-		say("CronJob %s deletes its finished Jobs by successfulJobsHistoryLimit and failedJobsHistoryLimit, independent of their TTL; raise both, or set Options.Finalizer", owner.Name)
+		say("CronJob %s deletes its finished Jobs by successfulJobsHistoryLimit and "+
+			"failedJobsHistoryLimit, independent of their TTL; raise both, or set Options.Finalizer",
+			owner.Name)
 	}
-	if asked := template.TTLSecondsAfterFinished; asked != nil && *asked == 0 {
-		say("the template's ttlSecondsAfterFinished of 0: the Job is deleted as soon as its outcome is recorded, and its pods and logs with it")
+	asked := template.TTLSecondsAfterFinished
+	if asked != nil && *asked == 0 {
+		say("the template's ttlSecondsAfterFinished of 0: the Job is deleted as soon as its outcome is " +
+			"recorded, and its pods and logs with it")
 	}
-	if asked := template.TTLSecondsAfterFinished; asked != nil && time.Duration(*asked)*time.Second < leastFinalTTL {
+	if asked != nil && time.Duration(*asked)*time.Second < leastFinalTTL {
 		say("the template's ttlSecondsAfterFinished of %d: %s", *asked, runsTwice())
 	}
 	if template.ManagedBy != nil && *template.ManagedBy != batchv1.JobControllerName {
-		say("the template's managedBy %q: Kubernetes deletes such a Job by its TTL all the same", *template.ManagedBy)
+		say("the template's managedBy %q: Kubernetes deletes such a Job by its TTL all the same",
+			*template.ManagedBy)
 	}
 	return out
 }
@@ -62,5 +68,6 @@ func (r Retention) freesNames() []string {
 }
 
 func runsTwice() string {
-	return fmt.Sprintf("a replica that stalls between its read of the owner and the creation can run the work again; use %s or more", leastFinalTTL)
+	return fmt.Sprintf("a replica that stalls between its read of the owner and the creation can run the "+
+		"work again; use %s or more", leastFinalTTL)
 }

@@ -25,6 +25,11 @@ func (m machine) pending(when again) (machine, request) {
 	return m.end(finding{state: Pending, source: sourceCacheBehind, again: when}), requestNone
 }
 
+// seen is the finding of the Job in the cache.
+func (m machine) seen() finding {
+	return finding{state: m.cached.state, outcome: m.cached.outcome, source: sourceSeen, job: m.cached}
+}
+
 // findRecorded looks for the Job of the Ref.
 func (m machine) findRecorded() (machine, request) {
 	shown := m.cached.uid == m.ref.uid
@@ -36,7 +41,7 @@ func (m machine) findRecorded() (machine, request) {
 		if m.cached.control == controlOther {
 			return m.fail(failureForeign), requestNone
 		}
-		return m.finds(finding{state: m.cached.state, outcome: m.cached.outcome, source: sourceSeen, job: m.cached})
+		return m.finds(m.seen())
 	}
 	last, remembered := m.buried()
 	if remembered {
@@ -185,7 +190,7 @@ func (m machine) findUnrecorded() (machine, request) {
 	}
 	takes := m.takes(m.cached)
 	if shown && !takes && !m.cached.ttl.early {
-		return m.finds(finding{state: m.cached.state, outcome: m.cached.outcome, source: sourceSeen, job: m.cached})
+		return m.finds(m.seen())
 	}
 	if takes {
 		m.notes.seen = m.cached

@@ -17,7 +17,6 @@ type State string
 // outcome is known.
 const (
 	NotCreated State = "NotCreated" // no uid is recorded
-	Pending    State = "Pending"    // not known yet (of a Guard only): change only the Ref, and look again after Observation.After
 	Active     State = "Active"     // not finished
 	Suspended  State = "Suspended"  // not finished, and suspended: no TTL counts
 	Finishing  State = "Finishing"  // SuccessCriteriaMet or FailureTarget: its last pods are ending
@@ -26,16 +25,24 @@ const (
 	Collected  State = "Collected"  // gone, and its outcome is recorded: all is well
 	Replaced   State = "Replaced"   // lost: the name belongs to another Job, and no outcome is recorded
 	Missing    State = "Missing"    // lost: proven gone, and no outcome is recorded
-	Cancelled  State = "Cancelled"  // of Step, if Request.Cancel: the Job is suspended, being deleted, gone or was never created; its pods may still be ending. Record it
+
+	// Pending is of Step only: nothing is known yet. Change only the Ref, and
+	// look again after Observation.After.
+	Pending State = "Pending"
+
+	// Cancelled is of Step with Request.Cancel: the Job is suspended, being
+	// deleted, gone or was never created. Its pods may still be ending. Record
+	// it.
+	Cancelled State = "Cancelled"
 )
 
 // The sources: what an Observation rests on.
 const (
 	sourceRef         = "Ref"         // the Ref alone; nothing was read
 	sourceSeen        = "Seen"        // the Job was at hand, in the cache or as an argument
-	sourceCacheBehind = "CacheBehind" // the cache may not have the Job yet, or its delete event may still be on the way
+	sourceCacheBehind = "CacheBehind" // the Job, or its delete event, may be on the way
 	sourceLiveRead    = "LiveRead"    // the API server said so just now
-	sourceTombstone   = "Tombstone"   // the Job is gone, and its last state was seen: by the informer's delete event or an earlier call
+	sourceTombstone   = "Tombstone"   // gone, as last seen: by the delete event or an earlier call
 )
 
 // Observation is the answer of Step, Inspect and StateOf. The zero Observation

@@ -28,7 +28,10 @@ import (
 type jobClient interface {
 	Create(ctx context.Context, job *batchv1.Job, opts metav1.CreateOptions) (*batchv1.Job, error)
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*batchv1.Job, error)
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*batchv1.Job, error)
+	Patch(
+		ctx context.Context, name string, pt types.PatchType, data []byte,
+		opts metav1.PatchOptions, subresources ...string,
+	) (*batchv1.Job, error)
 }
 
 // Cached reads a Job from the cache of an informer. It returns a NotFound error
@@ -114,7 +117,8 @@ type Guard struct {
 //
 //	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
 //	informer, err := mgr.GetCache().GetInformer(ctx, new(batchv1.Job))
-//	guard, err := jobgc.New(clientset.BatchV1().Jobs, jobgc.CachedBy(mgr.GetCache()), informer, jobgc.Options{})
+//	cached := jobgc.CachedBy(mgr.GetCache())
+//	guard, err := jobgc.New(clientset.BatchV1().Jobs, cached, informer, jobgc.Options{})
 //	reconciler := &TaskReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Jobs: guard}
 //
 // New registers an event handler, so that the results of Jobs that are deleted
@@ -132,19 +136,23 @@ type Guard struct {
 // then run twice. Retention.Warnings lists it. New has no logger: the first
 // Step whose context has one logs it, once.
 func New[J jobClient, H any, R interface{ HasSynced() bool }](
-	client func(namespace string) J, cached Cached, informer interface{ AddEventHandler(handler H) (R, error) }, opts Options,
+	client func(namespace string) J, cached Cached,
+	informer interface{ AddEventHandler(handler H) (R, error) }, opts Options,
 ) (*Guard, error) {
 	g := newGuard(client, opts)
 	errs := check(client == nil, opts)
 	if cached == nil {
-		errs = append(errs, errors.New("jobgc: new: cached is nil; want a function that reads a Job from the informer's cache, or use NewUncached"))
+		errs = append(errs, errors.New("jobgc: new: cached is nil; want a function that reads a Job from "+
+			"the informer's cache, or use NewUncached"))
 	}
 	if isnil.Is(informer) {
-		errs = append(errs, errors.New("jobgc: new: informer is nil; want an informer of Jobs, or use NewUncached"))
+		errs = append(errs, errors.New("jobgc: new: informer is nil; want an informer of Jobs, or use "+
+			"NewUncached"))
 	}
 	takes, ok := any(handler{g}).(H)
 	if !ok {
-		errs = append(errs, fmt.Errorf("jobgc: new: informer: %T takes no cache.ResourceEventHandler; want an informer of client-go or controller-runtime", informer))
+		errs = append(errs, fmt.Errorf("jobgc: new: informer: %T takes no cache.ResourceEventHandler; want "+
+			"an informer of client-go or controller-runtime", informer))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -192,10 +200,12 @@ func check(noClient bool, o Options) []error {
 		errs = append(errs, fmt.Errorf("jobgc: new: Options.%w", err))
 	}
 	if o.Finalizer != "" && !finalizer.IsName(o.Finalizer) {
-		errs = append(errs, fmt.Errorf("jobgc: new: Options.Finalizer: %q is not accepted; want a domain and a name, such as agents.example.com/result", o.Finalizer))
+		errs = append(errs, fmt.Errorf("jobgc: new: Options.Finalizer: %q is not accepted; want a domain "+
+			"and a name, such as agents.example.com/result", o.Finalizer))
 	}
 	if noClient {
-		errs = append(errs, errors.New("jobgc: new: client is nil; want a function that returns the Job client of a namespace"))
+		errs = append(errs, errors.New("jobgc: new: client is nil; want a function that returns the Job "+
+			"client of a namespace"))
 	}
 	return errs
 }
@@ -204,7 +214,8 @@ func check(noClient bool, o Options) []error {
 func (g *Guard) jobsIn(namespace string) (jobClient, error) { //nolint:ireturn // the caller's type
 	jobs := g.client(namespace)
 	if isnil.Is(jobs) {
-		return nil, fmt.Errorf("the client of namespace %s is nil; return one, such as clientset.BatchV1().Jobs(namespace)", namespace)
+		return nil, fmt.Errorf("the client of namespace %s is nil; return one, such as "+
+			"clientset.BatchV1().Jobs(namespace)", namespace)
 	}
 	return jobs, nil
 }
@@ -222,11 +233,12 @@ func (g *Guard) inCache(ctx context.Context, namespace, name string) (*batchv1.J
 		return nil, fmt.Errorf("the cached read of the Job %s/%s: %w", namespace, name, err)
 	}
 	if job == nil {
-		return nil, fmt.Errorf("the cached read of the Job %s/%s returned neither a Job nor an error", namespace, name)
+		return nil, fmt.Errorf("the cached read of the Job %s/%s returned neither a Job nor an error",
+			namespace, name)
 	}
 	if job.Name != name || job.Namespace != namespace || job.UID == "" {
-		return nil, fmt.Errorf("the cached read of the Job %s/%s returned %s/%s with the uid %q, want this name and a uid",
-			namespace, name, job.Namespace, job.Name, job.UID)
+		return nil, fmt.Errorf("the cached read of the Job %s/%s returned %s/%s with the uid %q, want this "+
+			"name and a uid", namespace, name, job.Namespace, job.Name, job.UID)
 	}
 	return job, nil
 }
@@ -249,7 +261,8 @@ func (g *Guard) unsynced() (bool, error) {
 	if g.now().Sub(g.waiting) < syncTimeout {
 		return true, nil
 	}
-	return true, fmt.Errorf("the informer of Jobs has not synced for %s: start it, and let the controller list and watch Jobs", syncTimeout)
+	return true, fmt.Errorf("the informer of Jobs has not synced for %s: start it, and let the controller "+
+		"list and watch Jobs", syncTimeout)
 }
 
 // warn logs once which settings let work run twice.

@@ -23,22 +23,35 @@ func StateOf(job *batchv1.Job) Observation {
 		return Observation{}
 	}
 	f := Observation{State: Active, Source: sourceSeen, Job: job, StartedAt: timeOf(job.Status.StartTime)}
+	deleting := job.DeletionTimestamp != nil
 	c := deciding(job.Status.Conditions)
 	if c != nil {
-		f.Reason, f.Message = c.Reason, c.Message
-		if c.Type == batchv1.JobSuspended {
-			f.State = Suspended
-		} else {
-			f.State = Finishing
-		}
+		f.Reason = c.Reason
+		f.Message = c.Message
+		f.State = stateBy(c.Type)
 	}
 	switch {
-	case f.State == Finishing && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || job.DeletionTimestamp != nil):
+	case f.State == Finished, f.State == Finishing && deleting:
 		return finished(f, c)
-	case job.DeletionTimestamp != nil:
-		f.State, f.Reason, f.Message = Deleting, reasonDeleting, messageDeleting
+	case deleting:
+		f.State = Deleting
+		f.Reason = reasonDeleting
+		f.Message = messageDeleting
 	}
 	return f
+}
+
+// stateBy is the state of a Job that exists, by the condition that matters most.
+func stateBy(t batchv1.JobConditionType) State {
+	switch t {
+	case batchv1.JobSuspended:
+		return Suspended
+	case batchv1.JobComplete, batchv1.JobFailed:
+		return Finished
+	case batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget:
+		return Finishing
+	}
+	return Active
 }
 
 // lastState classifies a Job that is gone. A Job that was Finishing has ended
@@ -53,8 +66,11 @@ func lastState(job *batchv1.Job) Observation {
 
 // finished completes an Observation by the condition that decides the outcome.
 func finished(f Observation, c *batchv1.JobCondition) Observation {
-	f.State, f.Outcome, f.FinishedAt = Finished, Succeeded, c.LastTransitionTime.Time
-	if c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget {
+	f.State = Finished
+	f.Outcome = Succeeded
+	f.FinishedAt = c.LastTransitionTime.Time
+	failed := c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget
+	if failed {
 		f.Outcome = Failed
 	}
 	if f.FinishedAt.IsZero() {
@@ -66,10 +82,13 @@ func finished(f Observation, c *batchv1.JobCondition) Observation {
 // deciding returns the condition that holds and matters most; nil if none does.
 func deciding(conditions []batchv1.JobCondition) *batchv1.JobCondition {
 	var found *batchv1.JobCondition
+	most := 0
 	for i := range conditions {
 		c := &conditions[i]
-		if c.Status == corev1.ConditionTrue && weight(c.Type) > 0 && (found == nil || weight(c.Type) > weight(found.Type)) {
+		matters := weight(c.Type)
+		if c.Status == corev1.ConditionTrue && matters > most {
 			found = c
+			most = matters
 		}
 	}
 	return found

@@ -34,7 +34,8 @@ func Inspect(ctx context.Context, jobs interface {
 ) (Observation, error) {
 	switch {
 	case isnil.Is(jobs):
-		return Observation{}, errors.New("jobgc: inspect: the client is nil; pass clientset.BatchV1().Jobs(namespace)")
+		return Observation{}, errors.New("jobgc: inspect: the client is nil; pass " +
+			"clientset.BatchV1().Jobs(namespace)")
 	case ref.Name == "":
 		return Observation{}, errors.New("jobgc: inspect: Ref.Name is empty; set the name of the Job")
 	case ref.UID == "":
@@ -92,7 +93,8 @@ func checkJob(job *batchv1.Job, ref Ref) error {
 	case job == nil:
 		return errors.New("the client returned neither a Job nor an error")
 	case job.UID == "" || job.Name != ref.Name:
-		return fmt.Errorf("the client returned a Job with the name %q and the uid %q, want this name and a uid", job.Name, job.UID)
+		return fmt.Errorf("the client returned a Job with the name %q and the uid %q, want this name and a "+
+			"uid", job.Name, job.UID)
 	case ref.Namespace != "" && job.Namespace != "" && ref.Namespace != job.Namespace:
 		return fmt.Errorf("Ref.Namespace is %q, the client reads %q", ref.Namespace, job.Namespace)
 	}

@@ -19,7 +19,7 @@ const (
 	fateUnknown  fate = ""
 	fateSeen     fate = "seen"     // Step has put it into a Ref, which may not be written yet
 	fateRemoved  fate = "removed"  // its deletion was seen
-	fateReturned fate = "returned" // it is there again after its deletion: the API server's store was restored
+	fateReturned fate = "returned" // it is there again: the API server's store was restored
 )
 
 // past is what the Guard remembers of one Job. It is not safe for concurrent

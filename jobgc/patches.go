@@ -56,7 +56,7 @@ func (c *call) marks() []operation {
 	if has != nil {
 		notes[askedAnnotation] = strconv.Itoa(int(*has))
 	}
-	ops := []operation{testUID(job), testVersion(job), {Op: "add", Path: "/metadata/annotations", Value: notes}}
+	ops := []operation{testUID(job), testVersion(job), setAnnotations(notes)}
 	if c.machine.found.job.ttl.early {
 		ops = append(ops, setTTL(c.judge.retention.atCreation(has)))
 	}
@@ -109,8 +109,13 @@ func noteRelease(job *batchv1.Job, now time.Time) []operation {
 	at := now.UTC().Format(time.RFC3339)
 	if job.Annotations == nil {
 		// The patch must fail if another client adds the first annotation.
-		return []operation{testVersion(job), {Op: "add", Path: "/metadata/annotations", Value: map[string]string{releasedAnnotation: at}}}
+		return []operation{testVersion(job), setAnnotations(map[string]string{releasedAnnotation: at})}
 	}
 	path := "/metadata/annotations/" + strings.ReplaceAll(releasedAnnotation, "/", "~1")
 	return []operation{{Op: "add", Path: path, Value: at}}
+}
+
+// setAnnotations replaces all annotations.
+func setAnnotations(to map[string]string) operation {
+	return operation{Op: "add", Path: "/metadata/annotations", Value: to}
 }

@@ -89,7 +89,9 @@ func (c *call) verdictOf(err error) verdict {
 		return verdictTaken
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return verdictTerminating
-	case apierrors.IsForbidden(err) || apierrors.IsBadRequest(err): // a webhook that sets no code refuses with 400
+	case apierrors.IsForbidden(err):
+		return verdictDenied
+	case apierrors.IsBadRequest(err): // a webhook that sets no code refuses with 400
 		return verdictDenied
 	case apierrors.IsInvalid(err):
 		return verdictInvalid
@@ -128,7 +130,8 @@ func (c *call) create(ctx context.Context) answer {
 	}
 	until := c.answered.Add(createTimeout)
 	if !c.g.now().Before(until) {
-		c.err = fmt.Errorf("%s/%s was not created: the process stalled, and owner was read more than %s ago: %w",
+		c.err = fmt.Errorf("%s/%s was not created: the process stalled, and owner was read more than %s "+
+			"ago: %w",
 			job.Namespace, job.Name, createTimeout, context.DeadlineExceeded)
 		return answer{verdict: verdictUnknown}
 	}
@@ -143,7 +146,8 @@ func (c *call) create(ctx context.Context) answer {
 		return answer{verdict: c.creationVerdict(err)}
 	}
 	if live == nil || live.UID == "" || live.Name != job.Name {
-		c.err = fmt.Errorf("create %s/%s: the client returned no Job of this name with a uid", job.Namespace, job.Name)
+		c.err = fmt.Errorf("create %s/%s: the client returned no Job of this name with a uid",
+			job.Namespace, job.Name)
 		return answer{verdict: verdictUnknown}
 	}
 	live.Namespace = job.Namespace
@@ -182,7 +186,8 @@ func (c *call) patch(ctx context.Context, ops []operation) answer {
 		return answer{verdict: c.verdictOf(err)}
 	}
 	if job == nil {
-		c.err = fmt.Errorf("%s %s/%s: the client returned neither a Job nor an error", c.verb(), c.ref.Namespace, c.ref.Name)
+		c.err = fmt.Errorf("%s %s/%s: the client returned neither a Job nor an error",
+			c.verb(), c.ref.Namespace, c.ref.Name)
 		return answer{verdict: verdictUnknown}
 	}
 	return c.jobAnswer(job)
@@ -199,11 +204,13 @@ func (c *call) verb() string {
 func (c *call) remove(ctx context.Context) answer {
 	jobs, ok := c.g.client(c.ref.Namespace).(deleter)
 	if !ok || isnil.Is(jobs) {
-		c.err = fmt.Errorf("Options.DeleteCancelled: the client of namespace %s cannot delete Jobs", c.ref.Namespace)
+		c.err = fmt.Errorf("Options.DeleteCancelled: the client of namespace %s cannot delete Jobs",
+			c.ref.Namespace)
 		return answer{verdict: verdictUnknown}
 	}
 	err := jobs.Delete(ctx, c.ref.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &c.machine.ref.uid}, PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
+		Preconditions:     &metav1.Preconditions{UID: &c.machine.ref.uid},
+		PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 	})
 	gone, err := isGone(err, c.ref)
 	if gone || notfound.Changed(err, c.ref.Name) { // changed: the name is another Job's
@@ -241,7 +248,8 @@ func (g *Guard) storedOwner(ctx context.Context, req Request) (owner, error) {
 		err = context.DeadlineExceeded // Stored does not honour its context
 	}
 	if g.outOfTime(reading, until, err) {
-		return owner{}, fmt.Errorf("Request.Stored: the read of the owner %s: %w", spent(ctx, until, readTimeout), err)
+		return owner{}, fmt.Errorf("Request.Stored: the read of the owner %s: %w",
+			spent(ctx, until, readTimeout), err)
 	}
 	gone, err := notfound.Is(err, schema.GroupResource{}, req.Owner.GetName())
 	if gone {
@@ -255,8 +263,9 @@ func (g *Guard) storedOwner(ctx context.Context, req Request) (owner, error) {
 	}
 	sameName := object.GetName() == req.Owner.GetName() && object.GetNamespace() == req.Owner.GetNamespace()
 	if !sameName || object.GetUID() == "" {
-		return owner{}, fmt.Errorf("Request.Stored returned %s/%s with the uid %q, want owner %s/%s and a uid",
-			object.GetNamespace(), object.GetName(), object.GetUID(), req.Owner.GetNamespace(), req.Owner.GetName())
+		return owner{}, fmt.Errorf("Request.Stored returned %s/%s with the uid %q, want owner %s/%s and "+
+			"a uid", object.GetNamespace(), object.GetName(), object.GetUID(),
+			req.Owner.GetNamespace(), req.Owner.GetName())
 	}
 	if object.GetUID() != req.Owner.GetUID() {
 		return owner{read: true}, nil

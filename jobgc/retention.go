@@ -48,8 +48,8 @@ func (r Retention) check() (errs []error) {
 		{"UnrecordedTTL", r.UnrecordedTTL},
 	} {
 		if f.ttl < 0 || f.ttl > longestTTL {
-			errs = append(errs, fmt.Errorf("Retention.%s: %s is not accepted; want 0 to keep, or a positive duration up to 68 years (%s)",
-				f.name, f.ttl, longestTTL))
+			errs = append(errs, fmt.Errorf("%s: %s is not accepted; want 0 to keep, or a positive duration "+
+				"up to 68 years (%s)", "Retention."+f.name, f.ttl, longestTTL))
 		}
 	}
 	return errs

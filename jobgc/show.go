@@ -13,7 +13,9 @@ import (
 // log.Info("Retention", r.LogValues()...). A value that keeps is "keep".
 func (r Retention) LogValues() []any {
 	return []any{
-		"succeeded", orKeep(r.SucceededTTL), "failed", orKeep(r.FailedTTL), "unrecorded", orKeep(r.UnrecordedTTL),
+		"succeeded", orKeep(r.SucceededTTL),
+		"failed", orKeep(r.FailedTTL),
+		"unrecorded", orKeep(r.UnrecordedTTL),
 	}
 }
 

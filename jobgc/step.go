@@ -121,7 +121,10 @@ func (g *Guard) newCall(req Request) (*call, error) {
 		return nil, err
 	}
 	c := &call{g: g, req: req, owner: req.Owner.GetUID()}
-	c.judge = judge{owner: c.owner, retention: g.opts.Retention, finalizer: g.opts.Finalizer, outcome: recordOf(req.Ref).outcome, now: g.now()}
+	c.judge = judge{
+		owner: c.owner, retention: g.opts.Retention, finalizer: g.opts.Finalizer,
+		outcome: recordOf(req.Ref).outcome, now: g.now(),
+	}
 	if req.Retention != nil {
 		c.judge.retention = *req.Retention
 	}
@@ -136,8 +139,14 @@ func (g *Guard) newCall(req Request) (*call, error) {
 	age := c.judge.now.Sub(timeOf(c.ref.CreatedAt))
 	c.machine = machine{
 		view: view{
-			ref: recordOf(req.Ref), ended: req.Done, deleting: req.Owner.GetDeletionTimestamp() != nil, cancel: req.Cancel,
-			named: req.Name != "", suspend: wishOf(req.Suspend), finalizer: g.opts.Finalizer != "", deletes: g.opts.DeleteCancelled,
+			ref:       recordOf(req.Ref),
+			ended:     req.Done,
+			deleting:  req.Owner.GetDeletionTimestamp() != nil,
+			cancel:    req.Cancel,
+			named:     req.Name != "",
+			suspend:   wishOf(req.Suspend),
+			finalizer: g.opts.Finalizer != "",
+			deletes:   g.opts.DeleteCancelled,
 		},
 		informer: g.cached != nil,
 		nowhere:  c.ref.Namespace == "",
@@ -187,7 +196,8 @@ func (r Request) checkRef() error {
 	case ref.UID == "" && ref.Outcome != "":
 		return errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
 	case namespace != "" && ref.Namespace != "" && ref.Namespace != namespace:
-		return fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q", ref.Namespace, namespace)
+		return fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q",
+			ref.Namespace, namespace)
 	}
 	return nil
 }
@@ -377,10 +387,12 @@ func (c *call) failure() error {
 	case failureBarred:
 		return fmt.Errorf("jobgc: step: %w", c.g.refusal(c.req.Owner))
 	case failureDeleted:
-		return fmt.Errorf("jobgc: step: the Job %s/%s was deleted in the meantime", c.ref.Namespace, c.ref.Name)
+		return fmt.Errorf("jobgc: step: the Job %s/%s was deleted in the meantime",
+			c.ref.Namespace, c.ref.Name)
 	case failureForeign:
 		has := metav1.GetControllerOfNoCopy(c.current())
-		return fmt.Errorf("jobgc: step: Request.Ref.UID: the Job %s/%s is controlled by %s %s, not by Request.Owner",
+		return fmt.Errorf("jobgc: step: Request.Ref.UID: the Job %s/%s is controlled by %s %s, not by "+
+			"Request.Owner",
 			c.ref.Namespace, c.ref.Name, has.Kind, has.Name)
 	case failureTaken:
 		return fmt.Errorf("jobgc: step: %w", c.taken())

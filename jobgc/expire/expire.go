@@ -76,7 +76,8 @@ type Sweeper struct {
 // below a minute and other negative options are errors, and New reports all of
 // them.
 func New[R metav1.Object, C Runs](
-	client func(namespace string) C, list func() []any, finished func(run R) (at time.Time, own *int32), opts Options,
+	client func(namespace string) C, list func() []any,
+	finished func(run R) (at time.Time, own *int32), opts Options,
 ) (*Sweeper, error) {
 	var errs []error
 	refuse := func(format string, args ...any) {
@@ -95,10 +96,12 @@ func New[R metav1.Object, C Runs](
 		refuse("Options.TTL: %s is not accepted; want 0 to keep, or at least %s", opts.TTL, leastTTL)
 	}
 	if opts.Interval < 0 {
-		refuse("Options.Interval: %s is not accepted; want a positive duration, or 0 for a minute", opts.Interval)
+		refuse("Options.Interval: %s is not accepted; want a positive duration, or 0 for a minute",
+			opts.Interval)
 	}
 	if opts.MaxPerSweep < 0 {
-		refuse("Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 100", opts.MaxPerSweep)
+		refuse("Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 100",
+			opts.MaxPerSweep)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -85,7 +85,8 @@ func (s *Sweeper) overdue(now time.Time) []overdue {
 func (s *Sweeper) remove(ctx context.Context, object metav1.Object) error {
 	client := s.client(object.GetNamespace())
 	if isnil.Is(client) {
-		return fmt.Errorf("the client of namespace %q is nil; return a client that can delete runs", object.GetNamespace())
+		return fmt.Errorf("the client of namespace %q is nil; return a client that can delete runs",
+			object.GetNamespace())
 	}
 	return client.Delete(ctx, object.GetName(), metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{

@@ -24,23 +24,28 @@ type Owners interface {
 // client-go satisfies it.
 type Jobs interface {
 	Owners
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*metav1.PartialObjectMetadata, error)
+	Patch(
+		ctx context.Context, name string, pt types.PatchType, data []byte,
+		opts metav1.PatchOptions, subresources ...string,
+	) (*metav1.PartialObjectMetadata, error)
 }
 
 // jobsIn returns the Job client of a namespace.
-func (s *Sweeper) jobsIn(namespace string) (Jobs, error) {
+func (s *Sweeper) jobsIn(namespace string) (Jobs, error) { //nolint:ireturn // the caller's type
 	jobs := s.jobs(namespace)
 	if isnil.Is(jobs) {
-		return nil, fmt.Errorf("the client of namespace %q is nil; return a client that can list and patch Jobs", namespace)
+		return nil, fmt.Errorf("the client of namespace %q is nil; return a client that can list and patch "+
+			"Jobs", namespace)
 	}
 	return jobs, nil
 }
 
 // ownersIn returns the owners' client of a namespace.
-func (s *Sweeper) ownersIn(namespace string) (Owners, error) {
+func (s *Sweeper) ownersIn(namespace string) (Owners, error) { //nolint:ireturn // see above
 	owners := s.owners(namespace)
 	if isnil.Is(owners) {
-		return nil, fmt.Errorf("the client of namespace %q is nil; return a client that can list the owners", namespace)
+		return nil, fmt.Errorf("the client of namespace %q is nil; return a client that can list the owners",
+			namespace)
 	}
 	return owners, nil
 }

@@ -20,9 +20,10 @@ func (s *Sweeper) held(ctx context.Context) ([]*metav1.PartialObjectMetadata, er
 		return nil, fmt.Errorf("jobgc/hold: list Jobs: %w", err)
 	}
 	opts := metav1.ListOptions{LabelSelector: s.opts.Selector}
-	held, err := list(ctx, jobs, opts, func(job *metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, bool) {
+	isHeld := func(job *metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, bool) {
 		return job, slices.Contains(job.Finalizers, s.hold)
-	})
+	}
+	held, err := list(ctx, jobs, opts, isHeld)
 	if err != nil {
 		return nil, fmt.Errorf("jobgc/hold: list Jobs: %w", err)
 	}
@@ -42,7 +43,9 @@ type owner struct {
 
 // abandoned returns the held Jobs that no controller will release: those
 // without an owner, and those that are being deleted with it.
-func (s *Sweeper) abandoned(ctx context.Context, held []*metav1.PartialObjectMetadata) ([]*metav1.PartialObjectMetadata, error) {
+func (s *Sweeper) abandoned(
+	ctx context.Context, held []*metav1.PartialObjectMetadata,
+) ([]*metav1.PartialObjectMetadata, error) {
 	if len(held) == 0 {
 		return nil, nil
 	}
@@ -50,9 +53,8 @@ func (s *Sweeper) abandoned(ctx context.Context, held []*metav1.PartialObjectMet
 	if err != nil {
 		return nil, fmt.Errorf("jobgc/hold: list owners: %w", err)
 	}
-	known, err := list(ctx, owners, metav1.ListOptions{}, func(o *metav1.PartialObjectMetadata) (owner, bool) {
-		return owner{o.UID, ends(o)}, true
-	})
+	all := func(o *metav1.PartialObjectMetadata) (owner, bool) { return owner{o.UID, ends(o)}, true }
+	known, err := list(ctx, owners, metav1.ListOptions{}, all)
 	if err != nil {
 		return nil, fmt.Errorf("jobgc/hold: list owners: %w", err)
 	}
@@ -86,8 +88,9 @@ func ends(o *metav1.PartialObjectMetadata) bool {
 		return false
 	}
 	for _, name := range o.Finalizers {
-		ofGarbageCollector := name == metav1.FinalizerDeleteDependents || name == metav1.FinalizerOrphanDependents
-		if !ofGarbageCollector {
+		switch name {
+		case metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents:
+		default:
 			return false
 		}
 	}

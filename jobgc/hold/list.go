@@ -18,7 +18,8 @@ const page = 500
 // the API server has dropped that moment before the last page (410 Gone), list
 // starts again. The third attempt reads everything as one page.
 func list[T any](
-	ctx context.Context, from Owners, opts metav1.ListOptions, pick func(*metav1.PartialObjectMetadata) (T, bool),
+	ctx context.Context, from Owners, opts metav1.ListOptions,
+	pick func(*metav1.PartialObjectMetadata) (T, bool),
 ) ([]T, error) {
 	for range 2 {
 		opts.Limit = page
@@ -33,7 +34,8 @@ func list[T any](
 
 // listPages picks from the pages of one moment.
 func listPages[T any](
-	ctx context.Context, from Owners, opts metav1.ListOptions, pick func(*metav1.PartialObjectMetadata) (T, bool),
+	ctx context.Context, from Owners, opts metav1.ListOptions,
+	pick func(*metav1.PartialObjectMetadata) (T, bool),
 ) ([]T, error) {
 	var picked []T
 	for {

@@ -87,13 +87,16 @@ func New[J Jobs, O Owners](
 		refuse("owners is nil; want a function that returns the owners' client of a namespace")
 	}
 	if !finalizers.IsName(finalizer) {
-		refuse("finalizer: %q is not accepted; want that of jobgc.Options.Finalizer, such as agents.example.com/result", finalizer)
+		refuse("finalizer: %q is not accepted; want that of jobgc.Options.Finalizer, such as "+
+			"agents.example.com/result", finalizer)
 	}
 	if opts.Interval < 0 {
-		refuse("Options.Interval: %s is not accepted; want a positive duration, or 0 for an hour", opts.Interval)
+		refuse("Options.Interval: %s is not accepted; want a positive duration, or 0 for an hour",
+			opts.Interval)
 	}
 	if opts.MaxPerSweep < 0 {
-		refuse("Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 500", opts.MaxPerSweep)
+		refuse("Options.MaxPerSweep: %d is not accepted; want a positive number, or 0 for 500",
+			opts.MaxPerSweep)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -130,7 +133,8 @@ func (s *Sweeper) Start(ctx context.Context) error {
 			return soon
 		}
 		if report.Released > 0 {
-			log.Info("Released Jobs that no owner waits for", "released", report.Released, "held", report.Held)
+			log.Info("Released Jobs that no owner waits for",
+				"released", report.Released, "held", report.Held)
 		}
 		if report.Released == s.opts.MaxPerSweep {
 			return soon // there may be more
@@ -181,7 +185,9 @@ func (s *Sweeper) ReleaseAll(ctx context.Context) (Report, error) {
 
 // release releases chosen ones of the held Jobs, the oldest first and at most
 // limit. A Job that an earlier sweep failed to release goes behind the others.
-func (s *Sweeper) release(ctx context.Context, held, chosen []*metav1.PartialObjectMetadata, limit int) (Report, error) {
+func (s *Sweeper) release(
+	ctx context.Context, held, chosen []*metav1.PartialObjectMetadata, limit int,
+) (Report, error) {
 	done := map[types.UID]bool{}
 	err := sweep.Each(ctx, &s.turns, chosen, limit, func(job *metav1.PartialObjectMetadata) error {
 		err := s.removeFinalizer(ctx, job)

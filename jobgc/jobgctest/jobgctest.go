@@ -28,19 +28,20 @@ type Fake interface {
 func GiveUIDs(clientset Fake) {
 	var mu sync.Mutex
 	version := 0
-	clientset.PrependReactor("create", "jobs", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		create, ok := action.(clienttesting.CreateAction)
-		if !ok {
+	clientset.PrependReactor("create",
+		"jobs", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			create, ok := action.(clienttesting.CreateAction)
+			if !ok {
+				return false, nil, nil
+			}
+			job, ok := create.GetObject().(*batchv1.Job)
+			if !ok {
+				return false, nil, nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			version++
+			job.UID, job.ResourceVersion = uuid.NewUUID(), strconv.Itoa(version)
 			return false, nil, nil
-		}
-		job, ok := create.GetObject().(*batchv1.Job)
-		if !ok {
-			return false, nil, nil
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		version++
-		job.UID, job.ResourceVersion = uuid.NewUUID(), strconv.Itoa(version)
-		return false, nil, nil
-	})
+		})
 }

@@ -56,7 +56,9 @@ func (s Settings) Warnings(job *batchv1.Job) []string {
 	out := s.Jobs.Warnings(job)
 	if s.RunTTL > 0 && s.RunTTL < shortRunTTL {
 		out = append(out, fmt.Sprintf(
-			"RunTTL %s: finished runs are deleted after %s; a number without a unit is seconds, and 30 days are 720h", s.RunTTL, s.RunTTL))
+			"RunTTL %s: finished runs are deleted after %s; a number without a unit is seconds, "+
+				"and 30 days are 720h",
+			s.RunTTL, s.RunTTL))
 	}
 	return out
 }
@@ -144,7 +146,8 @@ func (r *reader) read(name string, usual, lowest, highest time.Duration) time.Du
 	value, _ := r.lookup(name)
 	r.errs = append(r.errs, fmt.Errorf("jobgc/settings: %w", &env.Error{
 		Name: name, Value: value,
-		Accepted: fmt.Sprintf("0 to keep, or %s to %s, as whole seconds such as 600 or a Go duration such as 10m; "+
+		Accepted: fmt.Sprintf("0 to keep, or %s to %s, as whole seconds such as 600 or a Go duration such "+
+			"as 10m; "+
 			"days are hours, 30 days are 720h", lowest, highest),
 	}))
 	return usual
