@@ -269,9 +269,7 @@ func (m machine) ownerRead(a answer) machine {
 		return m.to(stageDecide)
 	}
 	if m.found.lost() {
-		m.notes.uid = m.ref.uid
-		m.notes.loss = m.found.state
-		m.memory.loss = m.found.state
+		m = m.confirmed()
 	}
 	if m.returned {
 		m.notes.uid = m.ref.uid
@@ -282,6 +280,19 @@ func (m machine) ownerRead(a answer) machine {
 		}
 	}
 	return m.to(stageDecide)
+}
+
+// confirmed goes on with a loss that the stored owner does not contradict.
+func (m machine) confirmed() machine {
+	last, remembered := m.buried() // the delete event may have come in during the read
+	if remembered {
+		m.found = last
+		return m
+	}
+	m.notes.uid = m.ref.uid
+	m.notes.loss = m.found.state
+	m.memory.loss = m.found.state
+	return m
 }
 
 // collected is the finding of a Job that is gone and whose end is recorded.

@@ -4,6 +4,7 @@
 package jobgc_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +147,34 @@ func TestStep_UsesADeleteEventThatComesDuringTheLiveRead(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, jobgc.Finished, f.State)
 		assert.Equal(t, "Tombstone", f.Source)
+	})
+}
+
+// TestStep_UsesADeleteEventThatComesDuringTheReadOfTheOwner: the event is late
+// by more than a second. No outcome is lost that the informer has brought.
+//
+//req:shows J4
+func TestStep_UsesADeleteEventThatComesDuringTheReadOfTheOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ref := settledWorld(t)
+		w.change("job", finish(time.Now()))
+		last := w.remove("job")
+		w.store.sync(w.server)
+		require.Equal(t, jobgc.Pending, w.look(t, ref).State)
+		time.Sleep(2 * time.Second)
+		owner := &metav1.ObjectMeta{Namespace: ref.Namespace, Name: "run", UID: "run-uid"}
+		next, f, err := w.guard.Step(t.Context(), jobgc.Request{
+			Owner: owner, Ref: &ref,
+			Stored: func(context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+				w.guard.OnDelete(last)
+				return owner, &ref, false, nil
+			},
+			Job: func() (*batchv1.Job, error) { return nil, errUnexpected },
+		})
+		require.NoError(t, err)
+		assert.Equal(t, jobgc.Finished, f.State)
+		assert.Equal(t, jobgc.Succeeded, f.Outcome)
+		assert.Equal(t, jobgc.Succeeded, next.Outcome)
 	})
 }
 
