@@ -66,10 +66,12 @@ import (
 // If the API server stores another value than the one sent, because the CRD's
 // schema prunes the field or has a default, or a conversion webhook drops it,
 // Commit returns [Written] or [Merged] and an error that names the field. It
-// reports this once for each object. For 10 minutes a difference in such fields
-// alone is not written again. Then the Writer forgets it: the next Commit sends
-// the field again, and reports it again if it is still not kept. The Writer
-// remembers at most 32768 differences, in about 7 MiB, and drops the oldest.
+// reports this once for each object. A default of a field that was not sent is
+// not an error, also in an element of a list. For 10 minutes a difference in
+// such fields alone is not written again. Then the Writer forgets it: the next
+// Commit sends the field again, and reports it again if it is still not kept.
+// The Writer remembers at most 32768 differences, in about 7 MiB, and drops the
+// oldest.
 //
 // If ctx ends, Commit returns the error of the client. Commit is safe for
 // concurrent use if each call has its own after.

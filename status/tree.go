@@ -166,3 +166,25 @@ func leaves(path string, patch, stored map[string]any, f func(path string, sent,
 		}
 	}
 }
+
+// covers reports whether stored has all of sent. It may have more fields, also
+// in the elements of a list, but not more elements.
+func covers(stored, sent any) bool {
+	switch sent := sent.(type) {
+	case map[string]any:
+		fields, ok := stored.(map[string]any)
+		if !ok {
+			return false
+		}
+		for name, v := range sent {
+			if !covers(fields[name], v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		items, ok := stored.([]any)
+		return ok && slices.EqualFunc(items, sent, covers)
+	}
+	return sameTree(stored, sent, 0)
+}

@@ -40,13 +40,14 @@ func newUnkept() *unkept {
 type difference struct {
 	path         string
 	sent, stored any
+	addsOnly     bool // stored is sent with more fields in elements of lists
 }
 
 // differences lists the fields of patch, with the values that stored has there.
 func differences(patch, stored map[string]any) []difference {
 	var list []difference
 	leaves("", patch, stored, func(path string, sent, stored any) {
-		list = append(list, difference{path, sent, stored})
+		list = append(list, difference{path: path, sent: sent, stored: stored})
 	})
 	return list
 }
@@ -106,12 +107,15 @@ func (u *unkept) knows(key fieldKey, now time.Time) bool {
 // learn compares the sent status with the stored one. It returns an error that
 // names the fields that Commit set or cleared without effect, each of them once
 // for an object until it is forgotten. A default of a field that was not sent
-// is not an error.
+// is not an error, also in an element of a list.
 func (u *unkept) learn(o Object, before, sent, stored map[string]any, now time.Time) error {
 	changes := differences(diff(before, sent, false), before)
 	lost := differences(diff(stored, sent, false), stored)
 	if len(lost) == 0 && u.isEmpty() {
 		return nil
+	}
+	for i, d := range lost {
+		lost[i].addsOnly = covers(decode(encode(d.stored)), decode(encode(d.sent)))
 	}
 	paths := u.note(identify(o), changes, lost, now)
 	if len(paths) == 0 {
@@ -132,13 +136,17 @@ func (u *unkept) note(object string, changes, lost []difference, now time.Time) 
 		cleared[d.path] = d.sent == nil
 		// The reply says again what is lost, or the schema was repaired.
 		u.seen.drop(keyOf(object, d))
-		u.seen.drop(keyOf(object, difference{d.path, true, nil}))
+		u.seen.drop(keyOf(object, difference{path: d.path, sent: true}))
 	}
 	for _, d := range lost {
 		key := keyOf(object, d)
 		named := namedKey(object, d.path)
 		isNew := !u.knows(key, now) && !u.knows(named, now)
-		if isNew && (d.sent != nil || cleared[d.path]) {
+		isLoss := cleared[d.path]
+		if d.sent != nil {
+			isLoss = !d.addsOnly
+		}
+		if isNew && isLoss {
 			paths = append(paths, "status"+d.path)
 			u.seen.put(named, struct{}{}, now)
 		}
