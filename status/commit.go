@@ -34,7 +34,8 @@ import (
 //     the last write of this Writer, at most 5 minutes ago,
 //   - [ErrReplaced] if the object was deleted and recreated,
 //   - [ErrFieldConflict] if both sides changed one field, or a condition that
-//     is not owned, to different values,
+//     is not owned, to different values. A default that appears because
+//     another writer makes the first status is not a change,
 //   - the API server's conflict after Retries.
 //
 // Test for the first four with errors.Is. Return these and any other error
@@ -232,8 +233,18 @@ func (c *change) rebase(reply Object, owned []string) error {
 	if err := live.readTree(c.names.Conditions); err != nil {
 		return err
 	}
+	c.isFirst = before.isEmpty() && c.isUnreported()
 	c.after.tree, err = c.merge(before.tree, c.after.tree, live.tree, owned)
 	return err
+}
+
+// isUnreported reports whether the live status is certainly not one of this
+// controller, or of a replica: each of theirs has an observedGeneration.
+func (c *change) isUnreported() bool {
+	if c.names.ObservedGeneration == absent || c.generation == 0 {
+		return false
+	}
+	return c.before.stamp.ObservedGeneration <= 0
 }
 
 // send returns the object of the reply; nil for none. The reply is of the type

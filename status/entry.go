@@ -233,7 +233,7 @@ func pick[T any](before, after, live T, same func(a, b T) bool) (side T, conflic
 // merge applies the changes from before to after to live, and returns a new
 // tree, with live's contract fields. A field of the status is one unit: a
 // jobRef with the name of one side and the uid of the other would refer to
-// nothing.
+// nothing. In a first status the field of live is a default, and after counts.
 func (c *change) merge(before, after, live map[string]any, owned []string) (map[string]any, error) {
 	for _, tree := range [...]map[string]any{before, after, live} {
 		for name, v := range tree {
@@ -247,6 +247,10 @@ func (c *change) merge(before, after, live map[string]any, owned []string) (map[
 			continue
 		}
 		side, conflict := pick(before[name], after[name], live[name], func(a, b any) bool { return sameTree(a, b, 0) })
+		if conflict && c.isFirst {
+			side = overlay(live[name], after[name])
+			conflict = false
+		}
 		if conflict {
 			return nil, fmt.Errorf("%w: %s: status.%s", ErrFieldConflict, nameOf(c.after.object), name)
 		}
@@ -274,7 +278,8 @@ func (c *change) mergeLists(trees [3]map[string]any, owned []string) (merged ent
 			continue // merged already
 		}
 		side, conflict := pick(before, after, live, alike)
-		if conflict && !slices.Contains(owned, e.Type) {
+		isOwned := c.isFirst || slices.Contains(owned, e.Type)
+		if conflict && !isOwned {
 			err = errors.Join(err, fmt.Errorf("%w: %s: status.%s %s", ErrFieldConflict, nameOf(c.after.object), c.names.Conditions, e.Type))
 		}
 		switch {

@@ -106,6 +106,14 @@ func (d *document) shares(other *document) bool {
 	return same(d.content, other.content) || d.status != nil && same(d.status, other.status)
 }
 
+// isEmpty reports whether the object has no status.
+func (d *document) isEmpty() bool {
+	if d.typed.IsValid() {
+		return d.typed.Elem().IsZero()
+	}
+	return len(d.status) == 0
+}
+
 // same reports whether two statuses are certainly equal. False means: compare
 // the trees.
 func (d *document) same(other *document) bool {

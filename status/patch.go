@@ -71,10 +71,11 @@ type change struct {
 	restored   bool // accept a status of a later generation than the object has
 	unkept     *unkept
 
-	before *document // after a conflict, the live object
-	after  *document // plan changes its tree to the status to store
-	merged bool      // there was a conflict
-	moved  bool      // after keeps the version that was read, with a newer status
+	before  *document // after a conflict, the live object
+	after   *document // plan changes its tree to the status to store
+	merged  bool      // there was a conflict
+	isFirst bool      // of the conflict: before had no status, and this controller made none
+	moved   bool      // after keeps the version that was read, with a newer status
 
 	pending bool // a write that got no answer may still happen
 }

@@ -6,6 +6,7 @@ package status
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 
@@ -165,6 +166,20 @@ func leaves(path string, patch, stored map[string]any, f func(path string, sent,
 			f(path+"."+k, v, stored[k])
 		}
 	}
+}
+
+// overlay returns v, with fields that only base has if both are objects.
+func overlay(base, v any) any {
+	below, wasObject := base.(map[string]any)
+	above, isObject := v.(map[string]any)
+	if !wasObject || !isObject {
+		return v
+	}
+	fields := maps.Clone(below)
+	for name, inner := range above {
+		fields[name] = overlay(below[name], inner)
+	}
+	return fields
 }
 
 // covers reports whether stored has all of sent. It may have more fields, also
