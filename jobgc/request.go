@@ -5,9 +5,13 @@ package jobgc
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Request is what one call of Step works on.
@@ -75,4 +79,49 @@ type Request struct {
 	Retention *Retention
 
 	_ struct{}
+}
+
+// check returns an error for a request that Step refuses.
+func (r Request) check() error {
+	switch {
+	case isnil.Is(r.Owner):
+		return errors.New("Request.Owner is nil; pass the object that was read")
+	case r.Owner.GetUID() == "" || r.Owner.GetName() == "":
+		return errors.New("Request.Owner needs a name and a uid; pass the object that was read")
+	case r.Stored == nil:
+		return errors.New("Request.Stored is nil; pass a live read of the owner")
+	case r.Job == nil:
+		return errors.New("Request.Job is nil; pass a function that returns the Job")
+	}
+	if r.Retention != nil {
+		err := errors.Join(r.Retention.check()...)
+		if err != nil {
+			return err
+		}
+	}
+	return r.checkRef()
+}
+
+func (r Request) checkRef() error {
+	ref := Ref{}
+	if r.Ref != nil {
+		ref = *r.Ref
+	}
+	if ref.UID == "" && r.Name != "" {
+		err := checkName(r.Name)
+		if err != nil {
+			return err
+		}
+	}
+	namespace := r.Owner.GetNamespace()
+	switch {
+	case ref.UID != "" && ref.Name == "":
+		return errors.New("Request.Ref.Name is empty, and its UID is not; pass the Ref that Step returned")
+	case ref.UID == "" && ref.Outcome != "":
+		return errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
+	case namespace != "" && ref.Namespace != "" && ref.Namespace != namespace:
+		return fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q",
+			ref.Namespace, namespace)
+	}
+	return nil
 }

@@ -6,7 +6,6 @@ package jobgc
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"github.com/proompteng/controllerkit/internal/isnil"
 )
 
 // Step takes the Job of one owner as far as it can go now: it creates the Job,
@@ -155,51 +152,6 @@ func (g *Guard) newCall(req Request) (*call, error) {
 		stage:    stageFind,
 	}
 	return c, nil
-}
-
-// check returns an error for a request that Step refuses.
-func (r Request) check() error {
-	switch {
-	case isnil.Is(r.Owner):
-		return errors.New("Request.Owner is nil; pass the object that was read")
-	case r.Owner.GetUID() == "" || r.Owner.GetName() == "":
-		return errors.New("Request.Owner needs a name and a uid; pass the object that was read")
-	case r.Stored == nil:
-		return errors.New("Request.Stored is nil; pass a live read of the owner")
-	case r.Job == nil:
-		return errors.New("Request.Job is nil; pass a function that returns the Job")
-	}
-	if r.Retention != nil {
-		err := errors.Join(r.Retention.check()...)
-		if err != nil {
-			return err
-		}
-	}
-	return r.checkRef()
-}
-
-func (r Request) checkRef() error {
-	ref := Ref{}
-	if r.Ref != nil {
-		ref = *r.Ref
-	}
-	if ref.UID == "" && r.Name != "" {
-		err := checkName(r.Name)
-		if err != nil {
-			return err
-		}
-	}
-	namespace := r.Owner.GetNamespace()
-	switch {
-	case ref.UID != "" && ref.Name == "":
-		return errors.New("Request.Ref.Name is empty, and its UID is not; pass the Ref that Step returned")
-	case ref.UID == "" && ref.Outcome != "":
-		return errors.New("Request.Ref.UID is empty, and its Outcome is not; pass the Ref that Step returned")
-	case namespace != "" && ref.Namespace != "" && ref.Namespace != namespace:
-		return fmt.Errorf("Request.Ref.Namespace is %q, want the namespace of Request.Owner, %q",
-			ref.Namespace, namespace)
-	}
-	return nil
 }
 
 // recordOf is what a Ref records.
