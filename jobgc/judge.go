@@ -41,7 +41,7 @@ func StateOf(job *batchv1.Job) Observation {
 	return f
 }
 
-// stateBy is the state of a Job that exists, by the condition that matters most.
+// stateBy is the state by the condition that matters most.
 func stateBy(t batchv1.JobConditionType) State {
 	switch t {
 	case batchv1.JobSuspended:
