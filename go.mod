@@ -3,6 +3,7 @@ module github.com/proompteng/controllerkit
 go 1.25.0
 
 require (
+	github.com/cockroachdb/datadriven v1.0.2
 	github.com/go-logr/logr v1.4.3
 	github.com/prometheus/client_golang v1.23.0
 	github.com/prometheus/client_model v0.6.2

@@ -1,0 +1,379 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/proompteng/controllerkit/jobgc"
+)
+
+const lostEnd = "Lost"
+
+var errConnection = errors.New("connection reset by peer")
+
+// process is one replica of the controller, from its start until it is killed:
+// a Guard, its caches, and the reconcile of package documentation.
+type process struct {
+	*scene
+
+	name    string
+	guard   *jobgc.Guard
+	handler cache.ResourceEventHandler
+	store   *fakeStore
+	heardAt int                // events of Jobs that the cache has
+	told    int                // events that the handler has received
+	copied  *sceneOwner        // the cached owner; nil: there is none
+	results map[types.UID]bool // Jobs whose result the watch has brought
+	faults  map[string]string  // by request, of the running command
+	busy    bool
+	mute    bool            // its requests are not shown
+	asked   int             // requests
+	waits   context.Context // of the request that waits
+	goes    chan struct{}   // lets a request that waits go on
+	killed  chan struct{}
+	dead    bool
+}
+
+// newProcess starts a process, whose caches have just been listed.
+func newProcess(t *testing.T, s *scene, name string) *process {
+	t.Helper()
+	p := &process{
+		scene: s, name: name, store: &fakeStore{items: map[string]*batchv1.Job{}}, heardAt: len(s.log), told: len(s.log),
+		results: map[types.UID]bool{}, goes: make(chan struct{}), killed: make(chan struct{}),
+	}
+	p.store.sync(s.server)
+	p.copied = s.owner
+	var err error
+	if s.uncached {
+		p.guard, err = jobgc.NewUncached(p.client, s.options)
+		require.NoError(t, err)
+		return p
+	}
+	p.guard, err = jobgc.New(p.client, p.store.get, p, s.options)
+	require.NoError(t, err)
+	for _, name := range s.named() {
+		p.learn(sceneEvent{job: s.jobs[name]})
+		p.handler.OnAdd(s.jobs[name], true)
+	}
+	return p
+}
+
+// AddEventHandler keeps the handler: the scene calls it.
+func (p *process) AddEventHandler(h cache.ResourceEventHandler) (*fakeStore, error) {
+	p.handler = h
+	return p.store, nil
+}
+
+// kill ends a process. Nothing that it does from now on has an effect.
+func (p *process) kill() {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	close(p.killed)
+}
+
+// hearOwner brings the cached owner up to date.
+func (p *process) hearOwner() { p.copied = p.owner }
+
+// hearCache brings the cache of Jobs up to date. The handler has not received
+// the events yet.
+func (p *process) hearCache() {
+	for _, e := range p.log[p.heardAt:] {
+		p.learn(e)
+	}
+	p.heardAt = len(p.log)
+	p.store.sync(p.server)
+}
+
+// hearEvents calls the handler with the events that the cache has.
+func (p *process) hearEvents() {
+	for _, e := range p.log[p.told:p.heardAt] {
+		before := p.before(p.told, e.job.Name)
+		p.told++
+		if p.handler == nil {
+			continue
+		}
+		switch {
+		case e.deleted:
+			p.handler.OnDelete(e.job)
+		case before == nil:
+			p.handler.OnAdd(e.job, false)
+		default:
+			p.handler.OnUpdate(before, e.job)
+		}
+	}
+}
+
+// learn notes the results that the watch brings. A Job that runs again was
+// restored from a backup.
+func (p *process) learn(e sceneEvent) {
+	if p.uncached {
+		return
+	}
+	finished := jobgc.StateOf(e.job).State == jobgc.Finished || e.deleted && announced(e.job)
+	if finished {
+		p.results[e.job.UID] = true
+	} else if !e.deleted {
+		delete(p.results, e.job.UID)
+	}
+}
+
+func announced(job *batchv1.Job) bool { return jobgc.StateOf(job).State == jobgc.Finishing }
+
+// before is what the watch said of a name before an event.
+func (p *process) before(at int, name string) *batchv1.Job {
+	for i := at - 1; i >= 0; i-- {
+		e := p.log[i]
+		if e.job.Name != name {
+			continue
+		}
+		if e.deleted {
+			return nil
+		}
+		return e.job
+	}
+	return nil
+}
+
+// sync brings all caches up to date, and the handler.
+func (p *process) sync() {
+	p.hearOwner()
+	p.hearCache()
+	p.hearEvents()
+}
+
+// say adds a line to the output of the command.
+func (p *process) say(format string, args ...any) {
+	if p.dead || p.mute {
+		return
+	}
+	line := fmt.Sprintf(format, args...)
+	if p.scene.second {
+		line = p.name + ": " + line
+	}
+	p.scene.say("%s", line)
+}
+
+// ask makes a request, unless the scene has a fault for it.
+func ask[T any](ctx context.Context, p *process, kind, what string, serve func() (T, error), show func(T) string) (T, error) {
+	var none T
+	p.asked++
+	fault := p.faults[kind]
+	delete(p.faults, kind)
+	fails := func(why string, err error) (T, error) {
+		p.say("%s: %s", what, why)
+		return none, err
+	}
+	if fault == "waits" {
+		p.say("%s: waits", what)
+		p.waits = ctx
+		select {
+		case <-p.goes:
+		case <-p.killed:
+		}
+	}
+	if p.dead {
+		return none, context.Canceled
+	}
+	if ctx.Err() != nil {
+		return fails("too late", ctx.Err())
+	}
+	switch fault {
+	case "", "waits", "unanswered", "killed-after":
+	case "lost":
+		return fails("never arrives", errConnection)
+	case "refused":
+		return fails("refused", apierrors.NewInternalError(errors.New("etcd is away")))
+	case "denied":
+		return fails("denied", apierrors.NewForbidden(jobResource, "run-1", errors.New("by a policy")))
+	case "invalid":
+		return fails("invalid", invalid("run-1"))
+	case "terminating":
+		return fails("the namespace is terminating", terminating())
+	case "late":
+		p.late = append(p.late, func() { _, _ = serve() })
+		return fails("no answer yet", errConnection)
+	case "killed-before":
+		p.say("%s: killed before", what)
+		p.kill()
+		return none, context.Canceled
+	default:
+		p.breaks("the runner knows no fault %q", fault)
+	}
+	answer, err := serve()
+	switch {
+	case fault == "unanswered":
+		return fails("done, and no answer", errConnection)
+	case fault == "killed-after":
+		p.say("%s: done, and killed", what)
+		p.kill()
+		return none, context.Canceled
+	case err != nil:
+		return fails(string(apierrors.ReasonForError(err)), err)
+	}
+	p.say("%s: %s", what, show(answer))
+	return answer, nil
+}
+
+// terminating is the refusal of a namespace that is being deleted.
+func terminating() error {
+	err := apierrors.NewForbidden(jobResource, "run-1", errors.New("it is being terminated"))
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	return err
+}
+
+// client is what the method value clientset.BatchV1().Jobs would be.
+func (p *process) client(string) sceneJobs { return sceneJobs{p} }
+
+// sceneJobs is the Job client of a process.
+type sceneJobs struct{ p *process }
+
+func (c sceneJobs) Create(ctx context.Context, job *batchv1.Job, _ metav1.CreateOptions) (*batchv1.Job, error) {
+	if c.p.results[c.p.lastOf(job)] && !c.p.dead {
+		c.p.breaks("%s creates again what it saw finish", c.p.name)
+	}
+	return ask(ctx, c.p, "create", "create "+job.Name, func() (*batchv1.Job, error) { return c.p.create(job) }, shownJob)
+}
+
+func (c sceneJobs) Get(ctx context.Context, name string, _ metav1.GetOptions) (*batchv1.Job, error) {
+	return ask(ctx, c.p, "job", "read "+name, func() (*batchv1.Job, error) { return c.p.read(name) }, shownJob)
+}
+
+func (c sceneJobs) Patch(
+	ctx context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string,
+) (*batchv1.Job, error) {
+	patch := func() (*batchv1.Job, error) { return c.p.patchJob(name, data) }
+	show := func(job *batchv1.Job) string {
+		if c.p.jobs[name] == nil {
+			return string(job.UID) + " is gone"
+		}
+		return shownJob(job)
+	}
+	return ask(ctx, c.p, "patch", "patch "+name, patch, show)
+}
+
+func (c sceneJobs) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
+	remove := func() (string, error) { return "ok", c.p.deleteFor(name, *opts.Preconditions.UID) }
+	_, err := ask(ctx, c.p, "delete", "delete "+name, remove, strings.Clone)
+	return err
+}
+
+// lastOf is the last Job in the watch of the owner of a Job.
+func (p *process) lastOf(job *batchv1.Job) types.UID {
+	owner := metav1.GetControllerOfNoCopy(job).UID
+	for i := p.heardAt - 1; i >= 0; i-- {
+		controller := metav1.GetControllerOfNoCopy(p.log[i].job)
+		if controller != nil && controller.UID == owner {
+			return p.log[i].job.UID
+		}
+	}
+	return ""
+}
+
+// reconcile is the controller that the package's documentation shows.
+func (p *process) reconcile(ctx context.Context, postpones bool) time.Duration {
+	before := p.copied
+	if before == nil {
+		p.say("no owner")
+		return 0
+	}
+	next := before.clone()
+	found, err := p.step(ctx, next)
+	if err != nil {
+		p.say("= error: %s", err)
+		if found.State != "" {
+			p.say("= %s", shownObservation(found))
+		}
+		return time.Second
+	}
+	p.enter(next, found)
+	if !p.brief {
+		p.say("= %s; %s", shownObservation(found), shownRef(next.ref))
+	}
+	same := shownRef(next.ref) == shownRef(before.ref) && next.end == before.end
+	if same || p.dead {
+		return found.After
+	}
+	if postpones {
+		p.say("the write waits")
+		return found.After
+	}
+	if p.faults["write"] == "ignored" {
+		delete(p.faults, "write")
+		p.say("write: fails, and the caller believes its copy")
+		p.copied = next
+		return found.After
+	}
+	write := func() (string, error) { return shownOwner(next), p.commit(next) }
+	_, _ = ask(ctx, p, "write", "write", write, strings.Clone)
+	return cmp.Or(found.After, time.Millisecond)
+}
+
+func (p *process) step(ctx context.Context, o *sceneOwner) (jobgc.Observation, error) {
+	ref, found, err := p.guard.Step(ctx, jobgc.Request{
+		Owner: o, Ref: o.ref, Done: o.end != "", Recorded: p.recorded && o.end != "",
+		Cancel: o.cancel, Suspend: o.suspend, Name: p.jobName,
+		Stored: func(ctx context.Context) (metav1.Object, *jobgc.Ref, bool, error) {
+			live, err := ask(ctx, p, "owner", "read owner", p.readOwner, shownOwner)
+			if err != nil {
+				return nil, nil, false, err
+			}
+			return live, live.ref, live.end != "", nil
+		},
+		Job: func() (*batchv1.Job, error) {
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{ownerRef("run", o.UID)}}}
+			job.Spec.TTLSecondsAfterFinished = p.template
+			return job, nil
+		},
+	})
+	if err == nil {
+		o.ref = ref
+	}
+	if found.Lost() && !p.dead && p.results[o.ref.UID] {
+		p.breaks("%s calls %s lost, whose result the watch has brought", p.name, o.ref.UID)
+	}
+	return found, err
+}
+
+func (s *sceneServer) readOwner() (*sceneOwner, error) {
+	if s.owner == nil {
+		return nil, apierrors.NewNotFound(ownerResource, "run")
+	}
+	return s.owner.clone(), nil
+}
+
+// enter makes the status of the owner final.
+func (p *process) enter(o *sceneOwner, found jobgc.Observation) {
+	if o.end != "" {
+		return
+	}
+	switch {
+	case found.State == jobgc.Cancelled:
+		o.end = string(jobgc.Cancelled)
+	case found.Lost():
+		o.end = lostEnd
+	case o.ref != nil && o.ref.Outcome != "":
+		o.end = string(o.ref.Outcome)
+	}
+	if o.end != "" {
+		o.endedAt = time.Now()
+	}
+}
