@@ -46,7 +46,7 @@ func (s *scene) sweepRuns(t *testing.T) {
 	client := func(string) sceneOwners { return sceneOwners{s} }
 	list := func() []any { return []any{s.processes["a"].copied} }
 	finished := func(o *sceneOwner) (time.Time, *int32) { return o.endedAt, nil }
-	sweeper, err := expire.New(client, list, finished, s.options.Retention, expire.Options{})
+	sweeper, err := expire.New(client, list, finished, expire.Options{TTL: 24 * time.Hour})
 	require.NoError(t, err)
 	deleted, err := sweeper.Sweep(t.Context(), time.Now())
 	require.NoError(t, err)

@@ -135,7 +135,7 @@ func (s *scene) start(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	hour := argTime(t, d, "ttl", time.Hour)
 	s.options.Retention = jobgc.Retention{
-		SucceededTTL: hour, FailedTTL: hour, UnrecordedTTL: argTime(t, d, "unrecorded", week), RunTTL: 24 * time.Hour,
+		SucceededTTL: hour, FailedTTL: hour, UnrecordedTTL: argTime(t, d, "unrecorded", week),
 	}
 	s.options.DeleteCancelled = d.HasArg("delete-cancelled")
 	if d.HasArg("finalizer") {
