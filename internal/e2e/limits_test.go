@@ -120,7 +120,9 @@ func TestNoPods_IsReportedUntilAPodRuns(t *testing.T) {
 		require.NoError(t, err)
 	}
 	enforce("restricted")
-	run := create(t, stage, "refused", nil)
+	run := create(t, stage, "refused", func(spec *v1alpha1.AgentRunSpec) {
+		spec.SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+	})
 	now := waitDegraded(t, stage, run, "NoPods")
 	assert.Equal(t, v1alpha1.Running, now.Status.Phase)
 	assert.Contains(t, now.Status.Message, now.Status.JobRef.Name)
@@ -134,6 +136,18 @@ func TestNoPods_IsReportedUntilAPodRuns(t *testing.T) {
 		require.NoError(t, err)
 		return strings.Contains(string(body), "NoPods") && strings.Contains(string(body), "Recovered")
 	})
+}
+
+// TestARestrictedNamespace_RunsAgents: a run that asks for nothing meets the
+// restricted standard of pod security.
+func TestARestrictedNamespace_RunsAgents(t *testing.T) {
+	t.Parallel()
+	stage := plane.NewStage(t)
+	plane.Start(t, stage, suite.Controller{})
+	body := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`)
+	_, err := stage.Kube.CoreV1().Namespaces().Patch(t.Context(), stage.Namespace, types.MergePatchType, body, metav1.PatchOptions{})
+	require.NoError(t, err)
+	suite.AssertEnded(t, reached(t, stage, create(t, stage, "plain", nil), v1alpha1.Succeeded))
 }
 
 // waitDegraded waits until the run is Degraded for a reason, and returns it.

@@ -11,6 +11,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	validationutil "k8s.io/apimachinery/pkg/util/validation"
@@ -70,7 +71,11 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 		return nil, err
 	}
 	labels := map[string]string{runLabel: string(run.UID), "app.kubernetes.io/managed-by": "agentrun"}
-	container := corev1.Container{Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args}
+	container := corev1.Container{
+		Name: "agent", Image: run.Spec.Image, Command: run.Spec.Command, Args: run.Spec.Args,
+		Resources:       resources(run.Spec.Resources),
+		SecurityContext: securityContext(run.Spec.SecurityContext),
+	}
 	if len(run.Spec.Parameters) > 0 {
 		parameters, err := json.Marshal(run.Spec.Parameters)
 		if err != nil {
@@ -99,11 +104,39 @@ func newJob(run *v1alpha1.AgentRun) (*batchv1.Job, error) {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels), Annotations: maps.Clone(run.Spec.PodAnnotations)},
 				Spec: corev1.PodSpec{
-					RestartPolicy:      corev1.RestartPolicyNever,
-					ServiceAccountName: run.Spec.ServiceAccountName,
-					Containers:         []corev1.Container{container},
+					RestartPolicy:                corev1.RestartPolicyNever,
+					ServiceAccountName:           run.Spec.ServiceAccountName,
+					AutomountServiceAccountToken: &run.Spec.AutomountServiceAccountToken,
+					Containers:                   []corev1.Container{container},
 				},
 			},
 		},
 	}, nil
+}
+
+// resources are what a run asks for. Without requests, a namespace with a quota
+// refuses the pod.
+func resources(asked *corev1.ResourceRequirements) corev1.ResourceRequirements {
+	if asked != nil {
+		return *asked.DeepCopy()
+	}
+	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("100m"),
+		corev1.ResourceMemory: resource.MustParse("128Mi"),
+	}}
+}
+
+// securityContext is what a run asks for. Unless it asks, its pod meets the
+// restricted standard of pod security.
+func securityContext(asked *corev1.SecurityContext) *corev1.SecurityContext {
+	if asked != nil {
+		return asked.DeepCopy()
+	}
+	return &corev1.SecurityContext{
+		RunAsNonRoot:             new(true),
+		RunAsUser:                new(int64(65532)),
+		AllowPrivilegeEscalation: new(false),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
 }

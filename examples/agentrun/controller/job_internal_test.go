@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -62,6 +64,26 @@ func TestNewJob(t *testing.T) {
 	job, err = newJob(run)
 	require.NoError(t, err)
 	assert.Equal(t, int32(0), *job.Spec.TTLSecondsAfterFinished, "which jobgc sets once the result is recorded")
+}
+
+func TestNewJob_MeetsTheRestrictedStandardUnlessTheRunAsksForMore(t *testing.T) {
+	run := newRun("nightly", "uid-1")
+	job, err := newJob(run)
+	require.NoError(t, err)
+	pod := job.Spec.Template.Spec
+	assert.False(t, *pod.AutomountServiceAccountToken)
+	assert.True(t, *pod.Containers[0].SecurityContext.RunAsNonRoot)
+	assert.Equal(t, "100m", pod.Containers[0].Resources.Requests.Cpu().String())
+
+	run.Spec.AutomountServiceAccountToken = true
+	run.Spec.SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(0))}
+	run.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}
+	job, err = newJob(run)
+	require.NoError(t, err)
+	pod = job.Spec.Template.Spec
+	assert.True(t, *pod.AutomountServiceAccountToken)
+	assert.Equal(t, run.Spec.SecurityContext, pod.Containers[0].SecurityContext, "and nothing is added")
+	assert.Equal(t, *run.Spec.Resources, pod.Containers[0].Resources)
 }
 
 //req:shows S4

@@ -21,8 +21,12 @@ func TestCommit_ADefaultInAListIsNotALoss(t *testing.T) {
 		reason string
 		set    func() object
 	}{
-		"Element":   {"A list is one value of a merge patch.", func() object { return object{"conditions": []any{}, "steps": []any{object{"name": "a"}, object{"name": "b"}}} }},
-		"Condition": {"Conditions are a list too.", func() object { return object{"conditions": []any{object{"type": "Ready", "status": "True", "reason": "Ok"}}} }},
+		"Element": {"A list is one value of a merge patch.", func() object {
+			return object{"conditions": []any{}, "steps": []any{object{"name": "a"}, object{"name": "b"}}}
+		}},
+		"Condition": {"Conditions are a list too.", func() object {
+			return object{"conditions": []any{object{"type": "Ready", "status": "True", "reason": "Ok"}}}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)

@@ -4,6 +4,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/jobgc"
@@ -88,6 +89,18 @@ type AgentRunSpec struct {
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+	// AutomountServiceAccountToken gives the agent the token of its service
+	// account, for an agent that calls the API server.
+	// +optional
+	AutomountServiceAccountToken bool `json:"automountServiceAccountToken,omitempty"`
+	// Resources of the agent's container. Unset means requests of 100m CPU and
+	// 128Mi memory, and no limits.
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+	// SecurityContext of the agent's container. Unset means user 65532 without
+	// privileges, as the restricted standard of pod security demands.
+	// +optional
+	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 	// BackoffLimit is how often a failed pod is retried.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:default=0
