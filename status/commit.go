@@ -44,6 +44,12 @@ import (
 // error: observedGeneration has the value that was read, and the watch triggers
 // the next reconcile.
 //
+// Commit writes only the status. If finalizers, labels, annotations, owner
+// references, the spec or another part of after differ from before, Commit
+// writes the status and returns an error that names them, too. Send such a
+// change with a separate request before. If that request has given after a new
+// resourceVersion, Commit does not look at these parts.
+//
 // A merge patch cannot carry null. If the schema requires a field that is null
 // in after, Commit returns an error that names the field and the remedy.
 //
@@ -97,8 +103,18 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 	if err != nil {
 		return "", err
 	}
+	outside := c.refuseOutside()
+	result, err := w.write(ctx, before, &c)
+	if outside == nil || result == Gone {
+		return result, err
+	}
+	return result, errors.Join(err, outside)
+}
+
+// write brings the status of after to the API server.
+func (w Writer) write(ctx context.Context, before Object, c *change) (Result, error) {
 	key := w.client.writes.keyOf(before.GetUID(), w.Owned)
-	result, err := w.refuseStale(ctx, &c, key)
+	result, err := w.refuseStale(ctx, c, key)
 	if err != nil || result == Gone {
 		return result, err
 	}
@@ -117,7 +133,7 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 		if data == nil {
 			err := c.fill(c.before)
 			if c.merged {
-				w.remember(&c, key, c.before.object)
+				w.remember(c, key, c.before.object)
 			}
 			return Unchanged, err
 		}
@@ -125,7 +141,7 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 		switch {
 		case err == nil:
 			result, err := c.written(reply)
-			w.remember(&c, key, reply)
+			w.remember(c, key, reply)
 			return result, err
 		case apierrors.IsNotFound(err):
 			return w.gone(ctx, before, err)

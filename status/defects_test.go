@@ -82,7 +82,7 @@ func TestCommit_AfterIsWhollyTheStoredObject(t *testing.T) {
 	after.Status.Phase, after.Labels = "Running", map[string]string{"local": "change"}
 	s.relabel("a", "owner", "user")
 	_, err := commit(t, s, before, after, running)
-	require.NoError(t, err)
+	require.ErrorContains(t, err, "metadata.labels of a differ")
 	stored := get[Run](t, s, "a")
 	assert.Equal(t, stored.ObjectMeta, after.ObjectMeta, "a later Update keeps the user's label")
 	assert.Equal(t, stored.Status, after.Status)

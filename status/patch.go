@@ -24,7 +24,8 @@ import (
 // from before and f, by the rules of [Stamp.Observe]. Conditions that changed
 // are settled as by [SetCondition], and their order does not count. Differences
 // outside of the status, such as labels, finalizers or the spec, are not sent.
-// Send them with a separate request before.
+// Send them with a separate request before. [Writer.Commit] returns an error
+// for them.
 //
 // The patch has all changes. It has null for a field that was cleared, and a
 // whole list for a list that changed. It also has fields that are zero: a

@@ -187,8 +187,9 @@ func (w Writer) At(now time.Time) Writer {
 }
 
 // Result says what Commit did. It is empty if Commit returns an error, unless
-// the write succeeded and the error is about its answer: the API server did not
-// keep a field, or the answer cannot be read.
+// the error is about the answer to a write that succeeded, or about a change
+// outside of the status: the API server did not keep a field, the answer cannot
+// be read, or after has other labels than before.
 type Result string
 
 // The results of a Commit.
