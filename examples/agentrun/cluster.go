@@ -42,7 +42,8 @@ func (o *options) config() (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("the cluster in %s: %w", from, err)
 	}
 	config.UserAgent = "agentrun/" + version()
-	config.QPS, config.Burst = 100, 200
+	config.QPS = float32(o.qps)
+	config.Burst = o.burst
 	namespace := o.leaseNamespace
 	if namespace == "" {
 		if namespace, _, err = client.Namespace(); err != nil {

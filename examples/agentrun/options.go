@@ -37,6 +37,9 @@ type options struct {
 	leaseName, leaseNamespace string
 	leaseDuration             time.Duration
 
+	qps   float64
+	burst int
+
 	controller controller.Options
 }
 
@@ -88,6 +91,8 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 	flags.SetOutput(io.Discard) // errors are returned, and help is printed below
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; empty means KUBECONFIG, then the default, then the service account of the pod")
 	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig context; empty means the current one")
+	flags.Float64Var(&o.qps, "kube-api-qps", 100, "`requests` a second to the API server, at most, over time")
+	flags.IntVar(&o.burst, "kube-api-burst", 200, "`requests` at once, at most")
 	flags.StringVar(&namespaces, "namespaces", "", "comma-separated `list` of namespaces to work in; empty means all")
 	flags.StringVar(&o.controller.Selector, "selector", "", "label `selector` of the runs to work on, such as shard=a or 'shard notin (a,b)'; empty means all. Other replicas handle the rest")
 	flags.IntVar(&o.controller.Workers, "workers", 4, "`number` of concurrent reconciles; one namespace gets at most half of them")
@@ -119,6 +124,10 @@ func parse(args []string, lookup func(string) (string, bool), help io.Writer) (o
 		return o, usageError{fmt.Errorf("--log-format: %q is not accepted; want json or text", o.logFormat)}
 	case (o.certFile == "") != (o.keyFile == ""):
 		return o, usageError{errors.New("--metrics-tls-cert-file, --metrics-tls-key-file: want both or neither")}
+	case !(o.qps > 0) || o.qps > 1e6:
+		return o, usageError{fmt.Errorf("--kube-api-qps: %v is not accepted; want more than 0, at most 1000000", o.qps)}
+	case o.burst < 1:
+		return o, usageError{fmt.Errorf("--kube-api-burst: %d is not accepted; want at least 1", o.burst)}
 	case o.controller.Workers < 1:
 		return o, usageError{fmt.Errorf("--workers: %d is not accepted; want at least 1", o.controller.Workers)}
 	}

@@ -9,6 +9,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -347,6 +349,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), attempting)
 	defer cancel()
+	defer survive(log, &err) // after the others, which note the panic
 	var result metrics.Result
 	ctx, span := c.options.Tracer.Start(ctx, "reconcile AgentRun", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace), attribute.String("agentrun.name", key.Name)))
@@ -364,6 +367,21 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 		logr.FromContextOrDiscard(ctx).Error(errors.New(c.public(err.Error())), "reconcile failed", "result", result.String())
 	}
 	return after, err
+}
+
+// mostStack is how many bytes of a stack are logged.
+const mostStack = 8 << 10
+
+// survive makes a panic the error of the attempt. The value of a panic may hold
+// anything, so only its type is told.
+func survive(log logr.Logger, err *error) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	*err = fmt.Errorf("the reconcile panicked with a %T", value)
+	stack := debug.Stack()
+	log.Error(*err, "Reconcile panicked", "stack", string(stack[:min(len(stack), mostStack)]))
 }
 
 // endSpan ends the span of a reconcile. Its attributes follow OpenTelemetry's
