@@ -23,11 +23,12 @@ import (
 // sends one request, or none if there is nothing to write.
 //
 // If another client wrote since before was read, Commit merges and tries again,
-// up to Retries times, with two requests each. It takes each field of the
-// status and each condition from the side that changed it, and keeps the stored
-// startedAt and finishedAt. If both sides changed a condition differently, see
-// Writer.Owned. Commit never overwrites a newer status. It writes nothing and
-// returns
+// up to Retries times, with two requests each. From the second conflict on it
+// pauses first: for 10 to 20 ms, then longer, and for at most 160 ms. It takes
+// each field of the status and each condition from the side that changed it,
+// and keeps the stored startedAt and finishedAt. If both sides changed a
+// condition differently, see Writer.Owned. Commit never overwrites a newer
+// status. It writes nothing and returns
 //
 //   - [ErrSuperseded] if the stored status is of a newer generation,
 //   - [ErrStaleRead], which is also an ErrSuperseded, if before is older than
@@ -80,8 +81,9 @@ import (
 // The Writer remembers at most 32768 differences, in about 7 MiB, and drops the
 // oldest.
 //
-// If ctx ends, Commit returns the error of the client. Commit is safe for
-// concurrent use if each call has its own after.
+// If ctx ends, Commit returns the error of the client, or in a pause the
+// conflict with the error of ctx. Commit is safe for concurrent use if each
+// call has its own after.
 func (w Writer) Commit(ctx context.Context, before, after Object, f Facts) (Result, error) {
 	start := time.Now()
 	result, err := w.commit(ctx, before, after, f)
@@ -125,7 +127,8 @@ func (w Writer) write(ctx context.Context, before Object, c *change) (Result, er
 	if idle {
 		return Unchanged, nil
 	}
-	for retries := cmp.Or(w.Retries, 4); ; retries-- {
+	retries := cmp.Or(w.Retries, 4)
+	for conflicts := 1; ; conflicts++ {
 		data, err := c.plan()
 		if err != nil {
 			return "", err
@@ -147,11 +150,15 @@ func (w Writer) write(ctx context.Context, before Object, c *change) (Result, er
 			return w.gone(ctx, before, err)
 		case apierrors.IsConflict(err) && c.pending:
 			return "", c.refusePending() // a merge would take the own write for another writer's
-		case !apierrors.IsConflict(err) || retries <= 0 || ctx.Err() != nil:
+		case !apierrors.IsConflict(err) || conflicts > retries || ctx.Err() != nil:
 			if isUnanswered(err) {
 				w.client.writes.lost(key, versionOf(c.before.object), w.clock())
 			}
 			return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(before), c.after.explainNulls(err))
+		}
+		ended := pause(ctx, conflicts)
+		if ended != nil {
+			return "", fmt.Errorf("status: commit: patching %s: %w: %w while waiting to try again", nameOf(before), err, ended)
 		}
 		// The API server answers an empty patch with the stored object.
 		if reply, err = w.send(ctx, before, []byte("{}"), "status"); err != nil {

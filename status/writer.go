@@ -46,7 +46,7 @@ type Writer struct {
 	// not set it. Zero or less means never: an idle object causes no writes.
 	Heartbeat time.Duration
 	// Retries is how often Commit merges and tries again after a conflict, with
-	// two requests each time. Zero means 4. Negative means never: Commit
+	// two requests each time, and pauses from the second time on. Zero means 4. Negative means never: Commit
 	// returns the conflict, and the caller reconciles again.
 	Retries int
 	// Redact, if set, replaces the message of each condition that changes,
