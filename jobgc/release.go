@@ -55,7 +55,8 @@ func (m machine) reread(a answer) machine {
 // wasLeft ends a call when nothing is left to do for the Job. If the
 // cache does not show that, the Ref does.
 func (m machine) wasLeft() machine {
-	if m.found.state == Finished && m.found.source == sourceLiveRead {
+	rests := m.found.state == Finished || m.ended && m.found.job.stopped
+	if rests && m.found.source == sourceLiveRead {
 		m.ref.released = true
 	}
 	return m.end(m.found)

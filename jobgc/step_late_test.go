@@ -123,6 +123,33 @@ func TestStep_ACancelledRunComesToRest(t *testing.T) {
 	}
 }
 
+// TestStep_AHeldCancelledRunComesToRest: its Job has lost the finalizer of
+// Options.Finalizer, and no annotation says so, because it has not finished.
+func TestStep_AHeldCancelledRunComesToRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, jobgc.Options{Finalizer: hold})
+		s.step(t)
+		s.deliver()
+		s.edit = func(r *jobgc.Request) { r.Cancel = true }
+		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
+		s.change(jobOfRun, func(job *batchv1.Job) {
+			job.Status.Conditions = []batchv1.JobCondition{holds(batchv1.JobSuspended, time.Now())}
+		})
+		s.stored.done = true
+		for range 3 {
+			s.deliver()
+			s.step(t)
+			time.Sleep(2 * time.Minute)
+		}
+		require.Empty(t, s.jobs[jobOfRun].Finalizers)
+		reads := s.reads
+		gets := s.gets
+		s.step(t)
+		assert.Equal(t, reads, s.reads, "reads of the owner")
+		assert.Equal(t, gets, s.gets, "reads of the Job")
+	})
+}
+
 // TestStep_LooksAtTheRunningJobOfAnEndedRun that the cache lacks: it is neither
 // lost nor forgotten.
 func TestStep_LooksAtTheRunningJobOfAnEndedRun(t *testing.T) {
