@@ -6,8 +6,10 @@ package jobgc
 import (
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/internal/exhaust"
@@ -18,7 +20,9 @@ func (s settings) String() string {
 	for _, f := range []struct {
 		set  bool
 		name string
-	}{{s.finalizer, "Finalizer"}, {s.deletes, "DeleteCancelled"}, {s.named, "Name"}, {!s.informer, "no informer"}} {
+	}{{s.finalizer, "Finalizer"}, {s.deletes, "DeleteCancelled"}, {s.named, "Name"}, {!s.informer, "no informer"},
+		{s.strips, "a transform"}, {s.nowhere, "no namespace"}, {s.barred, "another Job"}, {s.unclaimed, "not Recorded"},
+		{s.longer, "a longer UnrecordedTTL"}} {
 		if f.set {
 			out += ", " + f.name
 		}
@@ -27,16 +31,19 @@ func (s settings) String() string {
 }
 
 // modelOf is the search of a world.
-func modelOf(set settings, left budget, most int) exhaust.Model[world] {
-	return exhaust.Model[world]{
-		Name:      set.String(),
-		Budgets:   fmt.Sprintf("%d crashes, %d faults, %d acts of others, %d switches", left.crashes, left.faults, left.acts, left.switches),
-		Start:     []world{newSim(set, left)},
-		Next:      world.next,
-		Check:     world.check,
-		Calm:      world.calm,
-		Right:     world.right,
-		Mark:      world.mark,
+func modelOf(set settings, left budget, most int) exhaust.Model[state, event] {
+	rules := newRules(set)
+	of := func(s state) world { return world{s, rules} }
+	return exhaust.Model[state, event]{
+		Name: set.String(),
+		Budgets: fmt.Sprintf("%d crashes, %d faults, %d acts of others, %d switches, %d restores",
+			left.crashes, left.faults, left.acts, left.switches, left.restores),
+		Start:     newWorld(rules, left).state,
+		Next:      func(s state, yield func(event, state)) { of(s).next(yield) },
+		Check:     func(s state) string { return of(s).check() },
+		Calm:      func(s state) state { return of(s).calm().state },
+		Right:     func(s state) string { return of(s).right() },
+		Mark:      func(s state) string { return of(s).mark() },
 		MaxStates: most,
 		MaxCalm:   200,
 	}
@@ -54,35 +61,76 @@ func sets() []settings {
 		{ttl: "none", informer: true, named: true, deletes: true},
 		{ttl: "short", informer: true, named: true, finalizer: true},
 		{ttl: "long"},
+		{ttl: "long", informer: true, strips: true, finalizer: true},
+		{ttl: "long", informer: true, nowhere: true, unclaimed: true},
+		{ttl: "long", informer: true, longer: true},
+		{ttl: "long", informer: true, barred: true},
 	}
 }
 
-// budgets limit the crashes, faults and switches of replica of a path. With an
-// act of others there are more states than a search visits in minutes: the
-// random schedules have those.
+// budgets limit the crashes, faults, acts of others, switches of replica and
+// restores of a path. They are lower than two of each: that has more states
+// than a search visits in minutes. The random schedules go further, and do not
+// visit everything.
 func budgets() []budget {
-	short := []budget{{crashes: 1, faults: 1}}
+	some := []budget{{crashes: 1, faults: 1}, {acts: 1}}
 	if os.Getenv("JOBGC_EXHAUST") == "" {
-		return short
+		return some
 	}
-	return append(short, budget{switches: 2}, budget{crashes: 1, switches: 1}, budget{faults: 1, switches: 1})
+	return append(some,
+		budget{switches: 2},
+		budget{crashes: 1, faults: 1, switches: 1},
+		budget{crashes: 1, faults: 1, acts: 1},
+		budget{acts: 1, switches: 1},
+		budget{acts: 2},
+		budget{acts: 1, restores: 1},
+	)
+}
+
+// searches are the budgets of each set of options.
+type searches map[settings][]budget
+
+// With the race detector there is one small search: no search has a second
+// goroutine.
+func allSearches() searches {
+	if slowness > 1 {
+		return searches{{ttl: "long", informer: true}: {{crashes: 1, faults: 1}}}
+	}
+	out := searches{}
+	for _, set := range sets() {
+		out[set] = budgets()
+	}
+	recreates := settings{ttl: "long"}
+	out[recreates] = append(out[recreates], budget{acts: 2})
+	return out
 }
 
 // TestSearch_OfASmallWorld visits every state that two replicas, one owner and
 // its Jobs can reach within the budgets. In each of them no rule is broken, and
-// without further faults the run ends right. JOBGC_EXHAUST=1 spends more.
+// without further faults the run ends right. Each way to run twice that the
+// package comment names is reached. JOBGC_EXHAUST=1 spends more.
 //
 //req:shows J2 J3 J4
 func TestSearch_OfASmallWorld(t *testing.T) {
-	for _, set := range sets() {
-		for _, left := range budgets() {
-			m := modelOf(set, left, 5_000_000)
-			t.Run(m.Name+": "+m.Budgets, func(t *testing.T) {
-				t.Parallel()
-				report, err := m.Search()
-				t.Log(report, report.Marks)
-				require.NoError(t, err)
-			})
+	var mu sync.Mutex
+	reached := gap(0)
+	t.Run("States", func(t *testing.T) {
+		for set, budgets := range allSearches() {
+			for _, left := range budgets {
+				m := modelOf(set, left, 50_000_000)
+				t.Run(m.Name+": "+m.Budgets, func(t *testing.T) {
+					t.Parallel()
+					report, err := m.Search()
+					t.Log(report, report.Marks)
+					require.NoError(t, err)
+					mu.Lock()
+					defer mu.Unlock()
+					reached |= gapsOf(report.Marks)
+				})
+			}
 		}
+	})
+	if slowness == 1 {
+		assert.Equal(t, stalled|unwritten|recreated|longerTTL, reached&^fromBackup, "the ways to run twice: %s", reached)
 	}
 }

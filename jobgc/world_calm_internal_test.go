@@ -3,26 +3,23 @@
 
 package jobgc
 
-import "time"
-
 // The small world without faults, and the rules for its end.
 
 // still is the world without what only the search needs.
 func (w world) still() world {
-	w.left = budget{}
+	w.left = budget{switches: 1} // so that both replicas act
 	w.last = 0
-	w.backup.taken = false
-	w.backup.restored = false
-	w.backup.owner = simOwner{}
-	w.backup.jobs = [mostJobs]simJob{}
-	return w.sorted()
+	w.again = false
+	w.young = false
+	w.tidy()
+	return w
 }
 
 // calm does one step without faults: a request, what the server does, or a
 // call. It returns w itself if the world rests.
 func (w world) calm() world {
 	still := w.still()
-	if still != w {
+	if still.state != w.state {
 		return still
 	}
 	for i := range w.replicas {
@@ -34,13 +31,16 @@ func (w world) calm() world {
 	w.late = 0
 	for i := int8(1); i < mostJobs; i++ {
 		w.work(i)
-		if w.jobs[i].exists && w.owner().uid != w.jobs[i].owner {
-			w.remove(i)
+		if w.jobs[i].suspends {
+			w.stop(i)
+		}
+		if w.jobs[i].exists && w.orphan(i) {
+			w.collect(i)
 		}
 	}
 	for i := range w.replicas {
 		r := &w.replicas[i]
-		r.age(time.Hour)
+		w.age(r, pastAged)
 		r.ownerAt = w.ownersN
 		w.hear(r, w.changesN)
 		w.begin(i, w.changesN)
@@ -64,16 +64,16 @@ func (w *world) proceed(i int) {
 
 // check returns what is wrong with a world.
 func (w world) check() string {
-	if w.wrong == "" && w.twice() && !w.gap {
+	if w.wrong == noRule && w.gap == 0 && w.twice() {
 		return "the work ran twice"
 	}
-	return w.wrong
+	return w.wrong.String()
 }
 
 // mark names the worlds in which a documented gap let the work run twice.
 func (w world) mark() string {
-	if w.twice() {
-		return "ran twice as documented"
+	if w.gap != 0 && w.twice() {
+		return w.gap.String()
 	}
 	return ""
 }
@@ -84,8 +84,14 @@ func (w world) right() string {
 	if o.uid == 0 {
 		return ""
 	}
+	if w.hindered(o) {
+		return ""
+	}
 	if o.ending == unended {
-		if o.suspend == wishSuspend {
+		if o.suspend == asksSuspend || w.rules.barred {
+			return ""
+		}
+		if o.deleting && o.job == 0 && w.named(o.uid) == 0 {
 			return ""
 		}
 		return "the run has not ended"
@@ -100,25 +106,54 @@ func (w world) right() string {
 			return wrong
 		}
 	}
+	if w.asks() {
+		return "a call makes a request for a run that rests"
+	}
 	return ""
+}
+
+// asks reports whether the next call makes a request. A creation without an
+// answer may still come: each call looks for it.
+func (w world) asks() bool {
+	r := &w.replicas[0]
+	o := w.owner()
+	if o.job == 0 && r.places[o.uid].unsure {
+		return false
+	}
+	w.begin(0, w.changesN)
+	return w.rules.machine(r.m).asks != requestNone
+}
+
+// hindered reports whether others have taken over the Job of an owner, or its
+// name. Step returns an error then.
+func (w *world) hindered(o simOwner) bool {
+	for i := range w.jobs {
+		job := w.jobs[i]
+		if job.exists && job.foreign && w.shareName(job.owner, o.uid) {
+			return true
+		}
+	}
+	return false
 }
 
 // rightJob returns what is wrong with a Job whose run has ended.
 func (w world) rightJob(o simOwner, i int8, job simJob) string {
 	switch {
-	case o.job != i && w.gap:
+	case o.job != i && w.gap != 0:
 		return "" // a second one
+	case o.job != i && job.late && (w.rules.nowhere || !w.rules.informer):
+		return "" // it came after the end of its run, and no cache shows it
 	case o.job != i:
 		return "a Job is left behind"
 	case job.held:
 		return "the Job is still held"
 	case o.ending == wasCancelled && job.finished:
 		return ""
-	case o.ending == wasCancelled && w.set.deletes:
+	case o.ending == wasCancelled && w.rules.deletes:
 		return "the Job of a cancelled run is still there"
 	case o.ending == wasCancelled && !job.suspends:
 		return "the Job of a cancelled run still runs"
-	case o.ending == succeeded && w.set.ttl != "none" && !job.released:
+	case o.ending == succeeded && w.rules.ttl != "none" && !job.released:
 		return "the Job has no final TTL"
 	}
 	return ""

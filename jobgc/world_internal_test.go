@@ -4,23 +4,34 @@
 package jobgc
 
 import (
-	"time"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // The small world of the search: two replicas of a controller, one owner that
-// may be created again, and its Jobs. A world is comparable: it holds indexes
-// instead of pointers, and flags instead of times.
+// may be created again, and its Jobs. Its state is small and plain memory, so
+// that it is copied, compared and hashed fast: it holds indexes of Jobs, flags
+// instead of times, and numbers of the machines and of what the Guards
+// remember. Package-private values of production code are in the rules, once
+// each.
 
 const (
-	mostJobs    = 4 // index 0 is no Job
+	mostJobs    = 6 // index 0 is no Job
 	mostOwners  = 3 // index 0 is no owner
 	mostChanges = 16
 	mostStored  = 9
 )
 
-var jobUIDs = [mostJobs]types.UID{"", "job-1", "job-2", "job-3"}
+var jobUIDs = [mostJobs]types.UID{"", "job-1", "job-2", "job-3", "job-4", "job-5"}
+
+// indexOf is the index of a uid, which ends with it.
+func indexOf(uid types.UID) int8 {
+	if uid == "" {
+		return 0
+	}
+	return int8(uid[len(uid)-1] - '0') //nolint:gosec // a digit
+}
 
 // ending is how a run ended, as its status says.
 type ending int8
@@ -32,6 +43,17 @@ const (
 	wasCancelled
 )
 
+// asked is what an owner wants of its Job.
+type asked int8
+
+const (
+	asksNothing asked = iota
+	asksSuspend
+	asksRun
+)
+
+func (a asked) wish() wish { return []wish{wishNone, wishSuspend, wishRun}[a] }
+
 // settings are what a search does not change.
 type settings struct {
 	ttl       string // "none", "short" or "long": the final TTL
@@ -39,23 +61,38 @@ type settings struct {
 	deletes   bool
 	named     bool // Request.Name, and a Job of an earlier version
 	informer  bool
+	strips    bool // a transform of the informer strips metadata
+	nowhere   bool // the owner has no namespace
+	barred    bool // the owner has a Job of another origin
+	unclaimed bool // no Request.Recorded
+	longer    bool // a crash restarts the controller with a longer UnrecordedTTL
 }
 
 // simJob is a Job, and the truth about it.
 type simJob struct {
 	owner     int8
 	exists    bool
-	ran       bool // its pods
 	finished  bool
 	suspends  bool
+	stopped   bool // its pods have ended after its suspension
 	deleting  bool
+	foreign   bool // others have changed its controller
 	held      bool
 	annotated bool
 	released  bool
 	early     bool // its TTL could delete it before its outcome is recorded
-	ended     bool // it has finished, maybe before a restore
-	taken     bool // others deleted it
-	orphan    bool // its owner was gone when it was created
+
+	ended bool // it has finished, maybe before a restore
+	taken bool // others deleted it
+	late  bool // it came after the answer of its creation
+}
+
+// seen is a Job as its readers see it.
+func (j simJob) seen() simJob {
+	j.ended = false
+	j.taken = false
+	j.late = false
+	return j
 }
 
 // simOwner is an owner as stored.
@@ -66,7 +103,8 @@ type simOwner struct {
 	outcome  bool // of the Ref
 	released bool // of the Ref
 	cancel   bool
-	suspend  wish
+	deleting bool // a finalizer keeps it
+	suspend  asked
 	ending   ending
 }
 
@@ -84,55 +122,153 @@ type happened struct {
 	job   simJob
 }
 
+// simPlace is what a Guard remembers of an owner that has recorded no Job.
+type simPlace struct {
+	known  bool
+	unsure bool
+	job    int8
+}
+
 // simReplica is one process.
 type simReplica struct {
 	ownerAt, jobAt int8 // how much of the watches has come
-	pasts          [mostJobs]past
+	pasts          [mostJobs]pastNumber
 	results        [mostJobs]bool // deletions of finished Jobs that it has heard of
-	places         [mostOwners]expected
+	places         [mostOwners]simPlace
 
-	calls   bool
-	m       machine
-	asks    request
-	copied  simOwner // the caller's copy
-	version int8     // of that copy
-	fresh   bool     // the read of the owner is not older than the deadline
-	writes  bool     // the status write is the request
-	status  simOwner // to write
+	calls  bool
+	writes bool // the status write is the request
+	stale  bool // the owner has changed since the caller's copy
+	over   bool // the name of its Job was freed after the owner was read
+	reads  int8 // of the owner in this call
+	asked  int8 // requests in this call
+	m      machineNumber
+	copied simOwner // the caller's copy
+	status simOwner // to write
 }
 
-// budget counts the faults that may still come.
-type budget struct{ crashes, faults, acts, switches int8 }
+// budget counts what may still happen.
+type budget struct{ crashes, faults, acts, switches, restores int8 }
 
-// world is one state. The methods of a copy return another state.
-type world struct { //nolint:recvcheck // see above
-	set      settings
+// state is one state of the world.
+type state struct {
 	left     budget
 	last     int8 // the replica that did something last
-	owners   [mostStored]simOwner
-	ownersN  int8
-	jobs     [mostJobs]simJob
-	changes  [mostChanges]happened
-	changesN int8
-	replicas [2]simReplica
 	late     int8 // the owner of a creation that the API server may still do; 0: none
-	gap      bool // a documented way to run twice was open
-	backup   struct {
-		taken, restored bool
-		owner           simOwner
-		jobs            [mostJobs]simJob
-	}
-	wrong string // the rule that was broken
+	lateOver bool // the name of its Job was freed after the owner was read
+	wrong    rule // that was broken
+	gap      gap  // the documented ways to run twice that were open
+	again    bool // the owner was created again
+	young    bool // its Ref is so new that a cache may lack the Job
+	ownersN  int8
+	changesN int8
+	ran      [mostOwners]int8 // how many of their Jobs ran, at most 2
+
+	owners   [mostStored]simOwner
+	jobs     [mostJobs]simJob
+	known    [mostJobs]simJob // the Jobs before changes
+	changes  [mostChanges]happened
+	replicas [2]simReplica
+	backup   simBackup
 }
 
-// began is the time of the world. Times are either began or long before.
-var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+// simBackup is a copy of the store.
+type simBackup struct {
+	taken bool
+	owner simOwner
+	jobs  [mostJobs]simJob
+}
 
-func newSim(set settings, left budget) world {
-	w := world{set: set, left: left}
+// world is one state, with the rules of its search. The methods of a copy
+// return another state.
+type world struct { //nolint:recvcheck // see above
+	state
+	rules *rules
+}
+
+// rule is a rule that is broken.
+type rule int8
+
+const (
+	noRule rule = iota
+	tooFewOwners
+	tooFewChanges
+	tooFewJobs
+	releasedEarly
+	deletedEarly
+	wrongOutcome
+	lostWhileThere
+	lostUndeleted
+	lostKnown
+	otherRecorded
+	tooManyRequests
+	tooManyReads
+	needlessRead
+	needlessPatch
+	createdBarred
+	closedEarly
+	falseObservation
+	noReturn
+)
+
+func (r rule) String() string {
+	return [...]string{
+		"", "the world is too small for its owners", "the world is too small for its changes",
+		"the world is too small for its Jobs", "released before the record",
+		"deleted a Job whose cancellation is not recorded", "recorded an outcome that the Job does not have",
+		"a Job that exists is called lost", "a Job is lost that was not deleted",
+		"a result is lost that the events brought", "another Job was recorded",
+		"a call makes too many requests", "a call reads the owner too often", "a call reads the owner without need",
+		"a patch changes nothing", "created a Job next to one of another origin",
+		"the Ref says released, and the Job is not", "an observation is wrong", "nothing calls again",
+	}[r]
+}
+
+// gap is a set of ways to run twice. The package comment names them.
+type gap int8
+
+const (
+	stalled    gap = 1 << iota // a replica stalls between its read of the owner and the creation
+	unwritten                  // others delete a Job before its Ref is written
+	recreated                  // the owner goes during a creation, and is created again
+	longerTTL                  // a TTL deletes a Job before its Ref is written
+	fromBackup                 // the store was restored
+)
+
+func gaps() []gap { return []gap{stalled, unwritten, recreated, longerTTL, fromBackup} }
+
+func (g gap) String() string {
+	names := map[gap]string{
+		stalled: "a stalled replica", unwritten: "a Job that others delete", recreated: "a recreated owner",
+		longerTTL: "an early TTL", fromBackup: "a restored store",
+	}
+	var open []string
+	for _, one := range gaps() {
+		if g&one != 0 {
+			open = append(open, names[one])
+		}
+	}
+	return strings.Join(open, " and ")
+}
+
+// gapsOf are the gaps that alone let the work run twice.
+func gapsOf(marks map[string]int) gap {
+	reached := gap(0)
+	for _, one := range gaps() {
+		if marks[one.String()] > 0 {
+			reached |= one
+		}
+	}
+	return reached
+}
+
+func newWorld(rules *rules, left budget) world {
+	w := world{rules: rules}
+	w.left = left
 	w.store(simOwner{uid: 1})
-	if set.named {
-		w.jobs[1] = simJob{owner: 1, exists: true, ran: true, early: set.ttl != "none"}
+	if rules.named {
+		w.jobs[1] = simJob{owner: 1, exists: true, early: rules.ttl != "none"}
+		w.ran[1]++
 		w.change(1)
 	}
 	for i := range w.replicas {
@@ -146,20 +282,23 @@ func (w *world) owner() simOwner { return w.owners[w.ownersN-1] }
 
 func (w *world) store(o simOwner) {
 	if int(w.ownersN) == mostStored {
-		w.wrong = "the world is too small for its owners"
+		w.wrong = tooFewOwners
 		return
 	}
 	w.owners[w.ownersN] = o
 	w.ownersN++
+	for i := range w.replicas {
+		w.replicas[i].stale = w.replicas[i].calls
+	}
 }
 
 // change tells the watch that a Job has changed.
 func (w *world) change(i int8) {
 	if int(w.changesN) == mostChanges {
-		w.wrong = "the world is too small for its changes"
+		w.wrong = tooFewChanges
 		return
 	}
-	w.changes[w.changesN] = happened{i, w.jobs[i]}
+	w.changes[w.changesN] = happened{i, w.jobs[i].seen()}
 	w.changesN++
 }
 
@@ -170,54 +309,43 @@ func (w *world) remove(i int8) {
 		return
 	}
 	job.deleting = true
-	job.exists = job.held
+	w.leave(i)
+}
+
+// leave takes a Job that is being deleted away, unless a finalizer keeps it.
+func (w *world) leave(i int8) {
+	job := &w.jobs[i]
+	job.exists = !job.deleting || job.held
 	w.change(i)
+	if job.exists {
+		return
+	}
+	for n := range w.replicas {
+		r := &w.replicas[n]
+		r.over = r.over || w.mayCreate(r) && w.shareName(job.owner, r.copied.uid)
+	}
+	w.lateOver = w.lateOver || w.late != 0 && w.shareName(job.owner, w.late)
+}
+
+// mayCreate reports whether a replica may create a Job for an owner that it has
+// read before.
+func (w *world) mayCreate(r *simReplica) bool {
+	m := w.rules.machine(r.m)
+	return r.calls && !r.writes && m.job == 0 && m.stored.read
 }
 
 // named returns the Job that has the name of the Job of an owner.
 func (w *world) named(owner int8) int8 {
 	for i := range w.jobs {
-		same := w.set.named || w.jobs[i].owner == owner
-		if w.jobs[i].exists && same {
+		if w.jobs[i].exists && w.shareName(w.jobs[i].owner, owner) {
 			return int8(i) //nolint:gosec // few
 		}
 	}
 	return 0
 }
 
-// facts are what a replica sees of a Job.
-func (w *world) facts(i int8, job simJob, owner int8) jobFacts {
-	if i == 0 || !job.exists {
-		return jobFacts{}
-	}
-	f := jobFacts{
-		uid: jobUIDs[i], control: controlOther, state: Active, deleting: job.deleting, suspends: job.suspends,
-		held: job.held, annotated: job.annotated, released: job.released,
-	}
-	if job.owner == owner {
-		f.control = controlOwner
-	}
-	switch {
-	case job.finished:
-		f.state = Finished
-		f.outcome = Succeeded
-	case job.deleting:
-		f.state = Deleting
-	case job.suspends:
-		f.state = Suspended
-	}
-	keeps := w.set.ttl == "none"
-	f.ttl = ttlFacts{early: job.early && !job.deleting && !job.released, unset: keeps, final: keeps || job.released}
-	return f
-}
-
-// observed is the last state of a Job.
-func observed(job simJob) Observation {
-	if job.finished {
-		return Observation{State: Finished, Outcome: Succeeded}
-	}
-	return Observation{State: Active}
-}
+// shareName reports whether the Jobs of two owners have the same name.
+func (w *world) shareName(one, other int8) bool { return w.rules.named || one == other }
 
 // restart begins a process with full caches and no memory.
 func (w *world) restart(i int) {
@@ -225,76 +353,53 @@ func (w *world) restart(i int) {
 }
 
 // cached is the Job that a replica's cache has under the name.
-func (w *world) cached(r *simReplica, owner int8) jobFacts {
-	if !w.set.informer {
-		return jobFacts{}
+func (w *world) cached(r *simReplica, owner int8) simAnswer {
+	unknown := w.rules.nowhere && r.copied.job == 0
+	if !w.rules.informer || unknown {
+		return simAnswer{}
 	}
-	var jobs [mostJobs]simJob
+	jobs := w.known
 	for _, c := range w.changes[:r.jobAt] {
 		jobs[c.index] = c.job
 	}
 	for i := range jobs {
-		same := w.set.named || jobs[i].owner == owner
-		if jobs[i].exists && same {
-			return w.facts(int8(i), jobs[i], owner) //nolint:gosec // few
+		if jobs[i].exists && w.shareName(jobs[i].owner, owner) {
+			return simAnswer{index: int8(i), job: w.stripped(jobs[i]), by: owner} //nolint:gosec // few
 		}
 	}
-	return jobFacts{}
+	return simAnswer{}
+}
+
+// stripped is a Job as the informer stores it.
+func (w *world) stripped(job simJob) simJob {
+	if w.rules.strips {
+		job.annotated = false
+		job.released = false
+		job.held = false
+	}
+	return job
 }
 
 // hear brings the events of Jobs up to one of them.
 func (w *world) hear(r *simReplica, until int8) {
 	for r.jobAt < until {
 		c := w.changes[r.jobAt]
-		before, known := w.before(r.jobAt, c.index)
+		before := w.before(r.jobAt, c.index)
 		r.jobAt++
-		if w.set.informer {
-			w.handle(r, c, before, known)
+		if w.rules.informer {
+			w.handle(r, c, before)
 		}
 	}
 }
 
 // before is what the watch said of a Job before an event.
-func (w *world) before(at, index int8) (simJob, bool) {
+func (w *world) before(at, index int8) simJob {
 	for i := at - 1; i >= 0; i-- {
 		if w.changes[i].index == index {
-			return w.changes[i].job, true
+			return w.changes[i].job
 		}
 	}
-	return simJob{}, false
-}
-
-// handle does what the handler does.
-func (w *world) handle(r *simReplica, c happened, before simJob, known bool) {
-	p := &r.pasts[c.index]
-	ours := c.job.annotated || !w.set.named
-	knows := p.uid != "" || r.places[c.job.owner] != expected{}
-	if !c.job.exists {
-		if ours || knows {
-			p.uid = jobUIDs[c.index]
-			*p = p.isRemoved(observed(c.job), c.job.released, began)
-			r.results[c.index] = c.job.finished
-			if c.job.finished && !c.job.released {
-				r.places[c.job.owner] = expected{uid: p.uid}
-			}
-		}
-		return
-	}
-	back := known && before.exists && (before.finished && !c.job.finished || before.deleting && !c.job.deleting || before.released && !c.job.released)
-	if back && ours || p.fate == fateRemoved {
-		p.uid = jobUIDs[c.index]
-		*p = p.isBack()
-		r.results[c.index] = false
-	}
-}
-
-func indexOf(uid types.UID) int8 {
-	for i, known := range jobUIDs {
-		if known == uid {
-			return int8(i) //nolint:gosec // few
-		}
-	}
-	return 0
+	return w.known[index]
 }
 
 // begin begins a call with what the caches have. The handlers receive further
@@ -302,26 +407,16 @@ func indexOf(uid types.UID) int8 {
 func (w *world) begin(i int, heard int8) {
 	r := &w.replicas[i]
 	r.copied = w.owners[r.ownerAt-1]
-	r.version = r.ownerAt
 	if r.copied.uid == 0 {
+		r.copied = simOwner{}
 		return
 	}
+	r.stale = r.ownerAt != w.ownersN
 	o := r.copied
-	r.m = machine{
-		view: view{
-			ref: o.record(), ended: o.ending != unended, cancel: o.cancel, suspend: o.suspend,
-			named: w.set.named, finalizer: w.set.finalizer, deletes: w.set.deletes,
-		},
-		informer: w.set.informer,
-		claimed:  o.ending != unended,
-		cached:   w.cached(r, o.uid),
-		stage:    stageFind,
+	if o.job == 0 && w.rules.named {
+		r.places[o.uid].known = true
 	}
-	if o.job == 0 && w.set.named && r.places[o.uid] == (expected{}) {
-		r.places[o.uid] = expected{uid: ""}
-	}
-	w.remember(r)
-	r.m.before = r.m.memory
+	r.m = w.rules.begin(beginning{o, w.cached(r, o.uid), w.remembers(r, o.job), w.young})
 	w.hear(r, heard)
 	r.calls = true
 	w.advance(i)
@@ -330,58 +425,91 @@ func (w *world) begin(i int, heard int8) {
 // advance takes a call to its next request, or to its end.
 func (w *world) advance(i int) {
 	r := &w.replicas[i]
-	w.remember(r)
-	r.m, r.asks = r.m.next()
-	w.keep(r)
-	if r.asks == requestBuild { // the caller's code
-		w.answer(i, answer{verdict: verdictDone})
-		return
-	}
-	if r.asks == requestNone {
+	did := w.rules.next(r.m, w.remembers(r, w.rules.machine(r.m).job))
+	w.keep(r, did)
+	if w.rules.machine(r.m).asks == requestNone {
 		w.finish(i)
 	}
+}
+
+// answer hands an answer to the call, and takes it on.
+func (w *world) answer(i int, a simAnswer) {
+	r := &w.replicas[i]
+	w.count(r)
+	did := w.rules.answer(r.m, w.remembers(r, w.rules.machine(r.m).job), a)
+	w.keep(r, did)
+	w.advance(i)
+}
+
+// count counts the requests of a call.
+func (w *world) count(r *simReplica) {
+	switch w.rules.machine(r.m).asks {
+	case requestBuild:
+		return // the caller's code
+	case requestOwner:
+		r.reads++
+	default:
+	}
+	r.asked++
 }
 
 // finish does what the caller does with the result.
 func (w *world) finish(i int) {
 	r := &w.replicas[i]
-	if r.m.failure != failureNone {
+	m := w.rules.machine(r.m)
+	w.checkCall(r)
+	if m.failure != failureNone {
 		w.idle(r)
 		return
 	}
-	next := r.copied
-	next.job = indexOf(r.m.ref.uid)
-	next.outcome = r.m.ref.outcome != ""
-	next.released = r.m.ref.released
-	if next.ending == unended {
-		switch {
-		case r.m.found.state == Cancelled:
-			next.ending = wasCancelled
-		case r.m.found.lost():
-			next.ending = wasLost
-			if r.results[next.job] {
-				w.wrong = "a result is lost that the events brought"
-			}
-		case next.outcome:
-			next.ending = succeeded
-		}
-	}
+	next := w.result(r)
 	if next == r.copied {
 		w.idle(r)
 		return
 	}
+	copied := r.copied
+	stale := r.stale
+	w.idle(r)
+	r.calls = true
+	r.copied = copied
+	r.stale = stale
 	r.writes = true
 	r.status = next
+}
+
+// result is the status that the caller writes.
+func (w *world) result(r *simReplica) simOwner {
+	m := w.rules.machine(r.m)
+	next := r.copied
+	next.job = m.job
+	next.outcome = m.ref.outcome != ""
+	next.released = m.ref.released
+	if next.ending != unended {
+		return next
+	}
+	switch {
+	case m.found.state == Cancelled:
+		next.ending = wasCancelled
+	case m.found.lost():
+		next.ending = wasLost
+		if r.results[next.job] {
+			w.wrong = lostKnown
+		}
+	case next.outcome:
+		next.ending = succeeded
+	}
+	return next
 }
 
 // idle ends a call. Its rest is not part of the state.
 func (w *world) idle(r *simReplica) {
 	r.calls = false
-	r.m = machine{}
-	r.asks = requestNone
+	r.m = 0
 	r.copied = simOwner{}
-	r.version = 0
-	r.fresh = false
+	r.stale = false
+	r.over = false
+	r.reads = 0
+	r.asked = 0
 	r.writes = false
 	r.status = simOwner{}
 }

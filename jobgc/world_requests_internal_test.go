@@ -6,87 +6,104 @@ package jobgc
 // The API server of the small world.
 
 // serve does the request of a replica, and returns its answer.
-func (w *world) serve(i int) answer {
+func (w *world) serve(i int) simAnswer {
 	r := &w.replicas[i]
+	asks := w.rules.machine(r.m).asks
 	owner := r.copied.uid
-	switch r.asks {
+	switch asks {
+	case requestBuild:
+		return simAnswer{verdict: verdictDone}
 	case requestOwner:
-		return answer{verdict: verdictDone, owner: w.readOwner(r)}
+		return w.readOwner(r)
 	case requestRead:
-		job := w.named(owner)
-		if job == 0 {
-			return answer{verdict: verdictGone}
+		a := w.answerOf(w.named(owner), owner)
+		if a.index == 0 {
+			return simAnswer{verdict: verdictGone}
 		}
-		facts := w.facts(job, w.jobs[job], owner)
-		return answer{verdict: verdictDone, job: facts, same: facts == r.m.found.job}
+		a.same = w.rules.facts(a) == w.rules.machine(r.m).found.job
+		return a
 	case requestCreate:
-		return w.create(owner)
+		return w.create(owner, r.over)
 	case requestDelete:
 		return w.deleteFor(r)
 	default:
-		return w.patch(r)
+		return w.patch(r, asks)
 	}
 }
 
-func (w *world) readOwner(r *simReplica) owner {
+// answerOf is the answer of a request that returns a Job.
+func (w *world) answerOf(i, owner int8) simAnswer {
+	return simAnswer{verdict: verdictDone, index: i, job: w.jobs[i].seen(), by: owner}
+}
+
+func (w *world) readOwner(r *simReplica) simAnswer {
+	a := simAnswer{verdict: verdictDone, read: true}
 	o := w.owner()
-	if o.uid == 0 || o.uid != r.copied.uid {
-		return owner{read: true}
+	if o.uid == r.copied.uid {
+		a.owner = o
+		a.gen = r.copied.gen
 	}
-	return owner{read: true, exists: true, done: o.ending != unended, edited: o.gen != r.copied.gen, ref: o.record()}
+	return a
 }
 
-// create creates the Job of an owner.
-func (w *world) create(by int8) answer {
+// create creates the Job of an owner. Over says that its name was freed after
+// the owner was read.
+func (w *world) create(by int8, over bool) simAnswer {
 	if w.named(by) != 0 {
-		return answer{verdict: verdictTaken}
+		return simAnswer{verdict: verdictTaken}
 	}
 	for i := int8(1); i < mostJobs; i++ {
 		if w.jobs[i].owner != 0 {
 			continue
 		}
-		w.jobs[i] = simJob{
-			owner: by, exists: true, ran: true, annotated: true, held: w.set.finalizer, orphan: w.owner().uid != by,
+		w.jobs[i] = simJob{owner: by, exists: true, annotated: true, held: w.rules.finalizer}
+		w.ran[by] = min(2, w.ran[by]+1)
+		if w.rules.barred {
+			w.wrong = createdBarred
 		}
-		if w.jobs[i].orphan {
-			w.gap = true // the garbage collector takes it, but it may have begun
+		if over {
+			w.gap |= stalled
+		}
+		if w.owner().uid != by {
+			w.gap |= recreated // the garbage collector takes it, but it may have begun
 		}
 		w.change(i)
-		return answer{verdict: verdictDone, job: w.facts(i, w.jobs[i], by)}
+		return w.answerOf(i, by)
 	}
-	w.wrong = "the world is too small for its Jobs"
-	return answer{verdict: verdictUnknown}
+	w.wrong = tooFewJobs
+	return simAnswer{verdict: verdictUnknown}
 }
 
 // patch applies a patch to the Job that it was made for.
-func (w *world) patch(r *simReplica) answer {
+func (w *world) patch(r *simReplica, asks request) simAnswer {
 	i := w.named(r.copied.uid)
 	if i == 0 {
-		return answer{verdict: verdictGone}
+		return simAnswer{verdict: verdictGone}
 	}
-	seen := r.m.found.job
+	seen := &w.rules.machine(r.m).found.job
 	job := &w.jobs[i]
 	before := *job
 	if jobUIDs[i] != seen.uid {
-		return answer{verdict: verdictInvalid}
+		return simAnswer{verdict: verdictInvalid}
 	}
-	switch r.asks {
+	switch asks {
 	case requestMark:
 		if before.annotated {
-			return answer{verdict: verdictInvalid}
+			return simAnswer{verdict: verdictInvalid}
 		}
 		job.annotated = true
 		job.early = false
-		job.held = w.set.finalizer
+		job.held = w.rules.finalizer
 	case requestRaise:
 		job.early = false
 	case requestSuspend:
 		job.suspends = true
 	case requestResume:
 		job.suspends = false
+		job.stopped = false
 	case requestRelease:
 		if seen.held && !before.held {
-			return answer{verdict: verdictInvalid} // the test of the finalizer
+			return simAnswer{verdict: verdictInvalid} // the test of the finalizer
 		}
 		due := seen.state == Finished && !seen.ttl.unset && !seen.released && !seen.deleting
 		job.released = before.released || due || seen.state == Finished && seen.held
@@ -94,81 +111,139 @@ func (w *world) patch(r *simReplica) answer {
 		w.checkRelease(i)
 	default:
 	}
+	current := w.rules.facts(w.answerOf(i, r.copied.uid)) == *seen
+	if *job == before && current {
+		w.wrong = needlessPatch
+	}
 	if *job != before {
-		job.exists = !job.deleting || job.held
-		w.change(i)
+		w.leave(i)
 	}
 	if !job.exists {
-		return answer{verdict: verdictGone}
+		return simAnswer{verdict: verdictGone}
 	}
-	return answer{verdict: verdictDone, job: w.facts(i, *job, r.copied.uid)}
+	return w.answerOf(i, r.copied.uid)
 }
 
 // checkRelease holds a release to its rule.
 func (w *world) checkRelease(i int8) {
 	o := w.owner()
 	if o.uid == w.jobs[i].owner && o.ending == unended {
-		w.wrong = "released before the record"
+		w.wrong = releasedEarly
 	}
 }
 
-func (w *world) deleteFor(r *simReplica) answer {
+func (w *world) deleteFor(r *simReplica) simAnswer {
 	i := w.named(r.copied.uid)
-	if i == 0 || jobUIDs[i] != r.m.ref.uid {
-		return answer{verdict: verdictGone}
+	if i == 0 || i != w.rules.machine(r.m).job {
+		return simAnswer{verdict: verdictGone}
 	}
 	o := w.owner()
 	if o.uid == w.jobs[i].owner && o.ending != wasCancelled {
-		w.wrong = "deleted a Job whose cancellation is not recorded"
+		w.wrong = deletedEarly
 	}
 	w.remove(i)
-	return answer{verdict: verdictDone}
+	return simAnswer{verdict: verdictDone}
 }
 
 // commit writes the status, unless the owner has changed.
 func (w *world) commit(r *simReplica) {
-	if w.ownersN != r.version {
+	if r.stale {
 		return
 	}
 	before := w.owner()
 	after := r.status
 	job := w.jobs[after.job]
 	if before.ending == unended && after.ending == succeeded && !job.ended {
-		w.wrong = "recorded an outcome that the Job does not have"
+		w.wrong = wrongOutcome
 	}
 	if before.ending == unended && after.ending == wasLost {
 		if job.exists && !job.deleting {
-			w.wrong = "a Job that exists is called lost"
+			w.wrong = lostWhileThere
 		}
 		if !job.taken {
-			w.wrong = "a Job is lost that was not deleted"
+			w.wrong = lostUndeleted
 		}
 	}
 	if before.job != 0 && before.job != after.job {
-		w.wrong = "another Job was recorded"
+		w.wrong = otherRecorded
+	}
+	if after.released && job.exists && !job.foreign && !w.isReleased(job) {
+		w.wrong = closedEarly
+	}
+	if before.job == 0 && after.job != 0 {
+		w.young = true
 	}
 	w.store(after)
 }
 
-// answer hands an answer to the call, and takes it on.
-func (w *world) answer(i int, a answer) {
-	r := &w.replicas[i]
-	if r.asks == requestOwner {
-		r.fresh = true
+// isReleased reports whether nothing is left to do for a Job.
+func (w *world) isReleased(job simJob) bool {
+	final := job.released || w.rules.ttl == "none" || !job.finished || job.deleting
+	return final && !job.held
+}
+
+// checkCall holds a call that ends to the rules of its requests and its result.
+func (w *world) checkCall(r *simReplica) {
+	m := w.rules.machine(r.m)
+	const mostRequests = 8
+	if r.asked > mostRequests {
+		w.wrong = tooManyRequests
 	}
-	w.remember(r)
-	r.m = r.m.answer(a)
-	w.keep(r)
-	w.advance(i)
+	if r.reads > 2 {
+		w.wrong = tooManyReads
+	}
+	if m.failure != failureNone {
+		return
+	}
+	reports := m.found.lost() || m.found.changed || m.found.state == Pending
+	only := r.reads > 0 && r.asked == r.reads // it may create nothing, or find nothing to release
+	current := w.rules.facts(w.answerOf(m.job, r.copied.uid)) == m.found.job
+	shown := current && m.found.job.uid != ""
+	if only && shown && r.copied.job != 0 && !r.stale && !reports {
+		w.wrong = needlessRead
+	}
+	if !w.isTrue(r, m.found) {
+		w.wrong = falseObservation
+	}
+	if w.sleeps(m.found) {
+		w.wrong = noReturn
+	}
+}
+
+// sleeps reports whether a call waits for an event that may not come.
+func (w *world) sleeps(f finding) bool {
+	if f.again != againEvent {
+		return false
+	}
+	runs := f.state == Active || f.state == Suspended
+	return f.state == Pending || runs && !w.rules.informer && w.left.restores == 9
+}
+
+// isTrue reports whether a finding fits what the world has.
+func (w *world) isTrue(r *simReplica, f finding) bool {
+	m := w.rules.machine(r.m)
+	if f.source == sourceLiveRead && r.asked == 0 {
+		return false
+	}
+	job := w.jobs[indexOf(f.job.uid)]
+	switch f.state {
+	case Finished:
+		return f.outcome != "" && job.ended
+	case Active, Suspended:
+		return m.job != 0 && f.outcome == ""
+	case Cancelled:
+		return r.copied.cancel
+	case Collected:
+		return m.job != 0 && (m.ref.outcome != "" || r.copied.ending != unended || m.ref.released)
+	case NotCreated:
+		return m.job == 0
+	default:
+		return true
+	}
 }
 
 // twice reports whether the work of an owner ran twice.
 func (w *world) twice() bool {
-	var ran [mostOwners]int
-	for _, job := range w.jobs {
-		if job.ran {
-			ran[job.owner]++
-		}
-	}
-	return ran[1] > 1 || ran[2] > 1
+	orphan := w.gap&recreated != 0 && w.ran[1] > 0 && w.ran[2] > 0
+	return orphan || w.ran[1] > 1 || w.ran[2] > 1
 }

@@ -11,7 +11,9 @@
 // carry.
 //
 // The search is depth-first. It remembers states by hashes of 64 bits: a
-// collision would hide a state, which is unlikely below a hundred million.
+// collision would hide a state, which is unlikely below a hundred million. It is
+// fast if a state has no pointers, no strings and no padding, and if an event is
+// a number or a small struct whose String method names it.
 package exhaust
 
 import (
@@ -22,16 +24,17 @@ import (
 	"time"
 )
 
-// Model is a world. S holds all of its state, the budgets included.
-type Model[S comparable] struct {
+// Model is a world. S holds all of its state, the budgets included. E is what
+// can happen in it, for the report of a broken rule.
+type Model[S comparable, E any] struct {
 	// Name and Budgets are for the report.
 	Name, Budgets string
 
 	// Start is where the world begins.
-	Start []S
+	Start S
 
 	// Next calls yield with each event that can happen, and the state after it.
-	Next func(s S, yield func(event string, after S))
+	Next func(s S, yield func(event E, after S))
 
 	// Check returns what is wrong with a state; empty if nothing is.
 	Check func(s S) string
@@ -77,45 +80,53 @@ func (r Report) String() string {
 var ErrTooMany = errors.New("exhaust: too many states")
 
 // search is one search.
-type search[S comparable] struct {
-	model  Model[S]
+type search[S comparable, E any] struct {
+	model  Model[S, E]
 	seed   maphash.Seed
-	seen   map[uint64]struct{}
-	rests  map[uint64]struct{} // states from which the calm ends right
+	seen   set
+	rests  set // calm states from which the calm ends right
+	path   []frame[E]
+	todo   []step[S, E] // what was not followed yet, of all states of the path
 	report Report
 }
 
-// frame is a state on the path, with the events that were not followed yet.
-type frame[S comparable] struct {
-	event string
-	state S
-	next  []step[S]
+// frame is a state of the path.
+type frame[E any] struct {
+	event E
+	todo  int // how much of todo belongs to the states before it
 }
 
-type step[S comparable] struct {
-	event string
+type step[S comparable, E any] struct {
+	event E
+	hash  uint64
 	state S
 }
 
 // Search visits all states. The error has the events that lead to the first
 // state that breaks a rule, or is ErrTooMany.
-func (m Model[S]) Search() (Report, error) {
-	s := &search[S]{model: m, seed: maphash.MakeSeed()}
-	s.seen = map[uint64]struct{}{}
-	s.rests = map[uint64]struct{}{}
+func (m Model[S, E]) Search() (Report, error) {
+	s := &search[S, E]{model: m, seed: maphash.MakeSeed()}
 	s.report = Report{Name: m.Name, Budgets: m.Budgets, Marks: map[string]int{}}
 	began := time.Now()
 	err := s.run()
-	s.report.States = len(s.seen)
-	s.report.Ends = len(s.rests)
+	s.report.States = s.seen.count
+	s.report.Ends = s.rests.count
 	s.report.Complete = err == nil
 	s.report.Took = time.Since(began)
 	return s.report, err
 }
 
-func (s *search[S]) run() error {
-	for _, start := range s.model.Start {
-		err := s.from(start)
+func (s *search[S, E]) run() error {
+	var started E
+	s.add(started, s.model.Start)
+	for len(s.todo) > 0 {
+		last := len(s.todo) - 1
+		next := s.todo[last]
+		s.todo = s.todo[:last]
+		for len(s.path) > 0 && last < s.path[len(s.path)-1].todo {
+			s.path = s.path[:len(s.path)-1]
+		}
+		err := s.enter(next)
 		if err != nil {
 			return err
 		}
@@ -123,54 +134,37 @@ func (s *search[S]) run() error {
 	return nil
 }
 
-// from visits all states behind one.
-func (s *search[S]) from(start S) error {
-	path, err := s.enter(nil, "start", start)
-	if err != nil {
-		return err
+// add notes a state to enter, unless it was seen.
+func (s *search[S, E]) add(event E, state S) {
+	hash := s.hash(state)
+	if !s.seen.has(hash) {
+		s.todo = append(s.todo, step[S, E]{event, hash, state})
 	}
-	for len(path) > 0 {
-		top := &path[len(path)-1]
-		if len(top.next) == 0 {
-			path = path[:len(path)-1]
-			continue
-		}
-		chosen := top.next[len(top.next)-1]
-		top.next = top.next[:len(top.next)-1]
-		path, err = s.enter(path, chosen.event, chosen.state)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
+
+// hash is not 0.
+func (s *search[S, E]) hash(state S) uint64 { return max(1, maphash.Comparable(s.seed, state)) }
 
 // enter adds a state to the path, unless it was seen.
-func (s *search[S]) enter(path []frame[S], event string, state S) ([]frame[S], error) {
-	hash := maphash.Comparable(s.seed, state)
-	_, known := s.seen[hash]
-	if known {
-		return path, nil
+func (s *search[S, E]) enter(next step[S, E]) error {
+	if s.seen.has(next.hash) {
+		return nil
 	}
-	if len(s.seen) >= s.model.MaxStates {
-		return path, fmt.Errorf("%w: %s has more than %d", ErrTooMany, s.model.Name, s.model.MaxStates)
+	if s.seen.count >= s.model.MaxStates {
+		return fmt.Errorf("%w: %s has more than %d", ErrTooMany, s.model.Name, s.model.MaxStates)
 	}
-	s.seen[hash] = struct{}{}
-	f := frame[S]{event: event, state: state}
-	path = append(path, f)
-	wrong := s.judge(state)
+	s.seen.add(next.hash)
+	s.path = append(s.path, frame[E]{next.event, len(s.todo)})
+	wrong := s.judge(next.state)
 	if wrong != "" {
-		return path, fmt.Errorf("exhaust: %s: %s, after:\n%s", s.model.Name, wrong, told(path))
+		return fmt.Errorf("exhaust: %s: %s, after:\n%s", s.model.Name, wrong, s.events())
 	}
-	s.model.Next(state, func(event string, after S) {
-		f.next = append(f.next, step[S]{event, after})
-	})
-	path[len(path)-1] = f
-	return path, nil
+	s.model.Next(next.state, s.add)
+	return nil
 }
 
 // judge holds a state to the rules.
-func (s *search[S]) judge(state S) string {
+func (s *search[S, E]) judge(state S) string {
 	if s.model.Mark != nil {
 		mark := s.model.Mark(state)
 		if mark != "" {
@@ -185,49 +179,50 @@ func (s *search[S]) judge(state S) string {
 }
 
 // calm follows the world without faults until it rests, or until it passes a
-// state that is known to end right.
-func (s *search[S]) calm(state S) string {
+// state that is known to end right. The first state is not remembered: the
+// search asks once for each.
+func (s *search[S, E]) calm(state S) string {
 	if s.model.Calm == nil {
 		return ""
 	}
 	var passed []uint64
 	for range s.model.MaxCalm {
-		hash := maphash.Comparable(s.seed, state)
-		_, known := s.rests[hash]
-		if known {
-			return s.keep(passed)
-		}
-		passed = append(passed, hash)
 		after := s.model.Calm(state)
 		if after == state {
 			wrong := s.model.Right(state)
 			if wrong != "" {
 				return "at rest: " + wrong
 			}
-			return s.keep(passed)
+			s.keep(passed)
+			return ""
 		}
-		wrong := s.model.Check(after)
+		state = after
+		hash := s.hash(state)
+		if s.rests.has(hash) {
+			s.keep(passed)
+			return ""
+		}
+		wrong := s.model.Check(state)
 		if wrong != "" {
 			return "in the calm: " + wrong
 		}
-		state = after
+		passed = append(passed, hash)
 	}
 	return fmt.Sprintf("no rest after %d calm steps", s.model.MaxCalm)
 }
 
 // keep remembers that the calm ends right from these states.
-func (s *search[S]) keep(passed []uint64) string {
+func (s *search[S, E]) keep(passed []uint64) {
 	for _, hash := range passed {
-		s.rests[hash] = struct{}{}
+		s.rests.add(hash)
 	}
-	return ""
 }
 
-// told lists the events of a path.
-func told[S comparable](path []frame[S]) string {
-	var lines []string
-	for _, f := range path {
-		lines = append(lines, "  "+f.event)
+// events lists the events of the path.
+func (s *search[S, E]) events() string {
+	lines := []string{"  start"}
+	for _, f := range s.path[1:] {
+		lines = append(lines, fmt.Sprintf("  %v", f.event))
 	}
 	return strings.Join(lines, "\n")
 }

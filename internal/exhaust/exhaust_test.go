@@ -57,10 +57,10 @@ func (s counter) next(locked bool, yield func(string, counter)) {
 }
 
 // counting is the model of two workers that add one each.
-func counting(locked bool) exhaust.Model[counter] {
+func counting(locked bool) exhaust.Model[counter, string] {
 	step := func(s counter, i int) (counter, bool) { return s.step(i, locked) }
-	return exhaust.Model[counter]{
-		Name: "counter", Budgets: "lost 1", Start: []counter{{lost: 1}}, MaxStates: 1000, MaxCalm: 10,
+	return exhaust.Model[counter, string]{
+		Name: "counter", Budgets: "lost 1", Start: counter{lost: 1}, MaxStates: 1000, MaxCalm: 10,
 		Next: func(s counter, yield func(string, counter)) { s.next(locked, yield) },
 		Check: func(s counter) string {
 			if s.at == [2]int{2, 2} && s.sum != 2 {
