@@ -6,7 +6,6 @@ package jobgc_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -128,19 +127,6 @@ func TestStep_DoesNotCreateAJobAgainThatItSawFinish(t *testing.T) {
 	}
 }
 
-// TestStep_UsesTheResultThatItSawOfACancelledRun: a Job that finished before it
-// could be suspended is Finished, also if it is gone.
-func TestStep_UsesTheResultThatItSawOfACancelledRun(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.NoError(t, err)
-	deletedUnseen(t, s)
-	s.edit = func(req *jobgc.Request) { req.Cancel = true }
-	found := s.step(t)
-	assert.Equal(t, jobgc.Finished, found.State)
-	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
-}
-
 // TestStep_BelievesTheJobThatExists more than what it has seen before: another
 // replica may have created it.
 func TestStep_BelievesTheJobThatExists(t *testing.T) {
@@ -155,78 +141,6 @@ func TestStep_BelievesTheJobThatExists(t *testing.T) {
 	s.step(t)
 	assert.Equal(t, types.UID("of-another-replica"), s.stored.job.UID)
 	assert.Empty(t, s.stored.job.Outcome)
-}
-
-// TestStep_SawAJobFinishThatTheCacheLacks: it exists, and is released later.
-func TestStep_SawAJobFinishThatTheCacheLacks(t *testing.T) {
-	s := newStage(t, jobgc.Options{Finalizer: "agents.example.com/result"})
-	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.NoError(t, err)
-	s.change(jobOfRun, finish(time.Now()))
-	for range 2 {
-		_, found, err := s.guard.Step(t.Context(), s.request(s.stored))
-		require.NoError(t, err)
-		assert.Equal(t, jobgc.Succeeded, found.Outcome)
-	}
-	s.step(t)
-	assert.Equal(t, 1, s.creates)
-	assert.False(t, s.stored.job.Released, "the Job still has the finalizer")
-}
-
-// TestStep_WithoutACacheRemembersTheResult of an earlier call.
-func TestStep_WithoutACacheRemembersTheResult(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	g, err := jobgc.NewUncached(s.client, jobgc.Options{})
-	require.NoError(t, err)
-	s.guard = g
-	for range 2 {
-		_, _, err = s.guard.Step(t.Context(), s.request(s.stored))
-		require.NoError(t, err)
-		if s.creates == 1 && len(s.jobs) == 1 {
-			s.change(jobOfRun, finish(time.Now()))
-		}
-	}
-	s.remove(jobOfRun)
-	s.step(t)
-	assert.Equal(t, 1, s.creates)
-	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
-}
-
-// TestStep_WaitsForTheDeleteEventOfAJobThatItKnows: the store drops a Job
-// before the handler receives its last state.
-func TestStep_WaitsForTheDeleteEventOfAJobThatItKnows(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason  string
-		event   bool
-		creates int
-		state   jobgc.State
-	}{
-		"Finished": {"The delete event carries the result.", true, 1, jobgc.Finished},
-		"Deleted":  {"A Job that nothing saw finish is created again.", false, 2, jobgc.Active},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, jobgc.Options{})
-				_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-				require.NoError(t, err)
-				s.guard.OnAdd(s.jobs[jobOfRun], false)
-				last := s.jobs[jobOfRun]
-				if tc.event {
-					last = s.change(jobOfRun, finish(time.Now()))
-				}
-				s.remove(jobOfRun)
-				s.store.sync(s.server)
-				found := s.step(t)
-				require.Equal(t, jobgc.Pending, found.State, tc.reason)
-				assert.Equal(t, 1, s.creates)
-				s.guard.OnDelete(last)
-				time.Sleep(found.After)
-				found = s.step(t)
-				assert.Equal(t, tc.state, found.State, tc.reason)
-				assert.Equal(t, tc.creates, s.creates, tc.reason)
-			})
-		})
-	}
 }
 
 // TestStep_RemembersEachOwnerAlone: an owner that was deleted and created again

@@ -83,31 +83,6 @@ func TestStepSuspends_NothingByAnOldSpec(t *testing.T) {
 
 func TestStepCancels(t *testing.T) {
 	cancel := func(req *jobgc.Request) { req.Cancel = true }
-	t.Run("Running", func(t *testing.T) {
-		s := newStage(t, jobgc.Options{})
-		s.step(t)
-		s.store.sync(s.server)
-		s.edit = cancel
-		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
-		assert.True(t, *s.jobs[jobOfRun].Spec.Suspend, "its pods stop first")
-		s.store.sync(s.server)
-		s.step(t)
-		assert.Equal(t, []int{1, 0, 1, 1}, s.requests(), "without the verb delete it stays suspended")
-	})
-	t.Run("NotCreated", func(t *testing.T) {
-		s := newStage(t, jobgc.Options{})
-		s.edit = cancel
-		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
-		assert.Equal(t, []int{0, 1, 0, 0}, s.requests(), "one read: a creation may have been cut off")
-	})
-	t.Run("CreatedAndNotRecorded", func(t *testing.T) {
-		s := newStage(t, jobgc.Options{})
-		s.step(t)
-		s.stored.job, s.edit = nil, cancel
-		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
-		assert.NotEmpty(t, s.stored.job.UID)
-		assert.True(t, *s.jobs[jobOfRun].Spec.Suspend)
-	})
 	t.Run("RecordedAndCreatedAgain", func(t *testing.T) {
 		s := newStage(t, jobgc.Options{})
 		s.step(t)
@@ -116,26 +91,6 @@ func TestStepCancels(t *testing.T) {
 		found := s.step(t)
 		assert.Equal(t, jobgc.Cancelled, found.State)
 		assert.Equal(t, []int{1, 0, 1, 1}, s.requests(), "no live read: the Job was in the cache")
-	})
-	t.Run("TooLate", func(t *testing.T) {
-		s := newStage(t, jobgc.Options{})
-		s.step(t)
-		s.change(jobOfRun, finish(time.Now()))
-		s.store.sync(s.server)
-		s.edit = cancel
-		assert.Equal(t, jobgc.Finished, s.step(t).State)
-		assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
-	})
-	t.Run("Missing", func(t *testing.T) {
-		s := newStage(t, jobgc.Options{})
-		s.step(t)
-		s.store.sync(s.server)
-		s.remove(jobOfRun)
-		s.deliver()
-		s.edit = cancel
-		found := s.step(t)
-		assert.Equal(t, jobgc.Cancelled, found.State, "no controller waits for its result")
-		assert.False(t, found.Lost())
 	})
 	t.Run("NoVerb", func(t *testing.T) {
 		s := newStage(t, jobgc.Options{DeleteCancelled: true})
@@ -147,18 +102,6 @@ func TestStepCancels(t *testing.T) {
 		_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
 		require.ErrorContains(t, err, "Options.DeleteCancelled: the client of namespace ns cannot delete Jobs")
 	})
-}
-
-// A Job finishes while it is suspended: one call records that.
-func TestStepSuspends_AJobThatHasJustFinished(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	s.step(t)
-	s.store.sync(s.server)
-	s.change(jobOfRun, finish(time.Now()))
-	s.edit = func(req *jobgc.Request) { req.Suspend = ptr.To(true) }
-	found := s.step(t)
-	assert.Equal(t, jobgc.Finished, found.State)
-	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome, "the returned Ref has the outcome")
 }
 
 type deletingJobs struct {

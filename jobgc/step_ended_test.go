@@ -18,60 +18,6 @@ import (
 	"github.com/proompteng/controllerkit/jobgc"
 )
 
-// cancelled is a stage whose run is cancelled, and whose Job is suspended.
-func cancelled(t *testing.T, o jobgc.Options) *stage {
-	t.Helper()
-	s := newStage(t, o)
-	s.step(t)
-	s.store.sync(s.server)
-	s.edit = func(req *jobgc.Request) { req.Cancel = true }
-	for range 4 { // the event of a removed finalizer reconciles it too
-		assert.Equal(t, jobgc.Cancelled, s.step(t).State)
-		s.store.sync(s.server)
-	}
-	return s
-}
-
-// TestStep_HeldCancelledJobThatCompletes: its last pod ends well after the
-// suspension. The Job gets its final TTL.
-func TestStep_HeldCancelledJobThatCompletes(t *testing.T) {
-	s := cancelled(t, jobgc.Options{Finalizer: "agents.example.com/result", Retention: jobgc.Retention{SucceededTTL: time.Hour}})
-	require.Empty(t, s.jobs[jobOfRun].Finalizers)
-	s.change(jobOfRun, finish(time.Now()))
-	for range 2 {
-		s.store.sync(s.server)
-		s.step(t)
-	}
-	assert.NotNil(t, s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
-}
-
-// TestStep_HeldCancelledJobThatIsResumed by a queue is suspended again.
-func TestStep_HeldCancelledJobThatIsResumed(t *testing.T) {
-	for _, finalizer := range []string{"", "agents.example.com/result"} {
-		s := cancelled(t, jobgc.Options{Finalizer: finalizer})
-		s.change(jobOfRun, func(j *batchv1.Job) { j.Spec.Suspend = ptr.To(false) })
-		for range 3 {
-			s.store.sync(s.server)
-			s.step(t)
-		}
-		assert.True(t, *s.jobs[jobOfRun].Spec.Suspend, finalizer)
-	}
-}
-
-// TestStep_DeletingOwnerResumesItsJob: it waits for the outcome, which a
-// suspended Job never has.
-func TestStep_DeletingOwnerResumesItsJob(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	suspend := true
-	s.edit = func(r *jobgc.Request) { r.Suspend = &suspend }
-	s.step(t)
-	s.store.sync(s.server)
-	s.stored.DeletionTimestamp = ptr.To(metav1.Now())
-	suspend = false
-	s.step(t)
-	assert.False(t, *s.jobs[jobOfRun].Spec.Suspend)
-}
-
 // TestStep_DeletingOwnerWithoutANamespace: the creation was cut off before the
 // Ref was written. The Job has an outcome, which the owner waits for.
 func TestStep_DeletingOwnerWithoutANamespace(t *testing.T) {

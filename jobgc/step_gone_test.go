@@ -90,66 +90,6 @@ func TestStep_DeletedWhileItReads(t *testing.T) {
 	})
 }
 
-// TestStep_WaitsForALateDeleteEvent: the cache drops a Job before it calls the
-// handlers. A call between the two must not declare the Job lost.
-//
-//req:shows J3 J4
-func TestStep_WaitsForALateDeleteEvent(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		late   time.Duration // the event, after the first call
-		gets   int           // before the event
-	}{
-		"Immediately":  {"It comes just after the live read.", 0, 1},
-		"HalfASecond":  {"Another call in between reads nothing.", 500 * time.Millisecond, 1},
-		"AlmostSecond": {"The wait takes a whole second.", 999 * time.Millisecond, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, ref := settledWorld(t)
-				w.change("job", finish(time.Now()))
-				last := w.remove("job")
-				w.store.sync(w.server)
-				f := w.look(t, ref)
-				require.Equal(t, jobgc.Pending, f.State, tc.reason)
-				assert.Equal(t, time.Second, f.After)
-				time.Sleep(tc.late)
-				require.Equal(t, jobgc.Pending, w.look(t, ref).State, tc.reason)
-				assert.Equal(t, tc.gets, w.gets, tc.reason)
-				w.guard.OnDelete(last)
-				assert.Equal(t, jobgc.Finished, w.look(t, ref).State)
-				assert.Equal(t, tc.gets, w.gets, tc.reason)
-			})
-		})
-	}
-}
-
-// TestStep_UsesADeleteEventThatComesDuringTheLiveRead: without it, the read
-// alone would call the Job lost.
-//
-//req:shows J3 J4
-func TestStep_UsesADeleteEventThatComesDuringTheLiveRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, ref := settledWorld(t)
-		w.change("job", finish(time.Now()))
-		var g *jobgc.Guard
-		g, err := jobgc.New(func(string) fakeJobs {
-			return fakeJobs{get: func(name string) (*batchv1.Job, error) {
-				g.OnDelete(w.remove("job"))
-				return nil, notFound(name)
-			}}
-		}, w.store.get, w.store, jobgc.Options{})
-		require.NoError(t, err)
-		g.OnAdd(w.store.items["ns/job"], true)
-		delete(w.store.items, "ns/job")
-		w.jobs["job"].Annotations = map[string]string{"jobgc.controllerkit.dev/retention": "all"}
-		f, err := look(t.Context(), g, ref)
-		require.NoError(t, err)
-		assert.Equal(t, jobgc.Finished, f.State)
-		assert.Equal(t, "Tombstone", f.Source)
-	})
-}
-
 // TestStep_UsesADeleteEventThatComesDuringTheReadOfTheOwner: the event is late
 // by more than a second. No outcome is lost that the informer has brought.
 //
@@ -175,52 +115,6 @@ func TestStep_UsesADeleteEventThatComesDuringTheReadOfTheOwner(t *testing.T) {
 		assert.Equal(t, jobgc.Finished, f.State)
 		assert.Equal(t, jobgc.Succeeded, f.Outcome)
 		assert.Equal(t, jobgc.Succeeded, next.Outcome)
-	})
-}
-
-// TestStep_ALossIsProvenAndStays: a controller that was restarted has seen no
-// delete event. The work does not run again.
-//
-//req:shows J3
-func TestStep_ALossIsProvenAndStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, ref := settledWorld(t)
-		w.change("job", finish(time.Now()))
-		w.remove("job")
-		w.guard = newGuard(t, w, jobgc.Options{})
-		w.store.sync(w.server)
-		f := w.look(t, ref)
-		require.Equal(t, jobgc.Pending, f.State)
-		time.Sleep(f.After)
-		for range 3 {
-			f = w.look(t, ref)
-			assert.Equal(t, jobgc.Missing, f.State)
-			assert.Equal(t, "LiveRead", f.Source)
-			assert.Equal(t, "JobMissing", f.Reason)
-			assert.NotEmpty(t, f.Message)
-			_, err := ensure(t.Context(), w.guard, ref, ownedJob())
-			require.NoError(t, err)
-		}
-		assert.Equal(t, 1, w.creates, "the work does not run again")
-	})
-}
-
-// TestStep_AnUnansweredReadProvesNoLoss: the API server is away.
-//
-//req:shows J3
-func TestStep_AnUnansweredReadProvesNoLoss(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, ref := settledWorld(t)
-		w.store.items = map[string]*batchv1.Job{}
-		w.away = errUnexpected
-		for range 3 {
-			f, err := look(t.Context(), w.guard, ref)
-			require.ErrorIs(t, err, errUnexpected)
-			assert.Empty(t, f.State)
-			time.Sleep(time.Minute)
-		}
-		w.away = nil
-		assert.Equal(t, jobgc.Active, w.look(t, ref).State)
 	})
 }
 
@@ -359,25 +253,6 @@ func TestStep_UsesTheResultOfAJobThatWasRecreated(t *testing.T) {
 		f := w.look(t, ref)
 		assert.Equal(t, jobgc.Finished, f.State)
 		assert.Equal(t, jobgc.Succeeded, f.Outcome)
-		assert.Zero(t, w.gets)
-	})
-}
-
-// TestStep_AReleasedJobThatIsGone is Collected: its owner has recorded the
-// outcome.
-func TestStep_AReleasedJobThatIsGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, ref := settledWorld(t)
-		w.change("job", func(job *batchv1.Job) {
-			finish(time.Now())(job)
-			job.Annotations["jobgc.controllerkit.dev/released"] = "2026-03-01T12:00:00Z"
-		})
-		w.guard.OnDelete(w.remove("job"))
-		w.store.sync(w.server)
-		ref.Outcome = jobgc.Succeeded
-		f := w.look(t, ref)
-		assert.Equal(t, jobgc.Collected, f.State)
-		assert.Nil(t, f.Job)
 		assert.Zero(t, w.gets)
 	})
 }

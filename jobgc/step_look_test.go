@@ -132,24 +132,6 @@ func TestStep_LooksForTheJobOfARef(t *testing.T) {
 	}
 }
 
-// TestStep_WithoutACacheReadsEachJobLive and waits for no event.
-func TestStep_WithoutACacheReadsEachJobLive(t *testing.T) {
-	w := newWorld(t, jobgc.Options{})
-	ref := w.ensured(t)
-	g, err := jobgc.NewUncached(w.client, jobgc.Options{})
-	require.NoError(t, err)
-	f, err := look(t.Context(), g, ref)
-	require.NoError(t, err)
-	assert.Equal(t, jobgc.Active, f.State)
-	assert.Equal(t, "LiveRead", f.Source)
-	assert.Equal(t, 1, w.gets)
-	w.remove("job")
-	f, err = look(t.Context(), g, ref)
-	require.NoError(t, err)
-	assert.Equal(t, jobgc.Missing, f.State)
-	assert.Equal(t, 2, w.gets)
-}
-
 // TestStep_WaitsForACacheThatIsBehind for ten seconds. Right after a creation,
 // a cache usually lacks the Job.
 func TestStep_WaitsForACacheThatIsBehind(t *testing.T) {

@@ -6,7 +6,6 @@ package jobgc_test
 import (
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,25 +23,6 @@ func replaced(job *batchv1.Job) { job.UID = "another" }
 func deleting(job *batchv1.Job) {
 	job.DeletionTimestamp = ptr.To(metav1.Now())
 	job.Finalizers = []string{"example.com/keeps"}
-}
-
-// lost is a stage whose Job is gone, or is going, and whose outcome is not
-// recorded. The informer has brought its news.
-func lost(t *testing.T, opts jobgc.Options, change func(*batchv1.Job)) *stage {
-	t.Helper()
-	s := newStage(t, opts)
-	s.step(t)
-	s.store.sync(s.server)
-	s.guard.OnAdd(s.jobs[jobOfRun], true)
-	if change == nil {
-		s.guard.OnDelete(s.remove(jobOfRun))
-	} else {
-		s.change(jobOfRun, change)
-	}
-	s.store.sync(s.server)
-	s.step(t)
-	time.Sleep(time.Minute)
-	return s
 }
 
 // TestStep_SaysLostForTheStoredOwnerOnly: the caller's copy is late. The first
@@ -100,21 +80,6 @@ func TestStep_SaysLostForTheStoredOwnerOnly(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestStep_SaysLostWithoutARead of an owner whose status is final: nothing is
-// lost that was not recorded before.
-func TestStep_SaysLostWithoutARead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := lost(t, jobgc.Options{}, nil)
-		require.Equal(t, jobgc.Missing, s.step(t).State)
-		reads := s.reads
-		for range 3 {
-			s.step(t)
-		}
-		assert.True(t, s.stored.done)
-		assert.Equal(t, reads, s.reads)
-	})
 }
 
 // TestStep_ReadsTheOwnerAgainForAnotherLoss: a Job that a finalizer keeps can

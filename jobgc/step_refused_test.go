@@ -6,7 +6,6 @@ package jobgc_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -110,46 +109,6 @@ func TestStep_RefusedTTLOfAFinishedJob(t *testing.T) {
 	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
 }
 
-// TestStep_QuotaMakesNoWorkRunTwice: the same until the end. The Job's TTL
-// would delete it, the quota would have room, and the work would run again.
-func TestStep_QuotaMakesNoWorkRunTwice(t *testing.T) {
-	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
-	created := 0
-	quota := func(ns string) fakeJobs {
-		c := s.client(ns)
-		create := c.create
-		c.create = func(j *batchv1.Job) (*batchv1.Job, error) {
-			if len(s.jobs) >= 1 {
-				return nil, apierrors.NewForbidden(jobResource, jobOfRun, errors.New("exceeded quota"))
-			}
-			created++
-			return create(j)
-		}
-		return c
-	}
-	g, err := jobgc.New(quota, s.store.get, s.store, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
-	require.NoError(t, err)
-	step := func() {
-		if ref, found, err := g.Step(t.Context(), s.request(s.stored)); err == nil {
-			s.stored.job = ref
-			s.stored.done = s.stored.done || found.Outcome != ""
-		}
-	}
-	step()
-	s.stored.job = nil // killed before the Ref was written
-	s.change(jobOfRun, finish(time.Now()))
-	s.store.sync(s.server)
-	for range 5 {
-		step()
-	}
-	if s.stored.job == nil { // UnrecordedTTL is over
-		s.remove(jobOfRun)
-		s.store.sync(s.server)
-		step()
-	}
-	assert.Equal(t, 1, created, "the work ran twice")
-}
-
 // A deleting owner that waits for the cancellation with a separate finalizer;
 // a creation was cut off.
 func TestStep_CancelOfADeletingOwner(t *testing.T) {
@@ -182,62 +141,6 @@ func TestStep_CancelOfADeletingOwner(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A deleting owner waits for the result with a separate finalizer; the
-// creation was cut off before the Ref was written.
-func TestStep_DeletingOwnerOfAnUnrecordedJob(t *testing.T) {
-	s := newStage(t, jobgc.Options{Finalizer: "agents.example.com/result"})
-	s.step(t)
-	s.stored.job = nil
-	s.change(jobOfRun, finish(time.Now()))
-	s.store.sync(s.server)
-	s.stored.DeletionTimestamp = ptr.To(metav1.Now())
-	s.stored.Finalizers = []string{"example.com/waits"}
-	ref, found, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.NoError(t, err)
-	assert.Equal(t, jobgc.Finished, found.State)
-	require.NotNil(t, ref)
-	assert.Equal(t, jobgc.Succeeded, ref.Outcome)
-}
-
-// A run is cancelled whose Job has finished and is gone; the cache and its
-// delete event are late.
-func TestStep_CancelWhileTheDeleteEventIsLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, jobgc.Options{})
-		s.step(t)
-		s.store.sync(s.server)
-		s.guard.OnAdd(s.jobs[jobOfRun].DeepCopy(), false)
-		last := s.change(jobOfRun, finish(time.Now()))
-		s.remove(jobOfRun)
-		s.edit = func(r *jobgc.Request) { r.Cancel = true }
-		found := s.step(t)
-		if found.State == jobgc.Pending { // the events come
-			s.guard.OnDelete(last)
-			s.store.sync(s.server)
-			time.Sleep(found.After)
-			found = s.step(t)
-		}
-		assert.Equal(t, jobgc.Finished, found.State)
-		assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
-	})
-}
-
-// Options{Finalizer} with the zero Retention: what a run costs.
-func TestStep_HeldWithoutRetention(t *testing.T) {
-	s := newStage(t, jobgc.Options{Finalizer: "agents.example.com/result"})
-	s.step(t)
-	s.change(jobOfRun, finish(time.Now()))
-	s.store.sync(s.server)
-	s.step(t)
-	s.step(t)
-	assert.Equal(t, []int{1, 0, 1, 2}, s.requests())
-	before := *s.stored.job
-	s.store.sync(s.server)
-	s.step(t)
-	assert.Equal(t, []int{1, 0, 1, 2}, s.requests(), "the release is over: no request")
-	assert.Equal(t, before, *s.stored.job, "and no write")
 }
 
 // Without an informer no event announces the end of a Job: each Observation of

@@ -100,39 +100,6 @@ func (s *stage) deliver() {
 
 func (s *stage) requests() []int { return []int{s.creates, s.gets, s.patches, s.reads} }
 
-// What a run costs: one read of the owner and the creation, then the record,
-// and one read and one patch for the release.
-//
-//req:shows J2
-func TestStepOfANormalRun(t *testing.T) {
-	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Hour, UnrecordedTTL: week}})
-	assert.Equal(t, jobgc.Active, s.step(t).State)
-	assert.Equal(t, jobOfRun, s.stored.job.Name)
-	assert.Equal(t, []int{1, 0, 0, 1}, s.requests())
-	assert.Equal(t, int32(604800), *s.jobs[jobOfRun].Spec.TTLSecondsAfterFinished)
-	assert.Equal(t, jobgc.Pending, s.step(t).State, "the cache is behind")
-	s.store.sync(s.server)
-	before := s.stored.job
-	s.step(t)
-	assert.Same(t, before, s.stored.job, "nothing to persist")
-	s.change(jobOfRun, finish(time.Now()))
-	s.store.sync(s.server)
-	found := s.step(t)
-	assert.Equal(t, jobgc.Succeeded, found.Outcome)
-	assert.Equal(t, jobgc.Succeeded, s.stored.job.Outcome)
-	assert.False(t, s.stored.job.Released)
-	assert.Positive(t, found.After, "the release comes next")
-	assert.Equal(t, []int{1, 0, 0, 1}, s.requests(), "nothing is released before the record")
-	s.step(t)
-	assert.Equal(t, []int{1, 0, 1, 2}, s.requests())
-	s.store.sync(s.server)
-	s.step(t)
-	s.remove(jobOfRun)
-	s.deliver()
-	assert.Equal(t, jobgc.Collected, s.step(t).State)
-	assert.Equal(t, []int{1, 0, 1, 2}, s.requests(), "and that is all")
-}
-
 // If the TTL of the creation is already the final TTL, Step sends no patch.
 func TestStepNeedsNoPatch(t *testing.T) {
 	ten := jobgc.Retention{SucceededTTL: 10 * time.Minute, FailedTTL: 10 * time.Minute, UnrecordedTTL: 10 * time.Minute}
@@ -230,36 +197,6 @@ func TestStepAdopts(t *testing.T) {
 	require.ErrorContains(t, err, "the name ns/run-run-uid belongs to the Job of AgentRun another")
 }
 
-// A Job that another replica has released in between keeps its TTL.
-func TestStepAdoptsWithoutRaisingAReleasedTTL(t *testing.T) {
-	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}})
-	job := ownedJob()
-	job.Name, job.UID, job.Spec.TTLSecondsAfterFinished = jobOfRun, "there", ptr.To[int32](60)
-	job.Annotations = map[string]string{"jobgc.controllerkit.dev/released": "2026-03-01T12:00:00Z"}
-	s.put(job)
-	s.step(t)
-	assert.Zero(t, s.patches)
-}
-
-// The Job vanishes between the two answers: another replica may have released
-// it, so it is not created again by the same call.
-func TestStepNeverCreatesTwice(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	job := ownedJob()
-	job.Name, job.UID = jobOfRun, "there"
-	s.put(job)
-	fake := s.client("ns")
-	get := fake.get
-	fake.get = func(name string) (*batchv1.Job, error) { s.remove(name); return get(name) }
-	g, err := jobgc.NewUncached(func(string) fakeJobs { return fake }, jobgc.Options{})
-	require.NoError(t, err)
-	ref, found, err := g.Step(t.Context(), s.request(s.stored))
-	require.NoError(t, err)
-	assert.Nil(t, ref)
-	assert.Equal(t, jobgc.Pending, found.State)
-	assert.Equal(t, 1, s.creates)
-}
-
 // What the builder takes does not count: it is called before the read.
 func TestStepCreates_AfterASlowBuilder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -271,27 +208,6 @@ func TestStepCreates_AfterASlowBuilder(t *testing.T) {
 		s.step(t)
 		assert.Equal(t, 1, s.creates)
 	})
-}
-
-// An outcome that is only in memory releases nothing.
-//
-//req:shows J4
-func TestStepReleasesWhatIsStored(t *testing.T) {
-	s := newStage(t, jobgc.Options{Retention: jobgc.Retention{SucceededTTL: time.Minute, UnrecordedTTL: week}})
-	s.step(t)
-	s.change(jobOfRun, finish(time.Now()))
-	s.store.sync(s.server)
-	ref, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.NoError(t, err)
-	require.Equal(t, jobgc.Succeeded, ref.Outcome)
-	copied := newAgentRun()
-	copied.job, copied.done = ref, true // the write of the status failed
-	_, _, err = s.guard.Step(t.Context(), s.request(copied))
-	require.NoError(t, err)
-	assert.Equal(t, []int{1, 0, 0, 2}, s.requests())
-	s.stored = copied
-	s.step(t)
-	assert.Equal(t, 1, s.patches)
 }
 
 // The TTL of the built Job is what the caller wants, after the record.

@@ -71,37 +71,6 @@ func TestStep_TakesOverAJobByItsName(t *testing.T) {
 	}
 }
 
-// TestStep_CreatesAJobOfAName for an owner that has none, and finds it again.
-func TestStep_CreatesAJobOfAName(t *testing.T) {
-	opts := jobgc.Options{Retention: jobgc.Retention{UnrecordedTTL: week}}
-	s := newStage(t, opts)
-	s.withName(ownName)
-	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.NoError(t, err)
-	require.Contains(t, s.jobs, ownName)
-	s.store.sync(s.server)
-	s.guard = newGuard(t, s.world, opts) // the process was killed before it wrote the Ref
-	assert.Equal(t, jobgc.Active, s.step(t).State)
-	assert.Equal(t, []int{1, 0, 0, 1}, s.requests(), "a Name costs no request")
-}
-
-// TestStep_KeepsTheResultOfANamedJobThatIsGone before it was taken over.
-func TestStep_KeepsTheResultOfANamedJobThatIsGone(t *testing.T) {
-	s := adopts(t, jobgc.Options{}, named(ownName))
-	s.withName(ownName)
-	s.refuse = errUnexpected
-	_, _, err := s.guard.Step(t.Context(), s.request(s.stored))
-	require.ErrorIs(t, err, errUnexpected)
-	before := s.jobs[ownName]
-	last := s.change(ownName, finish(time.Now()))
-	s.guard.OnUpdate(before, last)
-	s.remove(ownName)
-	s.store.sync(s.server)
-	s.guard.OnDelete(last)
-	assert.Equal(t, jobgc.Succeeded, s.step(t).Outcome)
-	assert.Zero(t, s.creates)
-}
-
 // TestStep_RefusesANameThatIsTaken: the error says by whom.
 func TestStep_RefusesANameThatIsTaken(t *testing.T) {
 	foreign := named(ownName)

@@ -94,15 +94,3 @@ func TestStep_CancelFindsTheJobOfAClusterScopedOwner(t *testing.T) {
 	assert.Equal(t, jobgc.Cancelled, found.State)
 	assert.True(t, *s.jobs[jobOfRun].Spec.Suspend, "its Job ran")
 }
-
-// TestStep_CreatesNothingForAnOldSpec: the cache is late. The live read shows
-// that the spec has changed, such as to a cancelled one.
-func TestStep_CreatesNothingForAnOldSpec(t *testing.T) {
-	s := newStage(t, jobgc.Options{})
-	stale := newAgentRun()
-	stale.Generation, s.stored.Generation = 1, 2
-	_, found, err := s.guard.Step(t.Context(), s.request(stale))
-	require.NoError(t, err)
-	assert.Zero(t, s.creates)
-	assert.Equal(t, jobgc.Pending, found.State)
-}

@@ -20,7 +20,7 @@ var walks = map[string]struct {
 	name  string
 	first string // a file that the life must enter
 }{
-	"jobgc": {"TestStepOfANormalRun", "jobgc/step.go"},
+	"jobgc": {"TestScenes/run", "jobgc/step.go"},
 }
 
 // TestWalk_PrintsWhatAUsualLifeEnters lists the functions and the files that a
@@ -47,7 +47,8 @@ func TestWalk_PrintsWhatAUsualLifeEnters(t *testing.T) {
 func entered(t *testing.T, in, test string) map[string][]string {
 	t.Helper()
 	profile := filepath.Join(t.TempDir(), "cover.out")
-	run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^"+test+"$", "-coverprofile", profile,
+	only := "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
+	run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", only, "-coverprofile", profile,
 		"-coverpkg", "./"+in+",./internal/...", "./"+in)
 	run.Dir = root
 	out, err := run.CombinedOutput()
