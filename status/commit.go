@@ -164,7 +164,12 @@ func (w Writer) write(ctx context.Context, before Object, c *change) (Result, er
 		if reply, err = w.send(ctx, before, []byte("{}"), "status"); err != nil {
 			return isGone(before, "reading "+nameOf(before)+" after a conflict", err)
 		}
-		if err := c.rebase(reply, w.Owned); err != nil {
+		err = c.rebase(reply, w.Owned)
+		if errors.Is(err, ErrFieldConflict) && w.client.writes.isEmpty() {
+			err = fmt.Errorf("%w; this Writer has written nothing yet: "+
+				"make one Writer for all reconciles, so that it knows its own writes", err)
+		}
+		if err != nil {
 			return "", err
 		}
 	}

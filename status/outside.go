@@ -113,7 +113,8 @@ func differs(a, b any) bool {
 	return !sameTree(storedForm(a), storedForm(b), 0)
 }
 
-// storedForm is the form in which the API server stores v; nil for an empty one.
+// storedForm is the form in which the API server stores v. It is nil for an
+// empty value.
 func storedForm(v any) any {
 	raw := encode(v)
 	if isZero(raw) {

@@ -178,6 +178,29 @@ func TestCommit_RemembersByObjectAndOwnedTypes(t *testing.T) {
 	require.ErrorContains(t, err, "the Writer has no client", "the zero Writer remembers nothing, and does not panic")
 }
 
+// TestCommit_SaysThatANewWriterRemembersNothing: a Writer that is made in each
+// reconcile takes its own write for another writer's.
+func TestCommit_SaysThatANewWriterRemembersNothing(t *testing.T) {
+	s, stale := start(t)
+	reconcile := func(w status.Writer, phase string) error {
+		_, err := w.Commit(t.Context(), stale, withPhase(stale, phase), running)
+		return err
+	}
+	require.NoError(t, reconcile(via(client[Run]{s}.Patch, status.Writer{}), "Running"))
+	err := reconcile(via(client[Run]{s}.Patch, status.Writer{}), "Stopping")
+	require.ErrorIs(t, err, status.ErrFieldConflict)
+	require.ErrorContains(t, err, "make one Writer for all reconciles")
+
+	shared := via(client[Run]{s}.Patch, status.Writer{})
+	s.create("b")
+	other := get[Run](t, s, "b")
+	_, err = shared.Commit(t.Context(), other, withPhase(other, "Running"), running)
+	require.NoError(t, err)
+	err = reconcile(shared, "Stopping")
+	require.ErrorIs(t, err, status.ErrFieldConflict)
+	require.NotContains(t, err.Error(), "make one Writer", "a Writer that has written is one that is shared")
+}
+
 // TestCommit_ComparesOnlyVersionsOfOneObject: fakes leave out what an API
 // server sets, and then there is nothing to compare.
 func TestCommit_ComparesOnlyVersionsOfOneObject(t *testing.T) {

@@ -18,9 +18,10 @@ import (
 )
 
 // Writer writes the status of objects. Make one with [ForClient] or
-// [ForResource], set its fields, and share it by all goroutines. A copy shares
-// the client of the original, and its memory of the last writes. Commit of the
-// zero Writer returns an error.
+// [ForResource] where you make the reconciler, set its fields, and share it by
+// all goroutines. A copy shares the client of the original, and its memory of
+// the last writes. A Writer that is made in each reconcile remembers nothing.
+// Commit of the zero Writer returns an error.
 //
 // In a reconciler that embeds client.Client, call the field Writer. A field
 // called Status would hide the method r.Status.

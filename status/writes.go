@@ -84,6 +84,13 @@ func (w *writes) get(key writeKey, now time.Time) lastWrite {
 	return last
 }
 
+// isEmpty reports whether no write is remembered.
+func (w *writes) isEmpty() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.last.elements) == 0
+}
+
 // answered remembers the version that the API server returned for a write that
 // was pinned to another version. Without a uid or a version that is a number,
 // it remembers nothing.

@@ -32,10 +32,15 @@ func fluxBefore(ctx context.Context, c client.Client, run *Run, failed error) er
 		patch.WithStatusObservedGeneration{})
 }
 
-func fluxAfter(ctx context.Context, c client.Client, run *Run, failed error) error {
-	before := run.DeepCopy()
+// newConditionsWriter is called once, where main makes the reconciler.
+func newConditionsWriter(c client.Client) status.Writer {
 	w := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
 	w.Owned = []string{"Ready", "Stalled"}
+	return w
+}
+
+func fluxAfter(ctx context.Context, w status.Writer, run *Run, failed error) error {
+	before := run.DeepCopy()
 	group := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded", Message: "done"}}
 	if failed != nil {
 		group = []metav1.Condition{

@@ -34,9 +34,13 @@ func setStatusBefore(ctx context.Context, c client.Client, run *Run, phase strin
 	})
 }
 
-func setStatusAfter(ctx context.Context, c client.Client, run *Run, phase string) error {
+// newStatusWriter is called once, where main makes the reconciler.
+func newStatusWriter(c client.Client) status.Writer {
+	return status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+}
+
+func setStatusAfter(ctx context.Context, w status.Writer, run *Run, phase string) error {
 	progress := map[string]status.Progress{"Running": status.Running, "Succeeded": status.Done, "Failed": status.Done}
-	w := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
 
 	before := run.DeepCopy()
 	run.Status.Phase = phase

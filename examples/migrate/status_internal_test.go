@@ -22,10 +22,16 @@ import (
 // way is one way to write a status: before or after the migration.
 type way func(ctx context.Context, c client.Client, run *Run, failed error) error
 
-func settingStatus(set func(context.Context, client.Client, *Run, string) error) way {
-	return func(ctx context.Context, c client.Client, run *Run, _ error) error {
-		return set(ctx, c, run, "Succeeded")
-	}
+func settingStatus(ctx context.Context, c client.Client, run *Run, _ error) error {
+	return setStatusBefore(ctx, c, run, "Succeeded")
+}
+
+func (s *server) committingStatus(ctx context.Context, _ client.Client, run *Run, _ error) error {
+	return setStatusAfter(ctx, s.ofStatus, run, "Succeeded")
+}
+
+func (s *server) committingConditions(ctx context.Context, _ client.Client, run *Run, failed error) error {
+	return fluxAfter(ctx, s.ofConditions, run, failed)
 }
 
 // server is a fake API server that counts requests. Before each write it calls
@@ -35,6 +41,9 @@ type server struct {
 
 	reads, writes int
 	meanwhile     func(c client.Client)
+
+	// The writers of the reconcilers.
+	ofStatus, ofConditions status.Writer
 }
 
 func newServer(run *Run) *server {
@@ -65,6 +74,8 @@ func newServer(run *Run) *server {
 			return c.SubResource(sub).Update(ctx, o, opts...)
 		},
 	})
+	s.ofStatus = newStatusWriter(s)
+	s.ofConditions = newConditionsWriter(s)
 	return s
 }
 
@@ -76,9 +87,12 @@ func (s *server) stored(t *testing.T) *Run {
 	return run
 }
 
-var ways = map[string]way{
-	"flux before": fluxBefore, "flux after": fluxAfter,
-	"setStatus before": settingStatus(setStatusBefore), "setStatus after": settingStatus(setStatusAfter),
+// ways are the controllers of s before and after their migration.
+func (s *server) ways() map[string]way {
+	return map[string]way{
+		"flux before": fluxBefore, "flux after": s.committingConditions,
+		"setStatus before": settingStatus, "setStatus after": s.committingStatus,
+	}
 }
 
 // TestRequestsOfOneReconcile of a controller before and after its migration.
@@ -96,10 +110,10 @@ func TestRequestsOfOneReconcile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(newRun())
-			require.NoError(t, ways[name](t.Context(), s, s.stored(t), nil))
+			require.NoError(t, s.ways()[name](t.Context(), s, s.stored(t), nil))
 			assert.Equal(t, []int{want.reads, want.writes}, []int{s.reads, s.writes}, want.reason)
 			s.reads, s.writes = 0, 0
-			require.NoError(t, ways[name](t.Context(), s, s.stored(t), nil))
+			require.NoError(t, s.ways()[name](t.Context(), s, s.stored(t), nil))
 			assert.Equal(t, []int{want.reads2, want.writes2}, []int{s.reads, s.writes}, want.reason)
 		})
 	}
@@ -130,7 +144,7 @@ func TestASpecThatChangesMeanwhile(t *testing.T) {
 			} else {
 				s.meanwhile = respec
 			}
-			require.NoError(t, ways[name](t.Context(), s, run, nil))
+			require.NoError(t, s.ways()[name](t.Context(), s, run, nil))
 			got := s.stored(t).Status
 			assert.Equal(t, want.status, got.ObservedGeneration, want.reason)
 			var condition int64
@@ -161,7 +175,7 @@ func TestAnObjectThatIsCreatedAgainMeanwhile(t *testing.T) {
 			successor := newRun()
 			successor.UID = "2"
 			require.NoError(t, s.Create(t.Context(), successor))
-			require.ErrorIs(t, ways[name](t.Context(), s, run, nil), want.err, want.reason)
+			require.ErrorIs(t, s.ways()[name](t.Context(), s, run, nil), want.err, want.reason)
 			got := s.stored(t)
 			assert.Equal(t, types.UID("2"), got.UID)
 			assert.Equal(t, want.err == nil, got.Status.ObservedGeneration == 1, want.reason)
