@@ -47,8 +47,9 @@ type Writer struct {
 	// not set it. Zero or less means never: an idle object causes no writes.
 	Heartbeat time.Duration
 	// Retries is how often Commit merges and tries again after a conflict, with
-	// two requests each time, and pauses from the second time on. Zero means 4. Negative means never: Commit
-	// returns the conflict, and the caller reconciles again.
+	// two requests each time. It pauses from the second time on. Zero means 4.
+	// Negative means never: Commit returns the conflict, and the caller
+	// reconciles again.
 	Retries int
 	// Redact, if set, replaces the message of each condition that changes,
 	// before it is compared and sent. Text of package events/redact fits. Nil
