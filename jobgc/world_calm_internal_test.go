@@ -44,7 +44,7 @@ func (w world) calm() world {
 		r.ownerAt = w.ownersN
 		w.hear(r, w.changesN)
 		w.begin(i, w.changesN)
-		for r.calls {
+		for r.calls && w.wrong == noRule {
 			w.proceed(i)
 		}
 	}

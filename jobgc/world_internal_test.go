@@ -436,10 +436,16 @@ func (w *world) advance(i int) {
 func (w *world) answer(i int, a simAnswer) {
 	r := &w.replicas[i]
 	w.count(r)
+	if r.asked > mostRequests {
+		w.wrong = tooManyRequests
+	}
 	did := w.rules.answer(r.m, w.remembers(r, w.rules.machine(r.m).job), a)
 	w.keep(r, did)
 	w.advance(i)
 }
+
+// mostRequests is how many requests a call makes at most.
+const mostRequests = 8
 
 // count counts the requests of a call.
 func (w *world) count(r *simReplica) {

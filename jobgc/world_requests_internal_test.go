@@ -185,10 +185,6 @@ func (w *world) isReleased(job simJob) bool {
 // checkCall holds a call that ends to the rules of its requests and its result.
 func (w *world) checkCall(r *simReplica) {
 	m := w.rules.machine(r.m)
-	const mostRequests = 8
-	if r.asked > mostRequests {
-		w.wrong = tooManyRequests
-	}
 	if r.reads > 2 {
 		w.wrong = tooManyReads
 	}
@@ -205,18 +201,14 @@ func (w *world) checkCall(r *simReplica) {
 	if !w.isTrue(r, m.found) {
 		w.wrong = falseObservation
 	}
-	if w.sleeps(m.found) {
+	if m.found.sleeps() {
 		w.wrong = noReturn
 	}
 }
 
-// sleeps reports whether a call waits for an event that may not come.
-func (w *world) sleeps(f finding) bool {
-	if f.again != againEvent {
-		return false
-	}
-	runs := f.state == Active || f.state == Suspended
-	return f.state == Pending || runs && !w.rules.informer && w.left.restores == 9
+// sleeps reports whether nothing says when to call again, and no event may come.
+func (f finding) sleeps() bool {
+	return f.again == againEvent && f.state == Pending
 }
 
 // isTrue reports whether a finding fits what the world has.
