@@ -71,6 +71,19 @@ func TestStep_TakesOverAJobByItsName(t *testing.T) {
 	}
 }
 
+// TestStep_TakesOverNoReleasedJob: the copy of the owner is late. A finalizer
+// that Step gave to the Job now would stay.
+func TestStep_TakesOverNoReleasedJob(t *testing.T) {
+	released := named(ownName)
+	finish(time.Now())(released)
+	released.Annotations = map[string]string{"jobgc.controllerkit.dev/released": "2026-03-01T12:00:00Z"}
+	s := adopts(t, jobgc.Options{Finalizer: hold}, released)
+	s.withName(ownName)
+	assert.Equal(t, jobgc.Finished, s.step(t).State)
+	assert.Empty(t, s.jobs[ownName].Finalizers)
+	assert.Zero(t, s.patches)
+}
+
 // TestStep_RefusesANameThatIsTaken: the error says by whom.
 func TestStep_RefusesANameThatIsTaken(t *testing.T) {
 	foreign := named(ownName)
