@@ -189,7 +189,14 @@ func (w *world) checkCall(r *simReplica) {
 		w.wrong = tooManyReads
 	}
 	if m.failure != failureNone {
+		known := m.found != finding{}
+		if known && m.failure != failureRelease {
+			w.wrong = falseObservation
+		}
 		return
+	}
+	if m.found.state == "" {
+		w.wrong = falseObservation
 	}
 	reports := m.found.lost() || m.found.changed || m.found.state == Pending
 	only := r.reads > 0 && r.asked == r.reads // it may create nothing, or find nothing to release
@@ -206,7 +213,7 @@ func (w *world) checkCall(r *simReplica) {
 	}
 }
 
-// sleeps reports whether nothing says when to call again, and no event may come.
+// sleeps reports whether nothing calls again.
 func (f finding) sleeps() bool {
 	return f.again == againEvent && f.state == Pending
 }

@@ -11,9 +11,9 @@
 // carry.
 //
 // The search is depth-first. It remembers states by hashes of 64 bits: a
-// collision would hide a state, which is unlikely below a hundred million. It is
-// fast if a state has no pointers, no strings and no padding, and if an event is
-// a number or a small struct whose String method names it.
+// collision would hide a state, which is unlikely below a hundred million. It
+// is fast if a state has no pointers, no strings and no padding, and if an
+// event is a number or a small struct whose String method names it.
 package exhaust
 
 import (

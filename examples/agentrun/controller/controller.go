@@ -9,8 +9,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -367,21 +365,6 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 		logr.FromContextOrDiscard(ctx).Error(errors.New(c.public(err.Error())), "reconcile failed", "result", result.String())
 	}
 	return after, err
-}
-
-// mostStack is how many bytes of a stack are logged.
-const mostStack = 8 << 10
-
-// survive makes a panic the error of the attempt. The value of a panic may hold
-// anything, so only its type is told.
-func survive(log logr.Logger, err *error) {
-	value := recover()
-	if value == nil {
-		return
-	}
-	*err = fmt.Errorf("the reconcile panicked with a %T", value)
-	stack := debug.Stack()
-	log.Error(*err, "Reconcile panicked", "stack", string(stack[:min(len(stack), mostStack)]))
 }
 
 // endSpan ends the span of a reconcile. Its attributes follow OpenTelemetry's

@@ -1,0 +1,59 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// These errors of [Writer.Commit] say that another writer was faster, or that
+// before is too old. Nothing was written. Test for them with errors.Is.
+var (
+	// ErrSuperseded: the stored status was computed from a newer generation
+	// than this reconcile acted on, so that the reconcile of that generation
+	// has already reported. Commit also returns it for a status that was
+	// restored from a backup onto a new object, whose generation starts at 1
+	// again: see Writer.AcceptRestored.
+	ErrSuperseded error = overtakenError{"superseded", "status: a newer generation is already recorded", nil}
+	// ErrStaleRead: before is older than the last write of this Writer, or may
+	// be, because that write got no answer. Reconcile again from a newer copy.
+	// errors.Is(err, ErrSuperseded) holds for it as well.
+	ErrStaleRead error = overtakenError{"superseded", "status: before is older than the Writer's own last write", ErrSuperseded}
+	// ErrReplaced: the object was deleted and recreated under the same name.
+	ErrReplaced error = overtakenError{"replaced", "status: the object was recreated under the same name", nil}
+	// ErrFieldConflict: another writer changed the same field or condition
+	// differently. Reconcile again from the stored object.
+	ErrFieldConflict error = overtakenError{"field_conflict", "status: another writer changed the same field", nil}
+)
+
+// overtakenError is an error of a race that another writer won. The next
+// reconcile decides again.
+type overtakenError struct {
+	result, text string
+
+	family error // that the error belongs to; nil for none
+}
+
+func (e overtakenError) Error() string { return e.text }
+
+func (e overtakenError) Unwrap() error { return e.family }
+
+// Reason is the event reason that package events uses for a conflict.
+func (overtakenError) Reason() string { return "Conflict" }
+
+// label is the result for OnCommit.
+func label(result Result, err error) string {
+	var overtaken overtakenError
+	switch {
+	case err == nil:
+		return string(result)
+	case errors.As(err, &overtaken):
+		return overtaken.result
+	case apierrors.IsConflict(err):
+		return "conflict"
+	}
+	return "error"
+}
