@@ -202,8 +202,8 @@ func (m machine) findUnrecorded() (machine, request) {
 }
 
 // takes reports whether a Job of this owner is taken over by its name: Step did
-// not create it, so it lacks what Step gives to each Job. A Job that is released
-// was taken over: this copy of the owner is late.
+// not create it, so it lacks what Step gives to each Job. A Job that is
+// released was taken over: this copy of the owner is late.
 func (m machine) takes(job jobFacts) bool {
 	if !m.named || m.ended || job.control != controlOwner {
 		return false
