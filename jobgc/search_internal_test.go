@@ -22,7 +22,7 @@ func (s settings) String() string {
 		name string
 	}{{s.finalizer, "Finalizer"}, {s.deletes, "DeleteCancelled"}, {s.named, "Name"}, {!s.informer, "no informer"},
 		{s.strips, "a transform"}, {s.nowhere, "no namespace"}, {s.barred, "another Job"}, {s.unclaimed, "not Recorded"},
-		{s.longer, "a longer UnrecordedTTL"}} {
+		{s.suspended, "suspended"}, {s.longer, "a longer UnrecordedTTL"}} {
 		if f.set {
 			out += ", " + f.name
 		}
@@ -65,6 +65,7 @@ func sets() []settings {
 		{ttl: "long", informer: true, nowhere: true, unclaimed: true},
 		{ttl: "long", informer: true, longer: true},
 		{ttl: "long", informer: true, barred: true},
+		{ttl: "none", informer: true, suspended: true},
 	}
 }
 

@@ -131,6 +131,11 @@ func (w *world) finish(i int) {
 		w.idle(r)
 		return
 	}
+	ends := next.ending != unended && r.copied.ending == unended
+	if ends && r.ended == 0 {
+		r.ended = next.job
+		r.lately = true
+	}
 	copied := r.copied
 	stale := r.stale
 	w.idle(r)

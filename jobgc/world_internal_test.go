@@ -65,6 +65,7 @@ type settings struct {
 	nowhere   bool // the owner has no namespace
 	barred    bool // the owner has a Job of another origin
 	unclaimed bool // no Request.Recorded
+	suspended bool // the run begins suspended
 	longer    bool // a crash restarts the controller with a longer UnrecordedTTL
 }
 
@@ -140,6 +141,8 @@ type simReplica struct {
 	writes bool // the status write is the request
 	stale  bool // the owner has changed since the caller's copy
 	over   bool // the name of its Job was freed after the owner was read
+	ended  int8 // the first Job whose end this replica has returned
+	lately bool // within the last minute
 	reads  int8 // of the owner in this call
 	asked  int8 // requests in this call
 	m      machineNumber
@@ -265,7 +268,11 @@ func gapsOf(marks map[string]int) gap {
 func newWorld(rules *rules, left budget) world {
 	w := world{rules: rules}
 	w.left = left
-	w.store(simOwner{uid: 1})
+	first := simOwner{uid: 1}
+	if rules.suspended {
+		first.suspend = asksSuspend
+	}
+	w.store(first)
 	if rules.named {
 		w.jobs[1] = simJob{owner: 1, exists: true, early: rules.ttl != "none"}
 		w.ran[1]++

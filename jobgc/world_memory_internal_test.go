@@ -166,6 +166,9 @@ func (r *rules) fate(p pastNumber) fate { return r.pasts.values[p].fate }
 
 // age makes the times of a replica old.
 func (w *world) age(r *simReplica, by verb) {
+	if by == pastAged {
+		r.lately = false
+	}
 	for i, p := range r.pasts {
 		if p != 0 {
 			r.pasts[i] = w.rules.change(pastChange{past: p, verb: by})

@@ -39,6 +39,11 @@ func (w *world) answerOf(i, owner int8) simAnswer {
 func (w *world) readOwner(r *simReplica) simAnswer {
 	a := simAnswer{verdict: verdictDone, read: true}
 	o := w.owner()
+	m := w.rules.machine(r.m)
+	returnedLately := r.lately && r.ended == r.copied.job && r.ended != 0
+	if m.claimed && m.ended && !m.returned && returnedLately {
+		w.wrong = needlessRead
+	}
 	if o.uid == r.copied.uid {
 		a.owner = o
 		a.gen = r.copied.gen
@@ -202,7 +207,8 @@ func (w *world) checkCall(r *simReplica) {
 	only := r.reads > 0 && r.asked == r.reads // it may create nothing, or find nothing to release
 	current := w.rules.facts(w.answerOf(m.job, r.copied.uid)) == m.found.job
 	shown := current && m.found.job.uid != ""
-	if only && shown && r.copied.job != 0 && !r.stale && !reports {
+	believes := w.gap&fromBackup == 0
+	if believes && only && shown && r.copied.job != 0 && !r.stale && !reports {
 		w.wrong = needlessRead
 	}
 	if !w.isTrue(r, m.found) {

@@ -64,6 +64,7 @@ func (w *world) used() jobSet {
 		used |= w.rules.machine(r.m).uses
 		used.add(r.copied.job)
 		used.add(r.status.job)
+		used.add(r.ended)
 		for _, place := range r.places {
 			used.add(place.job)
 		}
