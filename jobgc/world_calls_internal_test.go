@@ -94,7 +94,7 @@ func (w *world) advance(i int) {
 func (w *world) answer(i int, a simAnswer) {
 	r := &w.replicas[i]
 	w.count(r)
-	if r.asked > mostRequests {
+	if r.asked > mostRequests || r.builds > 1 {
 		w.wrong = tooManyRequests
 	}
 	did := w.rules.answer(r.m, w.remembers(r, w.rules.machine(r.m).job), a)
@@ -108,8 +108,9 @@ const mostRequests = 8
 // count counts the requests of a call.
 func (w *world) count(r *simReplica) {
 	switch w.rules.machine(r.m).asks {
-	case requestBuild:
-		return // the caller's code
+	case requestBuild: // the caller's code
+		r.builds++
+		return
 	case requestOwner:
 		r.reads++
 	default:
@@ -177,6 +178,7 @@ func (w *world) idle(r *simReplica) {
 	r.copied = simOwner{}
 	r.stale = false
 	r.over = false
+	r.builds = 0
 	r.reads = 0
 	r.asked = 0
 	r.writes = false

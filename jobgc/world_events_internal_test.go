@@ -116,7 +116,7 @@ func (w world) nextCalls(i int, before world, yield yields) {
 		e := event{by: int8(i), what: called, from: [3]int8{owners, cached, heard}} //nolint:gosec // two
 		before.then(e, &after, yield)
 	}
-	for owners := r.ownerAt; owners <= w.ownersN; owners++ {
+	for owners := r.ownerAt; owners <= w.ownersN; owners = max(owners+1, w.restored) {
 		call(owners, r.jobAt, r.jobAt)
 		if r.jobAt < w.changesN {
 			call(owners, r.jobAt, w.changesN)

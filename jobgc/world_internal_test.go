@@ -143,6 +143,7 @@ type simReplica struct {
 	over   bool // the name of its Job was freed after the owner was read
 	ended  int8 // the first Job whose end this replica has returned
 	lately bool // within the last minute
+	builds int8 // of the Job in this call
 	reads  int8 // of the owner in this call
 	asked  int8 // requests in this call
 	m      machineNumber
@@ -164,6 +165,7 @@ type state struct {
 	again    bool // the owner was created again
 	young    bool // its Ref is so new that a cache may lack the Job
 	ownersN  int8
+	restored int8 // the owner of the restored store; no cache gets one before it now
 	changesN int8
 	ran      [mostOwners]int8 // how many of their Jobs ran, at most 2
 

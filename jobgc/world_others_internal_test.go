@@ -102,6 +102,7 @@ func (w *world) restore() {
 		w.change(int8(i)) //nolint:gosec // few
 	}
 	w.store(w.backup.owner)
+	w.restored = w.ownersN
 	w.gap |= fromBackup
 	w.late = 0
 	w.lateOver = false

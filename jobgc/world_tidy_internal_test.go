@@ -81,6 +81,7 @@ func (w *world) cutOwners() {
 	copy(w.owners[:], w.owners[old:w.ownersN])
 	clear(w.owners[w.ownersN-old : w.ownersN])
 	w.ownersN -= old
+	w.restored = max(0, w.restored-old)
 	for i := range w.replicas {
 		w.replicas[i].ownerAt -= old
 	}
