@@ -22,15 +22,18 @@ func TestUnpack_FindsBothPrograms(t *testing.T) {
 	}{
 		"OnePackage": {
 			"Debian 12 has both in one package.",
-			map[string][]string{"prometheus": {"prometheus", "promtool"}}, false,
+			map[string][]string{"prometheus": {"prometheus", "promtool"}},
+			false,
 		},
 		"TwoPackages": {
 			"Newer releases have a package for each.",
-			map[string][]string{"prometheus": {"prometheus"}, "promtool": {"promtool"}}, false,
+			map[string][]string{"prometheus": {"prometheus"}, "promtool": {"promtool"}},
+			false,
 		},
 		"NoPromtool": {
 			"A cache without it would fail every later run.",
-			map[string][]string{"prometheus": {"prometheus"}, "promtool": nil}, true,
+			map[string][]string{"prometheus": {"prometheus"}, "promtool": nil},
+			true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
