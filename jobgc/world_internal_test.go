@@ -214,6 +214,8 @@ const (
 	closedEarly
 	falseObservation
 	noReturn
+	createdUnbuilt
+	unread
 )
 
 func (r rule) String() string {
@@ -226,6 +228,7 @@ func (r rule) String() string {
 		"a call makes too many requests", "a call reads the owner too often", "a call reads the owner without need",
 		"a patch changes nothing", "created a Job next to one of another origin",
 		"the Ref says released, and the Job is not", "an observation is wrong", "nothing calls again",
+		"created a Job that was not built", "released a Job without a read of the owner",
 	}[r]
 }
 

@@ -23,6 +23,9 @@ func (w *world) serve(i int) simAnswer {
 		a.same = w.rules.facts(a) == w.rules.machine(r.m).found.job
 		return a
 	case requestCreate:
+		if r.builds == 0 {
+			w.wrong = createdUnbuilt
+		}
 		return w.create(owner, r.over)
 	case requestDelete:
 		return w.deleteFor(r)
@@ -107,6 +110,7 @@ func (w *world) patch(r *simReplica, asks request) simAnswer {
 		job.suspends = false
 		job.stopped = false
 	case requestRelease:
+		w.checkRecorded(r)
 		if seen.held && !before.held {
 			return simAnswer{verdict: verdictInvalid} // the test of the finalizer
 		}
@@ -146,6 +150,7 @@ func (w *world) deleteFor(r *simReplica) simAnswer {
 	if o.uid == w.jobs[i].owner && o.ending != wasCancelled {
 		w.wrong = deletedEarly
 	}
+	w.checkRecorded(r)
 	w.remove(i)
 	return simAnswer{verdict: verdictDone}
 }
@@ -179,72 +184,6 @@ func (w *world) commit(r *simReplica) {
 		w.young = true
 	}
 	w.store(after)
-}
-
-// isReleased reports whether nothing is left to do for a Job.
-func (w *world) isReleased(job simJob) bool {
-	final := job.released || w.rules.ttl == "none" || !job.finished || job.deleting
-	return final && !job.held
-}
-
-// checkCall holds a call that ends to the rules of its requests and its result.
-func (w *world) checkCall(r *simReplica) {
-	m := w.rules.machine(r.m)
-	if r.reads > 2 {
-		w.wrong = tooManyReads
-	}
-	if m.failure != failureNone {
-		known := m.found != finding{}
-		if known && m.failure != failureRelease {
-			w.wrong = falseObservation
-		}
-		return
-	}
-	if m.found.state == "" {
-		w.wrong = falseObservation
-	}
-	reports := m.found.lost() || m.found.changed || m.found.state == Pending
-	only := r.reads > 0 && r.asked == r.reads // it may create nothing, or find nothing to release
-	current := w.rules.facts(w.answerOf(m.job, r.copied.uid)) == m.found.job
-	shown := current && m.found.job.uid != ""
-	believes := w.gap&fromBackup == 0
-	if believes && only && shown && r.copied.job != 0 && !r.stale && !reports {
-		w.wrong = needlessRead
-	}
-	if !w.isTrue(r, m.found) {
-		w.wrong = falseObservation
-	}
-	if m.found.sleeps() {
-		w.wrong = noReturn
-	}
-}
-
-// sleeps reports whether nothing calls again.
-func (f finding) sleeps() bool {
-	return f.again == againEvent && f.state == Pending
-}
-
-// isTrue reports whether a finding fits what the world has.
-func (w *world) isTrue(r *simReplica, f finding) bool {
-	m := w.rules.machine(r.m)
-	if f.source == sourceLiveRead && r.asked == 0 {
-		return false
-	}
-	job := w.jobs[indexOf(f.job.uid)]
-	switch f.state {
-	case Finished:
-		return f.outcome != "" && job.ended
-	case Active, Suspended:
-		return m.job != 0 && f.outcome == ""
-	case Cancelled:
-		return r.copied.cancel
-	case Collected:
-		return m.job != 0 && (m.ref.outcome != "" || r.copied.ending != unended || m.ref.released)
-	case NotCreated:
-		return m.job == 0
-	default:
-		return true
-	}
 }
 
 // twice reports whether the work of an owner ran twice.

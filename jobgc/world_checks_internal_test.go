@@ -1,0 +1,82 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+// What a call of the small world may ask for and return.
+
+// isReleased reports whether nothing is left to do for a Job.
+func (w *world) isReleased(job simJob) bool {
+	final := job.released || w.rules.ttl == "none" || !job.finished || job.deleting
+	return final && !job.held
+}
+
+// checkCall holds a call that ends to the rules of its requests and its result.
+func (w *world) checkCall(r *simReplica) {
+	m := w.rules.machine(r.m)
+	if r.reads > 2 {
+		w.wrong = tooManyReads
+	}
+	if m.failure != failureNone {
+		known := m.found != finding{}
+		if known && m.failure != failureRelease {
+			w.wrong = falseObservation
+		}
+		return
+	}
+	if m.found.state == "" {
+		w.wrong = falseObservation
+	}
+	deletes := m.found.state == Cancelled && m.found.job.deleting
+	reports := m.found.lost() || m.found.changed || m.found.state == Pending || deletes
+	only := r.reads > 0 && r.asked == r.reads // it may create nothing, or find nothing to release
+	current := w.rules.facts(w.answerOf(m.job, r.copied.uid)) == m.found.job
+	shown := current && m.found.job.uid != ""
+	believes := w.gap&fromBackup == 0
+	if believes && only && shown && r.copied.job != 0 && !r.stale && !reports {
+		w.wrong = needlessRead
+	}
+	if !w.isTrue(r, m.found) {
+		w.wrong = falseObservation
+	}
+	waits := m.found.again == againEvent
+	due := m.ref.outcome != "" && !m.ref.released && !r.copied.outcome
+	if waits && (m.found.state == Pending || due) {
+		w.wrong = noReturn
+	}
+}
+
+// isTrue reports whether a finding fits what the world has.
+func (w *world) isTrue(r *simReplica, f finding) bool {
+	m := w.rules.machine(r.m)
+	if f.source == sourceLiveRead && r.asked == 0 {
+		return false
+	}
+	job := w.jobs[indexOf(f.job.uid)]
+	switch f.state {
+	case Finished:
+		return f.outcome != "" && job.ended
+	case Active, Suspended:
+		return m.job != 0 && f.outcome == ""
+	case Cancelled:
+		return r.copied.cancel
+	case Collected:
+		return m.job != 0 && (m.ref.outcome != "" || r.copied.ending != unended || m.ref.released)
+	case NotCreated:
+		wanted := !m.ended && !m.deleting && !f.ending
+		return m.job == 0 && !wanted
+	case Pending:
+		explained := f.changed || f.source != sourceLiveRead
+		return explained || m.ended
+	default:
+		return true
+	}
+}
+
+// checkRecorded holds the release or the deletion of a Job to its rule: the
+// caller's word suffices only with Request.Recorded.
+func (w *world) checkRecorded(r *simReplica) {
+	if r.reads == 0 && w.rules.unclaimed {
+		w.wrong = unread
+	}
+}
