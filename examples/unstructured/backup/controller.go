@@ -170,6 +170,9 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 	for err == nil && u.GetDeletionTimestamp() == nil {
 		before := u.DeepCopy()
 		found, failure := c.step(ctx, u)
+		if failure == nil && found.State == jobgc.Pending && refOf(u) == nil {
+			return found.After, nil // nothing is known yet
+		}
 		var result status.Result
 		if failure == nil {
 			result, failure = c.status.Commit(ctx, before, u, facts(u, found))
