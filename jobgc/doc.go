@@ -90,8 +90,9 @@
 // can still run twice in these cases:
 //
 //   - A replica stalls between 1 and 2 while another takes the run to its end.
-//     A final TTL of 90 seconds or more prevents this: the name is still taken.
-//     The log and Retention.Warnings report a shorter one. If a connection
+//     A final TTL of 90 seconds or more prevents this: the name is still taken,
+//     unless someone or Options.DeleteCancelled deletes the Job. The log and
+//     Retention.Warnings report a shorter TTL. If a connection
 //     breaks, the API server may work on its request for a while, at most for
 //     its --request-timeout. Add that, 60 seconds by default, to rule this out.
 //   - Someone deletes a Job before its Ref is written, and this process has not
