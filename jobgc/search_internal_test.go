@@ -6,6 +6,7 @@ package jobgc
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -70,7 +71,7 @@ func sets() []settings {
 }
 
 // budgets limit the crashes, faults, acts of others, switches of replica and
-// restores of a path. Their states are about 750,000 in the unit tests and 20
+// restores of a path. Their states are about a million in the unit tests and 20
 // million with JOBGC_EXHAUST=1; a core visits about 100,000 in a second. Two
 // crashes, two faults, three acts and four switches together have more states
 // than a search visits in minutes. The random schedules go further, and do not
@@ -103,8 +104,21 @@ func allSearches() searches {
 	for _, set := range sets() {
 		out[set] = budgets()
 	}
-	recreates := settings{ttl: "long"}
-	out[recreates] = append(out[recreates], budget{acts: 2})
+	for _, more := range []struct {
+		set  settings
+		left budget
+	}{
+		{settings{ttl: "long"}, budget{acts: 2}},
+		{settings{ttl: "long", informer: true}, budget{acts: 1, restores: 1}},
+		{settings{ttl: "none", informer: true, finalizer: true}, budget{acts: 1, restores: 1}},
+		{settings{ttl: "none", informer: true, suspended: true}, budget{faults: 1, acts: 1}},
+		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 1, acts: 1}},
+		{settings{ttl: "long", informer: true, nowhere: true, unclaimed: true}, budget{faults: 1, acts: 1}},
+	} {
+		if !slices.Contains(out[more.set], more.left) {
+			out[more.set] = append(out[more.set], more.left)
+		}
+	}
 	return out
 }
 
