@@ -166,7 +166,7 @@ func (p *process) say(format string, args ...any) {
 		return
 	}
 	line := fmt.Sprintf(format, args...)
-	if p.scene.second {
+	if p.second {
 		line = p.name + ": " + line
 	}
 	p.scene.say("%s", line)

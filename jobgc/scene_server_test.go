@@ -35,7 +35,7 @@ type sceneOwner struct {
 
 func (o *sceneOwner) clone() *sceneOwner {
 	out := *o
-	out.ObjectMeta = *o.ObjectMeta.DeepCopy()
+	out.ObjectMeta = *o.DeepCopy()
 	out.ref = o.ref.DeepCopy()
 	return &out
 }

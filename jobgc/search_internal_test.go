@@ -21,9 +21,18 @@ func (s settings) String() string {
 	for _, f := range []struct {
 		set  bool
 		name string
-	}{{s.finalizer, "Finalizer"}, {s.deletes, "DeleteCancelled"}, {s.named, "Name"}, {!s.informer, "no informer"},
-		{s.strips, "a transform"}, {s.nowhere, "no namespace"}, {s.barred, "another Job"}, {s.unclaimed, "not Recorded"},
-		{s.suspended, "suspended"}, {s.longer, "a longer UnrecordedTTL"}} {
+	}{
+		{s.finalizer, "Finalizer"},
+		{s.deletes, "DeleteCancelled"},
+		{s.named, "Name"},
+		{!s.informer, "no informer"},
+		{s.strips, "a transform"},
+		{s.nowhere, "no namespace"},
+		{s.barred, "another Job"},
+		{s.unclaimed, "not Recorded"},
+		{s.suspended, "suspended"},
+		{s.longer, "a longer UnrecordedTTL"},
+	} {
 		if f.set {
 			out += ", " + f.name
 		}

@@ -38,7 +38,7 @@ func (w *world) forget() {
 }
 
 // jobSet is a set of Jobs.
-type jobSet uint8
+type jobSet uint8 //nolint:recvcheck // add changes it
 
 func (s jobSet) has(i int8) bool { return s&(1<<i) != 0 }
 

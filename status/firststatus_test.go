@@ -30,31 +30,45 @@ func TestCommit_TheDefaultsOfTheFirstStatus(t *testing.T) {
 	}{
 		"Text": {
 			"A default is nobody's decision.", "", `{"text":"x","mode":"Auto"}`,
-			func(r *Report) { r.Status.Mode = "Manual" }, status.FieldNames{}, `{"text":"x","mode":"Manual"}`,
+			func(r *Report) { r.Status.Mode = "Manual" },
+			status.FieldNames{},
+			`{"text":"x","mode":"Manual"}`,
 		},
 		"Object": {
 			"An object keeps the defaults of its other fields.", "", `{"text":"x","extra":{"mode":"Auto","size":1}}`,
-			func(r *Report) { r.Status.Extra = raw(`{"size":2}`) }, status.FieldNames{}, `{"text":"x","extra":{"mode":"Auto","size":2}}`,
+			func(r *Report) { r.Status.Extra = raw(`{"size":2}`) },
+			status.FieldNames{},
+			`{"text":"x","extra":{"mode":"Auto","size":2}}`,
 		},
 		"Condition": {
 			"A condition may have a default too.", "", `{"text":"x","conditions":[{"type":"Ready","status":"Unknown","reason":"Waiting"}]}`,
-			func(r *Report) { r.Status.Conditions = []metav1.Condition{cond("Ready", "False", "Pending")} }, status.FieldNames{}, `{"text":"x"}`,
+			func(r *Report) { r.Status.Conditions = []metav1.Condition{cond("Ready", "False", "Pending")} },
+			status.FieldNames{},
+			`{"text":"x"}`,
 		},
 		"StatusDefault": {
 			"A status that the schema sets on creation has all defaults from then on.", `{"observedGeneration":-1}`,
-			`{"observedGeneration":-1,"mode":"Auto"}`, func(r *Report) { r.Status.Mode = "Manual" }, status.FieldNames{}, "",
+			`{"observedGeneration":-1,"mode":"Auto"}`, func(r *Report) { r.Status.Mode = "Manual" },
+			status.FieldNames{},
+			"",
 		},
 		"Reconciled": {
 			"A replica of this controller has reported, which always sets the generation.", "", `{"observedGeneration":1,"mode":"Auto"}`,
-			func(r *Report) { r.Status.Mode = "Manual" }, status.FieldNames{}, "",
+			func(r *Report) { r.Status.Mode = "Manual" },
+			status.FieldNames{},
+			"",
 		},
 		"NotTheFirst": {
 			"The defaults were there before: another writer changed the field.", `{"text":"x"}`, `{"text":"x","mode":"Auto"}`,
-			func(r *Report) { r.Status.Mode = "Manual" }, status.FieldNames{}, "",
+			func(r *Report) { r.Status.Mode = "Manual" },
+			status.FieldNames{},
+			"",
 		},
 		"SecondController": {
 			"It does not know whether a replica of itself has reported.", "", `{"text":"x","mode":"Auto"}`,
-			func(r *Report) { r.Status.Mode = "Manual" }, status.FieldNames{ObservedGeneration: "-"}, "",
+			func(r *Report) { r.Status.Mode = "Manual" },
+			status.FieldNames{ObservedGeneration: "-"},
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

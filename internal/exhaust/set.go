@@ -18,18 +18,17 @@ func (s *set) has(hash uint64) bool {
 	return s.table[s.slot(hash)] != 0
 }
 
-// add adds a hash. It returns false if the set has it already.
-func (s *set) add(hash uint64) bool {
+// add adds a hash, unless the set has it already.
+func (s *set) add(hash uint64) {
 	if 4*s.count >= 3*len(s.table) {
 		s.grow()
 	}
 	slot := s.slot(hash)
 	if s.table[slot] != 0 {
-		return false
+		return
 	}
 	s.table[slot] = hash
 	s.count++
-	return true
 }
 
 // slot is where a hash is, or would be.
