@@ -33,7 +33,7 @@ func TestAFreshModuleTakesOnePackage(t *testing.T) {
 		"events":            {20, 135, 20},
 		"events/redact":     {0, 10, 0},
 		"events/eventstest": {20, 135, 20},
-		"jobgc":             {19, 135, 18},
+		"jobgc":             {19, 137, 18},
 		"jobgc/jobgctest":   {39, 158, 39},
 		"metrics":           {3, 54, 3},
 		"metrics/kube":      {9, 118, 9},
