@@ -80,7 +80,7 @@ func sets() []settings {
 }
 
 // budgets limit the crashes, faults, acts of others, switches of replica and
-// restores of a path. Their states are about a million in the unit tests and 20
+// restores of a path. Their states are about a million in the unit tests and 18
 // million with JOBGC_EXHAUST=1; a core visits about 100,000 in a second. Two
 // crashes, two faults, three acts and four switches together have more states
 // than a search visits in minutes. The random schedules go further, and do not

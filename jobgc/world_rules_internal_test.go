@@ -15,19 +15,19 @@ import (
 // them goes: a search asks the machine once for each of its states and inputs.
 
 type (
-	machineNumber uint16 // 0: no call
+	machineNumber uint32 // 0: no call
 	memoryNumber  uint16
 	notesNumber   uint16 // 0: none
 	pastNumber    uint16 // 0: nothing
 )
 
 // numbered gives numbers to values. The zero value has the number 0.
-type numbered[N ~uint16, T comparable] struct {
+type numbered[N ~uint16 | ~uint32, T comparable] struct {
 	numbers map[T]N
 	values  []T
 }
 
-func newNumbered[N ~uint16, T comparable]() numbered[N, T] {
+func newNumbered[N ~uint16 | ~uint32, T comparable]() numbered[N, T] {
 	n := numbered[N, T]{numbers: map[T]N{}}
 	var zero T
 	n.of(zero)
@@ -39,10 +39,10 @@ func (n *numbered[N, T]) of(value T) N {
 	if known {
 		return number
 	}
-	if len(n.values) > 0xffff {
+	number = N(len(n.values)) //nolint:gosec // see below
+	if int(number) != len(n.values) {
 		panic("the numbers of the small world are too small")
 	}
-	number = N(len(n.values)) //nolint:gosec // see above
 	n.values = append(n.values, value)
 	n.numbers[value] = number
 	return number
