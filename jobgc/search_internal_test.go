@@ -121,6 +121,8 @@ func allSearches() searches {
 		{settings{ttl: "long", informer: true}, budget{acts: 1, restores: 1}},
 		{settings{ttl: "none", informer: true, finalizer: true}, budget{acts: 1, restores: 1}},
 		{settings{ttl: "none", informer: true, suspended: true}, budget{faults: 1, acts: 1}},
+		{settings{ttl: "long", informer: true}, budget{faults: 2}},
+		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 2}},
 		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 1, acts: 1}},
 		{settings{ttl: "long", informer: true, nowhere: true, unclaimed: true}, budget{faults: 1, acts: 1}},
 	} {

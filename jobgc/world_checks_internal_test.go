@@ -80,3 +80,13 @@ func (w *world) checkRecorded(r *simReplica) {
 		w.wrong = unread
 	}
 }
+
+// checkNotEnded holds a creation to its rule: a replica that has heard of the
+// end of a Job before its Ref was written does not create it again.
+func (w *world) checkNotEnded(r *simReplica) {
+	for i, heard := range r.results {
+		if heard && w.jobs[i].owner == r.copied.uid && w.gap&fromBackup == 0 {
+			w.wrong = createdAgain
+		}
+	}
+}

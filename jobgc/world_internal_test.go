@@ -216,6 +216,7 @@ const (
 	noReturn
 	createdUnbuilt
 	unread
+	createdAgain
 )
 
 func (r rule) String() string {
@@ -229,6 +230,7 @@ func (r rule) String() string {
 		"a patch changes nothing", "created a Job next to one of another origin",
 		"the Ref says released, and the Job is not", "an observation is wrong", "nothing calls again",
 		"created a Job that was not built", "released a Job without a read of the owner",
+		"created a Job again whose end the events brought",
 	}[r]
 }
 

@@ -26,6 +26,7 @@ func (w *world) serve(i int) simAnswer {
 		if r.builds == 0 {
 			w.wrong = createdUnbuilt
 		}
+		w.checkNotEnded(r)
 		return w.create(owner, r.over)
 	case requestDelete:
 		return w.deleteFor(r)
