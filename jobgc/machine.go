@@ -227,6 +227,9 @@ func (m machine) record() machine {
 
 // waiting is the finding of a call that changes nothing.
 func (m machine) waiting() finding {
+	if m.found.state == Pending {
+		return m.found // it says what the call waits for
+	}
 	unrecorded := m.ref.uid == "" && m.stored.read
 	denied := m.doubtsOwner() && m.stored.read
 	if !unrecorded && !denied {
