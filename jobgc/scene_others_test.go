@@ -21,8 +21,8 @@ import (
 
 // What people and other controllers do in a scene.
 
-// jobFor is the name of the Job that a command is about: the one that it names,
-// or the one of the owner.
+// jobFor is the name of the Job that a command is about. Without a name in the
+// command it is the owner's Job.
 func (s *scene) jobFor(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	name := argText(t, d, "name")

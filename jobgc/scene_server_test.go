@@ -61,13 +61,13 @@ type sceneServer struct {
 	ran     map[types.UID]map[types.UID]bool // by owner, the Jobs whose pods have run
 	orphans []types.UID                      // Jobs that were created for an owner that was gone
 	ended   map[types.UID]jobgc.Outcome      // by Job
-	taken   map[types.UID]bool               // Jobs that somebody else has deleted
+	taken   map[types.UID]bool               // Jobs that another client has deleted
 	wrong   []string
 
 	backup *sceneBackup
 }
 
-// sceneBackup is a copy of the store, and of what had run then.
+// sceneBackup is a copy of the store, and of the Jobs that had run.
 type sceneBackup struct {
 	owner *sceneOwner
 	jobs  map[string]*batchv1.Job

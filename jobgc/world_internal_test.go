@@ -17,8 +17,8 @@ import (
 // each.
 
 const (
-	mostJobs    = 6 // index 0 is no Job
-	mostOwners  = 3 // index 0 is no owner
+	mostJobs    = 6 // index 0 means none
+	mostOwners  = 3 // index 0 means none
 	mostChanges = 16
 	mostStored  = 9
 )
@@ -151,7 +151,7 @@ type simReplica struct {
 	status simOwner // to write
 }
 
-// budget counts what may still happen.
+// budget counts the events that may still come.
 type budget struct{ crashes, faults, acts, switches, restores int8 }
 
 // state is one state of the world.

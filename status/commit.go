@@ -27,16 +27,17 @@ import (
 // pauses first: for 10 to 20 ms, then longer, and for at most 160 ms. It takes
 // each field of the status and each condition from the side that changed it,
 // and keeps the stored startedAt and finishedAt. If both sides changed a
-// condition differently, see Writer.Owned. Commit never overwrites a newer
-// status. It writes nothing and returns
+// condition differently, see Writer.Owned. If before has no status and the
+// stored one has no observedGeneration, no reconcile has reported: after
+// replaces the defaults of the CRD, and the values of other writers in its
+// fields. Commit never overwrites a newer status. It writes nothing and returns
 //
 //   - [ErrSuperseded] if the stored status is of a newer generation,
 //   - [ErrStaleRead], which is also an ErrSuperseded, if before is older than
 //     the last write of this Writer, at most 5 minutes ago,
 //   - [ErrReplaced] if the object was deleted and recreated,
 //   - [ErrFieldConflict] if both sides changed one field, or a condition that
-//     is not owned, to different values. A default that appears because
-//     another writer makes the first status is not a change,
+//     is not owned, to different values,
 //   - the API server's conflict after Retries.
 //
 // Test for the first four with errors.Is. Return these and any other error

@@ -29,7 +29,7 @@ func TestCommit_TheDefaultsOfTheFirstStatus(t *testing.T) {
 		want   string // the stored fields; empty for a conflict
 	}{
 		"Text": {
-			"A default is nobody's decision.", "", `{"text":"x","mode":"Auto"}`,
+			"No writer has decided on a default.", "", `{"text":"x","mode":"Auto"}`,
 			func(r *Report) { r.Status.Mode = "Manual" },
 			status.FieldNames{},
 			`{"text":"x","mode":"Manual"}`,

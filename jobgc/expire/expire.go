@@ -26,9 +26,9 @@ type Runs interface {
 
 // Options of a Sweeper.
 type Options struct {
-	// TTL is how long a run is kept after it finished. Zero keeps the runs that
-	// have no ttlSecondsAfterFinished of their own. Other than zero, TTL is at
-	// least a minute: a 30 that was meant as days is 30 seconds.
+	// TTL is how long a run is kept after it finished, if it has no
+	// ttlSecondsAfterFinished. Zero keeps it. Other values are at least a
+	// minute: a 30 that was meant as days is 30 seconds.
 	TTL time.Duration
 
 	// Retain is the annotation that keeps a run for good. Zero means
