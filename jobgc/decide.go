@@ -119,7 +119,7 @@ func (v view) done() bool { return v.ended || v.deleting }
 // doubtsOwner reports whether the caller's copy of the owner is not believed
 // before a live read confirms it. A Job that seems lost may have an outcome
 // that another replica has recorded. A Job that is there again has an owner
-// that the cache may show as it was before the store was restored.
+// that the cache may show in its state before the restore.
 func (v view) doubtsOwner() bool {
 	if v.returned && v.found.job.uid != "" {
 		return true
@@ -130,8 +130,8 @@ func (v view) doubtsOwner() bool {
 	return v.memory.loss != v.found.state
 }
 
-// confirm decides for an owner that is not believed. After an answer that
-// agrees there is no doubt.
+// confirm decides for an owner that is not believed. An answer that agrees
+// ends the doubt.
 func (v view) confirm() action {
 	if v.stored.read {
 		return actWait
@@ -173,8 +173,8 @@ func (v view) start() action {
 	return actWait
 }
 
-// close decides for a Job that is gone. The cache does not say so of every Job,
-// because it may not hold all of them.
+// close decides for a Job that is gone. The cache proves no absence, because it
+// may not hold all Jobs.
 func (v view) close() action {
 	if v.ended && v.found.source == sourceLiveRead {
 		return actClose
@@ -217,7 +217,7 @@ func (v view) release() action {
 	return v.leave()
 }
 
-// leave decides for a Job that needs nothing more. One that the cache does not
+// leave decides for a Job that needs nothing more. A Job that the cache does not
 // show would otherwise be read live in each call.
 func (v view) leave() action {
 	rests := v.found.state == Finished || v.found.job.stopped

@@ -136,8 +136,8 @@ func (p past) isRemoved(last Observation, released bool, now time.Time) past {
 	return p
 }
 
-// isBack is the past after the Job was seen again. What is remembered of its
-// first life does not hold for the second one.
+// isBack is the past after the Job was seen again. The memory of its first life
+// does not hold for the second one.
 func (p past) isBack() past {
 	return past{uid: p.uid, since: p.since, fate: fateReturned}
 }

@@ -27,8 +27,8 @@ import (
 const maxSceneLines = 60
 
 // TestScenes plays the scenes in testdata/scenes. Each shows one rule of a
-// whole call of Step: which requests it makes in which order, what it returns,
-// and what is stored then. After each command no rule of the package may be
+// whole call of Step: its requests in their order, its result, and the stored
+// objects afterwards. After each command no rule of the package may be
 // broken. With -rewrite the test writes the output into the scenes.
 //
 // The commands are:
@@ -46,7 +46,7 @@ const maxSceneLines = 60
 //   - crash: a replica starts again
 //   - wait: time passes, and the TTL controller works
 //   - rest: reconciles until nothing changes, and shows the requests
-//   - show: what is stored
+//   - show: the stored objects
 //   - job, owner, put, gc, backup, restore, burst, sweep: what others do
 //
 //req:shows J2 J3 J4
@@ -289,7 +289,7 @@ func (s *scene) pass(d time.Duration) {
 const maxRounds = 30
 
 // rest reconciles with caches that are up to date until nothing changes. It
-// shows the requests, and what is stored then.
+// shows the requests and the stored objects.
 func (s *scene) rest(t *testing.T) {
 	t.Helper()
 	s.brief = true

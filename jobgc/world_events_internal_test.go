@@ -103,8 +103,8 @@ func (w world) nextOfReplica(i int, yield yields) {
 	}
 }
 
-// nextCalls are the calls. Each cache is old or up to date, and the handlers may
-// receive the later events before the call goes on.
+// nextCalls are the calls. Each cache is old or up to date, and the handlers
+// may receive the later events before the call goes on.
 func (w world) nextCalls(i int, before world, yield yields) {
 	r := &w.replicas[i]
 	call := func(owners, cached, heard int8) {
