@@ -217,8 +217,8 @@ func (v view) release() action {
 	return v.leave()
 }
 
-// leave decides for a Job that needs nothing more. A Job that the cache does not
-// show would otherwise be read live in each call.
+// leave decides for a Job that needs nothing more. A Job that the cache does
+// not show would otherwise be read live in each call.
 func (v view) leave() action {
 	rests := v.found.state == Finished || v.found.job.stopped
 	if v.ended && rests && v.found.source == sourceLiveRead {
