@@ -7,8 +7,11 @@
 //
 //   - [github.com/proompteng/controllerkit/status] updates the status of
 //     objects safely under conflicts, restarts and recreated objects.
-//     [github.com/proompteng/controllerkit/status/applyconfiguration] serves
-//     code generators.
+//     [github.com/proompteng/controllerkit/status/statustest] tests a kind
+//     against the contract, and
+//     [github.com/proompteng/controllerkit/status/rules] makes the API server
+//     enforce it. [github.com/proompteng/controllerkit/status/applyconfiguration]
+//     serves code generators.
 //   - [github.com/proompteng/controllerkit/events] records Kubernetes Events
 //     for failures, with a strict cap on writes.
 //     [github.com/proompteng/controllerkit/events/redact] masks credentials.

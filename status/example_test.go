@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // stored is a run as an informer hands it out.
@@ -46,7 +47,7 @@ func Example_unitTest() {
 	after, facts := reconcile(before, "")
 	patch, err := status.Patch(before, after, facts, noon)
 	fmt.Println("written:", patch != nil, err)
-	fmt.Println("broken:", status.Check(before.Status.Stamp, after.Status.Stamp, before.Generation))
+	fmt.Println("broken:", statustest.Check(before.Status.Stamp, after.Status.Stamp, before.Generation))
 	fmt.Println("finished:", after.Status.FinishedAt.UTC(), "started:", after.Status.StartedAt)
 	// Output:
 	// written: true <nil>
@@ -85,14 +86,6 @@ func ExampleFieldNames_Patch() {
 	fmt.Println(string(patch), err)
 	// Output:
 	// {"metadata":{"resourceVersion":"7"},"status":{"completionTime":"2025-06-01T12:00:00Z","observedGeneration":1,"phase":"Completed","startTime":"2025-06-01T11:00:00Z"}} <nil>
-}
-
-func ExampleFieldNames_Stamp() {
-	run := stored()
-	run.Status.Stamp = status.Stamp{ObservedGeneration: 2, StartedAt: at(0)}
-	stamp, err := status.FieldNames{}.Stamp(run)
-	fmt.Println(stamp.ObservedGeneration, stamp.StartedAt.UTC(), stamp.FinishedAt, err)
-	// Output: 2 2025-06-01 12:00:00 +0000 UTC <nil> <nil>
 }
 
 func ExampleStamp_Observe() {
@@ -182,27 +175,6 @@ func ExampleNeedsReconcile() {
 	// Output:
 	// status written: false
 	// spec edited: true
-}
-
-func ExampleRules() {
-	for _, r := range status.Rules(status.FieldNames{StartedAt: "startTime", FinishedAt: "-"}) {
-		fmt.Println(r.Message)
-	}
-	// Output:
-	// status may not be dropped
-	// status.observedGeneration may not go back
-	// status.startTime may not change once set
-}
-
-func ExampleCheck() {
-	before := status.Stamp{ObservedGeneration: 2, UpdatedAt: at(0), StartedAt: at(0)}
-	after := status.Stamp{ObservedGeneration: 1, UpdatedAt: at(time.Minute), StartedAt: at(time.Minute)}
-	for _, err := range status.Check(before, after, 2) {
-		fmt.Println(err)
-	}
-	// Output:
-	// status: observedGeneration went back from 2 to 1
-	// status: startedAt moved from 2025-06-01T12:00:00Z to 2025-06-01T12:01:00Z
 }
 
 // A Writer for a typed client of client-go, or its fake, is built from the

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 func TestObserve_DoneBeforeRunning(t *testing.T) {
@@ -45,7 +46,7 @@ func TestCommit_RunningAgainAfterDone(t *testing.T) {
 		_, err := via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, f)
 		require.NoError(t, err)
 		stored := get[Run](t, s, "a")
-		assert.Empty(t, status.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
+		assert.Empty(t, statustest.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
 		assert.Equal(t, i >= 1, stored.Status.FinishedAt != nil)
 	}
 }
@@ -60,7 +61,7 @@ func TestPatch_ClockGoingBack(t *testing.T) {
 	assert.JSONEq(t, `{"metadata":{"resourceVersion":"1"},"status":{
 		"phase":"Succeeded","finishedAt":"2025-06-01T13:00:00Z","updatedAt":"2025-06-01T12:00:00Z"}}`, string(patch),
 		"the end is not before the start; updatedAt is the writer's own clock")
-	assert.Empty(t, status.Check(before.Status.Stamp, after.Status.Stamp, 1))
+	assert.Empty(t, statustest.Check(before.Status.Stamp, after.Status.Stamp, 1))
 }
 
 func TestCommit_StatusWrittenByATypeScriptClient(t *testing.T) {

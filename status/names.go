@@ -123,21 +123,6 @@ func (n FieldNames) read(d *document) (s Stamp, err error) {
 	return s, nil
 }
 
-// Stamp reads the contract's fields of o, for [Check]. A status that is nil or
-// absent has the zero Stamp. A nil object, an unknown name and a field of
-// another type are errors.
-func (n FieldNames) Stamp(o Object) (Stamp, error) {
-	d, err := open("the object", o)
-	if err != nil {
-		return Stamp{}, err
-	}
-	if n, err = n.resolve(d); err != nil {
-		return Stamp{}, err
-	}
-	s, err := n.read(d)
-	return *s.DeepCopy(), err
-}
-
 // has reports whether there is a place for the field.
 func (d *document) has(name string) bool { return !d.typed.IsValid() || d.field(name) != nil }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // mutate changes a status in a random way.
@@ -100,7 +101,7 @@ func TestPatch_MakesBeforeIntoAfter(t *testing.T) {
 			}
 			stored := get[Run](t, s, "a")
 			require.JSONEq(t, encode(t, after.Status), encode(t, stored.Status), "seed %d, patch %s", seed, patch)
-			require.Empty(t, status.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
+			require.Empty(t, statustest.Check(before.Status.Stamp, stored.Status.Stamp, stored.Generation))
 		}
 	}
 }
@@ -134,7 +135,7 @@ func TestFieldNames_StatusShapes(t *testing.T) {
 		"count":"3", "Untagged":"y",
 		"verdicts":[{"type":"Ready","status":"True","reason":"Ok","message":"","observedGeneration":1,"lastTransitionTime":"2025-06-01T12:00:00Z"}]}}`,
 		string(patch))
-	stamp, err := names.Stamp(after)
+	stamp, err := statustest.Stamp(names, after)
 	require.NoError(t, err)
 	assert.JSONEq(t, encode(t, status.Stamp{ObservedGeneration: 1, UpdatedAt: at(0), StartedAt: at(-time.Minute), FinishedAt: at(0)}), encode(t, stamp))
 

@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // TestCommit_KeepsTheContractUnderEveryInterleaving runs eight writers, each
@@ -203,7 +204,7 @@ func (h *history) note(t *testing.T, o map[string]any) {
 		was = &Run{}
 	}
 	h.last[now.UID] = now
-	assert.Empty(t, status.Check(was.Status.Stamp, now.Status.Stamp, now.Generation))
+	assert.Empty(t, statustest.Check(was.Status.Stamp, now.Status.Stamp, now.Generation))
 	for _, c := range was.Status.Conditions {
 		is := conditionOf(now, c.Type)
 		assert.LessOrEqual(t, c.Message, is.Message, "a condition went back")
@@ -235,7 +236,7 @@ func TestObserve_KeepsTheContract(t *testing.T) {
 			_, err := s.Observe(status.Facts{Progress: status.Progress(r.IntN(3))}, generation, now)
 			require.NoError(t, err)
 			s.UpdatedAt = ptr.To(metav1.NewTime(now))
-			require.Empty(t, status.Check(before, s, generation))
+			require.Empty(t, statustest.Check(before, s, generation))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 func TestObserve(t *testing.T) {
@@ -111,7 +112,7 @@ func TestObserve(t *testing.T) {
 				tc.stored.StartedAt = nil
 			}
 			got.UpdatedAt = at(0)
-			assert.Empty(t, status.Check(tc.stored, got, tc.generation))
+			assert.Empty(t, statustest.Check(tc.stored, got, tc.generation))
 
 			again, err := got.Observe(tc.facts, tc.generation, noon.Add(time.Hour))
 			require.NoError(t, err)

@@ -94,18 +94,6 @@ func TestCommit_MergeNamesAnInvalidStoredField(t *testing.T) {
 	}
 }
 
-func TestFieldNames_StampReadsWholeNumbersOfEveryDecoder(t *testing.T) {
-	for _, n := range []any{int64(2), int32(2), 2, 2.0, json.Number("2")} {
-		s, err := status.FieldNames{}.Stamp(loose(map[string]any{"observedGeneration": n}))
-		require.NoError(t, err)
-		assert.EqualValues(t, 2, s.ObservedGeneration)
-	}
-	for _, n := range []any{1e300, json.Number("2.5"), true} {
-		_, err := status.FieldNames{}.Stamp(loose(map[string]any{"observedGeneration": n}))
-		require.ErrorContains(t, err, "status.observedGeneration")
-	}
-}
-
 func TestPatch_CorrectsAnInvalidStoredCondition(t *testing.T) {
 	before := loose(map[string]any{
 		"observedGeneration": int64(1), "updatedAt": "2025-06-01T11:00:00Z",

@@ -60,7 +60,7 @@ type Writer struct {
 	// AcceptRestored accepts a status whose observedGeneration is greater than
 	// the generation of the object that it was read with, as after a restore
 	// from a backup. observedGeneration then starts over. By default Commit
-	// returns [ErrSuperseded]. If the CRD has [Rules], the API server refuses
+	// returns [ErrSuperseded]. If the CRD has the rules, the API server refuses
 	// the write: delete the object and restore it without its status. Leave
 	// ObservedGeneration of conditions at zero: Commit fills it in, while
 	// [SetCondition] keeps a restored condition of a greater generation.

@@ -50,7 +50,7 @@ var growth = map[string]struct{ requires, sums int }{
 // everyPackage has the import paths of the packages.
 func everyPackage() (paths []string) {
 	names := slices.Collect(maps.Keys(growth))
-	names = append(names, "jobgc/expire", "jobgc/hold", "jobgc/jobgctest", "metrics/catalog", "metrics/manifest", "rollout/settings")
+	names = append(names, "jobgc/expire", "jobgc/hold", "jobgc/jobgctest", "metrics/catalog", "metrics/manifest", "rollout/settings", "status/rules", "status/statustest")
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		paths = append(paths, modulePath+"/"+name)
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/rules"
 )
 
 // The packages do not import one another. A function of one package fits a
@@ -105,7 +106,7 @@ func TestTheCRDCarriesTheContract(t *testing.T) {
 			Versions []struct {
 				Schema struct {
 					OpenAPIV3Schema struct {
-						Rules []status.Rule `json:"x-kubernetes-validations"`
+						Rules []rules.Rule `json:"x-kubernetes-validations"`
 					}
 				}
 			}
@@ -113,5 +114,5 @@ func TestTheCRDCarriesTheContract(t *testing.T) {
 	}
 	require.NoError(t, yaml.Unmarshal(crd.YAML(), &definition))
 	require.Len(t, definition.Spec.Versions, 1)
-	assert.Equal(t, status.Rules(status.FieldNames{}), definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Rules)
+	assert.Equal(t, rules.For(status.FieldNames{}), definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Rules)
 }

@@ -35,6 +35,8 @@ import (
 	_ "github.com/proompteng/controllerkit/rollout/settings"
 	_ "github.com/proompteng/controllerkit/status"
 	_ "github.com/proompteng/controllerkit/status/applyconfiguration"
+	_ "github.com/proompteng/controllerkit/status/rules"
+	_ "github.com/proompteng/controllerkit/status/statustest"
 )
 
 // What the client-go of the root's go.mod does not have yet.

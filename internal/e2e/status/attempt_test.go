@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // attempt is a request on an object with the stored status.
@@ -33,7 +34,7 @@ func (n names) stamp(t *testing.T, c dynamic.ResourceInterface) status.Stamp {
 	t.Helper()
 	u, err := c.Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
-	stamp, err := status.FieldNames{StartedAt: n.start, FinishedAt: n.end}.Stamp(u)
+	stamp, err := statustest.Stamp(status.FieldNames{StartedAt: n.start, FinishedAt: n.end}, u)
 	require.NoError(t, err)
 	return stamp
 }

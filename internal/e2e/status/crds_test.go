@@ -13,6 +13,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/rules"
 )
 
 // The resources of the tests. AgentRuns are typed, with a CRD that
@@ -69,7 +70,7 @@ func taskCRD() map[string]any {
 			"cursor":     object{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 			"conditions": object{"type": "array", "items": condition},
 		},
-	}, object{"status": object{}}, status.Rules(taskNames))
+	}, object{"status": object{}}, rules.For(taskNames))
 }
 
 // plainCRD has no status subresource.
@@ -170,17 +171,17 @@ func contractCRD(resource schema.GroupVersionResource, kind string, required []a
 
 type object = map[string]any
 
-func crd(resource schema.GroupVersionResource, kind string, statusSchema, subresources object, rules []status.Rule) object {
-	var validations []any
-	for _, r := range rules {
-		validations = append(validations, object{"rule": r.Rule, "message": r.Message})
+func crd(resource schema.GroupVersionResource, kind string, statusSchema, subresources object, validations []rules.Rule) object {
+	var rules []any
+	for _, r := range validations {
+		rules = append(rules, object{"rule": r.Rule, "message": r.Message})
 	}
 	root := object{"type": "object", "properties": object{
 		"spec":   object{"type": "object", "properties": object{"image": object{"type": "string"}}},
 		"status": statusSchema,
 	}}
-	if validations != nil {
-		root["x-kubernetes-validations"] = validations
+	if rules != nil {
+		root["x-kubernetes-validations"] = rules
 	}
 	version := object{"name": resource.Version, "served": true, "storage": true, "schema": object{"openAPIV3Schema": root}}
 	if subresources != nil {

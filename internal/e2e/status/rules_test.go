@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // The rules, tested with a writer that does not keep the contract.
@@ -112,7 +112,7 @@ func TestRulesAcceptAllThatIsLegal(t *testing.T) {
 				require.NoError(t, tc.try(t, c, n), tc.reason)
 				if name != "Deleted" {
 					after := n.stamp(t, c)
-					breaches := status.Check(before, after, after.ObservedGeneration)
+					breaches := statustest.Check(before, after, after.ObservedGeneration)
 					assert.Equal(t, name == "UpdatedAtCleared", len(breaches) > 0, "Check finds the same, and the breach that no rule finds: %v", breaches)
 				}
 			})

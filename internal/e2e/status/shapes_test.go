@@ -20,6 +20,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // Objects, kinds and statuses of other authors.
@@ -66,9 +67,9 @@ func TestNamesOfItsOwn(t *testing.T) {
 		stored, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
 		require.NoError(t, err)
 		assert.Equal(t, stored.Object["status"], after.Object["status"])
-		stamp, err := taskNames.Stamp(stored)
+		stamp, err := statustest.Stamp(taskNames, stored)
 		require.NoError(t, err)
-		assert.Empty(t, status.Check(last, stamp, stored.GetGeneration()))
+		assert.Empty(t, statustest.Check(last, stamp, stored.GetGeneration()))
 		fields := stored.Object["status"].(object)
 		assert.Equal(t, i >= 1, fields["startTime"] != nil)
 		assert.Equal(t, i >= 2, fields["completionTime"] != nil)

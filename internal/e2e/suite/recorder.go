@@ -21,7 +21,7 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/internal/demo/play"
-	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // Recorder watches the runs, Jobs and Events of a namespace. It records every
@@ -89,7 +89,7 @@ func (r *Recorder) note(was, is any) {
 		if !ok || before.UID != is.UID {
 			before = new(v1alpha1.AgentRun)
 		}
-		for _, broken := range status.Check(before.Status.Stamp, is.Status.Stamp, is.Generation) {
+		for _, broken := range statustest.Check(before.Status.Stamp, is.Status.Stamp, is.Generation) {
 			breach("%v", broken)
 		}
 		run := r.run(is.UID)

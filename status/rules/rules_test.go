@@ -1,7 +1,7 @@
 // Copyright The controllerkit Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package status_test
+package rules_test
 
 import (
 	"fmt"
@@ -13,27 +13,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/rules"
 )
 
 // The API server's own verdict on the rules is a test of internal/e2e.
-func TestRules(t *testing.T) {
-	rules := status.Rules(status.FieldNames{})
-	require.Len(t, rules, 4)
-	assert.Equal(t, status.Rule{Rule: "!has(oldSelf.status) || has(self.status)", Message: "status may not be dropped"}, rules[0])
+func TestFor_NamesTheFieldsOfTheKind(t *testing.T) {
+	all := rules.For(status.FieldNames{})
+	require.Len(t, all, 4)
+	assert.Equal(t, rules.Rule{Rule: "!has(oldSelf.status) || has(self.status)", Message: "status may not be dropped"}, all[0])
 	for i, field := range []string{"observedGeneration", "startedAt", "finishedAt"} {
-		assert.Contains(t, rules[i+1].Rule, "oldSelf.status."+field)
-		assert.Contains(t, rules[i+1].Message, "status."+field)
+		assert.Contains(t, all[i+1].Rule, "oldSelf.status."+field)
+		assert.Contains(t, all[i+1].Message, "status."+field)
 	}
 
-	own := status.Rules(status.FieldNames{ObservedGeneration: "-", StartedAt: "startTime", FinishedAt: "finished-at__x/while"})
+	own := rules.For(status.FieldNames{ObservedGeneration: "-", StartedAt: "startTime", FinishedAt: "finished-at__x/while"})
 	require.Len(t, own, 3)
 	assert.Contains(t, own[1].Rule, "int(self.status.startTime) == int(oldSelf.status.startTime)")
 	assert.Contains(t, own[2].Rule, "oldSelf.status.finished__dash__at__underscores__x__slash__while", "escaped as CEL wants it")
-	assert.Contains(t, status.Rules(status.FieldNames{StartedAt: "in"})[2].Rule, "status.__in__")
-	assert.Len(t, status.Rules(status.FieldNames{ObservedGeneration: "-", StartedAt: "-", FinishedAt: "-"}), 1)
+	assert.Contains(t, rules.For(status.FieldNames{StartedAt: "in"})[2].Rule, "status.__in__")
+	assert.Len(t, rules.For(status.FieldNames{ObservedGeneration: "-", StartedAt: "-", FinishedAt: "-"}), 1)
 }
 
-func TestRules_EqualTheMarkersToCopy(t *testing.T) {
+func TestFor_EqualsTheMarkersToCopy(t *testing.T) {
 	source, err := os.ReadFile("rules.go")
 	require.NoError(t, err)
 	var documented, want []string
@@ -42,7 +43,7 @@ func TestRules_EqualTheMarkersToCopy(t *testing.T) {
 			documented = append(documented, strings.TrimSpace(marker))
 		}
 	}
-	for _, r := range status.Rules(status.FieldNames{}) {
+	for _, r := range rules.For(status.FieldNames{}) {
 		want = append(want, fmt.Sprintf("rule=%q,message=%q", r.Rule, r.Message))
 	}
 	assert.Equal(t, want, documented)
