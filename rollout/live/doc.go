@@ -31,8 +31,8 @@
 //
 // # When not to use it
 //
-// To wait in a shell, poll with kubectl get, as the plans of package plan do,
-// and compare the generation, the phase and the status of the condition
-// Progressing. The phase alone stays Healthy if the API server refuses the
-// ReplicaSet of a new version.
+// To wait in a shell, poll with kubectl get, as the plans of package plan do.
+// A Rollout is Healthy if the controller has seen its generation, its phase and
+// its condition Healthy say so, and its condition Progressing has the reason
+// NewReplicaSetAvailable. The phase alone may be of the template before.
 package live

@@ -30,13 +30,22 @@ const (
 // It trusts a status only if status.observedGeneration equals the generation of
 // the object. A nil object, or one of another kind, is NotObserved.
 //
-// PhaseOf reads the condition Progressing too. If the API server refuses the
-// ReplicaSet of a new template, because of a quota or an admission webhook, the
-// controller sets that condition to False, and status.phase stays what it was
-// for the version before, such as Healthy, past every deadline. PhaseOf returns
-// Degraded then, with the reason and the message of the condition. A Rollout
-// with a workloadRef is NotObserved then: the controller does not record that
-// it has seen the new generation of the workload.
+// status.phase alone may be of the template before, also when the controller
+// has seen the generation. PhaseOf reads the conditions too:
+//   - If Progressing is False, the phase is Degraded, with the reason and the
+//     message of the condition. So it is if the API server refuses the
+//     ReplicaSet of a new template, because of a quota, a policy, a webhook that
+//     does not answer or an illegal label: the controller leaves status.phase
+//     as it was, such as Healthy, past every deadline.
+//   - If the controller has just created the ReplicaSet, the phase is
+//     Progressing: the rest of the status is of the template before.
+//   - Healthy needs the conditions Healthy and Progressing, with the reason
+//     NewReplicaSetAvailable. The controller writes a new generation first, and
+//     looks at its template later.
+//
+// Other errors of the controller leave no trace. The phase is NotObserved then,
+// because the controller has not recorded the generation. So it is for a
+// Rollout with a workloadRef of which the ReplicaSet is refused.
 func PhaseOf(live *unstructured.Unstructured) (Phase, string) {
 	if live == nil {
 		return NotObserved, "there is no Rollout"
@@ -59,12 +68,30 @@ func PhaseOf(live *unstructured.Unstructured) (Phase, string) {
 	if pause, _ := status["controllerPause"].(bool); pause && len(list(status["pauseConditions"])) == 0 {
 		return Progressing, "promoted; the controller has yet to go on"
 	}
+	if text(progressing["reason"]) == "NewReplicaSetCreated" {
+		return Progressing, text(progressing["message"])
+	}
 	switch phase := Phase(text(status["phase"])); phase {
-	case Progressing, Paused, Degraded, Healthy:
+	case Healthy:
+		return finished(status, progressing)
+	case Progressing, Paused, Degraded:
 		return phase, text(status["message"])
 	default:
 		return Progressing, fmt.Sprintf("phase %q", phase)
 	}
+}
+
+// finished is the phase of a status that says Healthy. Releases before 1.2 have
+// no condition Healthy.
+func finished(status, progressing map[string]any) (Phase, string) {
+	if progressing != nil && text(progressing["reason"]) != "NewReplicaSetAvailable" {
+		return Progressing, text(progressing["message"])
+	}
+	healthy := condition(status, "Healthy")
+	if healthy != nil && text(healthy["status"]) != "True" {
+		return Progressing, text(healthy["message"])
+	}
+	return Healthy, text(status["message"])
 }
 
 // unseen says why the status is of an older object, or returns "".

@@ -47,6 +47,14 @@ func refusedReplicaSet(phase string) string {
 		"readyReplicas":5,"replicas":5,"selector":"app=web","stableRS":"5d","updatedReplicas":5}`
 }
 
+// conditions is a status of v1.10.1.
+func conditions(phase, progressing, healthy string) string {
+	return `{"conditions":[
+		{"type":"Progressing","status":"True","reason":"` + progressing + `","message":"ReplicaSet \"web-6c\""},
+		{"type":"Healthy","status":"` + healthy + `","reason":"RolloutHealthy","message":"Rollout is not healthy"}],
+		"currentPodHash":"5d","observedGeneration":"2","phase":"` + phase + `","stableRS":"5d"}`
+}
+
 func TestPhase(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -74,6 +82,13 @@ func TestPhase(t *testing.T) {
 		"NoReason":          {"The type of the condition remains.", `{"observedGeneration":"2","phase":"Healthy","conditions":[{"type":"Progressing","status":"False"}]}`, live.Degraded, "Progressing is False"},
 		"RefusedAndInvalid": {"The spec comes first.", `{"observedGeneration":"2","conditions":[{"type":"Progressing","status":"False"},{"type":"InvalidSpec","status":"True","message":"no"}]}`, live.Invalid, "no"},
 		"RefusedBefore":     {"Another generation is not judged by it.", strings.Replace(refusedReplicaSet("Healthy"), `"2"`, `"1"`, 1), live.NotObserved, "generation 1 of 2"},
+		"JustCreated":       {"The ReplicaSet was refused, and now is there. The rest is of the version before.", conditions("Healthy", "NewReplicaSetCreated", "True"), live.Progressing, "web-6c"},
+		"CreatedAtAPause":   {"The pause is of the version before.", conditions("Paused", "NewReplicaSetCreated", "False"), live.Progressing, "web-6c"},
+		"FewerReplicas":     {"Scaled first; the template comes next.", conditions("Healthy", "ReplicaSetNotAvailable", "False"), live.Progressing, "web-6c"},
+		"Resumed":           {"Only spec.paused was looked at.", conditions("Healthy", "NewReplicaSetAvailable", "False"), live.Progressing, "is not healthy"},
+		"HealthyInAll":      {"As the controller writes it in the end.", conditions("Healthy", "NewReplicaSetAvailable", "True"), live.Healthy, ""},
+		"PausedInAll":       {"As the controller writes it at a step.", conditions("Paused", "RolloutPaused", "False"), live.Paused, ""},
+		"PausedByTheSpec":   {"All pods are of one version.", conditions("Paused", "NewReplicaSetAvailable", "False"), live.Paused, ""},
 		"UnknownPhase":      {"Of a newer release.", `{"observedGeneration":"2","phase":"Dreaming"}`, live.Progressing, "Dreaming"},
 		"OddStatus":         {"A status of wrong types is not read.", `{"observedGeneration":["2"],"phase":3,"conditions":"x"}`, live.NotObserved, "no controller"},
 		"StatusIsAString":   {"A status of a wrong type is not read.", `"x"`, live.NotObserved, "no controller"},

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -162,20 +161,8 @@ func (s *stage) refuse(image string) (allow func()) {
 	}, metav1.CreateOptions{})
 	require.NoError(s, err)
 
-	labels := map[string]string{"app": "asked"}
-	asked := &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "asked"},
-		Spec: appsv1.ReplicaSetSpec{
-			Replicas: new(int32(0)),
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
-			},
-		},
-	}
 	s.eventually("the API server has the policy", func(c *assert.CollectT) {
-		_, err := s.kube.AppsV1().ReplicaSets(s.namespace).Create(s.Context(), asked, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := s.kube.AppsV1().ReplicaSets(s.namespace).Create(s.Context(), emptySet("asked", image), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		require.True(c, apierrors.IsInvalid(err) || apierrors.IsForbidden(err), "%v", err)
 	})
 	return func() {

@@ -1,0 +1,299 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/live"
+)
+
+// early is a cause of an error that comes before the controller writes the
+// status of a new template. status.phase is then of the version before.
+type early struct {
+	reason string
+	begin  func(*stage) (end func())
+	change func(*rollout.Rollout)
+	phase  live.Phase // until the end of the cause
+	says   string
+}
+
+func earlyErrors() map[string]early {
+	none := func(*rollout.Rollout) {}
+	return map[string]early{
+		"policy": {"A policy refuses the ReplicaSet.", func(s *stage) func() { return s.refuse("web:2") }, none, live.Degraded, "no such image"},
+		"quota":  {"A quota has no place for the ReplicaSet.", (*stage).quota, none, live.Degraded, "exceeded quota"},
+		"outage": {"A webhook that must answer does not.", func(s *stage) func() { return s.down(admissionv1.Create, "replicasets") }, none, live.Degraded, "failed calling webhook"},
+		"label": {"The ReplicaSet gets an illegal label.", func(s *stage) func() {
+			return func() { s.apply(converted(s.T, "web:2", rollout.Options{})) }
+		}, func(r *rollout.Rollout) {
+			r.Spec.Strategy.Canary.CanaryMetadata = map[string]any{"labels": map[string]any{"track": "not legal"}}
+		}, live.Degraded, "is invalid"},
+		"taken":  {"Another ReplicaSet has the name. The controller says so in its log alone.", (*stage).taken, none, live.NotObserved, "has seen generation 3 of 4"},
+		"update": {"The new ReplicaSet gets no pods.", func(s *stage) func() { return s.down(admissionv1.Update, "replicasets") }, none, live.Progressing, ""},
+		"fewer": {"The replicas change with the template.", func(s *stage) func() { return s.refuse("web:2") },
+			func(r *rollout.Rollout) { r.Spec.Replicas = new(int32(3)) }, live.Degraded, "no such image"},
+		"metadata": {"Only metadata changes, and the ReplicaSets cannot be updated.", func(s *stage) func() { return s.down(admissionv1.Update, "replicasets") },
+			func(r *rollout.Rollout) {
+				r.Spec.Template.Spec.Containers[0].Image = "web:1"
+				r.Spec.Strategy.Canary.StableMetadata = map[string]any{"labels": map[string]any{"track": "stable"}}
+			}, live.NotObserved, "generation 1 of 2"},
+	}
+}
+
+// TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate watches a Rollout while a
+// cause keeps the controller from the new template, and after it. No version of
+// the Rollout is Paused or Healthy by the pods of another template.
+//
+//req:shows R3 R5
+func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
+	t.Parallel()
+	installed(t)
+	for name, row := range earlyErrors() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.started(converted(t, "web:1", rollout.Options{}))
+			end := row.begin(s)
+			seen := s.watched()
+			r := converted(t, "web:2", rollout.Options{})
+			row.change(r)
+			s.apply(r)
+			s.eventually("the controller has tried", func(c *assert.CollectT) {
+				phase, message := live.PhaseOf(s.get("web"))
+				require.Equal(c, row.phase, phase, message)
+				require.Contains(c, message, row.says)
+			})
+			assert.NotContains(t, s.images(), "web:2", row.reason)
+			end()
+			if r.Spec.Template.Spec.Containers[0].Image == "web:2" {
+				s.reaches("web", live.Paused)
+				s.promote(true)
+			}
+			s.reaches("web", live.Healthy)
+			s.judge(seen(), row.reason)
+		})
+	}
+}
+
+// TestPhaseOf_DoesNotTakeAnOldPause: the new template is the third, and the
+// canary of the second is paused.
+//
+//req:shows R3
+func TestPhaseOf_DoesNotTakeAnOldPause(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.started(converted(t, "web:1", rollout.Options{}))
+	s.apply(converted(t, "web:2", rollout.Options{}))
+	s.reaches("web", live.Paused)
+	allow := s.refuse("web:3")
+	seen := s.watched()
+	s.apply(converted(t, "web:3", rollout.Options{}))
+	s.reaches("web", live.Degraded)
+	allow()
+	s.reaches("web", live.Paused)
+	s.judge(seen(), "the pause is of the second template")
+}
+
+// TestPhaseOf_DoesNotTakeAnOldPhaseAfterAChange: nothing is refused. The
+// controller writes the new generation first, and the rest later.
+//
+//req:shows R3
+func TestPhaseOf_DoesNotTakeAnOldPhaseAfterAChange(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.started(converted(t, "web:1", rollout.Options{}))
+	seen := s.watched()
+	to := func(image string, replicas int32, paused bool) {
+		r := converted(t, image, rollout.Options{})
+		r.Spec.Replicas, r.Spec.Paused = &replicas, paused
+		s.apply(r)
+	}
+	to("web:2", 3, false) // fewer pods, and a new template
+	s.reaches("web", live.Paused)
+	s.promote(true)
+	s.reaches("web", live.Healthy)
+	to("web:1", 2, false) // fewer pods, and the template before
+	s.reaches("web", live.Paused)
+	s.promote(true)
+	s.reaches("web", live.Healthy)
+	to("web:1", 2, true)
+	s.reaches("web", live.Paused)
+	to("web:2", 2, false) // no longer paused, and the template before
+	s.reaches("web", live.Paused)
+	s.promote(true)
+	s.reaches("web", live.Healthy)
+	s.judge(seen(), "the phase is of the template before")
+}
+
+// watched collects the versions of the Rollout web from now on, until the
+// function that it returns is called.
+func (s *stage) watched() func() []*unstructured.Unstructured {
+	s.Helper()
+	w, err := s.rollouts.Watch(s.Context(), metav1.ListOptions{FieldSelector: "metadata.name=web", ResourceVersion: s.get("web").GetResourceVersion()})
+	require.NoError(s, err)
+	all := make(chan []*unstructured.Unstructured, 1)
+	go func() {
+		var seen []*unstructured.Unstructured
+		for event := range w.ResultChan() {
+			if u, ok := event.Object.(*unstructured.Unstructured); ok && event.Type == watch.Modified {
+				seen = append(seen, u)
+			}
+		}
+		all <- seen
+	}()
+	return func() []*unstructured.Unstructured {
+		w.Stop()
+		return <-all
+	}
+}
+
+// judge compares the phase of each version with the template that the status
+// is of.
+func (s *stage) judge(seen []*unstructured.Unstructured, reason string) {
+	s.Helper()
+	require.NotEmpty(s, seen)
+	sets, err := s.kube.AppsV1().ReplicaSets(s.namespace).List(s.Context(), metav1.ListOptions{})
+	require.NoError(s, err)
+	images := map[string]string{}
+	for i := range sets.Items {
+		images[sets.Items[i].Labels["rollouts-pod-template-hash"]] = sets.Items[i].Spec.Template.Spec.Containers[0].Image
+	}
+	for _, u := range seen {
+		phase, _ := live.PhaseOf(u)
+		if phase != live.Healthy && phase != live.Paused {
+			continue
+		}
+		containers, _, err := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+		require.NoError(s, err)
+		hash, _, err := unstructured.NestedString(u.Object, "status", "currentPodHash")
+		require.NoError(s, err)
+		assert.Equal(s, containers[0].(map[string]any)["image"], images[hash], "%s: %s of generation %d: %v", phase, reason, u.GetGeneration(), u.Object["status"])
+	}
+}
+
+// quota leaves no place for another ReplicaSet. No controller of quotas runs,
+// so the test counts.
+func (s *stage) quota() (end func()) {
+	s.Helper()
+	const counted = "count/replicasets.apps"
+	quotas := s.kube.CoreV1().ResourceQuotas(s.namespace)
+	one := corev1.ResourceList{counted: resource.MustParse("1")}
+	q, err := quotas.Create(s.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "sets"}, Spec: corev1.ResourceQuotaSpec{Hard: one}}, metav1.CreateOptions{})
+	require.NoError(s, err)
+	q.Status = corev1.ResourceQuotaStatus{Hard: one, Used: one}
+	_, err = quotas.UpdateStatus(s.Context(), q, metav1.UpdateOptions{})
+	require.NoError(s, err)
+	s.eventually("the API server has the quota", func(c *assert.CollectT) {
+		require.True(c, apierrors.IsForbidden(s.ask()))
+	})
+	return func() {
+		s.Helper()
+		require.NoError(s, quotas.Delete(s.Context(), "sets", metav1.DeleteOptions{}))
+	}
+}
+
+// down has the API server ask a webhook that does not answer.
+func (s *stage) down(verb admissionv1.OperationType, of string) (end func()) {
+	s.Helper()
+	hooks := s.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err := hooks.Create(s.Context(), &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name:                    "down.example.com",
+			ClientConfig:            admissionv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")},
+			SideEffects:             new(admissionv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{verb},
+				Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{of}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
+	require.NoError(s, err)
+	s.eventually("the API server asks the webhook", func(c *assert.CollectT) {
+		err := s.ask()
+		if verb == admissionv1.Update {
+			sets, listed := s.kube.AppsV1().ReplicaSets(s.namespace).List(s.Context(), metav1.ListOptions{})
+			require.NoError(c, listed)
+			_, err = s.kube.AppsV1().ReplicaSets(s.namespace).Patch(s.Context(), sets.Items[0].Name, types.MergePatchType,
+				[]byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		}
+		require.ErrorContains(c, err, "failed calling webhook")
+	})
+	return func() {
+		s.Helper()
+		require.NoError(s, hooks.Delete(s.Context(), s.namespace, metav1.DeleteOptions{}))
+	}
+}
+
+// taken gives the name that the controller wants to a ReplicaSet of somebody
+// else. A policy that keeps the controller from it shows the name.
+func (s *stage) taken() (end func()) {
+	s.Helper()
+	allow := s.refuse("web:2")
+	s.apply(converted(s.T, "web:2", rollout.Options{}))
+	_, message := live.PhaseOf(s.reaches("web", live.Degraded))
+	name := regexp.MustCompile(`replica set "([^"]+)"`).FindStringSubmatch(message)
+	require.Len(s, name, 2, message)
+	s.apply(converted(s.T, "web:1", rollout.Options{}))
+	s.reaches("web", live.Healthy)
+	sets := s.kube.AppsV1().ReplicaSets(s.namespace)
+	_, err := sets.Create(s.Context(), emptySet(name[1], "other:1"), metav1.CreateOptions{})
+	require.NoError(s, err)
+	allow()
+	return func() {
+		s.Helper()
+		require.NoError(s, sets.Delete(s.Context(), name[1], metav1.DeleteOptions{}))
+		// The controller does not try again by itself.
+		tries := 0
+		s.eventually("the controller takes the name", func(c *assert.CollectT) {
+			tries++
+			patch := fmt.Sprintf(`{"metadata":{"annotations":{"try":"%d"}}}`, tries)
+			u, err := s.rollouts.Patch(s.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "nudge"})
+			require.NoError(c, err)
+			phase, message := live.PhaseOf(u)
+			require.Equal(c, live.Paused, phase, message)
+		})
+	}
+}
+
+// ask is the answer to a ReplicaSet.
+func (s *stage) ask() error {
+	s.Helper()
+	_, err := s.kube.AppsV1().ReplicaSets(s.namespace).Create(s.Context(), emptySet("asked", "web:2"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+func emptySet(name, image string) *appsv1.ReplicaSet {
+	labels := map[string]string{"app": "asked"}
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: new(int32(0)),
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: image}}},
+			},
+		},
+	}
+}
