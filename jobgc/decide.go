@@ -66,13 +66,23 @@ type finding struct {
 	again   again
 }
 
-// owner is the answer of the live read of the owner. If it was read and does
-// not exist, it is gone or was recreated under the same name.
+// owner is the owner as the live read has returned it.
 type owner struct {
-	read, exists, deleting, done bool
-	edited                       bool // its generation is not the one of the request
-	ref                          record
+	is     ownerState
+	edited bool // its generation is not the one of the request
+	ref    record
 }
+
+// ownerState is what the owner wants.
+type ownerState string
+
+const (
+	ownerUnread   ownerState = ""
+	ownerGone     ownerState = "gone"     // or recreated under the same name
+	ownerWaits    ownerState = "waits"    // for the end of its run
+	ownerDeleting ownerState = "deleting" // its run has not ended
+	ownerDone     ownerState = "done"     // its status is final
+)
 
 // decide returns the one thing to do now. Two rules hold for every view. A Job
 // is created only for a stored owner that is neither done nor being deleted and
@@ -133,26 +143,28 @@ func (v view) doubtsOwner() bool {
 // confirm decides for an owner that is not believed. An answer that agrees
 // ends the doubt.
 func (v view) confirm() action {
-	if v.stored.read {
-		return actWait
+	if v.stored.is == ownerUnread {
+		return actReadOwner
 	}
-	return actReadOwner
+	return actWait
 }
 
 // ownerAgrees reports whether the stored owner has recorded what the caller's
 // copy has.
 func (v view) ownerAgrees() bool {
-	if !v.stored.exists || v.stored.done != v.ended {
+	done := v.stored.is == ownerDone
+	if v.stored.is == ownerGone || done != v.ended {
 		return false
 	}
 	if v.returned && v.stored.edited {
 		return false // what it asks for may have changed
 	}
-	if v.adopted && v.stored.ref.uid == "" {
-		return true
-	}
-	return v.stored.ref == v.ref
+	return v.isUnwritten() || v.stored.ref == v.ref
 }
+
+// isUnwritten reports whether the Ref of the stored owner is still empty, and
+// the one of this call comes next.
+func (v view) isUnwritten() bool { return v.adopted && v.stored.ref.uid == "" }
 
 // start decides for an owner that has recorded no Job.
 func (v view) start() action {
@@ -162,13 +174,15 @@ func (v view) start() action {
 	if v.done() || v.cancel || v.found.state == Pending {
 		return actWait
 	}
-	if !v.stored.read {
+	switch v.stored.is {
+	case ownerUnread:
 		return actReadOwner
-	}
-	waits := v.stored.exists && !v.stored.deleting && !v.stored.done
-	asCopied := !v.stored.edited && v.stored.ref == v.ref
-	if waits && asCopied {
-		return actCreate
+	case ownerWaits:
+		asCopied := !v.stored.edited && v.stored.ref == v.ref
+		if asCopied {
+			return actCreate
+		}
+	default: // it wants no Job
 	}
 	return actWait
 }
@@ -229,11 +243,11 @@ func (v view) leave() action {
 
 // recorded returns a if the stored owner has recorded how this Job ended.
 func (v view) recorded(a action) action {
-	if !v.stored.read {
+	if v.stored.is == ownerUnread {
 		return actReadOwner
 	}
-	final := v.stored.done || v.stored.ref.outcome != ""
-	if v.stored.exists && final && v.storedRefFits() {
+	final := v.stored.is == ownerDone || v.stored.ref.outcome != ""
+	if final && v.storedRefFits() {
 		return a
 	}
 	return actWait
@@ -245,11 +259,14 @@ func (v view) resume() action {
 	if v.suspend == wishNone || (v.suspend == wishSuspend) == v.found.job.suspends {
 		return actWait
 	}
-	if !v.stored.read {
+	switch v.stored.is {
+	case ownerUnread:
 		return actReadOwner
+	case ownerGone, ownerDone:
+		return actWait
+	default:
 	}
-	waits := v.stored.exists && !v.stored.done && !v.stored.edited
-	if !waits || !v.storedRefFits() {
+	if v.stored.edited || !v.storedRefFits() {
 		return actWait
 	}
 	if v.suspend == wishSuspend {
@@ -261,10 +278,7 @@ func (v view) resume() action {
 // storedRefFits reports whether the stored owner records this Job, or may
 // record it next.
 func (v view) storedRefFits() bool {
-	if v.adopted && v.stored.ref.uid == "" {
-		return true
-	}
-	return v.stored.ref.uid == v.ref.uid
+	return v.isUnwritten() || v.stored.ref.uid == v.ref.uid
 }
 
 // finalTTLIsDue reports whether the Job has not got its final TTL yet. The
@@ -306,9 +320,7 @@ func (v view) blind() bool {
 }
 
 // lost is Lost of the Observation.
-func (f finding) lost() bool {
-	return f.state == Missing || f.state == Replaced || f.state == Deleting
-}
+func (f finding) lost() bool { return f.state.lost() }
 
 // gone reports whether there is nothing left to release.
 func (f finding) gone() bool { return f.job.uid == "" || f.source == sourceTombstone }

@@ -39,7 +39,7 @@ func week(job *jobFacts)      { job.ttl = ttlFacts{} }
 func letGo(job *jobFacts)     { job.released = true }
 
 func TestDecide(t *testing.T) {
-	live := func(ref record) owner { return owner{read: true, exists: true, ref: ref} }
+	live := func(ref record) owner { return owner{is: ownerWaits, ref: ref} }
 	none := finding{state: NotCreated}
 	missing := finding{state: Missing, source: sourceLiveRead}
 	cases := map[string]struct {
@@ -49,9 +49,9 @@ func TestDecide(t *testing.T) {
 	}{
 		"ReadFirst":           {"A copy may be stale.", view{found: none}, actReadOwner},
 		"Create":              {"The stored owner wants a Job and has none.", view{found: none, stored: live(record{})}, actCreate},
-		"OwnerGone":           {"An owner that is gone gets no Job.", view{found: none, stored: owner{read: true}}, actWait},
-		"OwnerDeleting":       {"An owner that is being deleted gets no Job.", view{found: none, stored: owner{read: true, exists: true, deleting: true}}, actWait},
-		"OwnerDone":           {"A finished owner gets no Job.", view{found: none, stored: owner{read: true, exists: true, done: true}}, actWait},
+		"OwnerGone":           {"An owner that is gone gets no Job.", view{found: none, stored: owner{is: ownerGone}}, actWait},
+		"OwnerDeleting":       {"An owner that is being deleted gets no Job.", view{found: none, stored: owner{is: ownerDeleting}}, actWait},
+		"OwnerDone":           {"A finished owner gets no Job.", view{found: none, stored: owner{is: ownerDone}}, actWait},
 		"OwnerHasJob":         {"The caller's copy is stale.", view{found: none, stored: live(created)}, actWait},
 		"DoneCopy":            {"A finished run costs no request.", view{ended: true, found: none}, actWait},
 		"CancelBeforeJob":     {"Nothing to stop.", view{cancel: true, found: none}, actWait},
@@ -67,8 +67,8 @@ func TestDecide(t *testing.T) {
 		"Suspend":           {"The request suspends the Job.", view{ref: created, suspend: wishSuspend, found: seenJob(), stored: live(created)}, actSuspend},
 		"SuspendUnread":     {"The stored owner is read first.", view{ref: created, suspend: wishSuspend, found: seenJob()}, actReadOwner},
 		"Resume":            {"The request resumes the Job.", view{ref: created, suspend: wishRun, found: seenJob(suspended), stored: live(created)}, actResume},
-		"ResumeOld":         {"The request has an old spec.", view{ref: created, suspend: wishRun, found: seenJob(suspended), stored: owner{read: true, exists: true, edited: true, ref: created}}, actWait},
-		"ResumeEnded":       {"The run has ended since.", view{ref: created, suspend: wishRun, found: seenJob(suspended), stored: owner{read: true, exists: true, done: true, ref: created}}, actWait},
+		"ResumeOld":         {"The request has an old spec.", view{ref: created, suspend: wishRun, found: seenJob(suspended), stored: owner{is: ownerWaits, edited: true, ref: created}}, actWait},
+		"ResumeEnded":       {"The run has ended since.", view{ref: created, suspend: wishRun, found: seenJob(suspended), stored: owner{is: ownerDone, ref: created}}, actWait},
 		"ResumeUnrecorded":  {"The Ref may wait until the Job has started.", view{ref: created, adopted: true, suspend: wishRun, found: seenJob(suspended), stored: live(record{})}, actResume},
 		"ResumeOther":       {"Another Job is recorded.", view{ref: created, adopted: true, suspend: wishRun, found: seenJob(suspended), stored: live(record{uid: "b"})}, actWait},
 		"SuspendUnasked":    {"A queue decides.", view{ref: created, found: seenJob(suspended)}, actWait},
@@ -85,25 +85,25 @@ func TestDecide(t *testing.T) {
 		"Recorded":             {"The outcome is stored: the Job may be deleted.", view{ref: final, ended: true, found: seenJob(complete, week), stored: live(final)}, actRelease},
 		"OnlyInMemory":         {"A status that was not written records nothing.", view{ref: final, ended: true, found: seenJob(complete, week), stored: live(created)}, actWait},
 		"OtherJob":             {"Another Job is recorded.", view{ref: final, ended: true, found: seenJob(complete, week), stored: live(record{uid: "b", outcome: Failed})}, actWait},
-		"NoOwner":              {"The garbage collector deletes the Job.", view{ref: final, ended: true, found: seenJob(complete, week), stored: owner{read: true}}, actWait},
+		"NoOwner":              {"The garbage collector deletes the Job.", view{ref: final, ended: true, found: seenJob(complete, week), stored: owner{is: ownerGone}}, actWait},
 		"Done":                 {"The annotation on the Job records the release.", view{ref: final, ended: true, found: seenJob(complete, week, letGo)}, actWait},
 		"Released":             {"The Ref records the release.", view{ref: record{uid: "a", outcome: Succeeded, released: true}, ended: true, found: seenJob(complete, week)}, actWait},
 		"Stripped":             {"A copy without metadata is not trusted.", view{ref: final, ended: true, found: seenJob(complete, stripped), stored: live(final)}, actRelease},
 		"Returned":             {"A cached end is not believed.", view{ref: final, ended: true, returned: true, found: seenJob(complete, week)}, actReadOwner},
 		"ReturnedReleased":     {"Nor is a cached release.", view{ref: record{uid: "a", outcome: Succeeded, released: true}, ended: true, returned: true, found: seenJob(complete, week)}, actReadOwner},
 		"ReturnedUnended":      {"The restored owner waits for the result.", view{ref: final, ended: true, returned: true, found: seenJob(complete, week), stored: live(created)}, actWait},
-		"ReturnedEdited":       {"Its cancellation may have been taken back.", view{ref: created, cancel: true, returned: true, found: seenJob(), stored: owner{read: true, exists: true, edited: true, ref: created}}, actWait},
+		"ReturnedEdited":       {"Its cancellation may have been taken back.", view{ref: created, cancel: true, returned: true, found: seenJob(), stored: owner{is: ownerWaits, edited: true, ref: created}}, actWait},
 		"Held":                 {"The finalizer is removed.", view{ref: final, ended: true, finalizer: true, found: seenJob(complete, held), stored: live(final)}, actRelease},
 		"HeldUnwritten":        {"Its loss is not recorded.", view{ref: created, finalizer: true, found: seenJob(deleting, held), memory: recollection{loss: Deleting}}, actWait},
-		"HeldLost":             {"Its loss is recorded.", view{ref: created, ended: true, finalizer: true, found: seenJob(deleting, held), stored: owner{read: true, exists: true, done: true, ref: created}}, actRelease},
+		"HeldLost":             {"Its loss is recorded.", view{ref: created, ended: true, finalizer: true, found: seenJob(deleting, held), stored: owner{is: ownerDone, ref: created}}, actRelease},
 
 		"Cancel":           {"First its pods stop.", view{ref: created, cancel: true, found: seenJob()}, actSuspend},
 		"CancelSuspended":  {"The caller records it.", view{ref: created, cancel: true, found: seenJob(suspended), deletes: true}, actWait},
 		"CancelTooLate":    {"The Job has finished: its outcome is recorded.", view{ref: created, cancel: true, found: seenJob(complete)}, actRecord},
 		"CancelMissing":    {"Nothing to stop.", view{ref: created, cancel: true, found: missing, memory: recollection{loss: Missing}}, actWait},
 		"CancelDone":       {"The stored owner is read first.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended), deletes: true}, actReadOwner},
-		"Cancelled":        {"The cancellation is stored: the Job may be deleted.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended), deletes: true, stored: owner{read: true, exists: true, done: true, ref: created}}, actDelete},
-		"CancelUnrecorded": {"The cancellation is stored, and the Job is this owner's.", view{ref: created, adopted: true, cancel: true, ended: true, found: seenJob(suspended), deletes: true, stored: owner{read: true, exists: true, done: true}}, actDelete},
+		"Cancelled":        {"The cancellation is stored: the Job may be deleted.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended), deletes: true, stored: owner{is: ownerDone, ref: created}}, actDelete},
+		"CancelUnrecorded": {"The cancellation is stored, and the Job is this owner's.", view{ref: created, adopted: true, cancel: true, ended: true, found: seenJob(suspended), deletes: true, stored: owner{is: ownerDone}}, actDelete},
 		"CancelUnwritten":  {"The cancellation is not stored.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended), deletes: true, stored: live(created)}, actWait},
 		"CancelKept":       {"The verb delete is not granted.", view{ref: created, cancel: true, ended: true, found: seenJob(suspended)}, actWait},
 		"CancelResumed":    {"Another client resumed the Job.", view{ref: created, cancel: true, ended: true, found: seenJob()}, actSuspend},
@@ -139,7 +139,20 @@ func FuzzDecide(f *testing.F) {
 			v.suspend = []wish{wishRun, wishSuspend}[kind%2]
 		}
 		if bit() {
-			v.stored = owner{read: true, exists: bit(), deleting: bit(), done: bit(), ref: ref()}
+			v.stored.is = ownerGone
+			if bit() {
+				v.stored.is = ownerWaits
+				v.stored.ref = ref()
+			}
+			deletes := bit()
+			done := bit()
+			switch {
+			case v.stored.is == ownerGone:
+			case done:
+				v.stored.is = ownerDone
+			case deletes:
+				v.stored.is = ownerDeleting
+			}
 		}
 		var edits []func(*jobFacts)
 		for _, edit := range []func(*jobFacts){letGo, complete, deleting, suspended, held, stripped, week} {
@@ -160,10 +173,10 @@ func FuzzDecide(f *testing.F) {
 		switch got {
 		case actCreate:
 			assert.Empty(t, v.ref.uid)
-			assert.True(t, v.stored.exists && !v.stored.deleting && !v.stored.done && v.stored.ref.uid == "")
+			assert.True(t, v.stored.is == ownerWaits && v.stored.ref.uid == "")
 			assert.Empty(t, v.found.job.uid)
 		case actRelease, actDelete:
-			assert.True(t, v.stored.exists && v.stored.ref.uid == v.ref.uid && (v.stored.ref.outcome != "" || v.stored.done))
+			assert.True(t, v.stored.ref.uid == v.ref.uid && (v.stored.ref.outcome != "" || v.stored.is == ownerDone))
 			assert.True(t, got == actRelease || v.deletes && v.cancel && v.ended)
 		case actRecord:
 			assert.NotEmpty(t, v.found.outcome)
@@ -176,9 +189,9 @@ func FuzzDecide(f *testing.F) {
 		case actSuspend, actResume, actAdopt:
 			assert.NotEmpty(t, v.found.job.uid)
 			assert.True(t, got == actAdopt || v.found.state != Finished)
-			assert.True(t, got == actAdopt || v.cancel || v.stored.exists && !v.stored.done && v.stored.ref.uid == v.ref.uid)
+			assert.True(t, got == actAdopt || v.cancel || (v.stored.is == ownerWaits || v.stored.is == ownerDeleting) && v.stored.ref.uid == v.ref.uid)
 		case actReadOwner:
-			assert.False(t, v.stored.read, "once")
+			assert.Equal(t, ownerUnread, v.stored.is, "once")
 		case actWait: // nothing is written
 		}
 	})

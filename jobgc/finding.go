@@ -83,7 +83,16 @@ type Observation struct {
 // deleted in the background, it may still finish. Report a loss once for each
 // Ref.UID: two replicas, or a retry, find the same loss again.
 func (f Observation) Lost() bool {
-	return f.State == Missing || f.State == Replaced || f.State == Deleting
+	return f.State.lost()
+}
+
+func (s State) lost() bool {
+	switch s {
+	case Missing, Replaced, Deleting:
+		return true
+	default:
+		return false
+	}
 }
 
 // NoPods reports whether a Job is Active, has started, and its status counts no

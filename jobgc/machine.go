@@ -230,12 +230,13 @@ func (m machine) waiting() finding {
 	if m.found.state == Pending {
 		return m.found // it says what the call waits for
 	}
-	unrecorded := m.ref.uid == "" && m.stored.read
-	denied := m.doubtsOwner() && m.stored.read
-	if !unrecorded && !denied {
+	if m.stored.is == ownerUnread {
 		return m.found
 	}
-	return m.ownerChanged()
+	if m.ref.uid == "" || m.doubtsOwner() {
+		return m.ownerChanged()
+	}
+	return m.found
 }
 
 // ownerChanged is the finding of a caller's copy that is late.
@@ -256,7 +257,7 @@ func (m machine) askOwner() machine {
 	}
 	believed := m.claimed && m.ended && !m.returned
 	if believed && m.memory.reported {
-		m.stored = owner{read: true, exists: true, done: true, ref: m.ref}
+		m.stored = owner{is: ownerDone, ref: m.ref}
 		return m
 	}
 	return m.to(stageOwner)

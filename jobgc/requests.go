@@ -253,7 +253,7 @@ func (g *Guard) storedOwner(ctx context.Context, req Request) (owner, error) {
 	}
 	gone, err := notfound.Is(err, schema.GroupResource{}, req.Owner.GetName())
 	if gone {
-		return owner{read: true}, nil
+		return owner{is: ownerGone}, nil
 	}
 	if err != nil {
 		return owner{}, fmt.Errorf("Request.Stored: %w", err)
@@ -268,16 +268,20 @@ func (g *Guard) storedOwner(ctx context.Context, req Request) (owner, error) {
 			req.Owner.GetNamespace(), req.Owner.GetName())
 	}
 	if object.GetUID() != req.Owner.GetUID() {
-		return owner{read: true}, nil
+		return owner{is: ownerGone}, nil
 	}
-	return owner{
-		read:     true,
-		exists:   true,
-		deleting: object.GetDeletionTimestamp() != nil,
-		done:     done,
-		edited:   object.GetGeneration() != req.Owner.GetGeneration(),
-		ref:      recordOf(ref),
-	}, nil
+	out := owner{
+		is:     ownerWaits,
+		edited: object.GetGeneration() != req.Owner.GetGeneration(),
+		ref:    recordOf(ref),
+	}
+	switch {
+	case done:
+		out.is = ownerDone
+	case object.GetDeletionTimestamp() != nil:
+		out.is = ownerDeleting
+	}
+	return out, nil
 }
 
 // outOfTime reports whether a request failed because the time until its

@@ -117,6 +117,17 @@ func (o simOwner) record() record {
 	return r
 }
 
+// is is what a live read of the owner finds.
+func (o simOwner) is() ownerState {
+	switch {
+	case o.ending != unended:
+		return ownerDone
+	case o.deleting:
+		return ownerDeleting
+	}
+	return ownerWaits
+}
+
 // happened is one event of the watch of Jobs.
 type happened struct {
 	index int8
@@ -345,7 +356,7 @@ func (w *world) leave(i int8) {
 // read before.
 func (w *world) mayCreate(r *simReplica) bool {
 	m := w.rules.machine(r.m)
-	return r.calls && !r.writes && m.job == 0 && m.stored.read
+	return r.calls && !r.writes && m.job == 0 && m.stored.is != ownerUnread
 }
 
 // named returns the Job that has the name of the Job of an owner.

@@ -196,11 +196,9 @@ func (r *rules) made(a simAnswer) answer {
 	if !a.read {
 		return out
 	}
-	out.owner.read = true
+	out.owner.is = ownerGone
 	if a.owner.uid != 0 {
-		out.owner.exists = true
-		out.owner.deleting = a.owner.deleting
-		out.owner.done = a.owner.ending != unended
+		out.owner.is = a.owner.is()
 		out.owner.edited = a.owner.gen != a.gen
 		out.owner.ref = a.owner.record()
 	}
