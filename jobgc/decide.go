@@ -102,7 +102,7 @@ func decide(v view) action {
 		return actRecord
 	}
 	if v.found.gone() {
-		return v.close()
+		return v.leave()
 	}
 	if v.cancel && v.ref.outcome == "" {
 		return v.stop()
@@ -187,15 +187,6 @@ func (v view) start() action {
 	return actWait
 }
 
-// close decides for a Job that is gone. The cache proves no absence, because it
-// may not hold all Jobs.
-func (v view) close() action {
-	if v.ended && v.found.source == sourceLiveRead {
-		return actClose
-	}
-	return actWait
-}
-
 // stop decides for the Job of a cancelled run that has recorded no outcome.
 func (v view) stop() action {
 	job := v.found.job
@@ -231,14 +222,28 @@ func (v view) release() action {
 	return v.leave()
 }
 
-// leave decides for a Job that needs nothing more. A Job that the cache does
-// not show would otherwise be read live in each call.
+// leave decides for a Job that needs nothing more.
 func (v view) leave() action {
-	rests := v.found.state == Finished || v.found.job.stopped
-	if v.ended && rests && v.found.source == sourceLiveRead {
+	if v.restsUnseen() {
 		return actClose
 	}
 	return actWait
+}
+
+// restsUnseen reports whether a Job rests and the cache does not show that.
+// Unless the Ref says so, each call would read the Job live.
+func (v view) restsUnseen() bool { return v.rests() && v.found.source == sourceLiveRead }
+
+// rests reports whether nothing more happens to the Job: it has finished, or
+// its run has ended without it.
+func (v view) rests() bool {
+	switch {
+	case v.found.state == Finished:
+		return true
+	case v.ended:
+		return v.found.job.stopped || v.found.gone()
+	}
+	return false
 }
 
 // recorded returns a if the stored owner has recorded how this Job ended.
@@ -309,14 +314,13 @@ func (v view) settled() bool {
 // an informer's transform strips metadata. Every Job that Step creates carries
 // an annotation and, with Options.Finalizer, a finalizer until its release.
 func (v view) blind() bool {
-	if v.found.source == sourceLiveRead {
+	switch {
+	case v.found.source == sourceLiveRead, v.found.job.released:
 		return false
-	}
-	if !v.found.job.annotated {
+	case !v.found.job.annotated:
 		return true
 	}
-	lacksFinalizer := v.finalizer && !v.found.job.held
-	return lacksFinalizer && !v.found.job.released
+	return v.finalizer && !v.found.job.held
 }
 
 // lost is Lost of the Observation.

@@ -137,8 +137,7 @@ func (m machine) lookedUp(a answer) machine {
 		return m.fail(failureForeign)
 	}
 	m.found = m.live(a.job)
-	rests := a.job.state == Finished || m.ended && a.job.stopped
-	if !rests {
+	if !m.rests() {
 		m.found.again = againLater // no event announces its end
 	}
 	return m.to(stageDecide)
@@ -173,32 +172,37 @@ func (m machine) missing(a answer) machine {
 // a cancelled or deleting owner it must be stopped now, or the owner waits for
 // its outcome: the API server knows it.
 func (m machine) findUnrecorded() (machine, request) {
-	none := finding{state: NotCreated, source: sourceRef}
-	stops := m.cancel || m.deleting
+	if m.cached.control == controlOwner {
+		return m.findShown()
+	}
+	if !m.looksByName() {
+		return m.finds(finding{state: NotCreated, source: sourceRef})
+	}
 	if m.nowhere {
-		if stops && !m.ended {
-			return m.to(stageBuildFirst), requestNone
-		}
-		return m.finds(none)
+		return m.to(stageBuildFirst), requestNone
 	}
-	shown := m.cached.control == controlOwner
-	if m.ended && !shown {
-		if m.memory.unsure {
-			return m, requestRead
-		}
-		return m.finds(none)
+	return m, requestRead
+}
+
+// looksByName reports whether a Job that the cache lacks must be found.
+func (m machine) looksByName() bool {
+	if m.ended {
+		return m.memory.unsure
 	}
-	takes := m.takes(m.cached)
-	if shown && !takes && !m.cached.ttl.early {
-		return m.finds(m.seen())
-	}
-	if takes {
+	return m.cancel || m.deleting
+}
+
+// findShown looks at a Job that the owner has not recorded and the cache shows.
+// What the adoption changes must be read live before.
+func (m machine) findShown() (machine, request) {
+	switch {
+	case m.takes(m.cached):
 		m.notes.seen = m.cached
-	}
-	if stops || takes || m.ended {
+		return m, requestRead
+	case m.cached.ttl.early:
 		return m, requestRead
 	}
-	return m.finds(none)
+	return m.finds(m.seen())
 }
 
 // takes reports whether a Job of this owner is taken over by its name: Step did

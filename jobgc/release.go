@@ -52,11 +52,9 @@ func (m machine) reread(a answer) machine {
 	return m.to(stageRelease)
 }
 
-// wasLeft ends a call when nothing is left to do for the Job. If the
-// cache does not show that, the Ref does.
+// wasLeft ends a call when nothing is left to do for the Job.
 func (m machine) wasLeft() machine {
-	rests := m.found.state == Finished || m.ended && m.found.job.stopped
-	if rests && m.found.source == sourceLiveRead {
+	if m.restsUnseen() {
 		m.ref.released = true
 	}
 	return m.end(m.found)
