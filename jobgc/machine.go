@@ -3,6 +3,8 @@
 
 package jobgc
 
+import "cmp"
+
 // machine is one call of Step: its knowledge, and how far the call is. It
 // decides which request comes next. It makes none, has no clock, and is not
 // safe for concurrent use. It is comparable, so that a search can visit each of
@@ -176,7 +178,7 @@ func (m machine) fail(f failure) machine {
 
 // end ends the call with a finding.
 func (m machine) end(found finding) machine {
-	if m.cancel && found.outcome == "" && found.state != Pending {
+	if m.stops(found) {
 		found.state = Cancelled
 	}
 	ends := found.state == Cancelled || found.outcome != "" || found.lost()
@@ -186,6 +188,15 @@ func (m machine) end(found finding) machine {
 	}
 	m.found = found
 	return m.to(stageEnd)
+}
+
+// stops reports whether a finding means that the run is cancelled. It is not if
+// it has an outcome, which an old copy of the Job does not show.
+func (m machine) stops(found finding) bool {
+	if !m.cancel || found.state == Pending {
+		return false
+	}
+	return cmp.Or(found.outcome, m.ref.outcome) == ""
 }
 
 // act does what decide says.

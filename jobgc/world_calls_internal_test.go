@@ -181,6 +181,7 @@ func (w *world) idle(r *simReplica) {
 	r.builds = 0
 	r.reads = 0
 	r.asked = 0
+	r.failed = 0
 	r.writes = false
 	r.status = simOwner{}
 }

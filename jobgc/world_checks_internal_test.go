@@ -39,6 +39,8 @@ func (w *world) checkCall(r *simReplica) {
 	if !w.isTrue(r, m.found) {
 		w.wrong = falseObservation
 	}
+	w.checkAdopted(r)
+	w.checkClosed(r)
 	waits := m.found.again == againEvent
 	due := m.ref.outcome != "" && !m.ref.released && !r.copied.outcome
 	if waits && (m.found.state == Pending || due) {
@@ -59,7 +61,8 @@ func (w *world) isTrue(r *simReplica, f finding) bool {
 	case Active, Suspended:
 		return m.job != 0 && f.outcome == ""
 	case Cancelled:
-		return r.copied.cancel
+		stops := f.job.uid == "" || f.job.suspends || f.job.deleting
+		return r.copied.cancel && stops
 	case Collected:
 		return m.job != 0 && (m.ref.outcome != "" || r.copied.ending != unended || m.ref.released)
 	case NotCreated:
@@ -70,6 +73,47 @@ func (w *world) isTrue(r *simReplica, f finding) bool {
 		return explained || m.ended
 	default:
 		return true
+	}
+}
+
+// checkAdopted holds a call that finds a Job which the owner has not recorded
+// to its rule: the Job gets what Step gives to each Job, unless a request fails.
+func (w *world) checkAdopted(r *simReplica) {
+	m := w.rules.machine(r.m)
+	job := w.jobs[m.job]
+	adopts := r.copied.job == 0 && job.exists && !job.foreign
+	if !adopts || job.deleting || job.released {
+		return
+	}
+	lacks := int8(0)
+	if !job.annotated {
+		lacks++
+	}
+	if job.early {
+		lacks++
+	}
+	if lacks > r.failed {
+		w.wrong = adoptedUnmarked
+	}
+}
+
+// checkClosed holds a call that records an outcome to its rule: if nothing is
+// left to do for a Job that the cache shows whole, the Ref says so.
+func (w *world) checkClosed(r *simReplica) {
+	m := w.rules.machine(r.m)
+	job := m.found.job
+	records := m.ref.outcome != "" && !r.copied.outcome
+	whole := job.annotated && job.ttl.final && !job.released
+	if records && whole && !job.held && !w.rules.finalizer && !m.ref.released {
+		w.wrong = unclosed
+	}
+}
+
+// checkRead holds a read of a Job that does not exist to its rule: if nothing
+// has gone wrong, the call knew that.
+func (w *world) checkRead(r *simReplica) {
+	if w.left == w.rules.start && w.gap == 0 && r.copied.job == 0 {
+		w.wrong = needlessRead
 	}
 }
 

@@ -157,6 +157,7 @@ type simReplica struct {
 	builds int8 // of the Job in this call
 	reads  int8 // of the owner in this call
 	asked  int8 // requests in this call
+	failed int8 // of them, that had a fault
 	m      machineNumber
 	copied simOwner // the caller's copy
 	status simOwner // to write
@@ -228,6 +229,8 @@ const (
 	createdUnbuilt
 	unread
 	createdAgain
+	adoptedUnmarked
+	unclosed
 )
 
 func (r rule) String() string {
@@ -242,6 +245,8 @@ func (r rule) String() string {
 		"the Ref says released, and the Job is not", "an observation is wrong", "nothing calls again",
 		"created a Job that was not built", "released a Job without a read of the owner",
 		"created a Job again whose end the events brought",
+		"recorded a Job that lacks what Step gives to each Job",
+		"nothing is left to do, and the Ref does not say so",
 	}[r]
 }
 
@@ -286,6 +291,7 @@ func gapsOf(marks map[string]int) gap {
 func newWorld(rules *rules, left budget) world {
 	w := world{rules: rules}
 	w.left = left
+	rules.start = left
 	first := simOwner{uid: 1}
 	if rules.suspended {
 		first.suspend = asksSuspend

@@ -18,6 +18,7 @@ func (w *world) serve(i int) simAnswer {
 	case requestRead:
 		a := w.answerOf(w.named(owner), owner)
 		if a.index == 0 {
+			w.checkRead(r)
 			return simAnswer{verdict: verdictGone}
 		}
 		a.same = w.rules.facts(a) == w.rules.machine(r.m).found.job

@@ -91,6 +91,7 @@ type beginning struct {
 // rules are what does not change in a search, and what it has computed.
 type rules struct {
 	settings
+	start    budget
 	machines numbered[machineNumber, simMachine]
 	memories numbered[memoryNumber, recollection]
 	notes    numbered[notesNumber, notes]
