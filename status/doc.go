@@ -35,8 +35,8 @@
 //
 // [Patch] is the contract as a pure function, for any client. [FieldNames]
 // adapts Commit and Patch to kinds with other field names, typed or
-// unstructured. Package status/rules makes the API server hold every writer to the
-// contract, and package status/statustest tests a controller.
+// unstructured. Package status/rules makes the API server hold every writer to
+// the contract, and package status/statustest tests a controller.
 //
 // The package starts no goroutine and does not log. A Writer remembers only its
 // last writes, and for 10 minutes which fields the API server does not keep. An

@@ -23,8 +23,8 @@ type Rule struct {
 	Message string
 }
 
-// For returns the CEL rules by which the API server holds every writer to the
-// contract: the status is never dropped, observedGeneration never goes back,
+// For returns the CEL rules of a kind. They hold every writer to the contract:
+// the status is never dropped, observedGeneration never goes back,
 // startedAt and finishedAt never move. A field with the name "-" gets no rule.
 // For does not check the names.
 //

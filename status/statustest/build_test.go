@@ -29,6 +29,8 @@ type buildStatus struct {
 	Phase      string             `json:"phase,omitempty"`
 	Typo       string             `json:"typo,omitempty"`
 	Mode       string             `json:"mode,omitempty"`
+	Verdict    *string            `json:"verdict"`
+	Total      int64              `json:"total"`
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
@@ -36,8 +38,8 @@ func (b *build) DeepCopyObject() runtime.Object { return b.DeepCopy() }
 
 func (b *build) DeepCopy() *build {
 	out := *b
-	b.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	b.Status.Stamp.DeepCopyInto(&out.Status.Stamp)
+	b.ObjectMeta.DeepCopyInto(&out.ObjectMeta) //nolint:staticcheck // which of the embedded ones matters
+	b.Status.DeepCopyInto(&out.Status.Stamp)
 	out.Status.Conditions = slices.Clone(b.Status.Conditions)
 	return &out
 }

@@ -16,8 +16,8 @@ import (
 // generation of the object that after was read from. Check is for property
 // tests of controllers: read the stamps of two successive versions of an object
 // with [Stamp]. Times are compared in whole seconds. Check accepts an updatedAt
-// that stands still or goes back, because two writes may be in one second and
-// clocks differ. For a kind without updatedAt, set it to any time in both
+// that stays or goes back, because two writes may be in one second and clocks
+// differ. For a kind without updatedAt, set it to any time in both
 // stamps.
 func Check(before, after status.Stamp, liveGeneration int64) []error {
 	var broken []error
@@ -25,7 +25,8 @@ func Check(before, after status.Stamp, liveGeneration int64) []error {
 		broken = append(broken, fmt.Errorf("status/statustest: "+format, args...))
 	}
 	if after.ObservedGeneration < before.ObservedGeneration {
-		breach("observedGeneration went back from %d to %d", before.ObservedGeneration, after.ObservedGeneration)
+		breach("observedGeneration went back from %d to %d",
+			before.ObservedGeneration, after.ObservedGeneration)
 	}
 	if after.ObservedGeneration > liveGeneration {
 		breach("observedGeneration is %d, ahead of generation %d", after.ObservedGeneration, liveGeneration)

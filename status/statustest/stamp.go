@@ -50,7 +50,7 @@ const absent = "-"
 // statusOf returns the encoded fields of o's status. It is nil for no status.
 func statusOf(o status.Object) (map[string]json.RawMessage, error) {
 	if isnil.Is(o) {
-		return nil, errors.New("status/statustest: the object is nil; want one that was read from the API server")
+		return nil, errors.New("status/statustest: the object is nil; want an object as it was read")
 	}
 	raw, err := json.Marshal(o)
 	if err != nil {

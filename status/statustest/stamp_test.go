@@ -33,11 +33,13 @@ func TestStamp_ReadsTheFieldsOfEachForm(t *testing.T) {
 		"Typed":        {"The Stamp is embedded inline.", status.FieldNames{}, typed, 3},
 		"Unstructured": {"A time is a text.", status.FieldNames{}, loose(map[string]any{"observedGeneration": int64(3), "startedAt": "2025-06-01T12:00:00Z"}), 3},
 		"OwnNames": {
-			"The names are those of FieldNames.", status.FieldNames{StartedAt: "startTime"},
+			"The names are those of FieldNames.",
+			status.FieldNames{StartedAt: "startTime"},
 			loose(map[string]any{"observedGeneration": int64(3), "startTime": "2025-06-01T12:00:00Z", "startedAt": "x"}), 3,
 		},
 		"Absent": {
-			"A field that the kind does not have is not read.", status.FieldNames{ObservedGeneration: "-"},
+			"A field that the kind does not have is not read.",
+			status.FieldNames{ObservedGeneration: "-"},
 			loose(map[string]any{"observedGeneration": "x", "startedAt": "2025-06-01T12:00:00Z"}), 0,
 		},
 	}
