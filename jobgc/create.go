@@ -9,7 +9,7 @@ func (m machine) recall() (machine, request) {
 	if m.barred {
 		return m.fail(failureBarred), requestNone
 	}
-	if m.memory.uid == "" || m.known {
+	if m.memory.uid == "" {
 		return m.to(stageCreate), requestNone
 	}
 	return m, requestRead
@@ -20,7 +20,6 @@ func (m machine) recalled(a answer) machine {
 	if a.failed() {
 		return m.fail(failureRequest)
 	}
-	m.known = true
 	if a.job.control == controlOwner {
 		m.found = m.live(a.job)
 		return m.to(stageDecide)
@@ -95,7 +94,6 @@ func (m machine) adopt() machine {
 	}
 	m.notes.seen = job
 	if m.takes(job) {
-		m.tries = 0
 		return m.to(stageMark)
 	}
 	return m.keep()
@@ -178,14 +176,8 @@ func (m machine) raiseAgain(a answer) machine {
 // owner is from before that: it proves no loss.
 func (m machine) enter() machine {
 	m.ref = record{uid: m.found.job.uid}
-	if m.found.state == Finished && m.ended {
-		// It is released next.
-		return m.end(finding{state: Pending, source: m.found.source, again: againSoon})
-	}
 	if m.found.state == Finished {
-		m = m.record()
-		m.found.again = againSoon
-		return m
+		return m.recordFound()
 	}
 	if !m.informer {
 		m.found.again = againLater
@@ -195,8 +187,15 @@ func (m machine) enter() machine {
 		m.memory = recollection{}
 	}
 	m.returned = m.isBack(m.ref.uid) || m.memory.fate == fateReturned
-	if m.found.lost() {
-		m.stored = owner{}
-	}
+	m.stored = owner{}
 	return m.to(stageDecide)
+}
+
+// recordFound puts a Job that has finished into the Ref, with its outcome. If
+// its run has ended without it, the next call releases it.
+func (m machine) recordFound() machine {
+	if m.ended {
+		return m.end(finding{state: Pending, source: m.found.source, again: againSoon})
+	}
+	return m.record()
 }

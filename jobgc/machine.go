@@ -31,8 +31,7 @@ type machine struct {
 
 	stage stage
 	built bool
-	known bool // a Job that the Guard remembers was looked for before the creation
-	tries int  // of the same patch
+	tries int // of the same patch
 
 	notes   notes
 	failure failure

@@ -97,6 +97,12 @@ func (w *world) answer(i int, a simAnswer) {
 	if r.asked > mostRequests || r.builds > 1 {
 		w.wrong = tooManyRequests
 	}
+	switch a.verdict {
+	case verdictDone, verdictGone, verdictTaken:
+	default:
+		r.failed++
+	}
+	r.silent = a.verdict == verdictUnknown
 	did := w.rules.answer(r.m, w.remembers(r, w.rules.machine(r.m).job), a)
 	w.keep(r, did)
 	w.advance(i)
@@ -182,6 +188,7 @@ func (w *world) idle(r *simReplica) {
 	r.reads = 0
 	r.asked = 0
 	r.failed = 0
+	r.silent = false
 	r.writes = false
 	r.status = simOwner{}
 }

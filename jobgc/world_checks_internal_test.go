@@ -17,6 +17,7 @@ func (w *world) checkCall(r *simReplica) {
 	if r.reads > 2 {
 		w.wrong = tooManyReads
 	}
+	w.checkError(r)
 	if m.failure != failureNone {
 		known := m.found != finding{}
 		if known && m.failure != failureRelease {
@@ -43,7 +44,7 @@ func (w *world) checkCall(r *simReplica) {
 	w.checkClosed(r)
 	waits := m.found.again == againEvent
 	due := m.ref.outcome != "" && !m.ref.released && !r.copied.outcome
-	if waits && (m.found.state == Pending || due) {
+	if waits && (m.found.state == Pending || due || w.isUnwatched(r)) {
 		w.wrong = noReturn
 	}
 }
@@ -73,6 +74,34 @@ func (w *world) isTrue(r *simReplica, f finding) bool {
 		return explained || m.ended
 	default:
 		return true
+	}
+}
+
+// isUnwatched reports whether a Job still changes, and no event says so.
+func (w *world) isUnwatched(r *simReplica) bool {
+	m := w.rules.machine(r.m)
+	if w.rules.informer || m.job == 0 || r.copied.ending != unended {
+		return false
+	}
+	return m.found.state == Active || m.found.state == Suspended
+}
+
+// checkError holds the error of a call to its rule: it is that of a request,
+// and no request without an answer counts as done. The TTL of a Job that has
+// finished does not matter.
+func (w *world) checkError(r *simReplica) {
+	m := w.rules.machine(r.m)
+	switch m.failure {
+	case failureNone:
+		unbuilt := m.deleting && m.found.state == NotCreated // it goes with its owner
+		if r.silent && !unbuilt && m.found.state != Finished {
+			w.wrong = noError
+		}
+	case failureRequest, failureBuild, failureCreate, failureRelease:
+		if r.failed == 0 {
+			w.wrong = falseError
+		}
+	default:
 	}
 }
 

@@ -162,7 +162,6 @@ func (w world) nextAnswers(i int, of outcomes) {
 	}
 	if w.left.faults > 0 {
 		w.left.faults--
-		w.replicas[i].failed++
 		w.nextFaults(i, of)
 	}
 }

@@ -157,7 +157,8 @@ type simReplica struct {
 	builds int8 // of the Job in this call
 	reads  int8 // of the owner in this call
 	asked  int8 // requests in this call
-	failed int8 // of them, that had a fault
+	failed int8 // of them, that were refused or had no answer
+	silent bool // the last one had no answer
 	m      machineNumber
 	copied simOwner // the caller's copy
 	status simOwner // to write
@@ -231,6 +232,8 @@ const (
 	createdAgain
 	adoptedUnmarked
 	unclosed
+	falseError
+	noError
 )
 
 func (r rule) String() string {
@@ -247,6 +250,8 @@ func (r rule) String() string {
 		"created a Job again whose end the events brought",
 		"recorded a Job that lacks what Step gives to each Job",
 		"nothing is left to do, and the Ref does not say so",
+		"a call returns an error without a cause",
+		"a request had no answer, and the call returns no error",
 	}[r]
 }
 
