@@ -18,8 +18,7 @@
 // template do not change, so Services, budgets and dashboards keep working.
 // [Validate] reports the errors of any Rollout and [Rollout.Warnings] what
 // makes a legal one useless as a canary. [Rollout.Counts] says how many pods a
-// weight is, [Rollout.PrunedFields] which fields a CRD would drop. Nothing here
-// imports Argo Rollouts.
+// weight is. Nothing here imports Argo Rollouts.
 //
 //   - package plan switches a running workload without losing capacity: to
 //     apply the other kind deletes all pods before the new ones are ready;

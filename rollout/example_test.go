@@ -98,18 +98,6 @@ func ExampleRollout_Counts() {
 	// of 7: 2 new, 6 old
 }
 
-// The CRD of a cluster may be older than the pod it is given.
-func ExampleRollout_PrunedFields() {
-	r, _ := rollout.Convert(web(), rollout.Options{})
-	r.Spec.Template.Spec.HostnameOverride = ptr.To("web.example.com")
-
-	var crd map[string]any // as decoded from the cluster or a file
-	_ = json.Unmarshal([]byte(schema), &crd)
-	lost, err := r.PrunedFields(crd)
-	fmt.Println(lost, err)
-	// Output: [spec.template.spec.hostnameOverride] <nil>
-}
-
 func ExampleRollout_Unstructured() {
 	r, _ := rollout.Convert(web(), rollout.Options{})
 	u, err := r.Unstructured()

@@ -46,8 +46,6 @@ type call struct {
 	plan     plan.Options // without a method to render
 	rollback bool
 	values   string // file, "" for none
-	crdFile  string // file, "" for none
-	crd      map[string]any
 	files    []string
 }
 
@@ -112,7 +110,6 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 	f.BoolVar(&c.options.ProgressDeadlineAbort, "abort-on-deadline", false, "go back when the new version is not ready in time")
 	f.StringVar(&c.options.InstanceID, "instance-id", "", "instance ID of the controller")
 	f.BoolVar(&c.options.OmitReplicas, "omit-replicas", false, "leave replicas to a HorizontalPodAutoscaler")
-	f.StringVar(&c.crdFile, "crd", "", "file with the CustomResourceDefinition; what it would drop is refused")
 	f.StringVar(&method, "plan", "", "print the plan instead: SideBySide, Adopt or Reference")
 	f.BoolVar(&c.rollback, "rollback", false, "with -plan, from a Rollout to its Deployment")
 	f.BoolVar(&c.plan.AllowTemplateChange, "allow-template-change", false, "with -rollback, take a Deployment of other images or containers, and a canary that is in progress or aborted")
@@ -148,11 +145,6 @@ func (c *call) load() (problems []string) {
 		c.enabled, c.options.Steps = s.Enabled, s.Options.Steps
 		for _, e := range errs {
 			problems = append(problems, c.values+": "+e.Error())
-		}
-	}
-	if c.crdFile != "" {
-		if err := readYAML(c.crdFile, &c.crd); err != nil {
-			problems = append(problems, err.Error())
 		}
 	}
 	return problems

@@ -142,7 +142,6 @@ func TestRefused(t *testing.T) {
 		"DeploymentInAList": {"It would be passed over.", "kind: List\nitems: [{kind: Service}, {kind: Deployment, metadata: {name: web}}]\n", nil, []string{"document 1: List", "documents"}},
 		"NoSuchFile":        {"It says which.", "", []string{"missing.yaml"}, []string{"missing.yaml"}},
 		"NoSuchValues":      {"It says which.", "", []string{"-values", "missing.yaml"}, []string{"missing.yaml"}},
-		"NoSuchCRD":         {"It says which.", "", []string{"-crd", "missing.yaml"}, []string{"missing.yaml"}},
 		"BadFence":          {"With its path.", web, []string{"-max-surge", "few"}, []string{"spec.strategy.canary.maxSurge"}},
 		"NothingToPlan":     {"A plan needs a live workload.", service, []string{"-plan", "Adopt"}, []string{"no live Deployment"}},
 		"PlanRefused":       {"With its path.", web + strings.Replace(settled, "updatedReplicas: 5", "updatedReplicas: 2", 1), []string{"-plan", "Adopt"}, []string{"Deployment web: live.status"}},
@@ -216,20 +215,6 @@ func TestFiles_StaySeparateDocuments(t *testing.T) {
 			assert.Equal(t, tc.want, out, tc.reason)
 		})
 	}
-}
-
-func TestRender_RefusesFieldsThatACRDDrops(t *testing.T) {
-	crd := write(t, "crd.yaml", `kind: CustomResourceDefinition
-spec: {versions: [{name: v1alpha1, schema: {openAPIV3Schema: {properties: {spec: {properties: {replicas: {}, selector: {x-kubernetes-preserve-unknown-fields: true}, template: {x-kubernetes-preserve-unknown-fields: true}}}}}}}]}
-`)
-	code, out, errs := command(t, web, "-crd", crd)
-	assert.Equal(t, 1, code)
-	assert.Empty(t, out)
-	assert.Contains(t, errs, "spec.strategy: the CustomResourceDefinition would drop it")
-
-	code, _, errs = command(t, web, "-crd", write(t, "other.yaml", "kind: Service\n"))
-	assert.Equal(t, 1, code)
-	assert.Contains(t, errs, "openAPIV3Schema")
 }
 
 func TestPlans(t *testing.T) {

@@ -74,15 +74,6 @@ func convert(c *call, d *document) (string, []string) {
 	if r == nil {
 		return "", errs
 	}
-	if c.crd != nil {
-		lost, err := r.PrunedFields(c.crd)
-		if err != nil {
-			errs = append(errs, fmt.Sprintf("%s: %v", d, err))
-		}
-		for _, path := range lost {
-			errs = append(errs, fmt.Sprintf("%s: %s: the CustomResourceDefinition would drop it", d, path))
-		}
-	}
 	text, err := yaml.Marshal(r)
 	if err != nil {
 		errs = append(errs, fmt.Sprintf("%s: %v", d, err))
