@@ -20,7 +20,5 @@ func TestAllocations(t *testing.T) {
 	require.Empty(t, errs)
 
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = rollout.Render(d, false, rollout.Options{}) }), "off costs nothing")
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _ = rollout.Convert(d, rollout.Options{}) }), 60.0)
-	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { rollout.Validate(r) }), 20.0)
 	assert.Zero(t, testing.AllocsPerRun(100, func() { r.Counts(20) }))
 }

@@ -28,6 +28,7 @@ type bad struct {
 // that only Rollout.Warnings and Convert speak of it.
 func legal(name string) bool {
 	return slices.Contains([]string{
+		"HashInAffinity", "HashInMatchLabelKeys",
 		"WeightIsZero", "WeightIs100", "WeightAndScaleInOneStep", "PauseAndPluginInOneStep", "PauseIsZero", "OnlyAPause", "NoSteps", "NoPause",
 	}, name)
 }
@@ -54,6 +55,7 @@ func badRollouts() map[string]bad {
 		"WeightDecreases":           {"Odd, and carried out.", stepsOf(`{"setWeight":60}`, manual, `{"setWeight":20}`, manual), ""},
 		"WeightIsZero":              {"Paused with no new pod: nothing is tested.", stepsOf(`{"setWeight":0}`, manual), "spec.strategy.canary.steps[0].setWeight"},
 		"WeightIs100":               {"Everything is replaced before the pause.", stepsOf(`{"setWeight":100}`, manual), "spec.strategy.canary.steps[0].setWeight"},
+		"LastWeightIs100":           {"It says what comes anyway, as most published examples do.", stepsOf(twenty, manual, `{"setWeight":100}`), ""},
 		"StepIsEmpty":               {"No action.", stepsOf(twenty, `{}`, manual), "spec.strategy.canary.steps[1]"},
 		"StepIsNull":                {"No action.", stepsOf(twenty, `null`, manual), "spec.strategy.canary.steps[1]"},
 		"StepIsMisspelt":            {"A lax create drops it.", stepsOf(`{"setWieght":20}`, twenty, manual), "spec.strategy.canary.steps[0].setWieght"},
@@ -114,6 +116,27 @@ func badRollouts() map[string]bad {
 		"TemplateHasName":          {"The CRD drops it.", `{"spec":{"template":{"metadata":{"name":"x","finalizers":["a/b"]}}}}`, "spec.template.metadata.finalizers spec.template.metadata.name"},
 		"TemplateFieldUnknown":     {"A typo, or newer than this package.", podOf(`{"containers":[{"name":"web","image":"web:1","imagee":"x"}]}`), "spec.template.spec.containers[0].imagee"},
 
+		"TwoNamesForOnePort":   {"The CRD reads ports as a map. So a Deployment has it, and no Rollout.", containerOf(`"ports":[{"name":"http","containerPort":80},{"name":"web","containerPort":80,"protocol":"TCP"}]`), containerPath + "ports[1]"},
+		"PortOfTwoProtocols":   {"Two ports.", containerOf(`"ports":[{"name":"dns","containerPort":53},{"name":"dns-udp","containerPort":53,"protocol":"UDP"}]`), ""},
+		"VariableTwice":        {"The CRD reads variables as a map.", containerOf(`"env":[{"name":"A","value":"1"},{"name":"B","value":"1"},{"name":"A","value":"2"}]`), containerPath + "env[2]"},
+		"VariableTwiceInInit":  {"Each container has its own.", podOf(`{"initContainers":[{"name":"init","image":"init:1","env":[{"name":"A"},{"name":"A"}]}]}`), "spec.template.spec.initContainers[0].env[1]"},
+		"HostAliasTwice":       {"The CRD reads them as a map.", podOf(`{"hostAliases":[{"ip":"10.0.0.1","hostnames":["a"]},{"ip":"10.0.0.1","hostnames":["b"]}]}`), "spec.template.spec.hostAliases[1]"},
+		"PullSecretTwice":      {"The CRD reads them as a map.", podOf(`{"imagePullSecrets":[{"name":"a"},{"name":"a"}]}`), "spec.template.spec.imagePullSecrets[1]"},
+		"HashInMatchLabelKeys": {"Pods of a Rollout do not have the label.", podOf(`{"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"web"}},"matchLabelKeys":["tier","pod-template-hash"]}]}`), "spec.template.spec.topologySpreadConstraints[0].matchLabelKeys[1]"},
+		"HashInAffinity":       {"Nor here.", podOf(`{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone","labelSelector":{},"mismatchLabelKeys":["pod-template-hash"]}]},"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"topologyKey":"zone","labelSelector":{},"matchLabelKeys":["pod-template-hash"]}}]}}}`), "spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].mismatchLabelKeys[0] spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.matchLabelKeys[0]"},
+		"RolloutsHashIsRight":  {"That label tells versions apart.", podOf(`{"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"web"}},"matchLabelKeys":["rollouts-pod-template-hash"]}]}`), ""},
+
+		"CanaryLabelOfTheSelector": {"Its ReplicaSet would not select the pods.", canaryOf(`{"canaryMetadata":{"labels":{"app":"canary"}}}`), "spec.strategy.canary.canaryMetadata.labels"},
+		"StableLabelOfTheSelector": {"Nor this one.", canaryOf(`{"stableMetadata":{"labels":{"app":"stable"}}}`), "spec.strategy.canary.stableMetadata.labels"},
+		"CanaryLabelExcluded":      {"By an expression.", `{"spec":{"selector":{"matchExpressions":[{"key":"track","operator":"DoesNotExist"}]},"strategy":{"canary":{"canaryMetadata":{"labels":{"track":"canary"}}}}}}`, "spec.strategy.canary.canaryMetadata.labels"},
+		"CanaryLabelAsSelected":    {"The same value is no change.", canaryOf(`{"canaryMetadata":{"labels":{"app":"web","track":"canary"}},"stableMetadata":{"labels":{"track":"stable"},"annotations":{"a":"b"}}}`), ""},
+		"CanaryLabelIllegal":       {"The ReplicaSet is refused.", canaryOf(`{"canaryMetadata":{"labels":{"track":"not legal","a/b/c":"x"}}}`), "spec.strategy.canary.canaryMetadata.labels[a/b/c] spec.strategy.canary.canaryMetadata.labels[track]"},
+		"CanaryAnnotationIllegal":  {"The ReplicaSet is refused.", canaryOf(`{"canaryMetadata":{"annotations":{"a/b/c":"x"}}}`), "spec.strategy.canary.canaryMetadata.annotations[a/b/c]"},
+		"CanaryLabelIsTheHash":     {"The controller's own.", canaryOf(`{"canaryMetadata":{"labels":{"rollouts-pod-template-hash":"x"}}}`), "spec.strategy.canary.canaryMetadata.labels[rollouts-pod-template-hash]"},
+		"CanaryLabelIsANumber":     {"A label is a string.", canaryOf(`{"canaryMetadata":{"labels":{"track":1}}}`), "spec.strategy.canary.canaryMetadata.labels.track"},
+		"TwoDryRunsOfOneMetric":    {"The controller refuses the spec.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"errors"}],"dryRun":[{"metricName":"x"},{"metricName":"x"}]}}`), "spec.strategy.canary.steps[1].analysis.dryRun[1]"},
+		"TwoRetentionsOfOneMetric": {"The controller refuses the spec.", canaryOf(`{"analysis":{"templates":[{"templateName":"errors"}],"measurementRetention":[{"metricName":"x","limit":1},{"metricName":"x","limit":2}]}}`), "spec.strategy.canary.analysis.measurementRetention[1]"},
+
 		"ReplicasNegative":      {"No.", `{"spec":{"replicas":-1}}`, "spec.replicas"},
 		"ReadyAfterTheDeadline": {"The default deadline is 600.", `{"spec":{"minReadySeconds":700}}`, "spec.progressDeadlineSeconds"},
 		"ReadyAtTheDeadline":    {"Not before it.", `{"spec":{"minReadySeconds":600}}`, "spec.progressDeadlineSeconds"},
@@ -138,10 +161,7 @@ func badRollouts() map[string]bad {
 		"ScaleDownDelayNoRouting":   {"Of trafficRouting.", canaryOf(`{"scaleDownDelaySeconds":5}`), "spec.strategy.canary.scaleDownDelaySeconds"},
 		"DynamicScaleNoRouting":     {"Of trafficRouting.", canaryOf(`{"dynamicStableScale":true}`), "spec.strategy.canary.dynamicStableScale"},
 		"IgnoredWithoutRouting":     {"Of trafficRouting, and without it ignored.", canaryOf(`{"minPodsPerReplicaSet":2,"abortScaleDownDelaySeconds":1,"scaleDownDelayRevisionLimit":1,"pingPong":{"pingService":"a","pongService":"b"}}`), "spec.strategy.canary.abortScaleDownDelaySeconds spec.strategy.canary.minPodsPerReplicaSet spec.strategy.canary.pingPong spec.strategy.canary.scaleDownDelayRevisionLimit"},
-		"AntiAffinityOfBothKinds":   {"One of both.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":1},"requiredDuringSchedulingIgnoredDuringExecution":{}}}`), "spec.strategy.canary.antiAffinity"},
-		"AntiAffinityWeightZero":    {"1 to 100.", canaryOf(`{"antiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":{"weight":0}}}`), "spec.strategy.canary.antiAffinity.preferredDuringSchedulingIgnoredDuringExecution.weight"},
 		"ThresholdOfTypeFoo":        {"Counted as Pods.", canaryOf(`{"replicaProgressThreshold":{"type":"Foo","value":0}}`), "spec.strategy.canary.replicaProgressThreshold.type spec.strategy.canary.replicaProgressThreshold.value"},
-		"ThresholdMoreThanPods":     {"At weight 20 there is one pod: the step is never done.", canaryOf(`{"replicaProgressThreshold":{"type":"Pods","value":3}}`), "spec.strategy.canary.replicaProgressThreshold.value"},
 		"ThresholdOfAutoscaled":     {"Who sets the replicas may set more.", `{"spec":{"replicas":null,"strategy":{"canary":{"replicaProgressThreshold":{"type":"Pods","value":3}}}}}`, ""},
 		"ThresholdZeroAutoscaled":   {"But it counts something.", `{"spec":{"replicas":null,"strategy":{"canary":{"replicaProgressThreshold":{"type":"Pods","value":0}}}}}`, "spec.strategy.canary.replicaProgressThreshold.value"},
 		"ThresholdIsRight":          {"Carried.", canaryOf(`{"replicaProgressThreshold":{"type":"Percent","value":80}}`), ""},
@@ -150,8 +170,6 @@ func badRollouts() map[string]bad {
 		"AnalysisWithoutName":       {"An analysis names its templates.", stepsOf(twenty, `{"analysis":{"templates":[{}]}}`), "spec.strategy.canary.steps[1].analysis.templates[0].templateName"},
 		"AnalysisIsAWait":           {"It decides, as a person does at a pause.", stepsOf(twenty, `{"analysis":{"templates":[{"templateName":"errors"}]}}`), ""},
 		"BackgroundAnalysis":        {"Without templates too.", canaryOf(`{"analysis":{}}`), "spec.strategy.canary.analysis.templates"},
-		"PluginWithoutName":         {"Hangs.", stepsOf(twenty, `{"plugin":{}}`), "spec.strategy.canary.steps[1].plugin.name"},
-		"ExperimentWithoutTemplate": {"Nothing runs.", stepsOf(twenty, `{"experiment":{}}`), "spec.strategy.canary.steps[1].experiment.templates"},
 		"UnknownField":              {"Pruned.", `{"spec":{"replicaz":3}}`, "spec.replicaz"},
 		"StepsAreNoList":            {"A list.", canaryOf(`{"steps":{"setWeight":20}}`), "spec.strategy.canary.steps"},
 		"KindIsDeployment":          {"Another kind.", `{"apiVersion":"apps/v1","kind":"Deployment"}`, "apiVersion kind"},
@@ -224,6 +242,12 @@ func stepsOf(steps ...string) string {
 func pauseOf(duration string) string { return stepsOf(twenty, `{"pause":{"duration":`+duration+`}}`) }
 
 func podOf(patch string) string { return `{"spec":{"template":{"spec":` + patch + `}}}` }
+
+const containerPath = "spec.template.spec.containers[0]."
+
+func containerOf(fields string) string {
+	return podOf(`{"containers":[{"name":"web","image":"web:1",` + fields + `}]}`)
+}
 
 func blueGreenOf(spec string) string {
 	return `{"spec":{"strategy":{"canary":null,"blueGreen":` + spec + `}}}`

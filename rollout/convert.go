@@ -5,7 +5,6 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -59,21 +58,10 @@ func Render(d *appsv1.Deployment, enabled bool, o Options) (runtime.Object, erro
 // cannot work.
 func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	if d == nil {
-		return nil, field.ErrorList{field.Required(field.NewPath("deployment"), "there is none to convert")}
+		path := field.NewPath("deployment")
+		return nil, field.ErrorList{field.Required(path, "there is none to convert")}
 	}
-	var errs field.ErrorList
-	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
-		errs = append(errs, field.NotSupported(field.NewPath("spec", "strategy", "type"), d.Spec.Strategy.Type,
-			[]appsv1.DeploymentStrategyType{appsv1.RollingUpdateDeploymentStrategyType}))
-	}
-	if d.DeletionTimestamp != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("metadata", "deletionTimestamp"), "the Deployment is being deleted"))
-	}
-	u := d.Spec.Strategy.RollingUpdate
-	if path := exclusive(&d.Spec.Template.Spec); path != nil && u != nil && isZero(u.MaxSurge) && o.MaxSurge != nil && !isZero(o.MaxSurge) {
-		errs = append(errs, field.Invalid(inCanary("maxSurge"), o.MaxSurge.String(),
-			fmt.Sprintf("the Deployment has maxSurge 0, and its pods have %s, which two pods at the same time may not share; leave Options.MaxSurge unset", path)))
-	}
+	errs := notConvertible(d, &o)
 	r := convert(d, &o)
 	var unread field.ErrorList
 	if o.Mutate != nil {
@@ -85,10 +73,35 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 		r, unread = parse(u.Object, true)
 	}
 	p := r.check(unread)
-	if errs = append(errs, follow(unread, append(p.errs, p.warnings...))...); len(errs) > 0 {
+	errs = append(errs, follow(unread, append(p.errs, p.warnings...))...)
+	if len(errs) > 0 {
 		return nil, errs
 	}
 	return r, nil
+}
+
+// notConvertible are the errors of a Deployment of which no Rollout can be
+// made.
+func notConvertible(d *appsv1.Deployment, o *Options) (errs field.ErrorList) {
+	strategy := d.Spec.Strategy.Type
+	if strategy == appsv1.RecreateDeploymentStrategyType {
+		accepted := []appsv1.DeploymentStrategyType{appsv1.RollingUpdateDeploymentStrategyType}
+		errs = append(errs, field.NotSupported(at("strategy", "type"), strategy, accepted))
+	}
+	if d.DeletionTimestamp != nil {
+		path := field.NewPath("metadata", "deletionTimestamp")
+		errs = append(errs, field.Forbidden(path, "the Deployment is being deleted"))
+	}
+	update := d.Spec.Strategy.RollingUpdate
+	if update == nil || !isZero(update.MaxSurge) || o.MaxSurge == nil || isZero(o.MaxSurge) {
+		return errs
+	}
+	if path := exclusive(&d.Spec.Template.Spec); path != nil {
+		errs = append(errs, field.Invalid(inCanary("maxSurge"), o.MaxSurge.String(), fmt.Sprintf(
+			"the Deployment has maxSurge 0, and its pods have %s, which two pods at the same time may not share; "+
+				"leave Options.MaxSurge unset", path)))
+	}
+	return errs
 }
 
 func convert(d *appsv1.Deployment, o *Options) *Rollout {
@@ -108,7 +121,8 @@ func convert(d *appsv1.Deployment, o *Options) *Rollout {
 			Strategy:                Strategy{Canary: convertStrategy(d, o)},
 		},
 	}
-	r.APIVersion, r.Kind = apiVersion, kind
+	r.APIVersion = apiVersion
+	r.Kind = kind
 	if o.OmitReplicas {
 		r.Spec.Replicas = nil
 	}
@@ -128,9 +142,8 @@ func convertMeta(m *metav1.ObjectMeta, instanceID string) metav1.ObjectMeta {
 	out := *kept.DeepCopy()
 	// Both describe the Deployment: its revision, and what kubectl would
 	// compare the next apply with.
-	maps.DeleteFunc(out.Annotations, func(key, _ string) bool {
-		return key == "deployment.kubernetes.io/revision" || key == "kubectl.kubernetes.io/last-applied-configuration"
-	})
+	delete(out.Annotations, "deployment.kubernetes.io/revision")
+	delete(out.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	if instanceID != "" {
 		if out.Labels == nil {
 			out.Labels = map[string]string{}
@@ -141,10 +154,17 @@ func convertMeta(m *metav1.ObjectMeta, instanceID string) metav1.ObjectMeta {
 }
 
 func convertStrategy(d *appsv1.Deployment, o *Options) *Canary {
-	c := &Canary{MaxSurge: copied(o.MaxSurge), MaxUnavailable: copied(o.MaxUnavailable), Steps: copySteps(o.Steps)}
-	surge, unavailable := intstr.FromInt32(1), intstr.FromInt32(0)
-	if u := d.Spec.Strategy.RollingUpdate; u != nil && (explicit(u.MaxSurge) || explicit(u.MaxUnavailable)) {
-		surge, unavailable = ptr.Deref(u.MaxSurge, intstr.FromString("25%")), ptr.Deref(u.MaxUnavailable, intstr.FromString("25%"))
+	c := &Canary{
+		MaxSurge:       copied(o.MaxSurge),
+		MaxUnavailable: copied(o.MaxUnavailable),
+		Steps:          copySteps(o.Steps),
+	}
+	surge := intstr.FromInt32(1)
+	unavailable := intstr.FromInt32(0)
+	update := ptr.Deref(d.Spec.Strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
+	if explicit(update.MaxSurge) || explicit(update.MaxUnavailable) {
+		surge = ptr.Deref(update.MaxSurge, intstr.FromString("25%"))
+		unavailable = ptr.Deref(update.MaxUnavailable, intstr.FromString("25%"))
 	}
 	if c.MaxSurge == nil {
 		c.MaxSurge = &surge
@@ -168,7 +188,7 @@ func isZero(v *intstr.IntOrString) bool {
 
 // exclusive is the first field that two pods at the same time may not share, or
 // nil.
-func exclusive(s *corev1.PodSpec) (first *field.Path) {
+func exclusive(s *corev1.PodSpec) *field.Path {
 	path := at("template", "spec")
 	if s.HostNetwork {
 		return path.Child("hostNetwork")
@@ -178,12 +198,18 @@ func exclusive(s *corev1.PodSpec) (first *field.Path) {
 			return path.Child("volumes").Index(i).Child("persistentVolumeClaim")
 		}
 	}
-	eachContainer(s, func(list string, i int, c *corev1.Container) {
-		for j := range c.Ports {
-			if first == nil && c.Ports[j].HostPort != 0 {
-				first = path.Child(list).Index(i).Child("ports").Index(j).Child("hostPort")
+	for _, c := range containers(s) {
+		for i := range c.of.Ports {
+			if c.of.Ports[i].HostPort != 0 {
+				return c.path.Child("ports").Index(i).Child("hostPort")
 			}
 		}
-	})
-	return first
+	}
+	if s.Affinity == nil || s.Affinity.PodAntiAffinity == nil {
+		return nil
+	}
+	if len(s.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+		return path.Child("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+	}
+	return nil
 }

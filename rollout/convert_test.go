@@ -277,7 +277,7 @@ func TestConvert_Refuses(t *testing.T) {
 			d.Name = ""
 			d.Spec.Replicas = ptr.To[int32](-1)
 			o.MaxSurge = ptr.To(intOrString("0"))
-			o.Steps = []rollout.Step{rollout.SetWeight(0), rollout.SetWeight(100)}
+			o.Steps = []rollout.Step{rollout.SetWeight(0), rollout.SetWeight(100), rollout.SetWeight(50)}
 		}, []string{
 			"metadata.name", "spec.replicas", "spec.strategy.canary.maxSurge", "spec.strategy.canary.steps",
 			"spec.strategy.canary.steps[0].setWeight", "spec.strategy.canary.steps[1].setWeight",

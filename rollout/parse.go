@@ -26,10 +26,7 @@ func parse(obj map[string]any, refuseStatus bool) (*Rollout, field.ErrorList) {
 	// What Go code put there becomes what a server would see. Nothing is
 	// shared.
 	var tree map[string]any
-	data, err := json.Marshal(obj)
-	if err == nil {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(data, &tree)
-	}
+	err := remarshal(obj, &tree)
 	if err != nil {
 		return r, field.ErrorList{field.InternalError(field.NewPath("spec"), err)}
 	}
@@ -39,34 +36,16 @@ func parse(obj map[string]any, refuseStatus bool) (*Rollout, field.ErrorList) {
 	}
 	delete(tree, "status")
 	errs = append(errs, pruneTemplate(tree)...)
-	// The decoder stops at the first wrong type, so they are taken out first.
-	errs = append(errs, mistyped(nil, tree, reflect.TypeFor[Rollout]())...)
-	if data, err = json.Marshal(tree); err != nil {
-		return r, append(errs, field.InternalError(field.NewPath("spec"), err))
-	}
-	unknown, err := kjson.UnmarshalStrict(data, r)
-	if err != nil {
-		errs = append(errs, field.InternalError(field.NewPath("spec"), err))
-	}
-	for _, err := range unknown {
-		errs = append(errs, unknownField(err))
-	}
-	return r, errs
+	return r, append(errs, decode(nil, tree, r)...)
 }
 
-// unknownField has the accepted names where the types are of this package.
-func unknownField(err error) *field.Error {
-	var named kjson.FieldError
-	if !errors.As(err, &named) {
-		return field.InternalError(field.NewPath("spec"), err)
+// remarshal fills a value from the JSON of another.
+func remarshal(from, into any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return err
 	}
-	path, detail := named.FieldPath(), "unknown field"
-	if strings.HasPrefix(path, step(0).Root().String()) && !strings.HasPrefix(path, "spec.template") {
-		if t := typeAt(path); t != nil {
-			detail += "; there are " + strings.Join(slices.Sorted(maps.Keys(members(t))), ", ")
-		}
-	}
-	return field.Forbidden(field.NewPath(path), detail)
+	return kjson.UnmarshalCaseSensitivePreserveInts(data, into)
 }
 
 // pruneTemplate removes what the CRD drops of a pod template's metadata, and
@@ -76,75 +55,64 @@ func pruneTemplate(tree map[string]any) (errs field.ErrorList) {
 	template, _ := spec["template"].(map[string]any)
 	meta, _ := template["metadata"].(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		if key != "labels" && key != "annotations" {
-			errs = append(errs, field.Forbidden(at("template", "metadata", key), onlyLabels))
-			delete(meta, key)
+		if key == "labels" || key == "annotations" {
+			continue
 		}
+		errs = append(errs, field.Forbidden(at("template", "metadata", key), onlyLabels))
+		delete(meta, key)
 	}
 	return errs
 }
 
 const onlyLabels = "the CRD keeps only the labels and annotations of a pod template"
 
-// mistyped finds each value that does not fit its field, and removes it from
-// the tree.
-func mistyped(path *field.Path, tree any, t reflect.Type) (errs field.ErrorList) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// decode fills a struct with what of the tree fits, and reports the rest. The
+// decoder alone stops at the first wrong type, without its index in a list.
+func decode(path *field.Path, tree map[string]any, into any) field.ErrorList {
+	var wrong reader
+	tree, _ = wrong.fitting(path, tree, reflect.TypeOf(into)).(map[string]any)
+	data, err := json.Marshal(tree)
+	if err != nil {
+		return append(wrong.errs, field.InternalError(path, err))
 	}
-	if t.Kind() == reflect.Interface {
-		return nil // carried
+	unknown, err := kjson.UnmarshalStrict(data, into)
+	if err != nil {
+		return append(wrong.errs, field.InternalError(path, err))
 	}
-	inner := func(path *field.Path, value any, t reflect.Type, remove func()) {
-		if value == nil {
-			return
-		}
-		if fits(value, t) {
-			errs = append(errs, mistyped(path, value, t)...)
-			return
-		}
-		errs = append(errs, field.TypeInvalid(path, shown(value), "want "+want(t)))
-		remove()
+	for _, err := range unknown {
+		wrong.errs = append(wrong.errs, unknownField(err))
 	}
-	switch v := tree.(type) {
-	case map[string]any:
-		fields := members(t)
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			of, known := fields[key]
-			if t.Kind() == reflect.Map {
-				of, known = t.Elem(), true
-			}
-			if known {
-				inner(child(path, key), v[key], of, func() { delete(v, key) })
-			}
-		}
-	case []any:
-		for i := range v {
-			inner(path.Index(i), v[i], t.Elem(), func() { v[i] = nil })
-		}
-	}
-	return errs
+	return wrong.errs
 }
 
-// fits reports whether a value has the kind of its field. The content of an
-// object and of a list is not looked at.
-func fits(value any, t reflect.Type) bool {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// reader collects the values that do not fit their fields.
+type reader struct{ errs field.ErrorList }
+
+// fitting is value without what in it does not fit the type.
+func (r *reader) fitting(path *field.Path, value any, t reflect.Type) any {
+	if value == nil || remarshal(value, reflect.New(t).Interface()) == nil {
+		return value
 	}
-	own := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
-	switch value.(type) {
+	known := len(r.errs)
+	switch v := value.(type) {
 	case map[string]any:
-		if !own {
-			return t.Kind() == reflect.Struct || t.Kind() == reflect.Map || t.Kind() == reflect.Interface
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if of := member(t, key); of != nil {
+				v[key] = r.fitting(path.Child(key), v[key], of)
+			}
 		}
 	case []any:
-		if !own {
-			return t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 || t.Kind() == reflect.Interface
+		if of := element(t); of != nil {
+			for i := range v {
+				v[i] = r.fitting(path.Index(i), v[i], of)
+			}
 		}
 	}
-	data, err := json.Marshal(value)
-	return err == nil && kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(t).Interface()) == nil
+	if len(r.errs) > known {
+		return value
+	}
+	r.errs = append(r.errs, field.TypeInvalid(path, shown(value), "want "+want(t)))
+	return nil
 }
 
 // shown is a value that an error may have. The value of a variable may be a
@@ -157,77 +125,113 @@ func shown(value any) any {
 	return value
 }
 
-// members are the types of a struct's fields by their JSON names.
-func members(t reflect.Type) map[string]reflect.Type {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+// bare is what a pointer points to.
+func bare(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct {
+	return t
+}
+
+// member is the type of a value in a struct or a map, or nil.
+func member(t reflect.Type, key string) reflect.Type {
+	t = bare(t)
+	switch t.Kind() {
+	case reflect.Struct:
+		return members(t)[key]
+	case reflect.Map:
+		return t.Elem()
+	default:
 		return nil
 	}
+}
+
+// element is the type of a value in a list, or nil.
+func element(t reflect.Type) reflect.Type {
+	t = bare(t)
+	if t.Kind() != reflect.Slice {
+		return nil
+	}
+	return t.Elem()
+}
+
+// members are the types of a struct's fields by their JSON names.
+func members(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
+	if t.Kind() != reflect.Struct {
+		return out
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
-		case name != "":
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" {
 			out[name] = f.Type
-		case f.Anonymous:
+		} else if f.Anonymous {
 			maps.Copy(out, members(f.Type))
 		}
 	}
 	return out
 }
 
-// typeAt is the struct that has the field of this path.
-func typeAt(path string) reflect.Type {
+// unknownField has the accepted names where the types are of this package.
+func unknownField(err error) *field.Error {
+	var named kjson.FieldError
+	if !errors.As(err, &named) {
+		return field.InternalError(field.NewPath("spec"), err)
+	}
+	path := named.FieldPath()
+	detail := "unknown field"
+	t := typeOf(path)
+	if t != nil && t.PkgPath() == reflect.TypeFor[Rollout]().PkgPath() {
+		detail += "; there are " + strings.Join(slices.Sorted(maps.Keys(members(t))), ", ")
+	}
+	return field.Forbidden(field.NewPath(path), detail)
+}
+
+// typeOf is the type that would have the field of this path, or nil.
+func typeOf(path string) reflect.Type {
 	t := reflect.TypeFor[Rollout]()
 	names := strings.Split(path, ".")
 	for _, name := range names[:len(names)-1] {
-		name, _, _ = strings.Cut(name, "[")
-		if t = members(t)[name]; t == nil {
+		name, _, list := strings.Cut(name, "[")
+		t = member(t, name)
+		if t != nil && list {
+			t = element(t)
+		}
+		if t == nil {
 			return nil
 		}
 	}
-	return t
+	return bare(t)
 }
 
 // follow appends the errors of the content that was read. It leaves out those
 // in a field that could not be read.
 func follow(unread, wrong field.ErrorList) field.ErrorList {
-	known := len(unread)
-	unread = slices.Clip(unread)
+	all := slices.Clip(unread)
 	for _, e := range wrong {
-		if !slices.ContainsFunc(unread[:known], func(u *field.Error) bool { return within(e.Field, u.Field) }) {
-			unread = append(unread, e)
+		hidden := slices.ContainsFunc(unread, func(u *field.Error) bool { return within(e.Field, u.Field) })
+		if !hidden {
+			all = append(all, e)
 		}
 	}
-	return unread
+	return all
 }
 
 // within reports whether path is outer or something in it.
 func within(path, outer string) bool {
-	return path == outer || strings.HasPrefix(path, outer+".") || strings.HasPrefix(path, outer+"[")
-}
-
-func child(path *field.Path, name string) *field.Path {
-	if path == nil {
-		return field.NewPath(name)
-	}
-	return path.Child(name)
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // want is how a JSON value of a type is written.
 func want(t reflect.Type) string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = bare(t)
 	switch t {
 	case reflect.TypeFor[Step]():
 		return "an object such as {setWeight: 20} or {pause: {}}"
 	case reflect.TypeFor[Pause]():
 		return "{duration: 10m}, or {} to wait for a person"
-	case reflect.TypeFor[[]Step]():
-		return "a list of steps"
 	case reflect.TypeFor[intstr.IntOrString]():
 		return "a whole number or a string"
 	case reflect.TypeFor[metav1.Time]():
@@ -236,17 +240,13 @@ func want(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"
-	case reflect.Int32:
-		return "a whole number of 32 bits"
-	case reflect.Int64:
-		return "a whole number"
+	case reflect.Int32, reflect.Int64:
+		return "a whole number of " + strings.TrimPrefix(t.Kind().String(), "int") + " bits"
 	case reflect.String:
 		return "a string"
 	case reflect.Slice:
 		return "a list"
-	case reflect.Struct, reflect.Map:
-		return "an object"
 	default:
-		return t.String()
+		return "an object"
 	}
 }

@@ -4,27 +4,36 @@
 package rollout
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 // template checks what a Rollout adds to the rules for pods, and the mistakes
 // of a pod template that are common. The API server knows the other rules:
 // package live asks it.
 func (p *problems) template(t *corev1.PodTemplateSpec) {
-	path, meta := at("template"), t.ObjectMeta
-	meta.Labels, meta.Annotations = nil, nil
-	if !reflect.ValueOf(meta).IsZero() {
+	path := at("template")
+	rest := t.ObjectMeta
+	rest.Labels = nil
+	rest.Annotations = nil
+	if !reflect.ValueOf(rest).IsZero() {
 		p.add(field.Forbidden(path.Child("metadata"), onlyLabels))
 	}
-	p.labels(t.Labels, "spec", "template", "metadata", "labels")
-	p.noOwnLabels(t.Labels, "template", "metadata", "labels")
-	p.annotations(t.Annotations, "spec", "template", "metadata", "annotations")
-	s, path := &t.Spec, path.Child("spec")
+	p.podLabels(t.Labels, path.Child("metadata", "labels"))
+	p.annotations(t.Annotations, path.Child("metadata", "annotations"))
+	p.pod(&t.Spec, path.Child("spec"))
+}
+
+func (p *problems) pod(s *corev1.PodSpec, path *field.Path) {
 	if s.RestartPolicy != "" && s.RestartPolicy != corev1.RestartPolicyAlways {
-		p.add(field.NotSupported(path.Child("restartPolicy"), s.RestartPolicy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
+		accepted := []corev1.RestartPolicy{corev1.RestartPolicyAlways}
+		p.add(field.NotSupported(path.Child("restartPolicy"), s.RestartPolicy, accepted))
 	}
 	if s.ActiveDeadlineSeconds != nil {
 		p.add(field.Forbidden(path.Child("activeDeadlineSeconds"), "a Rollout's pods run without end"))
@@ -32,18 +41,98 @@ func (p *problems) template(t *corev1.PodTemplateSpec) {
 	if len(s.Containers) == 0 {
 		p.add(field.Required(path.Child("containers"), "list at least one container"))
 	}
-	eachContainer(s, func(list string, i int, c *corev1.Container) {
-		if c.Image == "" {
-			p.add(field.Required(path.Child(list).Index(i).Child("image"), "set an image"))
+	for _, c := range containers(s) {
+		if c.of.Image == "" {
+			p.add(field.Required(c.path.Child("image"), "set an image"))
 		}
-	})
+		once(p, c.path.Child("env"), c.of.Env, func(v corev1.EnvVar) string { return v.Name })
+		once(p, c.path.Child("ports"), c.of.Ports, port)
+	}
+	once(p, path.Child("hostAliases"), s.HostAliases, func(a corev1.HostAlias) string { return a.IP })
+	secret := func(r corev1.LocalObjectReference) string { return r.Name }
+	once(p, path.Child("imagePullSecrets"), s.ImagePullSecrets, secret)
+	p.hashKeys(s)
 }
 
-func eachContainer(s *corev1.PodSpec, f func(list string, i int, c *corev1.Container)) {
+// once refuses a key that comes twice. The CRD reads such a list as a map, and a
+// Deployment takes it.
+func once[T any](p *problems, path *field.Path, list []T, key func(T) string) {
+	seen := map[string]bool{}
+	for i, item := range list {
+		name := key(item)
+		if seen[name] {
+			e := field.Duplicate(path.Index(i), name)
+			e.Detail = "must be in the list once"
+			p.add(e)
+		}
+		seen[name] = true
+	}
+}
+
+func port(c corev1.ContainerPort) string {
+	protocol := cmp.Or(c.Protocol, corev1.ProtocolTCP)
+	return fmt.Sprintf("%d/%s", c.ContainerPort, protocol)
+}
+
+// containers are all with their paths.
+func containers(s *corev1.PodSpec) []placed[corev1.Container] {
+	path := at("template", "spec")
+	var all []placed[corev1.Container]
 	for i := range s.Containers {
-		f("containers", i, &s.Containers[i])
+		all = append(all, placed[corev1.Container]{path.Child("containers").Index(i), &s.Containers[i]})
 	}
 	for i := range s.InitContainers {
-		f("initContainers", i, &s.InitContainers[i])
+		all = append(all, placed[corev1.Container]{path.Child("initContainers").Index(i), &s.InitContainers[i]})
 	}
+	return all
+}
+
+// placed is a part of a pod template with its path.
+type placed[T any] struct {
+	path *field.Path
+	of   *T
+}
+
+// hashKeys warns of the label by which the scheduling rules of a Deployment
+// tell versions apart. The pods of a Rollout have another one.
+func (p *problems) hashKeys(s *corev1.PodSpec) {
+	check := func(path *field.Path, keys []string) {
+		i := slices.Index(keys, "pod-template-hash")
+		if i >= 0 {
+			p.warn(field.Invalid(path.Index(i), keys[i],
+				"the pods of a Rollout have rollouts-pod-template-hash instead; take that key, or leave it out"))
+		}
+	}
+	path := at("template", "spec", "topologySpreadConstraints")
+	for i, c := range s.TopologySpreadConstraints {
+		check(path.Index(i).Child("matchLabelKeys"), c.MatchLabelKeys)
+	}
+	for _, term := range podTerms(s.Affinity) {
+		check(term.path.Child("matchLabelKeys"), term.of.MatchLabelKeys)
+		check(term.path.Child("mismatchLabelKeys"), term.of.MismatchLabelKeys)
+	}
+}
+
+// podTerms are the rules that place a pod by other pods.
+func podTerms(a *corev1.Affinity) []placed[corev1.PodAffinityTerm] {
+	if a == nil {
+		return nil
+	}
+	near := ptr.Deref(a.PodAffinity, corev1.PodAffinity{})
+	apart := corev1.PodAffinity(ptr.Deref(a.PodAntiAffinity, corev1.PodAntiAffinity{}))
+	var all []placed[corev1.PodAffinityTerm]
+	for i, rules := range []corev1.PodAffinity{near, apart} {
+		path := at("template", "spec", "affinity", []string{"podAffinity", "podAntiAffinity"}[i])
+		required := path.Child("requiredDuringSchedulingIgnoredDuringExecution")
+		for i := range rules.RequiredDuringSchedulingIgnoredDuringExecution {
+			term := &rules.RequiredDuringSchedulingIgnoredDuringExecution[i]
+			all = append(all, placed[corev1.PodAffinityTerm]{required.Index(i), term})
+		}
+		preferred := path.Child("preferredDuringSchedulingIgnoredDuringExecution")
+		for i := range rules.PreferredDuringSchedulingIgnoredDuringExecution {
+			term := &rules.PreferredDuringSchedulingIgnoredDuringExecution[i].PodAffinityTerm
+			all = append(all, placed[corev1.PodAffinityTerm]{preferred.Index(i).Child("podAffinityTerm"), term})
+		}
+	}
+	return all
 }

@@ -18,38 +18,50 @@ import (
 func (p *problems) steps(r *Rollout, sound bool) {
 	c := r.Spec.Strategy.Canary
 	if len(c.Steps) == 0 {
-		p.warn(field.Required(inCanary("steps"), "without them this is a plain rolling update; the safe canary is setWeight: 20, then pause: {}"))
+		p.warn(field.Required(inCanary("steps"),
+			"without them this is a plain rolling update; the safe canary is setWeight: 20, then pause: {}"))
 		return
 	}
-	weight, known, waits := int32(0), true, c.Analysis != nil
+	// At a pause the pods are counted, if all that counts is known.
+	counted := sound && c.TrafficRouting == nil && r.Spec.Replicas != nil
+	weight := int32(0)
+	waits := c.Analysis != nil
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if p.lacks(s, i) {
-			known, waits = false, true
-		} else {
-			p.oneAction(s, i)
+			counted = false
+			waits = true
+			continue
 		}
+		p.oneAction(s, i)
 		if s.SetWeight != nil {
-			weight, known = *s.SetWeight, p.weight(c, *s.SetWeight, i)
+			weight = *s.SetWeight
+			counted = p.weight(c, i) && counted
 		}
 		if s.Pause != nil {
 			p.pause(s.Pause, i)
-			if sound && known && c.TrafficRouting == nil && r.Spec.Replicas != nil {
+			if counted {
 				p.tested(r, weight, i)
 			}
 		}
-		p.carriedStep(c, s, i)
-		waits = waits || s.Pause != nil || s.Analysis != nil || s.Experiment != nil || s.Plugin != nil
+		p.analysis(s.Analysis, step(i).Child("analysis"))
+		waits = waits || s.waits()
 	}
 	if !waits {
-		p.warn(field.Required(inCanary("steps"), "one step at least must wait: pause: {} for a person, pause: {duration: 10m} for a time, or an analysis"))
+		p.warn(field.Required(inCanary("steps"),
+			"one step at least must wait: pause: {} for a person, pause: {duration: 10m} for a time, or an analysis"))
 	}
+}
+
+// waits reports whether a person, a time or a verdict ends the step.
+func (s *Step) waits() bool {
+	return s.Pause != nil || s.Analysis != nil || s.Experiment != nil || s.Plugin != nil
 }
 
 // lacks reports whether the step has no action because something in it could
 // not be read.
 func (p *problems) lacks(s *Step, i int) bool {
-	if len(p.unread) == 0 || s.actions() != [8]bool{} {
+	if len(s.actions()) > 0 {
 		return false
 	}
 	path := step(i).String()
@@ -61,56 +73,64 @@ func (p *problems) lacks(s *Step, i int) bool {
 // header route together with setCanaryScale. Of setWeight and setCanaryScale,
 // and of a plugin and another action, it carries out one.
 func (p *problems) oneAction(s *Step, i int) {
-	count, counted := 0, 0
-	for j, set := range s.actions() {
-		if set {
-			count++
-			if j < 4 {
-				counted++
-			}
+	actions := s.actions()
+	counted := 0
+	for _, name := range actions {
+		if slices.Contains(actionNames()[:4], name) {
+			counted++
 		}
 	}
-	unclear := s.SetWeight != nil && s.SetCanaryScale != nil || s.Plugin != nil && count > 1
+	together := strings.Join(actions, " and ")
+	tooMany := field.Invalid(step(i), together, "must be exactly one action; make it a step each")
 	switch {
-	case count == 0:
+	case len(actions) == 0:
 		p.add(field.Required(step(i), "exactly one of "+strings.Join(actionNames(), " | ")))
 	case counted > 1:
-		p.add(s.tooMany(i))
-	case unclear:
-		p.warn(s.tooMany(i))
+		p.add(tooMany)
+	case len(actions) == 1:
+	case s.Plugin != nil, s.SetWeight != nil && s.SetCanaryScale != nil:
+		p.warn(tooMany)
 	}
 }
 
-func (s *Step) tooMany(i int) *field.Error {
-	var names []string
-	for j, set := range s.actions() {
-		if set {
-			names = append(names, actionNames()[j])
-		}
-	}
-	return field.Invalid(step(i), strings.Join(names, " and "), "must be exactly one action; make it a step each")
-}
-
-func (s *Step) actions() [8]bool {
-	return [8]bool{
+// actions are the names of those that are set.
+func (s *Step) actions() []string {
+	set := [...]bool{
 		s.SetWeight != nil, s.Pause != nil, s.Experiment != nil, s.Analysis != nil,
 		s.SetCanaryScale != nil, s.SetHeaderRoute != nil, s.SetMirrorRoute != nil, s.Plugin != nil,
 	}
+	var names []string
+	for i, name := range actionNames() {
+		if set[i] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func actionNames() []string {
-	return []string{"setWeight", "pause", "experiment", "analysis", "setCanaryScale", "setHeaderRoute", "setMirrorRoute", "plugin"}
+	return []string{
+		"setWeight", "pause", "experiment", "analysis",
+		"setCanaryScale", "setHeaderRoute", "setMirrorRoute", "plugin",
+	}
 }
 
-func (p *problems) weight(c *Canary, w int32, i int) bool {
+// weight reports whether the weight of a step can be counted with.
+func (p *problems) weight(c *Canary, i int) bool {
 	most := c.maxWeight()
+	weight := *c.Steps[i].SetWeight
 	path := step(i).Child("setWeight")
-	switch {
-	case w < 0 || w > most:
-		p.add(field.Invalid(path, w, fmt.Sprintf("must be from 0 to %d", most)))
+	if weight < 0 || weight > most {
+		p.add(field.Invalid(path, weight, fmt.Sprintf("must be from 0 to %d", most)))
 		return false
-	case c.TrafficRouting == nil && (w == 0 || w == most):
-		p.warn(field.Invalid(path, w, "must be from 1 to 99: of 0 nothing would be tested, of 100 everything replaced"))
+	}
+	if c.TrafficRouting != nil {
+		return true
+	}
+	last := i == len(c.Steps)-1
+	if weight == 0 || weight == most && !last {
+		p.warn(field.Invalid(path, weight,
+			"must be from 1 to 99, or 100 as the last step: of 0 nothing is tested, of 100 everything is replaced"))
 		return false
 	}
 	return true
@@ -122,43 +142,47 @@ func (p *problems) pause(pause *Pause, i int) {
 	if pause.Duration == nil {
 		return
 	}
-	wrong := func() *field.Error {
-		return field.Invalid(step(i).Child("pause", "duration"), pause.Duration.String(),
-			"must be whole seconds such as 600, or a Go duration such as 10m or 1h30m, and at least one second; leave it out to wait for a person")
-	}
-	switch d, ok := seconds(pause.Duration); {
-	case !ok || d < 0 || d > math.MaxInt32*time.Second || d%time.Second != 0:
-		p.add(wrong())
+	wrong := field.Invalid(step(i).Child("pause", "duration"), pause.Duration.String(),
+		"must be whole seconds such as 600, or a Go duration such as 10m or 1h30m, "+
+			"and at least one second; leave it out to wait for a person")
+	d, ok := seconds(pause.Duration)
+	switch {
+	case !ok, d < 0, d > math.MaxInt32*time.Second, d%time.Second != 0:
+		p.add(wrong)
 	case d == 0:
-		p.warn(wrong())
+		p.warn(wrong)
 	}
 }
 
 func seconds(v *intstr.IntOrString) (time.Duration, bool) {
-	if v.Type == intstr.Int {
-		return time.Duration(v.IntVal) * time.Second, true
-	}
-	if n, err := strconv.ParseInt(v.StrVal, 10, 32); err == nil {
+	text := v.String()
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
 		return time.Duration(n) * time.Second, true
 	}
-	d, err := time.ParseDuration(v.StrVal)
+	d, err := time.ParseDuration(text)
 	return d, err == nil
 }
 
 // tested: at a pause both versions must run, or there is nothing to look at, or
 // nothing to go back to.
 func (p *problems) tested(r *Rollout, weight int32, i int) {
+	replicas := r.replicas()
+	if replicas <= 0 {
+		return
+	}
 	canary, stable := r.Counts(weight)
-	path, replicas := step(i).Child, r.replicas()
+	warn := func(format string, args ...any) {
+		pods := fmt.Sprintf("%d of %d pods", canary, replicas)
+		p.warn(field.Invalid(step(i).Child("pause"), pods, fmt.Sprintf(format, args...)))
+	}
 	switch {
-	case replicas <= 0:
 	case canary == 0 && weight == 0:
-		p.warn(field.Invalid(path("pause"), fmt.Sprintf("0 of %d pods", replicas), "no pod of the new version would run; put a setWeight before the pause"))
+		warn("no pod of the new version would run; put a setWeight before the pause")
 	case canary == 0:
-		p.warn(field.Invalid(path("pause"), fmt.Sprintf("0 of %d pods", replicas),
-			fmt.Sprintf("at weight %d no pod of the new version would run; set maxSurge to 1, or raise the weight or the replicas", weight)))
+		warn("at weight %d no pod of the new version would run; "+
+			"set maxSurge to 1, or raise the weight or the replicas", weight)
 	case stable == 0:
-		p.warn(field.Invalid(path("pause"), fmt.Sprintf("%d of %d pods", canary, replicas),
-			fmt.Sprintf("at weight %d no pod of the old version would be left; set maxSurge to 1, or lower the weight", weight)))
+		warn("at weight %d no pod of the old version would be left; "+
+			"set maxSurge to 1, or lower the weight", weight)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 // Validate reports the errors of a Rollout. It finds the mistakes that the
@@ -27,10 +28,11 @@ import (
 // Validate checks what this package builds: metadata, the selector, the
 // workload, the numbers and a canary without trafficRouting. Of a pod template
 // it checks the labels, the annotations, that there are containers with images,
-// and the restartPolicy. It does not check trafficRouting, experiments or
-// blue-green beyond their types. Package live asks the cluster for the rest:
-// Preflight has the server judge the pod template, References looks for what
-// the Rollout names.
+// the restartPolicy, and what a Deployment may have twice and a Rollout may
+// not: a port, a variable, a host alias, a pull secret. It does not check
+// trafficRouting, experiments, plugins, antiAffinity or blue-green beyond their
+// types. Package live asks the cluster for the rest: Preflight has the server
+// judge the pod template, References looks for what the Rollout names.
 func Validate(obj runtime.Object) field.ErrorList {
 	switch o := obj.(type) {
 	case *Rollout:
@@ -47,12 +49,15 @@ func Validate(obj runtime.Object) field.ErrorList {
 		return field.ErrorList{field.NotSupported(field.NewPath("kind"), fmt.Sprintf("%T", obj),
 			[]string{"*rollout.Rollout", "*unstructured.Unstructured"})}
 	}
-	return field.ErrorList{field.Required(field.NewPath("rollout"), "obj is nil; pass a *rollout.Rollout or an *unstructured.Unstructured")}
+	return field.ErrorList{field.Required(field.NewPath("rollout"),
+		"obj is nil; pass a *rollout.Rollout or an *unstructured.Unstructured")}
 }
 
 // Warnings reports the legal parts of r that defeat a canary: no steps, a pause
-// of no time or with no pod of the new version, a weight of 0 or 100, or no
-// step that waits. The controller carries such a Rollout out.
+// of no time or with no pod of the new version, a weight of 0, a weight of 100
+// before the last step, no step that waits, or a scheduling rule by the label
+// pod-template-hash, which these pods do not have. The controller carries such
+// a Rollout out.
 // [Convert] refuses to make one. Of a nil r there are none.
 func (r *Rollout) Warnings() field.ErrorList {
 	if r == nil {
@@ -68,25 +73,32 @@ func (r *Rollout) check(unread field.ErrorList) problems {
 	p.identity(r)
 	p.numbers(&r.Spec)
 	p.workload(&r.Spec)
-	switch s := &r.Spec.Strategy; {
+	s := &r.Spec.Strategy
+	switch {
 	case s.Canary != nil && s.BlueGreen != nil:
 		p.add(field.Forbidden(at("strategy", "blueGreen"), "a Rollout is either a canary or blue-green"))
 	case s.Canary != nil:
 		p.canary(r)
-	case s.BlueGreen != nil: // carried
-	default:
-		p.add(field.Required(at("strategy", "canary"), "the safe canary has the steps setWeight: 20 and pause: {}"))
+	case s.BlueGreen == nil:
+		path := at("strategy", "canary")
+		p.add(field.Required(path, "the safe canary has the steps setWeight: 20 and pause: {}"))
 	}
 	return p
 }
 
-// problems collects errors and warnings. Paths are built only for those, since
-// most Rollouts are right.
+// problems collects errors and warnings.
 type problems struct{ errs, warnings, unread field.ErrorList }
 
 func (p *problems) add(e *field.Error) { p.errs = append(p.errs, e) }
 
 func (p *problems) warn(e *field.Error) { p.warnings = append(p.warnings, e) }
+
+// invalid adds what a check of apimachinery says.
+func (p *problems) invalid(path *field.Path, value string, details []string) {
+	for _, detail := range details {
+		p.add(field.Invalid(path, value, detail))
+	}
+}
 
 func at(names ...string) *field.Path { return field.NewPath("spec", names...) }
 
@@ -95,54 +107,42 @@ func at(names ...string) *field.Path { return field.NewPath("spec", names...) }
 // the name.
 func (p *problems) identity(r *Rollout) {
 	const longest = validation.DNS1123SubdomainMaxLength - 11
-	if r.APIVersion != "" || r.Kind != "" {
-		if r.APIVersion != apiVersion {
-			p.add(field.NotSupported(field.NewPath("apiVersion"), r.APIVersion, []string{apiVersion}))
-		}
-		if r.Kind != kind {
-			p.add(field.NotSupported(field.NewPath("kind"), r.Kind, []string{kind}))
-		}
+	named := r.APIVersion != "" || r.Kind != ""
+	if named && r.APIVersion != apiVersion {
+		p.add(field.NotSupported(field.NewPath("apiVersion"), r.APIVersion, []string{apiVersion}))
 	}
+	if named && r.Kind != kind {
+		p.add(field.NotSupported(field.NewPath("kind"), r.Kind, []string{kind}))
+	}
+	meta := field.NewPath("metadata")
 	switch {
-	case r.Name == "" && r.GenerateName == "":
-		p.add(field.Required(field.NewPath("metadata", "name"), "a name is required"))
 	case r.Name != "":
-		for _, msg := range dnsName(r.Name) {
-			p.add(field.Invalid(field.NewPath("metadata", "name"), r.Name, msg))
-		}
-		if len(r.Name) > longest {
-			p.add(field.TooLong(field.NewPath("metadata", "name"), r.Name, longest))
-		}
+		p.invalid(meta.Child("name"), r.Name, validation.IsDNS1123Subdomain(r.Name))
+	case r.GenerateName == "":
+		p.add(field.Required(meta.Child("name"), "a name is required"))
+	}
+	if len(r.Name) > longest {
+		p.add(field.TooLong(meta.Child("name"), r.Name, longest))
 	}
 	if r.Namespace != "" {
-		for _, msg := range dnsLabel(r.Namespace) {
-			p.add(field.Invalid(field.NewPath("metadata", "namespace"), r.Namespace, msg))
-		}
+		p.invalid(meta.Child("namespace"), r.Namespace, validation.IsDNS1123Label(r.Namespace))
 	}
-	p.labels(r.Labels, "metadata", "labels")
-	p.annotations(r.Annotations, "metadata", "annotations")
+	p.labels(r.Labels, meta.Child("labels"))
+	p.annotations(r.Annotations, meta.Child("annotations"))
 }
 
 func (p *problems) numbers(s *Spec) {
-	least := func(name string, value, least int32) {
-		if value < least {
-			p.add(field.Invalid(at(name), value, fmt.Sprintf("must be at least %d", least)))
+	least := func(name string, value int32) {
+		if value < 0 {
+			p.add(field.Invalid(at(name), value, "must be at least 0"))
 		}
 	}
-	deadline, history := int32(600), int32(10)
-	if s.ProgressDeadlineSeconds != nil {
-		deadline = *s.ProgressDeadlineSeconds
-	}
-	if s.RevisionHistoryLimit != nil {
-		history = *s.RevisionHistoryLimit
-	}
-	if s.Replicas != nil {
-		least("replicas", *s.Replicas, 0)
-	}
-	least("minReadySeconds", s.MinReadySeconds, 0)
-	least("revisionHistoryLimit", history, 0)
+	least("replicas", ptr.Deref(s.Replicas, 1))
+	least("minReadySeconds", s.MinReadySeconds)
+	least("revisionHistoryLimit", ptr.Deref(s.RevisionHistoryLimit, 10))
+	deadline := ptr.Deref(s.ProgressDeadlineSeconds, 600)
 	if deadline <= max(s.MinReadySeconds, 0) {
-		p.add(field.Invalid(at("progressDeadlineSeconds"), deadline,
-			fmt.Sprintf("must be greater than minReadySeconds, which is %d, or no pod is ready in time", s.MinReadySeconds)))
+		p.add(field.Invalid(at("progressDeadlineSeconds"), deadline, fmt.Sprintf(
+			"must be greater than minReadySeconds, which is %d, or no pod is ready in time", s.MinReadySeconds)))
 	}
 }

@@ -4,27 +4,16 @@
 package rollout
 
 import (
-	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // workload checks where the pods come from.
 func (p *problems) workload(s *Spec) {
-	if ref := s.WorkloadRef; ref != nil {
-		if s.Template != nil {
-			p.add(field.Forbidden(at("template"), "the workload of workloadRef has the template"))
-		}
-		switch {
-		case s.Selector != nil:
-			p.selector(s.Selector)
-		case ref.Kind == "PodTemplate":
-			p.add(field.Required(at("selector"), "a PodTemplate has none that could be taken"))
-		}
-		p.reference(ref)
+	if s.WorkloadRef != nil {
+		p.reference(s)
 		return
 	}
 	if s.Selector == nil {
@@ -36,44 +25,36 @@ func (p *problems) workload(s *Spec) {
 		p.add(field.Required(at("template"), "set the pod template, or a workloadRef"))
 		return
 	}
-	if p.template(s.Template); s.Selector != nil {
-		p.matches(s.Selector, s.Template.Labels)
+	p.template(s.Template)
+	if s.Selector != nil {
+		p.mustMatch(s.Selector, s.Template.Labels, at("template", "metadata", "labels"))
 	}
 }
 
-func (p *problems) reference(ref *WorkloadRef) {
-	kinds := []string{"Deployment", "ReplicaSet", "PodTemplate"}
-	switch {
-	case !slices.Contains(kinds, ref.Kind):
-		p.add(field.NotSupported(at("workloadRef", "kind"), ref.Kind, kinds))
-	case ref.Kind == "PodTemplate" && ref.APIVersion != "v1":
-		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"v1"}))
-	case ref.Kind != "PodTemplate" && ref.APIVersion != "apps/v1":
-		p.add(field.NotSupported(at("workloadRef", "apiVersion"), ref.APIVersion, []string{"apps/v1"}))
+// reference checks a workloadRef. Its workload has the template, and but for a
+// PodTemplate a selector too.
+func (p *problems) reference(s *Spec) {
+	ref := s.WorkloadRef
+	path := at("workloadRef")
+	if s.Template != nil {
+		p.add(field.Forbidden(at("template"), "the workload of workloadRef has the template"))
 	}
-	for _, msg := range dnsName(ref.Name) {
-		p.add(field.Invalid(at("workloadRef", "name"), ref.Name, msg))
+	if s.Selector != nil {
+		p.selector(s.Selector)
+	} else if ref.Kind == "PodTemplate" {
+		p.add(field.Required(at("selector"), "a PodTemplate has none that could be taken"))
 	}
-	if downs := []string{"never", "onsuccess", "progressively"}; ref.ScaleDown != "" && !slices.Contains(downs, ref.ScaleDown) {
-		p.add(field.NotSupported(at("workloadRef", "scaleDown"), ref.ScaleDown, downs))
+	versions := map[string]string{"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "PodTemplate": "v1"}
+	version, ok := versions[ref.Kind]
+	if !ok {
+		kinds := []string{"Deployment", "ReplicaSet", "PodTemplate"}
+		p.add(field.NotSupported(path.Child("kind"), ref.Kind, kinds))
+	} else if ref.APIVersion != version {
+		p.add(field.NotSupported(path.Child("apiVersion"), ref.APIVersion, []string{version}))
 	}
-}
-
-// matches: a selector that misses the template would make a Rollout that never
-// finds its own pods.
-func (p *problems) matches(s *metav1.LabelSelector, labels map[string]string) {
-	path := func() *field.Path { return at("template", "metadata", "labels") }
-	for _, key := range wrong(s.MatchLabels, func(key, value string) bool {
-		got, ok := labels[key]
-		return ok && got == value
-	}) {
-		p.add(field.Invalid(path(), labels, fmt.Sprintf("must have %s=%s, as spec.selector does", key, s.MatchLabels[key])))
-	}
-	if len(s.MatchExpressions) == 0 {
-		return
-	}
-	rest, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: s.MatchExpressions})
-	if err == nil && !rest.Matches(k8slabels.Set(labels)) {
-		p.add(field.Invalid(path(), labels, "must match spec.selector.matchExpressions: "+rest.String()))
+	p.invalid(path.Child("name"), ref.Name, validation.IsDNS1123Subdomain(ref.Name))
+	downs := []string{"never", "onsuccess", "progressively"}
+	if ref.ScaleDown != "" && !slices.Contains(downs, ref.ScaleDown) {
+		p.add(field.NotSupported(path.Child("scaleDown"), ref.ScaleDown, downs))
 	}
 }

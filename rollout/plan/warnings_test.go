@@ -93,7 +93,7 @@ func TestWarnings(t *testing.T) {
 					PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}},
 				}
 			})
-		}, []string{"topologySpreadConstraints[1], spec.template.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0], spec.template.spec.affinity.podAntiAffinity.required"}},
+		}, []string{"topologySpreadConstraints[1].matchLabelKeys[0]", "podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.matchLabelKeys[0]", "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]", "topologySpreadConstraints[1], spec.template.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0], spec.template.spec.affinity.podAntiAffinity.required"}},
 		"NoSteps": {"Legal, and no canary.", func() plan.Plan {
 			to := converted(t)
 			to.Spec.Strategy.Canary.Steps = nil

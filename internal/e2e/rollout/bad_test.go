@@ -14,9 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -61,17 +64,9 @@ func TestValidate_OnTheRealController(t *testing.T) {
 			// Service has one Rollout: each has its own namespace.
 			s := newNamespace(t, strings.ToLower(name))
 			s.references()
-			here, err := json.Marshal(map[string]any{
-				"metadata": map[string]any{"namespace": s.namespace},
-				"spec":     map[string]any{"replicas": 0}, // it is the spec that is looked at, which needs no pods
-			})
+			u := s.row(g, name)
+			data, err := u.MarshalJSON()
 			require.NoError(t, err)
-			data, err := jsonpatch.MergePatch(g.Base, here)
-			require.NoError(t, err)
-			data, err = jsonpatch.MergePatch(data, row.Patch)
-			require.NoError(t, err)
-			var u unstructured.Unstructured
-			require.NoError(t, u.UnmarshalJSON(data))
 			_, err = s.rollouts.Patch(t.Context(), u.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: manager, FieldValidation: "Strict"})
 			require.NoError(t, err)
 			s.eventually("the controller accepts it", func(c *assert.CollectT) {
@@ -82,6 +77,64 @@ func TestValidate_OnTheRealController(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestValidate_RefusesWhatComesLater sends rows of the table that Validate
+// refuses. The API server refuses them by the CRD, where it takes the same pod
+// of a Deployment, or the controller does after the fact.
+//
+//req:shows R3
+func TestValidate_RefusesWhatComesLater(t *testing.T) {
+	t.Parallel()
+	installed(t)
+	g := readGolden(t)
+	for name, want := range map[string]live.Phase{
+		"TwoNamesForOnePort":       "",
+		"VariableTwice":            "",
+		"VariableTwiceInInit":      "",
+		"HostAliasTwice":           "",
+		"PullSecretTwice":          "",
+		"StableLabelOfTheSelector": live.Degraded,
+		"TwoDryRunsOfOneMetric":    live.Invalid,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newNamespace(t, "later-"+strings.ToLower(name))
+			s.references()
+			require.True(t, g.Rows[name].Refused)
+			u := s.row(g, name)
+			_, err := s.rollouts.Create(t.Context(), u, metav1.CreateOptions{})
+			if want != "" {
+				require.NoError(t, err)
+				s.reaches(u.GetName(), want)
+				return
+			}
+			require.True(t, apierrors.IsInvalid(err), "%v", err)
+			var d appsv1.Deployment
+			require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d))
+			d.TypeMeta = metav1.TypeMeta{}
+			d.Name = "new" // web is there
+			_, err = s.kube.AppsV1().Deployments(s.namespace).Create(t.Context(), &d, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			require.NoError(t, err, "a Deployment may have it")
+		})
+	}
+}
+
+// row is a row of the table, of no pods.
+func (s *stage) row(g golden, name string) *unstructured.Unstructured {
+	s.Helper()
+	here, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"namespace": s.namespace},
+		"spec":     map[string]any{"replicas": 0}, // it is the spec that is looked at, which needs no pods
+	})
+	require.NoError(s, err)
+	data, err := jsonpatch.MergePatch(g.Base, here)
+	require.NoError(s, err)
+	data, err = jsonpatch.MergePatch(data, g.Rows[name].Patch)
+	require.NoError(s, err)
+	var u unstructured.Unstructured
+	require.NoError(s, u.UnmarshalJSON(data))
+	return &u
 }
 
 // references makes what accepted rows refer to.
