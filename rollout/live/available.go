@@ -25,11 +25,13 @@ import (
 
 // ErrNotInstalled says that the cluster answered and does not serve the kind.
 // Match it with errors.Is.
-var ErrNotInstalled = errors.New("rollout/live: the cluster does not serve kind Rollout of argoproj.io/v1alpha1; install Argo Rollouts, or leave progressive delivery off")
+var ErrNotInstalled = errors.New("rollout/live: the cluster does not serve kind Rollout of argoproj.io/v1alpha1; " +
+	"install Argo Rollouts, or leave progressive delivery off")
 
 // ErrNotChecked says that the server could not judge a dry run, because an
 // admission webhook has side effects. Match it with errors.Is.
-var ErrNotChecked = errors.New("rollout/live: preflight: not checked, because an admission webhook with side effects takes part in no dry run")
+var ErrNotChecked = errors.New("rollout/live: preflight: not checked, " +
+	"because an admission webhook with side effects takes part in no dry run")
 
 // Discovery is what Available needs of client-go's
 // discovery.DiscoveryInterface.
@@ -39,13 +41,19 @@ type Discovery interface {
 
 // Patcher is what Preflight needs of client-go's dynamic.ResourceInterface.
 type Patcher interface {
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
+	Patch(
+		ctx context.Context, name string, pt types.PatchType, data []byte,
+		options metav1.PatchOptions, subresources ...string,
+	) (*unstructured.Unstructured, error)
 }
 
 // Creator is what Preflight needs of client-go's dynamic.ResourceInterface for
 // podtemplates.
 type Creator interface {
-	Create(ctx context.Context, obj *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error)
+	Create(
+		ctx context.Context, obj *unstructured.Unstructured,
+		options metav1.CreateOptions, subresources ...string,
+	) (*unstructured.Unstructured, error)
 }
 
 // GVR returns rollouts of argoproj.io/v1alpha1, as dynamic clients take it.
@@ -74,9 +82,10 @@ func Available(d Discovery) error {
 	}
 	// The group version alone proves nothing: Applications and Workflows live
 	// in it too.
-	if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {
+	served := slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {
 		return r.Kind == rollout.GVK().Kind && r.Name == GVR().Resource
-	}) {
+	})
+	if !served {
 		return ErrNotInstalled
 	}
 	return nil
@@ -98,36 +107,48 @@ func Available(d Discovery) error {
 // [ErrNotChecked], wrapped, means that an admission webhook with side effects
 // kept the server from answering. rollout.Validate checks without a cluster,
 // and checks rules that the server does not know, such as the restartPolicy.
-func Preflight(ctx context.Context, rollouts Patcher, podTemplates Creator, r *rollout.Rollout, fieldManager string) error {
+func Preflight(
+	ctx context.Context, rollouts Patcher, podTemplates Creator, r *rollout.Rollout, fieldManager string,
+) error {
+	missing := ""
 	switch {
 	case isnil.Is(rollouts):
-		return errors.New("rollout/live: preflight: rollouts is nil; pass dyn.Resource(live.GVR()).Namespace(namespace)")
+		missing = "rollouts is nil; pass dyn.Resource(live.GVR()).Namespace(namespace)"
 	case isnil.Is(podTemplates):
-		return errors.New("rollout/live: preflight: podTemplates is nil; pass a dynamic client for podtemplates of the namespace")
+		missing = "podTemplates is nil; pass a dynamic client for podtemplates of the namespace"
 	case r == nil:
-		return errors.New("rollout/live: preflight: the Rollout is nil")
+		missing = "the Rollout is nil"
 	case r.Name == "":
-		return errors.New("rollout/live: preflight: metadata.name: an apply needs one")
+		missing = "metadata.name: an apply needs one"
 	case fieldManager == "":
-		return errors.New("rollout/live: preflight: fieldManager: an apply needs one")
+		missing = "fieldManager: an apply needs one"
 	}
+	if missing != "" {
+		return errors.New("rollout/live: preflight: " + missing)
+	}
+	return errors.Join(
+		asRollout(ctx, rollouts, r, fieldManager),
+		podTemplate(ctx, podTemplates, r, fieldManager),
+	)
+}
+
+// asRollout has the server judge the apply of the Rollout.
+func asRollout(ctx context.Context, c Patcher, r *rollout.Rollout, fieldManager string) error {
 	named := *r
 	named.APIVersion, named.Kind = rollout.GVK().ToAPIVersionAndKind()
 	data, err := json.Marshal(&named)
 	if err != nil {
 		return fmt.Errorf("rollout/live: preflight: %w", err)
 	}
-	_, err = rollouts.Patch(ctx, r.Name, types.ApplyPatchType, data, metav1.PatchOptions{
-		DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager, FieldValidation: metav1.FieldValidationStrict,
+	_, err = c.Patch(ctx, r.Name, types.ApplyPatchType, data, metav1.PatchOptions{
+		DryRun:          []string{metav1.DryRunAll},
+		FieldManager:    fieldManager,
+		FieldValidation: metav1.FieldValidationStrict,
 	})
-	switch {
-	case err == nil:
-	case missing(err):
-		err = fmt.Errorf("%w: %w", ErrNotInstalled, err)
-	default:
-		err = refused("", err)
+	if missing(err) {
+		return fmt.Errorf("%w: %w", ErrNotInstalled, err)
 	}
-	return errors.Join(err, podTemplate(ctx, podTemplates, r, fieldManager))
+	return refused("", err)
 }
 
 // podTemplate has the server judge the pod template by its own rules.
@@ -145,7 +166,9 @@ func podTemplate(ctx context.Context, c Creator, r *rollout.Rollout, fieldManage
 		return fmt.Errorf("rollout/live: preflight: pod template: %w", err)
 	}
 	_, err = c.Create(ctx, &unstructured.Unstructured{Object: tree}, metav1.CreateOptions{
-		DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager, FieldValidation: metav1.FieldValidationStrict,
+		DryRun:          []string{metav1.DryRunAll},
+		FieldManager:    fieldManager,
+		FieldValidation: metav1.FieldValidationStrict,
 	})
 	return refused("pod template: ", err)
 }
@@ -153,10 +176,10 @@ func podTemplate(ctx context.Context, c Creator, r *rollout.Rollout, fieldManage
 // refused wraps an answer. A server does not call a webhook with side effects
 // in a dry run, and gives up.
 func refused(what string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run"):
+	}
+	if apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run") {
 		return fmt.Errorf("%w: %s%w", ErrNotChecked, what, err)
 	}
 	return fmt.Errorf("rollout/live: preflight: %s%w", what, err)
@@ -169,5 +192,9 @@ func missing(err error) bool {
 		return false
 	}
 	var status apierrors.APIStatus
-	return !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind != "namespaces"
+	if !errors.As(err, &status) {
+		return true
+	}
+	details := status.Status().Details
+	return details == nil || details.Kind != "namespaces"
 }

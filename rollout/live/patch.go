@@ -29,10 +29,10 @@ func PromotePatch(live *unstructured.Unstructured, full bool) []byte {
 	}
 	status := object(live.Object["status"])
 	held, _ := object(live.Object["spec"])["paused"].(bool)
-	if aborted, _ := status["abort"].(bool); held || aborted {
-		return nil
-	}
-	if stable := text(status["stableRS"]); stable == "" || text(status["currentPodHash"]) == stable {
+	aborted, _ := status["abort"].(bool)
+	stable := text(status["stableRS"])
+	oneVersion := stable == "" || text(status["currentPodHash"]) == stable
+	if held || aborted || oneVersion {
 		return nil
 	}
 	if full {
@@ -48,7 +48,9 @@ func PromotePatch(live *unstructured.Unstructured, full bool) []byte {
 	case controllerPause && text(analysis["status"]) == "Inconclusive":
 		// Clearing the pause alone would leave the controller stuck if the next
 		// step is a pause too.
-		return pinned(live, map[string]any{"pauseConditions": nil, "controllerPause": false, "currentStepIndex": next})
+		return pinned(live, map[string]any{
+			"pauseConditions": nil, "controllerPause": false, "currentStepIndex": next,
+		})
 	case len(pauses) > 0:
 		return pinned(live, map[string]any{"pauseConditions": nil})
 	case len(steps(live)) == 0:

@@ -4,6 +4,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,14 +26,19 @@ import (
 //	func(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 //		return dyn.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 //	}
-type Get func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error)
+type Get func(
+	ctx context.Context, resource schema.GroupVersionResource, namespace, name string,
+) (*unstructured.Unstructured, error)
 
 // References reports, with its path, each reference of r to an object that the
 // cluster lacks, or that the controller cannot use:
 //   - the workload of workloadRef;
-//   - Services, which must select r's pods;
+//   - Services: what they select must be labels of r's pods. A label of
+//     stableMetadata counts for the stableService, as it does for the
+//     controller after v1.10.1;
 //   - AnalysisTemplates of steps, of background analyses and of blue-green, and
-//     the templates that they name;
+//     the templates that they name: each argument must be declared, and have
+//     one value; a metric and a rule for a metric must be there once;
 //   - step plugins, which the ConfigMap argo-rollouts-config of the
 //     controller's namespace lists: controllerNamespace, or argo-rollouts if it
 //     is empty.
@@ -53,28 +59,30 @@ type Get func(ctx context.Context, resource schema.GroupVersionResource, namespa
 func References(ctx context.Context, r *rollout.Rollout, get Get, controllerNamespace string) field.ErrorList {
 	switch {
 	case r == nil:
-		return field.ErrorList{field.Required(field.NewPath("rollout"), "r is nil; pass a *rollout.Rollout")}
+		path := field.NewPath("rollout")
+		return field.ErrorList{field.Required(path, "r is nil; pass a *rollout.Rollout")}
 	case get == nil:
-		return field.ErrorList{field.InternalError(field.NewPath("rollout"), errors.New("the function that reads objects is nil"))}
+		err := errors.New("the function that reads objects is nil")
+		return field.ErrorList{field.InternalError(field.NewPath("rollout"), err)}
 	case r.Namespace == "":
-		return field.ErrorList{field.Required(field.NewPath("metadata", "namespace"), "what a Rollout refers to is in its own")}
+		path := field.NewPath("metadata", "namespace")
+		return field.ErrorList{field.Required(path, "what a Rollout refers to is in its own")}
 	}
 	u, err := r.Unstructured()
 	if err != nil {
 		return field.ErrorList{field.InternalError(field.NewPath("spec"), err)}
 	}
-	if controllerNamespace == "" {
-		controllerNamespace = "argo-rollouts"
+	l := &lookup{
+		get:        get,
+		rollout:    u,
+		controller: cmp.Or(controllerNamespace, "argo-rollouts"),
+		read:       map[string]answer{},
 	}
-	l := &lookup{get: get, rollout: u, controller: controllerNamespace, read: map[string]answer{}}
 	l.workload(ctx, r)
-	strategy, path := object(object(u.Object["spec"])["strategy"]), field.NewPath("spec", "strategy")
+	strategy := object(object(u.Object["spec"])["strategy"])
+	path := field.NewPath("spec", "strategy")
 	l.canary(ctx, object(strategy["canary"]), path.Child("canary"))
-	blueGreen, path := object(strategy["blueGreen"]), path.Child("blueGreen")
-	l.services(ctx, blueGreen, path, "activeService", "previewService")
-	for _, name := range []string{"prePromotionAnalysis", "postPromotionAnalysis"} {
-		l.analysis(ctx, object(blueGreen[name]), path.Child(name), true)
-	}
+	l.blueGreen(ctx, object(strategy["blueGreen"]), path.Child("blueGreen"))
 	return l.errs
 }
 
@@ -95,13 +103,18 @@ type answer struct {
 
 func (l *lookup) add(e *field.Error) { l.errs = append(l.errs, e) }
 
+func (l *lookup) invalid(path *field.Path, value, format string, args ...any) {
+	l.add(field.Invalid(path, value, fmt.Sprintf(format, args...)))
+}
+
 // workload looks for the object that has the pod template, and tells what the
 // pods' labels are.
 func (l *lookup) workload(ctx context.Context, r *rollout.Rollout) {
 	ref := r.Spec.WorkloadRef
 	if ref == nil {
 		if r.Spec.Template != nil {
-			l.pods = r.Spec.Template.Labels // a template without any does not match its selector, as Validate says
+			// Without any they do not match their selector, as Validate says.
+			l.pods = r.Spec.Template.Labels
 		}
 		return
 	}
@@ -121,9 +134,20 @@ func (l *lookup) workload(ctx context.Context, r *rollout.Rollout) {
 	for key, value := range object(object(template["metadata"])["labels"]) {
 		l.pods[key] = text(value)
 	}
+	if r.Spec.Selector == nil {
+		return
+	}
 	selector, err := metav1.LabelSelectorAsSelector(r.Spec.Selector)
-	if r.Spec.Selector != nil && err == nil && !selector.Matches(labels.Set(l.pods)) {
-		l.add(field.Invalid(path, ref.Name, fmt.Sprintf("the pods of this %s must match spec.selector, which is %s; leave spec.selector out to take its own", ref.Kind, selector)))
+	if err == nil && !selector.Matches(labels.Set(l.pods)) {
+		l.invalid(path, ref.Name, "the pods of this %s must match spec.selector, which is %s; "+
+			"leave spec.selector out to take its own", ref.Kind, selector)
+	}
+}
+
+func (l *lookup) blueGreen(ctx context.Context, blueGreen map[string]any, path *field.Path) {
+	l.services(ctx, blueGreen, path, "activeService", "previewService")
+	for _, name := range []string{"prePromotionAnalysis", "postPromotionAnalysis"} {
+		l.analysis(ctx, object(blueGreen[name]), path.Child(name), true)
 	}
 }
 
@@ -132,45 +156,61 @@ func (l *lookup) canary(ctx context.Context, canary map[string]any, path *field.
 	l.services(ctx, object(canary["pingPong"]), path.Child("pingPong"), "pingService", "pongService")
 	l.analysis(ctx, object(canary["analysis"]), path.Child("analysis"), false)
 	for i, s := range list(canary["steps"]) {
-		step, path := object(s), path.Child("steps").Index(i)
+		step := object(s)
+		path := path.Child("steps").Index(i)
 		l.analysis(ctx, object(step["analysis"]), path.Child("analysis"), true)
 		for j, a := range list(object(step["experiment"])["analyses"]) {
-			l.template(ctx, object(a), path.Child("experiment", "analyses").Index(j).Child("templateName"), false)
+			at := path.Child("experiment", "analyses").Index(j).Child("templateName")
+			l.templates(ctx, []any{a}, []*field.Path{at})
 		}
-		if name := text(object(step["plugin"])["name"]); name != "" {
+		name := text(object(step["plugin"])["name"])
+		if name != "" {
 			l.plugin(ctx, path.Child("plugin", "name"), name)
 		}
 	}
 }
 
-// services: the controller adds its own label to the selector of each, and
-// refuses a Service that does not select the Rollout's pods or belongs to
+// services: the controller adds its label to the selector of each. It refuses a
+// Service that selects what the Rollout's pods do not have, or that belongs to
 // another Rollout.
 func (l *lookup) services(ctx context.Context, of map[string]any, path *field.Path, names ...string) {
 	for _, key := range names {
-		name, path := text(of[key]), path.Child(key)
+		name := text(of[key])
 		if name == "" {
 			continue
 		}
+		path := path.Child(key)
 		service := l.find(ctx, path, "Service", name)
 		if service == nil {
 			continue
 		}
-		if owner := service.GetAnnotations()["argo-rollouts.argoproj.io/managed-by-rollouts"]; owner != "" && owner != l.rollout.GetName() {
-			l.add(field.Invalid(path, name, fmt.Sprintf("Rollout %s has this Service; each needs its own", owner)))
+		owner := service.GetAnnotations()["argo-rollouts.argoproj.io/managed-by-rollouts"]
+		if owner != "" && owner != l.rollout.GetName() {
+			l.invalid(path, name, "Rollout %s has this Service; each needs its own", owner)
 		}
-		selector, selects := object(object(service.Object["spec"])["selector"]), false
-		for _, key := range slices.Sorted(maps.Keys(selector)) {
-			if key == "rollouts-pod-template-hash" {
-				continue
-			}
-			selects = true
-			if got, ok := l.pods[key]; l.pods != nil && (!ok || got != text(selector[key])) {
-				l.add(field.Invalid(path, name, fmt.Sprintf("the Service selects %s=%s, and the pods' labels do not have it; make the selector the Rollout's", key, text(selector[key]))))
-			}
+		var added map[string]any
+		if key == "stableService" {
+			added = object(object(of["stableMetadata"])["labels"])
 		}
-		if !selects {
-			l.add(field.Invalid(path, name, "the Service has no selector; give it the Rollout's"))
+		l.selects(service, added, path)
+	}
+}
+
+// selects compares the selector of a Service with the labels of the pods. Added
+// are those of stableMetadata, which releases after v1.10.1 count too.
+func (l *lookup) selects(service *unstructured.Unstructured, added map[string]any, path *field.Path) {
+	if l.pods == nil {
+		return
+	}
+	selector := object(object(service.Object["spec"])["selector"])
+	for _, key := range slices.Sorted(maps.Keys(selector)) {
+		want := text(selector[key])
+		got, ok := l.pods[key]
+		fits := ok && got == want
+		if fits || text(added[key]) == want || key == "rollouts-pod-template-hash" {
+			continue
 		}
+		l.invalid(path, service.GetName(), "the Service selects %s=%s, and the pods' labels do not have it; "+
+			"make the selector the Rollout's", key, want)
 	}
 }

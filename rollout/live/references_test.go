@@ -112,9 +112,13 @@ func TestReferences(t *testing.T) {
 		"ServiceOfOtherPods": {"Each label that does not fit.", services, objects{"services/shop/stable": "spec: {selector: {app: other, tier: web}}", "services/shop/canary": selecting}, []string{
 			"Invalid " + in + "stableService: selects app=other", "Invalid " + in + "stableService: selects tier=web",
 		}},
-		"ServiceWithoutSelector": {"Its endpoints are made by hand, or it is a name.", services, objects{"services/shop/stable": "spec: {type: ExternalName}", "services/shop/canary": "spec: {selector: {rollouts-pod-template-hash: abc}}"}, []string{
-			"Invalid " + in + "stableService: no selector; give it the Rollout's", "Invalid " + in + "canaryService: no selector",
-		}},
+		"ServiceWithoutSelector": {"The controller gives it one.", services, objects{"services/shop/stable": "spec: {type: ClusterIP}", "services/shop/canary": "spec: {selector: {rollouts-pod-template-hash: abc}}"}, nil},
+		"ServiceOfStableMetadata": {"The stable pods have the label. Releases up to v1.10.1 do not count it.", canary(func(c *rollout.Canary) {
+			c.StableService, c.StableMetadata = "stable", map[string]any{"labels": map[string]any{"track": "stable"}}
+		}), objects{"services/shop/stable": "spec: {selector: {app: web, track: stable}}"}, nil},
+		"ServiceOfAnotherTrack": {"No pod has that value.", canary(func(c *rollout.Canary) {
+			c.StableService, c.StableMetadata = "stable", map[string]any{"labels": map[string]any{"track": "stable"}}
+		}), objects{"services/shop/stable": "spec: {selector: {app: web, track: old}}"}, []string{"Invalid " + in + "stableService: selects track=old"}},
 		"ServiceOfAnotherRollout": {"One of both.", services, objects{
 			"services/shop/stable": "metadata: {annotations: {argo-rollouts.argoproj.io/managed-by-rollouts: other}}\n" + selecting,
 			"services/shop/canary": "metadata: {annotations: {argo-rollouts.argoproj.io/managed-by-rollouts: web}}\n" + selecting,
@@ -141,7 +145,7 @@ func TestReferences(t *testing.T) {
 		"LabelsAreNotKnown": {"Unknown labels are not compared.", own, objects{"services/shop/stable": selecting}, []string{"NotFound spec.workloadRef.name: Deployment"}},
 
 		"Templates": {"Of the namespace and of the cluster.", steps(analysis(template("errors"), clusterTemplate("errors"))), objects{
-			"analysistemplates/shop/errors": finite, "clusteranalysistemplates//errors": finite,
+			"analysistemplates/shop/errors": finite, "clusteranalysistemplates//errors": "spec: {metrics: [{name: other}]}",
 		}, nil},
 		"NoTemplates": {"With the path of each.", steps(rollout.SetWeight(20), analysis(template("errors"), clusterTemplate("slow"))), nil, []string{
 			"NotFound " + in + "steps[1].analysis.templates[0].templateName: no such AnalysisTemplate in namespace shop; create",
@@ -159,6 +163,32 @@ func TestReferences(t *testing.T) {
 			"analysistemplates/shop/all":     "spec: {templates: [{templateName: errors}, {templateName: slow, clusterScope: true}, {templateName: all}]}",
 			"clusteranalysistemplates//slow": "spec: {templates: [{templateName: all}]}",
 		}, []string{"NotFound " + in + "steps[0].analysis.templates[0].templateName: AnalysisTemplate"}},
+		"OneTemplateTwice": {"It counts once.", steps(analysis(template("errors"), template("errors"))), objects{"analysistemplates/shop/errors": finite}, nil},
+		"TwoMetricsOfOneName": {"The controller refuses the spec.", steps(analysis(template("errors"), template("more"))), objects{
+			"analysistemplates/shop/errors": finite, "analysistemplates/shop/more": "spec: {metrics: [{name: once}]}",
+		}, []string{"Invalid " + in + "steps[0].analysis.templates: two metrics have this name"}},
+		"TwoDryRunsOfOneMetric": {"Of the templates, and of one and the analysis.", steps(rollout.Step{Analysis: map[string]any{
+			"templates": []any{template("errors"), template("more")}, "dryRun": []any{map[string]any{"metricName": "b"}},
+		}}), objects{
+			"analysistemplates/shop/errors": "spec: {dryRun: [{metricName: a}]}", "analysistemplates/shop/more": "spec: {dryRun: [{metricName: a}, {metricName: b}]}",
+		}, []string{"Invalid " + in + "steps[0].analysis.templates: two rules of dryRun", "Invalid " + in + "steps[0].analysis.templates: two rules of dryRun"}},
+		"TwoRetentionsOfOneMetric": {"The controller refuses the spec.", steps(analysis(template("errors"))), objects{
+			"analysistemplates/shop/errors": "spec: {measurementRetention: [{metricName: a, limit: 1}, {metricName: a, limit: 2}]}",
+		}, []string{"Invalid " + in + "steps[0].analysis.templates: two rules of measurementRetention"}},
+		"TwoValuesOfOneArgument": {"The controller refuses the spec, also if the analysis has a third.", steps(rollout.Step{Analysis: map[string]any{
+			"templates": []any{template("errors"), template("more")}, "args": []any{map[string]any{"name": "a", "value": "3"}},
+		}}), objects{
+			"analysistemplates/shop/errors": "spec: {args: [{name: a, value: '1'}, {name: b, value: '1'}, {name: c}]}",
+			"analysistemplates/shop/more":   "spec: {args: [{name: a, value: '2'}, {name: b, value: '1'}, {name: c, value: '1'}]}",
+		}, []string{"Invalid " + in + "steps[0].analysis.templates: two values for this argument"}},
+		"UndeclaredArgument": {"The template must declare it by itself.", steps(analysis(template("errors"), template("more"))), objects{
+			"analysistemplates/shop/errors": "spec: {metrics: [{name: a, count: 1, provider: {web: {url: 'http://{{ args.host }}/{{args.path}}/{{args.path}}'}}}]}",
+			"analysistemplates/shop/more":   "spec: {args: [{name: path, value: x}]}",
+		}, []string{"Invalid " + in + "steps[0].analysis.templates[0].templateName: metric a of this AnalysisTemplate takes {{args.host}}", "Invalid " + in + "steps[0].analysis.templates[0].templateName: takes {{args.path}}"}},
+		"UndeclaredInTheBackground": {"Here another template may declare it.", canary(func(c *rollout.Canary) { c.Analysis = analysis(template("errors"), template("more")).Analysis }), objects{
+			"analysistemplates/shop/errors": "spec: {metrics: [{name: a, provider: {web: {url: 'http://{{args.host}}/{{args.path}}'}}}]}",
+			"analysistemplates/shop/more":   "spec: {args: [{name: path, value: x}]}",
+		}, []string{"Invalid " + in + "analysis.templates[0].templateName: takes {{args.host}}"}},
 		"OfAnExperiment": {"It fails without.", steps(rollout.Step{Experiment: map[string]any{"analyses": []any{template("errors"), clusterTemplate("slow")}}}), objects{"clusteranalysistemplates//slow": forever}, []string{
 			"NotFound " + in + "steps[0].experiment.analyses[0].templateName: AnalysisTemplate",
 		}},

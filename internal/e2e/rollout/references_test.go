@@ -58,6 +58,9 @@ func references(t *testing.T) map[string]reference {
 	analysis := func(name string, cluster bool) rollout.Step {
 		return rollout.Step{Analysis: map[string]any{"templates": []any{map[string]any{"templateName": name, "clusterScope": cluster}}}}
 	}
+	both := func(first, second string) rollout.Step {
+		return rollout.Step{Analysis: map[string]any{"templates": []any{map[string]any{"templateName": first}, map[string]any{"templateName": second}}}}
+	}
 	const at = "spec.strategy.canary."
 	return map[string]reference{
 		"workload": {canary(func(r *rollout.Rollout) {
@@ -71,6 +74,11 @@ func references(t *testing.T) map[string]reference {
 		"nested":           {step(analysis("nests", false)), []string{at + "steps[2].analysis.templates[0].templateName: Not found"}, live.Invalid},
 		"endless":          {step(analysis("endless", false)), []string{at + "steps[2].analysis.templates[0].templateName: Invalid value"}, live.Invalid},
 		"plugin":           {step(rollout.Step{Plugin: map[string]any{"name": "team/missing"}}), []string{at + "steps[2].plugin.name: Not found"}, live.Healthy},
+		"metric-twice":     {step(both("errors", "again")), []string{at + "steps[2].analysis.templates: Invalid value"}, live.Invalid},
+		"rule-twice":       {step(both("rules", "rules-too")), []string{at + "steps[2].analysis.templates: Invalid value"}, live.Invalid},
+		"two-values":       {step(both("one", "two")), []string{at + "steps[2].analysis.templates: Invalid value"}, live.Invalid},
+		"undeclared":       {step(both("takes", "one")), []string{at + "steps[2].analysis.templates[0].templateName: Invalid value"}, live.Invalid},
+		"no-selector":      {canary(func(r *rollout.Rollout) { r.Spec.Strategy.Canary.StableService = "bare" }), nil, live.Healthy},
 		"right":            {step(analysis("errors", false)), nil, live.Healthy},
 	}
 }
@@ -89,6 +97,19 @@ func TestReferences_OnTheRealController(t *testing.T) {
 	s.template("endless", map[string]any{"metrics": []any{map[string]any{
 		"name": "x", "interval": "5s", "provider": map[string]any{"web": map[string]any{"url": "http://127.0.0.1", "jsonPath": "{$}"}},
 	}}})
+	metric := func(name, url string) []any {
+		return []any{map[string]any{
+			"name": name, "count": int64(1), "provider": map[string]any{"web": map[string]any{"url": url, "jsonPath": "{$}"}},
+		}}
+	}
+	argument := []any{map[string]any{"name": "host", "value": "1"}}
+	s.serviceOf("bare", nil)
+	s.template("again", map[string]any{"metrics": metric("x", "http://127.0.0.1")})
+	s.template("rules", map[string]any{"metrics": metric("a", "http://127.0.0.1"), "dryRun": []any{map[string]any{"metricName": "a"}}})
+	s.template("rules-too", map[string]any{"metrics": metric("b", "http://127.0.0.1"), "dryRun": []any{map[string]any{"metricName": "a"}}})
+	s.template("one", map[string]any{"metrics": metric("one", "http://{{args.host}}"), "args": argument})
+	s.template("two", map[string]any{"metrics": metric("two", "http://127.0.0.1"), "args": []any{map[string]any{"name": "host", "value": "2"}}})
+	s.template("takes", map[string]any{"metrics": metric("takes", "http://{{args.host}}")})
 	get := reading(t, plane.Config())
 	for name, row := range references(t) {
 		r := row.rollout
