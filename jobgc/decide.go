@@ -168,10 +168,10 @@ func (v view) isUnwritten() bool { return v.adopted && v.stored.ref.uid == "" }
 
 // start decides for an owner that has recorded no Job.
 func (v view) start() action {
-	if v.found.job.uid != "" {
+	switch {
+	case v.found.job.uid != "":
 		return actAdopt
-	}
-	if v.done() || v.cancel || v.found.state == Pending {
+	case v.done(), v.cancel, v.found.state == Pending:
 		return actWait
 	}
 	switch v.stored.is {
@@ -190,13 +190,15 @@ func (v view) start() action {
 // stop decides for the Job of a cancelled run that has recorded no outcome.
 func (v view) stop() action {
 	job := v.found.job
-	ends := v.found.state == Finished || job.deleting
 	switch {
-	case !ends && !job.suspends:
+	case v.found.state == Finished, job.deleting: // its pods end by themselves
+	case !job.suspends:
 		return actSuspend
+	}
+	switch {
 	case !v.ended:
 		return actWait
-	case job.deleting || !v.deletes:
+	case !v.deletes, job.deleting:
 		return v.release()
 	}
 	return v.recorded(actDelete)
@@ -213,10 +215,10 @@ func (v view) endDeletion() action {
 
 // release decides for a Job whose owner waits for nothing more.
 func (v view) release() action {
-	if v.memory.sentFor == v.found.job {
+	switch {
+	case v.memory.sentFor == v.found.job:
 		return actWait // the cache may not show it yet
-	}
-	if v.finalTTLIsDue() || v.found.job.held || v.blind() {
+	case v.finalTTLIsDue(), v.found.job.held, v.blind():
 		return v.recorded(actRelease)
 	}
 	return v.leave()
@@ -290,7 +292,8 @@ func (v view) storedRefFits() bool {
 // annotation of a released Job records that it has.
 func (v view) finalTTLIsDue() bool {
 	job := v.found.job
-	if v.found.state != Finished || job.deleting || job.released {
+	switch {
+	case v.found.state != Finished, job.deleting, job.released:
 		return false
 	}
 	return !job.ttl.unset
@@ -298,16 +301,16 @@ func (v view) finalTTLIsDue() bool {
 
 // settled reports whether nothing is left to do once the outcome is recorded.
 func (v view) settled() bool {
-	if v.found.gone() {
+	job := v.found.job
+	switch {
+	case v.found.gone():
 		return true
-	}
-	if v.blind() || v.found.job.held {
+	case v.blind(), job.held:
 		return false
-	}
-	if v.found.job.released {
+	case job.released:
 		return false // an outcome was recorded before: one of the two copies is from before a restore
 	}
-	return v.found.job.ttl.final
+	return job.ttl.final
 }
 
 // blind reports whether this copy of the Job may lack what the stored Job has:

@@ -126,7 +126,7 @@ func (j judge) askedOf(job *batchv1.Job) *int32 {
 // minute. A TTL that frees the name too early is not.
 func isFinal(has, want *int32) bool {
 	if has == nil || want == nil {
-		return has == nil && want == nil
+		return has == want
 	}
 	slack := min(int64(*want)/10, 60)
 	low := int64(*want) - slack

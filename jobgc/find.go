@@ -209,10 +209,10 @@ func (m machine) findShown() (machine, request) {
 // not create it, so it lacks what Step gives to each Job. A Job that is
 // released was taken over: this copy of the owner is late.
 func (m machine) takes(job jobFacts) bool {
-	if !m.named || m.ended || job.control != controlOwner {
+	switch {
+	case !m.named, m.ended, job.control != controlOwner:
 		return false
-	}
-	if job.released || job.deleting {
+	case job.released, job.deleting:
 		return false
 	}
 	return !job.annotated

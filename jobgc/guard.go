@@ -236,7 +236,8 @@ func (g *Guard) inCache(ctx context.Context, namespace, name string) (*batchv1.J
 		return nil, fmt.Errorf("the cached read of the Job %s/%s returned neither a Job nor an error",
 			namespace, name)
 	}
-	if job.Name != name || job.Namespace != namespace || job.UID == "" {
+	asked := types.NamespacedName{Namespace: namespace, Name: name}
+	if nameOf(job) != asked || job.UID == "" {
 		return nil, fmt.Errorf("the cached read of the Job %s/%s returned %s/%s with the uid %q, want this "+
 			"name and a uid", namespace, name, job.Namespace, job.Name, job.UID)
 	}

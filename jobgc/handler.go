@@ -27,24 +27,30 @@ func (h handler) OnAdd(obj any, _ bool) {
 // OnUpdate notes the Job. If a Job was recreated under its name while the watch
 // was away, the informer reports it as an update, and no deletion.
 func (h handler) OnUpdate(was, obj any) {
-	before, after := jobOf(was), jobOf(obj)
+	before := jobOf(was)
+	after := jobOf(obj)
 	if after == nil {
 		return
 	}
-	if before != nil && before.UID != after.UID {
+	if before != nil {
+		h.compare(before, after)
+	}
+	h.OnAdd(after, false)
+}
+
+// compare notes what a Job has lost.
+func (h handler) compare(before, after *batchv1.Job) {
+	if before.UID != after.UID {
 		h.OnDelete(before)
-		h.OnAdd(after, false)
 		return
 	}
-	if before != nil && controllerOf(before) != controllerOf(after) {
+	if controllerOf(before) != controllerOf(after) {
 		h.g.allow(before)
 		h.g.forgetOther(before)
 	}
-	if before != nil && wentBack(before, after) {
+	if wentBack(before, after) {
 		h.g.memory.change(after.UID, h.g.now(), past.isBack)
 	}
-	h.g.appeared(after)
-	h.g.noteOther(after)
 }
 
 // OnDelete remembers a Job that was finished when it was deleted: the

@@ -6,12 +6,18 @@ package jobgc
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // nameFor is the name of the Job of an owner that names none.
 func nameFor(owner types.UID) string { return "run-" + string(owner) }
+
+// nameOf is the namespace and the name of an object.
+func nameOf(object metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
+}
 
 // checkName returns an error for a Request.Name that no Job can have.
 func checkName(name string) error {

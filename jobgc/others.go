@@ -39,12 +39,11 @@ func (g *Guard) noteOther(job *batchv1.Job) {
 	if owner == nil {
 		return
 	}
-	marked := job.Annotations[annotation] != "" || job.Name == nameFor(owner.UID)
-	if marked || StateOf(job).State == Finished {
+	if isOurs(job) || StateOf(job).State == Finished {
 		g.forgetOther(job)
 		return
 	}
-	name := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
+	name := nameOf(job)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	has, known := g.others[owner.UID]
@@ -68,7 +67,7 @@ func (g *Guard) forgetOther(job *batchv1.Job) {
 	if owner == nil {
 		return
 	}
-	name := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
+	name := nameOf(job)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	has, known := g.others[owner.UID]
@@ -97,9 +96,9 @@ func (g *Guard) allow(job *batchv1.Job) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	name := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
-	first, refused := g.refused.get(owner.UID)
-	if refused && first == name {
+	name := nameOf(job)
+	first, _ := g.refused.get(owner.UID)
+	if first == name {
 		g.refused.put(owner.UID, types.NamespacedName{})
 	}
 }
@@ -110,8 +109,8 @@ func (g *Guard) bars(owner types.UID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, has := g.others[owner]
-	first, refused := g.refused.get(owner)
-	return has || refused && first.Name != ""
+	first, _ := g.refused.get(owner)
+	return has || first.Name != ""
 }
 
 // refusal is the error about such an owner. It is repeated after the Job has

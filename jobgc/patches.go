@@ -88,14 +88,12 @@ func (c *call) releasing() []operation {
 	job := c.current()
 	facts := c.machine.found.job
 	ops := []operation{testUID(job)}
-	due := c.machine.finalTTLIsDue()
-	if due {
+	if c.machine.finalTTLIsDue() {
 		judge := c.judge
 		judge.asked = c.askedAgain(job)
 		ops = append(ops, setTTL(judge.final(job, StateOf(job))))
 	}
-	frees := facts.state == Finished && facts.held && !facts.released
-	if due || frees {
+	if facts.state == Finished && !facts.released {
 		ops = append(ops, noteRelease(job, c.judge.now)...)
 	}
 	if facts.held {

@@ -261,8 +261,7 @@ func (g *Guard) storedOwner(ctx context.Context, req Request) (owner, error) {
 	if isnil.Is(object) {
 		return owner{}, errors.New("Request.Stored returned neither an owner nor an error")
 	}
-	sameName := object.GetName() == req.Owner.GetName() && object.GetNamespace() == req.Owner.GetNamespace()
-	if !sameName || object.GetUID() == "" {
+	if nameOf(object) != nameOf(req.Owner) || object.GetUID() == "" {
 		return owner{}, fmt.Errorf("Request.Stored returned %s/%s with the uid %q, want owner %s/%s and "+
 			"a uid", object.GetNamespace(), object.GetName(), object.GetUID(),
 			req.Owner.GetNamespace(), req.Owner.GetName())
