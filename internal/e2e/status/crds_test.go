@@ -38,8 +38,13 @@ var taskNames = status.FieldNames{StartedAt: "startTime", FinishedAt: "completio
 // writeCRDs writes the CRDs of all kinds into dir and returns their paths.
 func writeCRDs(dir string) ([]string, error) {
 	paths := []string{filepath.Join(example, "crd", "agents.controllerkit.dev_agentruns.yaml")}
+	var others []any
+	for name, f := range foreigns() {
+		others = append(others, f.crd(name))
+	}
+	all := object{"apiVersion": "v1", "kind": "List", "metadata": object{"name": "foreign"}, "items": others}
 	for _, crd := range []map[string]any{
-		taskCRD(), plainCRD(), strictCRD(), cloudCRD(), voidCRD(), listCRD(), modeCRD(),
+		taskCRD(), plainCRD(), strictCRD(), cloudCRD(), voidCRD(), listCRD(), modeCRD(), all,
 	} {
 		raw, err := json.Marshal(crd)
 		if err != nil {

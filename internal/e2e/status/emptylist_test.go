@@ -57,13 +57,4 @@ func TestCommit_KeepsRequiredEmptyConditions(t *testing.T) {
 		assert.Len(t, s.wire.Take(), 1)
 		assert.Equal(t, []any{}, s.readLoose(t, lists).Object["status"].(object)["conditions"])
 	})
-	t.Run("Unstructured", func(t *testing.T) {
-		s := newStage(t)
-		s.object(t, lists, "a")
-		before := s.readLoose(t, lists)
-		after := withStatus(before, object{"conditions": []any{}})
-		_, err := via(s.ours.dynamic(lists).Patch, status.Writer{}).Commit(t.Context(), before, after, running)
-		require.NoError(t, err)
-		assert.Equal(t, []any{}, after.Object["status"].(object)["conditions"])
-	})
 }

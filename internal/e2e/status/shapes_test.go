@@ -20,7 +20,6 @@ import (
 
 	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
 	"github.com/proompteng/controllerkit/status"
-	"github.com/proompteng/controllerkit/status/statustest"
 )
 
 // Objects, kinds and statuses of other authors.
@@ -46,36 +45,6 @@ func TestStatusSubresourceAbsent(t *testing.T) {
 	stored, err := s.theirs.dynamic(plains).Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, before.Object, stored.Object, "and nothing is written past the subresource")
-}
-
-// TestNamesOfItsOwn: a kind older than the contract keeps its field names. Its
-// status has a default.
-//
-//req:shows S5
-func TestNamesOfItsOwn(t *testing.T) {
-	s := newStage(t)
-	w := status.Writer{FieldNames: taskNames}
-	c := s.ours.dynamic(tasks)
-	before := s.object(t, tasks, "a")
-	var last status.Stamp
-	for i, f := range []status.Facts{waiting, running, done, running} {
-		after := withStatus(before, object{"phase": []string{"New", "Running", "Ended", "Again"}[i]})
-		result, err := via(c.Patch, w).Commit(t.Context(), before, after, f)
-		require.NoError(t, err)
-		assert.Equal(t, status.Written, result)
-
-		stored, err := s.theirs.dynamic(tasks).Get(t.Context(), "a", metav1.GetOptions{})
-		require.NoError(t, err)
-		assert.Equal(t, stored.Object["status"], after.Object["status"])
-		stamp, err := statustest.Stamp(taskNames, stored)
-		require.NoError(t, err)
-		assert.Empty(t, statustest.Check(last, stamp, stored.GetGeneration()))
-		fields := stored.Object["status"].(object)
-		assert.Equal(t, i >= 1, fields["startTime"] != nil)
-		assert.Equal(t, i >= 2, fields["completionTime"] != nil)
-		assert.NotContains(t, fields, "startedAt")
-		before, last = stored, stamp
-	}
 }
 
 // TestTypedClientOfANewerCRD: a controller with types older than the CRD keeps

@@ -30,7 +30,6 @@ type strictStatus struct {
 	Nodes  []string              `json:"nodes"`
 	Totals struct{ Failed int }  `json:"totals"`
 	Mode   string                `json:"mode,omitempty"`
-	Typo   string                `json:"typo,omitempty"`
 	Extra  *runtime.RawExtension `json:"extra,omitempty"`
 }
 
@@ -63,8 +62,6 @@ func TestCommit_WhatTheSchemaDoesNotKeepIsOneWrite(t *testing.T) {
 		set    func(*strictStatus)
 		path   string
 	}{
-		"Pruned":    {"The schema does not declare the field.", "", func(r *strictStatus) { r.Typo = "x" }, "status.typo"},
-		"Defaulted": {"The schema sets a cleared field again.", "", func(r *strictStatus) { r.Mode = "" }, ""},
 		"Cleared": {
 			"The default undoes the write.", `{"active":0,"nodes":["n"],"totals":{"Failed":0},"mode":"Manual"}`,
 			func(r *strictStatus) { r.Mode = "" }, "status.mode",

@@ -1,0 +1,141 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/proompteng/controllerkit/examples/agentrun/api/v1alpha1"
+	"github.com/proompteng/controllerkit/status"
+	"github.com/proompteng/controllerkit/status/statustest"
+)
+
+// TestContract_HoldsForEachKind: kinds of many projects, and those of this
+// suite, keep each rule of the contract.
+//
+//req:shows S5
+func TestContract_HoldsForEachKind(t *testing.T) {
+	kinds := foreigns()
+	maps.Copy(kinds, kindsOfTheSuite())
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		t.Run(name, func(t *testing.T) {
+			statustest.Run(t, newStage(t).kindOf(name, kinds[name]))
+		})
+	}
+}
+
+// kindsOfTheSuite are the kinds with special schemas. Their CRDs are in
+// crds_test.go.
+func kindsOfTheSuite() map[string]foreign {
+	return map[string]foreign{
+		"task": {field: "phase", values: numbered, names: taskNames},
+		"strict": {
+			field: "extra", values: [3]any{object{"n": "1"}, object{"n": "2"}, object{"n": "3"}},
+			names: status.FieldNames{Conditions: "-"}, defaulted: "mode",
+			also: object{"active": int64(1), "nodes": []any{"a"}, "totals": object{"Failed": int64(1)}, "mode": "Manual"},
+			zero: object{"active": int64(0), "nodes": []any{}, "totals": object{"Failed": int64(0)}},
+		},
+		"void": {
+			field: "phase", values: numbered, names: status.FieldNames{Conditions: "-"}, also: object{"verdict": "known"}, nullable: "verdict",
+		},
+		"list": {
+			field: "steps", values: [3]any{[]any{object{"name": "1"}}, []any{object{"name": "2"}}, []any{object{"name": "3"}}},
+			also: object{"conditions": []any{object{"type": "Ready", "status": "True", "reason": "Ok"}}}, zero: object{"conditions": []any{}},
+		},
+		"mode": {field: "phase", values: numbered, defaulted: "mode", also: object{"mode": "Manual"}},
+	}
+}
+
+// kindOf returns a kind of unstructured objects for statustest.
+func (s *stage) kindOf(name string, f foreign) statustest.Kind[*unstructured.Unstructured] {
+	r := f.resource(name)
+	theirs := s.theirs.dynamic(r)
+	writer := via(s.ours.dynamic(r).Patch, status.Writer{FieldNames: f.names})
+	var created atomic.Int64
+	k := statustest.Kind[*unstructured.Unstructured]{
+		Writer: writer,
+		Create: func(t *testing.T) *unstructured.Unstructured {
+			t.Helper()
+			return s.object(t, r, "a"+strconv.FormatInt(created.Add(1), 10))
+		},
+		Get: func(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+			return theirs.Get(ctx, u.GetName(), metav1.GetOptions{})
+		},
+		Patch: func(ctx context.Context, u *unstructured.Unstructured, data []byte, subresources ...string) error {
+			_, err := theirs.Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
+			return err
+		},
+		Set: func(u *unstructured.Unstructured, n int) {
+			fields := maps.Clone(f.also)
+			if fields == nil {
+				fields = object{}
+			}
+			fields[f.field] = f.values[n-1]
+			setStatus(u, fields)
+			if f.hasReady() {
+				setReady(u)
+			}
+		},
+		Spec:     `{"image":"other"}`,
+		NoSchema: "this schema has no such field",
+	}
+	if !f.keepsAll() {
+		k.Pruned = func(u *unstructured.Unstructured) { setStatus(u, object{"undeclared": "x"}) }
+	}
+	if f.defaulted != "" {
+		k.Defaulted = func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "status", f.defaulted) }
+	}
+	if f.nullable != "" {
+		k.Nullable = func(u *unstructured.Unstructured) { setStatus(u, object{f.nullable: nil}) }
+	}
+	if f.zero != nil {
+		k.Required = func(u *unstructured.Unstructured) { setStatus(u, f.zero) }
+	}
+	return k
+}
+
+// setStatus sets fields of the status.
+func setStatus(u *unstructured.Unstructured, fields object) {
+	u.Object["status"] = withStatus(u, (&unstructured.Unstructured{Object: fields}).DeepCopy().Object).Object["status"]
+}
+
+// setReady sets a condition, and leaves those of others.
+func setReady(u *unstructured.Unstructured) {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	list = slices.DeleteFunc(list, func(c any) bool { return c.(object)["type"] == "Ready" })
+	list = append(list, object{"type": "Ready", "status": "True", "reason": "Ok", "message": "as it should be"})
+	setStatus(u, object{"conditions": list})
+}
+
+// TestContract_HoldsForATypedKind: AgentRuns, by their typed client.
+func TestContract_HoldsForATypedKind(t *testing.T) {
+	s := newStage(t)
+	var created atomic.Int64
+	statustest.Run(t, statustest.Kind[*v1alpha1.AgentRun]{
+		Writer: via(s.ours.runs.Patch, status.Writer{Owned: []string{"Ready"}}),
+		Create: func(t *testing.T) *v1alpha1.AgentRun {
+			t.Helper()
+			return s.create(t, "a"+strconv.FormatInt(created.Add(1), 10))
+		},
+		Get: func(ctx context.Context, run *v1alpha1.AgentRun) (*v1alpha1.AgentRun, error) {
+			return s.theirs.runs.Get(ctx, run.Name, metav1.GetOptions{})
+		},
+		Patch: func(ctx context.Context, run *v1alpha1.AgentRun, data []byte, subresources ...string) error {
+			_, err := s.theirs.runs.Patch(ctx, run.Name, types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
+			return err
+		},
+		Set:      func(run *v1alpha1.AgentRun, n int) { run.Status.Reason = strconv.Itoa(n) },
+		Spec:     `{"image":"other"}`,
+		NoSchema: "the Go type and the CRD have the same fields, and none is required or has a default",
+	})
+}
