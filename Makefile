@@ -78,7 +78,7 @@ test: ## Run while you work: unit tests of the packages and the examples, offlin
 	@$(RUN) -j2 test/packages test/examples
 test/packages:
 	@$(NEWEST) && $(GOTEST) $(SHUFFLE) -skip '$(SLOW)' $$packages
-	@go test -count=1 ./internal/repotest # it runs git, go list and go vet, which the test cache does not track
+	@go test -count=1 -timeout 20m ./internal/repotest # not cached: it runs git, go list and go vet
 test/examples:
 	@cd examples/agentrun && $(GOTEST) $(SHUFFLE) ./...
 	@cd examples/controller-runtime && $(GOTEST) $(SHUFFLE) $$(go list ./... | grep -v /cmd) # cmd needs a cluster

@@ -31,9 +31,9 @@ func TestCommit_Allocations(t *testing.T) {
 
 		limit, untyped float64
 	}{
-		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), bigRun(), 12, 12},
-		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 500, 1300},
-		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 500, 1300},
+		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), bigRun(), 20, 250},
+		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 1600, 2000},
+		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 1600, 2000},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -96,18 +96,19 @@ func (w Writer) Commit(ctx context.Context, before, after Object, f Facts) (Resu
 
 func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Result, error) {
 	if w.client == nil {
-		return "", errors.New("status: commit: the Writer has no client: it is the zero Writer, or an argument of ForClient or ForResource was nil")
+		return "", errors.New("status: commit: the Writer has no client: " +
+			"it is the zero Writer, or the argument of ForClient or ForResource was nil")
 	}
 	c := change{
-		Facts: f, names: w.FieldNames, now: w.clock(), heartbeat: w.Heartbeat,
-		redact: w.Redact, restored: w.AcceptRestored, unkept: w.client.unkept,
+		Facts: f, names: w.FieldNames, owned: w.Owned,
+		now: w.clock(), heartbeat: w.Heartbeat, unkept: w.client.unkept,
 	}
-	err := c.openPair(before, after)
+	err := c.open(before, after)
 	if err != nil {
 		return "", err
 	}
 	outside := c.refuseOutside()
-	result, err := w.write(ctx, before, &c)
+	result, err := w.write(ctx, &c)
 	if outside == nil || result == Gone {
 		return result, err
 	}
@@ -115,239 +116,222 @@ func (w Writer) commit(ctx context.Context, before, after Object, f Facts) (Resu
 }
 
 // write brings the status of after to the API server.
-func (w Writer) write(ctx context.Context, before Object, c *change) (Result, error) {
-	key := w.client.writes.keyOf(before.GetUID(), w.Owned)
-	result, err := w.refuseStale(ctx, c, key)
+func (w Writer) write(ctx context.Context, c *change) (Result, error) {
+	result, err := w.refuseStale(ctx, c)
 	if err != nil || result == Gone {
 		return result, err
 	}
-	idle, err := c.begin()
+	isIdle, err := c.begin()
 	if err != nil {
 		return "", err
 	}
-	if idle {
+	if isIdle {
 		return Unchanged, nil
 	}
-	retries := cmp.Or(w.Retries, 4)
+	if w.Redact != nil {
+		c.redact(w.Redact)
+	}
+	return w.patch(ctx, c)
+}
+
+// patch sends patches until the API server accepts or refuses one.
+func (w Writer) patch(ctx context.Context, c *change) (Result, error) {
 	for conflicts := 1; ; conflicts++ {
 		data, err := c.plan()
 		if err != nil {
 			return "", err
 		}
 		if data == nil {
-			err := c.fill(c.before)
-			if c.merged {
-				w.remember(c, key, c.before.object)
-			}
-			return Unchanged, err
+			return Unchanged, w.keep(c)
 		}
-		reply, err := w.send(ctx, before, data, "status")
-		switch {
-		case err == nil:
-			result, err := c.written(reply)
-			w.remember(c, key, reply)
+		reply, err := w.send(ctx, request{object: c.before.object, subresource: "status", data: data})
+		if err == nil {
+			return w.adopt(c, reply)
+		}
+		if !w.isWorthRetrying(ctx, c, err, conflicts) {
+			return w.refused(ctx, c, err)
+		}
+		result, err := w.rebase(ctx, c, err, conflicts)
+		if err != nil || result == Gone {
 			return result, err
-		case apierrors.IsNotFound(err):
-			return w.gone(ctx, before, err)
-		case apierrors.IsConflict(err) && c.pending:
-			return "", c.refusePending() // a merge would take the own write for another writer's
-		case !apierrors.IsConflict(err) || conflicts > retries || ctx.Err() != nil:
-			if isUnanswered(err) {
-				w.client.writes.lost(key, versionOf(c.before.object), w.clock())
-			}
-			return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(before), c.after.explainNulls(err))
-		}
-		ended := pause(ctx, conflicts)
-		if ended != nil {
-			return "", fmt.Errorf("status: commit: patching %s: %w: %w while waiting to try again", nameOf(before), err, ended)
-		}
-		// The API server answers an empty patch with the stored object.
-		if reply, err = w.send(ctx, before, []byte("{}"), "status"); err != nil {
-			return isGone(before, "reading "+nameOf(before)+" after a conflict", err)
-		}
-		err = c.rebase(reply, w.Owned)
-		if errors.Is(err, ErrFieldConflict) && w.client.writes.isEmpty() {
-			err = fmt.Errorf("%w; this Writer has written nothing yet: "+
-				"make one Writer for all reconciles, so that it knows its own writes", err)
-		}
-		if err != nil {
-			return "", err
 		}
 	}
+}
+
+// isWorthRetrying reports whether to merge after an error of a patch. With a
+// pending write, a merge would take the own write for another writer's.
+func (w Writer) isWorthRetrying(ctx context.Context, c *change, err error, conflicts int) bool {
+	if !apierrors.IsConflict(err) || c.isPending {
+		return false
+	}
+	return conflicts <= cmp.Or(w.Retries, 4) && ctx.Err() == nil
+}
+
+// refused is the result of a patch that failed for good.
+func (w Writer) refused(ctx context.Context, c *change, err error) (Result, error) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return w.gone(ctx, c.before.object, err)
+	case apierrors.IsConflict(err) && c.isPending:
+		return "", c.refusePending()
+	case isUnanswered(err):
+		w.client.writes.lost(w.keyOf(c), versionOf(c.before.object), w.clock())
+	}
+	err = c.after.explainNulls(err)
+	return "", fmt.Errorf("status: commit: patching %s: %w", nameOf(c.before.object), err)
+}
+
+// rebase reads the stored object after a conflict, and merges.
+func (w Writer) rebase(ctx context.Context, c *change, conflict error, conflicts int) (Result, error) {
+	name := nameOf(c.before.object)
+	err := pause(ctx, conflicts)
+	if err != nil {
+		return "", fmt.Errorf("status: commit: patching %s: %w: %w while waiting to try again",
+			name, conflict, err)
+	}
+	live, err := w.read(ctx, c.before.object)
+	if err != nil {
+		return isGone(c.before.object, "reading "+name+" after a conflict", err)
+	}
+	err = c.rebase(live)
+	if errors.Is(err, ErrFieldConflict) && w.client.writes.isEmpty() {
+		err = fmt.Errorf("%w; this Writer has written nothing yet: "+
+			"make one Writer for all reconciles, so that it knows its own writes", err)
+	}
+	return "", err
+}
+
+// adopt is the result of a patch that the API server answered with reply.
+func (w Writer) adopt(c *change, reply Object) (Result, error) {
+	err := c.adopt(reply)
+	w.remember(c, reply)
+	if c.isMerged {
+		return Merged, err
+	}
+	return Written, err
+}
+
+// keep ends a Commit that has nothing to write.
+func (w Writer) keep(c *change) error {
+	err := c.take(c.before)
+	if c.isMerged {
+		w.remember(c, c.before.object)
+	}
+	return err
 }
 
 // clock returns the time now.
 func (w Writer) clock() time.Time { return cmp.Or(w.now, time.Now()) }
 
+// keyOf identifies the object and this writer of it.
+func (w Writer) keyOf(c *change) writeKey {
+	return w.client.writes.keyOf(c.before.object.GetUID(), w.Owned)
+}
+
 // refuseStale returns an error if before is older than the last write of this
 // Writer. If that write got no answer, refuseStale reads the object first, and
 // the result may be Gone.
-func (w Writer) refuseStale(ctx context.Context, c *change, key writeKey) (Result, error) {
+func (w Writer) refuseStale(ctx context.Context, c *change) (Result, error) {
+	key := w.keyOf(c)
 	before := c.before.object
 	last := w.client.writes.get(key, w.clock())
 	version := versionOf(before)
 	if last.pending(version) {
-		reply, err := w.send(ctx, before, []byte("{}"), "status")
+		reply, err := w.read(ctx, before)
 		if apierrors.IsNotFound(err) {
 			return w.gone(ctx, before, err)
 		}
 		if err != nil {
-			return "", fmt.Errorf("status: commit: reading %s after a write without an answer: %w", nameOf(before), err)
+			return "", fmt.Errorf("status: commit: reading %s after a write without an answer: %w",
+				nameOf(before), err)
 		}
-		if _, err := c.openLive("the object after a write without an answer", reply); err != nil {
+		_, err = c.openLive("the object after a write without an answer", reply)
+		if err != nil {
 			return "", err
 		}
 		last = w.client.writes.read(key, versionOf(reply), w.clock())
 	}
-	c.pending = last.pending(version)
+	c.isPending = last.pending(version)
 	if version == 0 || version >= last.newest {
 		return "", nil
 	}
-	if last.handed.version == version && last.handed == w.client.writes.handedOf(c.before) {
+	isHanded := last.handed.version == version && last.handed == w.client.writes.handedOf(c.before.document)
+	if isHanded {
 		return "", nil
 	}
 	return "", fmt.Errorf("%w: %s was read with resourceVersion %d, and the API server has returned %d; "+
-		"reconcile again when the cache has caught up; the Writer forgets a write, and accepts any copy, %s after it",
+		"reconcile again when the cache has caught up; "+
+		"the Writer forgets a write, and accepts any copy, %s after it",
 		ErrStaleRead, nameOf(before), version, last.newest, rememberWrite)
 }
 
 // remember keeps the version of o, which the API server returned. If after has
 // its status with an older version, after is a copy to go on from, too.
-func (w Writer) remember(c *change, key writeKey, o Object) {
+func (w Writer) remember(c *change, o Object) {
 	if o == nil {
 		return
 	}
 	var handed handedCopy
-	if c.moved {
-		handed = w.client.writes.handedOf(c.after)
+	if c.hasNewSpec(o) {
+		handed = w.client.writes.handedOf(c.after.document)
 	}
-	w.client.writes.answered(key, versionOf(c.before.object), versionOf(o), handed, w.clock())
+	w.client.writes.answered(w.keyOf(c), versionOf(c.before.object), versionOf(o), handed, w.clock())
 }
 
-// written is the result of a write that the API server answered with reply.
-func (c *change) written(reply Object) (Result, error) {
-	if c.merged {
-		return Merged, c.accept(reply)
-	}
-	return Written, c.accept(reply)
-}
-
-// openLive opens an object that was read after before, and is still the same.
-func (c *change) openLive(role string, reply Object) (*document, error) {
-	live, err := open(role, reply)
-	if err != nil {
-		return nil, err
-	}
-	before := c.before.object
-	if reply.GetUID() != before.GetUID() {
-		return nil, fmt.Errorf("%w: %s now has uid %q, and was read with %q",
-			ErrReplaced, nameOf(before), reply.GetUID(), before.GetUID())
-	}
-	return live, nil
-}
-
-// rebase merges after with the live object, which takes the place of before.
-// The generation is still the one that this reconcile acted on.
-func (c *change) rebase(reply Object, owned []string) error {
-	before := c.before
-	live, err := c.openLive("the object after a conflict", reply)
-	if err != nil {
-		return err
-	}
-	c.before = live
-	c.merged = true
-	if err := c.observe(); err != nil {
-		return err
-	}
-	if err := live.readTree(c.names.Conditions); err != nil {
-		return err
-	}
-	c.isFirst = before.isEmpty() && c.isUnreported()
-	c.after.tree, err = c.merge(before.tree, c.after.tree, live.tree, owned)
-	return err
-}
-
-// isUnreported reports whether the live status is certainly not one of this
-// controller, or of a replica: each of theirs has an observedGeneration.
-func (c *change) isUnreported() bool {
-	if c.names.ObservedGeneration == absent || c.generation == 0 {
-		return false
-	}
-	return c.before.stamp.ObservedGeneration <= 0
+// read returns the stored object. The API server answers an empty patch with
+// it.
+func (w Writer) read(ctx context.Context, o Object) (Object, error) { //nolint:ireturn // of any kind
+	return w.send(ctx, request{object: o, subresource: "status", data: []byte("{}")})
 }
 
 // send returns the object of the reply; nil for none. The reply is of the type
-// of o.
-func (w Writer) send(ctx context.Context, o Object, data []byte, subresources ...string) (Object, error) { //nolint:ireturn // of any kind
-	reply, err := w.client.send(ctx, o, data, w.FieldManager, subresources...)
-	switch {
-	case err != nil, isnil.Is(reply):
+// of the object.
+func (w Writer) send(ctx context.Context, r request) (Object, error) { //nolint:ireturn // of any kind
+	r.manager = w.FieldManager
+	reply, err := w.client.send(ctx, r)
+	if err != nil || isnil.Is(reply) {
 		return nil, err
-	case reflect.TypeOf(reply) != reflect.TypeOf(o):
-		return nil, fmt.Errorf("status: the client returned a %T; want a %T", reply, o)
+	}
+	if reflect.TypeOf(reply) != reflect.TypeOf(r.object) {
+		return nil, fmt.Errorf("status: the client returned a %T; want a %T", reply, r.object)
 	}
 	return reply, nil
-}
-
-// accept makes after equal to the reply, and reports the fields that the API
-// server did not keep. A reply without a version is not one of an API server:
-// accept ignores it.
-func (c *change) accept(reply Object) error {
-	if reply == nil || reply.GetResourceVersion() == "" {
-		return c.after.set(c.after.tree)
-	}
-	stored, err := open("the reply", reply)
-	if err != nil {
-		return err
-	}
-	if err := stored.readTree(c.names.Conditions); err != nil {
-		return err
-	}
-	if err := c.fill(stored); err != nil {
-		return err
-	}
-	compare(c.after.tree, stored.tree)
-	return c.unkept.learn(c.after.object, c.before.tree, c.after.tree, stored.tree, c.now)
-}
-
-// fill makes after equal to stored. If the spec may have changed since the
-// read, fill sets only the status: with the new version, an Update of after
-// would revert the spec.
-func (c *change) fill(stored *document) error {
-	generation := stored.object.GetGeneration()
-	c.moved = c.merged && (generation != c.generation || generation == 0)
-	if stored == c.before && !c.merged || c.moved {
-		return c.after.set(stored.tree)
-	}
-	c.after.setObject(stored)
-	return nil
 }
 
 // gone finds out whether the object no longer exists, or its kind has no status
 // subresource. The API server answers both with the same 404. If the object
 // itself may not be patched, it counts as gone.
 func (w Writer) gone(ctx context.Context, before Object, first error) (Result, error) {
-	if _, err := isGone(before, "patching "+nameOf(before), first); err != nil {
+	name := nameOf(before)
+	_, err := isGone(before, "patching "+name, first)
+	if err != nil {
 		return "", err
 	}
-	live, err := w.send(ctx, before, []byte("{}"))
-	asking := "asking whether " + nameOf(before) + " exists, after a 404"
-	switch {
-	case err == nil && (live == nil || live.GetUID() == "" || live.GetName() != before.GetName()):
-		return "", fmt.Errorf("status: commit: %s: the client returned no object of that name with a uid", asking)
-	case err == nil && live.GetUID() == before.GetUID():
-		return "", fmt.Errorf("status: commit: %s exists, but its kind has no status subresource; enable it in the CRD: %w", nameOf(before), first)
-	case err == nil, // the name is another object's
-		apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+	live, err := w.send(ctx, request{object: before, data: []byte("{}")})
+	asking := "asking whether " + name + " exists, after a 404"
+	isFromProxy := apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	if apierrors.IsForbidden(err) && !isFromProxy {
 		return Gone, nil
 	}
-	return isGone(before, asking, err)
+	if err != nil {
+		return isGone(before, asking, err)
+	}
+	switch {
+	case live == nil, live.GetUID() == "", live.GetName() != before.GetName():
+		return "", fmt.Errorf("status: commit: %s: the client returned no object of that name with a uid",
+			asking)
+	case live.GetUID() == before.GetUID():
+		return "", fmt.Errorf("status: commit: %s exists, but its kind has no status subresource; "+
+			"enable it in the CRD: %w", name, first)
+	}
+	return Gone, nil // the name is another object's
 }
 
 // isGone is Gone if err is the API server's word that the object does not
 // exist. Only the client knows the resource.
 func isGone(o Object, doing string, err error) (Result, error) {
-	if gone, err := notfound.Is(err, schema.GroupResource{}, o.GetName()); !gone {
+	gone, err := notfound.Is(err, schema.GroupResource{}, o.GetName())
+	if !gone {
 		return "", fmt.Errorf("status: commit: %s: %w", doing, err)
 	}
 	return Gone, nil

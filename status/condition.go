@@ -4,9 +4,7 @@
 package status
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -48,42 +46,54 @@ func SetCondition(conds *[]metav1.Condition, c metav1.Condition, now time.Time) 
 	}
 	stored := findCondition(*conds, c.Type)
 	if stored == nil {
-		*conds = append(*conds, settle(c, metav1.Condition{}, now))
+		*conds = append(*conds, updated(metav1.Condition{}, c, now))
 		return true
 	}
-	c = settle(c, *stored, now)
-	changed = !sameVerdict(*stored, c) || !sameSecond(&stored.LastTransitionTime, &c.LastTransitionTime)
+	c = updated(*stored, c, now)
+	isSame := sameVerdict(*stored, c) && sameSecond(&stored.LastTransitionTime, &c.LastTransitionTime)
 	*stored = c
-	return changed
+	return !isSame
 }
 
-// settle returns the condition to store for c in place of stored, which is zero
-// for a new type.
-func settle(c, stored metav1.Condition, now time.Time) metav1.Condition {
-	c.Reason, c.Message = fitReason(c.Reason), fitMessage(c.Message)
-	if c.ObservedGeneration != 0 && c.ObservedGeneration < stored.ObservedGeneration {
+// updated returns the condition to store for c in place of stored, which is
+// zero for a new type.
+func updated(stored, c metav1.Condition, now time.Time) metav1.Condition {
+	c.Reason = fitReason(c.Reason)
+	c.Message = fitMessage(c.Message)
+	isOlder := c.ObservedGeneration != 0 && c.ObservedGeneration < stored.ObservedGeneration
+	if isOlder {
 		return stored
 	}
-	switch moved := c.Status != stored.Status; {
-	case !moved && !stored.LastTransitionTime.IsZero():
+	isTransition := c.Status != stored.Status
+	if !isTransition && !stored.LastTransitionTime.IsZero() {
 		c.LastTransitionTime = stored.LastTransitionTime
-	case c.LastTransitionTime.IsZero(), moved && sameSecond(&c.LastTransitionTime, &stored.LastTransitionTime):
+		return c
+	}
+	isCarriedOver := isTransition && sameSecond(&c.LastTransitionTime, &stored.LastTransitionTime)
+	if isCarriedOver || c.LastTransitionTime.IsZero() {
 		c.LastTransitionTime = wholeSecond(now)
 	}
 	return c
 }
 
 func findCondition(conds []metav1.Condition, typ string) *metav1.Condition {
-	if i := slices.IndexFunc(conds, func(c metav1.Condition) bool { return c.Type == typ }); i >= 0 {
-		return &conds[i]
+	for i := range conds {
+		if conds[i].Type == typ {
+			return &conds[i]
+		}
 	}
 	return nil
 }
 
 // sameVerdict compares all fields but the transition time.
 func sameVerdict(a, b metav1.Condition) bool {
-	return a.Type == b.Type && a.Status == b.Status && a.ObservedGeneration == b.ObservedGeneration &&
-		a.Reason == b.Reason && a.Message == b.Message
+	a.LastTransitionTime = b.LastTransitionTime
+	return a == b
+}
+
+// sameTexts compares the status, the reason and the message.
+func sameTexts(a, b metav1.Condition) bool {
+	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }
 
 // The limits of the API server for a condition: the markers of metav1.Condition
@@ -98,18 +108,24 @@ const (
 // is none. It replaces bytes that are not UTF-8, as encoding/json does.
 func fitMessage(m string) string {
 	whole := strings.ToValidUTF8(m, string(utf8.RuneError))
-	m = strings.ToValidUTF8(whole[:min(len(whole), maxMessage)], "")
-	if blank := strings.LastIndexAny(m, " \t\n"); m != whole && blank > maxMessage-4096 {
-		m = m[:blank]
+	if len(whole) <= maxMessage {
+		return whole
 	}
-	return m
+	cut := strings.ToValidUTF8(whole[:maxMessage], "")
+	blank := strings.LastIndexAny(cut, " \t\n")
+	if blank > maxMessage-4096 {
+		return cut[:blank]
+	}
+	return cut
 }
+
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // fitReason makes r match ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$ with at most
 // 1024 bytes. It returns a valid reason unchanged.
 func fitReason(r string) string {
 	r = strings.Map(func(c rune) rune {
-		if isLetter(c) || '0' <= c && c <= '9' || c == '_' || c == ',' || c == ':' {
+		if strings.ContainsRune(letters+"0123456789_,:", c) {
 			return c
 		}
 		return ' '
@@ -117,23 +133,30 @@ func fitReason(r string) string {
 	if strings.Contains(r, " ") {
 		r = strings.Join(strings.Fields(r), "_")
 	}
-	r = strings.TrimLeftFunc(r, func(c rune) bool { return !isLetter(c) })
-	return cmp.Or(strings.TrimRight(r[:min(len(r), maxReason)], ",:"), "Unknown")
+	first := strings.IndexAny(r, letters)
+	if first < 0 {
+		return "Unknown"
+	}
+	r = r[first:]
+	return strings.TrimRight(r[:min(len(r), maxReason)], ",:")
 }
-
-func isLetter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 // checkCondition returns an error for a value that has no obvious correction.
 // The error begins with the field.
 func checkCondition(c metav1.Condition) error {
-	if len(c.Type) > maxType || len(validation.IsQualifiedName(c.Type)) > 0 {
-		return fmt.Errorf(".type: %.40q is not accepted; want a name such as Ready or example.com/Ready, with at most %d characters", c.Type, maxType)
+	isName := len(c.Type) <= maxType && len(validation.IsQualifiedName(c.Type)) == 0
+	if !isName {
+		return fmt.Errorf(".type: %.40q is not accepted; "+
+			"want a name such as Ready or example.com/Ready, with at most %d characters", c.Type, maxType)
 	}
-	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, c.Status) {
+	switch c.Status {
+	case metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown:
+	default:
 		return fmt.Errorf(".status: %q is not accepted; want True, False or Unknown%s", c.Status, otherList)
 	}
 	if c.ObservedGeneration < 0 {
-		return fmt.Errorf(".observedGeneration: %d is not accepted; want 0, or the generation of the object", c.ObservedGeneration)
+		return fmt.Errorf(".observedGeneration: %d is not accepted; "+
+			"want 0, or the generation of the object", c.ObservedGeneration)
 	}
 	return nil
 }

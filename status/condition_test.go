@@ -208,8 +208,9 @@ func TestPatch_UnchangedVerdictTakesTheNewGeneration(t *testing.T) {
 		},
 		"NotLookedAt": {reason: "What the reconcile did not set keeps its generation.", generation: 4, stored: 3, set: func(*[]metav1.Condition) {}},
 		"Newer": {
-			reason: "No generation goes back.", generation: 4, stored: 5,
-			set: func(conds *[]metav1.Condition) { status.SetCondition(conds, verdict, noon.Add(time.Hour)) },
+			reason: "A generation that the object never had is one of a backup, and starts over.", generation: 4, stored: 5,
+			set:  func(conds *[]metav1.Condition) { status.SetCondition(conds, verdict, noon.Add(time.Hour)) },
+			want: `"conditions":[{"lastTransitionTime":"2025-06-01T12:00:00Z","message":"","observedGeneration":4,"reason":"Ok","status":"True","type":"Ready"}],`,
 		},
 		"NeverStated": {
 			reason: "A condition that never stated one does not begin to.", generation: 4, stored: 0,

@@ -254,47 +254,55 @@ func TestCommit_FieldsThatTheServerDoesNotKeep(t *testing.T) {
 	}
 }
 
-// A status that was restored from a backup claims a generation that the new
-// object does not have yet.
+// A status that was restored from a backup has a generation that the new object
+// does not have yet. Commit refuses it, and the comment of ErrSuperseded says
+// how to start over.
 func TestCommit_RestoredStatus(t *testing.T) {
 	s := newServer(t)
 	s.create("a")
-	s.restatus("a", `{"observedGeneration":7,"phase":"Running","conditions":[
+	s.restatus("a", `{"observedGeneration":7,"startedAt":"2025-06-01T11:00:00Z","phase":"Running","conditions":[
 		{"type":"Ready","status":"True","reason":"Ok","message":"","observedGeneration":7,"lastTransitionTime":"2025-06-01T12:00:00Z"},
 		{"type":"Other","status":"True","reason":"Ok","message":"","observedGeneration":7,"lastTransitionTime":"2025-06-01T12:00:00Z"}]}`)
-	before := get[Run](t, s, "a")
-	reconcile := func(w status.Writer) (*Run, status.Result, error) {
-		after := before.DeepCopy()
-		status.SetCondition(&after.Status.Conditions, cond("Ready", "True", "Ok"), noon)
-		result, err := via(client[Run]{s}.Patch, w).Commit(t.Context(), before, after, running)
-		return after, result, err
+	reconcile := func(run *Run) (*Run, status.Result, error) {
+		before := run.DeepCopy()
+		status.SetCondition(&run.Status.Conditions, cond("Ready", "True", "Ok"), noon)
+		result, err := commit(t, s, before, run, running)
+		return run, result, err
 	}
-	_, _, err := reconcile(status.Writer{})
+	startOver := func(run *Run) *Run {
+		if run.Status.ObservedGeneration > run.Generation {
+			run.Status.ObservedGeneration = 0
+		}
+		return run
+	}
+	_, _, err := reconcile(get[Run](t, s, "a"))
 	require.ErrorIs(t, err, status.ErrSuperseded)
-	require.ErrorContains(t, err, "AcceptRestored", "the error names the way out")
+	require.ErrorContains(t, err, "see ErrSuperseded", "the error names the way out")
 
-	s.relabel("a", "edited", "x") // so that Commit merges too
-	after, result, err := reconcile(status.Writer{AcceptRestored: true})
+	after, result, err := reconcile(startOver(get[Run](t, s, "a")))
 	require.NoError(t, err)
-	assert.Equal(t, status.Merged, result)
+	assert.Equal(t, status.Written, result)
 	assert.EqualValues(t, 1, after.Status.ObservedGeneration)
 	assert.EqualValues(t, 1, after.Status.Conditions[0].ObservedGeneration, "what the reconcile set starts over")
 	assert.EqualValues(t, 7, after.Status.Conditions[1].ObservedGeneration, "the rest is left alone")
 	assert.Equal(t, *at(0), metav1.NewTime(after.Status.Conditions[0].LastTransitionTime.UTC()))
+	assert.True(t, at(-time.Hour).Equal(after.Status.StartedAt), "startedAt never moves")
 
-	before = get[Run](t, s, "a")
-	_, result, err = reconcile(status.Writer{})
+	_, result, err = reconcile(startOver(get[Run](t, s, "a")))
 	require.NoError(t, err, "from then on the contract holds again")
 	assert.Equal(t, status.Unchanged, result)
 
 	// A newer status of another reconcile is not a restored one.
 	s.respec("a", "x")
-	fresh := get[Run](t, s, "a")
-	_, err = via(client[Run]{s}.Patch, status.Writer{}).Commit(t.Context(), fresh, fresh.DeepCopy(), running)
+	late := get[Run](t, s, "a")
+	s.restatus("a", `{"observedGeneration":2}`)
+	s.respec("a", "y")
+	_, _, err = reconcile(startOver(late))
 	require.NoError(t, err)
-	late := before.DeepCopy()
-	late.Status.Phase = "Late"
-	_, err = via(client[Run]{s}.Patch, status.Writer{AcceptRestored: true}).Commit(t.Context(), before, late, running)
+	s.restatus("a", `{"observedGeneration":3}`)
+	early := late.DeepCopy()
+	early.Status.Phase = "Late"
+	_, err = commit(t, s, late, early, running)
 	require.ErrorIs(t, err, status.ErrSuperseded)
 }
 

@@ -13,12 +13,8 @@
 //	startedAt           first time the object was running; never moves
 //	finishedAt          first time the object was done; never moves
 //
-// Embed [Stamp] in the status of the kind, and build a [Writer] once, from
-// controller-runtime's client:
-//
-//	writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
-//
-// or from a client of client-go:
+// Embed [Stamp] in the status of the kind, and build a [Writer] once, with
+// [ForClient] from controller-runtime's client, or from a client of client-go:
 //
 //	writer := status.ForResource(clientset.ExampleV1().Runs)
 //

@@ -16,17 +16,32 @@ var (
 	// than this reconcile acted on, so that the reconcile of that generation
 	// has already reported. Commit also returns it for a status that was
 	// restored from a backup onto a new object, whose generation starts at 1
-	// again: see Writer.AcceptRestored.
+	// again. To start over with such a status, reset the generation that was
+	// read before you copy the object:
+	//
+	//	if run.Status.ObservedGeneration > run.Generation {
+	//		run.Status.ObservedGeneration = 0 // restored from a backup
+	//	}
+	//	before := run.DeepCopy()
+	//
+	// If the CRD has the rules of package status/rules, the API server refuses
+	// that write: delete the object and restore it without its status.
 	ErrSuperseded error = overtakenError{"superseded", "status: a newer generation is already recorded", nil}
 	// ErrStaleRead: before is older than the last write of this Writer, or may
 	// be, because that write got no answer. Reconcile again from a newer copy.
 	// errors.Is(err, ErrSuperseded) holds for it as well.
-	ErrStaleRead error = overtakenError{"superseded", "status: before is older than the Writer's own last write", ErrSuperseded}
+	ErrStaleRead error = overtakenError{
+		"superseded", "status: before is older than the Writer's own last write", ErrSuperseded,
+	}
 	// ErrReplaced: the object was deleted and recreated under the same name.
-	ErrReplaced error = overtakenError{"replaced", "status: the object was recreated under the same name", nil}
+	ErrReplaced error = overtakenError{
+		"replaced", "status: the object was recreated under the same name", nil,
+	}
 	// ErrFieldConflict: another writer changed the same field or condition
 	// differently. Reconcile again from the stored object.
-	ErrFieldConflict error = overtakenError{"field_conflict", "status: another writer changed the same field", nil}
+	ErrFieldConflict error = overtakenError{
+		"field_conflict", "status: another writer changed the same field", nil,
+	}
 )
 
 // overtakenError is an error of a race that another writer won. The next

@@ -14,28 +14,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // mergeConditions merges three lists as a Commit does after a conflict.
-func mergeConditions(before, after, live []metav1.Condition, owned ...string) ([]metav1.Condition, error) {
-	var trees [3]map[string]any
+func mergeConditions(t *testing.T, before, after, live []metav1.Condition, owned ...string) ([]metav1.Condition, error) {
+	t.Helper()
+	var sides [3]content
 	for i, list := range [...][]metav1.Condition{before, after, live} {
-		entries, err := entriesOf(&list, nil)
-		if err != nil {
-			return nil, err
+		fields, ok := decode(encode(map[string]any{"list": list})).(map[string]any)
+		require.True(t, ok)
+		if list == nil {
+			continue
 		}
-		trees[i] = map[string]any{}
-		put(trees[i], "conditions", entries)
+		items, err := conditionsOf(&list, fields["list"])
+		require.NoError(t, err)
+		sides[i].conditions = conditionList{items: items, isSet: true}
 	}
-	c := change{names: FieldNames{Conditions: "conditions"}, after: &document{object: &unstructured.Unstructured{}}}
-	merged, err := c.merge(trees[0], trees[1], trees[2], owned)
+	m := merge{names: FieldNames{Conditions: "conditions"}, before: sides[0], after: sides[1], live: sides[2], owned: owned}
+	merged, err := m.merged()
 	if err != nil {
 		return nil, err
 	}
 	var list []metav1.Condition
-	entries, _ := merged["conditions"].(entries)
-	for _, e := range entries {
+	for _, e := range merged.conditions.items {
 		list = append(list, e.Condition)
 	}
 	return list, nil
@@ -93,7 +94,7 @@ func TestMerge_Conditions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := mergeConditions(tc.before, tc.after, tc.live, "A")
+			got, err := mergeConditions(t, tc.before, tc.after, tc.live, "A")
 			if tc.disputed != "" {
 				require.ErrorIs(t, err, ErrFieldConflict, tc.reason)
 				require.ErrorContains(t, err, tc.disputed)
@@ -105,15 +106,15 @@ func TestMerge_Conditions(t *testing.T) {
 		})
 	}
 	t.Run("AllDisputesAreNamed", func(t *testing.T) {
-		_, err := mergeConditions(list{a, b}, list{aOff, bOff}, list{aLost, gen(b, 9)})
+		_, err := mergeConditions(t, list{a, b}, list{aOff, bOff}, list{aLost, gen(b, 9)})
 		require.ErrorContains(t, err, "conditions A")
 		require.ErrorContains(t, err, "conditions B")
 	})
 }
 
-// conditionsOf reads a list from text: a letter for the type, t, f or u for the
-// status, and a digit for the generation, 0 for none.
-func conditionsOf(text string) []metav1.Condition {
+// parseConditions reads a list from text: a letter for the type, t, f or u for
+// the status, and a digit for the generation, 0 for none.
+func parseConditions(text string) []metav1.Condition {
 	var conds []metav1.Condition
 	for word := range strings.FieldsSeq(text) {
 		if len(word) < 3 || slices.ContainsFunc(conds, func(c metav1.Condition) bool { return c.Type == word[:1] }) {
@@ -136,21 +137,21 @@ func FuzzMergeConditions(f *testing.F) {
 	f.Add("At1", "Af0", "Af1 Bt0", "")
 	f.Add("At1", "Af0", "Af1x", "A")
 	f.Fuzz(func(t *testing.T, b, o, s, owned string) {
-		before, after, live := conditionsOf(b), conditionsOf(o), conditionsOf(s)
+		before, after, live := parseConditions(b), parseConditions(o), parseConditions(s)
 		if !utf8.ValidString(b + o + s) {
 			t.Skip("no text of an API object")
 		}
 		own := strings.Split(owned, "")
-		merged, err := mergeConditions(before, after, live, own...)
+		merged, err := mergeConditions(t, before, after, live, own...)
 		if err != nil {
 			require.ErrorIs(t, err, ErrFieldConflict)
 			require.Nil(t, merged)
 			return
 		}
-		again, err := mergeConditions(live, merged, live, own...)
+		again, err := mergeConditions(t, live, merged, live, own...)
 		require.NoError(t, err)
 		require.Equal(t, merged, again, "idempotent")
-		alone, err := mergeConditions(before, before, live, own...)
+		alone, err := mergeConditions(t, before, before, live, own...)
 		require.NoError(t, err)
 		require.Equal(t, live, alone, "who changed nothing takes theirs")
 
@@ -160,7 +161,7 @@ func FuzzMergeConditions(f *testing.F) {
 			require.True(t, removed || slices.Contains(in, typ), "type %s is lost", typ)
 		}
 		if owned == "" {
-			mirrored, err := mergeConditions(before, live, after)
+			mirrored, err := mergeConditions(t, before, live, after)
 			require.NoError(t, err)
 			require.ElementsMatch(t, in, typesOf(mirrored))
 		}

@@ -5,6 +5,7 @@ package status
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -68,35 +69,57 @@ const absent = "-"
 
 // resolve fills in the names, and refuses names that d has no field for.
 func (n FieldNames) resolve(d *document) (FieldNames, error) {
-	all := [...]*string{&n.ObservedGeneration, &n.UpdatedAt, &n.StartedAt, &n.FinishedAt, &n.Conditions}
-	usual := [...]string{"observedGeneration", "updatedAt", "startedAt", "finishedAt", "conditions"}
-	for i := range all {
-		asked, name := *all[i], cmp.Or(*all[i], usual[i])
-		*all[i] = name
+	fields := []struct {
+		name     *string
+		usual    string
+		needsOne bool // setStamp refuses a field that the type does not have
+	}{
+		{&n.ObservedGeneration, "observedGeneration", false},
+		{&n.UpdatedAt, "updatedAt", false},
+		{&n.StartedAt, "startedAt", true},
+		{&n.FinishedAt, "finishedAt", true},
+		{&n.Conditions, "conditions", false},
+	}
+	usedBy := map[string]string{}
+	for _, f := range fields {
+		isAsked := *f.name != ""
+		name := cmp.Or(*f.name, f.usual)
+		*f.name = name
 		if name == absent {
 			continue
 		}
-		if strings.ContainsAny(name, ".[]") || strings.TrimSpace(name) != name {
-			return n, fmt.Errorf("status: FieldNames: the name %q of %s is not accepted; want a field directly under status, without dots, brackets and blanks, or \"-\"", name, usual[i])
+		if !isFieldName(name) {
+			return n, fmt.Errorf("status: FieldNames: the name %q of %s is not accepted; "+
+				"want a field directly under status, without dots, brackets and blanks, or \"-\"",
+				name, f.usual)
 		}
-		if other := slices.IndexFunc(all[:i], func(other *string) bool { return *other == name }); other >= 0 {
-			return n, fmt.Errorf("status: FieldNames: %s and %s are both %q; want different names", usual[other], usual[i], name)
+		other, isUsed := usedBy[name]
+		if isUsed {
+			return n, fmt.Errorf("status: FieldNames: %s and %s are both %q; want different names",
+				other, f.usual, name)
 		}
+		usedBy[name] = f.usual
 		switch {
 		case d.has(name):
-		case asked != "":
+		case isAsked:
 			return n, noField(name)
-		case all[i] != &n.StartedAt && all[i] != &n.FinishedAt: // stamp refuses those when it sets them
-			*all[i] = absent
+		case !f.needsOne:
+			*f.name = absent
 		}
 	}
 	return n, nil
 }
 
+// isFieldName reports whether name can be a field directly under status.
+func isFieldName(name string) bool {
+	return !strings.ContainsAny(name, ".[]") && strings.TrimSpace(name) == name
+}
+
 // has reports whether the field is one of the contract's, or the conditions. n
 // is resolved.
 func (n FieldNames) has(name string) bool {
-	return name != absent && slices.Contains([]string{n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions}, name)
+	names := []string{n.ObservedGeneration, n.UpdatedAt, n.StartedAt, n.FinishedAt, n.Conditions}
+	return name != absent && slices.Contains(names, name)
 }
 
 // nameOf is how an error names o: by the namespace, if it has one, and the
@@ -104,19 +127,29 @@ func (n FieldNames) has(name string) bool {
 func nameOf(o Object) string { return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/") }
 
 func noField(name string) error {
-	return fmt.Errorf("status: status.%s: the status has no such field; add it, or set its name in FieldNames, or \"-\" for none", name)
+	return fmt.Errorf("status: status.%s: the status has no such field; "+
+		"add it, or set its name in FieldNames, or \"-\" for none", name)
 }
 
 // read returns the contract's fields of d. n is resolved.
-func (n FieldNames) read(d *document) (s Stamp, err error) {
-	if s.ObservedGeneration, err = asInt(d.field(n.ObservedGeneration)); err != nil {
+func (n FieldNames) read(d *document) (Stamp, error) {
+	var s Stamp
+	var err error
+	s.ObservedGeneration, err = asInt(d.field(n.ObservedGeneration))
+	if err != nil {
 		return s, fmt.Errorf("status: status.%s: %w", n.ObservedGeneration, err)
 	}
-	for _, t := range [...]struct {
+	times := []struct {
 		name string
 		to   **metav1.Time
-	}{{n.UpdatedAt, &s.UpdatedAt}, {n.StartedAt, &s.StartedAt}, {n.FinishedAt, &s.FinishedAt}} {
-		if *t.to, err = asTime(d.field(t.name)); err != nil {
+	}{
+		{n.UpdatedAt, &s.UpdatedAt},
+		{n.StartedAt, &s.StartedAt},
+		{n.FinishedAt, &s.FinishedAt},
+	}
+	for _, t := range times {
+		*t.to, err = asTime(d.field(t.name))
+		if err != nil {
 			return s, fmt.Errorf("status: status.%s: %w", t.name, err)
 		}
 	}
@@ -124,7 +157,7 @@ func (n FieldNames) read(d *document) (s Stamp, err error) {
 }
 
 // has reports whether there is a place for the field.
-func (d *document) has(name string) bool { return !d.typed.IsValid() || d.field(name) != nil }
+func (d *document) has(name string) bool { return !d.isTyped() || d.field(name) != nil }
 
 // field returns a pointer to the field of the struct, or the value in the map.
 // It is nil for no field.
@@ -132,7 +165,7 @@ func (d *document) field(name string) any {
 	if name == absent {
 		return nil
 	}
-	if !d.typed.IsValid() {
+	if !d.isTyped() {
 		return d.status[name]
 	}
 	f, _ := find(d.typed.Elem(), name, 0)
@@ -146,45 +179,70 @@ func (d *document) field(name string) any {
 const noDepth = 16
 
 // find returns the field that encoding/json knows by name: of several the one
-// that is embedded least, and none if two are embedded equally deep. A nil
-// embedded pointer counts as a pointer to an empty struct.
+// that is embedded least, and none if two are embedded equally deep. It is
+// noDepth deep if there is none.
 func find(v reflect.Value, name string, depth int) (found reflect.Value, at int) {
 	at = noDepth
 	for i := range v.NumField() {
-		f, in, level := v.Type().Field(i), v.Field(i), depth
-		tagged, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inline := f.Anonymous && tagged == ""
-		if inline && in.Kind() == reflect.Pointer && in.IsNil() {
-			in = reflect.New(f.Type.Elem())
-		}
+		field, level := findIn(v.Field(i), v.Type().Field(i), name, depth)
 		switch {
-		case inline && reflect.Indirect(in).Kind() == reflect.Struct:
-			if depth < noDepth {
-				in, level = find(reflect.Indirect(in), name, depth+1)
-			}
-		case !f.IsExported() || cmp.Or(tagged, f.Name) != name:
-			continue
-		}
-		if level < at {
-			found, at = in, level
-		} else if level == at && at != noDepth {
+		case level < at:
+			found = field
+			at = level
+		case level == at:
 			found = reflect.Value{}
 		}
 	}
 	return found, at
 }
 
+// findIn returns v if it is the field, or the field of the struct that v
+// embeds.
+func findIn(v reflect.Value, f reflect.StructField, name string, depth int) (reflect.Value, int) {
+	tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if f.Anonymous && tag == "" {
+		embedded := structOf(v)
+		if embedded.IsValid() && depth < noDepth {
+			return find(embedded, name, depth+1)
+		}
+	}
+	isNamed := cmp.Or(tag, f.Name) == name
+	if !isNamed || !f.IsExported() {
+		return reflect.Value{}, noDepth
+	}
+	return v, depth
+}
+
+// structOf returns v, or what it points to. A nil pointer counts as one to an
+// empty struct. There is none if it is not a struct.
+func structOf(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		v = reflect.New(v.Type().Elem())
+	}
+	v = reflect.Indirect(v)
+	if v.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	return v
+}
+
 // asInt reads a whole number from a field. It is 0 for no field.
 func asInt(v any) (int64, error) {
-	if p, ok := v.(*int64); ok {
+	p, isPlain := v.(*int64)
+	if isPlain {
 		return *p, nil
 	}
-	raw := encode(v)
-	n, ok := decode(raw).(int64)
-	if !ok && string(raw) != "null" {
+	raw, err := json.Marshal(v)
+	if err != nil {
 		return 0, fmt.Errorf("want a whole number, got %T", v)
 	}
-	return n, nil
+	switch n := decode(raw).(type) {
+	case nil:
+		return 0, nil
+	case int64:
+		return n, nil
+	}
+	return 0, fmt.Errorf("want a whole number, got %T", v)
 }
 
 // asTime reads a time from a field. It is nil for no field.
@@ -197,10 +255,12 @@ func asTime(v any) (none *metav1.Time, err error) {
 	case **metav1.Time:
 		return *p, nil
 	case string:
-		if t, err := time.Parse(time.RFC3339, p); err == nil {
-			return &metav1.Time{Time: t}, nil
+		t, err := time.Parse(time.RFC3339, p)
+		if err != nil {
+			return nil, fmt.Errorf("want a time such as 2006-01-02T15:04:05Z, got %.40q", p)
 		}
-		return nil, fmt.Errorf("want a time such as 2006-01-02T15:04:05Z, got %.40q", p)
+		return &metav1.Time{Time: t}, nil
 	}
-	return nil, fmt.Errorf("want a metav1.Time, or in an unstructured object a text such as 2006-01-02T15:04:05Z, got %T", v)
+	return nil, fmt.Errorf("want a metav1.Time, "+
+		"or in an unstructured object a text such as 2006-01-02T15:04:05Z, got %T", v)
 }

@@ -28,12 +28,19 @@ func NeedsReconcile(before, after metav1.Object) bool {
 	if isnil.Is(before) || isnil.Is(after) {
 		return true
 	}
-	return before.GetResourceVersion() == after.GetResourceVersion() ||
-		before.GetUID() != after.GetUID() ||
-		before.GetGeneration() != after.GetGeneration() || after.GetGeneration() == 0 ||
-		!before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
-		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) ||
-		!slices.EqualFunc(before.GetOwnerReferences(), after.GetOwnerReferences(), func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }) ||
-		!maps.Equal(before.GetLabels(), after.GetLabels()) ||
-		!maps.Equal(before.GetAnnotations(), after.GetAnnotations())
+	switch {
+	case before.GetResourceVersion() == after.GetResourceVersion(),
+		before.GetUID() != after.GetUID(),
+		before.GetGeneration() != after.GetGeneration(),
+		after.GetGeneration() == 0,
+		!before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()),
+		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()),
+		!slices.EqualFunc(before.GetOwnerReferences(), after.GetOwnerReferences(), sameOwnerUID),
+		!maps.Equal(before.GetLabels(), after.GetLabels()),
+		!maps.Equal(before.GetAnnotations(), after.GetAnnotations()):
+		return true
+	}
+	return false
 }
+
+func sameOwnerUID(a, b metav1.OwnerReference) bool { return a.UID == b.UID }

@@ -33,19 +33,16 @@ func (d *document) explainNulls(err error) error {
 		return err
 	}
 	slices.Sort(required)
-	return fmt.Errorf("%s: null cannot be written by a merge patch; set a value, or if the schema accepts null "+
-		"use Status().Update or a JSON Patch: %w", strings.Join(required, ", "), err)
+	return fmt.Errorf("%s: null cannot be written by a merge patch; "+
+		"set a value, or if the schema accepts null use Status().Update or a JSON Patch: %w",
+		strings.Join(required, ", "), err)
 }
 
 // nulls are the paths of the fields that are null, as the API server writes
 // them: status.steps[1].exit.
 func (d *document) nulls() map[string]bool {
-	var encoded any = d.status
-	if d.typed.IsValid() {
-		encoded = d.typed.Interface()
-	}
 	var status any
-	_ = json.Unmarshal(encode(encoded), &status) // readTree has encoded the same before
+	_ = json.Unmarshal(encode(d.value()), &status) // decode has encoded the same before
 	paths := map[string]bool{}
 	addNulls(paths, "status", status)
 	return paths

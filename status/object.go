@@ -4,7 +4,6 @@
 package status
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -28,40 +27,34 @@ type Object interface {
 	runtime.Object
 }
 
-// document is the status of one object. Typed and unstructured objects are
-// compared and written by the same tree.
+// document gives access to the status of one object, typed or unstructured.
 type document struct {
 	object Object
-	stamp  Stamp
-	tree   map[string]any
 
 	// Of a typed object: the field, and a pointer to its struct. A nil pointer
 	// counts as an empty status.
 	slot, typed reflect.Value
 	// Of an unstructured object.
-	content, status map[string]any
+	root, status map[string]any
 }
 
-// openPair finds the status of both objects. It refuses two objects that are
-// not versions of one.
-func openPair(before, after Object) (b, a *document, err error) {
-	if b, err = open("before", before); err != nil {
-		return nil, nil, err
-	}
-	if a, err = open("after", after); err != nil {
-		return nil, nil, err
-	}
+// refusePair refuses two objects that are not versions of one.
+func refusePair(before, after *document) error {
+	b := before.object
+	a := after.object
+	isOneObject := nameOf(b) == nameOf(a) && b.GetUID() == a.GetUID()
 	switch {
-	case reflect.TypeOf(before) != reflect.TypeOf(after):
-		err = fmt.Errorf("status: before is a %T and after a %T; want one type", before, after)
-	case before.GetNamespace() != after.GetNamespace() || before.GetName() != after.GetName() || before.GetUID() != after.GetUID():
-		err = errors.New("status: before and after differ in metadata.namespace, name or uid; want a DeepCopy of one object")
-	case a.slot.Kind() == reflect.Pointer && a.slot.IsNil():
-		err = fmt.Errorf("status: the status of %T is nil; set it to a struct", after)
-	case b.shares(a):
-		err = errors.New("status: before and after share one status; change a DeepCopy of before")
+	case reflect.TypeOf(b) != reflect.TypeOf(a):
+		return fmt.Errorf("status: before is a %T and after a %T; want one type", b, a)
+	case !isOneObject:
+		return errors.New("status: before and after differ in metadata.namespace, name or uid; " +
+			"want a DeepCopy of one object")
+	case after.isNil():
+		return fmt.Errorf("status: the status of %T is nil; set it to a struct", a)
+	case before.shares(after):
+		return errors.New("status: before and after share one status; change a DeepCopy of before")
 	}
-	return b, a, err
+	return nil
 }
 
 // open finds the status of o.
@@ -70,21 +63,36 @@ func open(role string, o Object) (*document, error) {
 		return nil, fmt.Errorf("status: %s is nil; want the object as read, or its copy", role)
 	}
 	v := reflect.Indirect(reflect.ValueOf(o))
-	if u, ok := o.(runtime.Unstructured); ok && v.CanAddr() {
-		d := &document{object: o, content: u.UnstructuredContent()}
-		if d.status, ok = d.content["status"].(map[string]any); !ok && d.content["status"] != nil {
-			return nil, fmt.Errorf("status: the status: want an object, got %T", d.content["status"])
-		}
-		return d, nil
-	}
-	if !v.CanAddr() || v.Kind() != reflect.Struct {
+	if !v.CanAddr() {
 		return nil, fmt.Errorf("status: %T is neither a pointer to a struct nor unstructured", o)
 	}
+	u, isUntyped := o.(runtime.Unstructured)
+	if isUntyped {
+		return openUntyped(o, u.UnstructuredContent())
+	}
+	if v.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("status: %T is neither a pointer to a struct nor unstructured", o)
+	}
+	return openTyped(o, v)
+}
+
+func openUntyped(o Object, root map[string]any) (*document, error) {
+	status, isObject := root["status"].(map[string]any)
+	if !isObject && root["status"] != nil {
+		return nil, fmt.Errorf("status: the status: want an object, got %T", root["status"])
+	}
+	return &document{object: o, root: root, status: status}, nil
+}
+
+func openTyped(o Object, v reflect.Value) (*document, error) {
 	d := &document{object: o}
-	switch d.slot, _ = find(v, "status", 0); {
-	case !d.slot.IsValid():
-		return nil, fmt.Errorf("status: %T has no status; want a struct field with the tag json:\"status\"", o)
-	case d.slot.Kind() == reflect.Pointer && d.slot.IsNil():
+	d.slot, _ = find(v, "status", 0)
+	if !d.slot.IsValid() {
+		return nil, fmt.Errorf("status: %T has no status; "+
+			"want a struct field with the tag json:\"status\"", o)
+	}
+	switch {
+	case d.isNil():
 		d.typed = reflect.New(d.slot.Type().Elem())
 	case d.slot.Kind() == reflect.Pointer:
 		d.typed = d.slot
@@ -92,90 +100,68 @@ func open(role string, o Object) (*document, error) {
 		d.typed = d.slot.Addr()
 	}
 	if d.typed.Type().Elem().Kind() != reflect.Struct {
-		return nil, fmt.Errorf("status: the status of %T is a %s; want a struct or a pointer to one", o, d.slot.Type())
+		return nil, fmt.Errorf("status: the status of %T is a %s; want a struct or a pointer to one",
+			o, d.slot.Type())
 	}
 	return d, nil
 }
 
+// isTyped reports whether the object is a struct.
+func (d *document) isTyped() bool { return d.typed.IsValid() }
+
+// isNil reports whether the status is a nil pointer.
+func (d *document) isNil() bool { return d.slot.Kind() == reflect.Pointer && d.slot.IsNil() }
+
 // shares reports whether a change of one status would change the other.
 func (d *document) shares(other *document) bool {
-	if d.typed.IsValid() {
+	if d.isTyped() {
 		return d.typed.Pointer() == other.typed.Pointer()
 	}
-	same := func(a, b map[string]any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
-	return same(d.content, other.content) || d.status != nil && same(d.status, other.status)
+	if sameMap(d.root, other.root) {
+		return true
+	}
+	return d.status != nil && sameMap(d.status, other.status)
+}
+
+func sameMap(a, b map[string]any) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
 // isEmpty reports whether the object has no status.
 func (d *document) isEmpty() bool {
-	if d.typed.IsValid() {
+	if d.isTyped() {
 		return d.typed.Elem().IsZero()
 	}
 	return len(d.status) == 0
 }
 
-// same reports whether two statuses are certainly equal. False means: compare
-// the trees.
-func (d *document) same(other *document) bool {
-	if d.typed.IsValid() {
-		return reflect.DeepEqual(d.typed.Interface(), other.typed.Interface())
-	}
-	return sameTree(d.status, other.status, 0)
+// isSame reports whether two statuses are certainly equal. False means: compare
+// their contents.
+func (d *document) isSame(other *document) bool {
+	return reflect.DeepEqual(d.value(), other.value())
 }
 
-// readTree reads the status as the API server would store it. Its fields stay
-// encoded, because most of them are only compared. The conditions are a list of
-// entries.
-func (d *document) readTree(conditions string) error {
-	fields := map[string]json.RawMessage{}
-	for name, v := range d.status {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("status: status.%s: %w", name, err)
-		}
-		fields[name] = raw
+// value is the status as Go has it.
+func (d *document) value() any {
+	if d.isTyped() {
+		return d.typed.Interface()
 	}
-	if d.typed.IsValid() {
-		raw, err := json.Marshal(d.typed.Interface())
-		if err == nil {
-			err = utiljson.Unmarshal(raw, &fields)
-		}
-		if err != nil {
-			return fmt.Errorf("status: the status: want an object: %w", err)
-		}
-	}
-	d.tree = make(map[string]any, len(fields))
-	for name, raw := range fields {
-		if string(raw) != "null" {
-			d.tree[name] = raw
-		}
-	}
-	if conditions == absent {
-		return nil
-	}
-	list, err := entriesOf(d.field(conditions), d.tree[conditions])
-	if err != nil {
-		return fmt.Errorf("status: status.%s: %w", conditions, err)
-	}
-	_, has := fields[conditions]
-	if has && d.typed.IsValid() {
-		d.tree[conditions] = list // without omitempty, a nil list is null
-	}
-	put(d.tree, conditions, list)
-	return nil
+	return d.status
 }
 
 // set makes tree the status. It does not write to memory that the status has
 // had so far, because another object may share it.
 func (d *document) set(tree map[string]any) error {
-	if !d.typed.IsValid() {
-		if _, stored := d.content["status"]; stored || len(tree) > 0 {
-			d.content["status"] = decode(encode(tree))
+	if !d.isTyped() {
+		_, has := d.root["status"]
+		if has || len(tree) > 0 {
+			d.root["status"] = decode(encode(tree))
 		}
 		return nil
 	}
 	fresh := reflect.New(d.typed.Type().Elem())
-	if err := utiljson.Unmarshal(encode(tree), fresh.Interface()); err != nil {
+	err := utiljson.Unmarshal(encode(tree), fresh.Interface())
+	if err != nil {
 		return fmt.Errorf("status: the status: %w", err)
 	}
 	if d.slot.Kind() == reflect.Pointer {
@@ -189,8 +175,9 @@ func (d *document) set(tree map[string]any) error {
 // setObject makes the object equal to stored.
 func (d *document) setObject(stored *document) {
 	kind := d.object.GetObjectKind().GroupVersionKind()
-	if u, ok := d.object.(runtime.Unstructured); ok {
-		u.SetUnstructuredContent(stored.content)
+	u, isUntyped := d.object.(runtime.Unstructured)
+	if isUntyped {
+		u.SetUnstructuredContent(stored.root)
 	} else {
 		reflect.ValueOf(d.object).Elem().Set(reflect.ValueOf(stored.object).Elem())
 	}

@@ -17,7 +17,8 @@ import (
 // which Commit does not send. If after has another version than before, a
 // separate request has sent it.
 func (c *change) refuseOutside() error {
-	before, after := c.before.object, c.after.object
+	before := c.before.object
+	after := c.after.object
 	if before.GetResourceVersion() != after.GetResourceVersion() {
 		return nil
 	}
@@ -36,7 +37,8 @@ func (c *change) refuseOutside() error {
 
 // outside returns the paths that differ outside of the status.
 func (c *change) outside() []string {
-	before, after := c.before.object, c.after.object
+	before := c.before.object
+	after := c.after.object
 	var names []string
 	if !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) {
 		names = append(names, "metadata.annotations")
@@ -50,10 +52,10 @@ func (c *change) outside() []string {
 	if !slices.EqualFunc(before.GetOwnerReferences(), after.GetOwnerReferences(), sameOwner) {
 		names = append(names, "metadata.ownerReferences")
 	}
-	if c.after.typed.IsValid() {
-		return append(names, typedParts(c.before, c.after)...)
+	if c.after.isTyped() {
+		return append(names, typedParts(c.before.document, c.after.document)...)
 	}
-	return append(names, looseParts(c.before.content, c.after.content)...)
+	return append(names, looseParts(c.before.root, c.after.root)...)
 }
 
 func sameOwner(a, b metav1.OwnerReference) bool { return reflect.DeepEqual(a, b) }
@@ -110,15 +112,15 @@ func differs(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return false
 	}
-	return !sameTree(storedForm(a), storedForm(b), 0)
+	return !reflect.DeepEqual(storedForm(a), storedForm(b))
 }
 
 // storedForm is the form in which the API server stores v. It is nil for an
 // empty value.
 func storedForm(v any) any {
-	raw := encode(v)
-	if isZero(raw) {
+	stored := decode(encode(v))
+	if isZero(stored) {
 		return nil
 	}
-	return decode(raw)
+	return stored
 }

@@ -81,32 +81,61 @@ func (s *Stamp) Observe(f Facts, generation int64, now time.Time) (changed bool,
 	case now.IsZero():
 		return false, errors.New("status: observe: now is the zero time; pass time.Now()")
 	case f.Progress < Waiting || f.Progress > Done:
-		return false, fmt.Errorf("status: observe: Facts.Progress is %d; want Waiting, Running or Done", f.Progress)
+		return false, fmt.Errorf("status: observe: Facts.Progress is %d; "+
+			"want Waiting, Running or Done", f.Progress)
 	case generation < 0:
-		return false, fmt.Errorf("status: observe: generation is %d; want metadata.generation, 0 or greater", generation)
+		return false, fmt.Errorf("status: observe: generation is %d; "+
+			"want metadata.generation, 0 or greater", generation)
 	case generation < s.ObservedGeneration:
-		return false, fmt.Errorf("%w: %d is stored, and this reconcile acted on %d", ErrSuperseded, s.ObservedGeneration, generation)
+		return false, fmt.Errorf("%w: %d is stored, and this reconcile acted on %d",
+			ErrSuperseded, s.ObservedGeneration, generation)
 	}
-	if generation > s.ObservedGeneration {
-		s.ObservedGeneration, changed = generation, true
+	changed = generation > s.ObservedGeneration
+	s.ObservedGeneration = generation
+	if s.start(f, now) {
+		changed = true
 	}
-	started, finished := wholeSecond(f.StartedAt), wholeSecond(f.FinishedAt)
-	if started.IsZero() && f.Progress == Running {
+	if s.finish(f, now) {
+		changed = true
+	}
+	return changed, nil
+}
+
+// start sets StartedAt, and reports whether it did.
+func (s *Stamp) start(f Facts, now time.Time) bool {
+	if f.Progress == Waiting || !s.StartedAt.IsZero() {
+		return false
+	}
+	started := wholeSecond(f.StartedAt)
+	if started.IsZero() {
+		if f.Progress == Done {
+			return false // it did not start now
+		}
 		started = wholeSecond(now)
 	}
+	isAfterEnd := !s.FinishedAt.IsZero() && started.After(s.FinishedAt.Time)
+	if isAfterEnd {
+		return false
+	}
+	s.StartedAt = &started
+	return true
+}
+
+// finish sets FinishedAt, and reports whether it did.
+func (s *Stamp) finish(f Facts, now time.Time) bool {
+	if f.Progress != Done || !s.FinishedAt.IsZero() {
+		return false
+	}
+	finished := wholeSecond(f.FinishedAt)
 	if finished.IsZero() {
 		finished = wholeSecond(now)
 	}
-	if f.Progress != Waiting && s.StartedAt.IsZero() && !started.IsZero() && (s.FinishedAt.IsZero() || !started.After(s.FinishedAt.Time)) {
-		s.StartedAt, changed = started.DeepCopy(), true
+	isBeforeStart := !s.StartedAt.IsZero() && finished.Before(s.StartedAt)
+	if isBeforeStart {
+		finished = wholeSecond(s.StartedAt.Time)
 	}
-	if f.Progress == Done && s.FinishedAt.IsZero() {
-		if !s.StartedAt.IsZero() && finished.Before(s.StartedAt) {
-			finished = wholeSecond(s.StartedAt.Time)
-		}
-		s.FinishedAt, changed = finished.DeepCopy(), true
-	}
-	return changed, nil
+	s.FinishedAt = &finished
+	return true
 }
 
 // wholeSecond cuts t as the API server does when it stores a metav1.Time.
@@ -117,7 +146,10 @@ func wholeSecond(t time.Time) metav1.Time {
 // sameSecond compares two times as the API stores them; a nil time and the zero
 // time are the same.
 func sameSecond(a, b *metav1.Time) bool {
-	return a.IsZero() == b.IsZero() && (a.IsZero() || a.Unix() == b.Unix())
+	if a.IsZero() || b.IsZero() {
+		return a.IsZero() == b.IsZero()
+	}
+	return a.Unix() == b.Unix()
 }
 
 // Progress says whether the work of an object has begun or ended. A controller

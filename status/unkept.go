@@ -109,21 +109,23 @@ func (u *unkept) knows(key fieldKey, now time.Time) bool {
 // for an object until it is forgotten. A default of a field that was not sent
 // is not an error, also in an element of a list.
 func (u *unkept) learn(o Object, before, sent, stored map[string]any, now time.Time) error {
-	changes := differences(diff(before, sent, false), before)
-	lost := differences(diff(stored, sent, false), stored)
+	changes := differences(mergePatch(before, sent, false), before)
+	lost := differences(mergePatch(stored, sent, false), stored)
 	if len(lost) == 0 && u.isEmpty() {
 		return nil
 	}
 	for i, d := range lost {
-		lost[i].addsOnly = covers(decode(encode(d.stored)), decode(encode(d.sent)))
+		lost[i].addsOnly = covers(d.stored, d.sent)
 	}
 	paths := u.note(identify(o), changes, lost, now)
 	if len(paths) == 0 {
 		return nil
 	}
 	slices.Sort(paths)
-	return fmt.Errorf("status: the API server did not keep %s as sent; declare it in the CRD's schema without a default, "+
-		"stop setting it, or for a field of the contract set its name, or \"-\" for none, in FieldNames", strings.Join(paths, ", "))
+	return fmt.Errorf("status: the API server did not keep %s as sent; "+
+		"declare it in the CRD's schema without a default, stop setting it, "+
+		"or for a field of the contract set its name, or \"-\" for none, in FieldNames",
+		strings.Join(paths, ", "))
 }
 
 // note remembers what an object has lost, and returns the paths that no error

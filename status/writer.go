@@ -57,14 +57,6 @@ type Writer struct {
 	// concurrent use and leave its own output unchanged: after a conflict
 	// Commit calls it again. Commit does not catch a panic.
 	Redact func(message string) string
-	// AcceptRestored accepts a status whose observedGeneration is greater than
-	// the generation of the object that it was read with, as after a restore
-	// from a backup. observedGeneration then starts over. By default Commit
-	// returns [ErrSuperseded]. If the CRD has the rules, the API server refuses
-	// the write: delete the object and restore it without its status. Leave
-	// ObservedGeneration of conditions at zero: Commit fills it in, while
-	// [SetCondition] keeps a restored condition of a greater generation.
-	AcceptRestored bool
 	// OnCommit, if set, is called after each Commit with the result and the
 	// duration. The result is unchanged, written, merged or gone. With an error
 	// it is superseded (also for ErrStaleRead), replaced, field_conflict,
@@ -77,51 +69,68 @@ type Writer struct {
 	now    time.Time // zero for the real one
 }
 
-// ForClient returns a Writer for controller-runtime's client. It serves every
-// kind that the client knows:
+// PatchFunc sends data, a JSON merge patch, to an object, or to its subresource
+// if that is not empty. It fills obj, which has only a name, a namespace and
+// a kind, with the object of the reply. It must be safe for concurrent use.
+type PatchFunc func(ctx context.Context, obj Object, subresource string, data []byte) error
+
+// ForClient returns a Writer that sends its patches by patch. With
+// controller-runtime's client it serves every kind that the client knows:
 //
-//	status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+//	status.ForClient(func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
+//		patch := client.RawPatch(types.MergePatchType, data)
+//		if subresource == "" {
+//			return c.Patch(ctx, obj, patch)
+//		}
+//		return c.SubResource(subresource).Patch(ctx, obj, patch)
+//	})
 //
-// Go infers the type parameters. The Writer calls patch only after a 404, to
-// find out whether the object is gone or its kind has no status subresource.
-// Set the field owner with client.WithFieldOwner. If an argument is nil, Commit
-// returns an error.
+// The subresource is empty only after a 404, to find out whether the object is
+// gone or its kind has no status subresource. Set the field owner in the
+// function, or with client.WithFieldOwner. If patch is nil, Commit returns an
+// error.
 //
-// It fits the clients of controller-runtime v0.22 to v0.25: a manager's, a
+// This fits the clients of controller-runtime v0.22 to v0.25: a manager's, a
 // direct and a fake one. Register a fake client's kinds with
 // WithStatusSubresource.
-func ForClient[O, P, Q, S any](
-	patch func(context.Context, O, P, ...Q) error,
-	patchStatus func(context.Context, O, P, ...S) error,
-	rawPatch func(types.PatchType, []byte) P,
-) Writer {
-	if patch == nil || patchStatus == nil || rawPatch == nil {
+func ForClient(patch PatchFunc) Writer {
+	if patch == nil {
 		return Writer{}
 	}
-	send := func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error) {
-		if manager != "" {
-			return nil, fmt.Errorf("status: commit: Writer.FieldManager is %q; want none with ForClient: use client.WithFieldOwner", manager)
+	send := func(ctx context.Context, r request) (Object, error) {
+		if r.manager != "" {
+			return nil, fmt.Errorf("status: commit: Writer.FieldManager is %q; "+
+				"want none with ForClient: use client.WithFieldOwner", r.manager)
 		}
-		blank, _ := reflect.TypeAssert[Object](reflect.New(reflect.TypeOf(o).Elem()))
-		target, fits := any(blank).(O)
-		if !fits {
-			return nil, fmt.Errorf("status: commit: the client does not accept a %T; want the kind of object that its Patch takes", o)
-		}
-		if _, untyped := blank.(*unstructured.Unstructured); untyped {
-			blank.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
-		}
-		blank.SetNamespace(o.GetNamespace())
-		blank.SetName(o.GetName())
-		if len(subresources) == 0 {
-			return blank, patch(ctx, target, rawPatch(types.MergePatchType, data))
-		}
-		return blank, patchStatus(ctx, target, rawPatch(types.MergePatchType, data))
+		obj := blank(r.object)
+		return obj, patch(ctx, obj, r.subresource, r.data)
 	}
 	return Writer{client: newClient(send)}
 }
 
+// blank returns an object of the same type, kind and name.
+func blank(o Object) Object { //nolint:ireturn // of any kind
+	obj, _ := reflect.TypeAssert[Object](reflect.New(reflect.TypeOf(o).Elem()))
+	_, isUntyped := obj.(*unstructured.Unstructured)
+	if isUntyped {
+		obj.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	}
+	obj.SetNamespace(o.GetNamespace())
+	obj.SetName(o.GetName())
+	return obj
+}
+
+// patcher is a client of client-go for one namespace.
+type patcher[T Object] interface {
+	Patch(
+		ctx context.Context, name string, pt types.PatchType, data []byte,
+		opts metav1.PatchOptions, subresources ...string,
+	) (T, error)
+}
+
 // ForResource returns a Writer for a typed or a dynamic client of client-go, or
-// its fake. resource returns the client of one namespace:
+// its fake. resource returns the client of one namespace, which has a method
+// Patch:
 //
 //	status.ForResource(clientset.ExampleV1().Runs)
 //	status.ForResource(dynamicClient.Resource(runs).Namespace)
@@ -133,17 +142,22 @@ func ForClient[O, P, Q, S any](
 //
 // The fakes of client-go, typed and dynamic, accept a patch with an outdated
 // resourceVersion: a test with them cannot show a conflict.
-func ForResource[C interface {
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
-}, T Object](resource func(namespace string) C) Writer {
+func ForResource[C patcher[T], T Object](resource func(namespace string) C) Writer {
 	if resource == nil {
 		return Writer{}
 	}
-	send := func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error) {
-		if c := resource(o.GetNamespace()); !isnil.Is(c) {
-			return c.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager}, subresources...)
+	send := func(ctx context.Context, r request) (Object, error) {
+		c := resource(r.object.GetNamespace())
+		if isnil.Is(c) {
+			return nil, fmt.Errorf("status: commit: the client of namespace %q is nil; "+
+				"want one that can patch the status", r.object.GetNamespace())
 		}
-		return nil, fmt.Errorf("status: commit: the client of namespace %q is nil; want one that can patch the status", o.GetNamespace())
+		var subresources []string
+		if r.subresource != "" {
+			subresources = []string{r.subresource}
+		}
+		options := metav1.PatchOptions{FieldManager: r.manager}
+		return c.Patch(ctx, r.object.GetName(), types.MergePatchType, r.data, options, subresources...)
 	}
 	return Writer{client: newClient(send)}
 }
@@ -162,21 +176,28 @@ func ForResource[C interface {
 // group that are not owned, and leaves other types that are not owned alone. If
 // a type is twice in group, the last one counts. A nil conds does not change.
 // Do not call it for one list from two goroutines.
-func (w Writer) SetConditions(conds *[]metav1.Condition, now time.Time, group ...metav1.Condition) (changed bool) {
+func (w Writer) SetConditions(
+	conds *[]metav1.Condition, now time.Time, group ...metav1.Condition,
+) (changed bool) {
 	if conds == nil {
 		return false
 	}
 	var newest int64
 	for i, c := range group {
 		newest = max(newest, c.ObservedGeneration)
-		if findCondition(group[i+1:], c.Type) == nil && SetCondition(conds, c, now) {
+		isLast := findCondition(group[i+1:], c.Type) == nil
+		if isLast && SetCondition(conds, c, now) {
 			changed = true
 		}
 	}
 	kept := slices.DeleteFunc(*conds, func(c metav1.Condition) bool {
-		return (newest == 0 || c.ObservedGeneration <= newest) && slices.Contains(w.Owned, c.Type) && findCondition(group, c.Type) == nil
+		isNewer := newest != 0 && c.ObservedGeneration > newest
+		isLeftOut := findCondition(group, c.Type) == nil
+		return isLeftOut && !isNewer && slices.Contains(w.Owned, c.Type)
 	})
-	changed = changed || len(kept) < len(*conds)
+	if len(kept) < len(*conds) {
+		changed = true
+	}
 	*conds = kept
 	return changed
 }
@@ -214,8 +235,16 @@ type client struct {
 	unkept *unkept
 }
 
-// send sends data to an object, and returns the object of the reply.
-type send func(ctx context.Context, o Object, data []byte, manager string, subresources ...string) (Object, error)
+// request is a merge patch of an object.
+type request struct {
+	object      Object
+	subresource string // empty for the object itself
+	data        []byte
+	manager     string // empty for none
+}
+
+// send makes a request, and returns the object of the reply.
+type send func(ctx context.Context, r request) (Object, error)
 
 func newClient(send send) *client {
 	return &client{send: send, writes: newWrites(), unkept: newUnkept()}

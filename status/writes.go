@@ -4,7 +4,6 @@
 package status
 
 import (
-	"encoding/json"
 	"errors"
 	"hash/maphash"
 	"net"
@@ -136,12 +135,7 @@ func (w *writes) read(key writeKey, version uint64, now time.Time) lastWrite {
 
 // handedOf identifies the copy d.
 func (w *writes) handedOf(d *document) handedCopy {
-	var status any = d.status
-	if d.typed.IsValid() {
-		status = d.typed.Interface()
-	}
-	raw, _ := json.Marshal(status) // Commit has encoded the same before
-	return handedCopy{version: versionOf(d.object), status: maphash.Bytes(w.seed, raw)}
+	return handedCopy{version: versionOf(d.object), status: maphash.Bytes(w.seed, encode(d.value()))}
 }
 
 // versionOf returns the resourceVersion of o; zero if it is not a number. The

@@ -5,6 +5,7 @@ package repotest_test
 
 import (
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,9 @@ func entered(t *testing.T, in, test string) map[string][]string {
 	run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", only, "-coverprofile", profile,
 		"-coverpkg", "./"+in+",./internal/...", "./"+in)
 	run.Dir = root
+	newest, err := filepath.Abs(filepath.Join(root, "internal", "compat", "newest.work"))
+	require.NoError(t, err)
+	run.Env = append(os.Environ(), "GOWORK="+newest) // which the unit tests have compiled
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.NotContains(t, string(out), "no tests to run", "%s has no %s: name a test that it has", in, test)

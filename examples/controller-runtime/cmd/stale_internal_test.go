@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
+	"github.com/proompteng/controllerkit/examples/controller-runtime/first"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/status"
 )
@@ -130,7 +131,7 @@ func TestCommit_LosesNoVerdictToALateCache(t *testing.T) {
 		{
 			"Commit", "It refuses a copy that is older than its own last write.",
 			func(c client.Client) func(before, task *v1.Task) error {
-				writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+				writer := status.ForClient(first.PatchWith(c))
 				writer.Owned = []string{"Ready"}
 				return func(before, task *v1.Task) error {
 					_, err := writer.Commit(ctx, before, task, status.Facts{})

@@ -11,6 +11,7 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -50,7 +51,7 @@ func Setup(mgr ctrl.Manager, work Work) (start func(context.Context) error, err 
 	const name = "tasks.controllerkit.dev/task"
 	c, scheme := mgr.GetClient(), mgr.GetScheme()
 
-	writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)
+	writer := status.ForClient(PatchWith(c))
 	sink := events.NewSink(clients.EventsV1().Events, clients.CoreV1().Events)
 	recorder, err := events.New(sink, name, events.Options{Scheme: scheme})
 	if err != nil {
@@ -65,6 +66,18 @@ func Setup(mgr ctrl.Manager, work Work) (start func(context.Context) error, err 
 	return func(ctx context.Context) error {
 		return recorder.RunWith(ctx, mgr.Start) // in place of mgr.Start(ctx)
 	}, nil
+}
+
+// PatchWith returns the function by which a status.Writer sends its patches
+// with c.
+func PatchWith(c client.Client) status.PatchFunc {
+	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
+		patch := client.RawPatch(types.MergePatchType, data)
+		if subresource == "" {
+			return c.Patch(ctx, obj, patch)
+		}
+		return c.SubResource(subresource).Patch(ctx, obj, patch)
+	}
 }
 
 // Reconcile works on one Task and records the result, also of a failed attempt.

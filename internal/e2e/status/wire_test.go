@@ -32,6 +32,6 @@ func (f patchFunc[T]) Patch(ctx context.Context, name string, pt types.PatchType
 func via[T status.Object](patch patchFunc[T], w status.Writer) status.Writer {
 	out := status.ForResource(func(string) patchFunc[T] { return patch })
 	out.FieldNames, out.Owned, out.FieldManager, out.Heartbeat, out.Retries = w.FieldNames, w.Owned, w.FieldManager, w.Heartbeat, w.Retries
-	out.Redact, out.AcceptRestored, out.OnCommit = w.Redact, w.AcceptRestored, w.OnCommit
+	out.Redact, out.OnCommit = w.Redact, w.OnCommit
 	return out
 }

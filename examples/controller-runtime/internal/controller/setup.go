@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -59,7 +60,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 	}
 
 	c := mgr.GetClient()
-	writer := status.ForClient(c.Patch, c.Status().Patch, client.RawPatch)     // +status
+	writer := status.ForClient(patchWith(c))                                   // +status
 	writer.Owned, writer.OnCommit = []string{"Ready"}, measured.StatusWrites() // +status
 
 	return recorder, ctrl.NewControllerManagedBy(mgr).
@@ -67,6 +68,18 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 		Owns(&batchv1.Job{}).
 		Named("task").
 		Complete(&TaskReconciler{Client: c, Live: mgr.GetAPIReader(), Events: recorder, Jobs: guard, Metrics: measured, Runs: measured.Runs(), Writer: writer})
+}
+
+// patchWith returns the function by which a status.Writer sends its patches
+// with c.
+func patchWith(c client.Client) status.PatchFunc {
+	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
+		patch := client.RawPatch(types.MergePatchType, data)
+		if subresource == "" {
+			return c.Patch(ctx, obj, patch)
+		}
+		return c.SubResource(subresource).Patch(ctx, obj, patch)
+	}
 }
 
 // concerns filters updates, so that the controller's own status writes cause no
