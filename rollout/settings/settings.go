@@ -11,17 +11,16 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/proompteng/controllerkit/internal/env"
 	"github.com/proompteng/controllerkit/rollout"
 )
-
-// provider is the only one there is.
-const provider = "argo-rollouts"
 
 // Settings are what rollout.Render takes. The zero value is off.
 type Settings struct {
@@ -42,91 +41,13 @@ type Settings struct {
 //	provider     argo-rollouts  no other
 //	canarySteps  the safe one   a list such as [{setWeight: 20}, {pause: {}}, {setWeight: 50}, {pause: {duration: 10m}}]
 func FromValues(values any) (Settings, field.ErrorList) {
-	var s Settings
 	root := field.NewPath("progressiveDelivery")
 	m, ok := values.(map[string]any)
 	if !ok && values != nil {
-		return s, field.ErrorList{field.TypeInvalid(root, field.OmitValueType{}, "want an object with enabled, provider and canarySteps")}
+		return Settings{}, field.ErrorList{field.TypeInvalid(root, field.OmitValueType{},
+			"want an object with enabled, provider and canarySteps")}
 	}
-	var errs field.ErrorList
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		path, value := root.Child(key), m[key]
-		if value == nil {
-			continue
-		}
-		switch key {
-		case "enabled":
-			s.Enabled = boolean(value, path, &errs)
-		case "keepOnSwitch":
-			boolean(value, path, &errs)
-		case "provider":
-			oneOf(value, path, &errs, provider)
-		case "crdCheck":
-			oneOf(value, path, &errs, "auto", "fail", "skip")
-		case "canarySteps":
-			steps, more := readSteps(value, path)
-			s.Options.Steps, errs = steps, append(errs, more...)
-		default:
-			errs = append(errs, field.Forbidden(path, "unknown key; there are enabled, provider, canarySteps, crdCheck, keepOnSwitch"))
-		}
-	}
-	if len(errs) > 0 {
-		return Settings{}, errs
-	}
-	return s, nil
-}
-
-func boolean(value any, path *field.Path, errs *field.ErrorList) bool {
-	b, ok := value.(bool)
-	if !ok {
-		*errs = append(*errs, field.TypeInvalid(path, value, "want true or false"))
-	}
-	return b
-}
-
-func oneOf(value any, path *field.Path, errs *field.ErrorList, accepted ...string) {
-	if s, ok := value.(string); !ok || !slices.Contains(accepted, s) {
-		*errs = append(*errs, field.NotSupported(path, fmt.Sprint(value), accepted))
-	}
-}
-
-// readSteps checks the steps in a Rollout that is otherwise right, and has
-// pods enough for any weight.
-func readSteps(value any, path *field.Path) ([]rollout.Step, field.ErrorList) {
-	const in = "spec.strategy.canary.steps"
-	list, ok := value.([]any)
-	if !ok {
-		return nil, field.ErrorList{field.TypeInvalid(path, field.OmitValueType{}, "want a list such as [{setWeight: 20}, {pause: {}}]")}
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	var errs field.ErrorList
-	problems := rollout.Validate(&unstructured.Unstructured{Object: map[string]any{
-		"spec": map[string]any{"replicas": 100, "strategy": map[string]any{"canary": map[string]any{"maxSurge": 1, "maxUnavailable": 0, "steps": list}}},
-	}})
-	var steps []rollout.Step
-	readable := !slices.ContainsFunc(problems, func(e *field.Error) bool { return strings.HasPrefix(e.Field, in) })
-	if data, err := json.Marshal(list); readable && err == nil && json.Unmarshal(data, &steps) == nil {
-		r := &rollout.Rollout{}
-		r.Spec.Replicas, r.Spec.Strategy.Canary = ptr.To[int32](100), &rollout.Canary{
-			MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0)), Steps: steps,
-		}
-		problems = append(problems, r.Warnings()...)
-	}
-	for _, e := range problems {
-		if rest, ok := strings.CutPrefix(e.Field, in); ok {
-			e.Field = path.String() + rest
-			errs = append(errs, e)
-		} else if e.Field == "spec" { // not JSON
-			e.Field = path.String()
-			errs = append(errs, e)
-		}
-	}
-	if len(errs) > 0 {
-		return nil, errs
-	}
-	return steps, nil
+	return read(m, func(key string) *field.Path { return root.Child(key) })
 }
 
 // EnvNames are the names of the environment variables that FromEnv reads. An
@@ -173,34 +94,126 @@ func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) 
 		return Settings{}, errors.New("rollout/settings: fromEnv: lookup is nil; pass os.LookupEnv")
 	}
 	if names == (EnvNames{}) {
-		return Settings{}, errors.New("rollout/settings: fromEnv: names is empty; pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
+		return Settings{}, errors.New("rollout/settings: fromEnv: names is empty; pass JangarNames(), AgentsNames() " +
+			"or an EnvNames with the names of your variables")
 	}
-	var (
-		s    Settings
-		errs []error
-		err  error
-	)
-	if s.Enabled, err = env.Bool(lookup, names.Enabled, false); err != nil {
-		errs = append(errs, fmt.Errorf("rollout/settings: %w", err))
+	variables := map[string]string{
+		"enabled":     names.Enabled,
+		"provider":    names.Provider,
+		"canarySteps": names.CanarySteps,
 	}
-	if value := env.String(lookup, names.Provider); value != "" && value != provider {
-		errs = append(errs, fmt.Errorf("rollout/settings: %w", &env.Error{Name: names.Provider, Value: value, Accepted: provider}))
+	values := map[string]any{}
+	enabled, wrongSwitch := env.Bool(lookup, names.Enabled, false)
+	values["enabled"] = enabled
+	if provider := env.String(lookup, names.Provider); provider != "" {
+		values["provider"] = provider
 	}
-	if value := env.String(lookup, names.CanarySteps); value != "" && value != "null" {
-		var list any
-		if err := json.Unmarshal([]byte(value), &list); err != nil {
-			errs = append(errs, fmt.Errorf("rollout/settings: %w", &env.Error{
-				Name: names.CanarySteps, Value: value, Accepted: `a JSON list such as [{"setWeight":20},{"pause":{}}]`,
-			}))
-		} else {
-			steps, more := readSteps(list, field.NewPath(names.CanarySteps))
-			if s.Options.Steps = steps; len(more) > 0 {
-				errs = append(errs, fmt.Errorf("rollout/settings: %w", more.ToAggregate()))
-			}
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return Settings{}, err
+	steps, wrongSteps := list(lookup, names.CanarySteps)
+	values["canarySteps"] = steps
+	s, errs := read(values, func(key string) *field.Path { return field.NewPath(variables[key]) })
+	err := errors.Join(wrongSwitch, wrongSteps, errs.ToAggregate())
+	if err != nil {
+		return Settings{}, fmt.Errorf("rollout/settings: %w", err)
 	}
 	return s, nil
+}
+
+// list reads a variable that has JSON, or nothing.
+func list(lookup env.Lookup, name string) (any, error) {
+	text := env.String(lookup, name)
+	if text == "" {
+		return nil, nil //nolint:nilnil // nothing is a value here
+	}
+	var v any
+	err := json.Unmarshal([]byte(text), &v)
+	if err != nil {
+		return nil, &env.Error{Name: name, Value: text, Accepted: `a JSON list such as [{"setWeight":20},{"pause":{}}]`}
+	}
+	return v, nil
+}
+
+// read checks all keys, and names the path of each.
+func read(values map[string]any, path func(key string) *field.Path) (Settings, field.ErrorList) {
+	var s Settings
+	var errs field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value := values[key]
+		if value == nil {
+			continue
+		}
+		var wrong field.ErrorList
+		switch key {
+		case "enabled":
+			s.Enabled, wrong = boolean(value, path(key))
+		case "keepOnSwitch":
+			_, wrong = boolean(value, path(key))
+		case "provider":
+			wrong = oneOf(value, path(key), "argo-rollouts")
+		case "crdCheck":
+			wrong = oneOf(value, path(key), "auto", "fail", "skip")
+		case "canarySteps":
+			s.Options.Steps, wrong = steps(value, path(key))
+		default:
+			wrong = field.ErrorList{field.Forbidden(path(key),
+				"unknown key; there are enabled, provider, canarySteps, crdCheck, keepOnSwitch")}
+		}
+		errs = append(errs, wrong...)
+	}
+	if len(errs) > 0 {
+		return Settings{}, errs
+	}
+	return s, nil
+}
+
+func boolean(value any, path *field.Path) (bool, field.ErrorList) {
+	b, ok := value.(bool)
+	if !ok {
+		return false, field.ErrorList{field.TypeInvalid(path, value, "want true or false")}
+	}
+	return b, nil
+}
+
+func oneOf(value any, path *field.Path, accepted ...string) field.ErrorList {
+	text := fmt.Sprint(value)
+	if !slices.Contains(accepted, text) {
+		return field.ErrorList{field.NotSupported(path, text, accepted)}
+	}
+	return nil
+}
+
+// steps checks the steps in a Rollout that has pods enough for any weight. Only
+// the steps of it count.
+func steps(value any, path *field.Path) ([]rollout.Step, field.ErrorList) {
+	const in = "spec.strategy.canary.steps"
+	steps, ok := value.([]any)
+	if !ok {
+		return nil, field.ErrorList{field.TypeInvalid(path, field.OmitValueType{},
+			"want a list such as [{setWeight: 20}, {pause: {}}]")}
+	}
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	labels := map[string]string{"app": "steps"}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "steps"}}
+	d.Spec.Replicas = ptr.To[int32](100)
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	d.Spec.Template.Labels = labels
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "steps", Image: "steps"}}
+	r, errs := rollout.Convert(d, rollout.Options{Mutate: func(u *unstructured.Unstructured) {
+		canary, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "strategy", "canary")
+		if fields, ok := canary.(map[string]any); ok {
+			fields["steps"] = steps
+		}
+	}})
+	for _, e := range errs {
+		rest, found := strings.CutPrefix(e.Field, in)
+		if !found { // not JSON
+			rest = ""
+		}
+		e.Field = path.String() + rest
+	}
+	if r == nil {
+		return nil, errs
+	}
+	return r.Spec.Strategy.Canary.Steps, nil
 }

@@ -38,6 +38,10 @@ func TestFromValues(t *testing.T) {
 		"AllOfThem":  {"The provider there is.", `{"enabled":true,"provider":"argo-rollouts","canarySteps":[]}`, settings.Settings{Enabled: true}},
 		"ChartsOwn":  {"Checked, and the chart's.", `{"crdCheck":"skip","keepOnSwitch":true}`, settings.Settings{}},
 		"OffAndWith": {"Ready to be switched on.", `{"enabled":false,"canarySteps":[{"setWeight":20},{"pause":{}}]}`, settings.Settings{Options: rollout.Options{Steps: []rollout.Step{rollout.SetWeight(20), rollout.PauseManual()}}}},
+		"LastIs100": {
+			"It says what comes anyway.", `{"canarySteps":[{"setWeight":20},{"pause":{}},{"setWeight":100}]}`,
+			settings.Settings{Options: rollout.Options{Steps: []rollout.Step{rollout.SetWeight(20), rollout.PauseManual(), rollout.SetWeight(100)}}},
+		},
 		"Steps": {
 			"In any number.",
 			`{"enabled":true,"canarySteps":[{"setWeight":1},{"pause":{}},{"setWeight":50},{"pause":{"duration":"10m"}}]}`,
@@ -76,7 +80,7 @@ func TestFromValues_Refuses(t *testing.T) {
 		"PauseIsAString":    {"An object.", `{"canarySteps":[{"setWeight":20},{"pause":"10m"}]}`, []string{steps + "[1].pause"}},
 		"TwoActions":        {"One of both.", `{"canarySteps":[{"setWeight":20,"pause":{}}]}`, []string{steps + "[0]"}},
 		"WeightZero":        {"1 to 99.", `{"canarySteps":[{"setWeight":0},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
-		"Weight100":         {"1 to 99.", `{"canarySteps":[{"setWeight":100},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
+		"Weight100":         {"Not before the pause.", `{"canarySteps":[{"setWeight":100},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
 		"Weight101":         {"1 to 99.", `{"canarySteps":[{"setWeight":101},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
 		"WeightIsAString":   {"A number.", `{"canarySteps":[{"setWeight":"20"},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
 		"PauseOfADay":       {"Go has no days.", `{"canarySteps":[{"setWeight":20},{"pause":{"duration":"1d"}}]}`, []string{steps + "[1].pause.duration"}},
@@ -84,7 +88,7 @@ func TestFromValues_Refuses(t *testing.T) {
 		"NoPause":           {"Nothing waits.", `{"canarySteps":[{"setWeight":20}]}`, []string{steps}},
 		"OffAndWrong":       {"The steps are checked before the switch is on.", `{"enabled":false,"canarySteps":[{"setWeight":0},{"pause":{}}]}`, []string{steps + "[0].setWeight"}},
 		"OnAndWrong":        {"Then it is off.", `{"enabled":true,"provider":"flagger"}`, []string{"progressiveDelivery.provider"}},
-		"AllAtOnce":         {"One call reports every error.", `{"enabled":"x","provider":"y","canarySteps":[{}],"z":1}`, []string{"progressiveDelivery.enabled", "progressiveDelivery.provider", "progressiveDelivery.z", steps + "[0]"}},
+		"AllAtOnce":         {"One call reports every error.", `{"enabled":"x","provider":"y","canarySteps":[{}],"z":1}`, []string{"progressiveDelivery.enabled", "progressiveDelivery.provider", "progressiveDelivery.z", steps, steps + "[0]"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
