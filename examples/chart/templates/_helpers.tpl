@@ -141,7 +141,7 @@ where the list comes from a cluster (or from --api-versions): what Helm assumes 
 {{- $has := .root.Capabilities.APIVersions }}
 {{- $known := $has.Has "apps/v1/Deployment" }}
 {{- if and (ne .check "skip") (not ($has.Has .api)) (or $known (eq .check "fail")) }}
-{{- fail (printf "%s needs %s, which %s does not serve: install it first, or set %s to false%s" .value .api (ternary "the cluster" "no cluster that is known here" $known) .value (ternary (printf "; without a cluster, pass --api-versions %s or set crdCheck to auto" .api) "" (not $known))) }}
+{{- fail (printf "%s needs %s, which %s: install it first, or set %s to false%s" .value .api (ternary "the cluster does not serve" "helm cannot look for without a cluster" $known) .value (ternary (printf "; without a cluster, pass --api-versions %s or set crdCheck to auto" .api) "" (not $known))) }}
 {{- end }}
 {{- end }}
 

@@ -11,6 +11,10 @@ A component as a Deployment or as a Rollout: one template, so that nothing but k
 {{- $pd := include "agentrun.progressiveDelivery" . | fromJson }}
 {{- $rollout := include "agentrun.isRollout" . }}
 {{- $vars := include "agentrun.env" . | fromJson }}
+{{- $own := list }}
+{{- range $v.extraEnv }}
+{{- $own = append $own .name }}
+{{- end }}
 {{- $tls := $root.Values.metrics.tls.secretName }}
 {{- include "agentrun.checkWorkload" . }}
 apiVersion: {{ include "agentrun.apiVersion" . }}
@@ -20,7 +24,7 @@ metadata:
   namespace: {{ $root.Release.Namespace | quote }}
   labels:
     {{- include "agentrun.labels" . | nindent 4 }}
-  {{- $annotations := deepCopy $v.annotations }}
+  {{- $annotations := deepCopy ($v.annotations | default dict) }}
   {{- if $pd.keepOnSwitch }}
   {{- $_ := set $annotations "helm.sh/resource-policy" "keep" }}
   {{- $sync := "argocd.argoproj.io/sync-options" }}
@@ -60,7 +64,7 @@ spec:
         {{ $k }}: {{ $label | quote }}
         {{- end }}
         {{- include "agentrun.selectorLabels" . | nindent 8 }}
-      {{- $annotations := deepCopy $v.podAnnotations }}
+      {{- $annotations := deepCopy ($v.podAnnotations | default dict) }}
       {{- if and $root.Values.metrics.enabled $root.Values.metrics.scrapeAnnotations }}
       {{- $_ := set $annotations "prometheus.io/scrape" "true" }}
       {{- $_ := set $annotations "prometheus.io/port" "8080" }}
@@ -106,21 +110,21 @@ spec:
             {{- toYaml . | nindent 12 }}
           {{- end }}
           env:
-            {{- if not (hasKey $vars "POD_NAME") }}
+            {{- if not (or (hasKey $vars "POD_NAME") (has "POD_NAME" $own)) }}
             - name: POD_NAME
               valueFrom:
                 fieldRef:
                   apiVersion: v1
                   fieldPath: metadata.name
             {{- end }}
-            {{- if not (hasKey $vars "POD_NAMESPACE") }}
+            {{- if not (or (hasKey $vars "POD_NAMESPACE") (has "POD_NAMESPACE" $own)) }}
             - name: POD_NAMESPACE
               valueFrom:
                 fieldRef:
                   apiVersion: v1
                   fieldPath: metadata.namespace
             {{- end }}
-            {{- if and (dig "limits" "memory" "" $v.resources) (not (hasKey $vars "GOMEMLIMIT")) }}
+            {{- if and (dig "limits" "memory" "" ($v.resources | default dict)) (not (or (hasKey $vars "GOMEMLIMIT") (has "GOMEMLIMIT" $own))) }}
             - name: GOMEMLIMIT
               valueFrom:
                 resourceFieldRef:
@@ -162,7 +166,7 @@ spec:
             {{- end }}
           {{- end }}
           resources:
-            {{- toYaml $v.resources | nindent 12 }}
+            {{- toYaml ($v.resources | default dict) | nindent 12 }}
           {{- with $v.securityContext }}
           securityContext:
             {{- toYaml . | nindent 12 }}
@@ -207,7 +211,7 @@ spec:
 
 {{/* A probe of the workload's own endpoint, unless it has another handler. Call with (dict "root" $ "probe" map "path" path). */}}
 {{- define "agentrun.probe" -}}
-{{- $probe := deepCopy .probe }}
+{{- $probe := deepCopy (.probe | default dict) }}
 {{- if not (or $probe.httpGet $probe.exec $probe.tcpSocket $probe.grpc) }}
 {{- $get := dict "path" .path "port" "http" }}
 {{- if .root.Values.metrics.tls.secretName }}
@@ -262,9 +266,28 @@ spec:
 {{- if has (toString $v.strategy.maxSurge) (list "0" "0%") }}
 {{- fail (printf "%s.strategy.maxSurge is %v: a canary needs a pod more, or there are counts of pods at which no new or no old one would run; want at least 1" $key $v.strategy.maxSurge) }}
 {{- end }}
+{{- if contains "\"pod-template-hash\"" (toJson (list $v.topologySpreadConstraints $v.affinity)) }}
+{{- fail (printf "%s.topologySpreadConstraints or affinity has the label key pod-template-hash: the pods of a Rollout have rollouts-pod-template-hash instead; take that key, or leave it out" $key) }}
+{{- end }}
 {{- if and (not $v.autoscaling.enabled) (eq (int64 $v.replicaCount) 0) }}
 {{- fail (printf "%s.replicaCount is 0: a canary of no pods tests nothing; want at least 1, or %s.progressiveDelivery.enabled false" $key $key) }}
 {{- end }}
+{{- end }}
+{{- $variables := keys (include "agentrun.env" . | fromJson) }}
+{{- range $i, $variable := $v.extraEnv }}
+{{- if has $variable.name $variables }}
+{{- fail (printf "%s.extraEnv[%d].name is %s, which env.vars, an extraEnv before it or the chart has too: a Rollout takes each variable once; set it in one place" $key $i $variable.name) }}
+{{- end }}
+{{- $variables = append $variables $variable.name }}
+{{- end }}
+{{- range $i, $step := $pd.canarySteps }}
+{{- if and (eq (int64 $step.setWeight) 100) (lt (add1 $i) (len $pd.canarySteps)) }}
+{{- fail (printf "%s.progressiveDelivery.canarySteps[%d].setWeight is 100, which replaces every pod before the next step: want 1 to 99, or 100 as the last step" $key $i) }}
+{{- end }}
+{{- end }}
+{{- $budget := $v.podDisruptionBudget }}
+{{- if not (or (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable)) }}
+{{- fail (printf "%s.podDisruptionBudget has minAvailable %v and maxUnavailable %v: Kubernetes takes one of them; set the other to null" $key $budget.minAvailable $budget.maxUnavailable) }}
 {{- end }}
 {{- if ge (int64 $v.minReadySeconds) (int64 $v.progressDeadlineSeconds) }}
 {{- fail (printf "%s.progressDeadlineSeconds is %d, which must be more than minReadySeconds, %d" $key (int64 $v.progressDeadlineSeconds) (int64 $v.minReadySeconds)) }}

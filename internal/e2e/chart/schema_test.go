@@ -5,12 +5,14 @@ package chart_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/metrics/manifest"
@@ -62,10 +64,14 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"Namespace":             {"No name of a namespace.", "controller: {namespaces: [Team_A]}", []string{"/controller/namespaces"}},
 		"EnvNumber":             {"2592000 would become 2.592e+06.", "env: {vars: {SECONDS: 2592000}}", []string{"/env/vars/SECONDS"}},
 		"EnvName":               {"No name of a variable.", "controllers: {env: {vars: {1X: a}}}", []string{"1X"}},
-		"PDBBoth":               {"Kubernetes refuses both.", "controllers: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}", []string{"/controllers/podDisruptionBudget"}},
+		"PDBBoth":               {"Kubernetes refuses both.", "controllers: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}", []string{"controllers.podDisruptionBudget has minAvailable 1 and maxUnavailable 1", "set the other to null"}},
 		"HPANothing":            {"There would be nothing to scale by.", "controllers: {autoscaling: {enabled: true, targetCPUUtilizationPercentage: null}}", []string{"controllers", "autoscaling"}},
 		"NullFence":             {"Helm drops null, and a number is required.", "controllers: {strategy: {maxSurge: null}}", []string{"/controllers/strategy", "maxSurge"}},
-		"NullObject":            {"An empty one says the same.", "controllers: {resources: null}", []string{"/controllers", "resources"}},
+		"VariableTwice":         {"The CRD of Rollouts refuses it.", "controllers: {extraEnv: [{name: A, value: b}, {name: A, value: c}]}", []string{"controllers.extraEnv[1].name is A"}},
+		"VariableOfTheChart":    {"The CRD of Rollouts refuses it.", "{env: {vars: {A: b}}, controllers: {extraEnv: [{name: A, value: c}]}}", []string{"controllers.extraEnv[0].name is A"}},
+		"HashLabel":             {"Pods of a Rollout do not have it.", "controllers: {progressiveDelivery: {enabled: true, crdCheck: skip}, topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [pod-template-hash]}]}", []string{"controllers.topologySpreadConstraints", "rollouts-pod-template-hash"}},
+		"CRDNotFound":           {"Helm cannot know.", "controllers: {progressiveDelivery: {enabled: true, crdCheck: fail}}", []string{"needs argoproj.io/v1alpha1/Rollout, which helm cannot look for without a cluster: install it first"}},
+		"Weight100Early":        {"Everything would be replaced before the next step.", "progressiveDelivery: {canarySteps: [{setWeight: 20}, {setWeight: 100}, {pause: {}}]}", []string{"canarySteps[1].setWeight is 100"}},
 		"HPAReversed":           {"The API server would refuse it.", "controllers: {autoscaling: {enabled: true, minReplicas: 9, maxReplicas: 2}}", []string{"controllers.autoscaling.minReplicas is 9"}},
 		"Path":                  {"The program serves one.", "metrics: {path: /stats}", []string{"/metrics/path"}},
 		"SecretName":            {"No name of a Secret.", "metrics: {tls: {secretName: Our_TLS}}", []string{"/metrics/tls/secretName"}},
@@ -104,6 +110,24 @@ func TestBadValuesAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNullIsUnset: so it is with Helm, and an empty list or object says the
+// same. A variable of extraEnv replaces the chart's own.
+func TestNullIsUnset(t *testing.T) {
+	const null = "{annotations: null, podAnnotations: null, podLabels: null, resources: null, nodeSelector: null, tolerations: null, affinity: null, topologySpreadConstraints: null, " +
+		"extraArgs: null, extraEnv: null, envFrom: null, initContainers: null, extraContainers: null, extraVolumes: null, extraVolumeMounts: null, lifecycle: null, " +
+		"livenessProbe: null, readinessProbe: null, startupProbe: null, podSecurityContext: null, securityContext: null}"
+	all := render(t, "{controllers: "+null+", controlPlane: "+null+"}")
+	for _, name := range []string{"Deployment/r-agentrun", "Deployment/r-agentrun-controllers"} {
+		spec, found, err := unstructured.NestedMap(all.one(t, name).Object, "spec", "template", "spec")
+		require.NoError(t, err)
+		require.True(t, found)
+		assert.NotContains(t, spec, "nodeSelector")
+	}
+	out, err := template(t, "controllers: {extraEnv: [{name: POD_NAME, value: fixed}]}")
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(out, "name: POD_NAME\n"), "once in each workload")
 }
 
 // TestTheIntervalsThatTheAlertsBear: as many as package manifest takes, in each
@@ -147,6 +171,8 @@ func TestTheSchemaAgreesWithTheSettings(t *testing.T) {
 		"LongTime":    {"A number that YAML may write as 2.592e+06.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {duration: 2592000}}]}", true},
 		"Off":         {"Steps are checked while the switch is off.", "{enabled: false, canarySteps: [{setWeight: 200}, {pause: {}}]}", false},
 		"Weight0":     {"Nothing is tested.", "{enabled: true, canarySteps: [{setWeight: 0}, {pause: {}}]}", false},
+		"LastIs100":   {"It says what comes anyway.", "{enabled: true, canarySteps: [{setWeight: 20}, {pause: {}}, {setWeight: 100}]}", true},
+		"EarlyIs100":  {"Everything is replaced before the pause.", "{enabled: true, canarySteps: [{setWeight: 20}, {setWeight: 100}, {pause: {}}]}", false},
 		"NoPause":     {"No step waits.", "{enabled: true, canarySteps: [{setWeight: 20}]}", false},
 		"PauseFirst":  {"Nothing runs yet.", "{enabled: true, canarySteps: [{pause: {}}, {setWeight: 20}]}", false},
 		"TwoActions":  {"One action a step.", "{enabled: true, canarySteps: [{setWeight: 20, pause: {}}]}", false},
