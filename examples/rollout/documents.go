@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"sigs.k8s.io/yaml"
 )
 
@@ -20,7 +22,6 @@ type document struct {
 	from string // file and number, for errors
 
 	apiVersion, kind, name string
-	targetKind, targetName string // of an autoscaler
 }
 
 func (d *document) String() string { return strings.TrimSpace(d.from + ": " + d.kind + " " + d.name) }
@@ -33,8 +34,17 @@ func (d *document) head() error {
 		return fmt.Errorf("%s: %w", d.from, err)
 	}
 	d.apiVersion, d.kind, d.name = text(v, "apiVersion"), text(v, "kind"), text(v, "metadata", "name")
-	d.targetKind, d.targetName = text(v, "spec", "scaleTargetRef", "kind"), text(v, "spec", "scaleTargetRef", "name")
 	return nil
+}
+
+// unstructured is the whole document.
+func (d *document) unstructured() (unstructured.Unstructured, error) {
+	var u unstructured.Unstructured
+	err := yaml.Unmarshal(d.raw, &u.Object)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", d, err)
+	}
+	return u, err
 }
 
 func text(v any, path ...string) string {

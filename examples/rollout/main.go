@@ -6,16 +6,18 @@
 //
 //	helm template web ./chart | go run ./examples/rollout -values values.yaml > web.yaml
 //	get() { kubectl get "$@" -o yaml --show-managed-fields; echo ---; }
-//	{ get deployment web; get hpa; } | go run ./examples/rollout -plan Adopt
-//	{ get rollout web; get hpa; } | go run ./examples/rollout -plan Adopt -rollback - deployment.yaml
+//	{ get deployment web; get hpa; } | go run ./examples/rollout -plan > plan.sh
+//	{ get rollout web; get hpa; } | go run ./examples/rollout -rollback - deployment.yaml > plan.sh
 //
 // A plan needs all HorizontalPodAutoscalers of the namespace, because the name
-// of the right one is not known.
+// of the right one is not known. Add scaledobject and vpa to the list where
+// the cluster has these kinds.
 //
-// It reads the files, or standard input if no file or "-" is given. It passes
-// every other document through byte for byte. It writes nothing if anything is
-// wrong. Exit codes: 0; 1 if a manifest is refused, with every error of every
-// manifest; 2 if the arguments are wrong.
+// It reads the files, or standard input if no file or "-" is given. It points
+// the HorizontalPodAutoscaler, ScaledObject and VerticalPodAutoscaler of a
+// Deployment at the Rollout. It passes every other document through byte for
+// byte. It writes nothing if anything is wrong. Exit codes: 0; 1 if a manifest
+// is refused, with every error of every manifest; 2 if the arguments are wrong.
 package main
 
 import (
@@ -43,8 +45,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 type call struct {
 	enabled  bool
 	options  rollout.Options
-	plan     plan.Options // without a method to render
-	rollback bool
+	plan     plan.Options
+	migrate  bool   // plan instead of render
+	rollback bool   // plan the way back
 	values   string // file, "" for none
 	files    []string
 }
@@ -88,10 +91,10 @@ func (c *call) do(stdin io.Reader) result {
 	if problems = append(problems, more...); len(problems) > 0 {
 		return result{problems: problems}
 	}
-	if c.plan.Method == "" {
-		return render(c, docs)
+	if c.migrate || c.rollback {
+		return plans(c, docs)
 	}
-	return plans(c, docs)
+	return render(c, docs)
 }
 
 func parse(args []string, stderr io.Writer) (*call, error) {
@@ -102,7 +105,7 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 		fmt.Fprintln(stderr, "usage: rollout [flags] [file ...]   standard input without a file, or for -")
 		f.PrintDefaults()
 	}
-	var steps, surge, unavailable, method string
+	var steps, surge, unavailable string
 	f.StringVar(&c.values, "values", "", "chart values to take progressiveDelivery.{enabled,canarySteps} from")
 	f.StringVar(&steps, "steps", "", `canary steps as JSON (default [{"setWeight":20},{"pause":{}}])`)
 	f.StringVar(&surge, "max-surge", "", "pods more than replicas, a number or percentage (default 1)")
@@ -110,23 +113,21 @@ func parse(args []string, stderr io.Writer) (*call, error) {
 	f.BoolVar(&c.options.ProgressDeadlineAbort, "abort-on-deadline", false, "go back when the new version is not ready in time")
 	f.StringVar(&c.options.InstanceID, "instance-id", "", "instance ID of the controller")
 	f.BoolVar(&c.options.OmitReplicas, "omit-replicas", false, "leave replicas to a HorizontalPodAutoscaler")
-	f.StringVar(&method, "plan", "", "print the plan instead: SideBySide, Adopt or Reference")
-	f.BoolVar(&c.rollback, "rollback", false, "with -plan, from a Rollout to its Deployment")
-	f.BoolVar(&c.plan.AllowTemplateChange, "allow-template-change", false, "with -rollback, take a Deployment of other images or containers, and a canary that is in progress or aborted")
-	f.StringVar(&c.plan.FieldManager, "field-manager", "", "with -plan, who applies the new workload (default kubectl's own)")
-	f.StringVar(&c.plan.Context, "context", "", "with -plan, the kubectl context of the cluster (default the current one)")
+	f.BoolVar(&c.migrate, "plan", false, "print the plan that replaces a live Deployment by its Rollout")
+	f.BoolVar(&c.rollback, "rollback", false, "print the plan that replaces a live Rollout by its Deployment")
+	f.BoolVar(&c.plan.AllowTemplateChange, "allow-template-change", false,
+		"with -rollback, take a Deployment of other images or containers, and a Rollout that is not healthy")
+	f.StringVar(&c.plan.FieldManager, "field-manager", "",
+		"of a plan, who applies the new workload (default the manager that applies the live one)")
+	f.StringVar(&c.plan.Context, "context", "", "of a plan, the kubectl context of the cluster (default the current one)")
 	if err := f.Parse(args); err != nil {
 		return c, err
 	}
-	c.files, c.plan.Method = f.Args(), plan.Method(method)
-	c.options.MaxSurge, c.options.MaxUnavailable = fence(surge), fence(unavailable)
-	switch c.plan.Method {
-	case "", plan.SideBySide, plan.Adopt, plan.Reference:
-	default:
-		return c, fmt.Errorf("-plan: %q is none of SideBySide, Adopt, Reference", method)
-	}
-	if c.rollback && c.plan.Method == "" {
-		return c, errors.New("-rollback needs -plan")
+	c.files = f.Args()
+	c.options.MaxSurge = fence(surge)
+	c.options.MaxUnavailable = fence(unavailable)
+	if c.migrate && c.rollback {
+		return c, errors.New("-plan and -rollback: one of both")
 	}
 	if c.values != "" && steps != "" {
 		return c, errors.New("-values and -steps: one of both says the steps")

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,7 +59,7 @@ spec:
 	webJSON = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":5,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"web","image":"web:1"}]}}}}`
 	settled = "status: {observedGeneration: 1, replicas: 5, updatedReplicas: 5, availableReplicas: 5}\n"
 	scaler  = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: shop}\nspec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
-	liveWeb = "metadata: {name: web, namespace: shop, generation: 1}\n"
+	liveWeb = "metadata: {name: web, namespace: shop, generation: 1, uid: 4c1e}\n"
 )
 
 func command(t *testing.T, in string, args ...string) (code int, out, errs string) {
@@ -143,11 +142,12 @@ func TestRefused(t *testing.T) {
 		"NoSuchFile":        {"It says which.", "", []string{"missing.yaml"}, []string{"missing.yaml"}},
 		"NoSuchValues":      {"It says which.", "", []string{"-values", "missing.yaml"}, []string{"missing.yaml"}},
 		"BadFence":          {"With its path.", web, []string{"-max-surge", "few"}, []string{"spec.strategy.canary.maxSurge"}},
-		"NothingToPlan":     {"A plan needs a live workload.", service, []string{"-plan", "Adopt"}, []string{"no live Deployment"}},
-		"PlanRefused":       {"With its path.", web + strings.Replace(settled, "updatedReplicas: 5", "updatedReplicas: 2", 1), []string{"-plan", "Adopt"}, []string{"Deployment web: live.status"}},
-		"NoWayBack":         {"A Deployment is needed.", webRollout, []string{"-plan", "Adopt", "-rollback"}, []string{"Rollout web: live"}},
-		"OldAutoscaler":     {"One version.", web + "---\n" + strings.Replace(scaler, "v2", "v1", 1), []string{"-plan", "Adopt"}, []string{"autoscaling/v2"}},
-		"BadRolloutYAML":    {"A list of what?", webRollout + "---\nkind: List\nitems: 3\n", []string{"-plan", "Adopt", "-rollback"}, []string{"document 2"}},
+		"NothingToPlan":     {"A plan needs a live workload.", service, []string{"-plan"}, []string{"no live Deployment"}},
+		"PlanRefused":       {"With its path.", strings.Replace(web, "  name: web\n", "  name: web\n  uid: 4c1e\n", 1) + strings.Replace(settled, "updatedReplicas: 5", "updatedReplicas: 2", 1), []string{"-plan"}, []string{"Deployment web: live.status"}},
+		"NoWayBack":         {"A Deployment is needed.", webRollout, []string{"-rollback"}, []string{"Rollout web: live"}},
+		"UnknownScaler":     {"It may not know Rollouts, and would scale nothing.", web + "---\n" + strings.NewReplacer("HorizontalPodAutoscaler", "Canary", "scaleTargetRef", "targetRef").Replace(scaler), nil, []string{"spec.targetRef: Canary web names the workload web"}},
+		"ScalerInAList":     {"It would pass as it is.", web + "---\nkind: List\nitems:\n" + item(scaler), nil, []string{"it has a HorizontalPodAutoscaler"}},
+		"BadRolloutYAML":    {"A list of what?", webRollout + "---\nkind: List\nitems: 3\n", []string{"-rollback"}, []string{"document 2"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestRefused(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	for name, args := range map[string][]string{
-		"UnknownFlag": {"-x"}, "UnknownMethod": {"-plan", "Naive"}, "RollbackAlone": {"-rollback"}, "StepsAreNoJSON": {"-steps", "20,pause"},
+		"UnknownFlag": {"-x"}, "BothWays": {"-plan", "-rollback"}, "StepsAreNoJSON": {"-steps", "20,pause"},
 		"BadSteps": {"-steps", `[{"setWeight":0},{"pause":{}}]`}, "StepsTwice": {"-steps", "[]", "-values", "v.yaml"},
 	} {
 		code, out, errs := command(t, web, args...)
@@ -176,11 +176,32 @@ func TestWrongUsage(t *testing.T) {
 	assert.Contains(t, errs, "usage: rollout")
 }
 
-func TestRender_WarnsOfAnAutoscaler(t *testing.T) {
-	code, out, errs := command(t, web+"---\n"+scaler)
-	assert.Zero(t, code)
-	assert.Equal(t, webRollout+"---\n"+scaler, out)
-	assert.Contains(t, errs, "warning: standard input: document 2: HorizontalPodAutoscaler web: spec.scaleTargetRef")
+// TestRender_PointsAutoscalersAtTheRollout: on the Deployment that is gone they
+// would scale nothing.
+func TestRender_PointsAutoscalersAtTheRollout(t *testing.T) {
+	ref := "apiVersion: apps/v1, kind: Deployment, name: web"
+	for in, want := range map[string]string{
+		scaler: "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  maxReplicas: 9\n" +
+			"  scaleTargetRef:\n    apiVersion: argoproj.io/v1alpha1\n    kind: Rollout\n    name: web\n",
+		"# Source: so.yaml\nkind: ScaledObject\nmetadata: {name: web}\nspec: {scaleTargetRef: {name: web}}\n": "# Source: so.yaml\nkind: ScaledObject\nmetadata:\n  name: web\nspec:\n" +
+			"  scaleTargetRef:\n    apiVersion: argoproj.io/v1alpha1\n    kind: Rollout\n    name: web\n",
+		"kind: VerticalPodAutoscaler\nmetadata: {name: web}\nspec: {targetRef: {" + ref + "}}\n": "kind: VerticalPodAutoscaler\nmetadata:\n  name: web\nspec:\n" +
+			"  targetRef:\n    apiVersion: argoproj.io/v1alpha1\n    kind: Rollout\n    name: web\n",
+	} {
+		for _, out := range []string{web + "---\n" + in, in + "---\n" + web} {
+			code, got, errs := command(t, out)
+			assert.Zero(t, code)
+			assert.Empty(t, errs)
+			assert.Equal(t, strings.NewReplacer(web, webRollout, in, want).Replace(out), got)
+		}
+	}
+
+	// An autoscaler of another workload stays byte for byte.
+	other := strings.Replace(scaler, "name: web}}", "name: api}}", 1)
+	_, out, _ := command(t, web+"---\n"+other)
+	assert.Equal(t, webRollout+"---\n"+other, out)
+	_, out, _ = command(t, scaler+"---\n"+service)
+	assert.Equal(t, scaler+"---\n"+service, out)
 }
 
 func TestFiles(t *testing.T) {
@@ -221,63 +242,54 @@ func TestPlans(t *testing.T) {
 	live := strings.Replace(web, "metadata:\n  name: web\n  namespace: shop\n", liveWeb, 1) + settled
 	list := "kind: List\napiVersion: v1\nitems:\n" + item(live) + item(scaler)
 	for _, in := range []string{live + "---\n" + scaler, list} {
-		code, out, errs := command(t, in, "-plan", "Adopt")
+		code, out, errs := command(t, in, "-plan")
 		require.Zero(t, code, errs)
-		assert.True(t, strings.HasPrefix(out, "#!/bin/sh\n# Workload: Deployment shop/web"), out)
-		assert.Contains(t, out, "# Read at: ")
-		assert.Contains(t, out, "--cascade=orphan")
-		assert.Contains(t, out, "patch hpa web")
+		assert.True(t, strings.HasPrefix(out, "#!/bin/sh\n# Replaces Deployment web by Rollout web in namespace shop.\n"), out)
+		assert.Contains(t, out, "kube patch hpa/web")
 	}
 
 	// As the command's comment gets them: the autoscaler has another name, or
 	// there is none.
 	for hpas, want := range map[string]bool{item(strings.Replace(scaler, "metadata: {name: web,", "metadata: {name: web-hpa,", 1)): true, "  []\n": false} {
-		code, out, errs := command(t, live+"---\nkind: List\napiVersion: v1\nitems:\n"+hpas+"---\n", "-plan", "Adopt")
+		code, out, errs := command(t, live+"---\nkind: List\napiVersion: v1\nitems:\n"+hpas+"---\n", "-plan")
 		require.Zero(t, code, errs)
-		assert.Equal(t, want, strings.Contains(out, "patch hpa web-hpa"), out)
+		assert.Equal(t, want, strings.Contains(out, "kube patch hpa/web-hpa"), out)
 	}
 
-	// If a plan stops, those after it do not begin.
-	code, out, errs := command(t, live+"---\n"+strings.Replace(live, "name: web\n", "name: api\n", 1), "-plan", "SideBySide")
-	require.Zero(t, code, errs)
-	cmd := exec.CommandContext(t.Context(), "sh")
-	cmd.Stdin, cmd.Env = strings.NewReader(out), []string{"PATH=" + t.TempDir()} // no kubectl
-	said, err := cmd.CombinedOutput()
-	require.Error(t, err)
-	assert.Equal(t, 1, strings.Count(string(said), "1/6 "), "%s", said)
+	code, out, errs := command(t, live+"---\n"+strings.Replace(live, "name: web\n", "name: api\n", 1), "-plan")
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "one live object at a time")
 
 	// As kubectl get --show-managed-fields prints them.
-	managed := strings.Replace(live, "generation: 1}", "generation: 1, managedFields: [{manager: argocd-controller, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {'f:spec': {}}}]}", 1)
-	code, out, errs = command(t, managed, "-plan", "SideBySide")
+	managed := strings.Replace(live, "uid: 4c1e}", "uid: 4c1e, managedFields: [{manager: argocd-controller, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:selector': {}}}}]}", 1)
+	code, out, errs = command(t, managed, "-plan")
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "# WARNING: Argo CD applies this workload")
+	assert.Contains(t, out, "WARNING: Argo CD applies this workload")
+	assert.Contains(t, out, "--field-manager=argocd-controller ")
 	assert.Contains(t, errs, "warning: Deployment web: Argo CD applies this workload")
 
-	code, out, errs = command(t, webRollout, "-plan", "SideBySide", "-rollback", "-", write(t, "web.yaml", web))
+	code, out, errs = command(t, webRollout, "-rollback", "-", write(t, "web.yaml", web))
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "kubectl -n shop delete rollout web")
+	assert.Contains(t, out, "kube delete rollout/web")
 
 	// As a healthy one is read from a cluster.
-	healthy := strings.Replace(webRollout, "  namespace: shop\n", "  namespace: shop\n  generation: 2\n", 1) +
+	healthy := strings.Replace(webRollout, "  namespace: shop\n", "  namespace: shop\n  uid: 4c1e\n  generation: 2\n", 1) +
 		"status: {observedGeneration: \"2\", phase: Healthy, currentPodHash: a, stableRS: a}\n"
-	code, _, errs = command(t, healthy, "-plan", "SideBySide", "-rollback", "-", write(t, "same.yaml", web))
+	code, _, errs = command(t, healthy, "-rollback", "-", write(t, "same.yaml", web))
 	require.Zero(t, code, errs)
-	code, _, errs = command(t, strings.Replace(healthy, "generation: 2", "generation: 3", 1), "-plan", "SideBySide", "-rollback", "-", write(t, "same.yaml", web))
+	code, _, errs = command(t, strings.Replace(healthy, "generation: 2", "generation: 3", 1), "-rollback", "-", write(t, "same.yaml", web))
 	assert.Equal(t, 1, code)
-	assert.Contains(t, errs, "has not taken up this generation")
+	assert.Contains(t, errs, "the controller has seen generation 2 of 3")
 
 	older := write(t, "older.yaml", strings.Replace(web, "web:1", "web:0", 1))
-	code, _, errs = command(t, webRollout, "-plan", "SideBySide", "-rollback", "-", older)
+	code, _, errs = command(t, webRollout, "-rollback", "-", older)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errs, "spec.template.spec.containers[0].image")
-	code, out, errs = command(t, webRollout, "-plan", "SideBySide", "-rollback", "-allow-template-change", "-context", "prod", "-field-manager", "ci", "-", older)
+	code, out, errs = command(t, webRollout, "-rollback", "-allow-template-change", "-context", "prod", "-field-manager", "ci", "-", older)
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "kubectl --context='prod' -n shop apply --server-side --validate=strict --field-manager='ci'")
-
-	referring := "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: canary, namespace: shop}\nspec: {replicas: 5, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
-	code, out, errs = command(t, referring+"---\n"+web, "-plan", "Reference", "-rollback")
-	require.Zero(t, code, errs)
-	assert.Contains(t, out, "scale deployment web --replicas=5")
+	assert.Contains(t, out, "kubectl --context=prod --namespace=shop ")
+	assert.Contains(t, out, "--field-manager=ci ")
 }
 
 func TestRun_FailsIfItCannotWrite(t *testing.T) {

@@ -6,10 +6,8 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -50,7 +48,7 @@ func objects(d *document) ([]*document, []string) {
 type cluster struct {
 	deployments []appsv1.Deployment
 	rollouts    []unstructured.Unstructured
-	hpas        []autoscalingv2.HorizontalPodAutoscaler
+	others      []unstructured.Unstructured
 }
 
 func gather(docs []*document) (cluster, []string) {
@@ -60,30 +58,31 @@ func gather(docs []*document) (cluster, []string) {
 		objs, errs := objects(d)
 		problems = append(problems, errs...)
 		for _, o := range objs {
-			var errs []string
-			switch o.kind {
-			case "Deployment":
-				var obj appsv1.Deployment
-				obj, errs = decode[appsv1.Deployment](o)
-				c.deployments = append(c.deployments, obj)
-			case "HorizontalPodAutoscaler":
-				var obj autoscalingv2.HorizontalPodAutoscaler
-				obj, errs = decode[autoscalingv2.HorizontalPodAutoscaler](o)
-				c.hpas = append(c.hpas, obj)
-			case rollout.GVK().Kind:
-				u := unstructured.Unstructured{}
-				if err := yaml.Unmarshal(o.raw, &u.Object); err != nil {
-					errs = append(errs, fmt.Sprintf("%s: %v", o, err))
-				}
-				c.rollouts = append(c.rollouts, u)
-			}
-			problems = append(problems, errs...)
+			problems = append(problems, c.take(o)...)
 		}
 	}
 	return c, problems
 }
 
-// plans is one runbook for each workload, one after the other.
+func (c *cluster) take(o *document) (problems []string) {
+	if o.kind == "Deployment" {
+		obj, problems := decode[appsv1.Deployment](o)
+		c.deployments = append(c.deployments, obj)
+		return problems
+	}
+	u, err := o.unstructured()
+	switch {
+	case err != nil:
+		return []string{err.Error()}
+	case o.kind == rollout.GVK().Kind:
+		c.rollouts = append(c.rollouts, u)
+	case o.kind != "":
+		c.others = append(c.others, u)
+	}
+	return nil
+}
+
+// plans is the script of the one workload in the input.
 func plans(c *call, docs []*document) result {
 	in, problems := gather(docs)
 	if len(problems) > 0 {
@@ -100,12 +99,10 @@ func plans(c *call, docs []*document) result {
 		}
 		scripts = append(scripts, p.String())
 	}
-	o := c.plan
-	o.Time = time.Now()
 	if c.rollback {
 		for i := range in.rollouts {
 			live := &in.rollouts[i]
-			p, errs := plan.Rollback(live, in.deployment(live), in.hpas, o)
+			p, errs := plan.Rollback(live, in.deployment(live), in.others, c.plan)
 			write("Rollout "+live.GetName(), p, errs)
 		}
 	} else {
@@ -114,7 +111,7 @@ func plans(c *call, docs []*document) result {
 			to, errs := rollout.Convert(live, c.options)
 			var p plan.Plan
 			if len(errs) == 0 {
-				p, errs = plan.Migration(live, to, in.hpas, o)
+				p, errs = plan.Migration(live, to, in.others, c.plan)
 			}
 			write("Deployment "+live.Name, p, errs)
 		}
@@ -122,23 +119,18 @@ func plans(c *call, docs []*document) result {
 	if len(scripts) == 0 {
 		problems = []string{"rollout: -plan: the input has no live Deployment, or for -rollback no live Rollout"}
 	}
-	out := strings.Join(scripts, "")
-	if len(scripts) > 1 { // a plan that stops must stop those after it
-		out = "#!/bin/sh\n(\nset -e\n" + out + ")\n"
+	if len(scripts) > 1 {
+		problems = append(problems, "rollout: -plan: a plan is for one workload; pass one live object at a time")
 	}
-	return result{out: out, problems: problems, warnings: warnings}
+	return result{out: strings.Join(scripts, ""), problems: problems, warnings: warnings}
 }
 
-// deployment is the Deployment that a Rollout goes back to: the one in its
-// workloadRef, or the one with its name.
+// deployment is the Deployment that a Rollout goes back to: the one with its
+// name.
 func (c *cluster) deployment(live *unstructured.Unstructured) *appsv1.Deployment {
-	name, _, _ := unstructured.NestedString(live.Object, "spec", "workloadRef", "name")
-	if name == "" {
-		name = live.GetName()
-	}
 	for i := range c.deployments {
 		d := &c.deployments[i]
-		if d.Name == name && (d.Namespace == "" || d.Namespace == live.GetNamespace()) {
+		if d.Name == live.GetName() && (d.Namespace == "" || d.Namespace == live.GetNamespace()) {
 			return d
 		}
 	}

@@ -6,13 +6,13 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
 // render is the stream with its Deployments as Rollouts.
@@ -26,11 +26,18 @@ func render(c *call, docs []*document) result {
 			out = follow(out, append(preamble(d.raw), text...))
 			continue
 		}
+		raw := d.raw
 		if c.enabled {
 			r.problems = append(r.problems, hidden(d)...)
-			r.warnings = append(r.warnings, stillTargets(docs, d)...)
+			text, err := retarget(docs, d)
+			if err != nil {
+				r.problems = append(r.problems, err.Error())
+			}
+			if text != nil {
+				raw = append(preamble(d.raw), text...)
+			}
 		}
-		out = follow(out, d.raw)
+		out = follow(out, raw)
 	}
 	r.out = string(out)
 	return r
@@ -55,9 +62,15 @@ func hidden(d *document) []string {
 	if d.kind == "DeploymentList" {
 		return []string{fmt.Sprintf("%s: write its items as documents", d)}
 	}
+	if d.kind != "List" {
+		return nil
+	}
 	objs, errs := objects(d)
-	if d.kind == "List" && slices.ContainsFunc(objs, func(o *document) bool { return o.kind == "Deployment" }) {
-		errs = append(errs, fmt.Sprintf("%s: it has Deployments; write its items as documents", d))
+	for _, o := range objs {
+		switch o.kind {
+		case "Deployment", "HorizontalPodAutoscaler", "ScaledObject", "VerticalPodAutoscaler":
+			errs = append(errs, fmt.Sprintf("%s: it has a %s; write its items as documents", d, o.kind))
+		}
 	}
 	return errs
 }
@@ -81,29 +94,40 @@ func convert(c *call, d *document) (string, []string) {
 	return string(text), errs
 }
 
-// stillTargets: an autoscaler of a Deployment that becomes a Rollout would
-// scale nothing.
-func stillTargets(docs []*document, d *document) []string {
-	if d.targetKind == "Deployment" && slices.ContainsFunc(docs, func(o *document) bool {
-		return o.kind == d.targetKind && o.name == d.targetName
-	}) {
-		return []string{fmt.Sprintf("%s: spec.scaleTargetRef: Deployment %s becomes a Rollout of %s", d, d.targetName, rollout.GVK().GroupVersion())}
+// retarget is an autoscaler of a Deployment that becomes a Rollout, pointed at
+// that, or nil if the document is none. It would scale nothing otherwise.
+func retarget(docs []*document, d *document) ([]byte, error) {
+	if blank(d.raw) {
+		return nil, nil
 	}
-	return nil
+	u, err := d.unstructured()
+	if err != nil {
+		return nil, nil //nolint:nilerr // a document that is no object is passed through
+	}
+	for _, o := range docs {
+		if o.kind != "Deployment" {
+			continue
+		}
+		changed, err := plan.Retarget(&u, o.name, rollout.GVK())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d, err)
+		}
+		if changed {
+			return yaml.Marshal(u.Object)
+		}
+	}
+	return nil, nil
 }
 
 // decode is strict: what this program does not know it would lose.
 func decode[T any](d *document) (T, []string) {
 	var obj T
-	if want, ok := versions()[d.kind]; ok && d.apiVersion != want {
+	const want = "apps/v1"
+	if d.apiVersion != want {
 		return obj, []string{fmt.Sprintf("%s: apiVersion: %q is not accepted; want %s", d, d.apiVersion, want)}
 	}
 	if err := yaml.UnmarshalStrict(d.raw, &obj); err != nil {
 		return obj, []string{fmt.Sprintf("%s: %v", d, err)}
 	}
 	return obj, nil
-}
-
-func versions() map[string]string {
-	return map[string]string{"Deployment": "apps/v1", "HorizontalPodAutoscaler": "autoscaling/v2"}
 }

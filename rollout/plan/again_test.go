@@ -8,19 +8,13 @@
 package plan_test
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/plan"
@@ -28,72 +22,90 @@ import (
 
 // journey is a plan and the cluster that it was made from.
 type journey struct {
-	name string
-	from world
-	plan plan.Plan
+	name     string
+	from     world
+	plan     plan.Plan
+	old, new string
 }
 
-// journeys are the plans of every method, in both directions, with and without
-// an autoscaler.
+// journeys are the plans in both directions, with and without an autoscaler.
 func journeys(t *testing.T) []journey {
 	t.Helper()
-	var out []journey
-	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt, plan.Reference} {
-		for _, scaled := range []bool{false, true} {
-			name := string(m)
-			var there, back []autoscalingv2.HorizontalPodAutoscaler
-			if scaled {
-				name += "Scaled"
-				there = append(there, scaler("web", "Deployment", "web"))
-				back = append(back, scaler("web", "Rollout", "web"))
-			}
-			p, errs := plan.Migration(running(), converted(t), there, plan.Options{Method: m})
-			require.Empty(t, errs)
-			out = append(out, journey{name + "There", deployed(t, scaled), p})
-
-			u, to := live(t, referredBy(m)), manifest()
-			p, errs = plan.Rollback(u, to, back, plan.Options{Method: m})
-			require.Empty(t, errs)
-			out = append(out, journey{name + "Back", rolledOut(t, u, scaled), p})
-		}
+	there := scaler("web", "Deployment", "web")
+	back := scaler("web", "Rollout", "web")
+	deployed := world{Least: 5, Objects: map[string]map[string]any{"deployment/web": object(t, running())}}
+	rolled := world{Least: 5, Objects: map[string]map[string]any{"rollout/web": live(t, nil).Object}}
+	scaled := func(w world, hpa map[string]any) world {
+		w = clone(t, w)
+		w.Objects["hpa/web"] = hpa
+		return w
 	}
-	return out
+	return []journey{
+		{"migration", deployed, migration(t, nil), "deployment/web", "rollout/web"},
+		{"migration-autoscaled", scaled(deployed, there.Object), migration(t, nil, there), "deployment/web", "rollout/web"},
+		{"rollback", rolled, rollback(t, live(t, nil)), "rollout/web", "deployment/web"},
+		{"rollback-autoscaled", scaled(rolled, back.Object), rollback(t, live(t, nil), back), "rollout/web", "deployment/web"},
+	}
 }
 
-// TestPlan_InterruptedAfterAnyStepEndsTheSame: the script is run until a step,
-// and then from its start. The pods are never fewer than before.
+func (j journey) scaled() bool { return strings.HasSuffix(j.name, "-autoscaled") }
+
+// until is the script of the first n steps.
+func (j journey) until(n int) string {
+	p := j.plan
+	p.Steps = p.Steps[:n]
+	return p.String()
+}
+
+// eachJourney runs a test for each of them.
+func eachJourney(t *testing.T, run func(t *testing.T, j journey, c *cluster)) {
+	t.Helper()
+	for _, j := range journeys(t) {
+		t.Run(j.name, func(t *testing.T) {
+			t.Parallel()
+			run(t, j, newCluster(t, j.from))
+		})
+	}
+}
+
+// TestPlan_EndsWithTheNewWorkload alone, and never has fewer pods.
+//
+//req:shows R5
+func TestPlan_EndsWithTheNewWorkload(t *testing.T) {
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		out, err := c.try(j.plan.String())
+		require.NoError(t, err, out)
+		want := map[string]string{j.new: "5 pods of web:1"}
+		if j.scaled() {
+			want["hpa/web"] = j.new
+		}
+		assert.Equal(t, want, c.world().outcome())
+		assert.Equal(t, 5, c.world().Least)
+		for i, s := range j.plan.Steps {
+			assert.Contains(t, out, fmt.Sprintf("%d/%d %s\n", i+1, len(j.plan.Steps), s.Do))
+		}
+		for _, w := range j.plan.Warnings {
+			assert.Contains(t, strings.Join(strings.Fields(out), " "), "WARNING: "+w, "printed when it runs")
+		}
+	})
+}
+
+// TestPlan_InterruptedAfterAnyStepEndsTheSame: somebody else runs the script
+// from its start.
 //
 //req:shows R5
 func TestPlan_InterruptedAfterAnyStepEndsTheSame(t *testing.T) {
-	for _, j := range journeys(t) {
-		if !strings.Contains(j.name, "Scaled") {
-			continue // the others have fewer steps of the same kinds
-		}
-		t.Run(j.name, func(t *testing.T) {
-			t.Parallel()
-			c := newCluster(t, j.from)
-			c.runAll(j.plan)
-			want := workloads(c.world())
-			before := workloads(j.from)
-			require.NotEqual(t, before, want, "the plan does something") //nolint:testifylint // the first is what an uninterrupted run gave
-			require.Equal(t, 5, c.world().Least)
-
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		c.run(j.plan.String())
+		want := c.world().outcome()
+		for n := range len(j.plan.Steps) + 1 {
 			c.set(j.from)
-			last := c.world()
-			for i, a := range j.plan.Actions {
-				c.run(a.Command)
-				interrupted := c.world()
-				if jsonText(last) == jsonText(interrupted) {
-					continue // it was run from here already
-				}
-				last = interrupted
-				c.runAll(j.plan)
-				assert.Equal(t, want, workloads(c.world()), "after step %d, %s", i+1, a.Do)
-				assert.Equal(t, 5, c.world().Least, "after step %d, %s", i+1, a.Do)
-				c.set(interrupted)
-			}
-		})
-	}
+			c.run(j.until(n))
+			c.run(j.plan.String())
+			assert.Equal(t, want, c.world().outcome(), "after step %d", n)
+			assert.Equal(t, 5, c.world().Least, "after step %d", n)
+		}
+	})
 }
 
 // TestPlan_StopsBeforeItActs in a cluster that has changed since the plan was
@@ -106,262 +118,218 @@ func TestPlan_StopsBeforeItActs(t *testing.T) {
 		change func(w world)
 		want   string // of what the script prints
 	}{
-		"Scaled": {"The new workload would have 5 pods where 9 run.", func(w world) {
-			each(w, func(o map[string]any) { bump(o, "replicas", 9) })
-		}, "replicas: 9"},
-		"Released": {"The image would go back.", func(w world) {
-			each(w, func(o map[string]any) { release(o, "web:2") })
-		}, "images: [web=web:2]"},
-		"Recreated": {"It is another object of the same name.", func(w world) {
-			each(w, func(o map[string]any) { o["metadata"].(map[string]any)["uid"] = "other" })
-		}, "uid: other"},
-		"AnotherSelector": {"Its pods are others.", func(w world) {
-			each(w, func(o map[string]any) { bump(o, "selector", map[string]any{"matchLabels": map[string]any{"app": "x"}}) })
-		}, `"app":"x"`},
-		"Gone": {"Someone has removed it on purpose.", func(w world) {
-			for key := range w.Objects {
-				delete(w.Objects, key)
-			}
-			w.Sets = nil
-		}, "is gone"},
+		"Scaled":          {"The new workload would have 5 pods where 9 run.", func(w world) { w.each(func(o map[string]any) { bump(o, "replicas", 9) }) }, "now: uid u, generation"},
+		"Released":        {"The image would go back.", func(w world) { w.each(func(o map[string]any) { release(o, "web:2") }) }, "now: uid u, generation"},
+		"Recreated":       {"It is another object of the same name.", func(w world) { w.each(func(o map[string]any) { o["metadata"].(map[string]any)["uid"] = "other" }) }, "now: uid other"},
+		"AnotherSelector": {"Its pods are others.", func(w world) { w.each(func(o map[string]any) { bump(o, "selector", map[string]any{}) }) }, "now: uid u, generation"},
+		"Gone":            {"Someone has removed it on purpose.", func(w world) { clear(w.Objects) }, "now: gone"},
 	}
-	for _, j := range journeys(t) {
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
 		for name, tc := range cases {
-			if strings.HasPrefix(j.name, "Reference") && strings.Contains(j.name, "Back") && name == "AnotherSelector" {
-				continue // its Rollout has none that the plan uses
-			}
-			t.Run(j.name+name, func(t *testing.T) {
-				t.Parallel()
-				changed := clone(t, j.from)
-				tc.change(changed)
-				c := newCluster(t, changed)
-				before := c.world()
-				out, err := c.try(j.plan.String())
-				require.Error(t, err, "%s\n%s", tc.reason, out)
-				assert.Contains(t, out, "STOP: ")
-				assert.NotContains(t, out, "force")
-				if name != "Gone" {
-					assert.Contains(t, out, tc.want)
-				}
-				assert.JSONEq(t, jsonText(before), jsonText(c.world()), "nothing is touched")
-			})
+			w := clone(t, j.from)
+			tc.change(w)
+			c.set(w)
+			before := c.world()
+			out, err := c.try(j.plan.String())
+			require.Error(t, err, "%s: %s\n%s", name, tc.reason, out)
+			assert.Contains(t, out, "STOP: "+j.old+" is not as planned", name)
+			assert.Contains(t, out, tc.want, name)
+			assert.JSONEq(t, jsonText(before), jsonText(c.world()), "%s: nothing is touched", name)
 		}
-	}
+	})
 }
 
-// TestPlan_StopsWhenTheOldWorkloadChangesMeanwhile: between the first check and
-// the removal of the old workload, a wait may take ten minutes.
+// TestPlan_StopsWhenTheOldWorkloadChangesMeanwhile: the waits may take ten
+// minutes.
+//
+//req:shows R5
 func TestPlan_StopsWhenTheOldWorkloadChangesMeanwhile(t *testing.T) {
-	for _, j := range journeys(t) {
-		t.Run(j.name, func(t *testing.T) {
-			t.Parallel()
-			c := newCluster(t, j.from)
-			kind := "deployment"
-			if strings.HasSuffix(j.name, "Back") {
-				kind = "rollout"
-			}
-			done := 0
-			for i, a := range j.plan.Actions[1:] {
-				if strings.Contains(a.Command, "STOP: ") {
-					done = i + 1
-				}
-			}
-			require.Positive(t, done, "there is a second check")
-			for _, a := range j.plan.Actions[:done] {
-				c.run(a.Command)
-			}
-			w := c.world()
-			if strings.HasPrefix(j.name, "Reference") {
-				bump(w.Objects[kind+"/web"], "replicas", 9) // the Deployment has its images
-			} else {
-				release(w.Objects[kind+"/web"], "web:2")
-			}
-			c.set(w)
-			out, err := c.try(j.plan.Actions[done].Command)
-			require.Error(t, err)
-			assert.Contains(t, out, "STOP: ")
-		})
-	}
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		last := len(j.plan.Steps) - 2
+		c.run(j.until(last))
+		w := c.world()
+		release(w.Objects[j.old], "web:2")
+		c.set(w)
+		rest := j.plan
+		rest.Steps = rest.Steps[last:]
+		out, err := c.try(rest.String())
+		require.Error(t, err, out)
+		assert.Contains(t, out, "STOP: "+j.old+" is not as planned")
+		assert.Contains(t, c.world().Objects, j.old)
+	})
 }
 
 // TestPlan_RunLateDoesNotUndoARelease: the plan was carried out, and then the
 // new workload got another version.
+//
+//req:shows R5
 func TestPlan_RunLateDoesNotUndoARelease(t *testing.T) {
-	for _, j := range journeys(t) {
-		if j.name == "ReferenceThere" || j.name == "ReferenceScaledThere" {
-			continue // the plan creates no template that could be undone
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		c.run(j.plan.String())
+		w := c.world()
+		release(w.Objects[j.new], "web:2")
+		c.set(w)
+		out, err := c.try(j.plan.String())
+		require.Error(t, err, out)
+		assert.Contains(t, out, "images web:2")
+		assert.Equal(t, "5 pods of web:2", c.world().outcome()[j.new])
+	})
+}
+
+// TestPlan_RunAgainKeepsTheAutoscalersReplicas: nothing conflicts with them.
+//
+//req:shows R5
+func TestPlan_RunAgainKeepsTheAutoscalersReplicas(t *testing.T) {
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		c.run(j.plan.String())
+		w := c.world()
+		bump(w.Objects[j.new], "replicas", 7)
+		c.set(w)
+		c.run(j.plan.String())
+		assert.Equal(t, "7 pods of web:1", c.world().outcome()[j.new])
+	})
+}
+
+// TestPlan_DisturbedAfterAnyStep: an autoscaler scales, a release comes, or
+// another tool creates the old workload again between two steps. Run again, the
+// plan reaches its end or stops with the reason. There are never too few pods,
+// and no pod goes back to the old image.
+//
+//req:shows R5
+func TestPlan_DisturbedAfterAnyStep(t *testing.T) {
+	disturbances := map[string]func(j journey, w world) (pods int){
+		"Scaled": func(_ journey, w world) int {
+			if w.scale(9) {
+				return 9
+			}
+			return 5
+		},
+		"Released": func(_ journey, w world) int {
+			w.each(func(o map[string]any) { release(o, "web:2") })
+			return 5
+		},
+		"CreatedAgain": func(j journey, w world) int {
+			o := clone(t, j.from).Objects[j.old]
+			o["metadata"].(map[string]any)["uid"] = "again"
+			w.Objects[j.old] = o
+			return 5
+		},
+	}
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		for n := range len(j.plan.Steps) + 1 {
+			c.set(j.from)
+			c.run(j.until(n))
+			state := c.world()
+			for name, disturb := range disturbances {
+				if name == "Scaled" && !j.scaled() {
+					continue
+				}
+				w := clone(t, state)
+				pods := disturb(j, w)
+				w.Least = 1000
+				c.set(w)
+				out, err := c.try(j.plan.String())
+				where := fmt.Sprintf("%s after step %d\n%s", name, n, out)
+				if err != nil {
+					require.Contains(t, out, "STOP: ", where)
+				}
+				require.NotContains(t, out, "force", where)
+				require.GreaterOrEqual(t, c.world().Least, pods, where)
+				if name == "Released" {
+					require.NotContains(t, slices.Collect(values(c.world().outcome())), "5 pods of web:1", where)
+				}
+			}
 		}
-		t.Run(j.name, func(t *testing.T) {
-			t.Parallel()
-			c := newCluster(t, j.from)
-			c.runAll(j.plan)
-			w := c.world()
-			each(w, func(o map[string]any) { release(o, "web:2") })
-			c.set(w)
-			before := c.world()
-			out, err := c.try(j.plan.String())
-			require.Error(t, err)
-			assert.Contains(t, out, "[web=web:2]")
-			assert.JSONEq(t, jsonText(before), jsonText(c.world()))
-		})
+	})
+}
+
+func values(m map[string]string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, v := range m {
+			if !yield(v) {
+				return
+			}
+		}
 	}
 }
 
-// TestPlan_RunAgainAfterAnAutoscaler: its replicas stay, and
-// nothing conflicts with it.
-func TestPlan_RunAgainAfterAnAutoscaler(t *testing.T) {
-	for _, j := range journeys(t) {
-		if !strings.Contains(j.name, "Scaled") {
-			continue
+// TestPlan_RunAgainAfterAFailedRequest: no answer does not mean that an object
+// is not there. A wait asks again, and any other request stops the script. Then
+// it ends as an undisturbed run does.
+//
+//req:shows R5
+func TestPlan_RunAgainAfterAFailedRequest(t *testing.T) {
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		c.fail("")
+		c.run(j.plan.String())
+		want := c.world().outcome()
+		requests := slices.Compact(slices.Sorted(slices.Values(c.log)))
+		require.Greater(t, len(requests), 6)
+		for _, request := range requests {
+			c.set(j.from)
+			c.fail(request)
+			_, _ = c.try(j.plan.String())
+			require.Equal(t, 5, c.world().Least, request)
+			c.run(j.plan.String())
+			require.Equal(t, want, c.world().outcome(), request)
 		}
-		t.Run(j.name, func(t *testing.T) {
-			t.Parallel()
-			c := newCluster(t, j.from)
-			c.runAll(j.plan)
-			w := c.world()
-			target := strings.ToLower(w.Objects["hpa/web"]["spec"].(map[string]any)["scaleTargetRef"].(map[string]any)["kind"].(string)) + "/web"
-			bump(w.Objects[target], "replicas", 7)
-			c.set(w)
-			c.runAll(j.plan)
-			assert.EqualValues(t, 7, c.world().Objects[target]["spec"].(map[string]any)["replicas"])
-		})
-	}
+	})
 }
 
-// TestPlan_TooFewPodsKeepTheOldOnes: someone has created the Rollout without
-// replicas, which is one pod.
-func TestPlan_TooFewPodsKeepTheOldOnes(t *testing.T) {
-	for _, j := range journeys(t) {
-		if j.name != "SideBySideThere" && j.name != "AdoptThere" {
-			continue
-		}
-		t.Run(j.name, func(t *testing.T) {
-			w := clone(t, j.from)
-			w.Objects["rollout/web"] = live(t, func(r *rollout.Rollout) { r.UID, r.Spec.Replicas = "r", nil }).Object
-			c := newCluster(t, w)
-			out, err := c.try(j.plan.String())
-			require.Error(t, err)
-			assert.Contains(t, out, "has fewer pods")
-			assert.Equal(t, 5, c.world().Least)
-		})
-	}
-}
-
-// TestMigration_AdoptLabelsOnlyItsOwnReplicaSets: another Deployment's pods may
-// match the selector too.
-func TestMigration_AdoptLabelsOnlyItsOwnReplicaSets(t *testing.T) {
-	w := deployed(t, false)
-	w.Sets = append(w.Sets, set{Name: "web-canary-1", Owner: "another", Image: "web:1", Replicas: 1, Labels: map[string]string{"app": "web"}})
+// TestPlan_WaitsForAControllerAndItsPods: the old workload stays while no
+// controller has seen the new one, or a person left it with fewer pods.
+//
+//req:shows R5
+func TestPlan_WaitsForAControllerAndItsPods(t *testing.T) {
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		c.absent = true
+		out, err := c.try(j.plan.String())
+		require.Error(t, err, out)
+		assert.Contains(t, out, "STOP: "+j.new+" does not have 5 pods after 600 seconds")
+		assert.Contains(t, c.world().Objects, j.old)
+	})
+	j := journeys(t)[0]
+	w := clone(t, j.from)
+	w.Objects[j.new] = live(t, func(r *rollout.Rollout) { r.Spec.Replicas = nil }).Object
 	c := newCluster(t, w)
-	p := migration(t, nil, nil, plan.Adopt)
-	c.run(p.Actions[index(p, "label replicaset")].Command)
-	got := c.world().Sets
-	assert.Equal(t, "legacy", got[0].Labels["rollouts-pod-template-hash"])
-	assert.NotContains(t, got[1].Labels, "rollouts-pod-template-hash")
+	out, err := c.try(j.plan.String())
+	require.Error(t, err, out)
+	assert.Contains(t, out, "STOP: rollout/web does not have 5 pods")
+	assert.Contains(t, c.world().Objects, j.old)
 }
 
-// At one pod after the other, 200 of them need more than ten minutes.
-func TestPlan_WaitsAsLongAsThePodsAreMany(t *testing.T) {
-	for n, want := range map[int32]string{0: "600s", 20: "600s", 200: "6000s", 1 << 30: "32212254720s"} {
-		p := migration(t, func(d *appsv1.Deployment) {
-			d.Spec.Replicas = &n
-			d.Status = appsv1.DeploymentStatus{ObservedGeneration: 4, Replicas: n, UpdatedReplicas: n, AvailableReplicas: n}
-		}, nil, plan.Adopt)
-		assert.Contains(t, p.Actions[len(p.Actions)-1].Until, "Waiting up to "+want+" until Rollout web is Healthy")
-
-		u := live(t, nil)
-		u.Object["spec"].(map[string]any)["replicas"] = int64(n)
-		p = rollback(t, u, plan.Adopt)
-		assert.Contains(t, p.Actions[len(p.Actions)-1].Until, "--timeout="+want)
-	}
-}
-
-// The status of a Rollout that existed before may belong to an older
-// generation. A wait ends at its deadline, and says what it waited for.
-func TestPlan_HealthyIsOfThisGeneration(t *testing.T) {
-	p := migration(t, nil, nil, plan.SideBySide)
-	until := p.Actions[index(p, "apply --server-side --validate=strict -f")].Until
-	for status, want := range map[string]bool{"2=2=Healthy=True": true, "2=2=Healthy=": true, "12=2=Healthy=True": false, "2=1=Healthy=True": false, "2=2=Progressing=True": false, "2==Healthy=True": false} {
-		script := `now=1000; date() { echo "$now"; }; kubectl() { echo "$STATUS"; }; sleep() { now=$((now + 99)); }; ` + until
-		sh := exec.CommandContext(t.Context(), "sh", "-euc", script)
-		sh.Env = append(sh.Environ(), "STATUS="+status)
-		out, err := sh.CombinedOutput()
-		assert.Equal(t, want, err == nil, status)
-		assert.Contains(t, string(out), "Waiting up to 600s until Rollout web is Healthy")
-		if !want {
-			assert.Contains(t, string(out), "STOP: after 600s Rollout web is not Healthy: "+status)
+// TestPlan_StopsIfTheTargetIsPutBack, as KEDA and GitOps tools do within
+// seconds: no workload is removed that an autoscaler scales.
+//
+//req:shows R5
+func TestPlan_StopsIfTheTargetIsPutBack(t *testing.T) {
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		if !j.scaled() {
+			return
 		}
-	}
+		c.stubborn = true
+		out, err := c.try(j.plan.String())
+		require.Error(t, err, out)
+		assert.Contains(t, out, "STOP: hpa/web is not as planned. Change scaleTargetRef where its manifest is kept")
+		assert.Contains(t, c.world().Objects, j.old)
+		c.stubborn = false
+		c.run(j.plan.String())
+		assert.Equal(t, j.new, c.world().outcome()["hpa/web"])
+	})
 }
 
-// TestPlan_Shellcheck: no plan has a finding. .ci/run has the program.
-func TestPlan_Shellcheck(t *testing.T) {
-	checker, err := exec.LookPath("shellcheck")
-	if err != nil {
-		t.Skip("shellcheck is not installed; internal/tools/shellcheck.sh fetches it, and .ci/run calls that")
-	}
-	for _, j := range journeys(t) {
-		cmd := exec.CommandContext(t.Context(), checker, "-")
-		cmd.Stdin = strings.NewReader(j.plan.String())
-		out, err := cmd.CombinedOutput()
-		assert.NoError(t, err, "%s\n%s", j.name, out)
-	}
-}
-
-// TestPlan_Script is for sh and bash, and does not close the shell that it is
-// pasted into.
-func TestPlan_Script(t *testing.T) {
-	for _, j := range journeys(t) {
-		script := j.plan.String()
-		file := filepath.Join(t.TempDir(), "plan.sh")
-		require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
-		for _, shell := range []string{"bash", "sh"} {
-			out, err := exec.CommandContext(t.Context(), shell, "-n", file).CombinedOutput()
-			require.NoError(t, err, "%s\n%s\n%s", j.name, out, script)
-		}
-		for number, line := range strings.Split(script, "\n") {
-			assert.Equal(t, strings.TrimRight(line, " \t"), line, "line %d: an editor would strip it", number+1)
-			assert.NotContains(t, line, "\t", "line %d: a terminal would complete it", number+1)
-		}
-	}
-	// Pasted, it stops and leaves the shell.
-	gone := newCluster(t, world{})
-	paste := exec.CommandContext(t.Context(), "bash", "--norc", "-i")
-	paste.Env, paste.Dir = gone.env(), t.TempDir()
-	paste.Stdin = strings.NewReader(journeys(t)[0].plan.String() + "echo still here\n")
-	out, err := paste.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	assert.Contains(t, string(out), "STOP: ")
-	assert.Contains(t, string(out), "\nstill here\n")
-}
-
-// each changes both workloads, as far as there are both.
-func each(w world, change func(map[string]any)) {
-	for key, o := range w.Objects {
-		if !strings.HasPrefix(key, "hpa/") {
-			change(o)
-		}
-	}
-}
-
-// bump sets a field of a spec, as a write to the server does.
-func bump(o map[string]any, name string, value any) {
-	o["spec"].(map[string]any)[name] = value
-	meta := o["metadata"].(map[string]any)
-	n, _ := strconv.Atoi(strings.TrimSuffix(jsonText(meta["generation"]), ".0"))
-	meta["generation"] = n + 1
-}
-
-func release(o map[string]any, image string) {
-	template, ok := o["spec"].(map[string]any)["template"].(map[string]any)
-	if !ok {
-		return // by a workloadRef
-	}
-	template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"] = image
-	bump(o, "template", template)
-}
-
-func jsonText(v any) string {
-	data, _ := json.Marshal(v)
-	return string(data)
+// TestPlan_UndoLeadsBack from before the last step.
+//
+//req:shows R5
+func TestPlan_UndoLeadsBack(t *testing.T) {
+	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+		before := c.world().outcome()
+		c.run(j.until(len(j.plan.Steps) - 1))
+		_, undo, found := strings.Cut(j.plan.String(), "# To go back before the last step:\n")
+		require.True(t, found)
+		undo, _, _ = strings.Cut(undo, "set -eu")
+		c.run(strings.ReplaceAll(undo, "#   ", ""))
+		assert.Equal(t, before, c.world().outcome())
+		assert.Equal(t, 5, c.world().Least)
+	})
 }

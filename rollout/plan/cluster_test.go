@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -28,24 +27,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/proompteng/controllerkit/rollout/plan"
+	"sigs.k8s.io/yaml"
 )
 
 // world is a cluster as far as a plan sees it.
 type world struct {
 	Objects map[string]map[string]any // by kind and name
-	Sets    []set
-	Least   int // pods
-}
-
-// set is a ReplicaSet.
-type set struct {
-	Name, Owner, Image, Proxy string // the proxy is a second container
-	Replicas                  int
-	Labels                    map[string]string
+	Least   int                       // pods, so far
 }
 
 func clone(t *testing.T, w world) world {
@@ -57,56 +46,95 @@ func clone(t *testing.T, w world) world {
 	return out
 }
 
-// workloads are what is left in the end: kind, replicas, image, autoscaler.
-func workloads(w world) map[string]string {
+// outcome is what is left in the end: of a workload its replicas and its image,
+// of an autoscaler its target.
+func (w world) outcome() map[string]string {
 	out := map[string]string{}
 	for key, o := range w.Objects {
-		spec := o["spec"].(map[string]any)
-		out[key] = jsonText([]any{spec["replicas"], spec["template"], spec["workloadRef"], spec["scaleTargetRef"]})
-	}
-	for _, s := range w.Sets {
-		if s.Replicas > 0 {
-			out["pods of "+s.Owner+" "+s.Image] = strconv.Itoa(s.Replicas)
+		if key == "hpa/web" {
+			out[key] = targetOf(o)
+			continue
 		}
+		out[key] = fmt.Sprintf("%d pods of %s", replicas(o), image(o))
 	}
 	return out
 }
 
-// deployed is a cluster with the Deployment, and its autoscaler.
-func deployed(t *testing.T, scaled bool) world {
-	t.Helper()
-	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(running())
-	require.NoError(t, err)
-	w := world{Objects: map[string]map[string]any{"deployment/web": o}, Least: 5}
-	w.Sets = []set{{Name: "web-1", Owner: "u", Image: "web:1", Replicas: 5, Labels: map[string]string{"app": "web"}}}
-	return clone(t, scaledBy(t, w, "Deployment", scaled))
+func targetOf(hpa map[string]any) string {
+	kind, _, _ := unstructured.NestedString(hpa, "spec", "scaleTargetRef", "kind")
+	return strings.ToLower(kind) + "/web"
 }
 
-// rolledOut is a cluster with the Rollout. If it refers to a Deployment, that
-// has no pods.
-func rolledOut(t *testing.T, u *unstructured.Unstructured, scaled bool) world {
-	t.Helper()
-	w := world{Objects: map[string]map[string]any{"rollout/web": u.Object}, Least: 5}
-	w.Sets = []set{{Name: "web-2", Owner: "u", Image: "web:1", Replicas: 5, Labels: map[string]string{"app": "web", "rollouts-pod-template-hash": "a"}}}
-	if _, refers, _ := unstructured.NestedMap(u.Object, "spec", "workloadRef"); refers {
-		d := running()
-		d.UID, d.Spec.Replicas = "d", new(int32)
-		o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
-		require.NoError(t, err)
-		w.Objects["deployment/web"] = o
+func replicas(o map[string]any) int {
+	n, found, _ := unstructured.NestedFieldNoCopy(o, "spec", "replicas")
+	if !found {
+		return 1
 	}
-	return clone(t, scaledBy(t, w, "Rollout", scaled))
+	count, _ := strconv.Atoi(jsonText(n))
+	return count
 }
 
-func scaledBy(t *testing.T, w world, kind string, scaled bool) world {
-	t.Helper()
-	if scaled {
-		h := scaler("web", kind, "web")
-		o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&h)
-		require.NoError(t, err)
-		w.Objects["hpa/web"] = o
+func image(o map[string]any) string {
+	list, _, _ := unstructured.NestedSlice(o, "spec", "template", "spec", "containers")
+	return list[0].(map[string]any)["image"].(string)
+}
+
+// bump sets a field of a spec, as a write to the server does.
+func bump(o map[string]any, name string, value any) {
+	o["spec"].(map[string]any)[name] = value
+	meta := o["metadata"].(map[string]any)
+	n, _ := strconv.Atoi(jsonText(meta["generation"]))
+	meta["generation"] = n + 1
+}
+
+func release(o map[string]any, image string) {
+	template := o["spec"].(map[string]any)["template"].(map[string]any)
+	template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"] = image
+	bump(o, "template", template)
+}
+
+// each changes the workloads.
+func (w world) each(change func(map[string]any)) {
+	for key, o := range w.Objects {
+		if key != "hpa/web" {
+			change(o)
+		}
 	}
-	return w
+}
+
+// scale is what the autoscaler does to its target, if that is there.
+func (w world) scale(n int) (scaled bool) {
+	o := w.Objects[targetOf(w.Objects["hpa/web"])]
+	if o == nil {
+		return false
+	}
+	bump(o, "replicas", n)
+	return true
+}
+
+// settle is what the controllers do. A Rollout in the middle of a canary waits.
+func (w *world) settle() {
+	pods := 0
+	for key, o := range w.Objects {
+		if key == "hpa/web" {
+			continue
+		}
+		n := replicas(o)
+		pods += n
+		status, _ := o["status"].(map[string]any)
+		if status == nil {
+			status = map[string]any{"stableRS": "a", "currentPodHash": "a"}
+			o["status"] = status
+		}
+		if status["stableRS"] != status["currentPodHash"] {
+			continue
+		}
+		status["observedGeneration"] = jsonText(o["metadata"].(map[string]any)["generation"])
+		status["availableReplicas"] = n
+		status["phase"] = "Healthy"
+		status["conditions"] = healthy()
+	}
+	w.Least = min(w.Least, pods)
 }
 
 // cluster is where scripts run. Their kubectl is testdata/bin/kubectl, which
@@ -116,7 +144,6 @@ func scaledBy(t *testing.T, w world, kind string, scaled bool) world {
 // and the shell would take the next one in PATH.
 type cluster struct {
 	*testing.T
-	dir  string
 	port int
 	mu   sync.Mutex
 	now  world
@@ -124,11 +151,12 @@ type cluster struct {
 	log      []string // the requests
 	failing  string   // the request that fails once
 	stubborn bool     // a tool undoes each change of the autoscaler
+	absent   bool     // no controller runs
 }
 
 func newCluster(t *testing.T, w world) *cluster {
 	t.Helper()
-	c := &cluster{T: t, dir: t.TempDir()}
+	c := &cluster{T: t}
 	c.set(w)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -172,7 +200,9 @@ func (c *cluster) serve(conn net.Conn) {
 func (c *cluster) set(w world) {
 	c.Helper()
 	w = clone(c.T, w)
-	w.settle()
+	if !c.absent {
+		w.settle()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = w
@@ -192,10 +222,13 @@ func (c *cluster) env() []string {
 	return []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "KUBECONFIG=" + os.DevNull, fmt.Sprintf("TEST_PORT=%d", c.port)}
 }
 
+// try runs a script. Its clock goes forward by a minute a second.
 func (c *cluster) try(script string) (string, error) {
 	c.Helper()
-	sh := exec.CommandContext(c.Context(), "sh", "-c", "sleep() { :; }\n"+script)
-	sh.Env, sh.Dir = c.env(), c.dir
+	const clock = "now=1000\ndate() { echo $now; }\nsleep() { now=$((now + 60)); }\n"
+	sh := exec.CommandContext(c.Context(), "sh", "-c", clock+script)
+	sh.Env = c.env()
+	sh.Dir = c.TempDir()
 	out, err := sh.CombinedOutput()
 	return string(out), err
 }
@@ -206,17 +239,13 @@ func (c *cluster) run(script string) {
 	require.NoError(c, err, "%s\n%s", script, out)
 }
 
-func (c *cluster) runAll(p plan.Plan) {
-	c.Helper()
-	c.run(p.String())
-}
-
 func (c *cluster) command(args []string, input string, out io.Writer) error {
-	flags, words := map[string]string{}, []string{}
+	flags := map[string]string{}
+	var words []string
 	for i := 0; i < len(args); i++ {
 		name, value, _ := strings.Cut(args[i], "=")
 		switch {
-		case slices.Contains([]string{"-n", "-o", "-l", "-f", "-p"}, args[i]):
+		case slices.Contains([]string{"-o", "-f", "-p"}, args[i]):
 			flags[args[i]] = args[i+1]
 			i++
 		case strings.HasPrefix(name, "-"):
@@ -225,176 +254,110 @@ func (c *cluster) command(args []string, input string, out io.Writer) error {
 			words = append(words, args[i])
 		}
 	}
-	if file := flags["-f"]; file != "" && file != "-" {
-		data, err := os.ReadFile(filepath.Join(c.dir, file))
-		if err != nil {
-			return err
-		}
-		input = string(data)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fails(strings.Join(args, " ")) {
 		return errors.New("the server does not answer")
 	}
-	if c.stubborn && len(words) > 1 && words[0] == "patch" && words[1] == "hpa" {
+	if c.stubborn && words[0] == "patch" && words[1] == "hpa/web" {
 		return nil
 	}
-	if err := c.now.do(words, flags, input, out); err != nil || words[0] == "get" {
-		return err
+	err := c.now.do(words, flags, input, out)
+	if err == nil && words[0] != "get" && !c.absent {
+		c.now.settle()
 	}
-	c.now.settle()
-	return nil
+	return err
+}
+
+// fail has the next of these requests fail.
+func (c *cluster) fail(request string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failing = request
+	c.log = nil
+}
+
+// fails is called with the lock held.
+func (c *cluster) fails(request string) bool {
+	c.log = append(c.log, request)
+	if request != c.failing {
+		return false
+	}
+	c.failing = ""
+	return true
 }
 
 func (w *world) do(words []string, flags map[string]string, input string, out io.Writer) error {
-	key := strings.Join(words[1:min(len(words), 3)], "/")
-	o := w.Objects[key]
+	if words[0] == "apply" {
+		return w.apply(input, flags["--field-manager"])
+	}
+	o := w.Objects[words[1]]
 	_, ignore := flags["--ignore-not-found"]
-	switch command := words[0]; {
-	case command == "get" && words[1] == "replicaset":
-		return w.list(flags["-l"], flags["-o"], out)
-	case command == "apply":
-		return w.apply(input, flags["--dry-run"] != "")
-	case command == "label":
-		for i := range w.Sets {
-			if name, value, _ := strings.Cut(words[3], "="); w.Sets[i].Name == words[2] {
-				w.Sets[i].Labels[name] = value
-			}
-		}
-	case command == "wait":
-		if w.Objects[words[1]] != nil {
-			return errors.New("timed out")
-		}
-	case o == nil && ignore, command == "rollout":
-	case o == nil:
-		return fmt.Errorf("%s not found", key)
-	case command == "get" && flags["-o"] == "name":
-		fmt.Fprintln(out, key)
-	case command == "get":
-		return show(out, strings.TrimPrefix(flags["-o"], "jsonpath="), o)
-	case command == "delete":
-		delete(w.Objects, key)
-		uid := o["metadata"].(map[string]any)["uid"]
-		for i := range w.Sets {
-			if w.Sets[i].Owner == uid {
-				if w.Sets[i].Owner = ""; flags["--cascade"] != "orphan" {
-					w.Sets[i].Replicas = 0
-				}
-			}
-		}
-	case command == "scale":
-		n, err := strconv.Atoi(flags["--replicas"])
-		bump(o, "replicas", n)
-		return err
-	case command == "patch":
-		var patch map[string]any
-		err := json.Unmarshal([]byte(flags["-p"]), &patch)
-		for name, value := range patch["spec"].(map[string]any) {
-			maps.Copy(o["spec"].(map[string]any)[name].(map[string]any), value.(map[string]any))
-			bump(o, name, o["spec"].(map[string]any)[name])
-		}
-		return err
-	default:
-		return fmt.Errorf("unknown command %q", words)
-	}
-	return nil
-}
-
-func (w *world) list(selector, output string, out io.Writer) error {
-	s, err := labels.Parse(selector)
-	items := []any{}
-	for _, r := range w.Sets {
-		if err != nil || !s.Matches(labels.Set(r.Labels)) {
-			continue
-		}
-		meta := map[string]any{"name": r.Name}
-		if r.Owner != "" {
-			meta["ownerReferences"] = []any{map[string]any{"uid": r.Owner, "name": "x"}}
-		}
-		items = append(items, map[string]any{"metadata": meta, "spec": map[string]any{
-			"replicas": r.Replicas, "template": map[string]any{"spec": map[string]any{"containers": r.containers()}},
-		}})
-	}
-	return errors.Join(err, show(out, strings.TrimPrefix(output, "jsonpath="), map[string]any{"items": items}))
-}
-
-// apply conflicts with an autoscaler that has changed the replicas, as all but
-// an apply of the same number does.
-func (w *world) apply(input string, dry bool) error {
-	var o map[string]any
-	if err := json.Unmarshal([]byte(input), &o); err != nil {
-		return err
-	}
-	key := strings.ToLower(o["kind"].(string)) + "/" + o["metadata"].(map[string]any)["name"].(string)
-	if was := w.Objects[key]; was != nil {
-		if jsonText(was["spec"].(map[string]any)["replicas"]) != jsonText(o["spec"].(map[string]any)["replicas"]) {
-			return errors.New("Apply failed with 1 conflict: use --force-conflicts: .spec.replicas")
-		}
+	switch {
+	case o == nil && ignore:
 		return nil
+	case o == nil:
+		return fmt.Errorf("%s not found", words[1])
+	case words[0] == "get":
+		return show(out, strings.TrimPrefix(flags["-o"], "jsonpath="), o)
+	case words[0] == "delete":
+		delete(w.Objects, words[1])
+		return nil
+	case words[0] == "patch":
+		return patch(o, flags["-p"])
 	}
-	if !dry {
-		meta := o["metadata"].(map[string]any)
-		meta["uid"], meta["generation"] = "new-"+strings.ToLower(o["kind"].(string)), 1
-		w.Objects[key] = o
+	return fmt.Errorf("unknown command %q", words)
+}
+
+// apply creates an object. The plan applies to none that exists.
+func (w *world) apply(input, manager string) error {
+	var o map[string]any
+	if err := yaml.Unmarshal([]byte(input), &o); err != nil {
+		return err
+	}
+	meta := o["metadata"].(map[string]any)
+	kind := strings.ToLower(o["kind"].(string))
+	key := kind + "/" + meta["name"].(string)
+	if w.Objects[key] != nil {
+		return errors.New("Apply failed with 1 conflict: use --force-conflicts: .spec.replicas")
+	}
+	meta["uid"] = "new-" + kind
+	meta["generation"] = 1
+	meta["managedFields"] = []any{map[string]any{
+		"manager": manager, "operation": "Apply",
+		"fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}, "f:selector": map[string]any{}}},
+	}}
+	w.Objects[key] = o
+	return nil
+}
+
+// patch is a JSON Patch of the operations that a plan sends.
+func patch(o map[string]any, body string) error {
+	var operations []struct {
+		Op, Path string
+		Value    any
+	}
+	if err := json.Unmarshal([]byte(body), &operations); err != nil {
+		return err
+	}
+	for _, op := range operations {
+		path := strings.Split(strings.TrimPrefix(op.Path, "/"), "/")
+		if path[0] == "spec" {
+			bump(o, path[1], op.Value)
+			continue
+		}
+		entry := o["metadata"].(map[string]any)["managedFields"].([]any)[0].(map[string]any)
+		if op.Op == "test" && entry["manager"] != op.Value {
+			return fmt.Errorf("testing value %s failed", op.Path)
+		}
+		if op.Op == "remove" {
+			unstructured.RemoveNestedField(entry, path[3:]...)
+		}
 	}
 	return nil
 }
 
-// settle is what the controllers do. A Rollout adopts only ReplicaSets with its
-// label. Each has all its pods in one set of its image, but for a canary that
-// waits.
-func (w *world) settle() {
-	for _, key := range []string{"deployment/web", "rollout/web"} {
-		o := w.Objects[key]
-		if o == nil || halfway(o) {
-			continue
-		}
-		spec := o["spec"].(map[string]any)
-		n := 1
-		if spec["replicas"] != nil {
-			n, _ = strconv.Atoi(jsonText(spec["replicas"]))
-		}
-		template, _ := spec["template"].(map[string]any)
-		if template == nil {
-			template, _ = w.Objects["deployment/web"]["spec"].(map[string]any)["template"].(map[string]any)
-		}
-		meta := o["metadata"].(map[string]any)
-		uid, _ := meta["uid"].(string)
-		image := template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"].(string)
-		w.own(uid, key == "rollout/web", image, n)
-		stable := "a"
-		if was, ok := o["status"].(map[string]any); ok && was["stableRS"] != nil {
-			stable = was["stableRS"].(string)
-		}
-		o["status"] = map[string]any{
-			"availableReplicas": n, "phase": "Healthy", "observedGeneration": jsonText(meta["generation"]), "stableRS": stable, "currentPodHash": stable,
-		}
-	}
-	pods := 0
-	for _, s := range w.Sets {
-		pods += s.Replicas
-	}
-	w.Least = min(w.Least, pods)
-}
-
-func (w *world) own(uid string, rollout bool, image string, n int) {
-	found := false
-	for i := range w.Sets {
-		s := &w.Sets[i]
-		labelled := s.Labels["rollouts-pod-template-hash"] != ""
-		if s.Owner == "" && (labelled || !rollout) {
-			s.Owner = uid
-		}
-		if s.Owner != uid {
-			continue
-		}
-		s.Replicas = 0
-		if !found && s.Image == image {
-			found, s.Replicas = true, n
-		}
-	}
-	if !found {
-		w.Sets = append(w.Sets, set{Name: "web-" + uid, Owner: uid, Image: image, Replicas: n, Labels: map[string]string{"app": "web", "rollouts-pod-template-hash": "b"}})
-	}
+func jsonText(v any) string {
+	data, _ := json.Marshal(v)
+	return string(data)
 }

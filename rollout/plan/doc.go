@@ -5,40 +5,45 @@
 // back, without losing capacity.
 //
 // To apply the other kind causes an outage: the old pods are deleted before the
-// new ones are ready. The steps of a plan keep the old pods until then:
+// new ones are ready. A plan runs both workloads for a while:
 //
-//	r, errs := rollout.Convert(manifest, rollout.Options{})              // the rendered Deployment, with the image that runs
-//	p, errs := plan.Migration(liveDeployment, r, hpas, plan.Options{})   // the live Deployment
-//	fmt.Print(p)                                                         // a script for sh or bash: read it, then run it
+//	r, errs := rollout.Convert(manifest, rollout.Options{})                // the rendered Deployment, with the image that runs
+//	p, errs := plan.Migration(liveDeployment, r, others, plan.Options{})   // the live Deployment
+//	fmt.Print(p)                                                           // a script for sh: read it, then run it
 //
-// [Rollback] plans the return. For a workload without a status, such as a
-// rendered one, both return a preview. Its script stops at the first step.
+// [Rollback] plans the return. Both are data, a list of steps that check,
+// apply, patch, wait or delete. Printed, they are these scripts of kubectl:
+//
+//   - testdata/migration.sh and testdata/migration-autoscaled.sh
+//   - testdata/rollback.sh and testdata/rollback-autoscaled.sh
 //
 // # A script is safe to run late, again, or by another person
 //
-// The first step compares the live workload with the plan: the uid, the
-// generation, the replicas, the images and the selector. Rollback also compares
-// status.stableRS, status.currentPodHash and the condition that says that the
-// API server refuses a ReplicaSet, and, for Reference, not the generation. If
+// The first step compares the live workload with the plan: its uid and its
+// generation, and for a Rollout status.stableRS and status.currentPodHash. If
 // they differ, the script prints the difference and stops before it changes
-// anything. The same check comes again before each step that takes pods away.
+// anything. The same check comes again before the old workload is deleted. The
+// old workload keeps all its pods until then, and the script says how to go
+// back.
 //
-// When the new workload has its pods, the script hands a
-// HorizontalPodAutoscaler over and watches for 10 seconds whether it keeps its
+// The new workload counts when its controller has seen it and as many of its
+// pods are available as the old one wants. Then the script hands a
+// HorizontalPodAutoscaler over, and looks after 10 seconds whether it keeps its
 // new target. If KEDA or a GitOps tool has put the old target back, the script
-// stops. It checks the target again before it removes the old workload, which
-// keeps all its pods until then, except with Adopt.
+// stops.
 //
-// A script that was interrupted can be run again from its start: it skips the
-// finished steps, and ends in the same state. It never applies a whole manifest
-// to a workload that exists. One step applies spec.replicas alone, under the
-// field manager replicas. A conflict there means that an autoscaler keeps it,
-// and the script goes on. A request that fails stops it.
+// A script that was interrupted can be run again from its start: a finished
+// step does nothing, and the end is the same. A request that fails stops it.
 //
-// # Owners of the workload
+// # Who owns the new workload
 //
-// The workload that a plan creates gets these marks of the live one, unless its
-// manifest has others:
+// The plan applies under the field manager that applies the live workload. So
+// the next apply of that tool removes what its manifest no longer has. No
+// manager keeps spec.replicas: the next apply may have replicas, another number
+// of them, or none.
+//
+// The new workload gets these marks of the live one, unless its manifest has
+// others:
 //
 //	Helm    annotations meta.helm.sh/release-name and release-namespace
 //	Helm    label app.kubernetes.io/managed-by: Helm
@@ -51,30 +56,30 @@
 // These tools take over an object without a mark when it is in their source.
 // They delete an object with a mark that is not in their source yet.
 //
-// # Methods
+// The script prints Plan.Warnings when it runs. They name the tools that manage
+// the workload, and what refers to it by its kind.
+//
+// # Capacity
+//
+// With N replicas, N to 2N pods were ready in both directions, while both real
+// controllers carried out the plans (internal/e2e/rollout). The cluster needs
+// room for twice the pods. A Deployment whose maxSurge is 0 and whose pods use
+// a PersistentVolumeClaim, a hostPort or hostNetwork has no plan.
+//
+// There is one method. Two others are not here, because their users have
+// Argo Rollouts' own spec.workloadRef:
+//
+//   - Without room for twice the pods, apply the Rollout with a workloadRef and
+//     scaleDown: progressively, and without an autoscaler, which the controller
+//     works against. To let the Rollout adopt the ReplicaSets of a deleted
+//     Deployment instead relies on a label that no document promises, and no
+//     step leads back from it.
+//   - To keep the Deployment as the source of the template, apply the Rollout
+//     with a workloadRef and scaleDown: onsuccess. Going back, set it to never,
+//     scale the Deployment up, wait, and delete the Rollout.
 //
 // The first revision of a Rollout goes through no steps, so both functions
-// refuse pod templates that differ in an image or a container. Plan.Warnings
-// names other differences, and the tools that manage the workload.
-//
-// A Deployment whose maxSurge is 0 and whose pods use a PersistentVolumeClaim,
-// a hostPort or hostNetwork has no plan: every method runs a pod more for a
-// while.
-//
-// With N replicas, the ready endpoints of a Service were these in both
-// directions, while both real controllers carried out the plans
-// (internal/e2e/rollout):
-//
-//	method      ready pods       what it needs
-//	SideBySide  N .. 2N          room for twice the pods
-//	Adopt       N .. N+maxSurge  maxUnavailable 0; Rollouts v1.10 looks for a label, and gets it
-//	Reference   N .. 2N          the Deployment stays, with 0 pods, as the source of the template
-//
-// Adopt needs a maxUnavailable of 0 pods and a maxSurge of at least 1 pod:
-// Migration checks the Rollout, Rollback the Deployment. The default 25% of a
-// Deployment is 1 pod or more from 4 replicas on, and Rollback then refuses
-// Adopt. Set both fields before the switch, and plan both directions in one
-// unit test.
+// refuse pod templates that differ in an image or a container.
 //
 // # Before Argo Rollouts is uninstalled
 //
@@ -92,12 +97,6 @@
 //	- apiGroups: [argoproj.io]
 //	  resources: [rollouts]
 //	  verbs: [get, list, watch, create, patch, delete]
-//	- apiGroups: [apps]
-//	  resources: [replicasets] # Adopt
-//	  verbs: [get, list, patch]
-//	- apiGroups: [apps]
-//	  resources: [deployments/scale] # Reference
-//	  verbs: [patch]
 //	- apiGroups: [autoscaling]
 //	  resources: [horizontalpodautoscalers]
 //	  verbs: [get, patch]

@@ -4,24 +4,24 @@
 package plan_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/utils/ptr"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/plan"
@@ -37,7 +37,7 @@ func manifest() *appsv1.Deployment {
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Strategy: appsv1.DeploymentStrategy{
 				Type:          appsv1.RollingUpdateDeploymentStrategyType,
-				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0))},
+				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: fence("1"), MaxUnavailable: fence("0")},
 			},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -47,16 +47,35 @@ func manifest() *appsv1.Deployment {
 	}
 }
 
+func fence(s string) *intstr.IntOrString { return ptr.To(intstr.Parse(s)) }
+
+// gitops are the managed fields of an object that a GitOps tool applies.
+func gitops() []metav1.ManagedFieldsEntry {
+	return []metav1.ManagedFieldsEntry{{
+		Manager: "gitops", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1",
+		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:selector":{}}}`)},
+	}}
+}
+
 // running is the live, settled Deployment of manifest.
 func running() *appsv1.Deployment {
 	d := manifest()
-	d.UID, d.ResourceVersion, d.Generation = "u", "42", 4
+	d.UID = "u"
+	d.ResourceVersion = "42"
+	d.Generation = 4
+	d.ManagedFields = gitops()
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
 	d.Spec.RevisionHistoryLimit = ptr.To[int32](10)
 	d.Spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirst
 	d.Spec.Template.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
-	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 4, Replicas: 5, UpdatedReplicas: 5, ReadyReplicas: 5, AvailableReplicas: 5}
+	d.Status = settled(4, 5)
 	return d
+}
+
+func settled(generation int64, n int32) appsv1.DeploymentStatus {
+	return appsv1.DeploymentStatus{
+		ObservedGeneration: generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
+	}
 }
 
 func converted(tb testing.TB) *rollout.Rollout {
@@ -66,19 +85,40 @@ func converted(tb testing.TB) *rollout.Rollout {
 	return r
 }
 
-// live is a Rollout of five pods in a cluster, healthy or in the middle of a
-// canary.
+// live is a healthy Rollout of five pods in a cluster.
 func live(tb testing.TB, change func(r *rollout.Rollout)) *unstructured.Unstructured {
 	tb.Helper()
 	r := converted(tb)
-	r.UID, r.ResourceVersion, r.Generation = "u", "7", 2
-	r.Spec.Replicas = ptr.To[int32](5)
+	r.UID = "u"
+	r.ResourceVersion = "7"
+	r.Generation = 2
+	r.ManagedFields = gitops()
 	if change != nil {
 		change(r)
 	}
 	u, err := r.Unstructured()
 	require.NoError(tb, err)
-	u.Object["status"] = map[string]any{"observedGeneration": "2", "phase": "Healthy", "currentPodHash": "a", "stableRS": "a"}
+	u.Object["status"] = map[string]any{
+		"observedGeneration": "2", "phase": "Healthy", "currentPodHash": "a", "stableRS": "a", "availableReplicas": int64(5),
+		"conditions": healthy(),
+	}
+	return u
+}
+
+func healthy() []any {
+	return []any{
+		map[string]any{"type": "Healthy", "status": "True", "reason": "RolloutHealthy"},
+		map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
+	}
+}
+
+// midCanary is a Rollout that waits at its first step.
+func midCanary(tb testing.TB) *unstructured.Unstructured {
+	tb.Helper()
+	u := live(tb, nil)
+	status := u.Object["status"].(map[string]any)
+	status["phase"] = "Paused"
+	status["currentPodHash"] = "b"
 	return u
 }
 
@@ -89,15 +129,17 @@ func refers(scaleDown string) func(r *rollout.Rollout) {
 	}
 }
 
-func scaler(name, kind, target string) autoscalingv2.HorizontalPodAutoscaler {
-	ref := autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: target}
-	if kind == rollout.GVK().Kind {
-		ref.APIVersion = rollout.GVK().GroupVersion().String()
+// scaler is an autoscaler of the namespace.
+func scaler(name, kind, target string) unstructured.Unstructured {
+	version := "apps/v1"
+	if kind == "Rollout" {
+		version = rollout.GVK().GroupVersion().String()
 	}
-	return autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop"},
-		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: ref},
-	}
+	return unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+		"metadata": map[string]any{"name": name, "namespace": "shop"},
+		"spec":     map[string]any{"scaleTargetRef": map[string]any{"apiVersion": version, "kind": kind, "name": target}},
+	}}
 }
 
 func paths(errs field.ErrorList) []string {
@@ -109,20 +151,18 @@ func paths(errs field.ErrorList) []string {
 	return slices.Compact(out)
 }
 
-// index is the place of the first action whose command has the text, or -1.
-func index(p plan.Plan, text string) int {
-	return slices.IndexFunc(p.Actions, func(a plan.Action) bool { return strings.Contains(a.Command, text) })
+// find is the number of the first step with this verb and object, or -1.
+func find(p plan.Plan, verb string, object string) int {
+	return slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Verb == verb && s.Object == object })
 }
 
-// written is the manifest that a plan writes for itself.
+// written is the manifest that a plan applies.
 func written(t *testing.T, p plan.Plan) map[string]any {
 	t.Helper()
-	i := index(p, "cat >")
+	i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.Verb == "apply" })
 	require.NotEqual(t, -1, i)
-	_, body, _ := strings.Cut(p.Actions[i].Command, "<<'EOF'\n")
-	body, _, _ = strings.Cut(body, "\nEOF")
 	var m map[string]any
-	require.NoError(t, json.Unmarshal([]byte(body), &m))
+	require.NoError(t, yaml.Unmarshal([]byte(p.Steps[i].Body), &m))
 	return m
 }
 
@@ -130,4 +170,29 @@ func written(t *testing.T, p plan.Plan) map[string]any {
 func show(out io.Writer, template string, o any) error {
 	j := jsonpath.New("get").AllowMissingKeys(true)
 	return errors.Join(j.Parse(template), j.Execute(out, o))
+}
+
+func migration(t *testing.T, change func(d *appsv1.Deployment), others ...unstructured.Unstructured) plan.Plan {
+	t.Helper()
+	d := running()
+	if change != nil {
+		change(d)
+	}
+	p, errs := plan.Migration(d, converted(t), others, plan.Options{})
+	require.Empty(t, errs)
+	return p
+}
+
+func rollback(t *testing.T, u *unstructured.Unstructured, others ...unstructured.Unstructured) plan.Plan {
+	t.Helper()
+	p, errs := plan.Rollback(u, manifest(), others, plan.Options{})
+	require.Empty(t, errs)
+	return p
+}
+
+func object(t *testing.T, obj any) map[string]any {
+	t.Helper()
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	require.NoError(t, err)
+	return tree
 }

@@ -74,29 +74,28 @@ func TestPlan_CarriesTheMarksOfTheOwners(t *testing.T) {
 	u.SetLabels(meta.Labels)
 	u.SetAnnotations(meta.Annotations)
 	u.SetOwnerReferences(meta.OwnerReferences)
-	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt} {
-		to, back := converted(t), manifest()
-		there, errs := plan.Migration(d, to, nil, plan.Options{Method: m})
-		require.Empty(t, errs)
-		again, errs := plan.Rollback(u, back, nil, plan.Options{Method: m})
-		require.Empty(t, errs)
-		for _, p := range []plan.Plan{there, again} {
-			labels, annotations, owners := carried(t, p)
-			assert.Equal(t, map[string]any{
-				"app.kubernetes.io/managed-by":          "Helm",
-				"kustomize.toolkit.fluxcd.io/name":      "shop",
-				"kustomize.toolkit.fluxcd.io/namespace": "flux-system",
-				"helm.toolkit.fluxcd.io/name":           "shop",
-				"helm.toolkit.fluxcd.io/namespace":      "flux-system",
-			}, labels, "a tool that deletes what has its mark and is not in its source finds none")
-			assert.Equal(t, map[string]any{"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": "shop"}, annotations)
-			assert.Equal(t, []any{map[string]any{
-				"apiVersion": "x/v1", "kind": "Shop", "name": "main", "uid": "s", "controller": true,
-			}}, owners, "blockOwnerDeletion needs a right on the owner where the API server enforces it")
-		}
-		assert.Equal(t, converted(t), to, "the arguments do not change")
-		assert.Equal(t, manifest(), back)
+	to := converted(t)
+	back := manifest()
+	there, errs := plan.Migration(d, to, nil, plan.Options{})
+	require.Empty(t, errs)
+	again, errs := plan.Rollback(u, back, nil, plan.Options{})
+	require.Empty(t, errs)
+	for _, p := range []plan.Plan{there, again} {
+		labels, annotations, owners := carried(t, p)
+		assert.Equal(t, map[string]any{
+			"app.kubernetes.io/managed-by":          "Helm",
+			"kustomize.toolkit.fluxcd.io/name":      "shop",
+			"kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+			"helm.toolkit.fluxcd.io/name":           "shop",
+			"helm.toolkit.fluxcd.io/namespace":      "flux-system",
+		}, labels, "a tool that deletes what has its mark and is not in its source finds none")
+		assert.Equal(t, map[string]any{"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": "shop"}, annotations)
+		assert.Equal(t, []any{map[string]any{
+			"apiVersion": "x/v1", "kind": "Shop", "name": "main", "uid": "s", "controller": true,
+		}}, owners, "blockOwnerDeletion needs a right on the owner where the API server enforces it")
 	}
+	assert.Equal(t, converted(t), to, "the arguments do not change")
+	assert.Equal(t, manifest(), back)
 }
 
 // TestPlan_TheManifestsOwnMarksWin: the manifest is applied from then on.

@@ -4,11 +4,12 @@
 package plan
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // owner is a tool that writes objects and marks them.
@@ -22,14 +23,21 @@ type owner struct {
 func owners() []owner {
 	const (
 		suspend = ": suspend it for this workload while the plan runs, or it puts back what the plan removes."
-		sync    = ": suspend its automatic sync while the plan runs, or it puts back what the plan removes. To let it do the switch instead, set " +
-			"argocd.argoproj.io/sync-options: PruneLast=true on the live object one sync before."
-		upgrade = ": an upgrade that changes the kind deletes the old workload immediately, and --wait does not know Rollouts. Set helm.sh/resource-policy: keep on it " +
-			"one release before. What the plan creates has Helm's marks of the live object: without them Helm would refuse to take it over."
+		sync    = ": suspend its automatic sync while the plan runs, or it puts back what the plan removes. " +
+			"To let it do the switch instead, set argocd.argoproj.io/sync-options: PruneLast=true " +
+			"on the live object one sync before."
+		upgrade = ": an upgrade that changes the kind deletes the old workload immediately, and --wait does not know " +
+			"Rollouts. Set helm.sh/resource-policy: keep on it one release before. What the plan creates has Helm's " +
+			"marks of the live object: without them Helm would refuse to take it over."
 	)
 	return []owner{
 		{"Argo CD", []string{"argocd.argoproj.io/"}, []string{"argocd-"}, sync},
-		{"Flux", []string{"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"}, []string{"kustomize-controller", "helm-controller"}, suspend},
+		{
+			"Flux",
+			[]string{"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"},
+			[]string{"kustomize-controller", "helm-controller"},
+			suspend,
+		},
 		{"Fleet", []string{"fleet.cattle.io/", "objectset.rio.cattle.io/"}, []string{"fleetagent"}, suspend},
 		{"Config Sync", []string{"configsync.gke.io/", "configmanagement.gke.io/"}, []string{"configsync"}, suspend},
 		{"kapp", []string{"kapp.k14s.io/"}, []string{"kapp", "kapp-"}, suspend},
@@ -42,44 +50,104 @@ func owners() []owner {
 }
 
 // marks reports whether the metadata shows that the tool writes the object.
-func (o *owner) marks(m *metav1.ObjectMeta) bool {
-	if o.name == "Helm" && m.Labels[managedBy] == "Helm" || anyKey(m.Labels, o.prefix) || anyKey(m.Annotations, o.prefix) {
+func (o *owner) marks(m metav1.Object) bool {
+	if o.name == "Helm" && m.GetLabels()[managedBy] == "Helm" {
 		return true
 	}
-	return slices.ContainsFunc(m.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+	if anyKey(m.GetLabels(), o.prefix) || anyKey(m.GetAnnotations(), o.prefix) {
+		return true
+	}
+	return slices.ContainsFunc(m.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
 		return slices.ContainsFunc(o.managers, func(name string) bool {
-			return f.Manager == name || strings.HasSuffix(name, "-") && strings.HasPrefix(f.Manager, name)
+			if strings.HasSuffix(name, "-") {
+				return strings.HasPrefix(f.Manager, name)
+			}
+			return f.Manager == name
 		})
 	})
 }
 
 // warnOwners has one warning for each other writer of the workload that its
 // metadata shows.
-func (b *builder) warnOwners(m *metav1.ObjectMeta) {
+func (p *planner) warnOwners() {
 	for _, o := range owners() {
-		if o.marks(m) {
-			b.warn(o.name + " applies this workload" + o.advice)
+		if o.marks(p.old.meta) {
+			p.warn("%s applies this workload%s", o.name, o.advice)
 		}
 	}
-	for _, r := range m.OwnerReferences {
-		b.warn("The workload belongs to " + r.Kind + " " + r.Name + ": its controller may create again what the plan removes. Change " + r.Kind + " " + r.Name + " instead, or stop its controller while the plan runs.")
+	for _, r := range p.old.meta.OwnerReferences {
+		p.warn("The workload belongs to %[1]s %[2]s: its controller may create again what the plan removes. "+
+			"Change %[1]s %[2]s instead, or stop its controller while the plan runs.", r.Kind, r.Name)
 	}
 }
 
 // warnScalerOwners: what creates an autoscaler writes its target too. It copies
 // its own labels, so the labels of an autoscaler with an owner are not read.
-func (b *builder) warnScalerOwners(h *autoscalingv2.HorizontalPodAutoscaler) {
-	if h == nil {
+func (p *planner) warnScalerOwners(hpa *unstructured.Unstructured) {
+	if hpa == nil {
 		return
 	}
-	for _, r := range h.OwnerReferences {
-		b.warn("The HorizontalPodAutoscaler " + h.Name + " belongs to " + r.Kind + " " + r.Name + ", which puts back its scaleTargetRef, and then the plan stops: change the target in " + r.Kind + " " + r.Name + ", and run the plan again.")
+	for _, r := range hpa.GetOwnerReferences() {
+		p.warn("The HorizontalPodAutoscaler %[3]s belongs to %[1]s %[2]s, which puts back its scaleTargetRef, and then "+
+			"the plan stops: change the target in %[1]s %[2]s, and run the plan again.", r.Kind, r.Name, hpa.GetName())
+	}
+	if len(hpa.GetOwnerReferences()) > 0 {
+		return
 	}
 	for _, o := range owners() {
-		if len(h.OwnerReferences) == 0 && o.marks(&h.ObjectMeta) {
-			b.warn(o.name + " applies the HorizontalPodAutoscaler " + h.Name + ": suspend it while the plan runs, or it puts back the scaleTargetRef, and the plan stops.")
+		if o.marks(hpa) {
+			p.warn("%s applies the HorizontalPodAutoscaler %s: suspend it while the plan runs, "+
+				"or it puts back the scaleTargetRef, and the plan stops.", o.name, hpa.GetName())
 		}
 	}
+}
+
+// manager is the field manager that the plan applies with: the one that applies
+// the live workload, because that owns the fields afterwards.
+func (p *planner) manager() string {
+	if p.FieldManager != "" {
+		return p.FieldManager
+	}
+	name := applier(p.old.meta.ManagedFields)
+	switch {
+	case name == "" && p.old.meta.UID != "":
+		p.warn("The live %s has no managedFields, so the plan applies as kubectl. If another tool applies the manifest, "+
+			"read it with --show-managed-fields, or set the field manager: a field that the tool removes later would stay.",
+			p.old.gvk.Kind)
+		return "kubectl"
+	case name == "", strings.HasPrefix(name, "kubectl"): // a client-side apply has another name
+		return "kubectl"
+	}
+	return name
+}
+
+// applier is the manager of the selector, which every manifest has and a patch
+// cannot change. One that applies goes before one that updates, and a later one
+// before an earlier.
+func applier(entries []metav1.ManagedFieldsEntry) string {
+	var best metav1.ManagedFieldsEntry
+	for _, e := range entries {
+		if e.Subresource != "" || !ownsSelector(&e) {
+			continue
+		}
+		later := e.Operation == best.Operation && best.Time.Before(e.Time)
+		applies := e.Operation == metav1.ManagedFieldsOperationApply && best.Operation != e.Operation
+		if best.Manager == "" || later || applies {
+			best = e
+		}
+	}
+	return best.Manager
+}
+
+func ownsSelector(e *metav1.ManagedFieldsEntry) bool {
+	var fields struct {
+		Spec map[string]any `json:"f:spec"`
+	}
+	data, err := json.Marshal(e.FieldsV1)
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return false
+	}
+	return fields.Spec["f:selector"] != nil
 }
 
 // carryMarks gives an object that the plan creates the marks of the live one by

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/proompteng/controllerkit/rollout/live"
-	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
 // TestPlan_KeepsADisruptionBudget: a percentage counts the pods that all
@@ -49,7 +48,7 @@ func TestPlan_KeepsADisruptionBudget(t *testing.T) {
 	w, err := budgets.Watch(t.Context(), metav1.ListOptions{ResourceVersion: first})
 	require.NoError(t, err)
 
-	s.follow(s.plan("deployment,hpa", "-plan", string(plan.Adopt)))
+	s.follow(s.plan("deployment,hpa", "-plan"))
 	s.reaches("web", live.Healthy)
 	s.runs(map[string]int{"web:1": 5})
 	last := settled()
@@ -58,12 +57,11 @@ func TestPlan_KeepsADisruptionBudget(t *testing.T) {
 		b, ok := e.Object.(*policyv1.PodDisruptionBudget)
 		require.True(t, ok, "%v", e.Object)
 		got := b.Status
-		assert.Contains(t, []int32{5, 6}, got.ExpectedPods, "%+v", got)
-		assert.Contains(t, []int32{4, 5}, got.DesiredHealthy, "80%% of them, rounded up: %+v", got)
-		assert.GreaterOrEqual(t, got.CurrentHealthy, got.DesiredHealthy, "%+v", got)
+		assert.GreaterOrEqual(t, got.ExpectedPods, int32(5), "%+v", got)
+		assert.LessOrEqual(t, got.ExpectedPods, int32(10), "both workloads: %+v", got)
+		assert.GreaterOrEqual(t, got.DesiredHealthy, (4*got.ExpectedPods+4)/5, "80%% of them, rounded up: %+v", got)
 		assert.GreaterOrEqual(t, got.CurrentHealthy-got.DisruptionsAllowed, int32(4), "what is left of them: %+v", got)
-		// Between two owners a ReplicaSet has none that the budget finds, and
-		// then nothing may go.
+		// Where the budget does not find an owner, nothing may go.
 		if c := apimeta.FindStatusCondition(got.Conditions, policyv1.DisruptionAllowedCondition); assert.NotNil(t, c) && c.Reason == policyv1.SyncFailedReason {
 			t.Logf("for a moment nothing may go: %s", c.Message)
 			assert.Zero(t, got.DisruptionsAllowed)

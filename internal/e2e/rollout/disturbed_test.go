@@ -63,18 +63,15 @@ func (s *stage) image(workload string) string {
 	return s.sh("kubectl -n " + s.namespace + " get " + workload + " --ignore-not-found -o 'jsonpath={.spec.template.spec.containers[0].image}'")
 }
 
-// after is the number of the step that changes the cluster by one of these
-// commands.
-func after(t *testing.T, p plan.Plan, commands ...string) int {
+// after is the number of the step with this verb.
+func after(t *testing.T, p plan.Plan, verb string, kind string) int {
 	t.Helper()
-	for _, n := range changing(p) {
-		for _, c := range commands {
-			if strings.Contains(p.Actions[n-1].Command, c) {
-				return n
-			}
+	for i, s := range p.Steps {
+		if s.Verb == verb && strings.HasPrefix(s.Object, kind) {
+			return i + 1
 		}
 	}
-	require.Fail(t, "no such step", "%v", commands)
+	require.Fail(t, "no such step", "%v", verb)
 	return 0
 }
 
@@ -86,72 +83,69 @@ func after(t *testing.T, p plan.Plan, commands ...string) int {
 //req:shows R5
 func TestPlan_Disturbed(t *testing.T) {
 	t.Parallel()
-	created := []string{" apply --server-side --validate=strict -f", "scale deployment web --replicas=5"}
-	handed := []string{"patch hpa web"}
 	type row struct {
 		name   string
 		reason string
-		steps  []string // the disturbance comes after this step
+		verb   string // the disturbance comes after the first step of this verb
+		kind   string    // and kind
 		stops  bool
 	}
-	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt, plan.Reference} {
-		rows := []row{
-			{"ScaledAfter", "The autoscaler has scaled the new workload.", handed, false},
-			{"Released", "The image would go back.", created, true},
-		}
-		if m == plan.Adopt { // the autoscaler has no target before it is handed over
-			rows = append(rows, row{"Applied", "It is another object with other pods.", []string{"--cascade=orphan"}, true})
-		} else {
-			rows = append(rows, row{"Applied", "It is in the cluster already.", handed, false}, row{"ScaledBefore", "The new workload would be too small.", created, true})
-		}
-		for _, back := range []bool{false, true} {
-			for _, tc := range rows {
-				direction := map[bool]string{false: "There", true: "Back"}[back]
-				t.Run(string(m)+direction+tc.name, func(t *testing.T) {
-					t.Parallel()
-					s := newStage(t)
-					d := web("web:1")
-					s.deploy(d)
-					s.autoscale()
-					p, source, target := s.migration(m), "deployment/web", "rollout/web"
-					var manifest any = d
-					if back {
-						s.follow(p.String())
-						u := s.reaches("web", live.Healthy)
-						p, source, target = s.rollback(m, d), target, source
-						manifest = onlyManifest(u)
-					}
-					c := s.measure(5)
-					s.follow(part(p, after(t, p, tc.steps...)))
+	rows := []row{
+		{"ScaledAfter", "The autoscaler has scaled the new workload.", "patch", "hpa", false},
+		{"Released", "The image would go back.", "apply", "", true},
+		{"Applied", "It is in the cluster already.", "patch", "hpa", false},
+		{"ScaledBefore", "The new workload would be too small.", "apply", "", true},
+	}
+	for _, back := range []bool{false, true} {
+		for _, tc := range rows {
+			direction := map[bool]string{false: "There", true: "Back"}[back]
+			t.Run(direction+tc.name, func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t)
+				d := web("web:1")
+				s.deploy(d)
+				s.autoscale()
+				p := s.migration()
+				source, target := "deployment/web", "rollout/web"
+				var manifest any = d
+				if back {
+					s.follow(p.String())
+					u := s.reaches("web", live.Healthy)
+					p = s.rollback(d)
+					source, target = target, source
+					manifest = onlyManifest(u)
+				}
+				c := s.measure(5)
+				s.follow(part(p, after(t, p, tc.verb, tc.kind)))
 
-					pods, changed := 5, ""
-					switch tc.name {
-					case "ScaledBefore", "ScaledAfter":
-						s.atLeast("7")
-						pods = 7
-					case "Released":
-						changed = s.released(source, target)
-						s.sh("kubectl -n " + s.namespace + ` patch ` + changed + ` --type=json -p '[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"web:2"}]'`)
-					case "Applied":
-						s.sh("kubectl -n " + s.namespace + " apply --server-side --field-manager=gitops -f " + s.file(manifest))
-					}
+				pods := 5
+				changed := ""
+				switch tc.name {
+				case "ScaledBefore", "ScaledAfter":
+					s.atLeast("7")
+					pods = 7
+				case "Released":
+					changed = s.released(source, target)
+					s.sh("kubectl -n " + s.namespace + ` patch ` + changed + ` --type=json -p '[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"web:2"}]'`)
+				case "Applied":
+					s.sh("kubectl -n " + s.namespace + " apply --server-side --field-manager=gitops -f " + s.file(manifest))
+				}
 
-					out, err := s.try(s.planner, p.String())
-					assert.NotContains(t, out, "force")
-					if tc.stops {
-						require.Error(t, err, tc.reason)
-						assert.Contains(t, out, "STOP: ", tc.reason)
-					} else {
-						require.NoError(t, err, "%s\n%s", tc.reason, out)
-						s.runs(map[string]int{"web:1": pods})
-					}
-					if changed != "" {
-						assert.Equal(t, "web:2", s.image(changed), "the release was undone")
-					}
-					least, _ := s.extremes(c)
-					assert.GreaterOrEqual(t, least, 5)
-				})
-			}
+				out, err := s.try(s.planner, p.String())
+				assert.NotContains(t, out, "force")
+				if tc.stops {
+					require.Error(t, err, tc.reason)
+					assert.Contains(t, out, "STOP: ", tc.reason)
+				} else {
+					require.NoError(t, err, "%s\n%s", tc.reason, out)
+					s.runs(map[string]int{"web:1": pods})
+				}
+				if changed != "" {
+					assert.Equal(t, "web:2", s.image(changed), "the release was undone")
+				}
+				least, _ := s.extremes(c)
+				assert.GreaterOrEqual(t, least, 5)
+			})
 		}
 	}
 }

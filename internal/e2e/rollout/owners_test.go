@@ -6,7 +6,6 @@ package rollout_test
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"sync"
 	"testing"
 
@@ -51,38 +50,35 @@ func (s *stage) putBack(ref autoscalingv2.CrossVersionObjectReference) (stop fun
 //req:shows R5
 func TestPlan_StopsIfTheTargetIsPutBack(t *testing.T) {
 	t.Parallel()
-	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt, plan.Reference} {
-		t.Run(string(m), func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			d := web("web:1")
-			s.deploy(d)
-			s.autoscale()
-			c := s.measure(5)
-			p := s.migration(m)
-			s.stopsAndGoesOn(p, "Rollout web", m != plan.Adopt)
-			s.reaches("web", live.Healthy)
-			s.stopsAndGoesOn(s.rollback(m, d), "Deployment web", m != plan.Adopt)
-			s.runs(map[string]int{"web:1": 5})
-			least, _ := s.settled(c, 5)
-			assert.Equal(t, 5, least)
-		})
-	}
+	s := newStage(t)
+	d := web("web:1")
+	s.deploy(d)
+	s.autoscale()
+	c := s.measure(5)
+	s.stopsAndGoesOn(s.migration(), "Rollout")
+	s.reaches("web", live.Healthy)
+	s.stopsAndGoesOn(s.rollback(d), "Deployment")
+	s.runs(map[string]int{"web:1": 5})
+	least, _ := s.settled(c, 5)
+	assert.Equal(t, 5, least)
 }
 
 // stopsAndGoesOn runs a plan while another tool keeps the autoscaler's target,
 // and then without it.
-func (s *stage) stopsAndGoesOn(p plan.Plan, target string, both bool) {
+func (s *stage) stopsAndGoesOn(p plan.Plan, kind string) {
 	s.Helper()
-	stop := s.putBack(s.hpas()[0].Spec.ScaleTargetRef)
+	h, err := s.kube.AutoscalingV2().HorizontalPodAutoscalers(s.namespace).Get(s.Context(), "web", metav1.GetOptions{})
+	require.NoError(s, err)
+	stop := s.putBack(h.Spec.ScaleTargetRef)
 	out, err := s.try(plane.Kubeconfig(), p.String())
 	stop()
 	require.Error(s, err, out)
-	assert.Contains(s, out, "STOP: HorizontalPodAutoscaler web does not scale "+target)
+	assert.Contains(s, out, "STOP: hpa/web is not as planned")
 	left := s.sh("kubectl -n " + s.namespace + " get deployment,rollout -o name")
-	assert.Equal(s, both, strings.Contains(left, "deployment") && strings.Contains(left, "rollout"), left)
+	assert.Contains(s, left, "deployment")
+	assert.Contains(s, left, "rollout")
 	s.follow(p.String())
-	assert.Equal(s, target, s.hpas()[0].Spec.ScaleTargetRef.Kind+" web")
+	assert.Equal(s, kind, s.target())
 }
 
 // TestPlan_CarriesTheMarksOfHelm there and back: the manifests are rendered,
@@ -100,14 +96,14 @@ func TestPlan_CarriesTheMarksOfHelm(t *testing.T) {
 	deployments := s.kube.AppsV1().Deployments(s.namespace)
 	was, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
-	there, errs := plan.Migration(was, converted(t, "web:1", rollout.Options{}), nil, plan.Options{Method: plan.Adopt})
+	there, errs := plan.Migration(was, converted(t, "web:1", rollout.Options{}), nil, plan.Options{})
 	require.Empty(t, errs)
 	s.follow(there.String())
 	u := s.reaches("web", live.Healthy)
 	assert.Subset(t, u.GetAnnotations(), d.Annotations)
 	assert.Subset(t, u.GetLabels(), d.Labels)
 
-	back, errs := plan.Rollback(u, s.manifest("web:1"), nil, plan.Options{Method: plan.Adopt})
+	back, errs := plan.Rollback(u, s.manifest("web:1"), nil, plan.Options{})
 	require.Empty(t, errs)
 	s.follow(back.String())
 	is, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})

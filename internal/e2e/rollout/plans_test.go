@@ -19,39 +19,31 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// TestNoPlanLosesAnEndpoint runs each plan in both directions, as the command
+// TestNoPlanLosesAnEndpoint runs the plan in both directions, as the command
 // prints it and a shell runs it: never fewer ready endpoints than replicas, nor
-// more than the method says.
+// more than twice as many.
 //
 //req:shows R5
 func TestNoPlanLosesAnEndpoint(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		method      plan.Method
-		there, back int // of five, at most
-	}{{plan.Adopt, 8, 8}, {plan.SideBySide, 10, 10}, {plan.Reference, 10, 10}} {
-		t.Run(string(tc.method), func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			d := slow(web("web:1"))
-			d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromInt32(3)) // three at a time, or either way takes half a minute
-			s.deploy(d)
-			c := s.measure(5)
-			s.follow(s.plan("deployment,hpa", "-plan", string(tc.method)))
-			s.reaches("web", live.Healthy)
-			s.runs(map[string]int{"web:1": 5})
-			s.capacity("there", c, tc.there)
+	s := newStage(t)
+	d := slow(web("web:1"))
+	d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromInt32(3)) // three at a time, or either way takes half a minute
+	s.deploy(d)
+	c := s.measure(5)
+	s.follow(s.plan("deployment,hpa", "-plan"))
+	s.reaches("web", live.Healthy)
+	s.runs(map[string]int{"web:1": 5})
+	s.capacity("there", c, 10)
 
-			c.reset()
-			s.back(tc.method, d)
-			s.runs(map[string]int{"web:1": 5})
-			s.capacity("back", c, tc.back)
-			s.deployed(5)
-			list, err := s.rollouts.List(t.Context(), metav1.ListOptions{})
-			require.NoError(t, err)
-			assert.Empty(t, list.Items)
-		})
-	}
+	c.reset()
+	s.back(d)
+	s.runs(map[string]int{"web:1": 5})
+	s.capacity("back", c, 10)
+	s.deployed(5)
+	list, err := s.rollouts.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, list.Items)
 }
 
 func (s *stage) capacity(way string, c *capacity, atMost int) {
@@ -62,19 +54,13 @@ func (s *stage) capacity(way string, c *capacity, atMost int) {
 	assert.LessOrEqual(s, most, atMost, way)
 }
 
-// back runs the plan that goes back to the Deployment; for Reference that is
-// the one in the cluster.
-func (s *stage) back(m plan.Method, to *appsv1.Deployment, args ...string) {
+// back runs the plan that goes back to the Deployment.
+func (s *stage) back(to *appsv1.Deployment, args ...string) {
 	s.Helper()
-	if m == plan.Reference {
-		s.follow(s.plan("rollout,hpa,deployment", "-plan", string(m), "-rollback"))
-		return
-	}
-	s.follow(s.plan("rollout,hpa", append([]string{"-plan", string(m), "-rollback"}, append(args, "-", s.file(to))...)...))
+	s.follow(s.plan("rollout,hpa", append(append([]string{"-rollback"}, args...), "-", s.file(to))...))
 }
 
-// TestRollback_MidCanaryLosesNoEndpoint: two ReplicaSets are without an owner
-// then, and both are adopted.
+// TestRollback_MidCanaryLosesNoEndpoint: the pods run two versions then.
 //
 //req:shows R5
 func TestRollback_MidCanaryLosesNoEndpoint(t *testing.T) {
@@ -85,78 +71,33 @@ func TestRollback_MidCanaryLosesNoEndpoint(t *testing.T) {
 	s.reaches("web", live.Paused)
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
 	c := s.measure(5)
-	s.back(plan.Adopt, web("web:1"), "-allow-template-change")
+	s.back(web("web:1"), "-allow-template-change")
 	s.runs(map[string]int{"web:1": 5})
-	s.capacity("back from the middle of a canary", c, 6)
+	s.capacity("back from the middle of a canary", c, 10)
 }
 
-// TestRollback_OfEachScaleDown scales down in each way that the controller
-// knows, and goes back by the plan. At the first revision the controller would
-// scale a Deployment that it has scaled down back to 0. Progressively there are
-// 7 to 10 pods, depending on how busy the controllers are.
+// TestMigration_IsFollowedByACanary: the first change after it.
 //
 //req:shows R5
-func TestRollback_OfEachScaleDown(t *testing.T) {
-	t.Parallel()
-	for scaleDown, left := range map[string]int32{"onsuccess": 0, "progressively": 0, "never": 5} {
-		t.Run(scaleDown, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			s.deploy(web("web:1"))
-			c := s.measure(5)
-			r := converted(t, "web:1", rollout.Options{})
-			r.Spec.Template, r.Spec.WorkloadRef = nil, &rollout.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: scaleDown}
-			s.apply(r)
-			s.reaches("web", live.Healthy)
-			s.deployed(left)
-			least, most := s.settled(c, 5+int(left))
-			t.Logf("there: of 5 ready endpoints at least %d, at most %d", least, most)
-			assert.Equal(t, 5, least)
-			assert.LessOrEqual(t, most, 10)
-
-			c.reset()
-			s.back(plan.Reference, nil)
-			s.runs(map[string]int{"web:1": 5})
-			s.capacity("back", c, 10)
-		})
-	}
-}
-
-// TestMigration_RunAgainKeepsTheStableVersion: a runbook that ended at a wait
-// is run again when the Rollout has its first ReplicaSet. An adopted ReplicaSet
-// is an old revision like any other, so the first change is a canary.
-//
-//req:shows R5
-func TestMigration_RunAgainKeepsTheStableVersion(t *testing.T) {
+func TestMigration_IsFollowedByACanary(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.deploy(web("web:1"))
-	runbook := s.plan("deployment", "-plan", "Adopt")
+	runbook := s.plan("deployment", "-plan")
 	s.follow(runbook)
-	stable := s.stableSet()
+	stable := s.stable()
 	s.follow(runbook)
-	assert.Equal(t, stable, s.stableSet())
+	assert.Equal(t, stable, s.stable())
 	s.runs(map[string]int{"web:1": 5})
 
 	r := converted(t, "web:2", rollout.Options{})
-	s.sh("kubectl -n " + s.namespace + " apply --server-side --validate=strict -f " + s.file(r))
+	s.sh("kubectl -n " + s.namespace + " apply --server-side --validate=strict --field-manager=rollout.test -f " + s.file(r))
 	s.reaches("web", live.Paused)
-	assert.Equal(t, stable, s.stableSet())
+	assert.Equal(t, stable, s.stable())
 	s.runs(map[string]int{"web:2": 1, "web:1": 4})
 	s.promote(false)
 	s.reaches("web", live.Healthy)
 	s.runs(map[string]int{"web:2": 5})
-}
-
-// stableSet is the ReplicaSet of the Rollout's stable version, which the
-// controller finds by this label.
-func (s *stage) stableSet() string {
-	s.Helper()
-	hash := s.stable()
-	sets, err := s.kube.AppsV1().ReplicaSets(s.namespace).List(s.Context(), metav1.ListOptions{LabelSelector: "rollouts-pod-template-hash=" + hash})
-	require.NoError(s, err)
-	require.Len(s, sets.Items, 1, hash)
-	return sets.Items[0].Name
 }
 
 // TestTheNaiveSwitchIsAnOutage in both directions, and is seen as one: the
@@ -242,9 +183,11 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	s.autoscale()
 	before := s.hpas()[0]
 	c := s.measure(5)
-	s.follow(s.plan("deployment,hpa", "-plan", "Adopt"))
-	s.capacity("there", c, 6)
-	assert.Equal(t, plan.Retarget(&before, rollout.GVK()).Spec, s.hpas()[0].Spec)
+	s.follow(s.plan("deployment,hpa", "-plan"))
+	s.capacity("there", c, 10)
+	_, err := plan.Retarget(&before, "web", rollout.GVK())
+	require.NoError(t, err)
+	assert.Equal(t, before.Object["spec"], s.hpas()[0].Object["spec"])
 
 	s.atLeast("7") // it found the Rollout, and its selector
 	s.reaches("web", live.Healthy)
@@ -254,8 +197,8 @@ func TestTheAutoscalerFollows(t *testing.T) {
 	// The rollback keeps the replicas that the autoscaler has set, not the
 	// manifest's.
 	c.reset()
-	s.back(plan.SideBySide, web("web:1"))
+	s.back(web("web:1"))
 	least, _ := s.settled(c, 7)
 	assert.Equal(t, 7, least)
-	assert.Equal(t, "Deployment", s.hpas()[0].Spec.ScaleTargetRef.Kind)
+	assert.Equal(t, "Deployment", s.target())
 }

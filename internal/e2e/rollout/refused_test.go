@@ -4,7 +4,6 @@
 package rollout_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -46,14 +45,12 @@ func TestRefusedReplicaSet(t *testing.T) {
 	assert.Equal(t, "Healthy", own, "upstream's phase is of the version before; once it is not, PhaseOf can be simpler")
 	assert.Equal(t, map[string]int{"web:1": 5}, s.images())
 
-	for _, m := range []plan.Method{plan.SideBySide, plan.Adopt} {
-		_, errs := plan.Rollback(u, s.manifest("web:2"), nil, plan.Options{Method: m})
-		require.Len(t, errs, 1, m)
-		assert.Equal(t, "live.status.stableRS", errs[0].Field)
-		assert.Contains(t, errs[0].Detail, "cannot create the ReplicaSet")
-	}
+	_, errs := plan.Rollback(u, s.manifest("web:2"), nil, plan.Options{})
+	require.Len(t, errs, 1)
+	assert.Equal(t, "live.status", errs[0].Field)
+	assert.Contains(t, errs[0].Detail, "ReplicaSetCreateError: Failed to create new replica set")
 
-	until := strings.Replace(s.untilHealthy(), "+ 600", "+ 3", 1)
+	until := strings.Replace(s.untilHealthy(), " 600 ", " 3 ", 1)
 	out, err := s.try(plane.Kubeconfig(), until)
 	require.Error(t, err, out)
 	assert.Contains(t, out, "ReplicaSetCreateError: Failed to create new replica set")
@@ -80,33 +77,6 @@ func TestRefusedReplicaSet_PutBack(t *testing.T) {
 	require.Empty(t, errs)
 }
 
-// TestRollback_StopsAtARefusedReplicaSet: the plan was made before. The image
-// is the same, and the Rollout's own generation too. The controller does not
-// record the generation of a workload whose ReplicaSet is refused.
-//
-//req:shows R5
-func TestRollback_StopsAtARefusedReplicaSet(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.deploy(web("web:1"))
-	s.follow(s.migration(plan.Reference).String())
-	s.reaches("web", live.Healthy)
-	p := s.rollback(plan.Reference, nil)
-	s.refuse("web:1")
-	s.sh("kubectl -n " + s.namespace + ` patch deployment web --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"a":"b"}}}}}'`)
-	s.eventually("the controller has tried", func(c *assert.CollectT) {
-		conditions, err := json.Marshal(s.get("web").Object["status"])
-		require.NoError(c, err)
-		require.Contains(c, string(conditions), "ReplicaSetCreateError")
-	})
-	s.reaches("web", live.NotObserved)
-	out, err := s.try(plane.Kubeconfig(), p.String())
-	require.Error(t, err, out)
-	assert.Contains(t, out, "STOP: Rollout web has changed")
-	assert.Contains(t, out, "(ReplicaSetCreateError)")
-	s.reaches("web", live.NotObserved)
-}
-
 // untilHealthy is how a plan waits for the Rollout web.
 func (s *stage) untilHealthy() string {
 	s.Helper()
@@ -114,15 +84,11 @@ func (s *stage) untilHealthy() string {
 	from.Namespace = s.namespace
 	to := converted(s.T, "web:1", rollout.Options{})
 	to.Namespace = s.namespace
-	p, errs := plan.Migration(from, to, nil, plan.Options{Method: plan.SideBySide})
+	p, errs := plan.Migration(from, to, nil, plan.Options{})
 	require.Empty(s, errs)
-	for _, a := range p.Actions {
-		if strings.Contains(a.Until, "is Healthy") {
-			return a.Until
-		}
-	}
-	require.Fail(s, "no step waits for it")
-	return ""
+	wait := after(s.T, p, "wait", "rollout")
+	p.Steps = p.Steps[wait-1 : wait]
+	return p.String()
 }
 
 // refuse has the API server refuse ReplicaSets with the image in the namespace,

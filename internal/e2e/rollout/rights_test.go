@@ -20,7 +20,6 @@ import (
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
 	"github.com/proompteng/controllerkit/rollout/live"
-	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
 // Who runs a plan is of this group, and has the rights that package plan
@@ -96,14 +95,14 @@ func TestRollback_WaitsForADeletionThatTakesLong(t *testing.T) {
 	s := newStage(t)
 	d := web("web:1")
 	s.deploy(d)
-	s.follow(s.migration(plan.Adopt).String())
+	s.follow(s.migration().String())
 	s.reaches("web", live.Healthy)
 	finalizer := func(patch string) {
 		_, err := s.rollouts.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+patch+`}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
 	}
 	finalizer(`["example.com/slow"]`)
-	back, ended := s.rollback(plan.Adopt, d).String(), make(chan error, 1)
+	back, ended := s.rollback(d).String(), make(chan error, 1)
 	go func() {
 		_, err := s.try(s.planner, back)
 		ended <- err
@@ -132,8 +131,8 @@ func TestPlan_StopsWithoutRights(t *testing.T) {
 	require.NoError(t, err)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, config))
-	out, err := s.try(kubeconfig, s.plan("deployment", "-plan", "Adopt"))
+	out, err := s.try(kubeconfig, s.plan("deployment", "-plan"))
 	require.Error(t, err)
-	assert.Contains(t, out, `cannot get resource "rollouts" in API group "argoproj.io"`)
+	assert.Contains(t, out, `cannot get resource "deployments" in API group "apps"`)
 	s.runs(map[string]int{"web:1": 5})
 }

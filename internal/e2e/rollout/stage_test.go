@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,6 +40,7 @@ type stage struct {
 	kube      *kubernetes.Clientset
 	rollouts  dynamic.ResourceInterface
 	templates dynamic.ResourceInterface // core/v1 PodTemplates
+	scalers   dynamic.ResourceInterface // HorizontalPodAutoscalers
 	planner   string                    // the kubeconfig of one who follows plans, once there is one
 }
 
@@ -67,6 +69,7 @@ func clients(t *testing.T, namespace string) *stage {
 	return &stage{
 		T: t, namespace: namespace, kube: kube, rollouts: dyn.Resource(live.GVR()).Namespace(namespace),
 		templates: dyn.Resource(corev1.SchemeGroupVersion.WithResource("podtemplates")).Namespace(namespace),
+		scalers:   dyn.Resource(autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")).Namespace(namespace),
 	}
 }
 
@@ -188,7 +191,7 @@ func (s *stage) eventually(what string, check func(c *assert.CollectT)) {
 }
 
 // plan is the runbook that the command prints for the live objects: kubectl get
-// ... | rollout -plan ...
+// ... | rollout -plan
 func (s *stage) plan(kinds string, args ...string) string {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), command, args...)

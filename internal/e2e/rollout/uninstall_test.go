@@ -11,7 +11,6 @@ import (
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
-	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
 // TestUninstall_DeletesThePods: with the CRD the server deletes the Rollouts,
@@ -28,7 +27,7 @@ func TestUninstall_DeletesThePods(t *testing.T) {
 	back.apply(r)
 	left.reaches("web", live.Healthy)
 	back.reaches("web", live.Healthy)
-	back.back(plan.Adopt, web("web:1"))
+	back.back(web("web:1"))
 	back.runs(map[string]int{"web:1": 5})
 	c := back.measure(5)
 

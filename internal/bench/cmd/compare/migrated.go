@@ -31,7 +31,7 @@ const (
 )
 
 var ways = []struct{ subject, test string }{
-	{ours, "TestNoPlanLosesAnEndpoint/Adopt"},
+	{ours, "TestNoPlanLosesAnEndpoint"},
 	{naively, "TestTheNaiveSwitchIsAnOutage"},
 	{byReference, "TestTheReferenceOfUpstream"},
 }
@@ -49,16 +49,13 @@ func migrated(ctx context.Context) ([]bench.Figure, error) {
 	return said(out.Bytes())
 }
 
-// pattern matches the tests, and of their parts only those that are compared.
+// pattern matches the tests.
 func pattern() string {
-	var tests, parts []string
+	var tests []string
 	for _, w := range ways {
-		test, part, found := strings.Cut(w.test, "/")
-		if tests = append(tests, test); found {
-			parts = append(parts, part)
-		}
+		tests = append(tests, w.test)
 	}
-	return "^(" + strings.Join(tests, "|") + ")$/^(" + strings.Join(parts, "|") + ")$"
+	return "^(" + strings.Join(tests, "|") + ")$"
 }
 
 // said reads the attributes of the tests from the output of go test -json: the

@@ -1,0 +1,287 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"github.com/proompteng/controllerkit/rollout"
+	"github.com/proompteng/controllerkit/rollout/plan"
+)
+
+func TestMigration_KeepsTheLiveReplicas(t *testing.T) {
+	to := converted(t)
+	to.Spec.Replicas = ptr.To[int32](3)
+	before := to.DeepCopy()
+	deployment := running()
+	p, errs := plan.Migration(deployment, to, nil, plan.Options{})
+	require.Empty(t, errs)
+	body := written(t, p)
+	assert.EqualValues(t, 5, body["spec"].(map[string]any)["replicas"], "not the 3 of the manifest")
+	assert.NotContains(t, body, "status")
+	assert.Equal(t, before, to)
+	assert.Equal(t, running(), deployment)
+}
+
+func TestMigration_Refuses(t *testing.T) {
+	type args struct {
+		live   *appsv1.Deployment
+		to     *rollout.Rollout
+		others []unstructured.Unstructured
+	}
+	template := func(a *args) *corev1.PodSpec { return &a.to.Spec.Template.Spec }
+	cases := map[string]struct {
+		reason string
+		change func(a *args)
+		want   []string
+	}{
+		"AnotherImage": {"The first revision goes through no steps, so all pods would get it.", func(a *args) {
+			template(a).Containers[0].Image = "web:2"
+		}, []string{"spec.template.spec.containers[0].image"}},
+		"AnotherInitImage": {"No less.", func(a *args) {
+			a.live.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "init:1"}}
+			template(a).InitContainers = []corev1.Container{{Name: "init", Image: "init:2"}}
+		}, []string{"spec.template.spec.initContainers[0].image"}},
+		"AnotherContainer": {"No less.", func(a *args) {
+			template(a).Containers = append(template(a).Containers, corev1.Container{Name: "side", Image: "side:1"})
+		}, []string{"spec.template.spec.containers[1].name"}},
+		"AnotherSelector": {"Services would miss the pods.", func(a *args) {
+			a.to.Spec.Selector.MatchLabels["tier"] = "x"
+			a.to.Spec.Template.Labels["tier"] = "x"
+		}, []string{"spec.selector"}},
+		"Paused":           {"It would never be healthy, and the plan waits for that.", func(a *args) { a.to.Spec.Paused = true }, []string{"spec.paused"}},
+		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
+		"InvalidRollout":   {"The controller would refuse it.", func(a *args) { a.to.Spec.Strategy.Canary.Steps = []rollout.Step{{}} }, []string{"spec.strategy.canary.steps[0]"}},
+		"TwoScalers": {"Both would stop.", func(a *args) {
+			a.others = []unstructured.Unstructured{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
+		}, []string{"others"}},
+		"NotSettled":   {"Which pods would be left?", func(a *args) { a.live.Status.UpdatedReplicas = 2 }, []string{"live.status"}},
+		"NotAvailable": {"There is nothing to lose.", func(a *args) { a.live.Status.AvailableReplicas = 4 }, []string{"live.status"}},
+		"NotObserved":  {"An old status.", func(a *args) { a.live.Generation = 5 }, []string{"live.status"}},
+		"NoStatus":     {"No controller has seen it.", func(a *args) { a.live.Status = appsv1.DeploymentStatus{} }, []string{"live.status"}},
+		"ThreeAtOnce": {"One call reports all.", func(a *args) {
+			a.live.DeletionTimestamp = &a.live.CreationTimestamp
+			a.live.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
+			a.live.Status.AvailableReplicas = 1
+		}, []string{"live.metadata.deletionTimestamp", "live.spec.strategy.type", "live.status"}},
+		"BeingDeleted": {"Too late.", func(a *args) { a.live.DeletionTimestamp = &a.live.CreationTimestamp }, []string{"live.metadata.deletionTimestamp"}},
+		"Recreate":     {"Its two versions may not run together.", func(a *args) { a.live.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, []string{"live.spec.strategy.type"}},
+		"Reference": {"The controller does the switch itself.", func(a *args) {
+			refers("never")(a.to)
+		}, []string{"spec.workloadRef"}},
+		"NoName": {"The API server would refuse it.", func(a *args) { a.to.Name = "b$(x)" }, []string{"metadata.name"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := &args{live: running(), to: converted(t)}
+			tc.change(a)
+			p, errs := plan.Migration(a.live, a.to, a.others, plan.Options{})
+			assert.Equal(t, tc.want, paths(errs), "%s\n%v", tc.reason, errs)
+			assert.Equal(t, plan.Plan{}, p, "nothing to run")
+		})
+	}
+	for _, a := range []args{{}, {live: running()}, {to: converted(t)}} {
+		_, errs := plan.Migration(a.live, a.to, nil, plan.Options{})
+		assert.Equal(t, []string{"live"}, paths(errs))
+	}
+}
+
+func TestRollback_Refuses(t *testing.T) {
+	type args struct {
+		live   *unstructured.Unstructured
+		to     *appsv1.Deployment
+		others []unstructured.Unstructured
+	}
+	status := func(a *args, name string, value any) {
+		require.NoError(t, unstructured.SetNestedField(a.live.Object, value, "status", name))
+	}
+	release := func(a *args) { // the template has a version that the status does not know
+		a.live = live(t, func(r *rollout.Rollout) { r.Spec.Template.Spec.Containers[0].Image = "web:2" })
+		a.to.Spec.Template.Spec.Containers[0].Image = "web:2"
+	}
+	cases := map[string]struct {
+		reason string
+		change func(a *args)
+		want   []string
+	}{
+		"Reference":        {"The Deployment has 0 replicas and would keep them.", func(a *args) { a.live = live(t, refers("onsuccess")) }, []string{"live.spec.workloadRef"}},
+		"Recreate":         {"All pods would go first.", func(a *args) { a.to.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, []string{"spec.strategy.type"}},
+		"AnotherSelector":  {"Services would miss the pods.", func(a *args) { a.to.Spec.Selector.MatchLabels = map[string]string{"app": "x"} }, []string{"spec.selector"}},
+		"NoSelector":       {"No less.", func(a *args) { a.to.Spec.Selector = nil }, []string{"spec.selector"}},
+		"AnotherNamespace": {"Pods do not move.", func(a *args) { a.to.Namespace = "other" }, []string{"metadata.namespace"}},
+		"Paused":           {"It would never have a pod.", func(a *args) { a.to.Spec.Paused = true }, []string{"spec.paused"}},
+		"MidCanary":        {"Some pods have the stable image, which nothing here names.", func(a *args) { a.live = midCanary(t) }, []string{"live.status"}},
+		"Aborted": {"All pods would get the image that was rejected.", func(a *args) {
+			a.live = midCanary(t)
+			status(a, "abort", true)
+			status(a, "phase", "Degraded")
+		}, []string{"live.status"}},
+		"NotSeen":  {"The controller is slow or down, and the pods run web:1.", func(a *args) { release(a); status(a, "observedGeneration", "1") }, []string{"live.status"}},
+		"NoStatus": {"No controller has it.", func(a *args) { delete(a.live.Object, "status") }, []string{"live.status"}},
+		"Invalid": {"The controller refuses it, and the pods run web:1.", func(a *args) {
+			release(a)
+			status(a, "conditions", []any{map[string]any{"type": "InvalidSpec", "status": "True", "message": "x"}})
+		}, []string{"live.status"}},
+		"RefusedReplicaSet": {"The phase is of the version before.", func(a *args) {
+			release(a)
+			status(a, "conditions", []any{map[string]any{"type": "Progressing", "status": "False", "reason": "ReplicaSetCreateError", "message": "no such image"}})
+		}, []string{"live.status"}},
+		"TwoScalers": {"Both would stop.", func(a *args) {
+			a.others = []unstructured.Unstructured{scaler("b", "Deployment", "web"), scaler("a", "Rollout", "web")}
+		}, []string{"others"}},
+		"BeingDeleted": {"Too late.", func(a *args) {
+			require.NoError(t, unstructured.SetNestedField(a.live.Object, "2026-01-02T03:04:05Z", "metadata", "deletionTimestamp"))
+		}, []string{"live.metadata.deletionTimestamp"}},
+		"AnotherKind":  {"Not this.", func(a *args) { a.live.SetKind("Deployment") }, []string{"live.kind"}},
+		"NotARollout":  {"Not this.", func(a *args) { a.live.Object["spec"] = "x" }, []string{"live"}},
+		"AnotherImage": {"A release would be undone.", func(a *args) { a.to.Spec.Template.Spec.Containers[0].Image = "web:0" }, []string{"spec.template.spec.containers[0].image"}},
+		"ContainerLess": {"It would be gone from all pods.", func(a *args) {
+			a.to.Spec.Template.Spec.Containers[0].Name = "other"
+		}, []string{"spec.template.spec.containers[0].name", "spec.template.spec.containers[web]"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := &args{live: live(t, nil), to: manifest()}
+			tc.change(a)
+			p, errs := plan.Rollback(a.live, a.to, a.others, plan.Options{})
+			assert.Equal(t, tc.want, paths(errs), "%s\n%v", tc.reason, errs)
+			assert.Equal(t, plan.Plan{}, p, "nothing to run")
+		})
+	}
+	for _, a := range []args{{}, {live: live(t, nil)}, {to: manifest()}} {
+		_, errs := plan.Rollback(a.live, a.to, nil, plan.Options{})
+		assert.Equal(t, []string{"live"}, paths(errs))
+	}
+}
+
+// TestRollback_AllowsAnotherTemplate: the caller may want the other version, as
+// in the middle of a bad canary.
+func TestRollback_AllowsAnotherTemplate(t *testing.T) {
+	to := manifest()
+	to.Spec.Template.Spec.Containers[0].Image = "web:0"
+	p, errs := plan.Rollback(midCanary(t), to, nil, plan.Options{AllowTemplateChange: true})
+	require.Empty(t, errs)
+	require.Len(t, p.Warnings, 1)
+	assert.Contains(t, p.Warnings[0], "The Rollout is Paused: its pods may run another version")
+}
+
+func TestRollback_MakesAManifest(t *testing.T) {
+	to := running()
+	to.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
+	to.Spec.Replicas = ptr.To[int32](0)
+	before := to.DeepCopy()
+	p, errs := plan.Rollback(live(t, nil), to, nil, plan.Options{})
+	require.Empty(t, errs)
+	body := written(t, p)
+	assert.Equal(t, map[string]any{"name": "web", "namespace": "shop"}, body["metadata"])
+	assert.Equal(t, "Deployment", body["kind"])
+	assert.NotContains(t, body, "status")
+	assert.EqualValues(t, 5, body["spec"].(map[string]any)["replicas"])
+	assert.Equal(t, before, to)
+}
+
+func TestPlan_OfTheNamespaceThatKubectlIsIn(t *testing.T) {
+	home := running()
+	there := converted(t)
+	home.Namespace = ""
+	there.Namespace = ""
+	p, errs := plan.Migration(home, there, nil, plan.Options{Context: "prod"})
+	require.Empty(t, errs)
+	assert.Contains(t, p.String(), "kube() { kubectl --context=prod \"$@\"; }\n")
+}
+
+// TestPlan_WaitsAsLongAsThePodsAreMany: at one pod after the other, 200 of them
+// need more than ten minutes, and more where each must be ready for a while.
+func TestPlan_WaitsAsLongAsThePodsAreMany(t *testing.T) {
+	for n, want := range map[int32]int64{0: 600, 20: 600, 200: 6000, 1 << 30: 32212254720} {
+		p := migration(t, func(d *appsv1.Deployment) {
+			d.Spec.Replicas = &n
+			d.Status = settled(4, n)
+		})
+		wait := p.Steps[find(p, "wait", "rollout/web")]
+		assert.Equal(t, want, wait.Seconds)
+		assert.Equal(t, n, wait.Pods)
+	}
+	to := manifest()
+	to.Spec.MinReadySeconds = 300
+	p, errs := plan.Rollback(live(t, nil), to, nil, plan.Options{})
+	require.Empty(t, errs)
+	assert.EqualValues(t, 1650, p.Steps[find(p, "wait", "deployment/web")].Seconds)
+}
+
+// TestPlan_RefusesPodsThatCannotBeTwo: with maxSurge 0 the Deployment says that
+// a second pod cannot work, and a plan runs one.
+func TestPlan_RefusesPodsThatCannotBeTwo(t *testing.T) {
+	exclusive := func(d *appsv1.Deployment, surge string) {
+		d.Spec.Template.Spec.HostNetwork = true
+		d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: fence(surge), MaxUnavailable: fence("1")}
+	}
+	for surge, refused := range map[string]bool{"0": true, "0%": true, "1": false} {
+		d := running()
+		r := converted(t)
+		exclusive(d, surge)
+		r.Spec.Template.Spec.HostNetwork = true
+		_, errs := plan.Migration(d, r, nil, plan.Options{})
+		require.Equal(t, refused, len(errs) > 0, "%s: %v", surge, errs)
+		to := manifest()
+		exclusive(to, surge)
+		u := live(t, func(r *rollout.Rollout) { r.Spec.Template.Spec.HostNetwork = true })
+		_, back := plan.Rollback(u, to, nil, plan.Options{})
+		require.Equal(t, refused, len(back) > 0, "%s: %v", surge, back)
+		if refused {
+			assert.Equal(t, []string{"live.spec.strategy.rollingUpdate.maxSurge"}, paths(errs))
+			assert.Equal(t, []string{"spec.strategy.rollingUpdate.maxSurge"}, paths(back))
+			assert.Contains(t, errs[0].Detail, "hostNetwork")
+		}
+	}
+}
+
+// TestPlan_RefusesServices: the controller keeps a Service to the pods of the
+// Rollout. Before a migration these do not exist yet, and after a rollback the
+// Deployment's are behind none.
+func TestPlan_RefusesServices(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(s *rollout.Strategy)
+		want   []string
+	}{
+		"Canary": {"Both.", func(s *rollout.Strategy) {
+			s.Canary.CanaryService = "web-canary"
+			s.Canary.StableService = "web"
+		}, []string{"canary.canaryService", "canary.stableService"}},
+		"PingPong": {"Both Services are kept to pods of the Rollout.", func(s *rollout.Strategy) {
+			s.Canary.PingPong = map[string]any{"pingService": "web-ping", "pongService": "web-pong"}
+			s.Canary.TrafficRouting = map[string]any{"alb": map[string]any{"ingress": "web", "servicePort": int64(80), "rootService": "web"}}
+		}, []string{"canary.pingPong.pingService", "canary.pingPong.pongService"}},
+		"BlueGreen": {"Which cannot be without one.", func(s *rollout.Strategy) {
+			*s = rollout.Strategy{BlueGreen: map[string]any{"activeService": "web", "previewService": "web-next"}}
+		}, []string{"blueGreen.activeService", "blueGreen.previewService"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := converted(t)
+			tc.change(&to.Spec.Strategy)
+			_, errs := plan.Migration(running(), to, nil, plan.Options{})
+			assert.Equal(t, under("spec.strategy.", tc.want), paths(errs), "%s\n%v", tc.reason, errs)
+			from := live(t, func(r *rollout.Rollout) { tc.change(&r.Spec.Strategy) })
+			_, errs = plan.Rollback(from, manifest(), nil, plan.Options{})
+			assert.Equal(t, under("live.spec.strategy.", tc.want), paths(errs), "%s\n%v", tc.reason, errs)
+		})
+	}
+}
+
+func under(path string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = path + name
+	}
+	return out
+}

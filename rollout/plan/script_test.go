@@ -1,0 +1,79 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !windows
+
+package plan_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden scripts")
+
+// TestScript_IsTheGoldenOne: the scripts in testdata are what a person reads,
+// and what the documentation links.
+func TestScript_IsTheGoldenOne(t *testing.T) {
+	for _, j := range journeys(t) {
+		t.Run(j.name, func(t *testing.T) {
+			file := filepath.Join("testdata", j.name+".sh")
+			got := j.plan.String()
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(got), 0o600))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), got, "run go test -run TestScript_IsTheGoldenOne -update")
+		})
+	}
+}
+
+// TestScript_IsShort: without the manifest, which is as long as the workload's.
+func TestScript_IsShort(t *testing.T) {
+	for _, j := range journeys(t) {
+		create := j.plan.Steps[2]
+		require.Equal(t, "apply", create.Verb)
+		lines := strings.Count(j.plan.String(), "\n") - strings.Count(create.Body, "\n")
+		t.Logf("%s: %d lines", j.name, lines)
+		assert.LessOrEqual(t, lines, 90, j.name)
+	}
+}
+
+// TestScript_Shellcheck has no finding. internal/tools/shellcheck.sh fetches
+// the program, and .ci/run calls that.
+func TestScript_Shellcheck(t *testing.T) {
+	checker, err := exec.LookPath("shellcheck")
+	if err != nil {
+		t.Skip("shellcheck is not installed; internal/tools/shellcheck.sh fetches it, and .ci/run calls that")
+	}
+	for _, j := range journeys(t) {
+		cmd := exec.CommandContext(t.Context(), checker, "-")
+		cmd.Stdin = strings.NewReader(j.plan.String())
+		out, err := cmd.CombinedOutput()
+		assert.NoError(t, err, "%s\n%s", j.name, out)
+	}
+}
+
+// TestScript_IsForEachShell: no line needs bash, and none ends with spaces.
+func TestScript_IsForEachShell(t *testing.T) {
+	for _, j := range journeys(t) {
+		script := j.plan.String()
+		file := filepath.Join(t.TempDir(), "plan.sh")
+		require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
+		for _, shell := range []string{"bash", "sh"} {
+			out, err := exec.CommandContext(t.Context(), shell, "-n", file).CombinedOutput()
+			require.NoError(t, err, "%s\n%s\n%s", j.name, out, script)
+		}
+		for number, line := range strings.Split(script, "\n") {
+			assert.Equal(t, strings.TrimRight(line, " \t"), line, "line %d", number+1)
+		}
+	}
+}
