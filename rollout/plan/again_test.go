@@ -58,12 +58,12 @@ func (j journey) until(n int) string {
 }
 
 // eachJourney runs a test for each of them.
-func eachJourney(t *testing.T, run func(t *testing.T, j journey, c *cluster)) {
+func eachJourney(t *testing.T, run func(c *cluster, j journey)) {
 	t.Helper()
 	for _, j := range journeys(t) {
 		t.Run(j.name, func(t *testing.T) {
 			t.Parallel()
-			run(t, j, newCluster(t, j.from))
+			run(newCluster(t, j.from), j)
 		})
 	}
 }
@@ -72,20 +72,20 @@ func eachJourney(t *testing.T, run func(t *testing.T, j journey, c *cluster)) {
 //
 //req:shows R5
 func TestPlan_EndsWithTheNewWorkload(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		out, err := c.try(j.plan.String())
-		require.NoError(t, err, out)
+		require.NoError(c, err, out)
 		want := map[string]string{j.new: "5 pods of web:1"}
 		if j.scaled() {
 			want["hpa/web"] = j.new
 		}
-		assert.Equal(t, want, c.world().outcome())
-		assert.Equal(t, 5, c.world().Least)
+		assert.Equal(c, want, c.world().outcome())
+		assert.Equal(c, 5, c.world().Least)
 		for i, s := range j.plan.Steps {
-			assert.Contains(t, out, fmt.Sprintf("%d/%d %s\n", i+1, len(j.plan.Steps), s.Do))
+			assert.Contains(c, out, fmt.Sprintf("%d/%d %s\n", i+1, len(j.plan.Steps), s.Do))
 		}
 		for _, w := range j.plan.Warnings {
-			assert.Contains(t, strings.Join(strings.Fields(out), " "), "WARNING: "+w, "printed when it runs")
+			assert.Contains(c, strings.Join(strings.Fields(out), " "), "WARNING: "+w, "printed when it runs")
 		}
 	})
 }
@@ -95,15 +95,15 @@ func TestPlan_EndsWithTheNewWorkload(t *testing.T) {
 //
 //req:shows R5
 func TestPlan_InterruptedAfterAnyStepEndsTheSame(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		c.run(j.plan.String())
 		want := c.world().outcome()
 		for n := range len(j.plan.Steps) + 1 {
 			c.set(j.from)
 			c.run(j.until(n))
 			c.run(j.plan.String())
-			assert.Equal(t, want, c.world().outcome(), "after step %d", n)
-			assert.Equal(t, 5, c.world().Least, "after step %d", n)
+			assert.Equal(c, want, c.world().outcome(), "after step %d", n)
+			assert.Equal(c, 5, c.world().Least, "after step %d", n)
 		}
 	})
 }
@@ -124,17 +124,17 @@ func TestPlan_StopsBeforeItActs(t *testing.T) {
 		"AnotherSelector": {"Its pods are others.", func(w world) { w.each(func(o map[string]any) { bump(o, "selector", map[string]any{}) }) }, "now: uid u, generation"},
 		"Gone":            {"Someone has removed it on purpose.", func(w world) { clear(w.Objects) }, "now: gone"},
 	}
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		for name, tc := range cases {
-			w := clone(t, j.from)
+			w := clone(c.T, j.from)
 			tc.change(w)
 			c.set(w)
 			before := c.world()
 			out, err := c.try(j.plan.String())
-			require.Error(t, err, "%s: %s\n%s", name, tc.reason, out)
-			assert.Contains(t, out, "STOP: "+j.old+" is not as planned", name)
-			assert.Contains(t, out, tc.want, name)
-			assert.JSONEq(t, jsonText(before), jsonText(c.world()), "%s: nothing is touched", name)
+			require.Error(c, err, "%s: %s\n%s", name, tc.reason, out)
+			assert.Contains(c, out, "STOP: "+j.old+" is not as planned", name)
+			assert.Contains(c, out, tc.want, name)
+			assert.JSONEq(c, jsonText(before), jsonText(c.world()), "%s: nothing is touched", name)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestPlan_StopsBeforeItActs(t *testing.T) {
 //
 //req:shows R5
 func TestPlan_StopsWhenTheOldWorkloadChangesMeanwhile(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		last := len(j.plan.Steps) - 2
 		c.run(j.until(last))
 		w := c.world()
@@ -153,9 +153,9 @@ func TestPlan_StopsWhenTheOldWorkloadChangesMeanwhile(t *testing.T) {
 		rest := j.plan
 		rest.Steps = rest.Steps[last:]
 		out, err := c.try(rest.String())
-		require.Error(t, err, out)
-		assert.Contains(t, out, "STOP: "+j.old+" is not as planned")
-		assert.Contains(t, c.world().Objects, j.old)
+		require.Error(c, err, out)
+		assert.Contains(c, out, "STOP: "+j.old+" is not as planned")
+		assert.Contains(c, c.world().Objects, j.old)
 	})
 }
 
@@ -164,15 +164,15 @@ func TestPlan_StopsWhenTheOldWorkloadChangesMeanwhile(t *testing.T) {
 //
 //req:shows R5
 func TestPlan_RunLateDoesNotUndoARelease(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		c.run(j.plan.String())
 		w := c.world()
 		release(w.Objects[j.new], "web:2")
 		c.set(w)
 		out, err := c.try(j.plan.String())
-		require.Error(t, err, out)
-		assert.Contains(t, out, "images web:2")
-		assert.Equal(t, "5 pods of web:2", c.world().outcome()[j.new])
+		require.Error(c, err, out)
+		assert.Contains(c, out, "images web:2")
+		assert.Equal(c, "5 pods of web:2", c.world().outcome()[j.new])
 	})
 }
 
@@ -180,13 +180,13 @@ func TestPlan_RunLateDoesNotUndoARelease(t *testing.T) {
 //
 //req:shows R5
 func TestPlan_RunAgainKeepsTheAutoscalersReplicas(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		c.run(j.plan.String())
 		w := c.world()
 		bump(w.Objects[j.new], "replicas", 7)
 		c.set(w)
 		c.run(j.plan.String())
-		assert.Equal(t, "7 pods of web:1", c.world().outcome()[j.new])
+		assert.Equal(c, "7 pods of web:1", c.world().outcome()[j.new])
 	})
 }
 
@@ -215,7 +215,7 @@ func TestPlan_DisturbedAfterAnyStep(t *testing.T) {
 			return 5
 		},
 	}
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		for n := range len(j.plan.Steps) + 1 {
 			c.set(j.from)
 			c.run(j.until(n))
@@ -224,19 +224,19 @@ func TestPlan_DisturbedAfterAnyStep(t *testing.T) {
 				if name == "Scaled" && !j.scaled() {
 					continue
 				}
-				w := clone(t, state)
+				w := clone(c.T, state)
 				pods := disturb(j, w)
 				w.Least = 1000
 				c.set(w)
 				out, err := c.try(j.plan.String())
 				where := fmt.Sprintf("%s after step %d\n%s", name, n, out)
 				if err != nil {
-					require.Contains(t, out, "STOP: ", where)
+					require.Contains(c, out, "STOP: ", where)
 				}
-				require.NotContains(t, out, "force", where)
-				require.GreaterOrEqual(t, c.world().Least, pods, where)
+				require.NotContains(c, out, "force", where)
+				require.GreaterOrEqual(c, c.world().Least, pods, where)
 				if name == "Released" {
-					require.NotContains(t, slices.Collect(values(c.world().outcome())), "5 pods of web:1", where)
+					require.NotContains(c, slices.Collect(values(c.world().outcome())), "5 pods of web:1", where)
 				}
 			}
 		}
@@ -259,19 +259,19 @@ func values(m map[string]string) func(yield func(string) bool) {
 //
 //req:shows R5
 func TestPlan_RunAgainAfterAFailedRequest(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		c.fail("")
 		c.run(j.plan.String())
 		want := c.world().outcome()
 		requests := slices.Compact(slices.Sorted(slices.Values(c.log)))
-		require.Greater(t, len(requests), 6)
+		require.Greater(c, len(requests), 6)
 		for _, request := range requests {
 			c.set(j.from)
 			c.fail(request)
 			_, _ = c.try(j.plan.String())
-			require.Equal(t, 5, c.world().Least, request)
+			require.Equal(c, 5, c.world().Least, request)
 			c.run(j.plan.String())
-			require.Equal(t, want, c.world().outcome(), request)
+			require.Equal(c, want, c.world().outcome(), request)
 		}
 	})
 }
@@ -281,12 +281,12 @@ func TestPlan_RunAgainAfterAFailedRequest(t *testing.T) {
 //
 //req:shows R5
 func TestPlan_WaitsForAControllerAndItsPods(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		c.absent = true
 		out, err := c.try(j.plan.String())
-		require.Error(t, err, out)
-		assert.Contains(t, out, "STOP: "+j.new+" does not have 5 pods after 600 seconds")
-		assert.Contains(t, c.world().Objects, j.old)
+		require.Error(c, err, out)
+		assert.Contains(c, out, "STOP: "+j.new+" does not have 5 pods after 600 seconds")
+		assert.Contains(c, c.world().Objects, j.old)
 	})
 	j := journeys(t)[0]
 	w := clone(t, j.from)
@@ -303,18 +303,18 @@ func TestPlan_WaitsForAControllerAndItsPods(t *testing.T) {
 //
 //req:shows R5
 func TestPlan_StopsIfTheTargetIsPutBack(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		if !j.scaled() {
 			return
 		}
 		c.stubborn = true
 		out, err := c.try(j.plan.String())
-		require.Error(t, err, out)
-		assert.Contains(t, out, "STOP: hpa/web is not as planned. Change scaleTargetRef where its manifest is kept")
-		assert.Contains(t, c.world().Objects, j.old)
+		require.Error(c, err, out)
+		assert.Contains(c, out, "STOP: hpa/web is not as planned. Change scaleTargetRef where its manifest is kept")
+		assert.Contains(c, c.world().Objects, j.old)
 		c.stubborn = false
 		c.run(j.plan.String())
-		assert.Equal(t, j.new, c.world().outcome()["hpa/web"])
+		assert.Equal(c, j.new, c.world().outcome()["hpa/web"])
 	})
 }
 
@@ -322,14 +322,14 @@ func TestPlan_StopsIfTheTargetIsPutBack(t *testing.T) {
 //
 //req:shows R5
 func TestPlan_UndoLeadsBack(t *testing.T) {
-	eachJourney(t, func(t *testing.T, j journey, c *cluster) {
+	eachJourney(t, func(c *cluster, j journey) {
 		before := c.world().outcome()
 		c.run(j.until(len(j.plan.Steps) - 1))
 		_, undo, found := strings.Cut(j.plan.String(), "# To go back before the last step:\n")
-		require.True(t, found)
+		require.True(c, found)
 		undo, _, _ = strings.Cut(undo, "set -eu")
 		c.run(strings.ReplaceAll(undo, "#   ", ""))
-		assert.Equal(t, before, c.world().outcome())
-		assert.Equal(t, 5, c.world().Least)
+		assert.Equal(c, before, c.world().outcome())
+		assert.Equal(c, 5, c.world().Least)
 	})
 }

@@ -113,7 +113,7 @@ func (w world) scale(n int) (scaled bool) {
 }
 
 // settle is what the controllers do. A Rollout in the middle of a canary waits.
-func (w *world) settle() {
+func settle(w *world) {
 	pods := 0
 	for key, o := range w.Objects {
 		if key == "hpa/web" {
@@ -201,7 +201,7 @@ func (c *cluster) set(w world) {
 	c.Helper()
 	w = clone(c.T, w)
 	if !c.absent {
-		w.settle()
+		settle(&w)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,9 +262,9 @@ func (c *cluster) command(args []string, input string, out io.Writer) error {
 	if c.stubborn && words[0] == "patch" && words[1] == "hpa/web" {
 		return nil
 	}
-	err := c.now.do(words, flags, input, out)
+	err := do(&c.now, words, flags, input, out)
 	if err == nil && words[0] != "get" && !c.absent {
-		c.now.settle()
+		settle(&c.now)
 	}
 	return err
 }
@@ -287,9 +287,9 @@ func (c *cluster) fails(request string) bool {
 	return true
 }
 
-func (w *world) do(words []string, flags map[string]string, input string, out io.Writer) error {
+func do(w *world, words []string, flags map[string]string, input string, out io.Writer) error {
 	if words[0] == "apply" {
-		return w.apply(input, flags["--field-manager"])
+		return create(w, input, flags["--field-manager"])
 	}
 	o := w.Objects[words[1]]
 	_, ignore := flags["--ignore-not-found"]
@@ -309,8 +309,8 @@ func (w *world) do(words []string, flags map[string]string, input string, out io
 	return fmt.Errorf("unknown command %q", words)
 }
 
-// apply creates an object. The plan applies to none that exists.
-func (w *world) apply(input, manager string) error {
+// create is a server-side apply. The plan applies to none that exists.
+func create(w *world, input, manager string) error {
 	var o map[string]any
 	if err := yaml.Unmarshal([]byte(input), &o); err != nil {
 		return err

@@ -7,9 +7,12 @@
 // To apply the other kind causes an outage: the old pods are deleted before the
 // new ones are ready. A plan runs both workloads for a while:
 //
-//	r, errs := rollout.Convert(manifest, rollout.Options{})                // the rendered Deployment, with the image that runs
-//	p, errs := plan.Migration(liveDeployment, r, others, plan.Options{})   // the live Deployment
-//	fmt.Print(p)                                                           // a script for sh: read it, then run it
+//	// The rendered Deployment, with the image that runs.
+//	r, errs := rollout.Convert(manifest, rollout.Options{})
+//	// The live Deployment, and the autoscalers of its namespace.
+//	p, errs := plan.Migration(deployment, r, others, plan.Options{})
+//	// A script for sh: read it, then run it.
+//	fmt.Print(p)
 //
 // [Rollback] plans the return. Both are data, a list of steps that check,
 // apply, patch, wait or delete. Printed, they are these scripts of kubectl:

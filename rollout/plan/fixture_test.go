@@ -53,8 +53,14 @@ func fence(s string) *intstr.IntOrString { return ptr.To(intstr.Parse(s)) }
 func gitops() []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{{
 		Manager: "gitops", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "apps/v1", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:selector":{}}}`)},
+		FieldsV1: fields(`{"f:spec":{"f:selector":{}}}`),
 	}}
+}
+
+func fields(text string) *metav1.FieldsV1 {
+	f := new(metav1.FieldsV1)
+	_ = f.UnmarshalJSON([]byte(text)) // never fails
+	return f
 }
 
 // running is the live, settled Deployment of manifest.

@@ -32,7 +32,8 @@ func Migration(
 	from *appsv1.Deployment, to *rollout.Rollout, others []unstructured.Unstructured, o Options,
 ) (Plan, field.ErrorList) {
 	if from == nil || to == nil {
-		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the live Deployment and the Rollout")}
+		return Plan{}, field.ErrorList{field.Required(field.NewPath("live"), "a plan needs the "+
+			"live Deployment and the Rollout")}
 	}
 	kept := to.Spec.Replicas
 	to = applied(from, to)
@@ -48,7 +49,8 @@ func Migration(
 	p.canStart(to)
 	p.noServicesYet(to)
 	p.twoPods(from, field.NewPath("live", "spec", "strategy", "rollingUpdate", "maxSurge"))
-	p.sameContainers("the first revision of a Rollout goes through no steps, so all users would get it immediately; " +
+	p.sameContainers("the first revision of a Rollout goes through no steps, so all users " +
+		"would get it immediately; " +
 		"switch first, change later")
 
 	p.warnOwners()
@@ -102,8 +104,10 @@ func (p *planner) settled(from *appsv1.Deployment) {
 		p.add(notRecreate(field.NewPath("live", "spec", "strategy", "type")))
 	}
 	if from.UID == "" {
-		p.warn("The Deployment has no uid, so this is a preview: its script stops at the first step. " +
-			"A plan needs the live one, as kubectl get -o yaml shows it: replicas are taken from it.")
+		p.warn("The Deployment has no uid, so this is a preview: its script stops at the " +
+			"first step. " +
+			"A plan needs the live one, as kubectl get -o yaml shows it: replicas are " +
+			"taken from it.")
 		return
 	}
 	s := &from.Status
@@ -112,7 +116,8 @@ func (p *planner) settled(from *appsv1.Deployment) {
 	complete := s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas >= want
 	if !seen || !complete {
 		p.add(field.Forbidden(field.NewPath("live", "status"), fmt.Sprintf(
-			"the Deployment is not settled: of %d pods %d are of this version and %d available; wait, then make a new plan",
+			"the Deployment is not settled: of %d pods %d are of this version and %d "+
+				"available; wait, then make a new plan",
 			want, s.UpdatedReplicas, s.AvailableReplicas)))
 	}
 }
@@ -125,18 +130,21 @@ func notRecreate(path *field.Path) *field.Error {
 func (p *planner) canStart(to *rollout.Rollout) {
 	if to.Spec.Paused {
 		p.add(field.Forbidden(field.NewPath("spec", "paused"),
-			"a paused Rollout starts no pods, and the plan waits for them; resume the Deployment first, or clear it"))
+			"a paused Rollout starts no pods, and the plan waits for them; resume the "+
+				"Deployment first, or clear it"))
 	}
 	if to.Spec.WorkloadRef != nil {
 		p.add(field.Forbidden(field.NewPath("spec", "workloadRef"),
-			"a plan is for a Rollout with a template; with a workloadRef the controller does the switch, see scaleDown"))
+			"a plan is for a Rollout with a template; with a workloadRef the controller does "+
+				"the switch, see scaleDown"))
 	}
 }
 
 func (p *planner) warnReplicas(kept *int32) {
 	n := p.old.replicas
 	if kept != nil && *kept != n {
-		p.warn("The manifest has %d replicas and %d run: the next apply of it changes their number.", *kept, n)
+		p.warn("The manifest has %d replicas and %d run: the next apply of it changes "+
+			"their number.", *kept, n)
 	}
 	if n == 0 {
 		p.warn("The %s has 0 replicas: nothing is tested until it is scaled up.", p.old.gvk.Kind)

@@ -22,12 +22,17 @@ type owner struct {
 
 func owners() []owner {
 	const (
-		suspend = ": suspend it for this workload while the plan runs, or it puts back what the plan removes."
-		sync    = ": suspend its automatic sync while the plan runs, or it puts back what the plan removes. " +
-			"To let it do the switch instead, set argocd.argoproj.io/sync-options: PruneLast=true " +
+		suspend = ": suspend it for this workload while the plan runs, or it puts back what " +
+			"the plan removes."
+		sync = ": suspend its automatic sync while the plan runs, or it puts back what the " +
+			"plan removes. " +
+			"To let it do the switch instead, set argocd.argoproj.io/sync-options: " +
+			"PruneLast=true " +
 			"on the live object one sync before."
-		upgrade = ": an upgrade that changes the kind deletes the old workload immediately, and --wait does not know " +
-			"Rollouts. Set helm.sh/resource-policy: keep on it one release before. What the plan creates has Helm's " +
+		upgrade = ": an upgrade that changes the kind deletes the old workload immediately, " +
+			"and --wait does not know " +
+			"Rollouts. Set helm.sh/resource-policy: keep on it one release before. What the " +
+			"plan creates has Helm's " +
 			"marks of the live object: without them Helm would refuse to take it over."
 	)
 	return []owner{
@@ -38,8 +43,18 @@ func owners() []owner {
 			[]string{"kustomize-controller", "helm-controller"},
 			suspend,
 		},
-		{"Fleet", []string{"fleet.cattle.io/", "objectset.rio.cattle.io/"}, []string{"fleetagent"}, suspend},
-		{"Config Sync", []string{"configsync.gke.io/", "configmanagement.gke.io/"}, []string{"configsync"}, suspend},
+		{
+			"Fleet",
+			[]string{"fleet.cattle.io/", "objectset.rio.cattle.io/"},
+			[]string{"fleetagent"},
+			suspend,
+		},
+		{
+			"Config Sync",
+			[]string{"configsync.gke.io/", "configmanagement.gke.io/"},
+			[]string{"configsync"},
+			suspend,
+		},
 		{"kapp", []string{"kapp.k14s.io/"}, []string{"kapp", "kapp-"}, suspend},
 		{"Terraform", nil, []string{"Terraform", "HashiCorp"}, suspend},
 		{"Pulumi", []string{"pulumi.com/"}, []string{"pulumi-"}, suspend},
@@ -76,8 +91,10 @@ func (p *planner) warnOwners() {
 		}
 	}
 	for _, r := range p.old.meta.OwnerReferences {
-		p.warn("The workload belongs to %[1]s %[2]s: its controller may create again what the plan removes. "+
-			"Change %[1]s %[2]s instead, or stop its controller while the plan runs.", r.Kind, r.Name)
+		p.warn("The workload belongs to %[1]s %[2]s: its controller may create again what the "+
+			"plan removes. "+
+			"Change %[1]s %[2]s instead, or stop its controller while "+
+			"the plan runs.", r.Kind, r.Name)
 	}
 }
 
@@ -88,8 +105,10 @@ func (p *planner) warnScalerOwners(hpa *unstructured.Unstructured) {
 		return
 	}
 	for _, r := range hpa.GetOwnerReferences() {
-		p.warn("The HorizontalPodAutoscaler %[3]s belongs to %[1]s %[2]s, which puts back its scaleTargetRef, and then "+
-			"the plan stops: change the target in %[1]s %[2]s, and run the plan again.", r.Kind, r.Name, hpa.GetName())
+		p.warn("The HorizontalPodAutoscaler %[3]s belongs to %[1]s %[2]s, which puts back its "+
+			"scaleTargetRef, and then "+
+			"the plan stops: change the target in %[1]s %[2]s, and run the "+
+			"plan again.", r.Kind, r.Name, hpa.GetName())
 	}
 	if len(hpa.GetOwnerReferences()) > 0 {
 		return
@@ -111,8 +130,10 @@ func (p *planner) manager() string {
 	name := applier(p.old.meta.ManagedFields)
 	switch {
 	case name == "" && p.old.meta.UID != "":
-		p.warn("The live %s has no managedFields, so the plan applies as kubectl. If another tool applies the manifest, "+
-			"read it with --show-managed-fields, or set the field manager: a field that the tool removes later would stay.",
+		p.warn("The live %s has no managedFields, so the plan applies as kubectl. If another "+
+			"tool applies the manifest, "+
+			"read it with --show-managed-fields, or set the field manager: a field that the "+
+			"tool removes later would stay.",
 			p.old.gvk.Kind)
 		return "kubectl"
 	case name == "", strings.HasPrefix(name, "kubectl"): // a client-side apply has another name
@@ -125,13 +146,14 @@ func (p *planner) manager() string {
 // cannot change. One that applies goes before one that updates, and a later one
 // before an earlier.
 func applier(entries []metav1.ManagedFieldsEntry) string {
+	const apply = metav1.ManagedFieldsOperationApply
 	var best metav1.ManagedFieldsEntry
 	for _, e := range entries {
 		if e.Subresource != "" || !ownsSelector(&e) {
 			continue
 		}
 		later := e.Operation == best.Operation && best.Time.Before(e.Time)
-		applies := e.Operation == metav1.ManagedFieldsOperationApply && best.Operation != e.Operation
+		applies := e.Operation == apply && best.Operation != apply
 		if best.Manager == "" || later || applies {
 			best = e
 		}
@@ -160,7 +182,8 @@ func ownsSelector(e *metav1.ManagedFieldsEntry) bool {
 // an unmarked object over when it is in their source. They delete a marked one
 // that is not there yet, and with it the only pods.
 func carryMarks(live, to *metav1.ObjectMeta) {
-	to.Annotations = carry(live.Annotations, to.Annotations, "meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
+	to.Annotations = carry(live.Annotations, to.Annotations,
+		"meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
 	to.Labels = carry(live.Labels, to.Labels,
 		"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace",
 		"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace")

@@ -64,7 +64,7 @@ const (
 // each verb, which reads them.
 type terms struct {
 	Fields  string // a jsonpath
-	Want    string // what Fields print, or the object is not as planned; of a patch, or it is not sent
+	Want    string // what Fields print; a patch is sent only then
 	Unless  string // another object; a check passes if it exists and the first does not
 	Else    string // what a person does about a failed check
 	Manager string // of an apply

@@ -28,8 +28,9 @@ func (p *planner) sameWorkload() {
 			"must be the "+p.old.gvk.Kind+"'s, "+p.old.meta.Namespace))
 	}
 	if !equality.Semantic.DeepEqual(p.old.selector, p.new.selector) {
-		p.add(field.Invalid(field.NewPath("spec", "selector"), metav1.FormatLabelSelector(p.new.selector),
-			"must be the "+p.old.gvk.Kind+"'s, "+metav1.FormatLabelSelector(p.old.selector)))
+		is := metav1.FormatLabelSelector(p.new.selector)
+		must := "must be the " + p.old.gvk.Kind + "'s, " + metav1.FormatLabelSelector(p.old.selector)
+		p.add(field.Invalid(field.NewPath("spec", "selector"), is, must))
 	}
 }
 
@@ -51,14 +52,17 @@ func (p *planner) sameList(path *field.Path, was, is []corev1.Container, why str
 		j := named(was, is[i].Name)
 		switch {
 		case j < 0:
-			p.add(field.Invalid(path.Index(i).Child("name"), is[i].Name, runs+"has no such container: "+why))
+			p.add(field.Invalid(path.Index(i).Child("name"), is[i].Name, runs+"has no such "+
+				"container: "+why))
 		case was[j].Image != is[i].Image:
-			p.add(field.Invalid(path.Index(i).Child("image"), is[i].Image, runs+"runs "+was[j].Image+": "+why))
+			detail := runs + "runs " + was[j].Image + ": " + why
+			p.add(field.Invalid(path.Index(i).Child("image"), is[i].Image, detail))
 		}
 	}
 	for i := range was {
 		if named(is, was[i].Name) < 0 {
-			p.add(field.Required(path.Key(was[i].Name), runs+"has this container, and all pods would lose it: "+why))
+			p.add(field.Required(path.Key(was[i].Name), runs+"has this container, and all pods "+
+				"would lose it: "+why))
 		}
 	}
 }
@@ -81,7 +85,8 @@ func unshared(s *corev1.PodSpec) (names []string) {
 	for _, c := range slices.Concat(s.InitContainers, s.Containers) {
 		for _, port := range c.Ports {
 			if port.HostPort != 0 {
-				names = append(names, fmt.Sprintf("hostPort %d of container %s", port.HostPort, c.Name))
+				names = append(names, fmt.Sprintf("hostPort %d of "+
+					"container %s", port.HostPort, c.Name))
 			}
 		}
 	}
@@ -100,8 +105,10 @@ func (p *planner) twoPods(d *appsv1.Deployment, path *field.Path) {
 	if err != nil || pods > 0 {
 		return
 	}
-	p.add(field.Invalid(path, u.MaxSurge.String(), "a plan runs twice the pods for a while, and these use "+
-		strings.Join(names, ", ")+". If two pods can work, set 1. Otherwise delete the old workload, "+
+	p.add(field.Invalid(path, u.MaxSurge.String(), "a plan runs twice the pods for a while, "+
+		"and these use "+
+		strings.Join(names, ", ")+". If two pods can work, set 1. Otherwise delete the "+
+		"old workload, "+
 		"wait until its pods are gone, and apply the new one: that is a moment without pods"))
 }
 
@@ -110,8 +117,10 @@ func (p *planner) warnPods() {
 	spec := &p.old.template.Spec
 	names := unshared(spec)
 	if len(names) > 0 {
-		p.warn("The pods use %s. Pods of both workloads do while the plan runs, and both versions during a canary. "+
-			"A claim of the access mode ReadWriteOnce works on one node only, and a port once a node.", strings.Join(names, ", "))
+		p.warn("The pods use %s. Pods of both workloads do while the plan runs, and both "+
+			"versions during a canary. "+
+			"A claim of the access mode ReadWriteOnce works on one node only, and a port "+
+			"once a node.", strings.Join(names, ", "))
 	}
 	if spec.Affinity != nil && spec.Affinity.PodAntiAffinity != nil {
 		p.warnApart(spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
@@ -125,8 +134,10 @@ func (p *planner) warnApart(terms []corev1.PodAffinityTerm) {
 		if err != nil || !selector.Matches(labels.Set(p.old.template.Labels)) {
 			continue
 		}
-		p.warn("Required anti-affinity keeps the pods apart by %s: the plan needs %d of those, and each canary one more "+
-			"than there are pods. With fewer, new pods stay Pending and the plan stops at its deadline.",
+		p.warn("Required anti-affinity keeps the pods apart by %s: the plan needs %d of those, "+
+			"and each canary one more "+
+			"than there are pods. With fewer, new pods stay Pending and the plan stops at "+
+			"its deadline.",
 			terms[i].TopologyKey, 2*p.old.replicas)
 	}
 }

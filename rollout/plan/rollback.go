@@ -45,15 +45,18 @@ type liveRollout struct {
 // Services that the controller keeps to the Rollout's pods. Rollback changes
 // none of its arguments.
 func Rollback(
-	from *unstructured.Unstructured, to *appsv1.Deployment, others []unstructured.Unstructured, o Options,
+	from *unstructured.Unstructured, to *appsv1.Deployment,
+	others []unstructured.Unstructured, o Options,
 ) (Plan, field.ErrorList) {
 	path := field.NewPath("live")
 	if from == nil || to == nil {
-		return Plan{}, field.ErrorList{field.Required(path, "a plan needs the live Rollout and the Deployment")}
+		return Plan{}, field.ErrorList{field.Required(path, "a plan needs the live Rollout and "+
+			"the Deployment")}
 	}
 	if from.GroupVersionKind() != rollout.GVK() {
-		return Plan{}, field.ErrorList{field.NotSupported(path.Child("kind"), from.GroupVersionKind().String(),
-			[]string{rollout.GVK().String()})}
+		accepted := []string{rollout.GVK().String()}
+		is := from.GroupVersionKind().String()
+		return Plan{}, field.ErrorList{field.NotSupported(path.Child("kind"), is, accepted)}
 	}
 	var r liveRollout
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, &r); err != nil {
@@ -61,8 +64,10 @@ func Rollback(
 	}
 	if r.Spec.WorkloadRef != nil || r.Spec.Template == nil {
 		return Plan{}, field.ErrorList{field.Forbidden(path.Child("spec", "workloadRef"),
-			"a plan is for a Rollout with a template; with a workloadRef set scaleDown to never, "+
-				"scale the Deployment up, wait until its pods are available, and delete the Rollout")}
+			"a plan is for a Rollout with a template; with a workloadRef set "+
+				"scaleDown to never, "+
+				"scale the Deployment up, wait until its pods are available, and delete "+
+				"the Rollout")}
 	}
 	kept := to.Spec.Replicas
 	to = deployment(&r, to)
@@ -75,7 +80,8 @@ func Rollback(
 	p.noServicesAnyMore(from)
 	p.twoPods(to, field.NewPath("spec", "strategy", "rollingUpdate", "maxSurge"))
 	if !o.AllowTemplateChange {
-		p.sameContainers("the plan would replace it in all pods; set Options.AllowTemplateChange if that is meant")
+		p.sameContainers("the plan would replace it in all pods; set " +
+			"Options.AllowTemplateChange if that is meant")
 	}
 
 	p.warnOwners()
@@ -107,7 +113,8 @@ func deployment(from *liveRollout, to *appsv1.Deployment) *appsv1.Deployment {
 		OwnerReferences: to.OwnerReferences,
 		Finalizers:      to.Finalizers,
 	}
-	to.APIVersion, to.Kind = appsv1.SchemeGroupVersion.WithKind(deploymentKind).ToAPIVersionAndKind()
+	to.APIVersion = appsv1.SchemeGroupVersion.String()
+	to.Kind = deploymentKind
 	if to.Namespace == "" {
 		to.Namespace = from.Namespace
 	}
@@ -122,7 +129,8 @@ func deployment(from *liveRollout, to *appsv1.Deployment) *appsv1.Deployment {
 // its template.
 func (p *planner) healthy(from *unstructured.Unstructured) {
 	if from.GetUID() == "" {
-		p.warn("The Rollout has no uid, so this is a preview: its script stops at the first step. " +
+		p.warn("The Rollout has no uid, so this is a preview: its script stops at the " +
+			"first step. " +
 			"A plan needs the live one, as kubectl get -o yaml shows it: " +
 			"replicas are taken from it, and whether a canary is in progress.")
 		return
@@ -137,11 +145,14 @@ func (p *planner) healthy(from *unstructured.Unstructured) {
 	}
 	is += ": its pods may run another version than its template has."
 	if p.AllowTemplateChange {
-		p.warn("%s All pods are replaced by the Deployment's: make sure that it has the image that you want.", is)
+		p.warn("%s All pods are replaced by the Deployment's: make sure that it has the image "+
+			"that you want.", is)
 		return
 	}
-	p.add(field.Forbidden(field.NewPath("live", "status"), is+" Promote it or put the old template back, "+
-		"and wait until it is Healthy. Or set Options.AllowTemplateChange if the Deployment has the image that you want"))
+	p.add(field.Forbidden(field.NewPath("live", "status"), is+" Promote it or put the old "+
+		"template back, "+
+		"and wait until it is Healthy. Or set Options.AllowTemplateChange if the Deployment "+
+		"has the image that you want"))
 }
 
 func (p *planner) starts(to *appsv1.Deployment) {

@@ -46,6 +46,8 @@ func (t *target) refers(kind, name string) bool {
 	return t.ref["kind"] == kind
 }
 
+func (t *target) refersTo(w *workload) bool { return t.refers(w.gvk.Kind, w.meta.Name) }
+
 // Retarget points an autoscaler of the Deployment or the Rollout of this name
 // at the kind to, in place, and reports whether it changed u. It knows
 // HorizontalPodAutoscaler, ScaledObject and VerticalPodAutoscaler. An object of
@@ -64,7 +66,8 @@ func Retarget(u *unstructured.Unstructured, name string, to schema.GroupVersionK
 	}
 	known := []string{hpaKind, "ScaledObject", "VerticalPodAutoscaler"}
 	if !slices.Contains(known, u.GetKind()) {
-		return false, fmt.Errorf("rollout/plan: retarget: spec.%s: %s %s names the workload %s, which becomes a %s; known kinds are %s",
+		return false, fmt.Errorf("rollout/plan: retarget: spec.%s: %s %s names the workload "+
+			"%s, which becomes a %s; known kinds are %s",
 			t.field, u.GetKind(), u.GetName(), name, to.Kind, strings.Join(known, ", "))
 	}
 	t.ref["apiVersion"] = to.GroupVersion().String()
@@ -82,13 +85,13 @@ func (p *planner) scaler(others []unstructured.Unstructured) *unstructured.Unstr
 			continue
 		}
 		t := targetOf(u)
-		ours := t.refers(p.old.gvk.Kind, p.old.meta.Name) || t.refers(p.new.gvk.Kind, p.new.meta.Name)
 		switch {
-		case !ours:
+		case !t.refersTo(p.old) && !t.refersTo(p.new):
 		case u.GetKind() == hpaKind:
 			found = append(found, u)
 		default:
-			p.warn("%s %s names the workload by its kind: change spec.%s to %s, or it scales nothing after the plan.",
+			p.warn("%s %s names the workload by its kind: change spec.%s to %s, or it scales "+
+				"nothing after the plan.",
 				u.GetKind(), u.GetName(), t.field, p.new)
 		}
 	}
@@ -101,7 +104,7 @@ func (p *planner) scaler(others []unstructured.Unstructured) *unstructured.Unstr
 			names = append(names, u.GetName())
 		}
 		slices.Sort(names)
-		p.add(field.Forbidden(field.NewPath("others"), "HorizontalPodAutoscalers "+strings.Join(names, " and ")+
+		p.add(field.Forbidden(field.NewPath("others"), hpaKind+"s "+strings.Join(names, " and ")+
 			" scale the same pods, so both would stop (AmbiguousSelector); keep one"))
 	}
 	return found[0]
@@ -121,15 +124,19 @@ func (p *planner) handOver(hpa *unstructured.Unstructured) error {
 		return err
 	}
 	p.do("Hand the HorizontalPodAutoscaler over", Op{Verb: patch, Object: object, Body: there})
-	p.do("Check that it keeps its target for 10 seconds: other tools put the old one back", Op{Verb: check, Object: object, terms: terms{
+	p.do("Check that it keeps its target for 10 seconds: other tools put the "+
+		"old one back", Op{Verb: check, Object: object, terms: terms{
 		Seconds: 10,
 		Fields:  "{.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}",
 		Want:    p.new.String(),
-		Else:    "Change scaleTargetRef where its manifest is kept, or stop the tool that puts it back. Run this again.",
+		Else: "Change scaleTargetRef where its manifest is kept, or stop the tool that puts " +
+			"it back. Run this again.",
 	}})
 	p.plan.undo = append(p.plan.undo, Op{Verb: patch, Object: object, Body: back})
-	p.warn("Change scaleTargetRef of the HorizontalPodAutoscaler %s to %s where its manifest is kept too, "+
-		"or the next apply puts it back. If that happens while the plan runs, the plan stops.", hpa.GetName(), p.new.gvk.Kind)
+	p.warn("Change scaleTargetRef of the HorizontalPodAutoscaler %s to %s where its manifest "+
+		"is kept too, "+
+		"or the next apply puts it back. If that happens while the plan runs, the "+
+		"plan stops.", hpa.GetName(), p.new.gvk.Kind)
 	return nil
 }
 

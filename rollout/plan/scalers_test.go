@@ -64,8 +64,8 @@ func TestPlan_AppliesAsTheToolThatAppliesTheLiveObject(t *testing.T) {
 	at := func(minute int) *metav1.Time {
 		return &metav1.Time{Time: time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)}
 	}
-	entry := func(manager string, operation metav1.ManagedFieldsOperationType, fields string, when *metav1.Time) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, Time: when, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	entry := func(manager string, operation metav1.ManagedFieldsOperationType, owned string, when *metav1.Time) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, Time: when, FieldsV1: fields(owned)}
 	}
 	const whole, image = `{"f:spec":{"f:selector":{},"f:template":{}}}`, `{"f:spec":{"f:template":{}}}`
 	const apply, update = metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate

@@ -37,7 +37,7 @@ type head struct {
 func (p Plan) render(w io.Writer) error {
 	t, err := template.New("").Funcs(template.FuncMap{"quote": quote}).Parse(script)
 	if err != nil {
-		return fmt.Errorf("rollout/plan: %w", err)
+		return fmt.Errorf("rollout/plan: render: %w", err)
 	}
 	h := head{Kubectl: p.kubectl}
 	for _, line := range p.header {
@@ -49,17 +49,17 @@ func (p Plan) render(w io.Writer) error {
 	for _, op := range p.undo {
 		var line strings.Builder
 		if err := t.ExecuteTemplate(&line, "undo", op); err != nil {
-			return fmt.Errorf("rollout/plan: undo: %w", err)
+			return fmt.Errorf("rollout/plan: render: %w", err)
 		}
 		h.Undo = append(h.Undo, strings.ReplaceAll(line.String(), "\n", " "))
 	}
 	if err := t.ExecuteTemplate(w, "head", h); err != nil {
-		return fmt.Errorf("rollout/plan: %w", err)
+		return fmt.Errorf("rollout/plan: render: %w", err)
 	}
 	for i, s := range p.Steps {
 		fmt.Fprintf(w, "\necho %s\n", quote(fmt.Sprintf("%d/%d %s", i+1, len(p.Steps), s.Do)))
 		if err := t.ExecuteTemplate(w, s.Verb, s.Op); err != nil {
-			return fmt.Errorf("rollout/plan: step %d: %w", i+1, err)
+			return fmt.Errorf("rollout/plan: render: step %d: %w", i+1, err)
 		}
 	}
 	fmt.Fprintln(w, "echo Done")
@@ -96,7 +96,7 @@ func fold(text string) (lines []string) {
 		indent  = "  "
 	)
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch {
 		case line == "":
 			line = word

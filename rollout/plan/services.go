@@ -15,6 +15,7 @@ import (
 // noServices refuses a Rollout whose controller takes a Service over; why has a
 // verb for its name.
 func (p *planner) noServices(tree map[string]any, path *field.Path, why string) {
+	strategy, _, _ := unstructured.NestedMap(tree, "spec", "strategy")
 	for _, names := range [][]string{
 		{"canary", "canaryService"},
 		{"canary", "stableService"},
@@ -23,9 +24,10 @@ func (p *planner) noServices(tree map[string]any, path *field.Path, why string) 
 		{"blueGreen", "activeService"},
 		{"blueGreen", "previewService"},
 	} {
-		service, _, _ := unstructured.NestedString(tree, append([]string{"spec", "strategy"}, names...)...)
+		service, _, _ := unstructured.NestedString(strategy, names...)
 		if service != "" {
-			p.add(field.Forbidden(path.Child("spec", "strategy").Child(names[0], names[1:]...), fmt.Sprintf(why, service)))
+			at := path.Child("spec", "strategy").Child(names[0], names[1:]...)
+			p.add(field.Forbidden(at, fmt.Sprintf(why, service)))
 		}
 	}
 }
@@ -38,7 +40,8 @@ func (p *planner) noServicesYet(to *rollout.Rollout) {
 		p.add(field.InternalError(field.NewPath("spec"), err))
 		return
 	}
-	p.noServices(u.Object, nil, "the controller would point the Service %s at pods that are not there yet; "+
+	p.noServices(u.Object, nil, "the controller would point the Service %s at pods that are "+
+		"not there yet; "+
 		"switch to a canary that refers to no Service, and set it once the Rollout is healthy")
 }
 
@@ -46,7 +49,9 @@ func (p *planner) noServicesYet(to *rollout.Rollout) {
 // hash of the Rollout's pods, which the Deployment's pods do not have. The
 // controller removes the hash once the Rollout does not refer to the Service.
 func (p *planner) noServicesAnyMore(from *unstructured.Unstructured) {
-	p.noServices(from.Object, field.NewPath("live"), "the controller keeps the Service %s to the pods of the Rollout; "+
-		"make it a canary that refers to no Service, wait until the selector of the Service has no "+
+	p.noServices(from.Object, field.NewPath("live"), "the controller keeps the Service %s to "+
+		"the pods of the Rollout; "+
+		"make it a canary that refers to no Service, wait until the selector of the "+
+		"Service has no "+
 		"rollouts-pod-template-hash, then make a new plan")
 }

@@ -62,7 +62,9 @@ func (p *planner) do(what string, op Op) {
 }
 
 // finish returns the plan that replaces old by new, unless something is wrong.
-func (p *planner) finish(manifest runtime.Object, scaler *unstructured.Unstructured) (Plan, field.ErrorList) {
+func (p *planner) finish(
+	manifest runtime.Object, scaler *unstructured.Unstructured,
+) (Plan, field.ErrorList) {
 	if len(p.errs) > 0 {
 		return Plan{}, p.errs
 	}
@@ -82,13 +84,15 @@ func (p *planner) header() {
 	p.plan.header = []string{
 		fmt.Sprintf("Replaces %s by %s%s.", p.old, p.new, where),
 		"The old pods stay until the new ones are ready.",
-		"Read it, then run it: sh FILE. After a stop, fix what it names and run it again from the start.",
+		"Read it, then run it: sh FILE. After a stop, fix what it names and run it again " +
+			"from the start.",
 	}
 	back := "plan.Rollback"
 	if p.new.gvk.Kind == deploymentKind {
 		back = "plan.Migration"
 	}
-	p.plan.header = append(p.plan.header, "To go back after the last step: make a plan by "+back+" and run it.")
+	p.plan.header = append(p.plan.header, "To go back after the last step: "+
+		"make a plan by "+back+" and run it.")
 }
 
 // steps are those of the switch. Each passes if it was done before.
@@ -105,10 +109,12 @@ func (p *planner) steps(manifest runtime.Object, scaler *unstructured.Unstructur
 	if err != nil {
 		return err
 	}
-	p.do("Check that "+p.old.String()+" is as it was, or replaced by an earlier run", p.unchanged())
+	p.do("Check that "+p.old.String()+" is as it was, or replaced by an "+
+		"earlier run", p.unchanged())
 	p.do("Check that "+p.new.String()+" does not exist, or is of this plan", planned)
 	p.do("Create "+p.new.String()+" with as many replicas as run now", create)
-	p.do("Leave the replicas to who sets them next: a manifest, an autoscaler or a person", release)
+	p.do("Leave the replicas to who sets them next: a manifest, an autoscaler "+
+		"or a person", release)
 	p.do("Wait until "+p.new.String()+" has its pods", p.ready())
 	if scaler != nil {
 		if err := p.handOver(scaler); err != nil {
@@ -116,7 +122,8 @@ func (p *planner) steps(manifest runtime.Object, scaler *unstructured.Unstructur
 		}
 	}
 	p.do("Check again, because the next step takes pods away", p.unchanged())
-	p.do("Delete "+p.old.String()+" and its pods", Op{Verb: remove, Object: p.old.object(), terms: terms{Seconds: 600}})
+	p.do("Delete "+p.old.String()+" and its pods",
+		Op{Verb: remove, Object: p.old.object(), terms: terms{Seconds: 600}})
 	p.plan.undo = append(p.plan.undo, Op{Verb: remove, Object: p.new.object()})
 	return nil
 }
@@ -152,8 +159,10 @@ func (p *planner) planned() (Op, error) {
 		Unless: p.old.object(),
 		Fields: "selector {.spec.selector}, images {.spec.template.spec.containers[*].image}" +
 			" {.spec.template.spec.initContainers[*].image}",
-		Want: fmt.Sprintf("selector %s, images %s %s", selector, images(spec.Containers), images(spec.InitContainers)),
-		Else: "Only if " + p.old.object() + " has all its pods and an earlier plan left it: delete it, and run this again.",
+		Want: fmt.Sprintf("selector %s, "+
+			"images %s %s", selector, images(spec.Containers), images(spec.InitContainers)),
+		Else: "Only if " + p.old.object() + " has all its pods and an earlier plan left it: " +
+			"delete it, and run this again.",
 	}}, nil
 }
 
@@ -169,7 +178,9 @@ func images(list []corev1.Container) string {
 // another manager, that would keep each field which the tool removes later.
 func (p *planner) create(manifest runtime.Object) (Op, error) {
 	body, err := withoutStatus(manifest)
-	return Op{Verb: apply, Object: p.new.object(), Body: body, terms: terms{Manager: p.manager()}}, err
+	op := Op{Verb: apply, Object: p.new.object(), Body: body}
+	op.Manager = p.manager()
+	return op, err
 }
 
 func withoutStatus(manifest runtime.Object) (string, error) {
@@ -195,8 +206,9 @@ func (p *planner) release(manager string) (Op, error) {
 		operation{Op: "remove", Path: entry + "/fieldsV1/f:spec/f:replicas"},
 	)
 	return Op{Verb: patch, Object: p.new.object(), Body: body, terms: terms{
-		Fields: "{.metadata.managedFields[0].manager} {.metadata.managedFields[0].fieldsV1.f:spec.f:replicas}",
-		Want:   manager + " {}",
+		Fields: "{.metadata.managedFields[0].manager} " +
+			"{.metadata.managedFields[0].fieldsV1.f:spec.f:replicas}",
+		Want: manager + " {}",
 	}}, err
 }
 

@@ -73,8 +73,11 @@ func TestWarnings_OfAMigration(t *testing.T) {
 			d.Spec.Replicas = ptr.To[int32](0)
 			d.Status = settled(4, 0)
 		}, nil, []string{"0 replicas", "and 0 run"}},
-		"Scaler": {"Its manifest is kept somewhere too.", nil, []unstructured.Unstructured{scaler("web", "Deployment", "web"), scaler("other", "Deployment", "other")},
-			[]string{"HorizontalPodAutoscaler web"}},
+		"Scaler": {
+			"Its manifest is kept somewhere too.", nil,
+			[]unstructured.Unstructured{scaler("web", "Deployment", "web"), scaler("other", "Deployment", "other")},
+			[]string{"HorizontalPodAutoscaler web"},
+		},
 		"ScalerOfKEDA":       {"A ScaledObject puts its target back.", nil, []unstructured.Unstructured{ofKEDA(nil)}, []string{"belongs to ScaledObject web", "Change scaleTargetRef"}},
 		"ScalerOfFlux":       {"A tool that applies it puts its target back too.", nil, []unstructured.Unstructured{flux}, []string{"Flux applies the HorizontalPodAutoscaler", "Change scaleTargetRef"}},
 		"ScalerOfKEDAAlone":  {"Its owner is not shown, its label is.", nil, []unstructured.Unstructured{keda}, []string{"KEDA applies the HorizontalPodAutoscaler", "Change scaleTargetRef"}},

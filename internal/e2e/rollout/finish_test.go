@@ -72,8 +72,8 @@ func TestPlan_LeavesTheObjectToItsTool(t *testing.T) {
 	assert.Equal(t, " 5", s.variables("deployment/web"))
 }
 
-// TestPlan_KeepsTheDeploymentUntilAControllerHasTheRollout: the Rollout is for a
-// controller of another instance, which does not run.
+// TestPlan_KeepsTheDeploymentUntilAControllerHasTheRollout: the Rollout is for
+// a controller of another instance, which does not run.
 //
 //req:shows R5
 func TestPlan_KeepsTheDeploymentUntilAControllerHasTheRollout(t *testing.T) {
