@@ -88,8 +88,8 @@ func (p parsed) calm(t *testing.T, d ast.Decl) {
 	}
 }
 
-// isFile reports whether a variable is a file of the package: a constant that Go
-// embeds.
+// isFile reports whether a variable is a file of the package: a constant that
+// Go embeds.
 func isFile(d *ast.GenDecl) bool {
 	return d.Doc != nil && strings.HasPrefix(d.Doc.List[0].Text, "//go:embed ")
 }

@@ -263,7 +263,8 @@ func TestPlan_RunAgainAfterAFailedRequest(t *testing.T) {
 		c.fail("")
 		c.run(j.plan.String())
 		want := c.world().outcome()
-		requests := slices.Compact(slices.Sorted(slices.Values(c.log)))
+		var requests []string
+		c.locked(func() { requests = slices.Compact(slices.Sorted(slices.Values(c.log))) })
 		require.Greater(c, len(requests), 6)
 		for _, request := range requests {
 			c.set(j.from)
@@ -282,7 +283,7 @@ func TestPlan_RunAgainAfterAFailedRequest(t *testing.T) {
 //req:shows R5
 func TestPlan_WaitsForAControllerAndItsPods(t *testing.T) {
 	eachJourney(t, func(c *cluster, j journey) {
-		c.absent = true
+		c.locked(func() { c.absent = true })
 		out, err := c.try(j.plan.String())
 		require.Error(c, err, out)
 		assert.Contains(c, out, "STOP: "+j.new+" does not have 5 pods after 600 seconds")
@@ -307,12 +308,12 @@ func TestPlan_StopsIfTheTargetIsPutBack(t *testing.T) {
 		if !j.scaled() {
 			return
 		}
-		c.stubborn = true
+		c.locked(func() { c.stubborn = true })
 		out, err := c.try(j.plan.String())
 		require.Error(c, err, out)
 		assert.Contains(c, out, "STOP: hpa/web is not as planned. Change scaleTargetRef where its manifest is kept")
 		assert.Contains(c, c.world().Objects, j.old)
-		c.stubborn = false
+		c.locked(func() { c.stubborn = false })
 		c.run(j.plan.String())
 		assert.Equal(c, j.new, c.world().outcome()["hpa/web"])
 	})

@@ -271,10 +271,16 @@ func (c *cluster) command(args []string, input string, out io.Writer) error {
 
 // fail has the next of these requests fail.
 func (c *cluster) fail(request string) {
+	c.locked(func() {
+		c.failing = request
+		c.log = nil
+	})
+}
+
+func (c *cluster) locked(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.failing = request
-	c.log = nil
+	change()
 }
 
 // fails is called with the lock held.

@@ -39,11 +39,7 @@ func Migration(
 	to = applied(from, to)
 	p := &planner{Options: o, old: ofDeployment(from), new: ofRollout(to)}
 	scaler := p.scaler(others)
-	judged := *to
-	if kept == nil && scaler != nil {
-		judged.Spec.Replicas = nil // the autoscaler may set more than run now
-	}
-	p.add(rollout.Validate(&judged)...)
+	p.add(rollout.Validate(to)...)
 	p.settled(from)
 	p.sameWorkload()
 	p.canStart(to)

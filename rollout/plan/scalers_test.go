@@ -44,18 +44,6 @@ func TestMigration_HandsOverItsOwnAutoscaler(t *testing.T) {
 	}
 }
 
-// TestMigration_TakesAThresholdOfMorePodsThanRun: the autoscaler may set more.
-func TestMigration_TakesAThresholdOfMorePodsThanRun(t *testing.T) {
-	r := converted(t)
-	r.Spec.Replicas = nil
-	r.Spec.Strategy.Canary.ReplicaProgressThreshold = map[string]any{"type": "Pods", "value": 3}
-	require.Empty(t, rollout.Validate(r))
-	hpa := []unstructured.Unstructured{scaler("web", "Deployment", "web")}
-	p, errs := plan.Migration(running(), r, hpa, plan.Options{})
-	assert.Empty(t, errs)
-	assert.EqualValues(t, 5, written(t, p)["spec"].(map[string]any)["replicas"])
-}
-
 // TestPlan_AppliesAsTheToolThatAppliesTheLiveObject: another manager would keep
 // each field that the tool removes later.
 //

@@ -212,8 +212,8 @@ func (p *planner) release(manager string) (Op, error) {
 	}}, err
 }
 
-// ready is Healthy as live.PhaseOf says: after an early error of the controller,
-// the phase alone is of the version before.
+// ready is Healthy as live.PhaseOf says: after an early error of the
+// controller, the phase alone is of the version before.
 func (p *planner) ready() Op {
 	op := Op{Verb: wait, Object: p.new.object(), terms: terms{Pods: p.new.replicas}}
 	op.Seconds = max(600, int64(op.Pods)*(30+int64(p.new.minReady)))
