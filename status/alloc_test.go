@@ -31,7 +31,7 @@ func TestCommit_Allocations(t *testing.T) {
 
 		limit, untyped float64
 	}{
-		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), bigRun(), 20, 250},
+		"Unchanged":          {"An idle object must cost next to nothing.", bigRun(), bigRun(), 20, 350},
 		"Condition":          {"One condition of five.", flipped(), committed(flipped()), 1600, 2000},
 		"ConditionAndFields": {"And two fields.", stepped(), committed(stepped()), 1600, 2000},
 	}

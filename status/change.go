@@ -69,14 +69,20 @@ func (c *change) begin() (idle bool, err error) {
 		return false, err
 	}
 	isIdle := c.after.stamp == c.before.stamp && !c.isBeatDue() && c.before.isSame(c.after.document)
-	if isIdle {
+	isWhole := !c.ownsMark() || !c.before.hasMark(c.names.Conditions)
+	if isIdle && isWhole {
 		return true, c.refusePending()
 	}
 	err = c.before.read(c.names.Conditions)
 	if err != nil {
 		return false, err
 	}
-	return false, c.after.read(c.names.Conditions)
+	err = c.after.read(c.names.Conditions)
+	if err != nil {
+		return false, err
+	}
+	c.removeMark()
+	return false, nil
 }
 
 // read decodes the status.

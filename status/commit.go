@@ -82,6 +82,14 @@ import (
 // The Writer remembers at most 32768 differences, in about 7 MiB, and drops the
 // oldest.
 //
+// If the API server refuses the patch because the object is too large, or
+// because of fields of the status that Commit can leave out, the verdict is
+// kept: Commit sends one more patch, with the conditions, startedAt,
+// finishedAt, and if the work is [Done] observedGeneration. The condition
+// [StatusTruncated] names the fields. Commit returns an error each time, and
+// does not repeat that patch while it would change only updatedAt. The next
+// Commit of the whole status removes the condition.
+//
 // If ctx ends, Commit returns the error of the client, or in a pause the
 // conflict with the error of ctx. Commit is safe for concurrent use if each
 // call has its own after.
@@ -169,9 +177,12 @@ func (w Writer) isWorthRetrying(ctx context.Context, c *change, err error, confl
 
 // refused is the result of a patch that failed for good.
 func (w Writer) refused(ctx context.Context, c *change, err error) (Result, error) {
+	refusal, isAboutField := c.refusalOf(err)
 	switch {
 	case apierrors.IsNotFound(err):
 		return w.gone(ctx, c.before.object, err)
+	case isAboutField:
+		return w.truncated(ctx, c, refusal, err)
 	case apierrors.IsConflict(err) && c.isPending:
 		return "", c.refusePending()
 	case isUnanswered(err):

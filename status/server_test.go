@@ -42,6 +42,7 @@ type server struct {
 	prunes   []string                       // fields of the status that the schema does not declare
 	defaults map[string]any                 // fields of the status that the schema defaults
 	requires []string                       // fields that the schema requires in a status
+	refuses  func(status map[string]any) error
 	writer   *status.Writer                 // of commit
 }
 
@@ -121,6 +122,12 @@ func (s *server) apply(name string, data []byte, sub bool) error {
 		for field, value := range s.defaults {
 			if m[field] == nil {
 				m[field] = value
+			}
+		}
+		if s.refuses != nil {
+			err := s.refuses(m)
+			if err != nil {
+				return err
 			}
 		}
 		var missing field.ErrorList

@@ -211,8 +211,8 @@ func (w Writer) At(now time.Time) Writer {
 
 // Result says what Commit did. It is empty if Commit returns an error, unless
 // the error is about the answer to a write that succeeded, or about a change
-// outside of the status: the API server did not keep a field, the answer cannot
-// be read, or after has other labels than before.
+// that was not sent: the API server did not keep a field, the answer cannot be
+// read, after has other labels than before, or see [StatusTruncated].
 type Result string
 
 // The results of a Commit.

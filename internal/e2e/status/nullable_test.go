@@ -43,7 +43,7 @@ func TestCommit_NamesANullThatTheSchemaRequires(t *testing.T) {
 			assert.True(t, apierrors.IsInvalid(err), "the API server's own words are wrapped")
 
 			// The remedy.
-			after.SetResourceVersion(before.GetResourceVersion())
+			after = withStatus(s.readLoose(t, voids), tc.set)
 			_, err = s.theirs.dynamic(voids).UpdateStatus(t.Context(), after, metav1.UpdateOptions{})
 			require.NoError(t, err)
 
