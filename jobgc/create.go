@@ -24,7 +24,7 @@ func (m machine) recalled(a answer) machine {
 		m.found = m.live(a.job)
 		return m.to(stageDecide)
 	}
-	m = m.remembers()
+	m = m.findRemembered()
 	if m.found.state == NotCreated {
 		return m.to(stageCreate)
 	}
@@ -96,11 +96,11 @@ func (m machine) adopt() machine {
 	if m.takes(job) {
 		return m.to(stageMark)
 	}
-	return m.keep()
+	return m.raiseEarly()
 }
 
-// keep makes sure that the Job stays until its outcome is recorded.
-func (m machine) keep() machine {
+// raiseEarly makes sure that the Job stays until its outcome is recorded.
+func (m machine) raiseEarly() machine {
 	if m.found.job.ttl.early {
 		return m.to(stageRaise)
 	}
@@ -113,11 +113,11 @@ func (m machine) marked(a answer) machine {
 	switch a.verdict {
 	case verdictDone:
 		m.found = m.live(a.job)
-		return m.keep()
+		return m.raiseEarly()
 	case verdictGone:
 		return m.fail(failureDeleted)
 	case verdictDenied:
-		return m.keep()
+		return m.raiseEarly()
 	case verdictInvalid:
 		m.tries++
 		return m.to(stageMarkAgain)
@@ -139,7 +139,7 @@ func (m machine) markAgain(a answer) machine {
 	if again {
 		return m.to(stageMark)
 	}
-	return m.keep()
+	return m.raiseEarly()
 }
 
 // raised takes the answer of the patch of the TTL. If a policy refuses it, the

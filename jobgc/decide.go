@@ -98,7 +98,8 @@ func decide(v view) action {
 	if v.ref.released || v.found.state == Pending {
 		return actWait
 	}
-	if v.found.state == Finished && !v.recordedEnd() {
+	recorded := v.ref.outcome != "" || v.ended
+	if v.found.state == Finished && !recorded {
 		return actRecord
 	}
 	if v.found.gone() {
@@ -120,9 +121,6 @@ func decide(v view) action {
 	return v.resume()
 }
 
-// recordedEnd reports whether the caller's copy has the end of the run.
-func (v view) recordedEnd() bool { return v.ref.outcome != "" || v.ended }
-
 // done reports whether the owner wants nothing more of its Job.
 func (v view) done() bool { return v.ended || v.deleting }
 
@@ -134,7 +132,7 @@ func (v view) doubtsOwner() bool {
 	if v.returned && v.found.job.uid != "" {
 		return true
 	}
-	if v.ended || !v.found.lost() {
+	if v.ended || !v.found.state.lost() {
 		return false
 	}
 	return v.memory.loss != v.found.state
@@ -325,9 +323,6 @@ func (v view) blind() bool {
 	}
 	return v.finalizer && !v.found.job.held
 }
-
-// lost is Lost of the Observation.
-func (f finding) lost() bool { return f.state.lost() }
 
 // gone reports whether there is nothing left to release.
 func (f finding) gone() bool { return f.job.uid == "" || f.source == sourceTombstone }

@@ -43,7 +43,7 @@ func (m machine) findRecorded() (machine, request) {
 		}
 		return m.finds(m.seen())
 	}
-	last, remembered := m.buried()
+	last, remembered := m.lastSeen()
 	if remembered {
 		return m.finds(last)
 	}
@@ -94,9 +94,9 @@ func (m machine) gone(other jobFacts, source string) finding {
 	return finding{state: Missing, source: source}
 }
 
-// buried is the finding of a Job that was deleted and whose last state is
+// lastSeen is the finding of a Job that was deleted and whose last state is
 // remembered.
-func (m machine) buried() (finding, bool) {
+func (m machine) lastSeen() (finding, bool) {
 	if m.memory.fate != fateRemoved {
 		return finding{}, false
 	}
@@ -147,13 +147,13 @@ func (m machine) lookedUp(a answer) machine {
 // drops a Job before the handlers receive its delete event, and that event may
 // carry the outcome.
 func (m machine) missing(a answer) machine {
-	last, remembered := m.buried() // the event may have come in during the read
+	last, remembered := m.lastSeen() // the event may have come in during the read
 	if remembered {
 		m.found = last
 		return m.to(stageDecide)
 	}
 	m.found = m.gone(a.job, sourceLiveRead)
-	waits := m.found.lost() && !m.ended
+	waits := m.found.state.lost() && !m.ended
 	if !waits {
 		return m.to(stageDecide) // remembered, they would displace the Jobs that are waited for
 	}
@@ -225,12 +225,12 @@ func (m machine) lookedUpByName(a answer) machine {
 		m.found = m.live(a.job)
 		return m.to(stageDecide)
 	}
-	return m.remembers().to(stageDecide)
+	return m.findRemembered().to(stageDecide)
 }
 
-// remembers finds what the Guard remembers of a Job that is not there, and
+// findRemembered finds what the Guard remembers of a Job that is not there, and
 // whose owner has recorded none.
-func (m machine) remembers() machine {
+func (m machine) findRemembered() machine {
 	m.found = finding{state: NotCreated, source: sourceRef}
 	if m.memory.outcome != "" {
 		m.found = m.tombstone()

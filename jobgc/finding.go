@@ -86,6 +86,7 @@ func (f Observation) Lost() bool {
 	return f.State.lost()
 }
 
+// lost is Observation.Lost.
 func (s State) lost() bool {
 	switch s {
 	case Missing, Replaced, Deleting:

@@ -20,7 +20,7 @@ func (h handler) OnAdd(obj any, _ bool) {
 	if job == nil {
 		return
 	}
-	h.g.appeared(job)
+	h.g.memory.appeared(job.UID)
 	h.g.noteOther(job)
 }
 
@@ -62,17 +62,10 @@ func (h handler) OnDelete(obj any) {
 		return
 	}
 	if isOurs(job) || h.g.memory.knows(job) {
-		h.g.memory.buried(job, h.g.now())
+		h.g.memory.deleted(job, h.g.now())
 	}
 	h.g.allow(job)
 	h.g.forgetOther(job)
-}
-
-// appeared notices the return of a Job whose deletion was seen.
-func (g *Guard) appeared(job *batchv1.Job) {
-	if g.memory.fateOf(job.UID) == fateRemoved {
-		g.memory.change(job.UID, g.now(), past.isBack)
-	}
 }
 
 // wentBack reports whether a Job has a state that it had before: the API

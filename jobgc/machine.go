@@ -10,6 +10,10 @@ import "cmp"
 // safe for concurrent use. It is comparable, so that a search can visit each of
 // its states.
 //
+// A call finds the Job (find.go), decides what to do (decide.go) and does it:
+// it creates or adopts the Job (create.go), steers it (below), or releases it
+// (release.go). Each stage that needs a request has a method for its answer.
+//
 // The shell calls next, makes the request, and calls answer, until next returns
 // no request. Before each call of next and of answer it sets memory to what the
 // Guard remembers of the Job, and afterwards it keeps notes. Before it reads
@@ -180,7 +184,7 @@ func (m machine) end(found finding) machine {
 	if m.stops(found) {
 		found.state = Cancelled
 	}
-	ends := found.state == Cancelled || found.outcome != "" || found.lost()
+	ends := found.state == Cancelled || found.outcome != "" || found.state.lost()
 	if ends && !m.ended && m.ref.uid != "" {
 		m.notes.uid = m.ref.uid
 		m.notes.ended = true
@@ -282,7 +286,7 @@ func (m machine) ownerRead(a answer) machine {
 	if !m.ownerAgrees() {
 		return m.to(stageDecide)
 	}
-	if m.found.lost() {
+	if m.found.state.lost() {
 		m = m.confirmed()
 	}
 	if m.returned {
@@ -298,7 +302,7 @@ func (m machine) ownerRead(a answer) machine {
 
 // confirmed goes on with a loss that the stored owner does not contradict.
 func (m machine) confirmed() machine {
-	last, remembered := m.buried() // the delete event may have come in during the read
+	last, remembered := m.lastSeen() // the delete event may have come in during the read
 	if remembered {
 		m.found = last
 		return m

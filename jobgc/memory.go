@@ -131,12 +131,14 @@ func (m *memory) doubts(at place) {
 	m.places.put(at, is)
 }
 
-// fateOf returns the fate of a Job.
-func (m *memory) fateOf(uid types.UID) fate {
+// appeared notices the return of a Job whose deletion was seen.
+func (m *memory) appeared(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p, _ := m.jobs.get(uid)
-	return p.fate
+	if p.fate == fateRemoved {
+		m.jobs.put(uid, p.isBack())
+	}
 }
 
 // knows reports whether Step has seen a Job, or was called for its owner.
@@ -149,8 +151,8 @@ func (m *memory) knows(job *batchv1.Job) bool {
 	return known || expected
 }
 
-// buried remembers a Job that was deleted.
-func (m *memory) buried(job *batchv1.Job, now time.Time) {
+// deleted remembers a Job that was deleted.
+func (m *memory) deleted(job *batchv1.Job, now time.Time) {
 	released := job.Annotations[releasedAnnotation] != ""
 	m.change(job.UID, now, func(p past) past { return p.isRemoved(lastState(job), released, now) })
 	at, ok := placeOf(job)

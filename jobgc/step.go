@@ -80,7 +80,7 @@ func (g *Guard) Step(ctx context.Context, req Request) (*Ref, Observation, error
 	if c.ref.UID == "" && req.Name != "" {
 		g.memory.expects(c.place()) // a Job of an earlier version has no mark
 	}
-	c.remember()
+	c.recollect()
 	c.machine.before = c.machine.memory
 	err = c.look(ctx)
 	if err != nil {
@@ -186,24 +186,24 @@ func (c *call) look(ctx context.Context) error {
 // run makes requests until the machine asks for none.
 func (c *call) run(ctx context.Context) {
 	for {
-		c.remember()
+		c.recollect()
 		machine, asked := c.machine.next()
 		c.machine = machine
-		c.keep()
+		c.takeNotes()
 		if asked == requestNone {
 			return
 		}
 		c.asked = asked
 		c.from = machine.stage
 		a := c.do(ctx)
-		c.remember() // events came in during the request
+		c.recollect() // events came in during the request
 		c.machine = c.machine.answer(a)
-		c.keep()
+		c.takeNotes()
 	}
 }
 
-// remember hands to the machine what the Guard remembers.
-func (c *call) remember() {
+// recollect hands to the machine what the Guard remembers.
+func (c *call) recollect() {
 	if c.machine.ref.uid != "" {
 		c.machine.memory, c.last = c.g.memory.ofJob(c.machine.ref.uid, c.g.now())
 	} else {
@@ -218,8 +218,8 @@ func (c *call) remember() {
 
 func (c *call) place() place { return place{c.ref.Namespace, c.ref.Name, c.owner} }
 
-// keep remembers what the machine has noted.
-func (c *call) keep() {
+// takeNotes makes the Guard remember what the machine has noted.
+func (c *call) takeNotes() {
 	n := c.machine.notes
 	c.machine.notes = notes{}
 	if n.seen.uid != "" {
@@ -251,11 +251,11 @@ func (c *call) result() (*Ref, Observation, error) {
 	if err != nil {
 		return c.req.Ref, c.observation(), err
 	}
-	return c.next(), c.observation(), nil
+	return c.newRef(), c.observation(), nil
 }
 
-// next is the Ref to write.
-func (c *call) next() *Ref {
+// newRef is the Ref to write.
+func (c *call) newRef() *Ref {
 	is := c.machine.ref
 	if is == recordOf(c.req.Ref) {
 		return c.req.Ref

@@ -166,7 +166,7 @@ func (w *world) result(r *simReplica) simOwner {
 	switch {
 	case m.found.state == Cancelled:
 		next.ending = wasCancelled
-	case m.found.lost():
+	case m.found.state.lost():
 		next.ending = wasLost
 		if r.results[next.job] {
 			w.wrong = lostKnown

@@ -29,7 +29,7 @@ func (w *world) checkCall(r *simReplica) {
 		w.wrong = falseObservation
 	}
 	deletes := m.found.state == Cancelled && m.found.job.deleting
-	reports := m.found.lost() || m.found.changed || m.found.state == Pending || deletes
+	reports := m.found.state.lost() || m.found.changed || m.found.state == Pending || deletes
 	only := r.reads > 0 && r.asked == r.reads // it may create nothing, or find nothing to release
 	current := w.rules.facts(w.answerOf(m.job, r.copied.uid)) == m.found.job
 	shown := current && m.found.job.uid != ""
