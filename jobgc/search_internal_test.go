@@ -31,6 +31,7 @@ func (s settings) String() string {
 		{s.barred, "another Job"},
 		{s.unclaimed, "not Recorded"},
 		{s.suspended, "suspended"},
+		{s.ends, "two writes at the end"},
 		{s.longer, "a longer UnrecordedTTL"},
 	} {
 		if f.set {
@@ -76,6 +77,7 @@ func sets() []settings {
 		{ttl: "long", informer: true, longer: true},
 		{ttl: "long", informer: true, barred: true},
 		{ttl: "none", informer: true, suspended: true},
+		{ttl: "long", informer: true, finalizer: true, ends: true},
 	}
 }
 

@@ -138,8 +138,7 @@ func (w *world) finish(i int) {
 		w.idle(r)
 		return
 	}
-	ends := next.ending != unended && r.copied.ending == unended
-	if ends && r.ended == 0 {
+	if next.ends() && !r.copied.ends() && r.ended == 0 {
 		r.ended = next.job
 		r.lately = true
 	}
@@ -171,7 +170,7 @@ func (w *world) result(r *simReplica) simOwner {
 		if r.results[next.job] {
 			w.wrong = lostKnown
 		}
-	case next.outcome:
+	case next.outcome && (r.copied.outcome || !w.rules.ends):
 		next.ending = succeeded
 	}
 	return next

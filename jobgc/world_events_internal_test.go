@@ -134,7 +134,7 @@ func (w world) nextWrites(i int, of outcomes) {
 	after.idle(&after.replicas[i])
 	of("write", &after)
 	r := &w.replicas[i]
-	first := r.copied.job == 0 && r.status.ending == unended
+	first := r.copied.job == 0 && !r.status.ends()
 	if first {
 		after = w
 		after.idle(&after.replicas[i])

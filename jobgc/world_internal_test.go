@@ -66,6 +66,7 @@ type settings struct {
 	barred    bool // the owner has a Job of another origin
 	unclaimed bool // no Request.Recorded
 	suspended bool // the run begins suspended
+	ends      bool // the status has the outcome first, and ends with a second write
 	longer    bool // a crash restarts the controller with a longer UnrecordedTTL
 }
 
@@ -116,6 +117,9 @@ func (o simOwner) record() record {
 	}
 	return r
 }
+
+// ends reports whether the end of the run is recorded, or at least its outcome.
+func (o simOwner) ends() bool { return o.outcome || o.ending != unended }
 
 // is is what a live read of the owner finds.
 func (o simOwner) is() ownerState {

@@ -138,7 +138,7 @@ func (w *world) patch(r *simReplica, asks request) simAnswer {
 // checkRelease holds a release to its rule.
 func (w *world) checkRelease(i int8) {
 	o := w.owner()
-	if o.uid == w.jobs[i].owner && o.ending == unended {
+	if o.uid == w.jobs[i].owner && !o.ends() {
 		w.wrong = releasedEarly
 	}
 }
