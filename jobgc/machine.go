@@ -28,8 +28,8 @@ type machine struct {
 	claimed  bool     // Request.Recorded
 	cached   jobFacts // what the cache has under the name of the Job
 
-	// before is the memory as it was when the Job was last looked for. A Job
-	// that was there although its deletion had been seen before is there again.
+	// before is the memory as it was before the call looked for the Job. A Job
+	// that is found although its deletion had been seen before is there again.
 	// A deletion that was seen since proves nothing of the kind.
 	before recollection
 
@@ -76,15 +76,11 @@ const (
 // needs then. If it returns none, the call has ended: ref, found and failure
 // are the result.
 func (m machine) next() (machine, request) {
-	for m.stage != stageEnd {
-		after, req := m.move()
-		if req != requestNone {
-			after.before = after.memory
-			return after, req
-		}
-		m = after
+	asks := requestNone
+	for asks == requestNone && m.stage != stageEnd {
+		m, asks = m.move()
 	}
-	return m, requestNone
+	return m, asks
 }
 
 // move does one step: it changes the stage, or asks for a request.
