@@ -47,7 +47,7 @@ type call struct {
 	options  rollout.Options
 	plan     plan.Options
 	migrate  bool   // plan instead of render
-	rollback bool   // plan the way back
+	rollback bool   // plan the return to a Deployment
 	values   string // file, "" for none
 	files    []string
 }

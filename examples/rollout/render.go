@@ -102,7 +102,7 @@ func retarget(docs []*document, d *document) ([]byte, error) {
 	}
 	u, err := d.unstructured()
 	if err != nil {
-		return nil, nil //nolint:nilerr // a document that is no object is passed through
+		return nil, nil //nolint:nilerr // a document without an object is passed through
 	}
 	for _, o := range docs {
 		if o.kind != "Deployment" {

@@ -90,7 +90,7 @@ func TestPlan_EndsWithTheNewWorkload(t *testing.T) {
 	})
 }
 
-// TestPlan_InterruptedAfterAnyStepEndsTheSame: somebody else runs the script
+// TestPlan_InterruptedAfterAnyStepEndsTheSame: another person runs the script
 // from its start.
 //
 //req:shows R5
@@ -326,7 +326,7 @@ func TestPlan_UndoLeadsBack(t *testing.T) {
 	eachJourney(t, func(c *cluster, j journey) {
 		before := c.world().outcome()
 		c.run(j.until(len(j.plan.Steps) - 1))
-		_, undo, found := strings.Cut(j.plan.String(), "# To go back before the last step:\n")
+		_, undo, found := strings.Cut(j.plan.String(), "# To undo it before the last step:\n")
 		require.True(c, found)
 		undo, _, _ = strings.Cut(undo, "set -eu")
 		c.run(strings.ReplaceAll(undo, "#   ", ""))

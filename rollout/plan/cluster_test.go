@@ -46,8 +46,8 @@ func clone(t *testing.T, w world) world {
 	return out
 }
 
-// outcome is what is left in the end: of a workload its replicas and its image,
-// of an autoscaler its target.
+// outcome has the objects that are left in the end: of a workload its replicas
+// and its image, of an autoscaler its target.
 func (w world) outcome() map[string]string {
 	out := map[string]string{}
 	for key, o := range w.Objects {

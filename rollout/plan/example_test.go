@@ -5,6 +5,7 @@ package plan_test
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -12,7 +13,24 @@ import (
 	"github.com/proompteng/controllerkit/rollout/plan"
 )
 
-// A plan prints as a script, such as testdata/migration-autoscaled.sh.
+// A plan prints as a script. Whole ones are in testdata.
+func ExamplePlan_String() {
+	r, _ := rollout.Convert(manifest(), rollout.Options{})
+
+	p, _ := plan.Migration(running(), r, nil, plan.Options{})
+
+	head, _, _ := strings.Cut(p.String(), "set -eu")
+	fmt.Print(head)
+	// Output:
+	// #!/bin/sh
+	// # Replaces Deployment web by Rollout web in namespace shop.
+	// # The old pods stay until the new ones are ready.
+	// # Read it, then run it: sh FILE. After a stop, fix the cause and run it again.
+	// # To undo it after the last step: make a plan by plan.Rollback and run it.
+	// # To undo it before the last step:
+	// #   kubectl --namespace=shop delete rollout/web
+}
+
 func ExampleMigration() {
 	deployment := running() // the live one
 	hpa := scaler("web", "Deployment", "web")
@@ -25,10 +43,10 @@ func ExampleMigration() {
 	}
 	fmt.Println(len(errs))
 	// Output:
-	// 1. Check that Deployment web is as it was, or replaced by an earlier run: check deployment/web
+	// 1. Check that Deployment web has not changed, or was replaced by an earlier run: check deployment/web
 	// 2. Check that Rollout web does not exist, or is of this plan: check rollout/web
 	// 3. Create Rollout web with as many replicas as run now: apply rollout/web
-	// 4. Leave the replicas to who sets them next: a manifest, an autoscaler or a person: patch rollout/web
+	// 4. Leave the replicas to the next writer: a manifest, an autoscaler or a person: patch rollout/web
 	// 5. Wait until Rollout web has its pods: wait rollout/web
 	// 6. Hand the HorizontalPodAutoscaler over: patch hpa/web
 	// 7. Check that it keeps its target for 10 seconds: other tools put the old one back: check hpa/web

@@ -121,8 +121,8 @@ func (p *planner) warnScalerOwners(hpa *unstructured.Unstructured) {
 	}
 }
 
-// manager is the field manager that the plan applies with: the one that applies
-// the live workload, because that owns the fields afterwards.
+// manager returns the field manager of the apply: the manager that applies the
+// live workload, because it owns the fields afterwards.
 func (p *planner) manager() string {
 	if p.FieldManager != "" {
 		return p.FieldManager
@@ -142,9 +142,9 @@ func (p *planner) manager() string {
 	return name
 }
 
-// applier is the manager of the selector, which every manifest has and a patch
-// cannot change. One that applies goes before one that updates, and a later one
-// before an earlier.
+// applier returns the manager of the selector, which every manifest has and a
+// patch cannot change. An apply goes before an update, and a later entry before
+// an earlier one.
 func applier(entries []metav1.ManagedFieldsEntry) string {
 	const apply = metav1.ManagedFieldsOperationApply
 	var best metav1.ManagedFieldsEntry

@@ -6,8 +6,8 @@ package plan
 // Options changes how a plan is made. The zero value plans for kubectl's
 // current context.
 type Options struct {
-	// FieldManager is the field manager of the apply. Empty means the one that
-	// applies the live workload, by its managedFields.
+	// FieldManager is the field manager of the apply. Empty means the manager
+	// that applies the live workload, by its managedFields.
 	FieldManager string
 	// Context is the kubectl context of the cluster. Empty means the current
 	// context.

@@ -112,7 +112,7 @@ func (p *planner) twoPods(d *appsv1.Deployment, path *field.Path) {
 		"wait until its pods are gone, and apply the new one: that is a moment without pods"))
 }
 
-// warnPods names what keeps the pods of both workloads from running at once.
+// warnPods names what keeps pods of both workloads from running together.
 func (p *planner) warnPods() {
 	spec := &p.old.template.Spec
 	names := unshared(spec)

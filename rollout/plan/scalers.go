@@ -16,7 +16,7 @@ import (
 
 const hpaKind = "HorizontalPodAutoscaler"
 
-// target is the reference by which an object names what it scales.
+// target is a reference to the object that an autoscaler scales.
 type target struct {
 	field string // of its spec
 	ref   map[string]any
@@ -123,15 +123,17 @@ func (p *planner) handOver(hpa *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	p.do("Hand the HorizontalPodAutoscaler over", Op{Verb: patch, Object: object, Body: there})
-	p.do("Check that it keeps its target for 10 seconds: other tools put the "+
-		"old one back", Op{Verb: check, Object: object, terms: terms{
-		Seconds: 10,
-		Fields:  "{.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}",
-		Want:    p.new.String(),
-		Else: "Change scaleTargetRef where its manifest is kept, or stop the tool that puts " +
-			"it back. Run this again.",
-	}})
+	p.do(Op{Verb: patch, Object: object, Body: there}, "Hand the HorizontalPodAutoscaler over")
+	p.do(
+		Op{Verb: check, Object: object, terms: terms{
+			Seconds: 10,
+			Fields:  "{.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}",
+			Want:    p.new.String(),
+			Else: "Change scaleTargetRef where its manifest is kept, or stop the tool that resets it. " +
+				"Run this again.",
+		}},
+		"Check that it keeps its target for 10 seconds: other tools put the old one back",
+	)
 	p.plan.undo = append(p.plan.undo, Op{Verb: patch, Object: object, Body: back})
 	p.warn("Change scaleTargetRef of the HorizontalPodAutoscaler %s to %s where its manifest "+
 		"is kept too, "+

@@ -66,7 +66,7 @@ func TestPlan_AppliesAsTheToolThatAppliesTheLiveObject(t *testing.T) {
 		want    string
 	}{
 		"Applied":  {"The tool that applies.", []metav1.ManagedFieldsEntry{entry("argocd-controller", apply, whole, at(1)), status}, plan.Options{}, "argocd-controller"},
-		"Patched":  {"A patch of the image is no manifest.", []metav1.ManagedFieldsEntry{entry("gitops", apply, whole, at(1)), entry("kubectl-set", update, image, at(2))}, plan.Options{}, "gitops"},
+		"Patched":  {"A patch of the image is not a manifest.", []metav1.ManagedFieldsEntry{entry("gitops", apply, whole, at(1)), entry("kubectl-set", update, image, at(2))}, plan.Options{}, "gitops"},
 		"Created":  {"It was created by hand, and is applied since.", []metav1.ManagedFieldsEntry{entry("kubectl-create", update, whole, at(2)), entry("gitops", apply, whole, at(1))}, plan.Options{}, "gitops"},
 		"Moved":    {"The tool of today.", []metav1.ManagedFieldsEntry{entry("old", apply, whole, at(1)), entry("new", apply, whole, at(2))}, plan.Options{}, "new"},
 		"Helm":     {"Helm 3 updates.", []metav1.ManagedFieldsEntry{entry("helm", update, whole, at(1))}, plan.Options{}, "helm"},
@@ -134,7 +134,7 @@ func TestRetarget(t *testing.T) {
 			spec := tc.u.Object["spec"].(map[string]any)
 			delete(spec, "more")
 			for _, ref := range spec {
-				assert.Equal(t, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, ref, "there and back")
+				assert.Equal(t, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, ref, "to a Rollout, and to a Deployment again")
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// head is what the beginning of the script is made of, by line.
+// head has the lines for the beginning of the script.
 type head struct {
 	Header, Undo, Warnings []string
 	Kubectl                string

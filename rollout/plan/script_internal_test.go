@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScript_QuotesEachValue: what comes from an object stays one word, a
-// comment or a line of the manifest.
+// TestScript_QuotesEachValue: a value of an object stays one word, a comment or
+// a line of the manifest.
 func TestScript_QuotesEachValue(t *testing.T) {
 	for _, evil := range []string{`$(echo RAN)`, "`echo RAN`", `'; echo RAN; '`, "a\necho RAN\n", `"$(echo RAN)"`, "\nEOF\necho RAN"} {
 		p := Plan{kubectl: kubectl(evil, evil), header: []string{evil}, Warnings: []string{evil}}

@@ -39,7 +39,7 @@ func (w *workload) String() string { return w.gvk.Kind + " " + w.meta.Name }
 // object is the workload as kubectl takes it.
 func (w *workload) object() string { return strings.ToLower(w.gvk.Kind) + "/" + w.meta.Name }
 
-// planner collects a plan, and what is wrong with it.
+// planner collects a plan, and its errors.
 type planner struct {
 	Options
 	old, new *workload
@@ -57,8 +57,8 @@ func (p *planner) warn(format string, args ...any) {
 	p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf(format, args...))
 }
 
-func (p *planner) do(what string, op Op) {
-	p.plan.Steps = append(p.plan.Steps, Step{Do: what, Op: op})
+func (p *planner) do(op Op, format string, args ...any) {
+	p.plan.Steps = append(p.plan.Steps, Step{Do: fmt.Sprintf(format, args...), Op: op})
 }
 
 // finish returns the plan that replaces old by new, unless something is wrong.
@@ -81,21 +81,19 @@ func (p *planner) header() {
 	if p.old.meta.Namespace != "" {
 		where = " in namespace " + p.old.meta.Namespace
 	}
-	p.plan.header = []string{
-		fmt.Sprintf("Replaces %s by %s%s.", p.old, p.new, where),
-		"The old pods stay until the new ones are ready.",
-		"Read it, then run it: sh FILE. After a stop, fix what it names and run it again " +
-			"from the start.",
-	}
 	back := "plan.Rollback"
 	if p.new.gvk.Kind == deploymentKind {
 		back = "plan.Migration"
 	}
-	p.plan.header = append(p.plan.header, "To go back after the last step: "+
-		"make a plan by "+back+" and run it.")
+	p.plan.header = []string{
+		fmt.Sprintf("Replaces %s by %s%s.", p.old, p.new, where),
+		"The old pods stay until the new ones are ready.",
+		"Read it, then run it: sh FILE. After a stop, fix the cause and run it again.",
+		"To undo it after the last step: make a plan by " + back + " and run it.",
+	}
 }
 
-// steps are those of the switch. Each passes if it was done before.
+// steps adds the steps of the switch. Each passes if it was done before.
 func (p *planner) steps(manifest runtime.Object, scaler *unstructured.Unstructured) error {
 	planned, err := p.planned()
 	if err != nil {
@@ -109,26 +107,26 @@ func (p *planner) steps(manifest runtime.Object, scaler *unstructured.Unstructur
 	if err != nil {
 		return err
 	}
-	p.do("Check that "+p.old.String()+" is as it was, or replaced by an "+
-		"earlier run", p.unchanged())
-	p.do("Check that "+p.new.String()+" does not exist, or is of this plan", planned)
-	p.do("Create "+p.new.String()+" with as many replicas as run now", create)
-	p.do("Leave the replicas to who sets them next: a manifest, an autoscaler "+
-		"or a person", release)
-	p.do("Wait until "+p.new.String()+" has its pods", p.ready())
+	p.do(p.unchanged(), "Check that %s has not changed, or was replaced by an earlier run", p.old)
+	p.do(planned, "Check that %s does not exist, or is of this plan", p.new)
+	p.do(create, "Create %s with as many replicas as run now", p.new)
+	p.do(release, "Leave the replicas to the next writer: a manifest, an autoscaler or a person")
+	p.do(p.ready(), "Wait until %s has its pods", p.new)
 	if scaler != nil {
 		if err := p.handOver(scaler); err != nil {
 			return err
 		}
 	}
-	p.do("Check again, because the next step takes pods away", p.unchanged())
-	p.do("Delete "+p.old.String()+" and its pods",
-		Op{Verb: remove, Object: p.old.object(), terms: terms{Seconds: 600}})
+	p.do(p.unchanged(), "Check again, because the next step takes pods away")
+	p.do(
+		Op{Verb: remove, Object: p.old.object(), terms: terms{Seconds: 600}},
+		"Delete %s and its pods", p.old,
+	)
 	p.plan.undo = append(p.plan.undo, Op{Verb: remove, Object: p.new.object()})
 	return nil
 }
 
-// unchanged: the uid and the generation stand for the whole spec.
+// unchanged compares the uid and the generation, which changes with the spec.
 func (p *planner) unchanged() Op {
 	fields := "uid {.metadata.uid}, generation {.metadata.generation}"
 	want := fmt.Sprintf("uid %s, generation %d", p.old.meta.UID, p.old.meta.Generation)
@@ -144,7 +142,7 @@ func (p *planner) unchanged() Op {
 	}}
 }
 
-// planned: the object is one that an earlier run has created.
+// planned passes for an object that an earlier run has created.
 func (p *planner) planned() (Op, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p.new.selector)
 	if err != nil {

@@ -14,8 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/rbac"
@@ -87,38 +85,49 @@ func notNeeded() (rights []string, err error) {
 	return rights, err
 }
 
-// TestRollback_WaitsForADeletionThatTakesLong: another controller's finalizer
-// keeps the Rollout. Without one it is mostly gone before kubectl looks, and
+// TestPlan_WaitsForADeletionThatTakesLong: another controller's finalizer keeps
+// the old workload. Without one it is mostly gone before kubectl looks, and
 // then nothing needs the right to watch it.
-func TestRollback_WaitsForADeletionThatTakesLong(t *testing.T) {
+func TestPlan_WaitsForADeletionThatTakesLong(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	d := web("web:1")
 	s.deploy(d)
-	s.follow(s.migration().String())
+	s.finalizer("deployment", `["example.com/slow"]`)
+	s.waitsForDeletion("deployment", s.migration().String())
 	s.reaches("web", live.Healthy)
-	finalizer := func(patch string) {
-		_, err := s.rollouts.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+patch+`}}`), metav1.PatchOptions{})
-		require.NoError(t, err)
+	s.finalizer("rollout", `["example.com/slow"]`)
+	s.waitsForDeletion("rollout", s.rollback(d).String())
+	s.runs(map[string]int{"web:1": 5})
+}
+
+func (s *stage) finalizer(kind, list string) {
+	s.Helper()
+	s.sh("kubectl -n " + s.namespace + " patch " + kind + ` web --type=merge -p '{"metadata":{"finalizers":` + list + "}}'")
+}
+
+// waitsForDeletion runs a plan whose old workload has a finalizer, until it is
+// gone.
+func (s *stage) waitsForDeletion(kind, script string) {
+	s.Helper()
+	if s.planner == "" {
+		s.planner = s.newPlanner()
 	}
-	finalizer(`["example.com/slow"]`)
-	back, ended := s.rollback(d).String(), make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
-		_, err := s.try(s.planner, back)
+		_, err := s.try(s.planner, script)
 		ended <- err
 	}()
-	s.eventually("the plan watches the Rollout", func(c *assert.CollectT) {
+	s.eventually("the plan watches the "+kind, func(c *assert.CollectT) {
 		all, err := plane.Requests()
 		require.NoError(c, err)
 		require.True(c, slices.ContainsFunc(all, func(r controlplane.Request) bool {
-			return r.For.Namespace == s.namespace && r.Kind() == "watch rollouts" && r.Done()
+			return r.For.Namespace == s.namespace && r.Kind() == "watch "+kind+"s" && r.Done()
 		}))
-		require.Equal(c, []string{"example.com/slow"}, s.get("web").GetFinalizers(), "the garbage collector has orphaned the pods")
 	})
-	require.Empty(t, ended, "the plan has ended before the Rollout is gone")
-	finalizer("null")
-	require.NoError(t, <-ended)
-	s.runs(map[string]int{"web:1": 5})
+	require.Empty(s, ended, "the plan has ended before the object is gone")
+	s.finalizer(kind, "null")
+	require.NoError(s, <-ended)
 }
 
 // TestPlan_StopsWithoutRights: a plan that may not do its first step ends

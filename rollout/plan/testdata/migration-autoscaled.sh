@@ -1,9 +1,9 @@
 #!/bin/sh
 # Replaces Deployment web by Rollout web in namespace shop.
 # The old pods stay until the new ones are ready.
-# Read it, then run it: sh FILE. After a stop, fix what it names and run it again from the start.
-# To go back after the last step: make a plan by plan.Rollback and run it.
-# To go back before the last step:
+# Read it, then run it: sh FILE. After a stop, fix the cause and run it again.
+# To undo it after the last step: make a plan by plan.Rollback and run it.
+# To undo it before the last step:
 #   kubectl --namespace=shop patch hpa/web --type=json -p '[{"op":"replace","path":"/spec/scaleTargetRef","value":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}]'
 #   kubectl --namespace=shop delete rollout/web
 set -eu
@@ -41,7 +41,7 @@ WARNING: Change scaleTargetRef of the HorizontalPodAutoscaler web to Rollout whe
   kept too, or the next apply puts it back. If that happens while the plan runs, the plan stops.
 EOF
 
-echo '1/9 Check that Deployment web is as it was, or replaced by an earlier run'
+echo '1/9 Check that Deployment web has not changed, or was replaced by an earlier run'
 check deployment/web 'uid {.metadata.uid}, generation {.metadata.generation}' \
   'uid u, generation 4' rollout/web \
   'Find out who changed it, and make a new plan.'
@@ -82,7 +82,7 @@ spec:
         resources: {}
 EOF
 
-echo '4/9 Leave the replicas to who sets them next: a manifest, an autoscaler or a person'
+echo '4/9 Leave the replicas to the next writer: a manifest, an autoscaler or a person'
 is=$(get rollout/web '{.metadata.managedFields[0].manager} {.metadata.managedFields[0].fieldsV1.f:spec.f:replicas}')
 [ "$is" != 'gitops {}' ] || kube patch rollout/web --type=json \
   -p '[{"op":"test","path":"/metadata/managedFields/0/manager","value":"gitops"},{"op":"remove","path":"/metadata/managedFields/0/fieldsV1/f:spec/f:replicas"}]'
@@ -99,7 +99,7 @@ echo '7/9 Check that it keeps its target for 10 seconds: other tools put the old
 sleep 10
 check hpa/web '{.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}' \
   'Rollout web' '' \
-  'Change scaleTargetRef where its manifest is kept, or stop the tool that puts it back. Run this again.'
+  'Change scaleTargetRef where its manifest is kept, or stop the tool that resets it. Run this again.'
 
 echo '8/9 Check again, because the next step takes pods away'
 check deployment/web 'uid {.metadata.uid}, generation {.metadata.generation}' \

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Replaces Deployment web by Rollout web in namespace shop.
 # The old pods stay until the new ones are ready.
-# Read it, then run it: sh FILE. After a stop, fix what it names and run it again from the start.
-# To go back after the last step: make a plan by plan.Rollback and run it.
-# To go back before the last step:
+# Read it, then run it: sh FILE. After a stop, fix the cause and run it again.
+# To undo it after the last step: make a plan by plan.Rollback and run it.
+# To undo it before the last step:
 #   kubectl --namespace=shop delete rollout/web
 set -eu
 
@@ -35,7 +35,7 @@ $(get "$1" '{range .status.conditions[*]}{.type} {.status} {.reason}: {.message}
   done
 }
 
-echo '1/7 Check that Deployment web is as it was, or replaced by an earlier run'
+echo '1/7 Check that Deployment web has not changed, or was replaced by an earlier run'
 check deployment/web 'uid {.metadata.uid}, generation {.metadata.generation}' \
   'uid u, generation 4' rollout/web \
   'Find out who changed it, and make a new plan.'
@@ -76,7 +76,7 @@ spec:
         resources: {}
 EOF
 
-echo '4/7 Leave the replicas to who sets them next: a manifest, an autoscaler or a person'
+echo '4/7 Leave the replicas to the next writer: a manifest, an autoscaler or a person'
 is=$(get rollout/web '{.metadata.managedFields[0].manager} {.metadata.managedFields[0].fieldsV1.f:spec.f:replicas}')
 [ "$is" != 'gitops {}' ] || kube patch rollout/web --type=json \
   -p '[{"op":"test","path":"/metadata/managedFields/0/manager","value":"gitops"},{"op":"remove","path":"/metadata/managedFields/0/fieldsV1/f:spec/f:replicas"}]'
