@@ -44,7 +44,8 @@ func (p *problems) surgeBounds(c *Canary) bool {
 	sound := ok && also
 	if sound && surge+unavailable == 0 {
 		p.add(field.Invalid(inCanary("maxSurge"), c.MaxSurge.String(),
-			"must not be 0 while maxUnavailable is, or no pod could be replaced; 1 costs one pod more for a while"))
+			"must not be 0 while maxUnavailable is, or no pod could be replaced; "+
+				"1 costs one pod more for a while"))
 	}
 	return sound
 }

@@ -98,8 +98,8 @@ func notConvertible(d *appsv1.Deployment, o *Options) (errs field.ErrorList) {
 	}
 	if path := exclusive(&d.Spec.Template.Spec); path != nil {
 		errs = append(errs, field.Invalid(inCanary("maxSurge"), o.MaxSurge.String(), fmt.Sprintf(
-			"the Deployment has maxSurge 0, and its pods have %s, which two pods at the same time may not share; "+
-				"leave Options.MaxSurge unset", path)))
+			"the Deployment has maxSurge 0, and its pods have %s, which two pods at the same time "+
+				"may not share; leave Options.MaxSurge unset", path)))
 	}
 	return errs
 }

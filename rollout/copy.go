@@ -3,21 +3,12 @@
 
 package rollout
 
-import "encoding/json"
-
 // DeepCopy shares no memory with r, and is nil for nil.
 func (r *Rollout) DeepCopy() *Rollout {
 	if r == nil {
 		return nil
 	}
-	out := new(Rollout)
-	r.DeepCopyInto(out)
-	return out
-}
-
-// DeepCopyInto makes out a copy of r that shares no memory with it.
-func (r *Rollout) DeepCopyInto(out *Rollout) {
-	*out = *r
+	out := *r
 	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	s := &out.Spec
 	s.Replicas = copied(r.Spec.Replicas)
@@ -31,6 +22,7 @@ func (r *Rollout) DeepCopyInto(out *Rollout) {
 	s.ProgressDeadlineSeconds = copied(r.Spec.ProgressDeadlineSeconds)
 	s.RestartAt = r.Spec.RestartAt.DeepCopy()
 	s.Analysis = copyMap(r.Spec.Analysis)
+	return &out
 }
 
 func (c *Canary) deepCopy() *Canary {
@@ -116,12 +108,9 @@ func copyValue(v any) any {
 		}
 		return out
 	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return v
-	}
 	var out any
-	if err := json.Unmarshal(data, &out); err != nil {
+	err := remarshal(v, &out)
+	if err != nil {
 		return v
 	}
 	return out

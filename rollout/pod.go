@@ -54,7 +54,7 @@ func (p *problems) pod(s *corev1.PodSpec, path *field.Path) {
 	p.hashKeys(s)
 }
 
-// once refuses a key that comes twice. The CRD reads such a list as a map, and a
+// once refuses a key that comes twice. The CRD reads such a list as a map. A
 // Deployment takes it.
 func once[T any](p *problems, path *field.Path, list []T, key func(T) string) {
 	seen := map[string]bool{}
@@ -74,23 +74,24 @@ func port(c corev1.ContainerPort) string {
 	return fmt.Sprintf("%d/%s", c.ContainerPort, protocol)
 }
 
-// containers are all with their paths.
-func containers(s *corev1.PodSpec) []placed[corev1.Container] {
-	path := at("template", "spec")
-	var all []placed[corev1.Container]
-	for i := range s.Containers {
-		all = append(all, placed[corev1.Container]{path.Child("containers").Index(i), &s.Containers[i]})
-	}
-	for i := range s.InitContainers {
-		all = append(all, placed[corev1.Container]{path.Child("initContainers").Index(i), &s.InitContainers[i]})
-	}
-	return all
-}
-
 // placed is a part of a pod template with its path.
 type placed[T any] struct {
 	path *field.Path
 	of   *T
+}
+
+func place[T any](path *field.Path, list []T) []placed[T] {
+	all := make([]placed[T], len(list))
+	for i := range list {
+		all[i] = placed[T]{path.Index(i), &list[i]}
+	}
+	return all
+}
+
+func containers(s *corev1.PodSpec) []placed[corev1.Container] {
+	path := at("template", "spec")
+	all := place(path.Child("containers"), s.Containers)
+	return append(all, place(path.Child("initContainers"), s.InitContainers)...)
 }
 
 // hashKeys warns of the label by which the scheduling rules of a Deployment
@@ -100,7 +101,7 @@ func (p *problems) hashKeys(s *corev1.PodSpec) {
 		i := slices.Index(keys, "pod-template-hash")
 		if i >= 0 {
 			p.warn(field.Invalid(path.Index(i), keys[i],
-				"the pods of a Rollout have rollouts-pod-template-hash instead; take that key, or leave it out"))
+				"pods of a Rollout have rollouts-pod-template-hash instead; take that key, or leave it out"))
 		}
 	}
 	path := at("template", "spec", "topologySpreadConstraints")
@@ -124,14 +125,11 @@ func podTerms(a *corev1.Affinity) []placed[corev1.PodAffinityTerm] {
 	for i, rules := range []corev1.PodAffinity{near, apart} {
 		path := at("template", "spec", "affinity", []string{"podAffinity", "podAntiAffinity"}[i])
 		required := path.Child("requiredDuringSchedulingIgnoredDuringExecution")
-		for i := range rules.RequiredDuringSchedulingIgnoredDuringExecution {
-			term := &rules.RequiredDuringSchedulingIgnoredDuringExecution[i]
-			all = append(all, placed[corev1.PodAffinityTerm]{required.Index(i), term})
-		}
+		all = append(all, place(required, rules.RequiredDuringSchedulingIgnoredDuringExecution)...)
 		preferred := path.Child("preferredDuringSchedulingIgnoredDuringExecution")
-		for i := range rules.PreferredDuringSchedulingIgnoredDuringExecution {
-			term := &rules.PreferredDuringSchedulingIgnoredDuringExecution[i].PodAffinityTerm
-			all = append(all, placed[corev1.PodAffinityTerm]{preferred.Index(i).Child("podAffinityTerm"), term})
+		for _, w := range place(preferred, rules.PreferredDuringSchedulingIgnoredDuringExecution) {
+			term := placed[corev1.PodAffinityTerm]{w.path.Child("podAffinityTerm"), &w.of.PodAffinityTerm}
+			all = append(all, term)
 		}
 	}
 	return all

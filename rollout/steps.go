@@ -49,7 +49,8 @@ func (p *problems) steps(r *Rollout, sound bool) {
 	}
 	if !waits {
 		p.warn(field.Required(inCanary("steps"),
-			"one step at least must wait: pause: {} for a person, pause: {duration: 10m} for a time, or an analysis"))
+			"one step at least must wait: pause: {} for a person, pause: {duration: 10m} for a time, "+
+				"or an analysis"))
 	}
 }
 
@@ -130,7 +131,8 @@ func (p *problems) weight(c *Canary, i int) bool {
 	last := i == len(c.Steps)-1
 	if weight == 0 || weight == most && !last {
 		p.warn(field.Invalid(path, weight,
-			"must be from 1 to 99, or 100 as the last step: of 0 nothing is tested, of 100 everything is replaced"))
+			"must be from 1 to 99, or 100 as the last step: of 0 nothing is tested, "+
+				"of 100 everything is replaced"))
 		return false
 	}
 	return true

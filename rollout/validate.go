@@ -143,6 +143,7 @@ func (p *problems) numbers(s *Spec) {
 	deadline := ptr.Deref(s.ProgressDeadlineSeconds, 600)
 	if deadline <= max(s.MinReadySeconds, 0) {
 		p.add(field.Invalid(at("progressDeadlineSeconds"), deadline, fmt.Sprintf(
-			"must be greater than minReadySeconds, which is %d, or no pod is ready in time", s.MinReadySeconds)))
+			"must be greater than minReadySeconds, which is %d, or no pod is ready in time",
+			s.MinReadySeconds)))
 	}
 }

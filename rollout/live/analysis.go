@@ -77,7 +77,7 @@ func (l *lookup) templates(
 		add(object(refs[i]), paths[i])
 	}
 	all = true
-	for i := 0; i < len(queue); i++ {
+	for i := 0; i < len(queue); i++ { //nolint:intrange // the queue grows
 		t := queue[i]
 		obj := l.find(ctx, t.path, t.kind, t.name)
 		if obj == nil {
@@ -120,7 +120,8 @@ func (l *lookup) arguments(given, args []any, path *field.Path, shared bool) {
 			continue
 		}
 		has[name] = true // once
-		l.invalid(path.Child("args"), name, "the templates need this argument, and have no value for it; set it")
+		l.invalid(path.Child("args"), name,
+			"the templates need this argument, and have no value for it; set it")
 	}
 }
 

@@ -25,8 +25,8 @@ import (
 
 // ErrNotInstalled says that the cluster answered and does not serve the kind.
 // Match it with errors.Is.
-var ErrNotInstalled = errors.New("rollout/live: the cluster does not serve kind Rollout of argoproj.io/v1alpha1; " +
-	"install Argo Rollouts, or leave progressive delivery off")
+var ErrNotInstalled = errors.New("rollout/live: the cluster does not serve kind Rollout of " +
+	"argoproj.io/v1alpha1; install Argo Rollouts, or leave progressive delivery off")
 
 // ErrNotChecked says that the server could not judge a dry run, because an
 // admission webhook has side effects. Match it with errors.Is.

@@ -12,7 +12,7 @@
 // an object:
 //
 //	err := live.Available(clientset.Discovery())
-//	err = live.Preflight(ctx, dyn.Resource(live.GVR()).Namespace(ns), dyn.Resource(podTemplates).Namespace(ns), r, "my-deployer")
+//	err = live.Preflight(ctx, dyn.Resource(live.GVR()).Namespace(ns), templates, r, "my-deployer")
 //	errs := live.References(ctx, r, get, "")
 //	phase, message := live.PhaseOf(u)
 //

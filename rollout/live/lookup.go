@@ -139,6 +139,7 @@ func (l *lookup) plugin(ctx context.Context, path *field.Path, name string) {
 		}
 		names = append(names, p.Name)
 	}
+	known := cmp.Or(strings.Join(names, ", "), "none")
 	l.lacks(path, name, "the controller would never get past it: configured are %s; "+
-		"add it to stepPlugins in %s and restart the controller", cmp.Or(strings.Join(names, ", "), "none"), where)
+		"add it to stepPlugins in %s and restart the controller", known, where)
 }

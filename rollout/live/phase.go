@@ -18,12 +18,21 @@ type Phase string
 // The states. Only if a Rollout is Healthy do all its pods run the version of
 // its template.
 const (
-	NotObserved Phase = "NotObserved" // the controller has not seen this generation; if it stays so, none runs for it
-	Invalid     Phase = "Invalid"     // the controller refuses the spec
-	Progressing Phase = "Progressing" // pods are being replaced
-	Paused      Phase = "Paused"      // at a step, or by spec.paused: a person or a time must pass
-	Degraded    Phase = "Degraded"    // aborted, not ready in time, or the controller cannot create the ReplicaSet
-	Healthy     Phase = "Healthy"     // all pods run this version
+	// NotObserved says that the controller has not seen this generation, or not
+	// recorded that it has. If it stays so, none runs, or its log says why.
+	NotObserved Phase = "NotObserved"
+	// Invalid says that the controller refuses the spec.
+	Invalid Phase = "Invalid"
+	// Progressing says that pods are being replaced.
+	Progressing Phase = "Progressing"
+	// Paused says that a person or a time must pass, at a step or by
+	// spec.paused.
+	Paused Phase = "Paused"
+	// Degraded says that the new version was aborted or is not ready in time,
+	// or that the controller cannot create its ReplicaSet.
+	Degraded Phase = "Degraded"
+	// Healthy says that all pods run this version.
+	Healthy Phase = "Healthy"
 )
 
 // PhaseOf returns the phase of a live Rollout and a message that explains it.

@@ -23,7 +23,9 @@ import (
 // Get reads one object. The namespace is empty for an object of the cluster.
 // With a dynamic client of client-go it is
 //
-//	func(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+//	func(
+//		ctx context.Context, gvr schema.GroupVersionResource, namespace, name string,
+//	) (*unstructured.Unstructured, error) {
 //		return dyn.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 //	}
 type Get func(
@@ -56,7 +58,9 @@ type Get func(
 // Each object is read once, nothing is listed, and at most 100 objects are
 // read. What [rollout.Validate] sees, such as a workloadRef of a kind that
 // cannot be, is not said again. Objects of traffic routers are not looked at.
-func References(ctx context.Context, r *rollout.Rollout, get Get, controllerNamespace string) field.ErrorList {
+func References(
+	ctx context.Context, r *rollout.Rollout, get Get, controllerNamespace string,
+) field.ErrorList {
 	switch {
 	case r == nil:
 		path := field.NewPath("rollout")

@@ -39,7 +39,7 @@ type Settings struct {
 //
 //	enabled      false          true or false
 //	provider     argo-rollouts  no other
-//	canarySteps  the safe one   a list such as [{setWeight: 20}, {pause: {}}, {setWeight: 50}, {pause: {duration: 10m}}]
+//	canarySteps  the safe one   a list such as [{setWeight: 20}, {pause: {duration: 10m}}]
 func FromValues(values any) (Settings, field.ErrorList) {
 	root := field.NewPath("progressiveDelivery")
 	m, ok := values.(map[string]any)
@@ -94,8 +94,8 @@ func FromEnv(lookup func(name string) (value string, set bool), names EnvNames) 
 		return Settings{}, errors.New("rollout/settings: fromEnv: lookup is nil; pass os.LookupEnv")
 	}
 	if names == (EnvNames{}) {
-		return Settings{}, errors.New("rollout/settings: fromEnv: names is empty; pass JangarNames(), AgentsNames() " +
-			"or an EnvNames with the names of your variables")
+		return Settings{}, errors.New("rollout/settings: fromEnv: names is empty; " +
+			"pass JangarNames(), AgentsNames() or an EnvNames with the names of your variables")
 	}
 	variables := map[string]string{
 		"enabled":     names.Enabled,
@@ -127,7 +127,8 @@ func list(lookup env.Lookup, name string) (any, error) {
 	var v any
 	err := json.Unmarshal([]byte(text), &v)
 	if err != nil {
-		return nil, &env.Error{Name: name, Value: text, Accepted: `a JSON list such as [{"setWeight":20},{"pause":{}}]`}
+		accepted := `a JSON list such as [{"setWeight":20},{"pause":{}}]`
+		return nil, &env.Error{Name: name, Value: text, Accepted: accepted}
 	}
 	return v, nil
 }

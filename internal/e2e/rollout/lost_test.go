@@ -84,9 +84,9 @@ func TestPreflight_NamesAFieldThatTheCRDDrops(t *testing.T) {
 	}
 }
 
-// TestValidate_RefusesACreationTimestampOfNull, which Go types before k8s.io/api
-// v0.34 write into every pod template: a strict apply refuses it, as Validate
-// does before.
+// TestValidate_RefusesACreationTimestampOfNull, which Go types before
+// k8s.io/api v0.34 write into every pod template: a strict apply refuses it, as
+// Validate does before.
 //
 //req:shows R2
 func TestValidate_RefusesACreationTimestampOfNull(t *testing.T) {
