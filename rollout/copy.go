@@ -8,7 +8,15 @@ func (r *Rollout) DeepCopy() *Rollout {
 	if r == nil {
 		return nil
 	}
-	out := *r
+	out := new(Rollout)
+	r.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyInto makes out a copy of r that shares no memory with it. It hides
+// the method of the embedded metadata.
+func (r *Rollout) DeepCopyInto(out *Rollout) {
+	*out = *r
 	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	s := &out.Spec
 	s.Replicas = copied(r.Spec.Replicas)
@@ -22,7 +30,6 @@ func (r *Rollout) DeepCopy() *Rollout {
 	s.ProgressDeadlineSeconds = copied(r.Spec.ProgressDeadlineSeconds)
 	s.RestartAt = r.Spec.RestartAt.DeepCopy()
 	s.Analysis = copyMap(r.Spec.Analysis)
-	return &out
 }
 
 func (c *Canary) deepCopy() *Canary {
