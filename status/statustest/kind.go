@@ -34,9 +34,9 @@ type Kind[T status.Object] struct {
 	// Get reads an object. o has only its type, namespace and name. A client
 	// that fills an object may return o.
 	Get func(ctx context.Context, o T) (T, error)
-	// Patch sends a merge patch like another program: to the subresource status
-	// if that is named, and otherwise to the object. It may change o.
-	Patch func(ctx context.Context, o T, data []byte, subresources ...string) error
+	// Patch writes like another program, to the object and to the subresource
+	// status. It may be the function of the Writer.
+	Patch status.PatchFunc
 
 	// Set changes the status like a reconcile. Each n, from 1 to 3, sets another
 	// value of one field that is not a condition. Set also sets the fields that

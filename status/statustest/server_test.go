@@ -181,8 +181,8 @@ func (r resource[T, P]) kind() statustest.Kind[P] {
 			return o
 		},
 		Get: func(_ context.Context, o P) (P, error) { return r.decode(r.objects[o.GetName()]) },
-		Patch: func(_ context.Context, o P, data []byte, subresources ...string) error {
-			_, err := r.patch(o.GetName(), data, len(subresources) > 0)
+		Patch: func(_ context.Context, o status.Object, subresource string, data []byte) error {
+			_, err := r.patch(o.GetName(), data, subresource == "status")
 			return err
 		},
 		Spec: `{"image":"other"}`,

@@ -54,6 +54,14 @@ func (t *trial[T]) create() T {
 // read returns the stored object.
 func (t *trial[T]) read(o T) T {
 	t.Helper()
+	stored, err := t.Get(t.Context(), t.blank(o))
+	t.must(err, "Kind.Get")
+	return stored
+}
+
+// blank returns an object that has only the kind and the name of o.
+func (t *trial[T]) blank(o T) T {
+	t.Helper()
 	blank, ok := reflect.TypeAssert[T](reflect.New(reflect.TypeOf(o).Elem()))
 	if !ok {
 		t.Fatalf("%T is not a pointer to a kind", o)
@@ -64,9 +72,7 @@ func (t *trial[T]) read(o T) T {
 	}
 	blank.SetNamespace(o.GetNamespace())
 	blank.SetName(o.GetName())
-	stored, err := t.Get(t.Context(), blank)
-	t.must(err, "Kind.Get")
-	return stored
+	return blank
 }
 
 // copyOf returns a DeepCopy.
@@ -108,13 +114,13 @@ func (t *trial[T]) patchStatus(o T, fields any) {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"status": fields})
 	t.must(err, "the patch of another program")
-	t.must(t.Patch(t.Context(), t.copyOf(o), data, "status"), "Kind.Patch of the status")
+	t.must(t.Patch(t.Context(), t.blank(o), "status", data), "Kind.Patch of the status")
 }
 
 // patchObject writes to the object like a user.
 func (t *trial[T]) patchObject(o T, patch string) {
 	t.Helper()
-	t.must(t.Patch(t.Context(), t.copyOf(o), []byte(patch)), "Kind.Patch of the object")
+	t.must(t.Patch(t.Context(), t.blank(o), "", []byte(patch)), "Kind.Patch of the object")
 }
 
 // changeSpec changes the spec like a user. A fake client stores the generation

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/proompteng/controllerkit/metrics"
+	"github.com/proompteng/controllerkit/status"
 	"github.com/proompteng/controllerkit/status/statustest"
 )
 
@@ -50,8 +51,8 @@ func TestBackup_KeepsTheStatusContract(t *testing.T) {
 		Get: func(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 			return client.Get(ctx, u.GetName(), metav1.GetOptions{})
 		},
-		Patch: func(ctx context.Context, u *unstructured.Unstructured, data []byte, subresources ...string) error {
-			_, err := client.Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
+		Patch: func(ctx context.Context, o status.Object, subresource string, data []byte) error {
+			_, err := client.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresource)
 			return err
 		},
 		Set:         func(u *unstructured.Unstructured, n int) { assert.NoError(t, enter(u, phases[n-1], "")) },

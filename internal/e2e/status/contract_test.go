@@ -71,8 +71,8 @@ func (s *stage) kindOf(name string, f foreign) statustest.Kind[*unstructured.Uns
 		Get: func(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 			return theirs.Get(ctx, u.GetName(), metav1.GetOptions{})
 		},
-		Patch: func(ctx context.Context, u *unstructured.Unstructured, data []byte, subresources ...string) error {
-			_, err := theirs.Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
+		Patch: func(ctx context.Context, o status.Object, subresource string, data []byte) error {
+			_, err := theirs.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresource)
 			return err
 		},
 		Set: func(u *unstructured.Unstructured, n int) {
@@ -130,8 +130,8 @@ func TestContract_HoldsForATypedKind(t *testing.T) {
 		Get: func(ctx context.Context, run *v1alpha1.AgentRun) (*v1alpha1.AgentRun, error) {
 			return s.theirs.runs.Get(ctx, run.Name, metav1.GetOptions{})
 		},
-		Patch: func(ctx context.Context, run *v1alpha1.AgentRun, data []byte, subresources ...string) error {
-			_, err := s.theirs.runs.Patch(ctx, run.Name, types.MergePatchType, data, metav1.PatchOptions{}, subresources...)
+		Patch: func(ctx context.Context, o status.Object, subresource string, data []byte) error {
+			_, err := s.theirs.runs.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{}, subresource)
 			return err
 		},
 		Set:      func(run *v1alpha1.AgentRun, n int) { run.Status.Reason = strconv.Itoa(n) },

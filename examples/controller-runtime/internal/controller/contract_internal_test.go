@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,13 +34,7 @@ func TestTask_KeepsTheStatusContract(t *testing.T) {
 		Get: func(ctx context.Context, task *v1.Task) (*v1.Task, error) {
 			return task, r.Get(ctx, client.ObjectKeyFromObject(task), task)
 		},
-		Patch: func(ctx context.Context, task *v1.Task, data []byte, subresources ...string) error {
-			patch := client.RawPatch(types.MergePatchType, data)
-			if len(subresources) == 0 {
-				return r.Client.Patch(ctx, task, patch)
-			}
-			return r.Status().Patch(ctx, task, patch)
-		},
+		Patch:    patchWith(r.Client),
 		Set:      func(task *v1.Task, n int) { task.Status.Phase = []string{v1.Pending, v1.Running, v1.Succeeded}[n-1] },
 		Spec:     `{"image":"other"}`,
 		NoSchema: "the fake client has no schema",
