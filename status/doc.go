@@ -78,8 +78,24 @@
 // # When not to use it
 //
 // Use server-side apply for fields that many programs write, and for lists with
-// elements of several owners. Use Update of the status, or a JSON Patch, for a
-// field that the schema requires and that may be null: a merge patch cannot
-// carry null. For a status with a single condition, meta.SetStatusCondition of
-// apimachinery and an Update are enough.
+// elements of several owners. An example is an object in which ten controllers
+// have one condition each. If they write at the same time, a Commit costs about
+// six patches, and some Commits fail. An apply costs one patch and does not
+// conflict. With a client of client-go:
+//
+//	apply := &unstructured.Unstructured{Object: map[string]any{
+//		"apiVersion": "example.com/v1", "kind": "Run", "metadata": map[string]any{"name": name},
+//		"status": map[string]any{"conditions": []any{condition}},
+//	}}
+//	options := metav1.ApplyOptions{FieldManager: "quota", Force: true}
+//	_, err := client.ApplyStatus(ctx, name, apply, options)
+//
+// The CRD must declare the list of conditions with listType=map and
+// listMapKey=type. Otherwise an apply replaces the conditions of the others. One
+// Writer may own the rest of the status. See examples/unstructured/condition.
+//
+// Use Update of the status, or a JSON Patch, for a field that the schema
+// requires and that may be null: a merge patch cannot carry null. For a status
+// with a single condition, meta.SetStatusCondition of apimachinery and an Update
+// are enough.
 package status

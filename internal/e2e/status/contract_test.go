@@ -20,7 +20,7 @@ import (
 	"github.com/proompteng/controllerkit/status/statustest"
 )
 
-// TestContract_HoldsForEachKind: kinds of many projects, and those of this
+// TestContract_HoldsForEachKind: kinds of many projects, and the kinds of this
 // suite, keep each rule of the contract.
 //
 //req:shows S5
@@ -109,7 +109,7 @@ func setStatus(u *unstructured.Unstructured, fields object) {
 	u.Object["status"] = withStatus(u, (&unstructured.Unstructured{Object: fields}).DeepCopy().Object).Object["status"]
 }
 
-// setReady sets a condition, and leaves those of others.
+// setReady sets a condition, and leaves other conditions.
 func setReady(u *unstructured.Unstructured) {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	list = slices.DeleteFunc(list, func(c any) bool { return c.(object)["type"] == "Ready" })

@@ -14,7 +14,7 @@ import (
 	"github.com/proompteng/controllerkit/status"
 )
 
-// foreign is a kind with a status like those of other projects: with fields,
+// foreign is a kind with a status like in another project: with fields,
 // conditions and a schema that are older than the contract.
 type foreign struct {
 	like     string // whose status it is like
@@ -99,7 +99,7 @@ func byType(list object) object {
 	return with(list, object{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"type"}})
 }
 
-// metaConditions are those of metav1.Condition.
+// metaConditions is a list of metav1.Condition.
 func metaConditions() object {
 	all := []string{"lastTransitionTime", "reason", "message", "observedGeneration"}
 	return byType(conditions([]any{"lastTransitionTime", "reason", "message"}, all...))

@@ -1,0 +1,128 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/proompteng/controllerkit/examples/unstructured/condition"
+	"github.com/proompteng/controllerkit/status"
+)
+
+// manyControllers have one condition each in the same object.
+const manyControllers = 10
+
+// quotas are a kind whose conditions are a map by type.
+var quotas = foreign{}.resource("quota")
+
+// typeOf is the condition of a controller.
+func typeOf(controller int) string { return fmt.Sprintf("Controller%d", controller) }
+
+// together runs one function for each controller at the same time, and returns
+// their errors.
+func together(act func(controller int) error) []error {
+	errs := make([]error, manyControllers)
+	var all sync.WaitGroup
+	for i := range manyControllers {
+		all.Go(func() { errs[i] = act(i) })
+	}
+	all.Wait()
+	return errs
+}
+
+// TestManyControllers_CommitMoreThanTheyApply: ten controllers have read the
+// object, and each sets its condition. Each Commit but one conflicts and reads
+// and writes again. Each apply is one request.
+func TestManyControllers_CommitMoreThanTheyApply(t *testing.T) {
+	t.Run("Commit", func(t *testing.T) {
+		s := newStage(t)
+		before := s.object(t, quotas, "a")
+		errs := together(func(i int) error {
+			w := via(s.ours.dynamic(quotas).Patch, status.Writer{
+				FieldNames: status.FieldNames{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
+				Owned:      []string{typeOf(i)},
+			})
+			c := object{"type": typeOf(i), "status": "True", "reason": "Ok", "message": ""}
+			_, err := w.Commit(t.Context(), before, withStatus(before, object{"conditions": []any{c}}), status.Facts{})
+			return err
+		})
+		sent := len(s.wire.Take())
+		t.Logf("%d patches for %d commits, and the error %v", sent, manyControllers, errors.Join(errs...))
+		assert.GreaterOrEqual(t, sent, 3*manyControllers-2, "one write, and nine conflicts with a read and a write")
+	})
+	t.Run("Apply", func(t *testing.T) {
+		s := newStage(t)
+		before := s.object(t, quotas, "a")
+		w := via(s.ours.dynamic(quotas).Patch, status.Writer{
+			FieldNames: status.FieldNames{UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"},
+		})
+		apply := func(o *unstructured.Unstructured, i int, verdict metav1.ConditionStatus) error {
+			c := metav1.Condition{Type: typeOf(i), Status: verdict, Reason: "Ok"}
+			return condition.Apply(t.Context(), s.ours.dynamic(quotas), o, fmt.Sprintf("controller-%d", i), c)
+		}
+		errs := together(func(i int) error { return apply(before, i, "False") })
+		require.NoError(t, errors.Join(errs...))
+		assert.Len(t, s.wire.Take(), manyControllers, "one patch each")
+
+		// The Writer owns the rest, from the same copy.
+		_, err := w.Commit(t.Context(), before, withStatus(before, object{"requeues": int64(1)}), status.Facts{})
+		require.NoError(t, err)
+		s.wire.Take()
+		stored := s.readLoose(t, quotas)
+		assert.Len(t, conditionsIn(t, stored), manyControllers, "the Writer keeps them all")
+
+		// Each changes its condition, and then has nothing to send.
+		errs = together(func(i int) error { return apply(stored, i, "True") })
+		require.NoError(t, errors.Join(errs...))
+		stored = s.readLoose(t, quotas)
+		errs = together(func(i int) error { return apply(stored, i, "True") })
+		require.NoError(t, errors.Join(errs...))
+		assert.Len(t, s.wire.Take(), manyControllers)
+		assert.EqualValues(t, 1, stored.Object["status"].(object)["requeues"], "the applies keep the rest")
+		for _, c := range conditionsIn(t, stored) {
+			assert.Equal(t, "True", c.(object)["status"])
+		}
+	})
+}
+
+// TestManyControllers_ApplyNeedsAMapByType: in another list each apply replaces
+// the conditions of all other controllers.
+func TestManyControllers_ApplyNeedsAMapByType(t *testing.T) {
+	s := newStage(t)
+	before := s.object(t, tasks, "a")
+	for i := range 2 {
+		c := metav1.Condition{Type: typeOf(i), Status: "True", Reason: "Ok"}
+		require.NoError(t, condition.Apply(t.Context(), s.ours.dynamic(tasks), before, fmt.Sprintf("controller-%d", i), c))
+	}
+	assert.Len(t, conditionsIn(t, s.readLoose(t, tasks)), 1)
+}
+
+// TestManyControllers_ApplyReachesARecreatedObject: an apply has no
+// resourceVersion, and the API server does not look at a uid in it. Commit
+// returns ErrReplaced.
+func TestManyControllers_ApplyReachesARecreatedObject(t *testing.T) {
+	s := newStage(t)
+	before := s.object(t, quotas, "a")
+	require.NoError(t, s.theirs.dynamic(quotas).Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	s.object(t, quotas, "a")
+	c := metav1.Condition{Type: "Ready", Status: "True", Reason: "Ok"}
+	require.NoError(t, condition.Apply(t.Context(), s.ours.dynamic(quotas), before, "controller", c))
+	assert.Len(t, conditionsIn(t, s.readLoose(t, quotas)), 1)
+}
+
+func conditionsIn(t *testing.T, u *unstructured.Unstructured) []any {
+	t.Helper()
+	list, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
+	require.NoError(t, err)
+	return list
+}
