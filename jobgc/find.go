@@ -195,14 +195,12 @@ func (m machine) looksByName() bool {
 // findShown looks at a Job that the owner has not recorded and the cache shows.
 // What the adoption changes must be read live before.
 func (m machine) findShown() (machine, request) {
-	switch {
-	case m.takes(m.cached):
-		m.notes.seen = m.cached
-		return m, requestRead
-	case m.cached.ttl.early:
-		return m, requestRead
+	changes := m.takes(m.cached) || m.cached.ttl.early
+	if !changes {
+		return m.finds(m.seen())
 	}
-	return m.finds(m.seen())
+	m.notes.seen = m.cached // it may be gone by now
+	return m, requestRead
 }
 
 // takes reports whether a Job of this owner is taken over by its name: Step did

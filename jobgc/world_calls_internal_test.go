@@ -10,14 +10,15 @@ func (w *world) restart(i int) {
 	w.replicas[i] = simReplica{ownerAt: w.ownersN, jobAt: w.changesN}
 }
 
-// cached is the Job that a replica's cache has under the name.
-func (w *world) cached(r *simReplica, owner int8) simAnswer {
+// cached is the Job that a replica's cache has under the name after some of the
+// changes.
+func (w *world) cached(r *simReplica, owner, at int8) simAnswer {
 	unknown := w.rules.nowhere && r.copied.job == 0
 	if !w.rules.informer || unknown {
 		return simAnswer{}
 	}
 	jobs := w.known
-	for _, c := range w.changes[:r.jobAt] {
+	for _, c := range w.changes[:at] {
 		jobs[c.index] = c.job
 	}
 	for i := range jobs {
@@ -60,9 +61,9 @@ func (w *world) before(at, index int8) simJob {
 	return w.known[index]
 }
 
-// begin begins a call with what the caches have. The handlers receive further
-// events after the cache was read.
-func (w *world) begin(i int, heard int8) {
+// begin begins a call with what the caches have. The handlers may be behind the
+// cache, and may receive further events after it was read.
+func (w *world) begin(i int, cached, heard int8) {
 	r := &w.replicas[i]
 	r.copied = w.owners[r.ownerAt-1]
 	if r.copied.uid == 0 {
@@ -74,7 +75,7 @@ func (w *world) begin(i int, heard int8) {
 	if o.job == 0 && w.rules.named {
 		r.places[o.uid].known = true
 	}
-	r.m = w.rules.begin(beginning{o, w.cached(r, o.uid), w.remembers(r, o.job), w.young})
+	r.m = w.rules.begin(beginning{o, w.cached(r, o.uid, cached), w.remembers(r, o.job), w.young})
 	w.hear(r, heard)
 	r.calls = true
 	w.advance(i)
@@ -99,6 +100,9 @@ func (w *world) answer(i int, a simAnswer) {
 	}
 	switch a.verdict {
 	case verdictDone, verdictGone, verdictTaken:
+	case verdictDenied, verdictInvalid:
+		r.failed++
+		r.denied++
 	default:
 		r.failed++
 	}
@@ -167,7 +171,7 @@ func (w *world) result(r *simReplica) simOwner {
 		next.ending = wasCancelled
 	case m.found.state.lost():
 		next.ending = wasLost
-		if r.results[next.job] {
+		if r.results[next.job] || w.isComing(r, next.job) {
 			w.wrong = lostKnown
 		}
 	case next.outcome && (r.copied.outcome || !w.rules.ends):
@@ -187,6 +191,7 @@ func (w *world) idle(r *simReplica) {
 	r.reads = 0
 	r.asked = 0
 	r.failed = 0
+	r.denied = 0
 	r.silent = false
 	r.writes = false
 	r.status = simOwner{}

@@ -43,7 +43,7 @@ func (w world) calm() world {
 		w.age(r, pastAged)
 		r.ownerAt = w.ownersN
 		w.hear(r, w.changesN)
-		w.begin(i, w.changesN)
+		w.begin(i, w.changesN, w.changesN)
 		for r.calls && w.wrong == noRule {
 			w.proceed(i)
 		}
@@ -120,7 +120,7 @@ func (w world) asks() bool {
 	if o.job == 0 && r.places[o.uid].unsure {
 		return false
 	}
-	w.begin(0, w.changesN)
+	w.begin(0, w.changesN, w.changesN)
 	return w.rules.machine(r.m).asks != requestNone
 }
 
@@ -136,13 +136,20 @@ func (w *world) hindered(o simOwner) bool {
 	return false
 }
 
+// isHidden reports whether no cache shows a Job that the owner has not recorded,
+// and no replica looks for it.
+func (w *world) isHidden(o simOwner) bool {
+	looks := w.replicas[0].places[o.uid].unsure || w.replicas[1].places[o.uid].unsure
+	return (w.rules.nowhere || !w.rules.informer) && !looks
+}
+
 // rightJob returns what is wrong with a Job whose run has ended.
 func (w world) rightJob(o simOwner, i int8, job simJob) string {
 	switch {
 	case o.job != i && w.gap != 0:
 		return "" // a second one
-	case o.job != i && job.late && (w.rules.nowhere || !w.rules.informer):
-		return "" // it came after the end of its run, and no cache shows it
+	case o.job != i && job.late && w.isHidden(o):
+		return "" // it came after the end of its run
 	case o.job != i:
 		return "a Job is left behind"
 	case job.held:

@@ -70,11 +70,36 @@ func (w *world) isTrue(r *simReplica, f finding) bool {
 		wanted := !m.ended && !m.deleting && !f.ending
 		return m.job == 0 && !wanted
 	case Pending:
-		explained := f.changed || f.source != sourceLiveRead
-		return explained || m.ended
+		return w.isPending(r, f)
 	default:
 		return true
 	}
+}
+
+// isPending reports whether a call may not know yet what became of a Job: an
+// event may come, or the caller's copy of the owner is late.
+func (w *world) isPending(r *simReplica, f finding) bool {
+	m := w.rules.machine(r.m)
+	switch {
+	case f.source == sourceTombstone:
+		return w.jobs[m.job].released
+	case r.asked == 0:
+		return w.rules.informer
+	case f.source == sourceLiveRead:
+		return f.changed || m.ended
+	}
+	return true
+}
+
+// isComing reports whether the delete event of a finished Job is on the way.
+func (w *world) isComing(r *simReplica, job int8) bool {
+	for _, c := range w.changes[r.jobAt:w.changesN] {
+		ends := c.index == job && !c.job.exists && c.job.finished && !c.job.foreign
+		if ends {
+			return w.rules.informer && w.gap&fromBackup == 0
+		}
+	}
+	return false
 }
 
 // isUnwatched reports whether a Job still changes, and no event says so.
@@ -98,7 +123,9 @@ func (w *world) checkError(r *simReplica) {
 			w.wrong = noError
 		}
 	case failureRequest, failureBuild, failureCreate, failureRelease:
-		if r.failed == 0 {
+		job := w.jobs[w.named(r.copied.uid)]
+		exists := m.failure == failureCreate && job.exists && !job.foreign && job.owner == r.copied.uid
+		if r.failed == 0 || exists {
 			w.wrong = falseError
 		}
 	default:
@@ -118,10 +145,10 @@ func (w *world) checkAdopted(r *simReplica) {
 	if !job.annotated {
 		lacks++
 	}
-	if job.early {
+	if job.early && !job.finished {
 		lacks++
 	}
-	if lacks > r.failed {
+	if lacks > r.denied {
 		w.wrong = adoptedUnmarked
 	}
 }
@@ -161,5 +188,10 @@ func (w *world) checkNotEnded(r *simReplica) {
 		if heard && w.jobs[i].owner == r.copied.uid && w.gap&fromBackup == 0 {
 			w.wrong = createdAgain
 		}
+	}
+	cached := w.rules.machine(r.m).cached
+	seen := cached.state == Finished && cached.control == controlOwner
+	if seen || w.isComing(r, r.places[r.copied.uid].job) {
+		w.wrong = createdAgain
 	}
 }

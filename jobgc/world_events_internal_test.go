@@ -88,10 +88,12 @@ func (w world) nextOfReplica(i int, yield yields) {
 	case !r.calls:
 		after := active
 		after.young = false
+		after.hear(&after.replicas[i], after.changesN)
 		after.age(&after.replicas[i], pastLagged)
 		of("the lag passes", &after)
 		after = active
 		after.young = false
+		after.hear(&after.replicas[i], after.changesN)
 		after.age(&after.replicas[i], pastAged)
 		of("an hour passes", &after)
 		active.nextCalls(i, w, yield)
@@ -103,24 +105,25 @@ func (w world) nextOfReplica(i int, yield yields) {
 	}
 }
 
-// nextCalls are the calls. Each cache is old or up to date, and the handlers
-// may receive the later events before the call goes on.
+// nextCalls are the calls. Each cache is old or up to date. The handlers may
+// receive the later events before the call goes on, or be behind the cache.
 func (w world) nextCalls(i int, before world, yield yields) {
 	r := &w.replicas[i]
-	call := func(owners, cached, heard int8) {
+	call := func(owners, events, cached, heard int8) {
 		after := w
 		r := &after.replicas[i]
 		r.ownerAt = owners
-		after.hear(r, cached)
-		after.begin(i, heard)
+		after.hear(r, events)
+		after.begin(i, cached, heard)
 		e := event{by: int8(i), what: called, from: [3]int8{owners, cached, heard}} //nolint:gosec // two
 		before.then(e, &after, yield)
 	}
 	for owners := r.ownerAt; owners <= w.ownersN; owners = max(owners+1, w.restored) {
-		call(owners, r.jobAt, r.jobAt)
+		call(owners, r.jobAt, r.jobAt, r.jobAt)
 		if r.jobAt < w.changesN {
-			call(owners, r.jobAt, w.changesN)
-			call(owners, w.changesN, w.changesN)
+			call(owners, r.jobAt, r.jobAt, w.changesN)
+			call(owners, r.jobAt, w.changesN, r.jobAt)
+			call(owners, w.changesN, w.changesN, w.changesN)
 		}
 	}
 }

@@ -162,6 +162,7 @@ type simReplica struct {
 	reads  int8 // of the owner in this call
 	asked  int8 // requests in this call
 	failed int8 // of them, that were refused or had no answer
+	denied int8 // of those, by a policy or a test
 	silent bool // the last one had no answer
 	m      machineNumber
 	copied simOwner // the caller's copy
