@@ -55,7 +55,7 @@ func badRollouts() map[string]bad {
 		"WeightDecreases":           {"Odd, and carried out.", stepsOf(`{"setWeight":60}`, manual, `{"setWeight":20}`, manual), ""},
 		"WeightIsZero":              {"Paused with no new pod: nothing is tested.", stepsOf(`{"setWeight":0}`, manual), "spec.strategy.canary.steps[0].setWeight"},
 		"WeightIs100":               {"Everything is replaced before the pause.", stepsOf(`{"setWeight":100}`, manual), "spec.strategy.canary.steps[0].setWeight"},
-		"LastWeightIs100":           {"It says what comes anyway, as most published examples do.", stepsOf(twenty, manual, `{"setWeight":100}`), ""},
+		"LastWeightIs100":           {"Most published examples have it.", stepsOf(twenty, manual, `{"setWeight":100}`), ""},
 		"StepIsEmpty":               {"No action.", stepsOf(twenty, `{}`, manual), "spec.strategy.canary.steps[1]"},
 		"StepIsNull":                {"No action.", stepsOf(twenty, `null`, manual), "spec.strategy.canary.steps[1]"},
 		"StepIsMisspelt":            {"A lax create drops it.", stepsOf(`{"setWieght":20}`, twenty, manual), "spec.strategy.canary.steps[0].setWieght"},

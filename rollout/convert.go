@@ -80,8 +80,7 @@ func Convert(d *appsv1.Deployment, o Options) (*Rollout, field.ErrorList) {
 	return r, nil
 }
 
-// notConvertible are the errors of a Deployment of which no Rollout can be
-// made.
+// notConvertible are the errors of a Deployment that cannot become a Rollout.
 func notConvertible(d *appsv1.Deployment, o *Options) (errs field.ErrorList) {
 	strategy := d.Spec.Strategy.Type
 	if strategy == appsv1.RecreateDeploymentStrategyType {

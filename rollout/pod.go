@@ -94,8 +94,8 @@ func containers(s *corev1.PodSpec) []placed[corev1.Container] {
 	return append(all, place(path.Child("initContainers"), s.InitContainers)...)
 }
 
-// hashKeys warns of the label by which the scheduling rules of a Deployment
-// tell versions apart. The pods of a Rollout have another one.
+// hashKeys warns of the label pod-template-hash in scheduling rules. The pods
+// of a Rollout have rollouts-pod-template-hash.
 func (p *problems) hashKeys(s *corev1.PodSpec) {
 	check := func(path *field.Path, keys []string) {
 		i := slices.Index(keys, "pod-template-hash")

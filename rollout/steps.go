@@ -22,7 +22,7 @@ func (p *problems) steps(r *Rollout, sound bool) {
 			"without them this is a plain rolling update; the safe canary is setWeight: 20, then pause: {}"))
 		return
 	}
-	// At a pause the pods are counted, if all that counts is known.
+	// At a pause the pods are counted, unless something is not known.
 	counted := sound && c.TrafficRouting == nil && r.Spec.Replicas != nil
 	weight := int32(0)
 	waits := c.Analysis != nil

@@ -31,8 +31,8 @@ func (p *problems) workload(s *Spec) {
 	}
 }
 
-// reference checks a workloadRef. Its workload has the template, and but for a
-// PodTemplate a selector too.
+// reference checks a workloadRef. The workload has the template. A Deployment
+// and a ReplicaSet have a selector too.
 func (p *problems) reference(s *Spec) {
 	ref := s.WorkloadRef
 	path := at("workloadRef")

@@ -14,8 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// template is an AnalysisTemplate of an analysis, or one that such a template
-// names.
+// template is an AnalysisTemplate that an analysis or another template names.
 type template struct {
 	kind, name string
 	path       *field.Path
@@ -58,8 +57,8 @@ func (l *lookup) analysis(ctx context.Context, analysis map[string]any, path *fi
 	}
 }
 
-// templates reads templates and those that they name, each once, so that a
-// cycle of names ends. All is false if one is missing.
+// templates reads templates and the templates that they name, each once, so
+// that a cycle of names ends. All is false if one is missing.
 func (l *lookup) templates(
 	ctx context.Context, refs []any, paths []*field.Path,
 ) (found []template, all bool) {

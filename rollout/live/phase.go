@@ -42,10 +42,10 @@ const (
 // status.phase alone may be of the template before, also when the controller
 // has seen the generation. PhaseOf reads the conditions too:
 //   - If Progressing is False, the phase is Degraded, with the reason and the
-//     message of the condition. So it is if the API server refuses the
+//     message of the condition. An example: the API server refuses the
 //     ReplicaSet of a new template, because of a quota, a policy, a webhook that
-//     does not answer or an illegal label: the controller leaves status.phase
-//     as it was, such as Healthy, past every deadline.
+//     does not answer or an illegal label. The controller then leaves
+//     status.phase unchanged, such as Healthy, past every deadline.
 //   - If the controller has just created the ReplicaSet, the phase is
 //     Progressing: the rest of the status is of the template before.
 //   - Healthy needs the conditions Healthy and Progressing, with the reason
@@ -56,8 +56,8 @@ const (
 // more, for the moment until the controller has looked at the template.
 //
 // Other errors of the controller leave no trace. The phase is NotObserved then,
-// because the controller has not recorded the generation. So it is for a
-// Rollout with a workloadRef of which the ReplicaSet is refused.
+// because the controller has not recorded the generation. An example is a
+// Rollout with a workloadRef whose ReplicaSet is refused.
 func PhaseOf(live *unstructured.Unstructured) (Phase, string) {
 	if live == nil {
 		return NotObserved, "there is no Rollout"

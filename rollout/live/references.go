@@ -35,7 +35,7 @@ type Get func(
 // References reports, with its path, each reference of r to an object that the
 // cluster lacks, or that the controller cannot use:
 //   - the workload of workloadRef;
-//   - Services: what they select must be labels of r's pods. A label of
+//   - Services: r's pods must have each label that they select. A label of
 //     stableMetadata counts for the stableService, as it does for the
 //     controller after v1.10.1;
 //   - AnalysisTemplates of steps, of background analyses and of blue-green, and
@@ -201,7 +201,7 @@ func (l *lookup) services(ctx context.Context, of map[string]any, path *field.Pa
 }
 
 // selects compares the selector of a Service with the labels of the pods. Added
-// are those of stableMetadata, which releases after v1.10.1 count too.
+// has the labels of stableMetadata, which releases after v1.10.1 count too.
 func (l *lookup) selects(service *unstructured.Unstructured, added map[string]any, path *field.Path) {
 	if l.pods == nil {
 		return

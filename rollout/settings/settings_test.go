@@ -39,7 +39,7 @@ func TestFromValues(t *testing.T) {
 		"ChartsOwn":  {"Checked, and the chart's.", `{"crdCheck":"skip","keepOnSwitch":true}`, settings.Settings{}},
 		"OffAndWith": {"Ready to be switched on.", `{"enabled":false,"canarySteps":[{"setWeight":20},{"pause":{}}]}`, settings.Settings{Options: rollout.Options{Steps: []rollout.Step{rollout.SetWeight(20), rollout.PauseManual()}}}},
 		"LastIs100": {
-			"It says what comes anyway.", `{"canarySteps":[{"setWeight":20},{"pause":{}},{"setWeight":100}]}`,
+			"The end of the canary, as most examples have it.", `{"canarySteps":[{"setWeight":20},{"pause":{}},{"setWeight":100}]}`,
 			settings.Settings{Options: rollout.Options{Steps: []rollout.Step{rollout.SetWeight(20), rollout.PauseManual(), rollout.SetWeight(100)}}},
 		},
 		"Steps": {

@@ -52,7 +52,7 @@ func earlyErrors() map[string]early {
 		}, func(r *rollout.Rollout) {
 			r.Spec.Strategy.Canary.CanaryMetadata = map[string]any{"labels": map[string]any{"app": "canary"}}
 		}, live.Degraded, "is invalid"},
-		"taken":  {"Another ReplicaSet has the name. The controller says so in its log alone.", (*stage).taken, none, live.NotObserved, "has seen generation 3 of 4"},
+		"taken":  {"Another ReplicaSet has the name. The controller reports it in its log alone.", (*stage).taken, none, live.NotObserved, "has seen generation 3 of 4"},
 		"update": {"The new ReplicaSet gets no pods.", func(s *stage) func() { return s.down(admissionv1.Update, "replicasets") }, none, live.Progressing, ""},
 		"fewer": {"The replicas change with the template.", func(s *stage) func() { return s.refuse("web:2") },
 			func(r *rollout.Rollout) { r.Spec.Replicas = new(int32(3)) }, live.Degraded, "no such image"},
@@ -264,8 +264,8 @@ func (s *stage) down(verb admissionv1.OperationType, of string) (end func()) {
 	}
 }
 
-// taken gives the name that the controller wants to a ReplicaSet of somebody
-// else. A policy that keeps the controller from it shows the name.
+// taken gives the name that the controller wants to another ReplicaSet.
+// A policy that keeps the controller from it shows the name.
 func (s *stage) taken() (end func()) {
 	s.Helper()
 	allow := s.refuse("web:2")
