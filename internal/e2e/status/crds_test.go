@@ -108,7 +108,7 @@ func cloudCRD() map[string]any {
 		"type": text, "status": text, "message": text, "severity": text,
 		"lastHeartbeatTime": object{"type": "string", "format": "date-time"},
 	}}
-	return contractCRD(clouds, "Cloud", nil, object{"conditions": object{"type": "array", "items": condition}})
+	return contractCRD(clouds, "Cloud", nil, object{"phase": text, "conditions": object{"type": "array", "items": condition}})
 }
 
 // voidCRD requires fields that may be null: in the status, in an object and in
