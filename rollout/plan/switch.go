@@ -90,6 +90,7 @@ func (p *planner) header() {
 		"The old pods stay until the new ones are ready.",
 		"Read it, then run it: sh FILE. After a stop, fix the cause and run it again.",
 		"To undo it after the last step: make a plan by " + back + " and run it.",
+		"To undo it before the last step, while " + p.old.object() + " has enough pods:",
 	}
 }
 

@@ -87,7 +87,7 @@ func TestPlan_Disturbed(t *testing.T) {
 		name   string
 		reason string
 		verb   string // the disturbance comes after the first step of this verb
-		kind   string    // and kind
+		kind   string // and kind
 		stops  bool
 	}
 	rows := []row{

@@ -66,7 +66,8 @@ func earlyErrors() map[string]early {
 
 // TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate watches a Rollout while a
 // cause keeps the controller from the new template, and after it. No version of
-// the Rollout is Paused or Healthy by the pods of another template.
+// the Rollout is Paused or Healthy by the pods of another template. No plan
+// goes back from it, and the wait of a plan does not end.
 //
 //req:shows R3 R5
 func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
@@ -88,6 +89,7 @@ func TestPhaseOf_DoesNotTakeAnOldPhaseForTheNewTemplate(t *testing.T) {
 				require.Contains(c, message, row.says)
 			})
 			assert.NotContains(t, s.images(), "web:2", row.reason)
+			s.isNotReleased(r.Spec.Template.Spec.Containers[0].Image, row.reason)
 			end()
 			if r.Spec.Template.Spec.Containers[0].Image == "web:2" {
 				s.reaches("web", live.Paused)

@@ -45,14 +45,7 @@ func TestRefusedReplicaSet(t *testing.T) {
 	assert.Equal(t, "Healthy", own, "upstream's phase is of the version before; once it is not, PhaseOf can be simpler")
 	assert.Equal(t, map[string]int{"web:1": 5}, s.images())
 
-	_, errs := plan.Rollback(u, s.manifest("web:2"), nil, plan.Options{})
-	require.Len(t, errs, 1)
-	assert.Equal(t, "live.status", errs[0].Field)
-	assert.Contains(t, errs[0].Detail, "ReplicaSetCreateError: Failed to create new replica set")
-
-	until := strings.Replace(s.untilHealthy(), " 600 ", " 3 ", 1)
-	out, err := s.try(plane.Kubeconfig(), until)
-	require.Error(t, err, out)
+	out := s.isNotReleased("web:2", "no pod runs it")
 	assert.Contains(t, out, "ReplicaSetCreateError: Failed to create new replica set")
 
 	allow()
@@ -60,7 +53,7 @@ func TestRefusedReplicaSet(t *testing.T) {
 	s.promote(true)
 	s.reaches("web", live.Healthy)
 	s.runs(map[string]int{"web:2": 5})
-	s.sh(until)
+	s.sh(s.untilHealthy())
 }
 
 // TestRefusedReplicaSet_PutBack: the old template ends it.
@@ -75,6 +68,18 @@ func TestRefusedReplicaSet_PutBack(t *testing.T) {
 	u := s.reaches("web", live.Healthy)
 	_, errs := plan.Rollback(u, s.manifest("web:1"), nil, plan.Options{})
 	require.Empty(t, errs)
+}
+
+// isNotReleased: neither Rollback nor the wait of a plan takes the template of
+// the Rollout for released. It returns what the wait says.
+func (s *stage) isNotReleased(image, reason string) string {
+	s.Helper()
+	_, errs := plan.Rollback(s.get("web"), s.manifest(image), nil, plan.Options{})
+	require.Len(s, errs, 1, reason)
+	assert.Equal(s, "live.status", errs[0].Field, reason)
+	out, err := s.try(plane.Kubeconfig(), strings.Replace(s.untilHealthy(), " 600 ", " 3 ", 1))
+	require.Error(s, err, "%s\n%s", reason, out)
+	return out
 }
 
 // untilHealthy is how a plan waits for the Rollout web.

@@ -3,7 +3,7 @@
 # The old pods stay until the new ones are ready.
 # Read it, then run it: sh FILE. After a stop, fix the cause and run it again.
 # To undo it after the last step: make a plan by plan.Rollback and run it.
-# To undo it before the last step:
+# To undo it before the last step, while deployment/web has enough pods:
 #   kubectl --namespace=shop patch hpa/web --type=json -p '[{"op":"replace","path":"/spec/scaleTargetRef","value":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}]'
 #   kubectl --namespace=shop delete rollout/web
 set -eu

@@ -3,7 +3,7 @@
 # The old pods stay until the new ones are ready.
 # Read it, then run it: sh FILE. After a stop, fix the cause and run it again.
 # To undo it after the last step: make a plan by plan.Migration and run it.
-# To undo it before the last step:
+# To undo it before the last step, while rollout/web has enough pods:
 #   kubectl --namespace=shop delete deployment/web
 set -eu
 
