@@ -54,13 +54,17 @@ func earlyErrors() map[string]early {
 		}, live.Degraded, "is invalid"},
 		"taken":  {"Another ReplicaSet has the name. The controller reports it in its log alone.", (*stage).taken, none, live.NotObserved, "has seen generation 3 of 4"},
 		"update": {"The new ReplicaSet gets no pods.", func(s *stage) func() { return s.down(admissionv1.Update, "replicasets") }, none, live.Progressing, ""},
-		"fewer": {"The replicas change with the template.", func(s *stage) func() { return s.refuse("web:2") },
-			func(r *rollout.Rollout) { r.Spec.Replicas = new(int32(3)) }, live.Degraded, "no such image"},
-		"metadata": {"Only metadata changes, and the ReplicaSets cannot be updated.", func(s *stage) func() { return s.down(admissionv1.Update, "replicasets") },
+		"fewer": {
+			"The replicas change with the template.", func(s *stage) func() { return s.refuse("web:2") },
+			func(r *rollout.Rollout) { r.Spec.Replicas = new(int32(3)) }, live.Degraded, "no such image",
+		},
+		"metadata": {
+			"Only metadata changes, and the ReplicaSets cannot be updated.", func(s *stage) func() { return s.down(admissionv1.Update, "replicasets") },
 			func(r *rollout.Rollout) {
 				r.Spec.Template.Spec.Containers[0].Image = "web:1"
 				r.Spec.Strategy.Canary.StableMetadata = map[string]any{"labels": map[string]any{"track": "stable"}}
-			}, live.NotObserved, "generation 1 of 2"},
+			}, live.NotObserved, "generation 1 of 2",
+		},
 	}
 }
 

@@ -190,8 +190,8 @@ func (s *stage) eventually(what string, check func(c *assert.CollectT)) {
 	require.EventuallyWithT(s, check, 2*time.Minute, 100*time.Millisecond, what)
 }
 
-// plan is the runbook that the command prints for the live objects: kubectl get
-// ... | rollout -plan
+// plan is the runbook that the command prints for the live objects, as for
+// kubectl get -o yaml | rollout -plan.
 func (s *stage) plan(kinds string, args ...string) string {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), command, args...)
