@@ -91,11 +91,12 @@
 //	_, err := client.ApplyStatus(ctx, name, apply, options)
 //
 // The CRD must declare the list of conditions with listType=map and
-// listMapKey=type. Otherwise an apply replaces the conditions of the others. One
-// Writer may own the rest of the status. See examples/unstructured/condition.
+// listMapKey=type. Otherwise an apply replaces the conditions of the others.
+// One Writer may own the rest of the status. A whole example is in
+// examples/unstructured/condition.
 //
 // Use Update of the status, or a JSON Patch, for a field that the schema
 // requires and that may be null: a merge patch cannot carry null. For a status
-// with a single condition, meta.SetStatusCondition of apimachinery and an Update
-// are enough.
+// with a single condition, meta.SetStatusCondition of apimachinery and an
+// Update are enough.
 package status

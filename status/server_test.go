@@ -43,7 +43,7 @@ type server struct {
 	defaults map[string]any                 // fields of the status that the schema defaults
 	requires []string                       // fields that the schema requires in a status
 	refuses  func(status map[string]any) error
-	writer   *status.Writer                 // of commit
+	writer   *status.Writer // of commit
 }
 
 func newServer(t *testing.T) *server { //nolint:thelper // it is kept, not used here

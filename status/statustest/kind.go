@@ -38,9 +38,9 @@ type Kind[T status.Object] struct {
 	// status. It may be the function of the Writer.
 	Patch status.PatchFunc
 
-	// Set changes the status like a reconcile. Each n, from 1 to 3, sets another
-	// value of one field that is not a condition. Set also sets the fields that
-	// the schema requires.
+	// Set changes the status like a reconcile. Each n, from 1 to 3, sets
+	// another value of one field that is not a condition. Set also sets the
+	// fields that the schema requires.
 	Set func(o T, n int)
 	// Spec is a merge patch that changes a new object's spec, such as
 	// {"image":"other"}.
@@ -55,9 +55,9 @@ type Kind[T status.Object] struct {
 	// Required sets a field to zero that the schema requires.
 	Required func(o T)
 
-	// NoSchema is the reason why a function of these four is nil: the client is
-	// a fake one, which does not have a schema, or the schema does not have such
-	// a field.
+	// NoSchema is the reason why a function of these four is nil: the client
+	// is a fake one, which does not have a schema, or the schema does not have
+	// such a field.
 	NoSchema string
 	// NoConflicts is the reason why a patch with an outdated resourceVersion is
 	// not a conflict, as with the fakes of client-go. Run then leaves out the
