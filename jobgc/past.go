@@ -14,7 +14,6 @@ type fate string
 
 const (
 	fateUnknown  fate = ""
-	fateSeen     fate = "seen"     // Step has put it into a Ref, which may not be written yet
 	fateRemoved  fate = "removed"  // its deletion was seen
 	fateReturned fate = "returned" // it is there again: the API server's store was restored
 )
@@ -111,9 +110,6 @@ func (p past) at(now time.Time) recollection {
 // sees is the past after Step has seen a Job whose owner may not have recorded
 // it.
 func (p past) sees(last Observation) past {
-	if p.fate == fateUnknown {
-		p.fate = fateSeen
-	}
 	if last.State == Finished {
 		last.Job = nil
 		p.last = last
@@ -150,8 +146,8 @@ func (p past) keeps(n notes, now time.Time) past {
 	if n.loss != "" {
 		p.loss = n.loss
 	}
-	if n.agreed && p.fate != fateUnknown {
-		p.fate = fateSeen
+	if n.agreed {
+		p.fate = fateUnknown
 	}
 	if n.sent.uid != "" {
 		p.sent = now

@@ -98,8 +98,10 @@ func (w *world) answer(i int, a simAnswer) {
 	if r.asked > mostRequests || r.builds > 1 {
 		w.wrong = tooManyRequests
 	}
+	r.refused = true
 	switch a.verdict {
 	case verdictDone, verdictGone, verdictTaken:
+		r.refused = false
 	case verdictDenied, verdictInvalid:
 		r.failed++
 		r.denied++
@@ -193,6 +195,7 @@ func (w *world) idle(r *simReplica) {
 	r.failed = 0
 	r.denied = 0
 	r.silent = false
+	r.refused = false
 	r.writes = false
 	r.status = simOwner{}
 }

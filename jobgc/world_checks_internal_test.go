@@ -122,10 +122,15 @@ func (w *world) checkError(r *simReplica) {
 		if r.silent && !unbuilt && m.found.state != Finished {
 			w.wrong = noError
 		}
-	case failureRequest, failureBuild, failureCreate, failureRelease:
+	case failureRequest:
+		if !r.refused {
+			w.wrong = falseError
+		}
+	case failureBuild, failureCreate, failureRelease:
+		unread := m.failure == failureBuild && r.silent && r.asked > 0
 		job := w.jobs[w.named(r.copied.uid)]
 		exists := m.failure == failureCreate && job.exists && !job.foreign && job.owner == r.copied.uid
-		if r.failed == 0 || exists {
+		if r.failed == 0 || exists || unread {
 			w.wrong = falseError
 		}
 	default:

@@ -121,8 +121,8 @@ func (o simOwner) record() record {
 // ends reports whether the end of the run is recorded, or at least its outcome.
 func (o simOwner) ends() bool { return o.outcome || o.ending != unended }
 
-// is is what a live read of the owner finds.
-func (o simOwner) is() ownerState {
+// wants is what a live read of the owner finds.
+func (o simOwner) wants() ownerState {
 	switch {
 	case o.ending != unended:
 		return ownerDone
@@ -152,21 +152,22 @@ type simReplica struct {
 	results        [mostJobs]bool // deletions of finished Jobs that it has heard of
 	places         [mostOwners]simPlace
 
-	calls  bool
-	writes bool // the status write is the request
-	stale  bool // the owner has changed since the caller's copy
-	over   bool // the name of its Job was freed after the owner was read
-	ended  int8 // the first Job whose end this replica has returned
-	lately bool // within the last minute
-	builds int8 // of the Job in this call
-	reads  int8 // of the owner in this call
-	asked  int8 // requests in this call
-	failed int8 // of them, that were refused or had no answer
-	denied int8 // of those, by a policy or a test
-	silent bool // the last one had no answer
-	m      machineNumber
-	copied simOwner // the caller's copy
-	status simOwner // to write
+	calls   bool
+	writes  bool // the status write is the request
+	stale   bool // the owner has changed since the caller's copy
+	over    bool // the name of its Job was freed after the owner was read
+	ended   int8 // the first Job whose end this replica has returned
+	lately  bool // within the last minute
+	builds  int8 // of the Job in this call
+	reads   int8 // of the owner in this call
+	asked   int8 // requests in this call
+	failed  int8 // of them, that were refused or had no answer
+	denied  int8 // of those, by a policy or a test
+	refused bool // the last one was
+	silent  bool // the last one had no answer
+	m       machineNumber
+	copied  simOwner // the caller's copy
+	status  simOwner // to write
 }
 
 // budget counts the events that may still come.

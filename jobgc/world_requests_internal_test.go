@@ -16,6 +16,9 @@ func (w *world) serve(i int) simAnswer {
 	case requestOwner:
 		return w.readOwner(r)
 	case requestRead:
+		if w.rules.machine(r.m).nowhere {
+			w.wrong = needlessRead // it has no namespace
+		}
 		a := w.answerOf(w.named(owner), owner)
 		if a.index == 0 {
 			w.checkRead(r)

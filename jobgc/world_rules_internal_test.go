@@ -199,7 +199,7 @@ func (r *rules) made(a simAnswer) answer {
 	}
 	out.owner.is = ownerGone
 	if a.owner.uid != 0 {
-		out.owner.is = a.owner.is()
+		out.owner.is = a.owner.wants()
 		out.owner.edited = a.owner.gen != a.gen
 		out.owner.ref = a.owner.record()
 	}
