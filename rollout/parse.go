@@ -36,7 +36,22 @@ func parse(obj map[string]any, refuseStatus bool) (*Rollout, field.ErrorList) {
 	}
 	delete(tree, "status")
 	errs = append(errs, pruneTemplate(tree)...)
-	return r, append(errs, decode(nil, tree, r)...)
+	// The decoder alone stops at the first wrong type, without its index in a
+	// list.
+	var wrong reader
+	data, err := json.Marshal(wrong.fitting(nil, tree, reflect.TypeOf(r)))
+	errs = append(errs, wrong.errs...)
+	if err != nil {
+		return r, append(errs, field.InternalError(field.NewPath("spec"), err))
+	}
+	unknown, err := kjson.UnmarshalStrict(data, r)
+	if err != nil {
+		return r, append(errs, field.InternalError(field.NewPath("spec"), err))
+	}
+	for _, err := range unknown {
+		errs = append(errs, unknownField(err))
+	}
+	return r, errs
 }
 
 // remarshal fills a value from the JSON of another.
@@ -65,25 +80,6 @@ func pruneTemplate(tree map[string]any) (errs field.ErrorList) {
 }
 
 const onlyLabels = "the CRD keeps only the labels and annotations of a pod template"
-
-// decode fills a struct with what of the tree fits, and reports the rest. The
-// decoder alone stops at the first wrong type, without its index in a list.
-func decode(path *field.Path, tree map[string]any, into any) field.ErrorList {
-	var wrong reader
-	tree, _ = wrong.fitting(path, tree, reflect.TypeOf(into)).(map[string]any)
-	data, err := json.Marshal(tree)
-	if err != nil {
-		return append(wrong.errs, field.InternalError(path, err))
-	}
-	unknown, err := kjson.UnmarshalStrict(data, into)
-	if err != nil {
-		return append(wrong.errs, field.InternalError(path, err))
-	}
-	for _, err := range unknown {
-		wrong.errs = append(wrong.errs, unknownField(err))
-	}
-	return wrong.errs
-}
 
 // reader collects the values that do not fit their fields.
 type reader struct{ errs field.ErrorList }
