@@ -20,9 +20,9 @@ func (m machine) finds(f finding) (machine, request) {
 	return m.to(stageDecide), requestNone
 }
 
-// pending ends the call: the cache is behind, and nothing is known yet.
-func (m machine) pending(when again) (machine, request) {
-	return m.end(finding{state: Pending, source: sourceCacheBehind, again: when}), requestNone
+// pending is the finding of a cache that is behind: nothing is known yet.
+func pending(when again) finding {
+	return finding{state: Pending, source: sourceCacheBehind, again: when}
 }
 
 // seen is the finding of the Job in the cache.
@@ -66,11 +66,11 @@ func (m machine) isBack(uid types.UID) bool {
 // may be on the way, and then asks the API server.
 func (m machine) notInCache() (machine, request) {
 	if m.memory.missed && !m.memory.settled {
-		return m.pending(againSettled)
+		return m.end(pending(againSettled)), requestNone
 	}
 	if !m.ended {
 		if m.young {
-			return m.pending(againSoon)
+			return m.end(pending(againSoon)), requestNone
 		}
 		return m, requestRead
 	}
@@ -79,7 +79,7 @@ func (m machine) notInCache() (machine, request) {
 	}
 	m.notes.uid = m.ref.uid
 	m.notes.absent = true
-	return m.pending(againSettled)
+	return m.end(pending(againSettled)), requestNone
 }
 
 // gone is the finding of a Job of the Ref that does not exist. It is lost only
@@ -161,8 +161,7 @@ func (m machine) missing(a answer) machine {
 	m.notes.missed = true
 	settled := m.memory.settled || m.memory.fate == fateRemoved
 	if !settled {
-		m, _ = m.pending(againSettled)
-		return m
+		return m.end(pending(againSettled))
 	}
 	return m.to(stageDecide)
 }
@@ -240,7 +239,7 @@ func (m machine) findRemembered() machine {
 	m.notes.uid = m.memory.uid
 	m.notes.missed = true
 	if !m.memory.settled {
-		m.found = finding{state: Pending, source: sourceCacheBehind, again: againSettled}
+		m.found = pending(againSettled)
 	}
 	return m
 }

@@ -366,7 +366,7 @@ func (m machine) steered(a answer) machine {
 	suspends := m.stage == stageSuspend
 	if a.verdict == verdictGone {
 		// Its delete event, which may carry the outcome, is on the way.
-		return m.end(finding{state: Pending, source: sourceCacheBehind, again: againSoon})
+		return m.end(pending(againSoon))
 	}
 	if a.verdict != verdictDone {
 		return m.fail(failureRequest)

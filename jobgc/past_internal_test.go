@@ -1,0 +1,35 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jobgc
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestPast_KeepsTheFirstTimeOfEachNote(t *testing.T) {
+	later := began.Add(time.Hour)
+	first := past{absent: began, missed: began, reported: began}
+	cases := map[string]struct {
+		reason string
+		past   past
+		notes  notes
+		want   past
+	}{
+		"Nothing":  {"A note about another thing begins no wait.", past{}, notes{loss: Missing}, past{loss: Missing}},
+		"Absent":   {"The wait for a delete event begins.", past{}, notes{absent: true}, past{absent: later}},
+		"Missed":   {"The wait for a delete event begins.", past{}, notes{missed: true}, past{missed: later}},
+		"Ended":    {"The minute of the caller's word begins.", past{}, notes{ended: true}, past{reported: later}},
+		"Again":    {"A wait that has begun goes on.", first, notes{absent: true, missed: true, ended: true}, first},
+		"Agreed":   {"The stored owner is as the copy: the return is over.", past{fate: fateReturned}, notes{agreed: true}, past{}},
+		"Returned": {"The return lasts until then.", past{fate: fateReturned}, notes{absent: true}, past{fate: fateReturned, absent: later}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tc.want, tc.past.keeps(tc.notes, later), tc.reason)
+		})
+	}
+}
