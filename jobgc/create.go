@@ -187,7 +187,9 @@ func (m machine) enter() machine {
 		m.memory = recollection{}
 	}
 	m.returned = m.isBack(m.ref.uid) || m.memory.fate == fateReturned
-	m.stored = owner{}
+	if m.found.state.lost() {
+		m.stored = owner{}
+	}
 	return m.to(stageDecide)
 }
 
