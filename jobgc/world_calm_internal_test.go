@@ -136,8 +136,8 @@ func (w *world) hindered(o simOwner) bool {
 	return false
 }
 
-// isHidden reports whether no cache shows a Job that the owner has not recorded,
-// and no replica looks for it.
+// isHidden reports whether no cache shows a Job that the owner has not
+// recorded, and no replica looks for it.
 func (w *world) isHidden(o simOwner) bool {
 	looks := w.replicas[0].places[o.uid].unsure || w.replicas[1].places[o.uid].unsure
 	return (w.rules.nowhere || !w.rules.informer) && !looks

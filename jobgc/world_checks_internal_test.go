@@ -138,7 +138,8 @@ func (w *world) checkError(r *simReplica) {
 }
 
 // checkAdopted holds a call that finds a Job which the owner has not recorded
-// to its rule: the Job gets what Step gives to each Job, unless a request fails.
+// to its rule: the Job gets what Step gives to each Job, unless the API server
+// denies it.
 func (w *world) checkAdopted(r *simReplica) {
 	m := w.rules.machine(r.m)
 	job := w.jobs[m.job]
