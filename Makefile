@@ -188,6 +188,11 @@ fuzz-short: ## Run each fuzz target 200 times; commit what it finds as a seed, w
 mutate: ## Break each operator of four packages, or of PACKAGE=status; fails if the tests notice 85 % or less
 	@internal/tools/mutate.sh $(or $(PACKAGE),status events jobgc rollout)
 
+.PHONY: mutate-core
+mutate-core: ## Change each decision of jobgc's machine (EVERY=n: each nth); fails if search and scenes miss one unlisted (hours)
+	cd internal/tools && go run ./mutate -dir ../../jobgc -every $(or $(EVERY),1) -survivors mutate/jobgc.txt \
+		-files machine.go,find.go,create.go,release.go,decide.go,past.go -runs '^TestSearch,^TestScenes'
+
 ##@ Measure
 .PHONY: bench
 bench: ## Compare every package, or GROUP=status, with its peers; writes internal/bench/RESULTS.md

@@ -1,0 +1,237 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command mutate changes one operator, condition, case or assignment of a
+// package's core at a time, and reports which changes the named tests miss. All
+// changes are in one test program, which a number in its environment switches
+// on, so that a change costs no compilation.
+//
+// Each run of tests tries what the run before it has missed. A change that all
+// runs miss must be in the list of survivors, with a reason.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	err := run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	dir := flag.String("dir", "", "the folder of the package")
+	files := flag.String("files", "", "the files of the core, with commas")
+	runs := flag.String("runs", "", "patterns of tests, with commas: each tries what the one before has missed")
+	known := flag.String("survivors", "", "the list of the changes that may survive, with reasons")
+	only := flag.String("only", "", "a pattern of the changes to try; empty for all")
+	every := flag.Int("every", 1, "try each nth change")
+	flag.Parse()
+
+	work, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	p := program{dir: *dir, binary: filepath.Join(work, "tests")}
+	err = p.compile(work, strings.Split(*files, ","))
+	if err != nil {
+		return err
+	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	var left []mutant
+	for _, m := range p.mutants {
+		if m.number%*every != 0 {
+			continue
+		}
+		if wanted.MatchString(m.where + " " + m.key()) {
+			left = append(left, m)
+		}
+	}
+	total := len(left)
+	fmt.Printf("%d mutants\n", total)
+	for _, tests := range strings.Split(*runs, ",") {
+		left, err = p.try(tests, left)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: %d of %d killed until now, %.1f %%\n",
+			tests, total-len(left), total, 100*float64(total-len(left))/float64(total))
+	}
+	return report(left, *known)
+}
+
+// program is a test program with all mutants.
+type program struct {
+	dir, binary string
+	mutants     []mutant
+	took        time.Duration // of processor time, by the last run
+	limit       int           // seconds of it that a run may take
+}
+
+// compile makes the program, from copies of the files.
+func (p *program) compile(work string, files []string) error {
+	dir, err := filepath.Abs(p.dir)
+	if err != nil {
+		return err
+	}
+	replace := map[string]string{}
+	put := func(name, text string) error {
+		path := filepath.Join(work, name)
+		replace[filepath.Join(dir, name)] = path
+		return os.WriteFile(path, []byte(text), 0o600)
+	}
+	for _, name := range files {
+		source, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		changed, err := mutate(name, source, &p.mutants)
+		if err != nil {
+			return err
+		}
+		err = put(name, string(changed))
+		if err != nil {
+			return err
+		}
+	}
+	err = put("zz_mutants.go", switches(filepath.Base(dir)))
+	if err != nil {
+		return err
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	list := filepath.Join(work, "overlay.json")
+	err = os.WriteFile(list, overlay, 0o600)
+	if err != nil {
+		return err
+	}
+	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", p.binary, ".")
+	build.Dir = dir
+	out, err := build.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("compile: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// try returns the mutants that the tests miss.
+func (p *program) try(tests string, mutants []mutant) ([]mutant, error) {
+	p.limit = 600
+	notices, why := p.notices(tests, 0)
+	if notices {
+		return nil, errors.New(tests + " fails without a change: " + why)
+	}
+	p.limit = 3 + 4*int(p.took.Seconds())
+	fmt.Printf("%s: %s without a change\n", tests, p.took.Round(time.Second/10))
+	var left []mutant
+	for _, m := range mutants {
+		began := time.Now()
+		notices, why := p.notices(tests, m.number)
+		if !notices {
+			left = append(left, m)
+			why = "MISSED"
+		}
+		fmt.Printf("%s %s [%s, %s]\n", m.where, m.key(), why, time.Since(began).Round(time.Second/10))
+	}
+	return left, nil
+}
+
+// notices reports whether the tests fail with a mutant. It ends them at the
+// first failure. A mutant that makes them hang is noticed: they may take four
+// times the processor time that they take without one.
+func (p *program) notices(tests string, number int) (bool, string) {
+	limited := fmt.Sprintf("ulimit -v 8388608; ulimit -t %d; exec nice -n 19 \"$0\" \"$@\"", p.limit)
+	test := exec.Command("sh", "-c", limited, p.binary,
+		"-test.run", tests, "-test.v", "-test.parallel", "2", "-test.timeout", "10m")
+	test.Dir = p.dir
+	test.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number))
+	out, err := test.StdoutPipe()
+	if err != nil {
+		return true, err.Error()
+	}
+	test.Stderr = test.Stdout
+	err = test.Start()
+	if err != nil {
+		return true, err.Error()
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<24)
+	why := ""
+	for lines.Scan() && why == "" {
+		why = failure(lines.Text())
+	}
+	if why != "" {
+		_ = test.Process.Kill()
+	}
+	err = test.Wait()
+	p.took = test.ProcessState.UserTime() + test.ProcessState.SystemTime()
+	switch {
+	case why != "":
+		return true, why
+	case err != nil:
+		return true, "hangs" // or it is out of memory
+	}
+	return false, ""
+}
+
+// failure is what a line of the output says of a failure.
+func failure(line string) string {
+	for _, sign := range []string{"Error Trace:", "--- FAIL", "panic:", "fatal error:"} {
+		if strings.Contains(line, sign) {
+			return "noticed"
+		}
+	}
+	return ""
+}
+
+// report compares the survivors with the list of those that may survive. A line
+// of the list is a change, a tab, and the reason. Lines that begin with # are
+// comments.
+func report(left []mutant, known string) error {
+	reasons := map[string]string{}
+	if known != "" {
+		text, err := os.ReadFile(known)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			change, reason, ok := strings.Cut(strings.TrimSpace(line), "\t")
+			if ok && !strings.HasPrefix(line, "#") {
+				reasons[change] = reason
+			}
+		}
+	}
+	unlisted := 0
+	for _, m := range left {
+		reason, listed := reasons[m.key()]
+		if !listed {
+			unlisted++
+			reason = "NOT LISTED"
+		}
+		fmt.Printf("%s\t%s\t%s\n", m.where, m.key(), reason)
+	}
+	if unlisted > 0 {
+		return fmt.Errorf("%d survivors are not in the list", unlisted)
+	}
+	return nil
+}
