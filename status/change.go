@@ -315,6 +315,9 @@ func (c *change) adopt(reply Object) error {
 		return err
 	}
 	before := c.before.content.tree(c.names.Conditions)
+	if c.after.content.conditions.isSet {
+		sent[c.names.Conditions] = c.after.content.conditions.withoutPruned(*list).encoded()
+	}
 	return c.unkept.learn(c.after.object, before, sent, stored.content.tree(c.names.Conditions), c.now)
 }
 

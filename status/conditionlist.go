@@ -172,6 +172,35 @@ func (l conditionList) byKey() map[string]*condition {
 	return known
 }
 
+// withoutPruned returns the list without the fields that stored lacks and that
+// Commit may have added: nothing says which fields the conditions of an
+// unstructured status have.
+func (l conditionList) withoutPruned(stored conditionList) conditionList {
+	known := stored.byKey()
+	kept := conditionList{isSet: l.isSet}
+	for _, e := range l.items {
+		same := known[e.key]
+		if same != nil && !e.of.isTyped {
+			e = e.without(same, transitionField, generationField)
+		}
+		kept.items = append(kept.items, e)
+	}
+	return kept
+}
+
+// without returns e without those of the fields that stored lacks.
+func (e *condition) without(stored *condition, names ...string) condition {
+	next := *e
+	next.fields = maps.Clone(e.fields)
+	for _, name := range names {
+		if !stored.hasKey(name) {
+			delete(next.fields, name)
+		}
+	}
+	next.item = next.fields
+	return next
+}
+
 // encoded is the list as it is encoded.
 func (l conditionList) encoded() []any {
 	items := make([]any, len(l.items))

@@ -188,3 +188,47 @@ func TestCommit_NamesTheWayOutForAListThatHasNoStatus(t *testing.T) {
 	_, err = status.FieldNames{Conditions: "-"}.Patch(before, after, status.Facts{}, noon)
 	require.NoError(t, err)
 }
+
+// Nothing says which fields the conditions of an unstructured status have.
+// Commit adds a time and a generation to a new one. It is not the caller's loss
+// if the CRD has no such fields.
+func TestCommit_AddsFieldsThatTheCRDMayLack(t *testing.T) {
+	for name, fields := range map[string][]string{
+		"NoGeneration": {"type", "status", "reason", "lastTransitionTime"},
+		"NoTime":       {"type", "status", "reason", "observedGeneration"},
+		"Neither":      {"type", "status", "reason"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.create("a")
+			s.keepOnly(fields...)
+			w := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{}).At(noon)
+			reconcile := func(text string) (status.Result, error) {
+				before := get[unstructured.Unstructured](t, s, "a")
+				after := before.DeepCopy()
+				ready := map[string]any{"type": "Ready", "status": "False", "reason": text}
+				require.NoError(t, unstructured.SetNestedSlice(after.Object, []any{ready}, "status", "conditions"))
+				return w.Commit(t.Context(), before, after, running)
+			}
+			for _, text := range []string{"A", "B"} {
+				result, err := reconcile(text)
+				require.NoError(t, err)
+				assert.Equal(t, status.Written, result)
+				result, err = reconcile(text)
+				require.NoError(t, err)
+				assert.Equal(t, status.Unchanged, result)
+			}
+		})
+	}
+	t.Run("TheCallersField", func(t *testing.T) {
+		s := newServer(t)
+		s.create("a")
+		s.keepOnly("type", "status")
+		before := get[unstructured.Unstructured](t, s, "a")
+		after := before.DeepCopy()
+		ready := map[string]any{"type": "Ready", "status": "False", "reason": "Lost"}
+		require.NoError(t, unstructured.SetNestedSlice(after.Object, []any{ready}, "status", "conditions"))
+		_, err := via(client[unstructured.Unstructured]{s}.Patch, status.Writer{}).Commit(t.Context(), before, after, running)
+		require.ErrorContains(t, err, "did not keep status.conditions")
+	})
+}

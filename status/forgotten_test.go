@@ -41,13 +41,13 @@ func oldSchema(s *server, list, field string) patchFunc[*unstructured.Unstructur
 func TestUnkept_AListWithAPrunedFieldIsStillWritten(t *testing.T) {
 	s := newServer(t)
 	second := status.FieldNames{ObservedGeneration: "-", UpdatedAt: "-", StartedAt: "-", FinishedAt: "-"}
-	w := via(oldSchema(s, "conditions", "observedGeneration"), status.Writer{FieldNames: second})
+	w := via(oldSchema(s, "conditions", "severity"), status.Writer{FieldNames: second})
 	reconcile := func(name string, set bool) (status.Result, error) {
 		before := get[unstructured.Unstructured](t, s, name)
 		after := before.DeepCopy()
 		if set {
 			require.NoError(t, unstructured.SetNestedSlice(after.Object, []any{map[string]any{
-				"type": "Reachable", "status": "False", "reason": "Refused", "message": name,
+				"type": "Reachable", "status": "False", "reason": "Refused", "message": name, "severity": "Error",
 			}}, "status", "conditions"))
 		} else {
 			unstructured.RemoveNestedField(after.Object, "status", "conditions")

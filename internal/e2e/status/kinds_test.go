@@ -51,14 +51,13 @@ func (f foreign) crd(kind string) object {
 // keepsAll reports whether the schema prunes nothing.
 func (f foreign) keepsAll() bool { return f.whole != nil }
 
-// hasReady reports whether a reconcile sets a condition. An unstructured status
-// has no type, so Commit sends a new condition with an observedGeneration.
+// hasReady reports whether the schema keeps the condition that setReady sets.
 func (f foreign) hasReady() bool {
 	list, _ := f.fields["conditions"].(object)
 	if list == nil {
 		return f.names.Conditions != "-"
 	}
-	_, has := list["items"].(object)["properties"].(object)["observedGeneration"]
+	_, has := list["items"].(object)["properties"].(object)["reason"]
 	return has
 }
 
