@@ -104,6 +104,34 @@ func (s *server) bump(o map[string]any) {
 	}
 }
 
+// admit holds a status to the schema.
+func (s *server) admit(name string, status map[string]any) error {
+	for _, field := range s.prunes {
+		delete(status, field)
+	}
+	for field, value := range s.defaults {
+		if status[field] == nil {
+			status[field] = value
+		}
+	}
+	if s.refuses != nil {
+		err := s.refuses(status)
+		if err != nil {
+			return err
+		}
+	}
+	var missing field.ErrorList
+	for _, name := range s.requires {
+		if status[name] == nil {
+			missing = append(missing, field.Required(field.NewPath("status", name), ""))
+		}
+	}
+	if missing != nil {
+		return apierrors.NewInvalid(schema.GroupKind{Group: "example.com", Kind: "Run"}, name, missing)
+	}
+	return nil
+}
+
 func (s *server) apply(name string, data []byte, sub bool) error {
 	o := s.objects[name]
 	var patch map[string]any
@@ -115,29 +143,11 @@ func (s *server) apply(name string, data []byte, sub bool) error {
 	}
 	was := o["status"]
 	now := mergePatch(was, patch["status"])
-	if m, ok := now.(map[string]any); ok {
-		for _, field := range s.prunes {
-			delete(m, field)
-		}
-		for field, value := range s.defaults {
-			if m[field] == nil {
-				m[field] = value
-			}
-		}
-		if s.refuses != nil {
-			err := s.refuses(m)
-			if err != nil {
-				return err
-			}
-		}
-		var missing field.ErrorList
-		for _, name := range s.requires {
-			if m[name] == nil {
-				missing = append(missing, field.Required(field.NewPath("status", name), ""))
-			}
-		}
-		if missing != nil {
-			return apierrors.NewInvalid(schema.GroupKind{Group: "example.com", Kind: "Run"}, name, missing)
+	m, ok := now.(map[string]any)
+	if ok {
+		err := s.admit(name, m)
+		if err != nil {
+			return err
 		}
 	}
 	if patch["status"] != nil && !reflect.DeepEqual(was, now) {

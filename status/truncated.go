@@ -175,7 +175,8 @@ func (w Writer) truncated(ctx context.Context, c *change, r refusal, refused err
 		if isUnanswered(err) {
 			w.client.writes.lost(w.keyOf(c), versionOf(c.before.object), w.clock())
 		}
-		return "", errors.Join(refused, fmt.Errorf("status: commit: patching the conditions of %s: %w", name, err))
+		err = fmt.Errorf("status: commit: patching the conditions of %s: %w", name, err)
+		return "", errors.Join(refused, err)
 	}
 	result, err := w.adopt(c, reply)
 	return result, errors.Join(refused, err)

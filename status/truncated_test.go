@@ -172,6 +172,7 @@ func removesTheMark[T any, P interface {
 	*T
 	status.Object
 }](t *testing.T) {
+	t.Helper()
 	s, _ := start(t)
 	s.restatus("a", `{"observedGeneration":1,"startedAt":"2025-06-01T12:00:00Z","conditions":[
 		{"type":"StatusTruncated","status":"True","reason":"TooLarge","message":"m","lastTransitionTime":"2025-06-01T12:00:00Z"}]}`)

@@ -87,7 +87,6 @@ type controller struct {
 	call   call
 	memory lastWrite // of its Writer
 	cache  uint8     // the index of the oldest version that it may read
-	clean  bool      // its last Commit said that all is as it wants
 }
 
 // lateWrite is a patch that the API server may still do. It is pinned to a
@@ -148,9 +147,9 @@ func (w wrong) String() string {
 
 func (s *state) stored() object { return s.history[s.versions-1] }
 
-var worldSeed = maphash.MakeSeed() //nolint:gochecknoglobals // a constant
+var worldSeed = maphash.MakeSeed()
 
-var worldBegin = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+var worldBegin = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func clockOf(second uint8) time.Time { return worldBegin.Add(time.Duration(second) * time.Second) }
 
@@ -241,7 +240,7 @@ func (o object) untyped() *unstructured.Unstructured {
 	return u
 }
 
-var errWaits = errors.New("the request waits") //nolint:gochecknoglobals // an error
+var errWaits = errors.New("the request waits")
 
 // outcome is what a Commit has come to: a request that waits, or its end.
 type outcome struct {
@@ -286,6 +285,8 @@ func (c committed) run() outcome {
 		a := c.call.answers[count]
 		count++
 		switch a.kind {
+		case noAnswer:
+			return nil, errors.New("EOF")
 		case done200:
 			return a.object.untyped(), nil
 		case conflict409:
@@ -293,7 +294,7 @@ func (c committed) run() outcome {
 		case missing404:
 			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "runs"}, "a")
 		}
-		return nil, errors.New("EOF")
+		return nil, errWaits
 	}
 	w := Writer{client: newClient(send), Retries: 1, Owned: []string{"Ready"}, now: clockOf(c.call.at)}
 	if c.who == second {

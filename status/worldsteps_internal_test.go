@@ -39,8 +39,10 @@ const (
 )
 
 func (e step) String() string {
-	names := [...]string{"begins", "proceeds", "late write arrives", "truth grows", "spec is edited",
-		"object is recreated", "object is deleted", "crashes", "5 minutes pass"}
+	names := [...]string{
+		"begins", "proceeds", "late write arrives", "truth grows", "spec is edited",
+		"object is recreated", "object is deleted", "crashes", "5 minutes pass",
+	}
 	out := names[e.kind]
 	switch e.kind {
 	case begins:
@@ -49,8 +51,9 @@ func (e step) String() string {
 		return fmt.Sprintf("%d %s: %s", e.who, out, [...]string{"answered", "lost", "unanswered", "late"}[e.fault])
 	case crashes:
 		return fmt.Sprintf("%d %s", e.who, out)
+	default:
+		return out
 	}
-	return out
 }
 
 // next calls yield with each step that can happen, and the state after it.
