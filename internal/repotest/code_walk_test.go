@@ -23,6 +23,7 @@ var walks = map[string]struct {
 	also  string // other packages that it passes
 }{
 	"jobgc":        {"TestScenes/run", "jobgc/step.go", "./internal/..."},
+	"status":       {"TestScenes/first-write", "status/commit.go", "./internal/..."},
 	"rollout/plan": {"ExamplePlan_String", "rollout/plan/migration.go", "./rollout/..."},
 }
 
