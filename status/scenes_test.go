@@ -8,8 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,13 +39,16 @@ const maxSceneLines = 60
 // The commands are:
 //
 //   - writer: a controller with a Writer: owned, second (it does not own
-//     observedGeneration), heartbeat, retries
+//     observedGeneration), no-times, heartbeat, once (no retries), redact,
+//     shares (the memory of another one)
 //   - read: the cache of a controller takes the stored object
+//   - keep: the controller goes on with the object that Commit returned
 //   - commit: a reconcile from that copy sets phase, message, and conditions as
-//     in ready=False/Pending. The first patch has a fault: lost (it never
-//     arrives) or unanswered (it is done)
+//     in ready=False/Pending/text, or removes one, as in ready=none. Its patches
+//     have a fault: lost (they never arrive), unanswered (they are done), dial
+//     (no connection), 500 or 408
 //   - restart: a controller forgets what its Writer remembers
-//   - schema: prunes, defaults or refuses a field
+//   - schema: prunes, defaults or refuses a field, or finds it too large
 //   - status, spec, label, delete, create: what others do
 //   - wait: time passes
 //   - show: the stored status
@@ -85,6 +91,7 @@ type actor struct {
 	settings status.Writer
 	writer   status.Writer
 	cached   *Run
+	after    *Run   // of the last Commit
 	fault    string // of the patches of one Commit; empty for none
 }
 
@@ -96,6 +103,8 @@ func (s *scene) do(t *testing.T, d *datadriven.TestData) {
 	case "read":
 		s.actor(t, d).cached = get[Run](t, s.server, "a")
 		s.say("version %s", s.actor(t, d).cached.ResourceVersion)
+	case "keep":
+		s.actor(t, d).cached = s.actor(t, d).after
 	case "commit":
 		s.commit(t, d)
 	case "restart":
@@ -141,6 +150,7 @@ func (s *scene) actor(t *testing.T, d *datadriven.TestData) *actor {
 func (s *scene) addWriter(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	a := &actor{}
+	var shared *actor
 	for _, arg := range d.CmdArgs[1:] {
 		switch arg.Key {
 		case "owned":
@@ -153,11 +163,22 @@ func (s *scene) addWriter(t *testing.T, d *datadriven.TestData) {
 			a.settings.Heartbeat = every
 		case "once":
 			a.settings.Retries = -1
+		case "no-times":
+			a.settings.FieldNames.StartedAt = "-"
+			a.settings.FieldNames.FinishedAt = "-"
+		case "redact":
+			a.settings.Redact = func(text string) string { return strings.ReplaceAll(text, "secret", "[redacted]") }
+		case "shares":
+			shared = s.actors[arg.Vals[0]]
 		default:
 			require.Fail(t, "unknown argument", arg.Key)
 		}
 	}
 	s.connect(a)
+	if shared != nil {
+		a.writer = shared.writer
+		a.writer.Owned = a.settings.Owned
+	}
 	a.cached = get[Run](t, s.server, "a")
 	s.actors[d.CmdArgs[0].Key] = a
 }
@@ -165,12 +186,24 @@ func (s *scene) addWriter(t *testing.T, d *datadriven.TestData) {
 // errReset is what a client returns when the connection breaks.
 var errReset = errors.New("connection reset")
 
+// failures are the errors of a patch that does not arrive.
+func failures() map[string]error {
+	return map[string]error{
+		"lost": errReset,
+		"dial": &net.OpError{Op: "dial", Err: errReset},
+		"500":  apierrors.NewInternalError(errors.New("overloaded")),
+		"408":  apierrors.NewTimeoutError("no answer in time", 1),
+		"429":  apierrors.NewTooManyRequestsError("slow down"),
+	}
+}
+
 // connect gives a a Writer that remembers nothing.
 func (s *scene) connect(a *actor) {
 	patch := func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, sub ...string) (*Run, error) {
 		isFaulty := a.fault != "" && string(data) != "{}"
-		if isFaulty && a.fault == "lost" {
-			return nil, errReset
+		err, isKnown := failures()[a.fault]
+		if isFaulty && isKnown {
+			return nil, err
 		}
 		out, err := client[Run]{s.server}.Patch(ctx, name, pt, data, opts, sub...)
 		if isFaulty {
@@ -199,11 +232,13 @@ func (s *scene) commit(t *testing.T, d *datadriven.TestData) {
 			facts.Progress = status.Running
 		case "done":
 			facts.Progress = status.Done
-		case "lost", "unanswered":
+		case "lost", "unanswered", "dial", "500", "408", "429":
 			a.fault = arg.Key
+		case "start-over":
+			before.Status.ObservedGeneration = 0
+			after.Status.ObservedGeneration = 0
 		default:
-			verdict, reason, _ := strings.Cut(value, "/")
-			status.SetCondition(&after.Status.Conditions, cond(arg.Key, metav1.ConditionStatus(verdict), reason), s.now)
+			set(&after.Status.Conditions, arg.Key, value, s.now)
 		}
 	}
 	s.sent()
@@ -215,8 +250,23 @@ func (s *scene) commit(t *testing.T, d *datadriven.TestData) {
 		s.say("error: %v", err)
 	}
 	if result != "" {
+		a.after = after
 		s.say("= %s, version %s", result, after.ResourceVersion)
 	}
+}
+
+// set sets or removes a condition.
+func set(conds *[]metav1.Condition, typ, value string, now time.Time) {
+	parts := strings.SplitN(value, "/", 3)
+	if parts[0] == "none" {
+		*conds = slices.DeleteFunc(*conds, func(c metav1.Condition) bool { return c.Type == typ })
+		return
+	}
+	c := cond(typ, metav1.ConditionStatus(parts[0]), parts[1])
+	if len(parts) == 3 {
+		c.Message = parts[2]
+	}
+	status.SetCondition(conds, c, now)
 }
 
 // brief is a request as a scene shows it.
@@ -238,7 +288,9 @@ func (s *scene) schema(t *testing.T, d *datadriven.TestData) {
 		case "defaults":
 			s.defaults = map[string]any{arg.Vals[0]: arg.Vals[1]}
 		case "refuses":
-			s.refuses = refuseText(invalid("status.phase"))
+			s.refuses = refuseText(invalid(arg.Vals...))
+		case "large":
+			s.refuses = refuseText(tooLarge())
 		default:
 			require.Fail(t, "unknown argument", arg.Key)
 		}
@@ -260,7 +312,8 @@ func (s *scene) check(t *testing.T, d *datadriven.TestData) {
 	}
 	run := get[Run](t, s.server, "a")
 	isSame := s.last != nil && s.last.UID == run.UID
-	if isSame && d.Cmd == "commit" && run.ResourceVersion != s.last.ResourceVersion {
+	isOurs := d.Cmd == "commit" && !d.HasArg("start-over")
+	if isSame && isOurs && run.ResourceVersion != s.last.ResourceVersion {
 		assert.Empty(t, statustest.Check(s.last.Status.Stamp, run.Status.Stamp, run.Generation), d.Pos)
 	}
 	s.last = run
