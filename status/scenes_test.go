@@ -48,7 +48,7 @@ const maxSceneLines = 60
 //     have a fault: lost (they never arrive), unanswered (they are done), dial
 //     (no connection), 500 or 408
 //   - restart: a controller forgets what its Writer remembers
-//   - schema: prunes, defaults or refuses a field, or finds it too large
+//   - schema: prunes, defaults or refuses a field, or finds it or all of it too large
 //   - status, spec, label, delete, create: what others do
 //   - wait: time passes
 //   - show: the stored status
@@ -197,7 +197,7 @@ func failures() map[string]error {
 	}
 }
 
-// connect gives a a Writer that remembers nothing.
+// connect makes the Writer of a, which remembers nothing.
 func (s *scene) connect(a *actor) {
 	patch := func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, sub ...string) (*Run, error) {
 		isFaulty := a.fault != "" && string(data) != "{}"
@@ -291,6 +291,9 @@ func (s *scene) schema(t *testing.T, d *datadriven.TestData) {
 			s.refuses = refuseText(invalid(arg.Vals...))
 		case "large":
 			s.refuses = refuseText(tooLarge())
+			if len(arg.Vals) > 0 {
+				s.refuses = func(map[string]any) error { return tooLarge() }
+			}
 		default:
 			require.Fail(t, "unknown argument", arg.Key)
 		}

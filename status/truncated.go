@@ -163,11 +163,9 @@ func (w Writer) truncated(ctx context.Context, c *change, r refusal, refused err
 	name := nameOf(c.before.object)
 	refused = fmt.Errorf("status: commit: patching %s with %s: %w; only conditions and times are written",
 		name, r.fields, c.after.explainNulls(refused))
-	whole := c.after.content
 	c.truncate(r)
 	data, err := c.plan()
 	if err != nil || data == nil {
-		c.after.content = whole
 		return "", errors.Join(refused, err)
 	}
 	reply, err := w.send(ctx, request{object: c.before.object, subresource: "status", data: data})
