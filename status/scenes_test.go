@@ -48,7 +48,8 @@ const maxSceneLines = 60
 //     have a fault: lost (they never arrive), unanswered (they are done), dial
 //     (no connection), 500 or 408
 //   - restart: a controller forgets what its Writer remembers
-//   - schema: prunes, defaults or refuses a field, or finds it or all of it too large
+//   - schema: prunes, defaults or refuses a field, or finds it or all of it too
+//     large
 //   - status, spec, label, delete, create: what others do
 //   - wait: time passes
 //   - show: the stored status

@@ -19,11 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 
 	"github.com/proompteng/controllerkit/rollout"
 	"github.com/proompteng/controllerkit/rollout/live"
 )
+
+// noDiscovery is a client that a caller has forgotten to make.
+type noDiscovery struct{ live.Discovery }
 
 type fakeDiscovery func(groupVersion string) (*metav1.APIResourceList, error)
 
@@ -83,7 +85,7 @@ func TestAvailable(t *testing.T) {
 		})
 	}
 	require.ErrorIs(t, live.Available(failing(errWire)), errWire, "the cause is kept")
-	for _, none := range []live.Discovery{nil, (*discovery.DiscoveryClient)(nil)} {
+	for _, none := range []live.Discovery{nil, (*noDiscovery)(nil)} {
 		err := live.Available(none)
 		require.ErrorContains(t, err, "the discovery client is nil")
 		require.NotErrorIs(t, err, live.ErrNotInstalled)
