@@ -72,13 +72,13 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, m *metrics.Metrics)
 
 // patchWith returns the function by which a status.Writer sends its patches
 // with c.
-func patchWith(c client.Client) status.PatchFunc {
-	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error {
-		patch := client.RawPatch(types.MergePatchType, data)
-		if subresource == "" {
-			return c.Patch(ctx, obj, patch)
+func patchWith(c client.Client) status.PatchFunc { // +status
+	return func(ctx context.Context, obj status.Object, subresource string, data []byte) error { // +status
+		patch := client.RawPatch(types.MergePatchType, data) // +status
+		if subresource == "" {                               // +status
+			return c.Patch(ctx, obj, patch) // +status
 		}
-		return c.SubResource(subresource).Patch(ctx, obj, patch)
+		return c.SubResource(subresource).Patch(ctx, obj, patch) // +status
 	}
 }
 
