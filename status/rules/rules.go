@@ -54,15 +54,19 @@ func For(n status.FieldNames) []Rule {
 		Rule:    "!has(oldSelf.status) || has(self.status)",
 		Message: "status may not be dropped",
 	}}
-	for _, f := range [...]struct{ name, holds, message string }{
-		{cmp.Or(n.ObservedGeneration, "observedGeneration"), "self.FIELD >= oldSelf.FIELD", "may not go back"},
-		{cmp.Or(n.StartedAt, "startedAt"), "int(self.FIELD) == int(oldSelf.FIELD)", "may not change once set"},
-		{cmp.Or(n.FinishedAt, "finishedAt"), "int(self.FIELD) == int(oldSelf.FIELD)", "may not change once set"},
-	} {
+	const isNotLess = "self.FIELD >= oldSelf.FIELD"
+	const isSameTime = "int(self.FIELD) == int(oldSelf.FIELD)"
+	fields := []struct{ name, holds, message string }{
+		{cmp.Or(n.ObservedGeneration, "observedGeneration"), isNotLess, "may not go back"},
+		{cmp.Or(n.StartedAt, "startedAt"), isSameTime, "may not change once set"},
+		{cmp.Or(n.FinishedAt, "finishedAt"), isSameTime, "may not change once set"},
+	}
+	for _, f := range fields {
 		if f.name == "-" {
 			continue
 		}
-		const guard = "!has(oldSelf.status) || !has(self.status) || !has(oldSelf.FIELD) || has(self.FIELD) && "
+		const guard = "!has(oldSelf.status) || !has(self.status) || !has(oldSelf.FIELD) || " +
+			"has(self.FIELD) && "
 		rules = append(rules, Rule{
 			Rule:    strings.ReplaceAll(guard+f.holds, "FIELD", "status."+celName(f.name)),
 			Message: "status." + f.name + " " + f.message,
@@ -75,9 +79,10 @@ func For(n status.FieldNames) []Rule {
 // (k8s.io/apiserver/pkg/cel, escaping.go).
 func celName(name string) string {
 	switch name {
-	case "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-		"let", "loop", "package", "namespace", "return", "var", "void", "while":
+	case "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for",
+		"function", "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while":
 		return "__" + name + "__"
 	}
-	return strings.NewReplacer("__", "__underscores__", "-", "__dash__", "/", "__slash__").Replace(name)
+	escapes := strings.NewReplacer("__", "__underscores__", "-", "__dash__", "/", "__slash__")
+	return escapes.Replace(name)
 }
