@@ -54,8 +54,8 @@ type Writer struct {
 	// Redact, if set, replaces the message of each condition that changes,
 	// before it is compared and sent. Text of package events/redact fits. Nil
 	// means that messages are sent unchanged. Redact must be safe for
-	// concurrent use and leave its own output unchanged: after a conflict
-	// Commit calls it again. Commit does not catch a panic.
+	// concurrent use. It must leave its own output unchanged: a condition that
+	// changes may keep its stored message. Commit does not catch a panic.
 	Redact func(message string) string
 	// OnCommit, if set, is called after each Commit with the result and the
 	// duration. The result is unchanged, written, merged or gone. With an error
