@@ -156,6 +156,21 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 	}
 }
 
+// TestRunbooks_KeepInstallationsApart: each query of a runbook groups by the
+// cluster and by what names an installation.
+func TestRunbooks_KeepInstallationsApart(t *testing.T) {
+	asked := 0
+	for name, body := range tracked(t, "examples/operate/runbooks/*.md") {
+		for _, block := range regexp.MustCompile("(?s)```promql\n(.*?)```").FindAllStringSubmatch(string(body), -1) {
+			asked++
+			for _, clause := range regexp.MustCompile(`\b(?:by|on) \([^)]*\)`).FindAllString(block[1], -1) {
+				assert.Regexp(t, `\(cluster, namespace, job\b`, clause, "%s: %s", name, block[1])
+			}
+		}
+	}
+	assert.Greater(t, asked, 20, "this test no longer finds the queries; fix its pattern")
+}
+
 // runbook returns a page. It checks the title and that every section has text.
 func runbook(t *testing.T, name, title string) string {
 	t.Helper()

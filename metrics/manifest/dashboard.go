@@ -8,6 +8,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/proompteng/controllerkit/metrics/catalog"
 )
@@ -33,8 +35,8 @@ func (p *Bundle) UID() string {
 }
 
 // Dashboard returns the dashboard as JSON for Grafana's import, its
-// provisioning or its sidecar. The data source, namespace, job, instance and
-// controller are variables. The text fits into a Helm template unchanged.
+// provisioning or its sidecar. The data source, each of Target.KeepLabels, the
+// namespace, job, instance and controller are variables. The text fits into a Helm template unchanged.
 func (p *Bundle) Dashboard() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -72,7 +74,7 @@ func (p *Bundle) dashboard() dashboard {
 		Annotations: annotations{[]struct{}{}},
 		Links:       []struct{}{},
 	}
-	for _, v := range variables() {
+	for _, v := range variables(p.target.KeepLabels) {
 		d.Templating.List = append(d.Templating.List, templateVariable{
 			Name: v.name, Label: v.label, Type: "query", Datasource: source(),
 			Query: variableQuery{v.query, "Variable-" + v.name}, Definition: v.query,
@@ -111,19 +113,28 @@ func (d *dashboard) add(p panelJSON) {
 // templateQuery is a variable that is filled from the label of the same name.
 type templateQuery struct{ name, label, query, all string }
 
-// variables lists the variables that select targets and controllers. If a label
-// may be absent, All also matches its absence.
-func variables() []templateQuery {
+// variables lists the variables that select targets and controllers: one for
+// each kept label, then those that every dashboard has. If a label may be
+// absent, All also matches its absence.
+func variables(kept []string) []templateQuery {
 	metric := catalog.Instruments().Reconciles.PrometheusName()
-	values := func(name, selector string) string { return "label_values(" + metric + selector + ", " + name + ")" }
-	inNamespace := "{" + variable(varNamespace) + "}"
-	inJob := "{" + variable(varNamespace) + "," + variable(varJob) + "}"
-	return []templateQuery{
-		{varNamespace, "Namespace", values(varNamespace, ""), ".*"},
-		{varJob, "Job", values(varJob, inNamespace), ".+"},
-		{varInstance, "Instance", values(varInstance, inJob), ".+"},
-		{varController, "Controller", values(varController, inJob), ".+"},
+	var all []templateQuery
+	var matchers []string
+	add := func(name, label, everything string, selected []string) {
+		query := "label_values(" + metric + "{" + strings.Join(selected, ",") + "}, " + name + ")"
+		query = strings.Replace(query, "{}", "", 1)
+		all = append(all, templateQuery{name, label, query, everything})
+		matchers = append(matchers, variable(name))
 	}
+	for _, name := range kept {
+		add(name, name, ".*", nil)
+	}
+	add(varNamespace, "Namespace", ".*", matchers)
+	add(varJob, "Job", ".+", matchers)
+	inJob := slices.Clone(matchers)
+	add(varInstance, "Instance", ".+", inJob)
+	add(varController, "Controller", ".+", inJob)
+	return all
 }
 
 func (p panel) json() panelJSON {

@@ -48,7 +48,10 @@
 //
 // Several clusters may share a Prometheus. The alerts and panels keep the
 // labels Target.KeepLabels, by default cluster: each cluster has its own
-// leader, its own targets and its own alerts. A cluster whose targets have all
+// leader, its own targets and its own alerts. The dashboard has a variable for
+// each. The panels also keep the labels namespace and job, so that two
+// installations, or two shards, are not added up. A process that does not lead
+// adds nothing to the items in the queue. A cluster whose targets have all
 // vanished fires ControllerTargetAbsent for a day.
 //
 // An alert for occurrences, such as lost events, includes what a process
@@ -56,8 +59,9 @@
 // window, by process_start_time_seconds. So the counts of weeks do not fire it
 // in a new Prometheus, or after a label has changed.
 //
-// The dashboard takes its data source from a variable. It takes namespace, job,
-// instance and controller from the labels in Prometheus. The alerts select by
+// The dashboard takes its data source from a variable. It takes the kept
+// labels, namespace, job, instance and controller from the labels in
+// Prometheus. The alerts select by
 // the label job, which the ServiceMonitor sets. If you write your own scrape
 // configuration, name its job Target.Job and, if Target.Namespace is set, give
 // it the label namespace.

@@ -130,7 +130,7 @@ func ExampleBundle_Queries() {
 	fmt.Println(queries[len(queries)-1].Source)
 	// Output:
 	// panel Leaders
-	// sum by (cluster, lease) (controller_leader{namespace=~"$namespace",job=~"$job",instance=~"$instance"})
+	// sum by (cluster, namespace, job, lease) (controller_leader{cluster=~"$cluster",namespace=~"$namespace",job=~"$job",instance=~"$instance"})
 	// alert ControllerSeriesOverflow
 }
 
@@ -141,7 +141,7 @@ func ExampleQuery_Instant() {
 			fmt.Println(q.Instant(10 * time.Second))
 		}
 	}
-	// Output: sum by (cluster, result) (rate(controller_reconciles_total{namespace=~".*",job=~".+",instance=~".+",controller=~".+"}[10s]))
+	// Output: sum by (cluster, namespace, job, result) (rate(controller_reconciles_total{cluster=~".*",namespace=~".*",job=~".+",instance=~".+",controller=~".+"}[10s]))
 }
 
 func ExampleBundle_Dashboard() {

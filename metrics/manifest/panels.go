@@ -91,7 +91,7 @@ func rows(t Target, i catalog.Table) ([]row, error) {
 		{"State", state(q, i)},
 		{"Process", processes(q, i)},
 	}
-	keep(all, t.KeepLabels)
+	keep(all, q.keep)
 	return all, q.err()
 }
 
@@ -126,7 +126,7 @@ func now(q *queries, i catalog.Table, failed where) []panel {
 				q.sum(i.WorkerLimit, []string{varInstance, varController}))), "busy")},
 		},
 		{
-			title: "Leaders", description: "Processes that lead, by lease: one is right.", stat: true, red: 1, redBelow: true,
+			title: "Leaders", description: "Processes that lead, by lease and installation: one is right.", stat: true, red: 1, redBelow: true,
 			targets: []target{lines(q.sum(i.Leader, []string{"lease"}))},
 		},
 		{
@@ -144,12 +144,12 @@ func saturation(q *queries, i catalog.Table) []panel {
 	by := []string{varController}
 	return []panel{
 		{
-			title: "Workers", description: "Reconciles that run now, and the most that can.",
-			targets: []target{lines(q.sum(i.ReconcileActive, by), "running"), lines(q.sum(i.WorkerLimit, by), "limit")},
+			title: "Workers", description: "Reconciles that run now, and the most that can. The workers of a process that does not lead do not count.",
+			targets: []target{lines(q.sum(i.ReconcileActive, by), "running"), lines(q.ready(i.WorkerLimit, i.Leader, by), "limit")},
 		},
 		{
-			title: "Items in the queue", description: "Ready items wait for a worker; delayed ones for their time, after a failure or by request.",
-			targets: []target{lines(q.sum(i.QueueDepth, by), "ready"), lines(q.sum(i.QueueDelayed, by), "delayed")},
+			title: "Items in the queue", description: "Ready items wait for a worker; delayed ones for their time, after a failure or by request. The queue of a process that does not lead does not count.",
+			targets: []target{lines(q.ready(i.QueueDepth, i.Leader, by), "ready"), lines(q.ready(i.QueueDelayed, i.Leader, by), "delayed")},
 		},
 		{
 			title: "Ages", description: "The longest that an item has been ready, and that a worker has held one; unfinished is the sum over all workers.",
@@ -240,7 +240,7 @@ func api(q *queries, i catalog.Table) []panel {
 func state(q *queries, i catalog.Table) []panel {
 	return []panel{
 		{
-			title: "Objects by condition", description: "Counted in the cache of one process: the greatest of them.",
+			title: "Objects by condition", description: "Counted in the cache of one process: the greatest of the processes of one installation.",
 			targets: []target{lines(q.highest(i.Objects, []string{"kind", "condition", "status"}))},
 		},
 		{

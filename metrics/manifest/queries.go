@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"regexp"
 	"strings"
 	"time"
 )
@@ -28,10 +29,11 @@ func (q Query) Instant(window time.Duration) string {
 	w := promDuration(max(time.Millisecond, window.Truncate(time.Millisecond)))
 	seconds := number(max(time.Millisecond, window.Truncate(time.Millisecond)).Seconds())
 	pairs := []string{rateInterval, w, wholeSeconds, seconds, wholeRange, w}
-	for _, v := range variables() {
+	for _, v := range variables(nil) {
 		pairs = append(pairs, "$"+v.name, v.all)
 	}
-	return strings.NewReplacer(pairs...).Replace(q.Expr)
+	expr := strings.NewReplacer(pairs...).Replace(q.Expr)
+	return regexp.MustCompile(`"\$\w+"`).ReplaceAllString(expr, `".*"`) // of Target.KeepLabels
 }
 
 // Queries lists the expressions of all panels and alerts, in a fixed order. It

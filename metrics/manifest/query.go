@@ -40,7 +40,7 @@ const (
 type expr struct {
 	text     string
 	unit     string
-	by       []string // the labels of the values, without KeepLabels
+	by       []string // the labels of the values, without those that all values keep
 	exemplar bool     // drawn from a histogram, whose buckets lead to traces
 }
 
@@ -62,24 +62,29 @@ func (w where) String() string {
 // not fit its kind are kept in errs, which [New] returns.
 type queries struct {
 	target     []string // matchers of the target's own labels
-	keep       []string // labels of the target that all values keep
+	keep       []string // labels of the target that all values keep: KeepLabels, and more on the dashboard
 	controller string   // matcher of the controller
 	wide       []string // instruments of the whole process, which have no controller
 	errs       []error
 }
 
-// onDashboard selects by the variables of the dashboard.
+// onDashboard selects by the variables of the dashboard. All values keep the
+// namespace and the job, because the variables may select several
+// installations.
 func onDashboard(t Target, i catalog.Table) *queries {
 	wide := []string{i.Objects.Name, i.Leader.Name, i.ClientRequests.Name, i.ClientRequestDuration.Name, i.ClientLimiterWait.Name, i.LabelOverflows.Name}
 	for _, p := range ofProcess().all() {
 		wide = append(wide, p.Name)
 	}
-	return &queries{
-		target:     []string{variable(varNamespace), variable(varJob), variable(varInstance)},
-		keep:       t.KeepLabels,
+	q := &queries{
+		keep:       append(slices.Clone(t.KeepLabels), varNamespace, varJob),
 		controller: variable(varController),
 		wide:       wide,
 	}
+	for _, name := range append(slices.Clone(t.KeepLabels), varNamespace, varJob, varInstance) {
+		q.target = append(q.target, variable(name))
+	}
+	return q
 }
 
 func variable(name string) string { return fmt.Sprintf(`%s=~"$%s"`, name, name) }
@@ -102,7 +107,7 @@ func targetLabels() []string { return []string{varNamespace, varJob, varInstance
 // reservedLabels have a meaning in the queries and alerts, so that no target
 // may use them to tell installations apart.
 func reservedLabels() []string {
-	all := append(targetLabels(), "le", "severity", "alertname", "otel_metric_overflow")
+	all := append(targetLabels(), varDatasource, "le", "severity", "alertname", "otel_metric_overflow")
 	for _, i := range catalog.Instruments().All() {
 		all = append(all, i.Attributes...)
 	}
@@ -124,13 +129,23 @@ func (q *queries) highest(i catalog.Instrument, by []string) expr {
 	return q.state("max", i, by, nil)
 }
 
-// waiting is the age of the oldest ready item. A process that does not lead by
-// any of its leases does not count, because it may keep its queue warm until it
-// leads. A process without a lease counts.
+// waiting is the age of the oldest ready item of the processes that may lead.
 func (q *queries) waiting(i catalog.Table, by []string) expr {
-	e := q.highest(i.QueueOldest, by)
-	e.text = fmt.Sprintf("max%s (%s unless%s (%s == 0))",
-		q.group(by), q.series(i.QueueOldest, "", nil), q.on(q.process()), q.highest(i.Leader, q.process()).text)
+	return q.working("max", i.QueueOldest, i.Leader, by)
+}
+
+// ready adds up states over the processes that may lead.
+func (q *queries) ready(i, leader catalog.Instrument, by []string) expr {
+	return q.working("sum", i, leader, by)
+}
+
+// working aggregates the states of the processes that may lead. A process that
+// does not lead by any of its leases does not count, because it may keep its
+// queue warm until it leads. A process without a lease counts.
+func (q *queries) working(function string, i, leader catalog.Instrument, by []string) expr {
+	e := q.state(function, i, by, nil)
+	e.text = fmt.Sprintf("%s%s (%s unless%s (%s == 0))",
+		function, q.group(by), q.series(i, "", nil), q.on(q.process()), q.highest(leader, q.process()).text)
 	return e
 }
 
@@ -269,14 +284,22 @@ func (q *queries) perController(i catalog.Instrument) bool {
 	return q.controller != "" && !slices.Contains(q.wide, i.Name)
 }
 
-// group is the clause of an aggregation by labels and KeepLabels.
+// group is the clause of an aggregation by labels and those that all values
+// keep.
 func (q *queries) group(by []string) string { return " by (" + q.kept(by) + ")" }
 
-// on is the clause of a set that compares labels and KeepLabels.
+// on is the clause of a set that compares labels and those that all values
+// keep.
 func (q *queries) on(labels []string) string { return " on (" + q.kept(labels) + ")" }
 
 func (q *queries) kept(labels []string) string {
-	return strings.Join(append(slices.Clone(q.keep), labels...), ", ")
+	all := slices.Clone(q.keep)
+	for _, label := range labels {
+		if !slices.Contains(all, label) {
+			all = append(all, label)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // check notes the errors of a query of i.

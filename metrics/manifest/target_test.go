@@ -58,6 +58,7 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 		"an empty label":      {func(t *manifest.Target) { t.KeepLabels = []string{""} }, `KeepLabels[0]: ""`, "no name in a query"},
 		"a label's action":    {func(t *manifest.Target) { t.KeepLabels = []string{"{{x}}"} }, `KeepLabels[0]: "{{x}}"`, "legends are templates"},
 		"Prometheus' label":   {func(t *manifest.Target) { t.KeepLabels = []string{"__name__"} }, `KeepLabels[0]: "__name__"`, "a series has none after a sum"},
+		"a variable's name":   {func(t *manifest.Target) { t.KeepLabels = []string{"datasource"} }, `KeepLabels[0]: "datasource"`, "the dashboard has a variable of that name"},
 		"a process' label":    {func(t *manifest.Target) { t.KeepLabels = []string{"pod"} }, `KeepLabels[0]: "pod" is not accepted; want a label that the queries do not use themselves, such as cluster; they use alertname, code,`, "two leaders are two pods"},
 		"an instrument's":     {func(t *manifest.Target) { t.KeepLabels = []string{"lease"} }, `KeepLabels[0]: "lease"`, "most series have none"},
 		"a label twice":       {func(t *manifest.Target) { t.KeepLabels = []string{"cluster", "cluster"} }, `KeepLabels[1]: "cluster" is not accepted; want each name once`, "Prometheus refuses it in a rule"},
@@ -93,10 +94,15 @@ func TestNew_KeepsTheLabelsOfTheTarget(t *testing.T) {
 		for _, clause := range regexp.MustCompile(`(sum|max|count|by|on) \(.*?[,)]`).FindAllString(q.Expr, -1) {
 			assert.Regexp(t, `^(by|on) \((region,|\))`, clause, "%s: %s", q.Source, q.Expr)
 		}
-		assert.NotContains(t, regexp.MustCompile(`\(region, k8s_cluster[,)]`).ReplaceAllString(q.Expr, ""), "region", q.Source)
+		selected := regexp.MustCompile(`\{region=~"\$region",k8s_cluster=~"\$k8s_cluster",`).ReplaceAllString(q.Expr, "")
+		assert.NotContains(t, regexp.MustCompile(`\(region, k8s_cluster[,)]`).ReplaceAllString(selected, ""), "region", q.Source)
+		assert.NotContains(t, q.Instant(time.Minute), `"$`, "the variable selects everything")
 	}
 	assert.NotContains(t, string(p.Dashboard()), `{cluster}}`)
-	assert.Contains(t, string(p.Dashboard()), `\u007b\u007bcontroller}} p50 \u007b\u007bregion}} \u007b\u007bk8s_cluster}}`)
+	assert.Contains(t, string(p.Dashboard()), `\u007b\u007bcontroller}} p50 \u007b\u007bregion}} \u007b\u007bk8s_cluster}} \u007b\u007bnamespace}} \u007b\u007bjob}}`)
+	for _, name := range []string{"region", "k8s_cluster"} {
+		assert.Contains(t, string(p.Dashboard()), `"definition": "label_values(controller_reconciles_total, `+name+`)"`)
+	}
 	assert.Equal(t, newPack(t, manifest.Target{}).Rules(), newPack(t, manifest.Target{KeepLabels: []string{"cluster"}}).Rules())
 }
 

@@ -36,12 +36,21 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{/* A generated file keeps the label cluster in its queries and legends. This puts metrics.keepLabels there. */}}
 {{- define "agentrun.kept" -}}
 {{- $labels := .root.Values.metrics.keepLabels }}
+{{- $variable := regexFind `(?s)      \{\n        "name": "cluster",.*?\n      \},\n` .text }}
 {{- $legends := list }}
+{{- $matchers := list }}
+{{- $variables := "" }}
 {{- range $labels }}
 {{- $legends = append $legends (print `\u007b\u007b` . "}}") }}
+{{- $matchers = append $matchers (print . `=~\"$` . `\"`) }}
+{{- $variables = print $variables ($variable | replace "cluster" .) }}
 {{- end }}
 {{- $queries := join ", " $labels }}
-{{- .text | replace "(cluster, " (print "(" $queries ", ") | replace "(cluster)" (print "(" $queries ")") | replace `\u007b\u007bcluster}}` (join " " $legends) }}
+{{- $text := .text }}
+{{- if $variable }}
+{{- $text = $text | replace $variable $variables | replace `cluster=~\"$cluster\"` (join "," $matchers) }}
+{{- end }}
+{{- $text | replace "(cluster, " (print "(" $queries ", ") | replace "(cluster)" (print "(" $queries ")") | replace `\u007b\u007bcluster}}` (join " " $legends) }}
 {{- end }}
 
 {{/* The label job of what is scraped: the ServiceMonitor sets it, and the alerts select by it, in the namespace of the release. */}}

@@ -166,7 +166,7 @@ func TestKeepLabels_ReachAlertsAndDashboard(t *testing.T) {
 // TestKeepLabels_AreThoseOfTheLibrary: the schema refuses a name where package
 // manifest does.
 func TestKeepLabels_AreThoseOfTheLibrary(t *testing.T) {
-	names := []string{"cluster", "_site", "Region2", "", "2nd", "__site", "k8s-cluster", "namespace", "job", "instance", "pod", "le", "severity", "alertname", "otel_metric_overflow"}
+	names := []string{"cluster", "_site", "Region2", "", "2nd", "__site", "k8s-cluster", "namespace", "job", "instance", "pod", "le", "severity", "alertname", "otel_metric_overflow", "datasource"}
 	for _, i := range catalog.Instruments().All() {
 		names = append(names, i.Attributes...)
 	}
