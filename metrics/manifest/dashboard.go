@@ -82,13 +82,14 @@ func (p *Bundle) dashboard() dashboard {
 			Current: &current{"All", "$__all"},
 		})
 	}
+	minStep := grafanaDuration(p.target.Interval)
 	y := 0
 	for _, r := range p.rows {
 		d.add(panelJSON{Type: "row", Title: r.title, GridPos: gridPos{1, columns, 0, y}, Collapsed: new(bool), Panels: []struct{}{}})
 		y++
 		x, height := 0, 0
 		for n, pan := range r.panels {
-			j := pan.json()
+			j := pan.json(minStep)
 			if x+j.GridPos.W > columns {
 				x, y = 0, y+height
 			}
@@ -137,7 +138,9 @@ func variables(kept []string) []templateQuery {
 	return all
 }
 
-func (p panel) json() panelJSON {
+// json is the panel with a minimum step of its queries. Grafana computes
+// $__rate_interval from the step, and from 15 s without one.
+func (p panel) json(minStep string) panelJSON {
 	j := panelJSON{
 		Type: "timeseries", Title: p.title, Description: p.description, Datasource: source(),
 		GridPos:     gridPos{H: lineHeight, W: lineWidth},
@@ -146,7 +149,7 @@ func (p panel) json() panelJSON {
 	for n, t := range p.targets {
 		j.Targets = append(j.Targets, targetJSON{
 			RefID: string(rune('A' + n)), Datasource: source(), EditorMode: "code", Expr: t.expr.text, LegendFormat: t.legend,
-			Range: !p.stat, Instant: p.stat, Exemplar: t.expr.exemplar,
+			Interval: minStep, Range: !p.stat, Instant: p.stat, Exemplar: t.expr.exemplar,
 		})
 	}
 	if p.stat {

@@ -28,3 +28,11 @@ func promDuration(d time.Duration) string {
 	}
 	return b.String()
 }
+
+// grafanaDuration writes d in one unit, as Grafana reads the step of a query.
+func grafanaDuration(d time.Duration) string {
+	if d%time.Second == 0 {
+		return strconv.FormatInt(int64(d/time.Second), 10) + "s"
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+}

@@ -97,6 +97,7 @@ type targetJSON struct {
 	EditorMode   string      `json:"editorMode"`
 	Expr         string      `json:"expr"`
 	LegendFormat string      `json:"legendFormat"`
+	Interval     string      `json:"interval"`
 	Range        bool        `json:"range"`
 	Instant      bool        `json:"instant"`
 	Exemplar     bool        `json:"exemplar"`

@@ -40,8 +40,8 @@ type Target struct {
 	// Port is the name of the Service's port, and Path where it serves metrics.
 	// Zero means metrics and /metrics.
 	Port, Path string
-	// Interval is the time between scrapes. It is at most 2 min, because the
-	// alerts' rates look back 5 min. Timeout is the longest scrape, at most
+	// Interval is the time between scrapes, and the minimum step of the panels.
+	// It is at most 2 min, because the alerts' rates look back 5 min. Timeout is the longest scrape, at most
 	// Interval. Both are whole milliseconds. Zero means 30 s and 10 s, or
 	// Interval where that is less.
 	Interval, Timeout time.Duration

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,6 +124,21 @@ func TestDashboards(t *testing.T) {
 		for key := range render(t, values) {
 			assert.NotContains(t, key, "ConfigMap", values)
 		}
+	}
+}
+
+// TestDashboards_StepIsTheIntervalOfTheMonitor: the panels have values at each
+// interval.
+//
+//req:shows O3
+func TestDashboards_StepIsTheIntervalOfTheMonitor(t *testing.T) {
+	for interval, d := range map[string]time.Duration{"90s": 90 * time.Second, "1500ms": 1500 * time.Millisecond, "2m": 2 * time.Minute} {
+		of := target()
+		of.Interval = d
+		pack, err := manifest.New(of)
+		require.NoError(t, err)
+		config := into[corev1.ConfigMap](t, render(t, "metrics: {serviceMonitor: {interval: "+interval+"}}").one(t, "ConfigMap/r-agentrun-dashboard-agentrun"))
+		assert.Equal(t, strings.TrimSpace(string(pack.Dashboard())), config.Data[pack.UID()+".json"], interval)
 	}
 }
 

@@ -56,11 +56,14 @@ func check(t *testing.T, rules []byte) (string, error) {
 }
 
 // unitTest tests rules, or expressions on what they record, with promtool's
-// unit tests of rules.
+// unit tests of rules. The interval of the series is a minute unless a test
+// sets another.
 func unitTest(t *testing.T, rules []byte, tests ...map[string]any) (string, error) {
 	t.Helper()
 	for _, test := range tests {
-		test["interval"] = "1m"
+		if test["interval"] == nil {
+			test["interval"] = "1m"
+		}
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), rules, 0o600))

@@ -21,7 +21,7 @@ type Source = { type: 'prometheus'; uid: '${datasource}' };
 // Those of Grafana's units that an expression of the catalogue can have.
 type Unit = 's' | 'ops' | 'percentunit' | 'bytes' | 'short';
 
-type Query = Required<Pick<Plain<Dataquery>, 'refId' | 'expr' | 'legendFormat' | 'editorMode' | 'range' | 'instant' | 'exemplar'>> & {
+type Query = Required<Pick<Plain<Dataquery>, 'refId' | 'expr' | 'legendFormat' | 'interval' | 'editorMode' | 'range' | 'instant' | 'exemplar'>> & {
   datasource: Source;
 };
 
