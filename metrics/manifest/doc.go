@@ -42,9 +42,10 @@
 //	objects          Metrics.ObserveConditions
 //	process          prom.Options without NoProcessMetrics
 //
-// Quantiles need fixed buckets. With prom.Options.NativeHistograms their panels
-// are empty and ControllerReconcileSlow never fires. It also never fires if the
-// bounds of metrics.Options.Buckets end below Thresholds.Slow.
+// Quantiles and rates of histograms have two forms in one expression: for fixed
+// buckets, and for native histograms, also those that Prometheus converts
+// (convert_classic_histograms_to_nhcb). ControllerReconcileSlow never fires if
+// the bounds of metrics.Options.Buckets end below Thresholds.Slow.
 //
 // Several clusters may share a Prometheus. The alerts and panels keep the
 // labels Target.KeepLabels, by default cluster: each cluster has its own

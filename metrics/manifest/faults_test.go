@@ -48,6 +48,7 @@ var (
 	matcherLabel = regexp.MustCompile(`(\w+)(?:=~|=|!=|!~)"`)
 	byClause     = regexp.MustCompile(`by \(([^)]*)\)`)
 	setOperand   = regexp.MustCompile(` (?:and|unless) on \([^)]*\) \((\w+\{[^}]*\}|\w+ by \([^)]*\) \(\w+\{[^}]*\}\) == 0)\)`)
+	nativeToo    = regexp.MustCompile(`_bucket\{[^}]*\}\[[^]]*\]\)\)\) or histogram_quantile\([0-9.]+, sum by \([^)]*\) \(rate\([a-z_]+_seconds\{`)
 	newSeries    = regexp.MustCompile(`\(\(max_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\]\) unless last_over_time\((controller_\w+\{[^}]*\})\[([^\]]+)\] offset ([^)]+)\)\)` +
 		` and on \(cluster, namespace, job, instance\) \(last_over_time\(process_start_time_seconds\{[^}]*\}\[([^\]]+)\]\) > time\(\) - (\S+)\)\) > 0 or increase\((controller_\w+\{[^}]*\})\[([^\]]+)\]\)`)
 )
@@ -225,7 +226,7 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 		if known && m[5] == "" && function != "label_values" && grows != rated && !state {
 			note("%s of %s, a %s", function, name, i.Kind)
 		}
-		if i.Kind == catalog.Histogram && suffix == "" {
+		if i.Kind == catalog.Histogram && suffix == "" && strings.Count(expr, name+"_bucket{")+strings.Count(expr, name+"_count{") == 0 {
 			note("%s without _bucket, _sum or _count", name)
 		}
 		if rated && len(windows) > 0 && !slices.Contains(windows, strings.TrimPrefix(window, "$")) {
@@ -234,6 +235,12 @@ func queryFaults(expr string, windows ...string) (wrong []string) {
 	}
 	if strings.Contains(expr, "histogram_quantile") && (!strings.Contains(expr, "_bucket") || !slices.Contains(grouping(expr), "le")) {
 		note("a quantile of something that has no buckets")
+	}
+	if n := strings.Count(expr, "histogram_quantile"); n%2 > 0 || n > 0 && !nativeToo.MatchString(expr) {
+		note("a quantile of fixed buckets alone, or of native histograms alone")
+	}
+	if strings.Contains(expr, "_count{") && !strings.Contains(expr, "histogram_count(") {
+		note("a rate of fixed buckets alone")
 	}
 	if strings.Contains(expr, "histogram_quantile") && !strings.Contains(expr, ">= 0") {
 		note("a quantile that is NaN while nothing is recorded")

@@ -24,7 +24,15 @@ func oldNames(t Target, i catalog.Table) ([]recording, error) {
 	var all []recording
 	sum := func(name string, i catalog.Instrument, suffix string, without []string, labels mapping, only ...where) {
 		q.check(i, without, only, catalog.Counter, catalog.UpDownCounter, catalog.Gauge, catalog.Histogram)
-		all = append(all, recording{name, fmt.Sprintf("sum without (%s) (%s)", strings.Join(without, ", "), q.series(i, suffix, only)), labels})
+		total := "sum without (" + strings.Join(without, ", ") + ") "
+		expr := total + "(" + q.series(i, suffix, only) + ")"
+		switch suffix { // a native histogram has one series
+		case "_count":
+			expr += " or " + total + "(histogram_count(" + q.series(i, "", only) + "))"
+		case "_sum":
+			expr += " or " + total + "(histogram_sum(" + q.series(i, "", only) + "))"
+		}
+		all = append(all, recording{name, expr, labels})
 	}
 	// copied also copies the label from to the label name.
 	copied := func(name string, i catalog.Instrument, suffix string, without []string, from string) {
@@ -47,7 +55,7 @@ func oldNames(t Target, i catalog.Table) ([]recording, error) {
 	sum(reconcile+"timeouts_total", i.Reconciles, "", result, nil, in("timeout"))
 	sum("controller_runtime_active_workers", i.ReconcileActive, "", nil, nil)
 	sum("controller_runtime_max_concurrent_reconciles", i.WorkerLimit, "", nil, nil)
-	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+	for _, suffix := range []string{"_bucket", "_sum", "_count", ""} {
 		sum(reconcile+"time_seconds"+suffix, i.ReconcileDuration, suffix, result, nil)
 		copied(queue+"work_duration_seconds"+suffix, i.ReconcileDuration, suffix, result, varController)
 		copied(queue+"queue_duration_seconds"+suffix, i.QueueWait, suffix, nil, varController)

@@ -165,11 +165,15 @@ func (q *queries) state(function string, i catalog.Instrument, by []string, only
 // number of recorded values per second.
 func (q *queries) rate(i catalog.Instrument, window string, by []string, only ...where) expr {
 	q.check(i, by, only, catalog.Counter, catalog.Histogram)
-	suffix := ""
-	if i.Kind == catalog.Histogram {
-		suffix = "_count"
+	e := expr{unit: unitPerSecond, by: by}
+	if i.Kind == catalog.Counter {
+		e.text = fmt.Sprintf("sum%s (rate(%s[%s]))", q.group(by), q.series(i, "", only), window)
+		return e
 	}
-	return expr{text: fmt.Sprintf("sum%s (rate(%s[%s]))", q.group(by), q.series(i, suffix, only), window), unit: unitPerSecond, by: by}
+	classic := fmt.Sprintf("sum%s (rate(%s[%s]))", q.group(by), q.series(i, "_count", only), window)
+	native := fmt.Sprintf("sum%s (histogram_count(rate(%s[%s])))", q.group(by), q.series(i, "", only), window)
+	e.text = classic + " or " + native
+	return e
 }
 
 // increase is the number of occurrences in the window. A series that did not
@@ -200,13 +204,17 @@ func (q *queries) total(i catalog.Instrument, by []string) expr {
 	return expr{text: fmt.Sprintf("sum%s (%s)", q.group(by), q.series(i, "", nil)), unit: unitCount, by: by}
 }
 
-// quantile is a quantile of a histogram. If nothing was recorded in the window,
-// the value is NaN. The comparison leaves it out, because no alert or panel can
-// use it.
+// quantile is a quantile of a histogram. A Prometheus stores a histogram with
+// fixed buckets, as series with the suffix _bucket, or as a native one, without
+// a suffix. If nothing was recorded in the window, the value is NaN. The
+// comparison leaves it out, because no alert or panel can use it.
 func (q *queries) quantile(phi float64, i catalog.Instrument, window string, by []string) expr {
 	q.check(i, by, nil, catalog.Histogram)
-	text := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s]))) >= 0", phi, q.group(append(slices.Clone(by), "le")), q.series(i, "_bucket", nil), window)
-	return expr{text: text, unit: unitSeconds, by: by, exemplar: true}
+	classic := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s])))",
+		phi, q.group(append(slices.Clone(by), "le")), q.series(i, "_bucket", nil), window)
+	native := fmt.Sprintf("histogram_quantile(%v, sum%s (rate(%s[%s])))",
+		phi, q.group(by), q.series(i, "", nil), window)
+	return expr{text: "(" + classic + " or " + native + ") >= 0", unit: unitSeconds, by: by, exemplar: true}
 }
 
 // ratio is a share. It has no value when the denominator is zero, because 0/0

@@ -40,10 +40,7 @@ type Options struct {
 	Exemplars bool
 	// NativeHistograms serves exponential histograms instead of fixed buckets.
 	// They need a Prometheus that scrapes protobuf (scrape_native_histograms);
-	// the text format shows only their sum and count. The dashboard and alerts
-	// of package manifest ask for fixed buckets: without them the panels of
-	// durations are empty and ControllerReconcileSlow never fires. Zero means
-	// fixed buckets.
+	// the text format shows only their sum and count. Zero means fixed buckets.
 	NativeHistograms bool
 	// ScopeLabels adds the otel_scope_ labels to each series, which doubles the
 	// bytes of a scrape. Zero means that names must be unique in the process.

@@ -60,7 +60,7 @@ func TestEveryQueryAnswers(t *testing.T) {
 			regexp.MustCompile(`\bresult\b`), "a label is gone",
 		},
 	}
-	endpoint := underLoad(t)
+	endpoint := underLoad(t, prom.Options{Exemplars: true})
 	var jobs []promtest.Job
 	for name, f := range faults {
 		server := httptest.NewServer(rewritten(endpoint, f.change))
@@ -92,6 +92,28 @@ func TestEveryQueryAnswers(t *testing.T) {
 			}, 2*time.Minute, time.Second)
 		})
 	}
+	t.Run("runbooks", func(t *testing.T) { runbookQueries(t, server) })
+}
+
+// TestEveryQueryAnswers_OfNativeHistograms: a real Prometheus scrapes native
+// histograms alone, and every query of the dashboard, of the rules and of the
+// runbooks has finite values.
+//
+//req:shows O3
+func TestEveryQueryAnswers_OfNativeHistograms(t *testing.T) {
+	web := httptest.NewServer(underLoad(t, prom.Options{NativeHistograms: true}))
+	defer web.Close()
+	server := promtest.Start(t, promtest.Job{
+		Name: "agentrun", URL: web.URL, Labels: map[string]string{"namespace": "agents", "cluster": "east"}, Native: true,
+	})
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		buckets, err := server.Query(t.Context(), `{__name__=~"controller_.+_bucket"}`)
+		require.NoError(c, err)
+		assert.Empty(c, buckets, "no fixed buckets")
+		for _, q := range newPack(t).Queries() {
+			assert.NoError(c, answer(t.Context(), server, "agentrun", q), q.Source)
+		}
+	}, 2*time.Minute, time.Second)
 	t.Run("runbooks", func(t *testing.T) { runbookQueries(t, server) })
 }
 
@@ -141,7 +163,7 @@ func answer(ctx context.Context, server *promtest.Server, job string, q manifest
 	}
 	// The first by clause is the outer one. Inner ones belong to divisions and
 	// filters.
-	if m := regexp.MustCompile(`by \(([^)]*)\)`).FindStringSubmatch(q.Expr); m != nil && regexp.MustCompile(`^(sum|max|histogram_quantile\(.*, sum) by`).MatchString(q.Expr) {
+	if m := regexp.MustCompile(`by \(([^)]*)\)`).FindStringSubmatch(q.Expr); m != nil && regexp.MustCompile(`^\(?(sum|max|histogram_quantile\(.*, sum) by`).MatchString(q.Expr) {
 		for label := range strings.SplitSeq(m[1], ", ") {
 			if label != "le" && !seen[label] {
 				return fmt.Errorf("no value has the label %s", label)
@@ -166,10 +188,10 @@ func rewritten(h http.Handler, change func(string) string) http.Handler {
 
 // underLoad returns the endpoint of a controller that uses every instrument
 // until the test ends.
-func underLoad(t *testing.T) http.Handler {
+func underLoad(t *testing.T, o prom.Options) http.Handler {
 	t.Helper()
 	ctx := t.Context()
-	endpoint, err := prom.New(prom.Options{Exemplars: true})
+	endpoint, err := prom.New(o)
 	require.NoError(t, err)
 	m, err := metrics.New(endpoint, metrics.Options{})
 	require.NoError(t, err)

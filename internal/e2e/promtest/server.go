@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,6 +34,8 @@ type Job struct {
 	URL string
 	// Labels are added to the target's series, for example namespace: agents.
 	Labels map[string]string
+	// Native makes the server scrape native histograms, of all jobs.
+	Native bool
 }
 
 // Server is a Prometheus on the loopback address, with exemplars stored.
@@ -53,8 +56,12 @@ func Start(t *testing.T, jobs ...Job) *Server {
 	output, err := os.Create(log)
 	require.NoError(t, err)
 
+	features := "exemplar-storage"
+	if slices.ContainsFunc(jobs, func(j Job) bool { return j.Native }) {
+		features += ",native-histograms"
+	}
 	cmd := exec.CommandContext(t.Context(), program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage")
+		"--web.listen-address=127.0.0.1:0", "--enable-feature="+features)
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	ended := make(chan struct{})
