@@ -7,6 +7,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"flag"
 	"net/http"
 	"os"
@@ -20,9 +22,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
 	"github.com/proompteng/controllerkit/examples/controller-runtime/internal/controller"
@@ -33,7 +38,8 @@ import (
 
 func main() {
 	options := ctrl.Options{LeaderElectionID: "tasks.controllerkit.dev"}
-	flag.StringVar(&options.Metrics.BindAddress, "metrics-bind-address", ":8080", "`address` that serves /metrics")
+	flag.StringVar(&options.Metrics.BindAddress, "metrics-bind-address", ":8443", "`address` that serves /metrics; 0 serves none")
+	flag.BoolVar(&options.Metrics.SecureServing, "metrics-secure", true, "serve metrics by HTTPS, to clients that may get them")
 	flag.StringVar(&options.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` that serves /healthz and /readyz")
 	flag.BoolVar(&options.LeaderElection, "leader-elect", false, "let one replica at a time reconcile")
 	flag.Parse()
@@ -72,6 +78,7 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	//
 	//	options.Client.Cache = &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}
 
+	protect(&options.Metrics)
 	stopInTime(&options)
 	options.Scheme = runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(options.Scheme); err != nil {
@@ -91,7 +98,7 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
 		return err
 	}
-	if err := mgr.AddReadyzCheck("readyz", healthz.Ping); err != nil {
+	if err := mgr.AddReadyzCheck("readyz", synced(mgr.GetCache())); err != nil {
 		return err
 	}
 	recorder, err := controller.SetupWithManager(ctx, mgr, m)
@@ -99,6 +106,29 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 		return err
 	}
 	return recorder.RunWith(ctx, mgr.Start) // +events
+}
+
+// protect asks the API server who a client of HTTPS is and whether it may get
+// the path, as kubebuilder's scaffold does. It covers the ExtraHandlers too.
+func protect(options *server.Options) {
+	if !options.SecureServing {
+		return
+	}
+	options.FilterProvider = filters.WithAuthenticationAndAuthorization
+	options.TLSOpts = append(options.TLSOpts, func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })
+}
+
+// synced returns a check that fails until the manager has read what it watches.
+// A standby watches too, so that it is ready as well.
+func synced(c cache.Cache) healthz.Checker {
+	return func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("the caches have not synced")
+		}
+		return nil
+	}
 }
 
 // stopInTime leaves the recorder its time before the pod is killed, and frees

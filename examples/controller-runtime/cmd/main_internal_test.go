@@ -6,12 +6,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,7 +22,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -32,15 +29,14 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	v1 "github.com/proompteng/controllerkit/examples/controller-runtime/api/v1"
 	"github.com/proompteng/controllerkit/internal/controlplane"
 	"github.com/proompteng/controllerkit/internal/controlplane/kubelet"
 )
 
-// TestTheManagerRunsTasks runs the whole manager on a real API server, with the
-// role that controller-gen generated from its markers.
+// TestTheManagerRunsTasks installs config on a real API server and runs the
+// whole manager with the rights of its service account.
 //
 //req:shows A2
 func TestTheManagerRunsTasks(t *testing.T) {
@@ -54,15 +50,17 @@ func TestTheManagerRunsTasks(t *testing.T) {
 		}
 		assert.NoError(t, plane.Stop())
 	})
-	require.NoError(t, plane.InstallCRDs(ctx, filepath.Join("..", "config", "crd")))
+	install(ctx, t, plane)
 	admin := newClient(t, plane.Config())
-	config := asManager(ctx, t, plane, admin)
+	config, err := plane.User("system:serviceaccount:task-system:task-manager")
+	require.NoError(t, err)
 	var reads jobReads
 	config.Wrap(reads.around)
 
-	scrapes := freeAddress(ctx, t)
-	options := ctrl.Options{HealthProbeBindAddress: "0", LeaderElectionID: "tasks.controllerkit.dev"}
-	options.Metrics.BindAddress = scrapes
+	options := ctrl.Options{LeaderElection: true, LeaderElectionNamespace: "task-system", LeaderElectionID: "tasks.controllerkit.dev"}
+	options.HealthProbeBindAddress = freeAddress(ctx, t)
+	options.Metrics.BindAddress = freeAddress(ctx, t)
+	options.Metrics.SecureServing = true
 	options.Controller.SkipNameValidation = new(true) // this test may run twice in one process
 	ctrl.SetLogger(logr.Discard())
 	running, stop := context.WithCancel(ctx)
@@ -124,13 +122,20 @@ func TestTheManagerRunsTasks(t *testing.T) {
 		`controller_runtime_reconcile_total{controller="task",result="success"} `,
 		`controller_leader{lease="tasks.controllerkit.dev"} 1`,
 	}
+	prometheus := readerOfMetrics(ctx, t, plane.Config(), options.Metrics.BindAddress)
 	require.EventuallyWithT(t, func(c *assert.CollectT) { // a reconcile is counted after its Event is recorded
-		page := scrape(ctx, c, "http://"+scrapes+"/metrics/all")
+		code, page := prometheus.get(ctx, c, "/metrics/all")
+		require.Equal(c, http.StatusOK, code, page)
 		for _, series := range wanted {
-			served := strings.Contains(page, "\n"+series) // the page is too long to print
+			served := strings.Contains("\n"+page, "\n"+series) // the page is too long to print
 			assert.True(c, served, series)
 		}
 	}, time.Minute, 50*time.Millisecond)
+	refusesOthers(ctx, t, prometheus)
+	resp, err := http.Get("http://" + options.HealthProbeBindAddress + "/readyz")
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	assert.Equal(t, http.StatusOK, resp.StatusCode)
 	stop()
 	select {
 	case err := <-ended:
@@ -176,25 +181,6 @@ func newClient(t *testing.T, config *rest.Config) client.Client {
 	return c
 }
 
-// asManager installs the generated role and returns the configuration of a user
-// with only this role.
-func asManager(ctx context.Context, t *testing.T, plane *controlplane.ControlPlane, admin client.Client) *rest.Config {
-	t.Helper()
-	body, err := os.ReadFile(filepath.Join("..", "config", "rbac", "role.yaml"))
-	require.NoError(t, err)
-	role := new(rbacv1.ClusterRole)
-	require.NoError(t, yaml.UnmarshalStrict(body, role))
-	require.NoError(t, admin.Create(ctx, role))
-	require.NoError(t, admin.Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: role.Name}},
-	}))
-	config, err := plane.User(role.Name)
-	require.NoError(t, err)
-	return config
-}
-
 // freeAddress returns an unused address of this machine. Its port is below
 // those that the system chooses, so that no other program gets it before the
 // manager listens.
@@ -209,16 +195,4 @@ func freeAddress(ctx context.Context, t *testing.T) (address string) {
 	}
 	require.Fail(t, "no port is free")
 	return ""
-}
-
-func scrape(ctx context.Context, t require.TestingT, url string) string {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	require.NoError(t, err)
-	resp, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, resp.StatusCode, string(body))
-	return "\n" + string(body)
 }
