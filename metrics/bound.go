@@ -18,7 +18,7 @@ func (m *Metrics) MaxSeries(n int) int {
 		states = maxLeases + maxObjects + 1
 		class  = maxRequests + maxFolded + 1
 		runs   = resultCount + 2 + 3     // ended, active, missing; the retention settings
-		plain  = resultCount + 1 + 1 + 7 // ended, active, workers; the queue
+		plain  = resultCount + 1 + 1 + 9 // ended, active, workers; the queue
 	)
 	words := func(known []string) int { return len(known) + 1 }
 	sets := func(i catalog.Instrument) int { return len(i.Buckets) + 3 } // bounds, +Inf, sum and count

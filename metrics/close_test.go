@@ -78,12 +78,16 @@ func TestQueuesOfOneControllerAddUp(t *testing.T) {
 		return metrics.QueueState{
 			Depth: 1, Delayed: 2, Running: 3, Adds: 4, Retries: 5,
 			Oldest: 6 * time.Second, Unfinished: 7 * time.Second, Longest: 8 * time.Second,
+			Failing: 9, LongestFailing: 10 * time.Second,
 		}
 	}
 	c.ObserveQueue(state)
 	c.ObserveQueue(state)
 	c.ObserveQueue(func() metrics.QueueState { // knows its depth only
-		return metrics.QueueState{Depth: 10, Delayed: -1, Running: -1, Adds: -1, Retries: -1, Oldest: -1, Unfinished: -1, Longest: -1}
+		return metrics.QueueState{
+			Depth: 10, Delayed: -1, Running: -1, Adds: -1, Retries: -1, Oldest: -1, Unfinished: -1, Longest: -1,
+			Failing: -1, LongestFailing: -1,
+		}
 	})
 	assert.Equal(t, map[string]string{
 		`controller_queue_depth{controller="c"}`:                   "12",
@@ -93,18 +97,21 @@ func TestQueuesOfOneControllerAddUp(t *testing.T) {
 		`controller_queue_oldest_seconds{controller="c"}`:          "6",
 		`controller_queue_unfinished_work_seconds{controller="c"}`: "14",
 		`controller_queue_longest_running_seconds{controller="c"}`: "8",
+		`controller_queue_failing{controller="c"}`:                 "18",
+		`controller_queue_longest_failing_seconds{controller="c"}`: "10",
 	}, with(scrape(t, ep), "controller_queue_"))
 }
 
 func TestUnknownStateOfAQueueIsNotShown(t *testing.T) {
 	m, ep := newSet(t, metrics.Options{})
 	m.Controller("c").ObserveQueue(func() metrics.QueueState {
-		return metrics.QueueState{Delayed: -1, Oldest: -1}
+		return metrics.QueueState{Delayed: -1, Oldest: -1, Failing: -1, LongestFailing: -1}
 	})
 	got := scrape(t, ep)
 	assert.Equal(t, "0", got[`controller_queue_depth{controller="c"}`])
 	assert.Empty(t, with(got, "queue_delayed"))
 	assert.Empty(t, with(got, "queue_oldest"))
+	assert.Empty(t, with(got, "failing"))
 }
 
 func TestQueueWait(t *testing.T) {

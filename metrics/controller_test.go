@@ -54,8 +54,8 @@ func TestAPlainControllerHasFewSeries(t *testing.T) {
 	c.SetWorkers(1)
 	c.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{} })
 	plain := with(scrape(t, ep), `"plain"`)
-	assert.LessOrEqual(t, len(plain), 20)
-	assert.Len(t, plain, 8+1+1+7, "results, active, workers and the queue")
+	assert.LessOrEqual(t, len(plain), 22)
+	assert.Len(t, plain, 8+1+1+9, "results, active, workers and the queue")
 
 	runs := c.Runs()
 	assert.Same(t, runs, c.Runs())

@@ -58,6 +58,8 @@
 //	controller.queue.oldest                  gauge          s            controller
 //	controller.queue.unfinished_work         gauge          s            controller
 //	controller.queue.longest_running         gauge          s            controller
+//	controller.queue.failing                 updowncounter  {item}       controller
+//	controller.queue.longest_failing         gauge          s            controller
 //	controller.run.duration                  histogram      s            controller, result
 //	controller.runs                          counter        {run}        controller, result
 //	controller.run.active                    updowncounter  {run}        controller

@@ -96,6 +96,7 @@ func exercise(tb testing.TB, m *metrics.Metrics) {
 		return metrics.QueueState{
 			Depth: 3, Delayed: 5, Running: 1, Adds: 40, Retries: 7,
 			Oldest: 90 * time.Second, Unfinished: 4 * time.Second, Longest: 1500 * time.Millisecond,
+			Failing: 6, LongestFailing: 2 * time.Hour,
 		}
 	})
 	c.QueueWait(20 * time.Millisecond)

@@ -21,9 +21,10 @@ type instruments struct {
 	reconcileDuration, queueWait, runDuration, statusWriteDuration, requestDuration, limiterWait metric.Float64Histogram
 
 	reconciles, queueAdds, queueRetries, runs, missingJobs, events, statusWrites, requests, overflows metric.Int64ObservableCounter
-	reconcileActive, workerLimit, queueDepth, queueDelayed, runActive                                 metric.Int64ObservableUpDownCounter
+	reconcileActive, workerLimit, queueDepth, queueDelayed, queueFailing, runActive                   metric.Int64ObservableUpDownCounter
 	objects, leader                                                                                   metric.Int64ObservableGauge
-	queueOldest, queueUnfinished, queueLongest, jobTTL, runRetention, logRetention                    metric.Float64ObservableGauge
+	queueOldest, queueUnfinished, queueLongest, queueLongestFailing                                   metric.Float64ObservableGauge
+	jobTTL, runRetention, logRetention                                                                metric.Float64ObservableGauge
 }
 
 // enabler is implemented by the SDK's instruments. The interfaces of package
@@ -73,17 +74,19 @@ func (b *builder) build(t catalog.Table) instruments {
 		workerLimit:     b.upDown(t.WorkerLimit),
 		queueDepth:      b.upDown(t.QueueDepth),
 		queueDelayed:    b.upDown(t.QueueDelayed),
+		queueFailing:    b.upDown(t.QueueFailing),
 		runActive:       b.upDown(t.RunActive),
 
 		objects: b.gauge(t.Objects),
 		leader:  b.gauge(t.Leader),
 
-		queueOldest:     b.seconds(t.QueueOldest),
-		queueUnfinished: b.seconds(t.QueueUnfinished),
-		queueLongest:    b.seconds(t.QueueLongest),
-		jobTTL:          b.seconds(t.JobTTL),
-		runRetention:    b.seconds(t.RunRetention),
-		logRetention:    b.seconds(t.LogRetention),
+		queueOldest:         b.seconds(t.QueueOldest),
+		queueUnfinished:     b.seconds(t.QueueUnfinished),
+		queueLongest:        b.seconds(t.QueueLongest),
+		queueLongestFailing: b.seconds(t.QueueLongestFailing),
+		jobTTL:              b.seconds(t.JobTTL),
+		runRetention:        b.seconds(t.RunRetention),
+		logRetention:        b.seconds(t.LogRetention),
 	}
 }
 

@@ -27,6 +27,11 @@ type QueueState struct {
 	// Unfinished is the sum of the ages of the running items and Longest the
 	// greatest of them.
 	Unfinished, Longest time.Duration
+	// Failing is the number of items that have failed for 15 minutes or longer,
+	// without a success, and LongestFailing how long the item has failed that
+	// has failed for longest.
+	Failing        int64
+	LongestFailing time.Duration
 }
 
 // ObserveQueue exports a queue by pull: each collection calls state once, and
@@ -92,6 +97,8 @@ func (c *Controller) observeQueues(ctx context.Context, o metric.Observer, a ask
 	age(i.queueOldest, sum.Oldest)
 	age(i.queueUnfinished, sum.Unfinished)
 	age(i.queueLongest, sum.Longest)
+	number(i.queueFailing, sum.Failing)
+	age(i.queueLongestFailing, sum.LongestFailing)
 }
 
 func (s QueueState) plus(t QueueState) QueueState {
@@ -100,6 +107,7 @@ func (s QueueState) plus(t QueueState) QueueState {
 		Adds: add(s.Adds, t.Adds), Retries: add(s.Retries, t.Retries),
 		Oldest:     max(s.Oldest, t.Oldest),
 		Unfinished: add(s.Unfinished, t.Unfinished), Longest: max(s.Longest, t.Longest),
+		Failing: add(s.Failing, t.Failing), LongestFailing: max(s.LongestFailing, t.LongestFailing),
 	}
 }
 

@@ -39,7 +39,10 @@ type asked struct {
 }
 
 func unknownQueue() QueueState {
-	return QueueState{Depth: -1, Delayed: -1, Running: -1, Adds: -1, Retries: -1, Oldest: -1, Unfinished: -1, Longest: -1}
+	return QueueState{
+		Depth: -1, Delayed: -1, Running: -1, Adds: -1, Retries: -1, Oldest: -1, Unfinished: -1, Longest: -1,
+		Failing: -1, LongestFailing: -1,
+	}
 }
 
 func (q *queues) add(s *queueSource) {

@@ -18,6 +18,8 @@ type Table struct {
 	QueueOldest           Instrument
 	QueueUnfinished       Instrument
 	QueueLongest          Instrument
+	QueueFailing          Instrument
+	QueueLongestFailing   Instrument
 	RunDuration           Instrument
 	Runs                  Instrument
 	RunActive             Instrument
@@ -100,6 +102,16 @@ func Instruments() Table {
 			Name: "controller.queue.longest_running", Unit: "s", Kind: Gauge,
 			Attributes:  []string{"controller"},
 			Description: "Age of the item that a worker has held for longest.",
+		},
+		QueueFailing: Instrument{
+			Name: "controller.queue.failing", Unit: "{item}", Kind: UpDownCounter,
+			Attributes:  []string{"controller"},
+			Description: "Items that have failed for 15 minutes or longer, without a success.",
+		},
+		QueueLongestFailing: Instrument{
+			Name: "controller.queue.longest_failing", Unit: "s", Kind: Gauge,
+			Attributes:  []string{"controller"},
+			Description: "How long the item has failed that has failed for longest, 0 when none fails.",
 		},
 		RunDuration: Instrument{
 			Name: "controller.run.duration", Unit: "s", Kind: Histogram,
@@ -192,6 +204,7 @@ func (t Table) All() []Instrument {
 	return []Instrument{
 		t.ReconcileDuration, t.Reconciles, t.ReconcileActive, t.WorkerLimit,
 		t.QueueDepth, t.QueueDelayed, t.QueueAdds, t.QueueRetries, t.QueueWait, t.QueueOldest, t.QueueUnfinished, t.QueueLongest,
+		t.QueueFailing, t.QueueLongestFailing,
 		t.RunDuration, t.Runs, t.RunActive, t.MissingJobs,
 		t.Events, t.StatusWrites, t.StatusWriteDuration, t.JobTTL, t.RunRetention, t.LogRetention,
 		t.Objects, t.Leader, t.ClientRequests, t.ClientRequestDuration, t.ClientLimiterWait, t.LabelOverflows,

@@ -25,19 +25,25 @@ func (q *Queue[T]) AddAfter(item T, d time.Duration) {
 }
 
 // AddRateLimited makes item ready after the rate limiter's delay, and counts a
-// retry.
+// retry. The item fails from its first AddRateLimited to its next Forget.
 func (q *Queue[T]) AddRateLimited(item T) {
 	d := q.limiter.When(item) // code of others, so without mu
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.shutting {
 		q.retries++
+		q.fail(item)
 	}
 	q.addAfter(item, d, false)
 }
 
-// Forget ends the back-off of item.
-func (q *Queue[T]) Forget(item T) { q.limiter.Forget(item) }
+// Forget ends the back-off of item. The item no longer fails.
+func (q *Queue[T]) Forget(item T) {
+	q.limiter.Forget(item) // code of others, so without mu
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.succeed(item)
+}
 
 // NumRequeues returns how often item failed since it was forgotten.
 func (q *Queue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }

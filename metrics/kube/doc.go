@@ -24,9 +24,9 @@
 //		return kube.NewQueue(m.Controller(name), l)
 //	}}
 //
-// If you must keep a queue of client-go, use a QueueProvider. It does not
-// export the items that wait for their time or the age of the oldest ready
-// item:
+// If you must keep a queue of client-go or of controller-runtime, use a
+// QueueProvider. Such a queue does not report the items that wait for their
+// time, the age of the oldest ready item, or the items that fail:
 //
 //	provider := kube.QueueProvider(m) // one for all queues: it knows which queue takes the place of another
 //	workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[string]{
@@ -40,6 +40,7 @@
 // # When not to use it
 //
 // A [Queue] has no priorities. Keep controller-runtime's priority queue where
-// you need priorities and give it a [QueueProvider]; items that wait for their
-// time are then not visible.
+// you need priorities and give it a [QueueProvider]. Items that wait for their
+// time and items that fail are then not visible, and the alerts
+// ControllerQueueBacklog and ControllerObjectFailing never fire.
 package kube

@@ -22,9 +22,10 @@ import (
 //		return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) { o.RateLimiter, o.MetricProvider = limiter, queues })
 //	}
 //
-// client-go does not report the items that wait for their time or the age of
-// the oldest ready item, so these are not exported, and the alert
-// ControllerQueueBacklog of package manifest never fires. The other numbers
+// client-go does not report the items that wait for their time, the age of the
+// oldest ready item, or the items that fail. These are not exported, and the
+// alerts ControllerQueueBacklog and ControllerObjectFailing of package manifest
+// never fire. The other numbers
 // have client-go's meaning: AddAfter is a retry, and the ages of running items
 // lag by up to half a second.
 //
@@ -96,6 +97,7 @@ func (q *pushed) state() metrics.QueueState {
 		Depth: max(0, q.depth.Load()), Delayed: -1, Running: -1,
 		Adds: q.adds.Load(), Retries: q.retries.Load(), Oldest: -1,
 		Unfinished: time.Duration(q.unfinished.Load()), Longest: time.Duration(q.longest.Load()),
+		Failing: -1, LongestFailing: -1,
 	}
 }
 

@@ -13,12 +13,13 @@ import (
 )
 
 // Queue is a work queue with back-off that knows its state: the ready items,
-// the items that wait for their time, and the items that workers hold and for
-// how long. It is a [workqueue.TypedRateLimitingInterface] and behaves like
-// client-go's. Two workers never hold the same item, an item is queued at most
-// once, and of several delays the shortest counts. A test compares it with
-// client-go's. Its methods are safe for concurrent use. Make it with
-// [NewQueue]; the zero Queue cannot be used.
+// the items that wait for their time, the items that workers hold and for how
+// long, and the items that fail and for how long. It is a
+// [workqueue.TypedRateLimitingInterface] and behaves like client-go's. Two
+// workers never hold the same item, an item is queued at most once, and of
+// several delays the shortest counts. A test compares it with client-go's. Its
+// methods are safe for concurrent use. Make it with [NewQueue]; the zero Queue
+// cannot be used.
 //
 // client-go's own queue does not count items that wait for their time. This one
 // counts as part of its work, in less time than client-go's with metrics. The
@@ -37,6 +38,8 @@ type Queue[T comparable] struct {
 	held     list[T]        // by workers, the longest first
 	spare    list[T]        // what the other lists no longer use
 	delayed  map[T]*delay
+	failing  map[T]*item[T] // those in failed
+	failed   list[T]        // the items that fail, by their first failure
 	adds     int64
 	retries  int64
 	shutting bool
@@ -50,7 +53,10 @@ func NewQueue[T comparable](c *metrics.Controller, limiter workqueue.TypedRateLi
 	if limiter == nil {
 		limiter = workqueue.DefaultTypedControllerRateLimiter[T]()
 	}
-	q := &Queue[T]{limiter: limiter, record: c, epoch: time.Now(), items: map[T]*item[T]{}, delayed: map[T]*delay{}}
+	q := &Queue[T]{
+		limiter: limiter, record: c, epoch: time.Now(),
+		items: map[T]*item[T]{}, delayed: map[T]*delay{}, failing: map[T]*item[T]{},
+	}
 	q.wake.L = &q.mu
 	q.stop = c.ObserveQueue(q.State)
 	return q

@@ -80,11 +80,13 @@ func TestQueueState(t *testing.T) {
 			`controller_queue_oldest_seconds{controller="c"}`:          "0",
 			`controller_queue_unfinished_work_seconds{controller="c"}`: "0",
 			`controller_queue_longest_running_seconds{controller="c"}`: "0",
+			`controller_queue_failing{controller="c"}`:                 "0",
+			`controller_queue_longest_failing_seconds{controller="c"}`: "0",
 		}, without(scrape(t, ep, "controller_queue_"), "wait"))
 
 		<-time.After(10 * time.Second)
 		synctest.Wait()
-		assert.Equal(t, metrics.QueueState{Depth: 1, Delayed: 1, Adds: 4, Retries: 1}, q.State())
+		assert.Equal(t, metrics.QueueState{Depth: 1, Delayed: 1, Adds: 4, Retries: 1, LongestFailing: 10 * time.Second}, q.State())
 		assert.Equal(t, 1, q.NumRequeues("b"))
 		q.Forget("b")
 		assert.Zero(t, q.NumRequeues("b"))

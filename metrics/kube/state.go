@@ -30,14 +30,15 @@ func (q *Queue[T]) State() metrics.QueueState {
 	if q.held.first != nil {
 		s.Longest = now - q.held.first.since
 	}
+	q.stateOfFailing(&s, now)
 	return s
 }
 
-// item is an item that is ready or that a worker holds. It is in one list at a
-// time.
+// item is an item that is ready, that a worker holds, or that fails. It is in
+// one list at a time.
 type item[T any] struct {
 	key        T
-	since      time.Duration // when it became ready, or when a worker took it
+	since      time.Duration // when it became ready, when a worker took it, or when it first failed
 	first      bool          // see AddFirst
 	held       bool
 	again      bool // it was added while a worker holds it

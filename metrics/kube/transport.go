@@ -16,9 +16,10 @@ import (
 // verb, group, resource, class of status code, and the duration until the
 // response headers (for a watch: until it is established). A request that
 // client-go retries is recorded each time. Status codes become "1xx" to "5xx",
-// except "429". A request without a response is "canceled" when its context was
-// and "error" otherwise. With a nil m the transport is used unchanged; a nil
-// transport is [http.DefaultTransport].
+// except "429". The answer 429 to an eviction is "4xx", because it is usually a
+// budget that forbids it, not throttling. A request without a response is
+// "canceled" when its context was and "error" otherwise. With a nil m the
+// transport is used unchanged; a nil transport is [http.DefaultTransport].
 func Transport(m *metrics.Metrics) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		if next == nil {
@@ -47,9 +48,17 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	took := time.Since(start)
 	r := classify(req)
 	r.Code = code(req.Context(), resp, err)
+	if r.Code == throttled && r.Resource == eviction {
+		r.Code = "4xx"
+	}
 	t.m.ClientRequest(req.Context(), r, took)
 	return resp, err //nolint:wrapcheck // a transport is transparent
 }
+
+const (
+	throttled = "429"
+	eviction  = "pods/eviction"
+)
 
 // code is the class of an answer. 429 is its own class because it is the API
 // server's throttling. The context is checked too, because net/http returns its
@@ -62,7 +71,7 @@ func code(ctx context.Context, resp *http.Response, err error) string {
 		return "error"
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
-		return "429"
+		return throttled
 	}
 	switch resp.StatusCode / 100 {
 	case 1:

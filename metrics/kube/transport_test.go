@@ -71,6 +71,27 @@ func TestTransportRecordsTheClassOfTheAnswer(t *testing.T) {
 	}
 }
 
+// The API server answers 429 to an eviction that a PodDisruptionBudget forbids.
+func TestTransport_EvictionThatABudgetForbidsIsNotThrottling(t *testing.T) {
+	m, ep := newSet(t)
+	next := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Body: http.NoBody}, nil
+	})
+	for _, path := range []string{"/api/v1/namespaces/ci/pods/a/eviction", "/api/v1/namespaces/ci/pods"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, http.NoBody)
+		resp, err := kube.Transport(m)(next).RoundTrip(r)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+	}
+	assert.Equal(t, map[string]string{
+		`controller_client_request_duration_seconds_count{code="4xx",group="",resource="pods/eviction",verb="create"}`: "1",
+		`controller_client_request_duration_seconds_count{code="429",group="",resource="pods",verb="create"}`:          "1",
+	}, scrape(t, ep, "request_duration_seconds_count"))
+	got := scrape(t, ep, "controller_client_requests_total")
+	assert.Equal(t, "1", got[`controller_client_requests_total{code="429"}`])
+	assert.Equal(t, "1", got[`controller_client_requests_total{code="4xx"}`])
+}
+
 // net/http fails with the cause of the cancellation, which may not wrap
 // context.Canceled.
 func TestTransportOfARequestThatWasGivenUp(t *testing.T) {

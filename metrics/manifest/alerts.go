@@ -25,15 +25,22 @@ const (
 
 func occurrenceWindow() period { return period{"15m", "900"} }
 
-// An object that fails again and again is retried after at most 1,000 s, by the
-// default of client-go and of controller-runtime. So retryWindow always
-// includes one failure. A few restarts are normal.
+// A few restarts are normal.
 const (
-	retryWindow   = "20m"
-	retryFor      = time.Hour
 	restartWindow = "1h"
 	restarts      = 2
 )
+
+// A request may fail. The share of requests that fail, and for how long, are
+// those of the alerts that most clusters have for API clients.
+const (
+	failedRequests    = 0.01
+	failedRequestsFor = 15 * time.Minute
+)
+
+// objectFailing is how long an item may fail. It is retried after at most
+// 1,000 s, by the default of client-go and of controller-runtime.
+const objectFailing = time.Hour
 
 // Severities, by the expected reaction: critical wakes a person, warning is for
 // working hours.
@@ -127,10 +134,10 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			description: "{{ $value | humanizePercentage }} of the reconciles of {{ $labels.controller }} in {{ $labels.namespace }} ended with an error, a timeout or a panic.",
 		},
 		{
-			name: "ControllerObjectFailing", severity: warning, wait: retryFor, is: "> 0",
-			value:       q.rate(i.Reconciles, retryWindow, of(varController), failed),
+			name: "ControllerObjectFailing", severity: warning, is: limit(objectFailing),
+			value:       q.highest(i.QueueLongestFailing, of(varController)),
 			summary:     "An object of {{ $labels.controller }} fails again and again.",
-			description: "For an hour, no 20 minutes have passed without a failed reconcile of {{ $labels.controller }} in {{ $labels.namespace }}. The share of failures may be too small for ControllerReconcileErrors.",
+			description: "Each reconcile of an object of {{ $labels.controller }} in {{ $labels.namespace }} has failed for {{ $value | humanizeDuration }}. The share of failures may be too small for ControllerReconcileErrors.",
 		},
 		{
 			name: "ControllerReconcileSlow", severity: warning, wait: th.For, is: limit(th.Slow),
@@ -163,10 +170,12 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			description: "{{ $value }} processes of {{ $labels.job }} in {{ $labels.namespace }} believe they lead by the lease {{ $labels.lease }}: they reconcile the same objects.",
 		},
 		{
-			name: "ControllerAPIErrors", severity: warning, is: "> 0",
-			value:       q.increase(i.ClientRequests, occurrenceWindow(), knownWindow, of("code"), where{"code", []string{"429", "5xx", "error"}}),
+			name: "ControllerAPIErrors", severity: warning, wait: failedRequestsFor, is: "> " + number(failedRequests),
+			value: q.ratio(
+				q.rate(i.ClientRequests, ruleWindow, of(), where{"code", []string{"429", "5xx", "error"}}),
+				q.rate(i.ClientRequests, ruleWindow, of())),
 			summary:     "API requests of {{ $labels.job }} fail.",
-			description: "About {{ $value | humanize }} API requests of {{ $labels.job }} in {{ $labels.namespace }} ended with {{ $labels.code }} in a quarter of an hour. 429 is throttling by the API server.",
+			description: "{{ $value | humanizePercentage }} of the API requests of {{ $labels.job }} in {{ $labels.namespace }} were throttled (429), failed in the API server (5xx) or got no response (error).",
 		},
 		{
 			name: "ControllerEventsDropped", severity: warning, is: "> 0",

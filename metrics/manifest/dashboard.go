@@ -36,7 +36,8 @@ func (p *Bundle) UID() string {
 
 // Dashboard returns the dashboard as JSON for Grafana's import, its
 // provisioning or its sidecar. The data source, each of Target.KeepLabels, the
-// namespace, job, instance and controller are variables. The text fits into a Helm template unchanged.
+// namespace, job, instance and controller are variables. The text fits into a
+// Helm template unchanged.
 func (p *Bundle) Dashboard() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -32,7 +32,7 @@
 // can send them to a Prometheus. Each expression returns finite values while
 // the controller uses its part. A panel without its call stays empty:
 //
-//	queue            kube.NewQueue; without the delayed and the oldest item kube.QueueProvider
+//	queue            kube.NewQueue; without the delayed, the oldest and the failing items kube.QueueProvider
 //	workers          Controller.SetWorkers
 //	runs, retention  Controller.Runs, Runs.Retention
 //	events           Controller.Events

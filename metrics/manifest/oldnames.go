@@ -78,6 +78,8 @@ func oldNames(t Target, i catalog.Table) ([]recording, error) {
 	} {
 		sum("rest_client_requests_total", i.ClientRequestDuration, "_count", []string{"verb", "group", "resource"},
 			mapping{{"method", m.method}}, where{"verb", m.verbs})
+		r := &all[len(all)-1] // with each code from zero on, so that rate() sees the first request
+		r.expr += " or 0 * " + q.series(i.ClientRequests, "", nil)
 	}
 	return all, q.err()
 }

@@ -152,9 +152,14 @@ func saturation(q *queries, i catalog.Table) []panel {
 			targets: []target{lines(q.ready(i.QueueDepth, i.Leader, by), "ready"), lines(q.ready(i.QueueDelayed, i.Leader, by), "delayed")},
 		},
 		{
-			title: "Ages", description: "The longest that an item has been ready, and that a worker has held one; unfinished is the sum over all workers.",
+			title: "Items that fail", description: "Items that have failed for 15 minutes or longer, without a success.",
+			targets: []target{lines(q.sum(i.QueueFailing, by))},
+		},
+		{
+			title: "Ages", description: "The longest that an item has been ready, that a worker has held one, and that one has failed; unfinished is the sum over all workers.",
 			targets: []target{
 				lines(q.waiting(i, by), "oldest ready"), lines(q.highest(i.QueueLongest, by), "longest running"),
+				lines(q.highest(i.QueueLongestFailing, by), "longest failing"),
 				lines(q.sum(i.QueueUnfinished, by), "unfinished"),
 			},
 		},

@@ -41,9 +41,9 @@ type Target struct {
 	// Zero means metrics and /metrics.
 	Port, Path string
 	// Interval is the time between scrapes, and the minimum step of the panels.
-	// It is at most 2 min, because the alerts' rates look back 5 min. Timeout is the longest scrape, at most
-	// Interval. Both are whole milliseconds. Zero means 30 s and 10 s, or
-	// Interval where that is less.
+	// It is at most 2 min, because the alerts' rates look back 5 min. Timeout
+	// is the longest scrape, at most Interval. Both are whole milliseconds.
+	// Zero means 30 s and 10 s, or Interval where that is less.
 	Interval, Timeout time.Duration
 	// SampleLimit is the most samples of a scrape; beyond it Prometheus drops
 	// the whole scrape. A limit that is never met is metrics.Metrics.MaxSeries

@@ -95,6 +95,19 @@ func TestOldQueriesAnswer(t *testing.T) {
 	out, err = unitTest(t, p.Rules(), map[string]any{"input_series": input(series), "promql_expr_test": expected})
 	require.NoError(t, err, out)
 
+	first := map[string]string{
+		on(i.ClientRequests, "", "code", "2xx"): "0+60x60", on(i.ClientRequests, "", "code", "429"): "0x20 1x40",
+		request("create", "429"): "_x20 1x40", request("get", "2xx"): "0+60x60",
+	}
+	out, err = unitTest(t, p.Rules(), map[string]any{"input_series": input(first), "promql_expr_test": []map[string]any{{
+		"expr": `sum(increase(rest_client_requests_total{code="429"}[10m])) > bool 0.5`, "eval_time": "25m",
+		"exp_samples": []map[string]any{{"labels": "{}", "value": 1}},
+	}, {
+		"expr": `sum by (method) (rate(rest_client_requests_total{code="2xx"}[10m])) > 0`, "eval_time": "25m",
+		"exp_samples": []map[string]any{{"labels": `{method="GET"}`, "value": 1}},
+	}}})
+	require.NoError(t, err, "the first throttled request is seen: %s", out)
+
 	plain, err := manifest.New(manifest.Target{Name: "agentrun"})
 	require.NoError(t, err)
 	assert.NotContains(t, string(plain.Rules()), "controller_runtime_", "only on request: controller-runtime's own would count twice")

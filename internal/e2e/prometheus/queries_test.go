@@ -202,7 +202,7 @@ func underLoad(t *testing.T, o prom.Options) http.Handler {
 	runs.Active(2)
 	m.Leader("agentrun", true)
 	c.ObserveQueue(func() metrics.QueueState {
-		return metrics.QueueState{Depth: 3, Delayed: 1, Adds: time.Now().Unix(), Retries: time.Now().Unix() / 2, Oldest: time.Second, Unfinished: time.Second, Longest: time.Second}
+		return metrics.QueueState{Depth: 3, Delayed: 1, Adds: time.Now().Unix(), Retries: time.Now().Unix() / 2, Oldest: time.Second, Unfinished: time.Second, Longest: time.Second, LongestFailing: time.Second}
 	})
 	m.ObserveConditions("AgentRun", func(context.Context) iter.Seq2[metrics.Condition, int64] {
 		return func(yield func(metrics.Condition, int64) bool) {

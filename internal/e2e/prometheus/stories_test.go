@@ -70,6 +70,7 @@ func stories() []story {
 	startedAt := func(at string) map[string]string { return map[string]string{started: at} }
 	// One failure every 1,000 s, the longest back-off, among many successes.
 	rare := "0x16 1x16 2x16 3x16 4x16 5x16 6x16 7x16"
+	failing := on(i.QueueLongestFailing, "", "controller", "runs")
 
 	return []story{
 		{alert: "ControllerMetricsMissing", name: "a page without controllers", series: map[string]string{upSeries: "1x20"}, after: 6, fires: process},
@@ -85,16 +86,26 @@ func stories() []story {
 		{alert: "ControllerRestarts", name: "a container that crashes", series: map[string]string{started: "1x10 2x10 3x10 4x20"}, after: 40, fires: process, value: "3"},
 		{alert: "ControllerRestarts", name: "twice", after: 40, series: map[string]string{started: "1x10 2x10 3x30"}},
 		{
-			alert: "ControllerObjectFailing", name: "one object at the longest back-off", after: 95, fires: controller,
-			series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare},
+			alert: "ControllerObjectFailing", name: "one object at the longest back-off", after: 65, fires: controller, value: "1h 5m 0s",
+			series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare, failing: "0+60x140"},
 		},
 		{alert: "ControllerReconcileErrors", name: "one object at the longest back-off", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): rare}},
-		{alert: "ControllerObjectFailing", name: "it failed twice", after: 95, series: map[string]string{reconciles("success"): "0+600x140", reconciles("error"): "0x16 1x16 2x120"}},
-		{alert: "ControllerAPIErrors", name: "the first throttled request", series: map[string]string{requests("429"): "0x5 1x30"}, after: 7, fires: with("code", "429"), value: "1"},
-		{alert: "ControllerAPIErrors", name: "before the first scrape", series: both(startedAt("180x40"), map[string]string{requests("5xx"): "_x4 3x30"}), after: 7, fires: with("code", "5xx"), value: "3"},
+		{alert: "ControllerObjectFailing", name: "it failed twice", after: 95, series: map[string]string{
+			reconciles("success"): "0+600x140", reconciles("error"): "0x16 1x16 2x120", failing: "0+60x30 0x110",
+		}},
+		{alert: "ControllerObjectFailing", name: "another object fails once in each quarter of an hour", after: 140, series: map[string]string{
+			reconciles("success"): "0+400x140", reconciles("error"): "0x15 1x15 2x15 3x15 4x15 5x15 6x15 7x15 8x15", failing: "0x140",
+		}},
+		{alert: "ControllerAPIErrors", name: "2 percent are throttled", series: map[string]string{requests("2xx"): "0+98x40", requests("429"): "0+2x40"}, after: 30, fires: target, value: "2%"},
+		{
+			alert: "ControllerAPIErrors", name: "each kind of failure counts", after: 30, fires: target, value: "1.5%",
+			series: map[string]string{requests("2xx"): "0+197x40", requests("429"): "0+1x40", requests("5xx"): "0+1x40", requests("error"): "0+1x40"},
+		},
+		{alert: "ControllerAPIErrors", name: "one of 360,000", series: map[string]string{requests("2xx"): "0+6000x60", requests("429"): "0x5 1x55", requests("5xx"): "0x60", requests("error"): "0x60"}, after: 10},
+		{alert: "ControllerAPIErrors", name: "all fail for ten minutes", series: map[string]string{requests("2xx"): "0+100x10 1000x10 1000+100x40", requests("error"): "0x10 0+100x10 1000x40"}, after: 30},
 		{alert: "ControllerAPIErrors", name: "a new Prometheus scrapes an old process", series: both(startedAt(weeksAgo), map[string]string{requests("5xx"): "_x4 3000x30"}), after: 7},
-		{alert: "ControllerAPIErrors", name: "an object that is not there", after: 20, series: map[string]string{
-			requests("2xx"): "0+9x30", requests("4xx"): "0+3x30", requests("429"): "0x30", requests("5xx"): "0x30", requests("error"): "0x30",
+		{alert: "ControllerAPIErrors", name: "an object that is not there", after: 30, series: map[string]string{
+			requests("2xx"): "0+9x40", requests("4xx"): "0+3x40", requests("429"): "0x30", requests("5xx"): "0x30", requests("error"): "0x30",
 		}},
 		{alert: "ControllerTargetAbsent", name: "the process is down", series: map[string]string{upSeries: "1 0x20"}, after: 7, fires: target},
 		{alert: "ControllerTargetAbsent", name: "nothing is scraped at all", series: map[string]string{upOther: "1x20"}, after: 6, fires: target},
