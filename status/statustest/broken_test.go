@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/proompteng/controllerkit/status"
@@ -116,7 +117,7 @@ func breakages() map[string]breakage {
 			good := k.Writer
 			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
 				result, err := good.Commit(ctx, before, after, f)
-				if result != "" {
+				if result != "" && f.Progress == status.Running {
 					return result, nil
 				}
 				return result, err
@@ -137,7 +138,7 @@ func breakages() map[string]breakage {
 			good := k.Writer
 			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
 				result, err := good.Commit(ctx, before, after, f)
-				if apierrors.IsInvalid(err) {
+				if apierrors.HasStatusCause(err, metav1.CauseTypeFieldValueRequired) {
 					return status.Unchanged, nil
 				}
 				return result, err
@@ -153,6 +154,16 @@ func breakages() map[string]breakage {
 				return good.Commit(ctx, before, after, f)
 			})
 		}},
+		"LosesTheVerdict": {"The other libraries send all or nothing.", []string{"Refused"}, func(_ *server, k *looseKindOf) {
+			good := k.Writer
+			k.Writer = wrapper(func(ctx context.Context, before, after *unstructured.Unstructured, f status.Facts) (status.Result, error) {
+				phase, _, _ := unstructured.NestedString(after.Object, "status", "phase")
+				if len(phase) > 9 {
+					return "", apierrors.NewRequestEntityTooLargeError(phase)
+				}
+				return good.Commit(ctx, before, after, f)
+			})
+		}},
 		"HasALaxClient": {
 			"A client that accepts an outdated version passes only with NoConflicts.",
 			[]string{"OtherField", "Recreated", "SameField", "Superseded"},
@@ -160,12 +171,13 @@ func breakages() map[string]breakage {
 		},
 		"HasNoReason": {
 			"A case is not left out without a reason.",
-			[]string{"Defaulted", "Nullable", "Pruned", "Required"},
+			[]string{"Defaulted", "Nullable", "Pruned", "Refused", "Required"},
 			func(_ *server, k *looseKindOf) {
 				k.Pruned = nil
 				k.Defaulted = nil
 				k.Nullable = nil
 				k.Required = nil
+				k.Refused = nil
 			},
 		},
 	}

@@ -54,8 +54,11 @@ type Kind[T status.Object] struct {
 	Nullable func(o T)
 	// Required sets a field to zero that the schema requires.
 	Required func(o T)
+	// Refused sets a field to a value that the API server refuses, such as a
+	// text of 2 MiB, or one that the schema forbids.
+	Refused func(o T)
 
-	// NoSchema is the reason why a function of these four is nil: the client
+	// NoSchema is the reason why a function of these five is nil: the client
 	// is a fake one, which does not have a schema, or the schema does not have
 	// such a field.
 	NoSchema string

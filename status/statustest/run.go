@@ -17,7 +17,8 @@ import (
 //   - Idle: no write without a change,
 //   - Before, After: what Commit does to its arguments,
 //   - OtherField, SameField, Superseded, Recreated, StaleCopy: two writers,
-//   - Pruned, Defaulted, Nullable, Required: what the schema of a CRD changes.
+//   - Pruned, Defaulted, Nullable, Required, Refused: what the schema of a CRD
+//     changes or forbids.
 //
 // Run logs each case that it leaves out with the reason: a name is "-", or
 // NoSchema or NoConflicts is set. A case that is left out without a reason is a
@@ -154,10 +155,26 @@ func cases[T status.Object]() []testCase[T] {
 			run:           (*trial[T]).required,
 			needsFunction: func(k Kind[T]) func(T) { return k.Required },
 		},
+		{
+			name: "Refused",
+			rule: "a field that the API server refuses does not hold back the verdict: the conditions " +
+				"and times are stored, with StatusTruncated until the status is whole",
+			run:           (*trial[T]).refused,
+			needsField:    markField,
+			needsFunction: func(k Kind[T]) func(T) { return k.Refused },
+		},
 	}
 }
 
 func generationField(n status.FieldNames) string { return n.ObservedGeneration }
+
+// markField is one of the fields without which there is no StatusTruncated.
+func markField(n status.FieldNames) string {
+	if n.Conditions == absent {
+		return n.Conditions
+	}
+	return n.ObservedGeneration
+}
 
 // timeField is one of the times that never move.
 func timeField(n status.FieldNames) string {

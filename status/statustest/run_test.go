@@ -26,6 +26,7 @@ func TestRun_PassesForATypedKind(t *testing.T) {
 	k.Defaulted = func(o *build) { o.Status.Mode = "" }
 	k.Nullable = func(o *build) { o.Status.Verdict = nil }
 	k.Required = func(o *build) { o.Status.Total = 0 }
+	k.Refused = func(o *build) { o.Status.Phase = "0123456789" }
 	statustest.Run(t, k)
 }
 
@@ -54,5 +55,6 @@ func looseKind(s *server) statustest.Kind[*unstructured.Unstructured] {
 	k.Defaulted = func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "status", "mode") }
 	k.Nullable = func(o *unstructured.Unstructured) { set(o, "verdict", nil) }
 	k.Required = func(o *unstructured.Unstructured) { set(o, "total", int64(0)) }
+	k.Refused = func(o *unstructured.Unstructured) { set(o, "phase", "0123456789") }
 	return k
 }

@@ -3,7 +3,11 @@
 
 package statustest
 
-import "github.com/proompteng/controllerkit/status"
+import (
+	"slices"
+
+	"github.com/proompteng/controllerkit/status"
+)
 
 // The cases of a CRD's schema.
 
@@ -63,4 +67,39 @@ func (t *trial[T]) required() {
 		return
 	}
 	t.requireStored(t.read(o), t.changed(o, set))
+}
+
+func (t *trial[T]) refused() {
+	set := t.with("Refused", t.Refused)
+	o := t.create()
+	t.reconcile(o, 1)
+	for range 2 {
+		_, _, err := t.commit(t.read(o), set, status.Facts{Progress: status.Done})
+		if err == nil {
+			t.breach("Commit returned no error; want one that names the field")
+		}
+		stored := t.read(o)
+		if !t.isTruncated(stored) {
+			t.breach("the condition %s is not True in the status %s", status.StatusTruncated, t.text(stored))
+			return
+		}
+		if t.FieldNames.FinishedAt != absent && t.stamp(stored).FinishedAt.IsZero() {
+			t.breach("status.%s of a Done object is not set", t.FieldNames.FinishedAt)
+		}
+	}
+	t.reconcile(o, 2)
+	stored := t.read(o)
+	if t.isTruncated(stored) {
+		t.breach("the condition %s is True in the status %s, which is whole", status.StatusTruncated, t.text(stored))
+	}
+}
+
+// isTruncated reports whether the status has the condition StatusTruncated.
+func (t *trial[T]) isTruncated(o T) bool {
+	t.Helper()
+	conditions, _ := t.fields(o)[t.FieldNames.Conditions].([]any)
+	return slices.ContainsFunc(conditions, func(item any) bool {
+		condition, _ := item.(map[string]any)
+		return condition["type"] == status.StatusTruncated && condition["status"] == "True"
+	})
 }

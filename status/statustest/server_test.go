@@ -28,8 +28,8 @@ import (
 
 // server stores objects of one kind like an API server: with versions,
 // generations, a status subresource, and a schema of the status. That prunes
-// typo, has a default for mode, and requires verdict, which may be null, and
-// total.
+// typo, has a default for mode, requires verdict, which may be null, and total,
+// and has a limit for phase.
 type server struct {
 	objects map[string]map[string]any
 	version int
@@ -107,14 +107,18 @@ func conform(fields map[string]any) error {
 	if fields["mode"] == nil {
 		fields["mode"] = "Auto"
 	}
-	var missing field.ErrorList
+	var wrong field.ErrorList
 	for _, name := range []string{"verdict", "total"} {
 		if fields[name] == nil {
-			missing = append(missing, field.Required(field.NewPath("status", name), ""))
+			wrong = append(wrong, field.Required(field.NewPath("status", name), ""))
 		}
 	}
-	if missing != nil {
-		return apierrors.NewInvalid(schema.GroupKind{Group: "example.com", Kind: "Build"}, "a", missing)
+	phase, _ := fields["phase"].(string)
+	if len(phase) > 9 {
+		wrong = append(wrong, field.TooLong(field.NewPath("status", "phase"), "", 9))
+	}
+	if wrong != nil {
+		return apierrors.NewInvalid(schema.GroupKind{Group: "example.com", Kind: "Build"}, "a", wrong)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -98,6 +99,14 @@ func (s *stage) kindOf(name string, f foreign) statustest.Kind[*unstructured.Uns
 	if f.nullable != "" {
 		k.Nullable = func(u *unstructured.Unstructured) { setStatus(u, object{f.nullable: nil}) }
 	}
+	if !f.keepsAll() {
+		var wrong any = object{"wrong": true}
+		_, isObject := f.values[0].(object)
+		if isObject {
+			wrong = "wrong"
+		}
+		k.Refused = func(u *unstructured.Unstructured) { setStatus(u, object{f.field: wrong}) }
+	}
 	if f.zero != nil {
 		k.Required = func(u *unstructured.Unstructured) { setStatus(u, f.zero) }
 	}
@@ -136,6 +145,7 @@ func TestContract_HoldsForATypedKind(t *testing.T) {
 		},
 		Set:      func(run *v1alpha1.AgentRun, n int) { run.Status.Reason = strconv.Itoa(n) },
 		Spec:     `{"image":"other"}`,
+		Refused:  func(run *v1alpha1.AgentRun) { run.Status.Reason = strings.Repeat("x", 2<<20) },
 		NoSchema: "the Go type and the CRD have the same fields, and none is required or has a default",
 	})
 }

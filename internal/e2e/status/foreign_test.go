@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -103,6 +104,7 @@ func TestContract_HoldsForConditionsOfAnotherType(t *testing.T) {
 			o.Status.Conditions = append(o.Status.Conditions, cloudCondition{Type: "Ready", Status: "True", Severity: "Error"})
 		},
 		Spec:     `{"image":"other"}`,
+		Refused:  func(o *cloud) { o.Status.Phase = strings.Repeat("x", 2<<20) },
 		NoSchema: "the Go type and the CRD have the same fields, and none is required or has a default",
 	})
 }
