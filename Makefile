@@ -151,8 +151,8 @@ e2e-soak: ## 10,000 AgentRuns (RUNS=n) while API server and controller are kille
 	cd internal/e2e && go test -count=1 -timeout 180m -v -run '^TestSoak$$' ./chaos -runs $(or $(RUNS),10000)
 
 .PHONY: exhaust
-exhaust: ## Visit every state of jobgc's small world, with larger budgets (some minutes)
-	JOBGC_EXHAUST=1 go test -count=1 -run '^TestSearch' -parallel 2 -v -timeout 60m ./jobgc
+exhaust: ## Visit every state of the small worlds of jobgc and status, with larger budgets (some minutes)
+	JOBGC_EXHAUST=1 STATUS_EXHAUST=1 go test -count=1 -run '^TestSearch' -parallel 2 -v -timeout 60m ./jobgc ./status
 
 .PHONY: schedules
 schedules: ## A million (SCHEDULES=n) random schedules of jobgc with replicas and crashes; SEED=n is the first

@@ -4,18 +4,12 @@
 package status
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"strconv"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -29,7 +23,7 @@ const (
 	first  = 0 // owns the spec
 	second = 1
 
-	maxVersions = 10 // of the object, the first one included
+	maxVersions = 10 // of the object that a controller may still read, and the stored one
 	maxAnswers  = 6  // of the API server in one Commit
 )
 
@@ -45,6 +39,17 @@ type object struct {
 	phase                                uint8
 	ready, other                         verdict
 }
+
+// crd is what the CRD's schema does with the phase.
+type crd uint8
+
+const (
+	keeps    crd = iota
+	prunes       // it does not know the phase
+	defaults     // a status without a phase gets defaultPhase
+)
+
+const defaultPhase = 9
 
 // fault is what becomes of a request.
 type fault uint8
@@ -85,23 +90,36 @@ type call struct {
 // controller is one process.
 type controller struct {
 	call   call
-	memory lastWrite // of its Writer
-	cache  uint8     // the index of the oldest version that it may read
+	memory memory // of its Writer
+	cache  uint8  // the index of the oldest version that it may read
+	sent   uint8  // a bit for each phase that it has sent to a schema that prunes it
+}
+
+// memory is what a Writer knows of an object.
+type memory struct {
+	uid        uint8 // of the object; 0 for nothing
+	newest     uint8
+	unanswered uint8
+	handed     object // the copy, not its hash; uid 0 for none
+	unkept     uint16 // an index of commits.unkept
 }
 
 // lateWrite is a patch that the API server may still do. It is pinned to a
 // version, so that its outcome is known.
 type lateWrite struct {
-	by    int8 // -1 for none
-	after object
+	by     int8 // -1 for none
+	isNews bool // it may change only updatedAt
+	after  object
 }
 
 // state is all of the world.
 type state struct {
 	history  [maxVersions]object // the last one is stored
 	versions uint8
+	uids     uint8 // the newest one
 	seconds  uint8 // counts reconciles, so that each has its own time
 	late     lateWrite
+	crd      crd
 
 	controllers [2]controller
 	count       uint8    // of controllers
@@ -238,105 +256,4 @@ func (o object) untyped() *unstructured.Unstructured {
 	u.SetGeneration(int64(o.generation))
 	u.SetResourceVersion(strconv.Itoa(int(o.version)))
 	return u
-}
-
-var errWaits = errors.New("the request waits")
-
-// outcome is what a Commit has come to: a request that waits, or its end.
-type outcome struct {
-	waits   bool
-	data    []byte // of the request that waits
-	memory  lastWrite
-	isStale bool // it ended with ErrStaleRead
-}
-
-// commits remembers the outcomes of Commits, which depend on nothing but who
-// commits, the call and the memory.
-type commits map[committed]outcome
-
-type committed struct {
-	who    int
-	call   call
-	memory lastWrite
-}
-
-func (m commits) run(who int, c controller) outcome {
-	key := committed{who, c.call, c.memory}
-	known, ok := m[key]
-	if !ok {
-		known = key.run()
-		m[key] = known
-	}
-	return known
-}
-
-// run replays a Commit up to the request that has no answer yet, or to its end.
-func (c committed) run() outcome {
-	var out outcome
-	var count uint8
-	send := func(_ context.Context, r request) (Object, error) {
-		if count == c.call.count {
-			if !out.waits {
-				out.waits = true
-				out.data = r.data
-			}
-			return nil, apierrors.NewForbidden(schema.GroupResource{}, "a", errWaits)
-		}
-		a := c.call.answers[count]
-		count++
-		switch a.kind {
-		case noAnswer:
-			return nil, errors.New("EOF")
-		case done200:
-			return a.object.untyped(), nil
-		case conflict409:
-			return nil, apierrors.NewConflict(schema.GroupResource{Resource: "runs"}, "a", errors.New("modified"))
-		case missing404:
-			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "runs"}, "a")
-		}
-		return nil, errWaits
-	}
-	w := Writer{client: newClient(send), Retries: 1, Owned: []string{"Ready"}, now: clockOf(c.call.at)}
-	if c.who == second {
-		w.Owned = []string{"Other"}
-		w.FieldNames.ObservedGeneration = absent
-	}
-	w.client.writes.seed = worldSeed
-	before := c.call.before.untyped()
-	key := w.client.writes.keyOf(before.GetUID(), w.Owned)
-	if c.memory != (lastWrite{}) {
-		w.client.writes.last.put(key, c.memory, w.now)
-	}
-	after := before.DeepCopy()
-	facts := c.call.report(c.who, after)
-	_, err := w.Commit(context.Background(), before, after, facts)
-	out.memory = w.client.writes.get(key, w.now)
-	out.isStale = errors.Is(err, ErrStaleRead)
-	return out
-}
-
-// report changes the status as a reconcile does that has found the truth.
-func (c call) report(who int, after *unstructured.Unstructured) Facts {
-	v := verdict{truth: c.before.truth, since: c.at}
-	typ := "Ready"
-	if who == second {
-		typ = "Other"
-	}
-	var conds []metav1.Condition
-	list, _, _ := unstructured.NestedSlice(after.Object, "status", "conditions")
-	_ = json.Unmarshal(encode(list), &conds)
-	var mine metav1.Condition
-	_ = json.Unmarshal(encode(conditionTree(typ, v)), &mine)
-	mine.ObservedGeneration = 0
-	mine.LastTransitionTime = metav1.Time{}
-	SetCondition(&conds, mine, clockOf(c.at))
-	_ = unstructured.SetNestedField(after.Object, decode(encode(conds)), "status", "conditions")
-	if who == second {
-		return Facts{}
-	}
-	if c.bare {
-		return Facts{Progress: Progress(c.before.truth - 1)}
-	}
-	_ = unstructured.SetNestedField(after.Object, strconv.Itoa(int(c.before.truth)), "status", "phase")
-	return Facts{Progress: Progress(c.before.truth - 1)}
 }

@@ -4,16 +4,14 @@
 package status
 
 import (
-	"encoding/json"
 	"fmt"
-	"strconv"
 )
 
 // world is a state with what it needs to make the next one.
 type world struct {
 	state
 
-	commits commits
+	commits *commits
 }
 
 // step is what can happen in the world.
@@ -36,12 +34,13 @@ const (
 	deletes
 	crashes
 	ages
+	agesLonger
 )
 
 func (e step) String() string {
 	names := [...]string{
 		"begins", "proceeds", "late write arrives", "truth grows", "spec is edited",
-		"object is recreated", "object is deleted", "crashes", "5 minutes pass",
+		"object is recreated", "object is deleted", "crashes", "5 minutes pass", "10 minutes pass",
 	}
 	out := names[e.kind]
 	switch e.kind {
@@ -75,10 +74,14 @@ func (s world) next(yield func(step, world)) {
 	if s.acts > 0 {
 		s.nextOfPerson(yield)
 	}
-	if s.ages > 0 {
+	isBusy := s.controllers[first].call.active || s.controllers[second].call.active
+	if s.ages > 0 && !isBusy {
 		after := s.age()
 		after.ages--
 		yield(step{kind: ages}, after)
+		if s.crd == prunes {
+			yield(step{kind: agesLonger}, after.ageLonger())
+		}
 	}
 }
 
@@ -114,15 +117,8 @@ func (s world) nextOfPerson(yield func(step, world)) {
 		yield(step{kind: edits}, s.put(edited))
 		yield(step{kind: deletes}, s.put(object{}))
 	}
-	yield(step{kind: recreates}, s.put(object{uid: s.nextUID(), generation: 1, truth: 3}))
-}
-
-func (s world) nextUID() uint8 {
-	newest := uint8(0)
-	for _, o := range s.history {
-		newest = max(newest, o.uid)
-	}
-	return newest + 1
+	s.uids++
+	yield(step{kind: recreates}, s.put(object{uid: s.uids, generation: 1, truth: 3}))
 }
 
 // put stores a version.
@@ -137,13 +133,24 @@ func (s world) put(o object) world {
 	return s
 }
 
-// age lets 5 minutes pass: the Writers forget.
+// age lets 5 minutes pass: the Writers forget their writes.
 func (s world) age() world {
 	for who := range s.controllers {
-		if s.controllers[who].memory != (lastWrite{}) {
-			s.controllers[who].memory = lastWrite{}
+		known := &s.controllers[who].memory
+		forgotten := memory{uid: known.uid, unkept: known.unkept}
+		if *known != forgotten {
+			*known = forgotten
 			s.forgot = byAge
 		}
+	}
+	return s
+}
+
+// ageLonger lets 5 more minutes pass: the Writers forget what was not kept.
+func (s world) ageLonger() world {
+	for who := range s.controllers {
+		s.controllers[who].memory.unkept = 0
+		s.controllers[who].sent = 0
 	}
 	return s
 }
@@ -155,6 +162,10 @@ func (s world) begin(who int, version uint8) world {
 	before := s.history[version]
 	if before.uid == 0 {
 		return s // the reconcile has nothing to do
+	}
+	if c.memory.uid != before.uid {
+		c.memory = memory{uid: before.uid}
+		c.sent = 0
 	}
 	c.call = call{active: true, bare: s.bare, before: before, at: s.seconds + 1}
 	return s.advance(who)
@@ -179,32 +190,27 @@ func (s world) advance(who int) world {
 // proceed lets the API server answer the request that waits.
 func (s world) proceed(who int, f fault) world {
 	c := &s.controllers[who]
-	out := s.commits.run(who, *c)
-	reply := answer{}
-	isPatch := string(out.data) != "{}"
+	r := s.commits.run(who, *c).request
+	reply := s.answerTo(r)
+	isWrite := reply.kind == done200 && reply.object != s.stored()
+	isNews := s.isNews(who, r)
 	switch {
-	case f == late && isPatch && s.late.by < 0:
-		after, kind := s.patched(out.data)
-		if kind == done200 {
-			s.late = lateWrite{by: int8(who), after: after}
-		}
-	case f == answered, f == unanswered:
-		var after object
-		after, reply.kind = s.patched(out.data)
-		reply.object = after
-		if reply.kind == done200 && after != s.stored() {
-			s = s.write(who, after)
-			reply.object = s.stored()
-		}
-		if f == unanswered {
-			reply = answer{}
-		}
+	case f == late && isWrite && s.late.by < 0:
+		s.late = lateWrite{by: int8(who), after: reply.object, isNews: isNews || c.memory.unanswered != 0}
+	case isWrite && (f == answered || f == unanswered):
+		s = s.write(who, reply.object, isNews)
+		reply.object = s.stored()
 	}
-	c = &s.controllers[who]
 	if s.wrong != nothing {
 		return s
 	}
-	c.call.answers[c.call.count] = reply
+	c = &s.controllers[who]
+	if f == answered {
+		c.call.answers[c.call.count] = reply
+		if reply.kind == done200 {
+			c.sent |= s.unkeptPhase(r)
+		}
+	}
 	c.call.count++
 	return s.advance(who)
 }
@@ -214,43 +220,49 @@ func (s world) arrive() world {
 	l := s.late
 	s.late = lateWrite{by: -1}
 	if l.after.version == s.stored().version {
-		return s.write(int(l.by), l.after)
+		return s.write(int(l.by), l.after, l.isNews)
 	}
 	return s
 }
 
-// patched returns the stored object after a patch.
-func (s world) patched(data []byte) (object, answerKind) {
+// answerTo is what the API server answers a patch with.
+func (s world) answerTo(p patched) answer {
 	o := s.stored()
-	if o.uid == 0 {
-		return o, missing404
+	switch {
+	case o.uid == 0:
+		return answer{kind: missing404}
+	case p.version == 0:
+		return answer{done200, o}
+	case p.version != o.version:
+		return answer{kind: conflict409}
 	}
-	var raw struct {
-		Metadata struct{ ResourceVersion string }
-		Status   json.RawMessage
+	o = p.of(o)
+	switch {
+	case s.crd == prunes:
+		o.phase = 0
+	case s.crd == defaults && o.phase == 0:
+		o.phase = defaultPhase
 	}
-	_ = json.Unmarshal(data, &raw)
-	if raw.Metadata.ResourceVersion == "" {
-		return o, done200
+	return answer{done200, o}
+}
+
+// unkeptPhase is a bit for the phase in a patch that the schema prunes; 0 for
+// none.
+func (s world) unkeptPhase(p patched) uint8 {
+	if s.crd != prunes || p.has&hasPhase == 0 {
+		return 0
 	}
-	if raw.Metadata.ResourceVersion != strconv.Itoa(int(o.version)) {
-		return o, conflict409
-	}
-	status := o.tree()
-	var fields map[string]any
-	_ = json.Unmarshal(raw.Status, &fields)
-	for name, value := range fields {
-		if value == nil {
-			delete(status, name)
-		} else {
-			status[name] = canonical(value)
-		}
-	}
-	return o.with(status), done200
+	return 1 << p.values.phase
+}
+
+// isNews reports whether a controller sends a phase for the first time to a
+// schema that does not keep it.
+func (s world) isNews(who int, p patched) bool {
+	return s.unkeptPhase(p)&^s.controllers[who].sent != 0
 }
 
 // write stores what a controller wrote, and holds it to the rules.
-func (s world) write(who int, after object) world {
+func (s world) write(who int, after object, isNews bool) world {
 	before := s.stored()
 	onlyTime := before
 	onlyTime.updated = after.updated
@@ -261,11 +273,11 @@ func (s world) write(who int, after object) world {
 		s.wrong = moved
 	case after.observed < before.observed:
 		s.wrong = generationBack
-	case onlyTime == after && s.controllers[who].memory.unanswered == 0:
+	case onlyTime == after && !isNews && s.controllers[who].memory.unanswered == 0:
 		s.wrong = forNothing
 	}
 	isOlder := after.ready.truth < before.ready.truth || after.other.truth < before.other.truth
-	isMixed := !s.bare && after.phase != after.ready.truth
+	isMixed := after.phase != s.phaseOf(after.ready.truth)
 	copied := s.controllers[who].call.before
 	isStale := copied.uid == before.uid && copied.version < s.wrote[who] && s.controllers[who].call.active
 	if isOlder || isMixed || isStale {
@@ -282,6 +294,17 @@ func (s world) write(who int, after object) world {
 	}
 	s.wrote[who] = before.version + 1
 	return s.put(after)
+}
+
+// phaseOf is the phase that belongs to a truth; 0 for none.
+func (s world) phaseOf(truth uint8) uint8 {
+	switch {
+	case s.bare, s.crd == prunes:
+		return 0
+	case s.crd == defaults && truth == 0:
+		return defaultPhase
+	}
+	return truth
 }
 
 // calm is one step without faults. It returns s at rest.
@@ -319,9 +342,7 @@ func (s world) right() string {
 		return ""
 	}
 	want := o
-	if !s.bare {
-		want.phase = o.truth
-	}
+	want.phase = s.phaseOf(o.truth)
 	want.observed = o.generation
 	want.ready.truth = o.truth
 	want.ready.generation = o.generation
@@ -333,7 +354,7 @@ func (s world) right() string {
 		return fmt.Sprintf("the stored status is %+v; want %+v", o, want)
 	}
 	if (o.truth == 3) != (o.finished != 0) {
-		return "finishedAt does not fit"
+		return fmt.Sprintf("finishedAt does not fit: %+v", o)
 	}
 	return ""
 }
