@@ -69,8 +69,7 @@ func (c *change) begin() (idle bool, err error) {
 		return false, err
 	}
 	isIdle := c.after.stamp == c.before.stamp && !c.isBeatDue() && c.before.isSame(c.after.document)
-	isWhole := !c.ownsMark() || !c.before.hasMark(c.names.Conditions)
-	if isIdle && isWhole {
+	if isIdle && !c.before.hasMark(c.names.Conditions) {
 		return true, c.refusePending()
 	}
 	err = c.before.read(c.names.Conditions)
@@ -177,7 +176,6 @@ func (c *change) plan() ([]byte, error) {
 	stored := c.before.content.tree(c.names.Conditions)
 	changes := mergePatch(stored, after.tree(c.names.Conditions), false)
 	if !c.unkept.differ(c.after.object, changes, stored, c.now) {
-		c.after.content = c.before.content
 		return nil, c.refusePending()
 	}
 	body := mergePatch(stored, after.tree(c.names.Conditions), true)

@@ -5,13 +5,10 @@ package status_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,11 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/proompteng/controllerkit/status"
 	"github.com/proompteng/controllerkit/status/statustest"
 )
 
@@ -40,16 +34,18 @@ const maxSceneLines = 60
 //
 //   - writer: a controller with a Writer: owned, second (it does not own
 //     observedGeneration), no-times, heartbeat, once (no retries), redact,
-//     shares (the memory of another one)
+//     shares (the memory of another one), loose (unstructured objects)
 //   - read: the cache of a controller takes the stored object
 //   - keep: the controller goes on with the object that Commit returned
 //   - commit: a reconcile from that copy sets phase, message, and conditions as
-//     in ready=False/Pending/text, or removes one, as in ready=none. Its patches
-//     have a fault: lost (they never arrive), unanswered (they are done), dial
-//     (no connection), 500 or 408
+//     in ready=False/Pending/text, or removes one, as in ready=none, or merges
+//     the JSON below it. Its patches have a fault: lost (they never arrive),
+//     unanswered (they are done), dial (no connection), 500 or 408; with later,
+//     only those after the first one
 //   - restart: a controller forgets what its Writer remembers
-//   - schema: prunes, defaults or refuses a field, or finds it or all of it too
-//     large
+//   - schema: prunes, defaults, requires or refuses a field, or finds it or all
+//     of it too large; prunes a field of conditions, or defaults the phase of
+//     steps
 //   - status, spec, label, delete, create: what others do
 //   - wait: time passes
 //   - show: the stored status
@@ -87,23 +83,14 @@ type scene struct {
 	out    strings.Builder
 }
 
-// actor is a controller.
-type actor struct {
-	settings status.Writer
-	writer   status.Writer
-	cached   *Run
-	after    *Run   // of the last Commit
-	fault    string // of the patches of one Commit; empty for none
-}
-
 func (s *scene) do(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	switch d.Cmd {
 	case "writer":
 		s.addWriter(t, d)
 	case "read":
-		s.actor(t, d).cached = get[Run](t, s.server, "a")
-		s.say("version %s", s.actor(t, d).cached.ResourceVersion)
+		s.readFor(t, s.actor(t, d))
+		s.say("version %s", s.actor(t, d).cached.GetResourceVersion())
 	case "keep":
 		s.actor(t, d).cached = s.actor(t, d).after
 	case "commit":
@@ -148,128 +135,6 @@ func (s *scene) actor(t *testing.T, d *datadriven.TestData) *actor {
 	return a
 }
 
-func (s *scene) addWriter(t *testing.T, d *datadriven.TestData) {
-	t.Helper()
-	a := &actor{}
-	var shared *actor
-	for _, arg := range d.CmdArgs[1:] {
-		switch arg.Key {
-		case "owned":
-			a.settings.Owned = arg.Vals
-		case "second":
-			a.settings.FieldNames.ObservedGeneration = "-"
-		case "heartbeat":
-			every, err := time.ParseDuration(arg.Vals[0])
-			require.NoError(t, err)
-			a.settings.Heartbeat = every
-		case "once":
-			a.settings.Retries = -1
-		case "no-times":
-			a.settings.FieldNames.StartedAt = "-"
-			a.settings.FieldNames.FinishedAt = "-"
-		case "redact":
-			a.settings.Redact = func(text string) string { return strings.ReplaceAll(text, "secret", "[redacted]") }
-		case "shares":
-			shared = s.actors[arg.Vals[0]]
-		default:
-			require.Fail(t, "unknown argument", arg.Key)
-		}
-	}
-	s.connect(a)
-	if shared != nil {
-		a.writer = shared.writer
-		a.writer.Owned = a.settings.Owned
-	}
-	a.cached = get[Run](t, s.server, "a")
-	s.actors[d.CmdArgs[0].Key] = a
-}
-
-// errReset is what a client returns when the connection breaks.
-var errReset = errors.New("connection reset")
-
-// failures are the errors of a patch that does not arrive.
-func failures() map[string]error {
-	return map[string]error{
-		"lost": errReset,
-		"dial": &net.OpError{Op: "dial", Err: errReset},
-		"500":  apierrors.NewInternalError(errors.New("overloaded")),
-		"408":  apierrors.NewTimeoutError("no answer in time", 1),
-		"429":  apierrors.NewTooManyRequestsError("slow down"),
-	}
-}
-
-// connect makes the Writer of a, which remembers nothing.
-func (s *scene) connect(a *actor) {
-	patch := func(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, sub ...string) (*Run, error) {
-		isFaulty := a.fault != "" && string(data) != "{}"
-		err, isKnown := failures()[a.fault]
-		if isFaulty && isKnown {
-			return nil, err
-		}
-		out, err := client[Run]{s.server}.Patch(ctx, name, pt, data, opts, sub...)
-		if isFaulty {
-			return nil, errReset
-		}
-		return out, err
-	}
-	a.writer = via(patch, a.settings)
-}
-
-func (s *scene) commit(t *testing.T, d *datadriven.TestData) {
-	t.Helper()
-	a := s.actor(t, d)
-	before := a.cached.DeepCopy()
-	after := a.cached.DeepCopy()
-	facts := status.Facts{}
-	a.fault = ""
-	for _, arg := range d.CmdArgs[1:] {
-		value := strings.Join(arg.Vals, ",")
-		switch arg.Key {
-		case "phase":
-			after.Status.Phase = value
-		case "message":
-			after.Status.Message = value
-		case "running":
-			facts.Progress = status.Running
-		case "done":
-			facts.Progress = status.Done
-		case "lost", "unanswered", "dial", "500", "408", "429":
-			a.fault = arg.Key
-		case "start-over":
-			before.Status.ObservedGeneration = 0
-			after.Status.ObservedGeneration = 0
-		default:
-			set(&after.Status.Conditions, arg.Key, value, s.now)
-		}
-	}
-	s.sent()
-	result, err := a.writer.At(s.now).Commit(t.Context(), before, after, facts)
-	for _, request := range s.requests {
-		s.say("%s", brief(strings.TrimPrefix(request, "status ")))
-	}
-	if err != nil {
-		s.say("error: %v", err)
-	}
-	if result != "" {
-		a.after = after
-		s.say("= %s, version %s", result, after.ResourceVersion)
-	}
-}
-
-// set sets or removes a condition.
-func set(conds *[]metav1.Condition, typ, value string, now time.Time) {
-	parts := strings.SplitN(value, "/", 3)
-	if parts[0] == "none" {
-		*conds = slices.DeleteFunc(*conds, func(c metav1.Condition) bool { return c.Type == typ })
-		return
-	}
-	c := cond(typ, metav1.ConditionStatus(parts[0]), parts[1])
-	if len(parts) == 3 {
-		c.Message = parts[2]
-	}
-	status.SetCondition(conds, c, now)
-}
-
 // brief is a request as a scene shows it.
 func brief(patch string) string {
 	if patch == "{}" {
@@ -288,6 +153,12 @@ func (s *scene) schema(t *testing.T, d *datadriven.TestData) {
 			s.prunes = arg.Vals
 		case "defaults":
 			s.defaults = map[string]any{arg.Vals[0]: arg.Vals[1]}
+		case "requires":
+			s.requires = arg.Vals
+		case "prunes-of-conditions":
+			s.stored = eachOf("conditions", func(c map[string]any) { delete(c, arg.Vals[0]) })
+		case "defaults-of-steps":
+			s.stored = eachOf("steps", func(step map[string]any) { step["phase"] = cmp.Or(step["phase"], any(arg.Vals[0])) })
 		case "refuses":
 			s.refuses = refuseText(invalid(arg.Vals...))
 		case "large":
@@ -297,6 +168,17 @@ func (s *scene) schema(t *testing.T, d *datadriven.TestData) {
 			}
 		default:
 			require.Fail(t, "unknown argument", arg.Key)
+		}
+	}
+}
+
+// eachOf returns a hook that changes each element of a list of the status.
+func eachOf(list string, change func(map[string]any)) func(o map[string]any) {
+	return func(o map[string]any) {
+		items, _, _ := unstructured.NestedFieldNoCopy(o, "status", list)
+		elements, _ := items.([]any)
+		for _, element := range elements {
+			change(element.(map[string]any))
 		}
 	}
 }

@@ -84,13 +84,9 @@ func (u *unkept) isEmpty() bool {
 
 // differ reports whether patch changes a field that the API server may keep.
 func (u *unkept) differ(o Object, patch, stored map[string]any, now time.Time) bool {
-	changes := differences(patch, stored)
-	if len(changes) == 0 || u.isEmpty() {
-		return len(changes) > 0
-	}
-	object := identify(o)
-	var keys []fieldKey // outside the lock, because o is the caller's
-	for _, d := range changes {
+	object := identify(o) // outside the lock, because o is the caller's
+	var keys []fieldKey
+	for _, d := range differences(patch, stored) {
 		keys = append(keys, keyOf(object, d))
 	}
 	u.mu.Lock()
