@@ -29,7 +29,7 @@ type Options struct {
 	// OpenTelemetry name of the instrument, for example
 	// "controller.run.duration". Bounds must be finite and strictly increasing,
 	// and there must be at least one. The alert ControllerReconcileSlow needs a
-	// bound above its threshold (manifest.Thresholds.Slow), because no quantile
+	// bound above its threshold (30 s by default), because no quantile
 	// is above the last one. Zero means the bounds of the catalogue: 0.1 ms to
 	// 5 min for a reconcile (package catalog has each).
 	Buckets map[string][]float64

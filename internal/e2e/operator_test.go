@@ -47,7 +47,10 @@ func TestPrometheusOperatorTakesTheManifests(t *testing.T) {
 			Selector: map[string]string{"app.kubernetes.io/name": "agentrun", "app.kubernetes.io/component": "metrics"},
 			Interval: 90 * time.Second, Timeout: 1500 * time.Millisecond, Path: "/custom/metrics", Folder: "Controllers: agents #1",
 			RunbookURL: "https://runbooks.example.com/?page={alert}",
-			Thresholds: manifest.Thresholds{ErrorRatio: 0.5, For: 90 * time.Minute},
+			Edit: func(r *manifest.Rule) {
+				r.Labels = map[string]string{"team": "agents"}
+				r.For = 90 * time.Minute
+			},
 			Access: manifest.Access{
 				TLS: true, ServerName: "agentrun.agents.svc", CA: manifest.SecretKey{Name: "tls", Key: "ca.crt"}, Token: manifest.SecretKey{Name: "scrape", Key: "token"},
 			},

@@ -14,8 +14,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/proompteng/controllerkit/metrics/catalog"
 )
 
 // What Kubernetes accepts: k8s.io/apimachinery/pkg/util/validation. The regular
@@ -26,6 +24,7 @@ const (
 	labelValue = `([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?`
 	secretKey  = `[-._a-zA-Z0-9]+`
 	labelName  = `_?[A-Za-z][A-Za-z0-9_]*`
+	filePath   = `/[A-Za-z0-9._/-]+`
 	jobName    = `[A-Za-z0-9][A-Za-z0-9_./:-]*`
 )
 
@@ -56,29 +55,33 @@ func (t Target) check() error {
 	t.Access.check(c)
 	c.kept(t.KeepLabels)
 	c.labels("DashboardLabels", t.DashboardLabels)
-	c.want(printable(t.Folder), "Folder", t.Folder, "printable text")
+	c.want(printable(t.Folder), "Folder", t.Folder, "printable text without a backslash")
 	c.runbook(t.RunbookURL)
-	t.Thresholds.check(c)
 	return errors.Join(c.errs...)
 }
 
 func (a Access) check(c *checks) {
-	c.want(a.ServerName == "" || matches(dnsName, a.ServerName) && len(a.ServerName) <= 253, "Access.ServerName", a.ServerName, "a DNS name")
-	c.want(a.TLS || a.ServerName == "" && a.CA == SecretKey{}, "Access.TLS", a.TLS, "true where ServerName or CA is set")
-	c.want(a.TLS || a.Token == SecretKey{}, "Access.TLS", a.TLS, "true where Token is set: it would travel in the clear")
+	none := SecretKey{}
 	c.secret("Access.CA", a.CA)
 	c.secret("Access.Token", a.Token)
-}
-
-func (th Thresholds) check(c *checks) {
-	c.want(th.ErrorRatio > 0 && th.ErrorRatio < 1, "Thresholds.ErrorRatio", th.ErrorRatio, "above 0 and below 1")
-	c.duration("Thresholds.Slow", th.Slow)
-	bounds := catalog.Instruments().ReconcileDuration.Buckets
-	last := time.Duration(bounds[len(bounds)-1] * float64(time.Second))
-	c.want(th.Slow < last, "Thresholds.Slow", th.Slow, "below %v, the last bound of the histogram", last)
-	c.duration("Thresholds.Waiting", th.Waiting)
-	c.duration("Thresholds.Stuck", th.Stuck)
-	c.duration("Thresholds.For", th.For)
+	if a.ServerName != "" {
+		c.want(matches(dnsName, a.ServerName) && len(a.ServerName) <= 253, "Access.ServerName", a.ServerName, "a DNS name")
+	}
+	if a.TokenFile != "" {
+		c.want(matches(filePath, a.TokenFile), "Access.TokenFile", a.TokenFile, "an absolute path")
+		c.want(a.Token == none, "Access.TokenFile", a.TokenFile, "none where Token is set")
+	}
+	if a.TLS {
+		named := a.ServerName != "" || a.InsecureSkipVerify
+		c.want(named, "Access.ServerName", a.ServerName,
+			"the name in the certificate, such as agentrun-metrics.agents.svc, or InsecureSkipVerify")
+		c.want(a.CA == none || !a.InsecureSkipVerify, "Access.InsecureSkipVerify", true, "false where CA is set")
+		return
+	}
+	verified := a.ServerName != "" || a.CA != none || a.InsecureSkipVerify
+	c.want(!verified, "Access.TLS", false, "true where ServerName, CA or InsecureSkipVerify is set")
+	secret := a.Token != none || a.TokenFile != ""
+	c.want(!secret, "Access.TLS", false, "true where Token or TokenFile is set: the token would travel in the clear")
 }
 
 // checks collects errors.
@@ -141,6 +144,9 @@ func (c *checks) runbook(address string) {
 	c.want(ok, "RunbookURL", "unusable", "http or https with a host and no credentials; with a query or a fragment also %s, where the alert's name goes", alertPlace)
 }
 
+// printable accepts text that YAML may write as it is. With a backslash it
+// might be taken for the escapes of document.
 func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' }
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, odd)
 }

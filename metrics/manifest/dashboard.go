@@ -55,11 +55,11 @@ func (p *Bundle) DashboardConfigMap() []byte {
 	if p.target.Folder != "" {
 		annotations["grafana_folder"] = p.target.Folder
 	}
-	return document(mapping{
-		{"apiVersion", "v1"},
-		{"kind", "ConfigMap"},
-		{"metadata", p.target.metadata(p.target.Name+"-dashboard", p.target.DashboardLabels, annotations)},
-		{"data", mapping{{p.UID() + ".json", text(p.Dashboard())}}},
+	return document(object{
+		APIVersion: "v1",
+		Kind:       "ConfigMap",
+		Metadata:   p.target.metadata(p.target.Name+"-dashboard", p.target.DashboardLabels, annotations),
+		Data:       map[string]string{p.UID() + ".json": string(p.Dashboard())},
 	})
 }
 

@@ -45,7 +45,7 @@
 // Quantiles and rates of histograms have two forms in one expression: for fixed
 // buckets, and for native histograms, also those that Prometheus converts
 // (convert_classic_histograms_to_nhcb). ControllerReconcileSlow never fires if
-// the bounds of metrics.Options.Buckets end below Thresholds.Slow.
+// the bounds of metrics.Options.Buckets end below its threshold, 30 s.
 //
 // Several clusters may share a Prometheus. The alerts and panels keep the
 // labels Target.KeepLabels, by default cluster: each cluster has its own
@@ -67,8 +67,18 @@
 // configuration, name its job Target.Job and, if Target.Namespace is set, give
 // it the label namespace.
 //
-// The package imports the standard library and the catalogue, reads and writes
-// nothing, and needs no RBAC.
+// Target.Edit changes the severity, the labels, the threshold and the duration
+// of each alert, or leaves it out:
+//
+//	manifest.Target{Name: "agentrun", Edit: func(r *manifest.Rule) {
+//		r.Labels = map[string]string{"team": "agents"}
+//		if r.Name == "ControllerReconcileSlow" {
+//			r.Threshold = 120 // seconds
+//		}
+//	}}
+//
+// The package imports the standard library, sigs.k8s.io/yaml and the catalogue,
+// reads and writes nothing, and needs no RBAC.
 //
 // # When not to use it
 //

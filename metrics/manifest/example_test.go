@@ -4,6 +4,7 @@
 package manifest_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,23 +26,23 @@ func Example() {
 	// apiVersion: monitoring.coreos.com/v1
 	// kind: ServiceMonitor
 	// metadata:
-	//   name: agentrun
 	//   labels:
 	//     release: prometheus
+	//   name: agentrun
 	// spec:
+	//   endpoints:
+	//   - honorLabels: false
+	//     interval: 30s
+	//     path: /metrics
+	//     port: metrics
+	//     relabelings:
+	//     - action: replace
+	//       replacement: agentrun
+	//       targetLabel: job
+	//     scrapeTimeout: 10s
 	//   selector:
 	//     matchLabels:
 	//       app.kubernetes.io/name: agentrun
-	//   endpoints:
-	//     - port: metrics
-	//       path: /metrics
-	//       interval: "30s"
-	//       scrapeTimeout: "10s"
-	//       honorLabels: false
-	//       relabelings:
-	//         - action: replace
-	//           targetLabel: job
-	//           replacement: agentrun
 }
 
 // The error names every field that cannot be used, and the accepted values.
@@ -69,22 +70,19 @@ func ExampleBundle_ServiceMonitor() {
 		CA:    manifest.SecretKey{Name: "agentrun-tls", Key: "ca.crt"},
 		Token: manifest.SecretKey{Name: "scrape", Key: "token"},
 	}}).ServiceMonitor()
-	_, protected, _ := strings.Cut(string(monitor), "honorLabels: false\n")
-	protected, _, _ = strings.Cut(protected, "      relabelings:")
-	fmt.Print(protected)
+	_, protected, _ := strings.Cut(string(monitor), "scheme: https\n")
+	before, _, _ := strings.Cut(string(monitor), "    honorLabels")
+	fmt.Println(strings.Contains(before, "authorization:"))
+	fmt.Print(protected[:strings.Index(protected, "  selector:")])
 	// Output:
-	//       scheme: https
-	//       tlsConfig:
-	//         ca:
-	//           secret:
-	//             name: agentrun-tls
-	//             key: ca.crt
-	//         serverName: agentrun.agents.svc
-	//       authorization:
-	//         type: Bearer
-	//         credentials:
-	//           name: scrape
-	//           key: token
+	// true
+	//     scrapeTimeout: 10s
+	//     tlsConfig:
+	//       ca:
+	//         secret:
+	//           key: ca.crt
+	//           name: agentrun-tls
+	//       serverName: agentrun.agents.svc
 }
 
 // The text is safe in a Helm template: templates for Prometheus are written as
@@ -92,18 +90,30 @@ func ExampleBundle_ServiceMonitor() {
 func ExampleBundle_PrometheusRule() {
 	rule := pack(manifest.Target{Namespace: "agents"}).PrometheusRule()
 	_, alert, _ := strings.Cut(string(rule), "- alert: ControllerNoLeader\n")
-	alert, _, _ = strings.Cut(alert, "- alert:")
-	fmt.Print(strings.TrimSpace(alert))
+	_, summary, _ := strings.Cut(alert, "summary: ")
+	summary, _, _ = strings.Cut(summary, "\n      expr:")
+	fmt.Println(strings.Join(strings.Fields(summary), " "))
+	// Output: "No process that Prometheus sees holds the lease \u007b\u007b $labels.lease }}."
+}
+
+// Each alert may have another severity, threshold, duration and labels, or be
+// left out.
+func ExampleRule() {
+	p := pack(manifest.Target{Edit: func(r *manifest.Rule) {
+		r.Labels = map[string]string{"team": "agents"}
+		if r.Name == "ControllerReconcileErrors" {
+			r.Threshold = 0.25
+			r.For = time.Hour
+		}
+		r.Omit = r.Name != "ControllerReconcileErrors"
+	}})
+	for _, a := range p.Alerts() {
+		fmt.Println(a.Name, a.For, a.Labels)
+		fmt.Println(a.Expr[strings.LastIndex(a.Expr, "> "):])
+	}
 	// Output:
-	// expr: |-
-	//             sum by (cluster, namespace, job, lease) (controller_leader{job="agentrun",namespace="agents"}) < 1
-	//           for: "5m"
-	//           labels:
-	//             severity: critical
-	//           annotations:
-	//             summary: "No process that Prometheus sees holds the lease \u007b\u007b $labels.lease }}."
-	//             description: "Of the processes of \u007b\u007b $labels.job }} in \u007b\u007b $labels.namespace }} that Prometheus can scrape, none holds the lease \u007b\u007b $labels.lease }}. If it can scrape all of them, nothing is reconciled."
-	//             runbook_url: "https://github.com/proompteng/controllerkit/blob/main/examples/operate/runbooks/ControllerNoLeader.md"
+	// ControllerReconcileErrors 1h0m0s map[team:agents]
+	// > 0.25
 }
 
 // For promtool check rules, and for a Prometheus without the operator.
@@ -179,24 +189,15 @@ func ExampleBundle_UID() {
 // The sidecar of Grafana's chart finds the ConfigMap by its label.
 func ExampleBundle_DashboardConfigMap() {
 	configMap := pack(manifest.Target{Folder: "Controllers"}).DashboardConfigMap()
-	for line := range strings.Lines(string(configMap)) {
-		fmt.Print(line)
-		if strings.HasSuffix(line, "{\n") {
-			break
-		}
-	}
+	fmt.Print(string(configMap[bytes.LastIndex(configMap, []byte("kind: ")):]))
 	// Output:
-	// apiVersion: v1
 	// kind: ConfigMap
 	// metadata:
-	//   name: agentrun-dashboard
-	//   labels:
-	//     grafana_dashboard: "1"
 	//   annotations:
 	//     grafana_folder: Controllers
-	// data:
-	//   controllerkit-f8b69025fe73e8ab.json: |-
-	//     {
+	//   labels:
+	//     grafana_dashboard: "1"
+	//   name: agentrun-dashboard
 }
 
 func ExampleTable() {

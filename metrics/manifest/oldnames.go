@@ -13,7 +13,7 @@ import (
 // recording is a rule that records an expression under another name.
 type recording struct {
 	name, expr string
-	labels     mapping
+	labels     map[string]string
 }
 
 // oldNames records the metrics under the names that controller-runtime gives
@@ -22,7 +22,7 @@ type recording struct {
 func oldNames(t Target, i catalog.Table) ([]recording, error) {
 	q := inRules(t)
 	var all []recording
-	sum := func(name string, i catalog.Instrument, suffix string, without []string, labels mapping, only ...where) {
+	sum := func(name string, i catalog.Instrument, suffix string, without []string, labels map[string]string, only ...where) {
 		q.check(i, without, only, catalog.Counter, catalog.UpDownCounter, catalog.Gauge, catalog.Histogram)
 		total := "sum without (" + strings.Join(without, ", ") + ") "
 		expr := total + "(" + q.series(i, suffix, only) + ")"
@@ -46,9 +46,9 @@ func oldNames(t Target, i catalog.Table) ([]recording, error) {
 
 	const reconcile, queue = "controller_runtime_reconcile_", "workqueue_"
 	for _, r := range []string{"success", "requeue", "requeue_after"} {
-		sum(reconcile+"total", i.Reconciles, "", result, mapping{{"result", r}}, in(r))
+		sum(reconcile+"total", i.Reconciles, "", result, map[string]string{"result": r}, in(r))
 	}
-	sum(reconcile+"total", i.Reconciles, "", result, mapping{{"result", "error"}}, failed)
+	sum(reconcile+"total", i.Reconciles, "", result, map[string]string{"result": "error"}, failed)
 	sum(reconcile+"errors_total", i.Reconciles, "", result, nil, failed)
 	sum("controller_runtime_terminal_reconcile_errors_total", i.Reconciles, "", result, nil, in("terminal_error"))
 	sum(reconcile+"panics_total", i.Reconciles, "", result, nil, in("panic"))
@@ -77,7 +77,7 @@ func oldNames(t Target, i catalog.Table) ([]recording, error) {
 		{"DELETE", []string{"delete", "deletecollection"}},
 	} {
 		sum("rest_client_requests_total", i.ClientRequestDuration, "_count", []string{"verb", "group", "resource"},
-			mapping{{"method", m.method}}, where{"verb", m.verbs})
+			map[string]string{"method": m.method}, where{"verb", m.verbs})
 		r := &all[len(all)-1] // with each code from zero on, so that rate() sees the first request
 		r.expr += " or 0 * " + q.series(i.ClientRequests, "", nil)
 	}

@@ -3,15 +3,37 @@
 
 package manifest
 
+import "maps"
+
+// ruleGroups is a rule file of Prometheus, and the spec of a PrometheusRule.
+type ruleGroups struct {
+	Groups []ruleGroup `json:"groups"`
+}
+
+type ruleGroup struct {
+	Name  string `json:"name"`
+	Rules []rule `json:"rules"`
+}
+
+// rule is an alert or a recording rule.
+type rule struct {
+	Alert       string            `json:"alert,omitempty"`
+	Record      string            `json:"record,omitempty"`
+	Expr        string            `json:"expr"`
+	For         string            `json:"for,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
 // PrometheusRule returns the alerts, and with Target.OldNames the recording
 // rules, as an object of Prometheus Operator (monitoring.coreos.com/v1), in
 // YAML.
 func (p *Bundle) PrometheusRule() []byte {
-	return document(mapping{
-		{"apiVersion", "monitoring.coreos.com/v1"},
-		{"kind", "PrometheusRule"},
-		{"metadata", p.target.metadata(p.target.Name, nil, nil)},
-		{"spec", p.groups()},
+	return document(object{
+		APIVersion: monitoringAPI,
+		Kind:       "PrometheusRule",
+		Metadata:   p.target.metadata(p.target.Name, nil, nil),
+		Spec:       p.groups(),
 	})
 }
 
@@ -19,32 +41,30 @@ func (p *Bundle) PrometheusRule() []byte {
 // for a Prometheus without the operator.
 func (p *Bundle) Rules() []byte { return document(p.groups()) }
 
-func (p *Bundle) groups() mapping {
-	var all list
-	for _, a := range p.alerts {
-		all = append(all, mapping{
-			{"alert", a.name},
-			{"expr", text(a.expr())},
-			{"for", promDuration(a.wait)},
-			{"labels", append(mapping{{"severity", a.severity}}, a.labels...)},
-			{"annotations", mapping{
-				{"summary", a.summary},
-				{"description", a.description},
-				{"runbook_url", p.target.runbook(a.name)},
-			}},
+func (p *Bundle) groups() ruleGroups {
+	alerts := ruleGroup{Name: p.target.Name, Rules: []rule{}}
+	for _, a := range p.Alerts() {
+		labels := map[string]string{labelSeverity: a.Severity}
+		maps.Copy(labels, a.Labels)
+		alerts.Rules = append(alerts.Rules, rule{
+			Alert:  a.Name,
+			Expr:   a.Expr,
+			For:    promDuration(a.For),
+			Labels: labels,
+			Annotations: map[string]string{
+				"summary":     a.Summary,
+				"description": a.Description,
+				"runbook_url": a.RunbookURL,
+			},
 		})
 	}
-	groups := list{mapping{{"name", p.target.Name}, {"rules", all}}}
+	all := ruleGroups{Groups: []ruleGroup{alerts}}
 	if p.target.OldNames {
-		var old list
+		old := ruleGroup{Name: p.target.Name + "-old-names"}
 		for _, r := range p.old {
-			rule := mapping{{"record", r.name}, {"expr", text(r.expr)}}
-			if len(r.labels) > 0 {
-				rule = append(rule, field{"labels", r.labels})
-			}
-			old = append(old, rule)
+			old.Rules = append(old.Rules, rule{Record: r.name, Expr: r.expr, Labels: r.labels})
 		}
-		groups = append(groups, mapping{{"name", p.target.Name + "-old-names"}, {"rules", old}})
+		all.Groups = append(all.Groups, old)
 	}
-	return mapping{{"groups", groups}}
+	return all
 }

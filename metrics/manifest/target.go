@@ -72,8 +72,10 @@ type Target struct {
 	// appended as the last element of the path. Zero means the pages of this
 	// library.
 	RunbookURL string
-	// Thresholds are the thresholds of the alerts.
-	Thresholds Thresholds
+	// Edit, if set, is called once for each alert, in their order. It may
+	// change the alert's severity, labels, threshold and duration, or leave it
+	// out. The panels keep their thresholds. Zero changes nothing.
+	Edit func(*Rule)
 
 	// OldNames adds recording rules with the names that dashboards and alerts
 	// of controller-runtime use: controller_runtime_*, workqueue_*,
@@ -89,18 +91,27 @@ type Target struct {
 // Access says how Prometheus connects to the endpoint. The zero value is plain
 // HTTP, open to every client that reaches it.
 type Access struct {
-	// TLS scrapes by HTTPS. The certificate is always verified.
+	// TLS scrapes by HTTPS. It needs ServerName or InsecureSkipVerify, because
+	// the address that is scraped is a pod's, which no certificate names.
 	TLS bool
-	// ServerName is the name in the certificate. Zero means the address that is
-	// scraped, which is a pod's.
+	// ServerName is the name in the certificate, usually that of the Service,
+	// such as agentrun-metrics.agents.svc.
 	ServerName string
 	// CA is the Secret's key with the authorities that signed it, in PEM. Zero
 	// means the authorities of Prometheus' system.
 	CA SecretKey
+	// InsecureSkipVerify accepts every certificate, such as the self-signed one
+	// of a new project of kubebuilder. Whoever answers for the pod gets the
+	// token.
+	InsecureSkipVerify bool
 	// Token is the Secret's key with the bearer token that the endpoint
 	// requires. Zero means none. It needs TLS, because plain HTTP would expose
 	// the token.
 	Token SecretKey
+	// TokenFile is the path of a file with the token, in Prometheus' container:
+	// /var/run/secrets/kubernetes.io/serviceaccount/token is that of its
+	// service account. Zero means none. It needs TLS, and no Token.
+	TokenFile string
 
 	_ struct{} // keyed literals only
 }
@@ -108,33 +119,6 @@ type Access struct {
 // SecretKey is a key of a Secret in the namespace of the ServiceMonitor. It
 // holds the names, never the secret value.
 type SecretKey struct{ Name, Key string }
-
-// Thresholds of the alerts. Zero means the default stated at each field.
-// Durations are whole milliseconds, above 0 and at most 720h.
-type Thresholds struct {
-	// ErrorRatio is the share of reconciles that may fail, above 0 and below 1.
-	// Zero means 0.1.
-	ErrorRatio float64
-	// Slow is the longest that 99 of 100 reconciles may take. It is below the
-	// last bound of the histogram, 300 s, because no quantile is above that.
-	// Where metrics.Options.Buckets sets other bounds, keep it below the last
-	// of those: New does not know them, and ControllerReconcileSlow would never
-	// fire. Zero means 30 s.
-	Slow time.Duration
-	// Waiting is the longest that an item may be ready without being taken.
-	// Zero means 5 min.
-	Waiting time.Duration
-	// Stuck is the longest that a worker may hold an item. Zero means 15 min.
-	Stuck time.Duration
-	// For is how long the state must last before one of these alerts fires:
-	// ControllerTargetAbsent, ControllerMetricsMissing,
-	// ControllerReconcileErrors, ControllerReconcileSlow,
-	// ControllerQueueBacklog, ControllerNoLeader and ControllerTwoLeaders. The
-	// other alerts have fixed times: see [Bundle.Alerts]. Zero means 5 min.
-	For time.Duration
-
-	_ struct{} // keyed literals only
-}
 
 // pages are the runbooks of this library.
 const pages = "https://github.com/proompteng/controllerkit/blob/main/examples/operate/runbooks/" + alertPlace + ".md"
@@ -150,20 +134,17 @@ func (t Target) withDefaults() Target {
 	or(&t.Interval, 30*time.Second)
 	or(&t.Timeout, min(10*time.Second, t.Interval))
 	or(&t.RunbookURL, pages)
-	or(&t.Thresholds.ErrorRatio, 0.1)
-	or(&t.Thresholds.Slow, 30*time.Second)
-	or(&t.Thresholds.Waiting, 5*time.Minute)
-	or(&t.Thresholds.Stuck, 15*time.Minute)
-	or(&t.Thresholds.For, 5*time.Minute)
 	t.Labels = maps.Clone(t.Labels)
 	t.KeepLabels = slices.Clone(t.KeepLabels)
 	if len(t.KeepLabels) == 0 {
 		t.KeepLabels = []string{"cluster"}
 	}
-	if t.Selector = maps.Clone(t.Selector); len(t.Selector) == 0 {
+	t.Selector = maps.Clone(t.Selector)
+	if len(t.Selector) == 0 {
 		t.Selector = selectorOf(t.Name)
 	}
-	if t.DashboardLabels = maps.Clone(t.DashboardLabels); len(t.DashboardLabels) == 0 {
+	t.DashboardLabels = maps.Clone(t.DashboardLabels)
+	if len(t.DashboardLabels) == 0 {
 		t.DashboardLabels = map[string]string{"grafana_dashboard": "1"}
 	}
 	return t
@@ -190,21 +171,9 @@ func (t Target) runbook(alert string) string {
 }
 
 // metadata of an object; labels come on top of the target's.
-func (t Target) metadata(name string, labels, annotations map[string]string) mapping {
-	m := mapping{{"name", name}}
-	if t.Namespace != "" {
-		m = append(m, field{"namespace", t.Namespace})
-	}
-	all := maps.Clone(t.Labels)
-	if all == nil {
-		all = map[string]string{}
-	}
+func (t Target) metadata(name string, labels, annotations map[string]string) metadata {
+	all := map[string]string{}
+	maps.Copy(all, t.Labels)
 	maps.Copy(all, labels)
-	if len(all) > 0 {
-		m = append(m, field{"labels", sortedMapping(all)})
-	}
-	if len(annotations) > 0 {
-		m = append(m, field{"annotations", sortedMapping(annotations)})
-	}
-	return m
+	return metadata{Name: name, Namespace: t.Namespace, Labels: all, Annotations: annotations}
 }

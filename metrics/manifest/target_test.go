@@ -46,34 +46,64 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 		"a negative interval": {func(t *manifest.Target) { t.Interval = -1 }, "Interval: -1ns", "no time"},
 		"nanoseconds":         {func(t *manifest.Target) { t.Interval = time.Minute + 1 }, "whole milliseconds", "Prometheus knows none"},
 		"a long interval":     {func(t *manifest.Target) { t.Interval = 2*time.Minute + time.Millisecond }, "at most 2m0s, because the rates of the alerts look back 5m", "a rate of one scrape has no value"},
-		"a long wait":         {func(t *manifest.Target) { t.Thresholds.For = 31 * 24 * time.Hour }, "at most 720h0m0s", "an alert that waits so long is a mistake"},
+		"a long wait": {func(t *manifest.Target) {
+			edit(t, "ControllerNoLeader", func(r *manifest.Rule) { r.For = 31 * 24 * time.Hour })
+		}, "Edit of ControllerNoLeader: For: 744h0m0s is not accepted; want whole milliseconds, above 0 and at most 720h0m0s", "an alert that waits so long is a mistake"},
 		"the timeout":         {func(t *manifest.Target) { t.Timeout = time.Minute }, "at most Interval, which is 30s", "Prometheus refuses the whole configuration"},
 		"a sample limit":      {func(t *manifest.Target) { t.SampleLimit = -1 }, "SampleLimit: -1", "no number of samples"},
 		"a folder":            {func(t *manifest.Target) { t.Folder = "a\nb" }, `Folder: "a\nb"`, "one line"},
 		"a name without TLS":  {func(t *manifest.Target) { t.Access.ServerName = "a.example" }, "Access.TLS: false", "it would be verified nowhere"},
 		"a token without TLS": {func(t *manifest.Target) { t.Access.Token = manifest.SecretKey{Name: "a", Key: "b"} }, "in the clear", "read by everyone on the way"},
-		"half a secret":       {func(t *manifest.Target) { t.Access = manifest.Access{TLS: true, CA: manifest.SecretKey{Name: "a"}} }, `Access.CA: "a/"`, "which key?"},
-		"a server name":       {func(t *manifest.Target) { t.Access = manifest.Access{TLS: true, ServerName: "*"} }, "Access.ServerName", "a name"},
-		"a kept label":        {func(t *manifest.Target) { t.KeepLabels = []string{"cluster", "k8s-cluster"} }, `Target.KeepLabels[1]: "k8s-cluster" is not accepted; want the name of a label: letters, digits and _, such as cluster`, "no name in a query"},
-		"an empty label":      {func(t *manifest.Target) { t.KeepLabels = []string{""} }, `KeepLabels[0]: ""`, "no name in a query"},
-		"a label's action":    {func(t *manifest.Target) { t.KeepLabels = []string{"{{x}}"} }, `KeepLabels[0]: "{{x}}"`, "legends are templates"},
-		"Prometheus' label":   {func(t *manifest.Target) { t.KeepLabels = []string{"__name__"} }, `KeepLabels[0]: "__name__"`, "a series has none after a sum"},
-		"a variable's name":   {func(t *manifest.Target) { t.KeepLabels = []string{"datasource"} }, `KeepLabels[0]: "datasource"`, "the dashboard has a variable of that name"},
-		"a process' label":    {func(t *manifest.Target) { t.KeepLabels = []string{"pod"} }, `KeepLabels[0]: "pod" is not accepted; want a label that the queries do not use themselves, such as cluster; they use alertname, code,`, "two leaders are two pods"},
-		"an instrument's":     {func(t *manifest.Target) { t.KeepLabels = []string{"lease"} }, `KeepLabels[0]: "lease"`, "most series have none"},
-		"a label twice":       {func(t *manifest.Target) { t.KeepLabels = []string{"cluster", "cluster"} }, `KeepLabels[1]: "cluster" is not accepted; want each name once`, "Prometheus refuses it in a rule"},
-		"a ratio of one":      {func(t *manifest.Target) { t.Thresholds.ErrorRatio = 1 }, "ErrorRatio: 1", "nothing is above it"},
-		"no ratio":            {func(t *manifest.Target) { t.Thresholds.ErrorRatio = math.NaN() }, "ErrorRatio: NaN", "nothing is above it"},
-		"slower than buckets": {func(t *manifest.Target) { t.Thresholds.Slow = 5 * time.Minute }, "below 5m0s", "no quantile is above the last bound"},
-		"waiting":             {func(t *manifest.Target) { t.Thresholds.Waiting = -time.Second }, "Thresholds.Waiting: -1s", "always"},
-		"stuck":               {func(t *manifest.Target) { t.Thresholds.Stuck = time.Microsecond }, "Thresholds.Stuck: 1µs", "below a millisecond"},
-		"for":                 {func(t *manifest.Target) { t.Thresholds.For = -time.Minute }, "Thresholds.For: -1m0s", "refused by Prometheus"},
-		"a runbook's scheme":  {func(t *manifest.Target) { t.RunbookURL = "javascript:alert(1)" }, "RunbookURL", "a link that people click"},
-		"a relative runbook":  {func(t *manifest.Target) { t.RunbookURL = "/runbooks" }, "RunbookURL", "relative to what?"},
-		"no runbook's host":   {func(t *manifest.Target) { t.RunbookURL = "https://" }, "RunbookURL", "nowhere"},
-		"a runbook's secret":  {func(t *manifest.Target) { t.RunbookURL = "https://u:p4ss@example.com/" }, "RunbookURL", "credentials in a page of alerts"},
-		"a runbook's query":   {func(t *manifest.Target) { t.RunbookURL = "https://example.com/?page=a" }, "{alert}", "the name would land in the query"},
-		"a runbook's action":  {func(t *manifest.Target) { t.RunbookURL = "https://example.com/{{x}}" }, "RunbookURL", "annotations are templates"},
+		"a file without TLS":  {func(t *manifest.Target) { t.Access.TokenFile = "/token" }, "in the clear", "read by everyone on the way"},
+		"a relative file": {func(t *manifest.Target) {
+			t.Access = manifest.Access{TLS: true, InsecureSkipVerify: true, TokenFile: "token"}
+		}, `Access.TokenFile: "token"`, "relative to what?"},
+		"two tokens": {func(t *manifest.Target) {
+			t.Access = manifest.Access{TLS: true, ServerName: "a", TokenFile: "/token", Token: manifest.SecretKey{Name: "a", Key: "b"}}
+		}, "none where Token is set", "which one?"},
+		"TLS without a name": {func(t *manifest.Target) { t.Access.TLS = true }, `Access.ServerName: "" is not accepted; want the name in the certificate, such as agentrun-metrics.agents.svc, or InsecureSkipVerify`, "the address is a pod's, which no certificate names"},
+		"an unused authority": {func(t *manifest.Target) {
+			t.Access = manifest.Access{TLS: true, InsecureSkipVerify: true, CA: manifest.SecretKey{Name: "a", Key: "b"}}
+		}, "Access.InsecureSkipVerify", "it would verify nothing"},
+		"skip without TLS":  {func(t *manifest.Target) { t.Access.InsecureSkipVerify = true }, "Access.TLS: false", "there is nothing to verify"},
+		"a folder's escape": {func(t *manifest.Target) { t.Folder = `a\x01` }, `Folder: "a\\x01"`, "an escape of YAML"},
+		"half a secret": {func(t *manifest.Target) {
+			t.Access = manifest.Access{TLS: true, ServerName: "a", CA: manifest.SecretKey{Name: "a"}}
+		}, `Access.CA: "a/"`, "which key?"},
+		"a server name":     {func(t *manifest.Target) { t.Access = manifest.Access{TLS: true, ServerName: "*"} }, "Access.ServerName", "a name"},
+		"a kept label":      {func(t *manifest.Target) { t.KeepLabels = []string{"cluster", "k8s-cluster"} }, `Target.KeepLabels[1]: "k8s-cluster" is not accepted; want the name of a label: letters, digits and _, such as cluster`, "no name in a query"},
+		"an empty label":    {func(t *manifest.Target) { t.KeepLabels = []string{""} }, `KeepLabels[0]: ""`, "no name in a query"},
+		"a label's action":  {func(t *manifest.Target) { t.KeepLabels = []string{"{{x}}"} }, `KeepLabels[0]: "{{x}}"`, "legends are templates"},
+		"Prometheus' label": {func(t *manifest.Target) { t.KeepLabels = []string{"__name__"} }, `KeepLabels[0]: "__name__"`, "a series has none after a sum"},
+		"a variable's name": {func(t *manifest.Target) { t.KeepLabels = []string{"datasource"} }, `KeepLabels[0]: "datasource"`, "the dashboard has a variable of that name"},
+		"a process' label":  {func(t *manifest.Target) { t.KeepLabels = []string{"pod"} }, `KeepLabels[0]: "pod" is not accepted; want a label that the queries do not use themselves, such as cluster; they use alertname, code,`, "two leaders are two pods"},
+		"an instrument's":   {func(t *manifest.Target) { t.KeepLabels = []string{"lease"} }, `KeepLabels[0]: "lease"`, "most series have none"},
+		"a label twice":     {func(t *manifest.Target) { t.KeepLabels = []string{"cluster", "cluster"} }, `KeepLabels[1]: "cluster" is not accepted; want each name once`, "Prometheus refuses it in a rule"},
+		"no ratio": {func(t *manifest.Target) {
+			edit(t, "ControllerReconcileErrors", func(r *manifest.Rule) { r.Threshold = math.NaN() })
+		}, "Edit of ControllerReconcileErrors: Threshold: NaN", "nothing is above it"},
+		"slower than buckets": {func(t *manifest.Target) {
+			edit(t, "ControllerReconcileSlow", func(r *manifest.Rule) { r.Threshold = 300 })
+		}, "below 300, the last bound of the histogram", "no quantile is above the last bound"},
+		"for": {func(t *manifest.Target) {
+			edit(t, "ControllerNoLeader", func(r *manifest.Rule) { r.For = -time.Minute })
+		}, "For: -1m0s", "refused by Prometheus"},
+		"no severity": {func(t *manifest.Target) { edit(t, "ControllerNoLeader", func(r *manifest.Rule) { r.Severity = "" }) }, `Severity: ""`, "Alertmanager routes by it"},
+		"severity as a label": {func(t *manifest.Target) {
+			edit(t, "ControllerNoLeader", func(r *manifest.Rule) { r.Labels = map[string]string{"severity": "page"} })
+		}, `Labels: "severity"`, "it has a field"},
+		"an alert's label": {func(t *manifest.Target) {
+			edit(t, "ControllerNoLeader", func(r *manifest.Rule) { r.Labels = map[string]string{"my-team": "a"} })
+		}, `Labels: "my-team"`, "no name of a label"},
+		"an alert's label's value": {func(t *manifest.Target) {
+			edit(t, "ControllerNoLeader", func(r *manifest.Rule) { r.Labels = map[string]string{"team": "a\nb"} })
+		}, `Labels["team"]: "a\nb"`, "one line"},
+		"a runbook's scheme": {func(t *manifest.Target) { t.RunbookURL = "javascript:alert(1)" }, "RunbookURL", "a link that people click"},
+		"a relative runbook": {func(t *manifest.Target) { t.RunbookURL = "/runbooks" }, "RunbookURL", "relative to what?"},
+		"no runbook's host":  {func(t *manifest.Target) { t.RunbookURL = "https://" }, "RunbookURL", "nowhere"},
+		"a runbook's secret": {func(t *manifest.Target) { t.RunbookURL = "https://u:p4ss@example.com/" }, "RunbookURL", "credentials in a page of alerts"},
+		"a runbook's query":  {func(t *manifest.Target) { t.RunbookURL = "https://example.com/?page=a" }, "{alert}", "the name would land in the query"},
+		"a runbook's action": {func(t *manifest.Target) { t.RunbookURL = "https://example.com/{{x}}" }, "RunbookURL", "annotations are templates"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := manifest.Target{Name: "agentrun"}
@@ -83,6 +113,15 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 			require.ErrorContains(t, err, tc.want, tc.reason)
 			assert.NotContains(t, err.Error(), "p4ss")
 		})
+	}
+}
+
+// edit changes one alert.
+func edit(t *manifest.Target, name string, change func(*manifest.Rule)) {
+	t.Edit = func(r *manifest.Rule) {
+		if r.Name == name {
+			change(r)
+		}
 	}
 }
 
@@ -108,8 +147,8 @@ func TestNew_KeepsTheLabelsOfTheTarget(t *testing.T) {
 
 func TestTheTimeoutFollowsAShortInterval(t *testing.T) {
 	monitor := string(newPack(t, manifest.Target{Interval: 1500 * time.Millisecond}).ServiceMonitor())
-	assert.Contains(t, monitor, `interval: "1s500ms"`)
-	assert.Contains(t, monitor, `scrapeTimeout: "1s500ms"`)
+	assert.Contains(t, monitor, `interval: 1s500ms`)
+	assert.Contains(t, monitor, `scrapeTimeout: 1s500ms`)
 }
 
 func TestRunbookLinks(t *testing.T) {
@@ -128,21 +167,63 @@ func TestRunbookLinks(t *testing.T) {
 	}
 }
 
-func TestThresholdsAreThoseOfTheTarget(t *testing.T) {
-	p := newPack(t, manifest.Target{Namespace: "agents", Job: "runs", Thresholds: manifest.Thresholds{
-		ErrorRatio: 0.25, Slow: 1500 * time.Millisecond, Waiting: time.Minute, Stuck: time.Hour, For: 90 * time.Second,
+// Edit changes the severity, labels, threshold and duration of each alert, or
+// leaves it out, and nothing else.
+func TestEdit_ChangesEachRule(t *testing.T) {
+	plain := newPack(t, manifest.Target{Namespace: "agents", Job: "runs"})
+	p := newPack(t, manifest.Target{Namespace: "agents", Job: "runs", Edit: func(r *manifest.Rule) {
+		r.Labels = map[string]string{"team": "agents"}
+		switch r.Name {
+		case "ControllerReconcileErrors":
+			r.Threshold = 0.25
+			r.For = 90 * time.Second
+		case "ControllerNoLeader":
+			r.Severity = "page"
+		case "ControllerRestarts":
+			r.Omit = true
+		}
+		r.Name = "Other"
 	}})
-	want := map[string]string{
-		"ControllerReconcileErrors": "> 0.25", "ControllerReconcileSlow": "> 1.5", "ControllerQueueBacklog": "> 60", "ControllerWorkerStuck": "> 3600",
-	}
+	require.Len(t, p.Alerts(), len(plain.Alerts())-1)
+	edited := map[string]manifest.Alert{}
 	for _, a := range p.Alerts() {
-		if end, ok := want[a.Name]; ok {
-			assert.Regexp(t, end+"$", a.Expr)
+		edited[a.Name] = a
+	}
+	for _, a := range plain.Alerts() {
+		is, ok := edited[a.Name]
+		if a.Name == "ControllerRestarts" {
+			assert.False(t, ok, "left out")
+			continue
 		}
 		assert.Contains(t, a.Expr, `job="runs",namespace="agents"`, a.Name)
+		assert.Equal(t, "agents", is.Labels["team"], a.Name)
+		for name, value := range a.Labels {
+			assert.Equal(t, value, is.Labels[name], "%s: labels of the target stay", a.Name)
+		}
+		switch a.Name {
+		case "ControllerReconcileErrors":
+			assert.Regexp(t, "> 0.25$", is.Expr)
+			assert.Equal(t, 90*time.Second, is.For)
+		case "ControllerNoLeader":
+			assert.Equal(t, "page", is.Severity)
+		default:
+			is.Labels = a.Labels
+			assert.Equal(t, a, is, "nothing else changes")
+		}
 	}
-	assert.Contains(t, string(p.Rules()), `for: "1m30s"`)
+	assert.Contains(t, string(p.Rules()), "for: 1m30s")
+	assert.Contains(t, string(p.Rules()), "team: agents")
 	assert.Contains(t, string(p.ServiceMonitor()), "replacement: runs")
+}
+
+// The ServiceMonitor of a new project of kubebuilder.
+func TestAccess_SaysWhatKubebuilderScaffolds(t *testing.T) {
+	monitor := string(newPack(t, manifest.Target{Access: manifest.Access{
+		TLS: true, InsecureSkipVerify: true, TokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token",
+	}}).ServiceMonitor())
+	assert.Contains(t, monitor, "bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token")
+	assert.Contains(t, monitor, "scheme: https")
+	assert.Contains(t, monitor, "tlsConfig:\n      insecureSkipVerify: true\n")
 }
 
 // object is a parsed manifest.
@@ -180,7 +261,7 @@ func FuzzTarget(f *testing.F) {
 		p, err := manifest.New(manifest.Target{
 			Name: name, Namespace: namespace, Labels: map[string]string{key: value}, Selector: map[string]string{key: value}, Port: port, Path: path,
 			Job: job, Folder: folder, RunbookURL: runbook, Interval: time.Duration(interval) * time.Millisecond,
-			Thresholds: manifest.Thresholds{Slow: time.Duration(slow) * time.Millisecond},
+			Edit: func(r *manifest.Rule) { r.Threshold = float64(slow) / 1000 },
 		})
 		if err != nil {
 			require.ErrorIs(t, err, manifest.ErrTarget)
@@ -206,7 +287,7 @@ func FuzzTarget(f *testing.F) {
 			assert.Equal(t, path, monitor.Spec.Endpoints[0].Path)
 		}
 		assert.Equal(t, folder, dashboard.Metadata.Annotations["grafana_folder"])
-		assert.Equal(t, strings.TrimSpace(string(p.Dashboard())), dashboard.Data[p.UID()+".json"])
+		assert.Equal(t, string(p.Dashboard()), dashboard.Data[p.UID()+".json"])
 		assert.Empty(t, faults(p.Dashboard()))
 		for n, a := range p.Alerts() {
 			r := rule.Spec.Groups[0].Rules[n]

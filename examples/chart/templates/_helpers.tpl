@@ -53,6 +53,40 @@ wins, unless it is false. Numbers go through int64: from YAML they are floats, a
 {{- $text | replace "(cluster, " (print "(" $queries ", ") | replace "(cluster)" (print "(" $queries ")") | replace `\u007b\u007bcluster}}` (join " " $legends) }}
 {{- end }}
 
+{{/* The rules with the changes of metrics.prometheusRule.alerts. Call with (dict "text" text "alerts" changes). */}}
+{{- define "agentrun.edited" -}}
+{{- $changes := .alerts }}
+{{- $rules := .text | fromYaml }}
+{{- $known := list }}
+{{- range $group := $rules.groups }}
+{{- $kept := list }}
+{{- range $alert := $group.rules }}
+{{- $known = append $known $alert.alert }}
+{{- $change := get $changes $alert.alert | default dict }}
+{{- if not (kindIs "invalid" $change.threshold) }}
+{{- $_ := set $alert "expr" (regexReplaceAll `[0-9.e+-]+$` $alert.expr (toString $change.threshold)) }}
+{{- end }}
+{{- with $change.for }}
+{{- $_ := set $alert "for" . }}
+{{- end }}
+{{- $_ := set $alert "labels" (merge dict $alert.labels ($change.labels | default dict)) }}
+{{- with $change.severity }}
+{{- $_ := set $alert.labels "severity" . }}
+{{- end }}
+{{- if ne $change.enabled false }}
+{{- $kept = append $kept $alert }}
+{{- end }}
+{{- end }}
+{{- $_ := set $group "rules" $kept }}
+{{- end }}
+{{- range $name, $_ := $changes }}
+{{- if not (has $name $known) }}
+{{- fail (printf "metrics.prometheusRule.alerts has %s, which is not an alert; want one of %s" $name (join ", " $known)) }}
+{{- end }}
+{{- end }}
+{{- $rules | toYaml }}
+{{- end }}
+
 {{/* The label job of what is scraped: the ServiceMonitor sets it, and the alerts select by it, in the namespace of the release. */}}
 {{- define "agentrun.job" -}}
 {{- include "agentrun.fullname" . }}

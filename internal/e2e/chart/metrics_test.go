@@ -160,6 +160,39 @@ func TestAlerts(t *testing.T) {
 	assert.Equal(t, want, rule.Object["spec"])
 }
 
+// TestAlerts_AreEditedAsInTheLibrary: the values change severity, labels,
+// threshold and duration of an alert, or leave it out, as Target.Edit does.
+//
+//req:shows O3
+func TestAlerts_AreEditedAsInTheLibrary(t *testing.T) {
+	rule := render(t, `{fullnameOverride: agents, metrics: {prometheusRule: {enabled: true, alerts: {
+  ControllerReconcileErrors: {threshold: 0.25, for: 90s}, ControllerNoLeader: {severity: page, labels: {team: agents}},
+  ControllerWorkerStuck: {threshold: 3600}, ControllerRestarts: {enabled: false}}}}}`).one(t, "PrometheusRule/agents")
+	of := target()
+	of.Job = "agents"
+	of.Namespace = "ns"
+	of.Edit = func(r *manifest.Rule) {
+		switch r.Name {
+		case "ControllerReconcileErrors":
+			r.Threshold = 0.25
+			r.For = 90 * time.Second
+		case "ControllerNoLeader":
+			r.Severity = "page"
+			r.Labels = map[string]string{"team": "agents"}
+		case "ControllerWorkerStuck":
+			r.Threshold = 3600
+		case "ControllerRestarts":
+			r.Omit = true
+		}
+	}
+	pack, err := manifest.New(of)
+	require.NoError(t, err)
+	body := strings.Replace(string(pack.Rules()), "for: 1m30s", "for: 90s", 1)
+	var want map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(body), &want))
+	assert.Equal(t, want, rule.Object["spec"])
+}
+
 // TestKeepLabels_ReachAlertsAndDashboard: the alerts and the dashboard of a
 // release keep the labels of its values, as package manifest writes them.
 //
