@@ -4,6 +4,9 @@
 // Command service is an existing service that adopts controllerkit and keeps
 // its own mux, meter provider, logger and shutdown. It passes them to
 // newReporter and runs Start. The packages do not listen, register or exit.
+//
+// It has no lease: each replica would report each failed Job. Run one, or add an
+// election as examples/agentrun does.
 package main
 
 import (
@@ -28,6 +31,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/proompteng/controllerkit/metrics/tracelog"
 )
@@ -44,7 +48,8 @@ func main() {
 }
 
 func run(ctx context.Context, log *slog.Logger) error {
-	config, err := rest.InClusterConfig()
+	rules := clientcmd.NewDefaultClientConfigLoadingRules() // KUBECONFIG, or the cluster of this pod
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
 		return err
 	}

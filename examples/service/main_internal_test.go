@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -51,6 +52,37 @@ func TestNothingRunsBeforeStart(t *testing.T) {
 		_, err := newReporter(cs, cs, sdkmetric.NewMeterProvider(), sdktrace.NewTracerProvider())
 		require.NoError(t, err)
 	})
+}
+
+// TestReporter_CountsAPanicAsAPanic: the worker ends, as client-go's workers do,
+// and the last scrape says why.
+func TestReporter_CountsAPanicAsAPanic(t *testing.T) {
+	cs := fake.NewClientset()
+	reader := sdkmetric.NewManualReader()
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	r, err := newReporter(cs, cs, meters, sdktrace.NewTracerProvider())
+	require.NoError(t, err)
+	r.jobs = nil // so that the reconcile panics
+	assert.Panics(t, func() { _ = r.reconcile(t.Context(), "default/nightly") })
+
+	var read metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &read))
+	var results []string
+	for _, scope := range read.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			sum, ok := m.Data.(metricdata.Sum[int64])
+			if !ok || m.Name != "controller.reconciles" {
+				continue
+			}
+			for _, p := range sum.DataPoints {
+				result, _ := p.Attributes.Value("result")
+				if p.Value > 0 {
+					results = append(results, result.AsString())
+				}
+			}
+		}
+	}
+	assert.Equal(t, []string{"panic"}, results)
 }
 
 // TestTheServiceStaysItsOwn: the reporter reports a failed Job in the service's

@@ -132,14 +132,21 @@ func (r *reporter) work(ctx context.Context) {
 	}
 }
 
-func (r *reporter) reconcile(ctx context.Context, key string) (err error) {
+// reconcile measures one attempt. The result is set after it has returned, so
+// that a panic counts as a panic.
+func (r *reporter) reconcile(ctx context.Context, key string) error {
 	ctx, span := r.tracer.Start(ctx, "reconcile")
 	defer span.End()
 	ctx = tracelog.Bind(ctx)
 	var result metrics.Result
 	defer r.metrics.Begin().End(ctx, &result)
-	defer func() { result = metrics.Classify(err, 0, events.IsTerminal) }()
+	err := r.report(ctx, key)
+	result = metrics.Classify(err, 0, events.IsTerminal)
+	return err
+}
 
+// report reports the Job of key if it has failed.
+func (r *reporter) report(ctx context.Context, key string) error {
 	item, found, err := r.jobs.GetStore().GetByKey(key)
 	job, ok := item.(*batchv1.Job)
 	if err != nil || !found || !ok {

@@ -3,7 +3,9 @@
 
 // Command unstructured is a controller of a foreign CRD on client-go's dynamic
 // client. It has no Go types and no generated code, and uses the CRD's field
-// names.
+// names. It finds the cluster as kubectl does, or is a pod of it:
+//
+//	kubectl apply -f examples/unstructured/crd.yaml && go run ./examples/unstructured
 package main
 
 import (
@@ -11,14 +13,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/proompteng/controllerkit/examples/unstructured/backup"
 	"github.com/proompteng/controllerkit/metrics"
@@ -37,7 +42,8 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	config, err := rest.InClusterConfig()
+	rules := clientcmd.NewDefaultClientConfigLoadingRules() // KUBECONFIG, or the cluster of this pod
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
 		return err
 	}
@@ -78,9 +84,38 @@ func run(ctx context.Context) error {
 	var served error
 	wg.Go(func() {
 		defer stop() // without its port the program ends
-		served = endpoint.Serve(ctx, l)
+		served = serve(ctx, l, endpoint, c.Synced)
 	})
 	err = c.Start(ctx)
 	wg.Wait()
 	return errors.Join(err, served)
+}
+
+// serve answers /metrics, /healthz (the process lives) and /readyz (it has read
+// what it watches) until ctx ends.
+func serve(ctx context.Context, l net.Listener, endpoint http.Handler, synced func() bool) error {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", endpoint)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !synced() {
+			http.Error(w, "the caches have not synced", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	server := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       5 * time.Minute,
+	}
+	stopping := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off comes again
+	defer stopping()
+	err := server.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
 }

@@ -40,7 +40,7 @@ import (
 func TestSomebodyElsesCRD(t *testing.T) {
 	const user = "backup-controller"
 	t.Parallel()
-	require.NoError(t, plane.InstallCRDs(t.Context(), filepath.Join("testdata", "backups-crd.yaml")))
+	require.NoError(t, plane.InstallCRDs(t.Context(), filepath.Join("..", "..", "examples", "unstructured", "crd.yaml")))
 	stage := plane.NewStage(t)
 
 	raw, err := os.ReadFile(filepath.Join("..", "..", "examples", "unstructured", "role.yaml"))

@@ -8,12 +8,12 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +35,7 @@ import (
 // Controller runs Backups as Jobs.
 type Controller struct {
 	backups   dynamic.NamespaceableResourceInterface
+	stored    cache.Store // of the Backups, as of the last watch event
 	informers []cache.SharedIndexInformer
 	queue     *kube.Queue[types.NamespacedName]
 	jobs      *jobgc.Guard
@@ -55,6 +56,7 @@ func New(dyn dynamic.Interface, cs, eventsClient kubernetes.Interface, m *metric
 
 	ofBackups := dynamicinformer.NewFilteredDynamicInformer(dyn, backups, metav1.NamespaceAll, 0, nil, nil).Informer()
 	ofJobs := batchinformers.NewJobInformer(cs, metav1.NamespaceAll, 0, nil)
+	c.stored = ofBackups.GetStore()
 	c.informers = []cache.SharedIndexInformer{ofBackups, ofJobs}
 	lister := batchlisters.NewJobLister(ofJobs.GetIndexer())
 	cached := func(_ context.Context, namespace, name string) (*batchv1.Job, error) {
@@ -115,13 +117,27 @@ func (c *Controller) Start(ctx context.Context) error {
 	for _, informer := range c.informers {
 		working.Go(func() { informer.RunWithContext(ctx) })
 	}
-	working.Go(func() { c.work(ctx) })
+	working.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), c.Synced) {
+			c.work(ctx)
+		}
+	})
 	<-ctx.Done()
 	c.queue.ShutDown()
 	working.Wait()
 	stopRecording()
 	recording.Wait()
 	return lost
+}
+
+// Synced reports whether the Backups and the Jobs have been read.
+func (c *Controller) Synced() bool {
+	for _, informer := range c.informers {
+		if !informer.HasSynced() {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *Controller) work(ctx context.Context) {
@@ -159,15 +175,21 @@ func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (af
 	return after, err
 }
 
-// reconcile makes steps until it has to wait. It reads live, so that it never
-// starts from a copy older than its own last write. Each step is stored before
-// the next one begins.
+// reconcile makes steps until it has to wait. Each step is stored before the
+// next one begins. The copy in the cache may be older than the last write of
+// this controller: then jobgc reads live before it creates, Commit refuses to
+// write, and the queue tries again.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
-	u, err := c.backups.Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return 0, nil
+	item, found, err := c.stored.GetByKey(key.String())
+	if err != nil || !found {
+		return 0, err
 	}
-	for err == nil && u.GetDeletionTimestamp() == nil {
+	cached, ok := item.(*unstructured.Unstructured)
+	if !ok {
+		return 0, fmt.Errorf("%s: the cache has a %T", key, item)
+	}
+	u := cached.DeepCopy()
+	for u.GetDeletionTimestamp() == nil {
 		before := u.DeepCopy()
 		found, failure := c.step(ctx, u)
 		if failure == nil && found.State == jobgc.Pending && refOf(u) == nil {
@@ -186,7 +208,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (t
 			return found.After, failure
 		}
 	}
-	return 0, err
+	return 0, nil
 }
 
 // step makes one change.

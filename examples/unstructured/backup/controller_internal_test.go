@@ -5,9 +5,11 @@ package backup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,6 +35,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/proompteng/controllerkit/jobgc"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 	"github.com/proompteng/controllerkit/status"
@@ -52,6 +55,32 @@ type world struct {
 	cs       *fake.Clientset
 	page     http.Handler
 	refusals atomic.Int32 // of the next patches of Backups
+	version  atomic.Int32 // of the last patch
+}
+
+// patch applies a merge patch as a new version of the Backup. The fake would
+// keep the version, and the Writer could not tell its own write from a copy of
+// before it.
+func (w *world) patch(a clienttesting.Action) (bool, runtime.Object, error) {
+	action, ok := a.(clienttesting.PatchActionImpl)
+	if !ok {
+		return false, nil, nil
+	}
+	var patch map[string]any
+	err := json.Unmarshal(action.Patch, &patch)
+	if err != nil {
+		return true, nil, err
+	}
+	version := strconv.Itoa(int(w.version.Add(1)) + 100)
+	err = unstructured.SetNestedField(patch, version, "metadata", "resourceVersion")
+	if err != nil {
+		return true, nil, err
+	}
+	action.Patch, err = json.Marshal(patch)
+	if err != nil {
+		return true, nil, err
+	}
+	return clienttesting.ObjectReaction(w.dyn.Tracker())(action)
 }
 
 // watching returns a channel that is closed when the first watch has begun. The
@@ -84,11 +113,11 @@ func start(t *testing.T) *world {
 		a.(clienttesting.CreateAction).GetObject().(*batchv1.Job).UID = "job-1"
 		return false, nil, nil
 	})
-	w.dyn.PrependReactor("patch", "backups", func(clienttesting.Action) (bool, runtime.Object, error) {
+	w.dyn.PrependReactor("patch", "backups", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if w.refusals.Add(-1) >= 0 {
 			return true, nil, errors.New("the API server does not answer")
 		}
-		return false, nil, nil
+		return w.patch(a)
 	})
 	endpoint, err := prom.New(prom.Options{})
 	require.NoError(t, err)
@@ -229,20 +258,51 @@ func TestALossThatIsMerged_IsReported(t *testing.T) {
 	}, time.Minute, 100*time.Millisecond)
 }
 
-func TestAReadThatFails_IsLogged(t *testing.T) {
-	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"})
-	dyn.PrependReactor("get", "backups", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(backups.GroupResource(), "nightly", nil)
-	})
+// newStill returns a controller that is not started, on fakes. Its cache has one
+// Backup that runs and has no observedGeneration yet.
+func newStill(t *testing.T, dyn *dynamicfake.FakeDynamicClient) *Controller {
+	t.Helper()
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
-	c, err := New(dyn, fake.NewClientset(), fake.NewClientset(), m)
+	cluster := fake.NewClientset()
+	c, err := New(dyn, cluster, cluster, m)
 	require.NoError(t, err)
+	running := newBackup()
+	require.NoError(t, enter(running, inProgress, ""))
+	require.NoError(t, keep(running, jobgc.Ref{Name: "run-1", UID: "job-1"}))
+	require.NoError(t, c.stored.Add(running))
+	return c
+}
+
+func TestAWriteThatFails_IsLogged(t *testing.T) {
+	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"})
+	dyn.PrependReactor("patch", "backups", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(backups.GroupResource(), "nightly", nil)
+	})
+	c := newStill(t, dyn)
 	var log string
 	ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) { log += line }, funcr.Options{}))
-	_, err = c.measured(ctx, types.NamespacedName{Namespace: "default", Name: "nightly"})
+	_, err := c.measured(ctx, types.NamespacedName{Namespace: "default", Name: "nightly"})
 	require.True(t, apierrors.IsForbidden(err))
 	assert.Contains(t, log, "is forbidden")
+}
+
+// TestAReconcile_ReadsItsCache: a Backup at rest costs no request, and the
+// cached object stays as it is.
+func TestAReconcile_ReadsItsCache(t *testing.T) {
+	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"})
+	c := newStill(t, dyn)
+	assert.False(t, c.Synced(), "no informer has started")
+	going := newBackup()
+	now := metav1.Now()
+	going.SetDeletionTimestamp(&now)
+	require.NoError(t, c.stored.Update(going))
+	_, err := c.measured(t.Context(), types.NamespacedName{Namespace: "default", Name: "nightly"})
+	require.NoError(t, err)
+	_, err = c.measured(t.Context(), types.NamespacedName{Namespace: "default", Name: "gone"})
+	require.NoError(t, err)
+	assert.Empty(t, dyn.Actions())
+	assert.NotContains(t, going.Object, "status")
 }
 
 // A lost race is tried again and is not a failure: no error is logged, and no
@@ -250,15 +310,11 @@ func TestAReadThatFails_IsLogged(t *testing.T) {
 func TestALostRace_IsNoFailure(t *testing.T) {
 	for _, race := range []error{status.ErrStaleRead, status.ErrSuperseded, status.ErrReplaced, status.ErrFieldConflict} {
 		dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{backups: "BackupList"})
-		dyn.PrependReactor("get", "backups", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, race })
-		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
-		require.NoError(t, err)
-		cluster := fake.NewClientset()
-		c, err := New(dyn, cluster, cluster, m)
-		require.NoError(t, err)
+		dyn.PrependReactor("patch", "backups", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, race })
+		c := newStill(t, dyn)
 		var log string
 		ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) { log += line }, funcr.Options{}))
-		_, err = c.measured(ctx, types.NamespacedName{Namespace: "default", Name: "nightly"})
+		_, err := c.measured(ctx, types.NamespacedName{Namespace: "default", Name: "nightly"})
 		require.ErrorIs(t, err, race, "the queue tries it again")
 		assert.Empty(t, log)
 	}
