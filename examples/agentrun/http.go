@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -61,9 +60,9 @@ func serveHTTP(ctx context.Context, l net.Listener, metrics http.Handler, synced
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       5 * time.Minute,
 	}
-	var stopping sync.WaitGroup
-	stopping.Go(func() {
-		<-ctx.Done()
+	stopped := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		defer close(stopped)
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		if server.Shutdown(bounded) != nil {
@@ -71,9 +70,11 @@ func serveHTTP(ctx context.Context, l net.Listener, metrics http.Handler, synced
 		}
 	})
 	err := server.Serve(l)
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
+	if !cancel() {
+		<-stopped // ctx has ended
 	}
-	stopping.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
 	return err
 }

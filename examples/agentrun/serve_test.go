@@ -51,6 +51,14 @@ func TestNoClientKeepsAConnection(t *testing.T) {
 	})
 }
 
+// TestServeHTTP_EndsWithItsPort: the caller then ends the process.
+func TestServeHTTP_EndsWithItsPort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := serveHTTP(t.Context(), dead{&pipe{closed: make(chan struct{})}}, http.NotFoundHandler(), nil)
+		require.ErrorIs(t, err, net.ErrClosed)
+	})
+}
+
 // pipe listens to connections that are not sockets.
 type pipe struct {
 	connections chan net.Conn
@@ -72,6 +80,11 @@ func (p *pipe) Close() error {
 }
 
 func (p *pipe) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dead is a pipe that accepts nothing any more.
+type dead struct{ *pipe }
+
+func (dead) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 
 // inProcess is the program, run by the test itself.
 type inProcess struct {
