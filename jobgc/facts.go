@@ -4,6 +4,7 @@
 package jobgc
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -133,4 +134,10 @@ func isFinal(has, want *int32) bool {
 	low = max(low, min(int64(*want), int64(leastFinalTTL/time.Second)))
 	high := int64(*want) + slack
 	return low <= int64(*has) && int64(*has) <= high
+}
+
+// hasFinalizer reports whether a Job carries a finalizer. Without a name it
+// does not.
+func hasFinalizer(job *batchv1.Job, name string) bool {
+	return job != nil && name != "" && slices.Contains(job.Finalizers, name)
 }
