@@ -81,7 +81,7 @@ func (m machine) adopts(job jobFacts) machine {
 		return m.fail(failureTaken)
 	}
 	m.found = m.live(job)
-	return m.to(stageAdopt)
+	return m.adopt()
 }
 
 // adopt puts a Job of this owner into the Ref. A TTL that could delete the Job
@@ -169,6 +169,7 @@ func (m machine) raiseAgain(a answer) machine {
 	if a.job.uid != m.found.job.uid {
 		return m.fail(failureDeleted)
 	}
+	m.found = m.live(a.job)
 	return m.enter()
 }
 

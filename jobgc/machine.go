@@ -59,7 +59,6 @@ const (
 	stageCreate     stage = "create"
 	stageTaken      stage = "taken"   // the name belongs to a Job
 	stageRefused    stage = "refused" // the creation was refused; the Job may exist
-	stageAdopt      stage = "adopt"
 	stageMark       stage = "mark"
 	stageMarkAgain  stage = "mark again" // the Job may have changed
 	stageRaise      stage = "raise"
@@ -90,8 +89,6 @@ func (m machine) move() (machine, request) {
 		return m.find()
 	case stageDecide:
 		return m.act(), requestNone
-	case stageAdopt:
-		return m.adopt(), requestNone
 	case stageRecall:
 		return m.recall()
 	case stageRelease:
@@ -206,7 +203,7 @@ func (m machine) act() machine {
 	case actCreate:
 		return m.to(stageRecall)
 	case actAdopt:
-		return m.to(stageAdopt)
+		return m.adopt()
 	case actRecord:
 		return m.record()
 	case actClose:

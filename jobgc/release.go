@@ -44,11 +44,7 @@ func (m machine) reread(a answer) machine {
 	if refusedAgain || m.tries >= maxTries {
 		return m.fail(failureRelease) // the refusal has another cause
 	}
-	outcome := m.found.outcome
 	m.found = m.live(a.job)
-	if m.found.outcome == "" {
-		m.found.outcome = outcome
-	}
 	return m.to(stageRelease)
 }
 
