@@ -27,6 +27,9 @@ func (s settings) String() string {
 		{s.named, "Name"},
 		{!s.informer, "no informer"},
 		{s.strips, "a transform"},
+		{s.lacks, "a selector"},
+		{s.denies, "a policy"},
+		{s.unwritten, "no status"},
 		{s.nowhere, "no namespace"},
 		{s.barred, "another Job"},
 		{s.unclaimed, "not Recorded"},
@@ -76,8 +79,11 @@ func sets() []settings {
 		{ttl: "long", informer: true, nowhere: true, unclaimed: true},
 		{ttl: "long", informer: true, longer: true},
 		{ttl: "long", informer: true, barred: true},
-		{ttl: "none", informer: true, suspended: true},
+		{ttl: "none", informer: true, finalizer: true, suspended: true},
 		{ttl: "long", informer: true, finalizer: true, ends: true},
+		{ttl: "long", informer: true, lacks: true},
+		{ttl: "short", informer: true, named: true, denies: true},
+		{ttl: "long", informer: true, unwritten: true},
 	}
 }
 
@@ -102,34 +108,36 @@ func budgets() []budget {
 	)
 }
 
-// searches are the budgets of each set of options.
-type searches map[settings][]budget
+// search is what one search may do.
+type search struct {
+	set  settings
+	left budget
+}
 
-// With the race detector there is one small search: no search has a second
-// goroutine.
-func allSearches() searches {
+// allSearches are the searches, the small ones first. With the race detector
+// there is one: no search has a second goroutine.
+func allSearches() []search {
 	if slowness > 1 {
-		return searches{{ttl: "long", informer: true}: {{crashes: 1, faults: 1}}}
+		return []search{{settings{ttl: "long", informer: true}, budget{crashes: 1, faults: 1}}}
 	}
-	out := searches{}
-	for _, set := range sets() {
-		out[set] = budgets()
+	var out []search
+	for _, left := range budgets() {
+		for _, set := range sets() {
+			out = append(out, search{set, left})
+		}
 	}
-	for _, more := range []struct {
-		set  settings
-		left budget
-	}{
-		{settings{ttl: "long"}, budget{acts: 2}},
+	for _, more := range []search{
 		{settings{ttl: "long", informer: true}, budget{acts: 1, restores: 1}},
 		{settings{ttl: "none", informer: true, finalizer: true}, budget{acts: 1, restores: 1}},
-		{settings{ttl: "none", informer: true, suspended: true}, budget{faults: 1, acts: 1}},
 		{settings{ttl: "long", informer: true}, budget{faults: 2}},
 		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 2}},
 		{settings{ttl: "none", informer: true, named: true, deletes: true}, budget{faults: 1, acts: 1}},
 		{settings{ttl: "long", informer: true, nowhere: true, unclaimed: true}, budget{faults: 1, acts: 1}},
+		{settings{ttl: "long"}, budget{acts: 2}},
+		{settings{ttl: "none", informer: true, suspended: true}, budget{faults: 1, acts: 1}},
 	} {
-		if !slices.Contains(out[more.set], more.left) {
-			out[more.set] = append(out[more.set], more.left)
+		if !slices.Contains(out, more) {
+			out = append(out, more)
 		}
 	}
 	return out
@@ -146,27 +154,21 @@ func TestSearch_OfASmallWorld(t *testing.T) {
 	reached := gap(0)
 	searched := 0
 	t.Run("States", func(t *testing.T) {
-		for set, budgets := range allSearches() {
-			for _, left := range budgets {
-				m := modelOf(set, left, 50_000_000)
-				t.Run(m.Name+": "+m.Budgets, func(t *testing.T) {
-					t.Parallel()
-					report, err := m.Search()
-					t.Log(report, report.Marks)
-					require.NoError(t, err)
-					mu.Lock()
-					defer mu.Unlock()
-					searched++
-					reached |= gapsOf(report.Marks)
-				})
-			}
+		for _, one := range allSearches() {
+			m := modelOf(one.set, one.left, 50_000_000)
+			t.Run(m.Name+": "+m.Budgets, func(t *testing.T) {
+				t.Parallel()
+				report, err := m.Search()
+				t.Log(report, report.Marks)
+				require.NoError(t, err)
+				mu.Lock()
+				defer mu.Unlock()
+				searched++
+				reached |= gapsOf(report.Marks)
+			})
 		}
 	})
-	all := 0
-	for _, budgets := range allSearches() {
-		all += len(budgets)
-	}
-	if slowness == 1 && searched == all {
+	if slowness == 1 && searched == len(allSearches()) {
 		assert.Equal(t, stalled|unwritten|recreated|longerTTL, reached&^fromBackup, "the ways to run twice: %s", reached)
 	}
 }

@@ -14,7 +14,7 @@ func (w *world) restart(i int) {
 // changes.
 func (w *world) cached(r *simReplica, owner, at int8) simAnswer {
 	unknown := w.rules.nowhere && r.copied.job == 0
-	if !w.rules.informer || unknown {
+	if !w.rules.watches() || unknown {
 		return simAnswer{}
 	}
 	jobs := w.known
@@ -45,7 +45,7 @@ func (w *world) hear(r *simReplica, until int8) {
 		c := w.changes[r.jobAt]
 		before := w.before(r.jobAt, c.index)
 		r.jobAt++
-		if w.rules.informer {
+		if w.rules.watches() {
 			w.handle(r, c, before)
 		}
 	}
@@ -98,20 +98,42 @@ func (w *world) answer(i int, a simAnswer) {
 	if r.asked > mostRequests || r.builds > 1 {
 		w.wrong = tooManyRequests
 	}
-	r.refused = true
-	switch a.verdict {
-	case verdictDone, verdictGone, verdictTaken:
-		r.refused = false
-	case verdictDenied, verdictInvalid:
-		r.failed++
-		r.denied++
-	default:
-		r.failed++
-	}
-	r.silent = a.verdict == verdictUnknown
+	w.note(r, a)
 	did := w.rules.answer(r.m, w.remembers(r, w.rules.machine(r.m).job), a)
 	w.keep(r, did)
 	w.advance(i)
+}
+
+// note keeps what the rules need of an answer.
+func (w *world) note(r *simReplica, a simAnswer) {
+	asks := w.rules.machine(r.m).asks
+	r.reply = replyGood
+	switch a.verdict {
+	case verdictDone, verdictGone, verdictTaken:
+		r.newest = newest{a.index, a.job.finished, a.job.deleting}
+		if asks == requestRelease {
+			r.sent = w.rules.shown.of(w.rules.machine(r.m).cached)
+		}
+		return
+	case verdictUnknown:
+		r.reply = replyNone
+	case verdictDenied:
+		r.denied++
+		r.reply = replyRefused
+		if asks == requestMark || asks == requestRaise {
+			r.reply = replyDenied
+		}
+	case verdictInvalid:
+		r.reply = replyRefused
+		if r.touched {
+			return
+		}
+		r.denied++
+	default:
+		r.reply = replyRefused
+	}
+	r.terminates = r.terminates || a.verdict == verdictTerminating
+	r.failed++
 }
 
 // mostRequests is how many requests a call makes at most.
@@ -135,18 +157,16 @@ func (w *world) finish(i int) {
 	r := &w.replicas[i]
 	m := w.rules.machine(r.m)
 	w.checkCall(r)
+	r.waits = m.failure == failureNone && m.found.again == againSettled
 	if m.failure != failureNone {
 		w.idle(r)
 		return
 	}
 	next := w.result(r)
+	w.checkEnd(r)
 	if next == r.copied {
 		w.idle(r)
 		return
-	}
-	if next.ends() && !r.copied.ends() && r.ended == 0 {
-		r.ended = next.job
-		r.lately = true
 	}
 	copied := r.copied
 	stale := r.stale
@@ -194,8 +214,11 @@ func (w *world) idle(r *simReplica) {
 	r.asked = 0
 	r.failed = 0
 	r.denied = 0
-	r.silent = false
-	r.refused = false
+	r.reply = replyGood
+	r.terminates = false
+	r.touched = false
+	r.edited = false
+	r.newest = newest{}
 	r.writes = false
 	r.status = simOwner{}
 }

@@ -30,7 +30,9 @@ func (w world) calm() world {
 	}
 	w.late = 0
 	for i := int8(1); i < mostJobs; i++ {
-		w.work(i)
+		if !w.rules.unwritten {
+			w.work(i)
+		}
 		if w.jobs[i].suspends {
 			w.stop(i)
 		}
@@ -39,23 +41,46 @@ func (w world) calm() world {
 		}
 	}
 	for i := range w.replicas {
-		r := &w.replicas[i]
-		w.age(r, pastAged)
-		r.ownerAt = w.ownersN
-		w.hear(r, w.changesN)
-		w.begin(i, w.changesN, w.changesN)
-		for r.calls && w.wrong == noRule {
-			w.proceed(i)
-		}
+		w.callAgain(i)
+		w.age(&w.replicas[i], pastAged)
+		w.call(i)
 	}
 	return w.still()
+}
+
+// callAgain calls as long as the calls wait for a delete event. Between two of
+// them is a bit more than half of the time that they wait.
+func (w *world) callAgain(i int) {
+	r := &w.replicas[i]
+	for range 4 {
+		w.call(i)
+		if !r.waits {
+			return
+		}
+		w.age(r, pastHalf)
+	}
+	w.wrong = unchanging
+}
+
+// call is a whole call, with caches that are up to date.
+func (w *world) call(i int) {
+	r := &w.replicas[i]
+	r.waits = false
+	r.ownerAt = w.ownersN
+	w.hear(r, w.changesN)
+	w.begin(i, w.changesN, w.changesN)
+	for r.calls && w.wrong == noRule {
+		w.proceed(i)
+	}
 }
 
 // proceed does the next request of a call.
 func (w *world) proceed(i int) {
 	r := &w.replicas[i]
 	if r.writes {
-		w.commit(r)
+		if !w.rules.unwritten {
+			w.commit(r)
+		}
 		w.idle(r)
 		return
 	}
@@ -87,6 +112,9 @@ func (w world) right() string {
 	if w.hindered(o) {
 		return ""
 	}
+	if w.rules.unwritten {
+		return w.rightUnwritten(o)
+	}
 	if o.ending == unended {
 		if o.suspend == asksSuspend || w.rules.barred {
 			return ""
@@ -112,12 +140,33 @@ func (w world) right() string {
 	return ""
 }
 
+// rightUnwritten returns what is wrong with the Job of an owner whose status
+// cannot be written: it does what the spec says all the same.
+func (w world) rightUnwritten(o simOwner) string {
+	job := w.jobs[w.named(o.uid)]
+	steers := job.owner == o.uid && !job.finished && !job.deleting && !o.deleting
+	switch {
+	case !steers:
+		return ""
+	case o.cancel && !job.suspends:
+		return "the Job of a cancelled run still runs"
+	case o.cancel:
+		return ""
+	case o.suspend == asksSuspend && !job.suspends:
+		return "the Job of a suspended run still runs"
+	case o.suspend == asksRun && job.suspends:
+		return "the Job of a resumed run does not run"
+	}
+	return ""
+}
+
 // asks reports whether the next call makes a request. A creation without an
 // answer may still come: each call looks for it.
 func (w world) asks() bool {
 	r := &w.replicas[0]
 	o := w.owner()
-	if o.job == 0 && r.places[o.uid].unsure {
+	unsure := o.job == 0 && r.places[o.uid].unsure
+	if unsure || w.rules.denies {
 		return false
 	}
 	w.begin(0, w.changesN, w.changesN)
@@ -140,12 +189,14 @@ func (w *world) hindered(o simOwner) bool {
 // recorded, and no replica looks for it.
 func (w *world) isHidden(o simOwner) bool {
 	looks := w.replicas[0].places[o.uid].unsure || w.replicas[1].places[o.uid].unsure
-	return (w.rules.nowhere || !w.rules.informer) && !looks
+	return (w.rules.nowhere || !w.rules.watches()) && !looks
 }
 
 // rightJob returns what is wrong with a Job whose run has ended.
 func (w world) rightJob(o simOwner, i int8, job simJob) string {
 	switch {
+	case w.rules.denies && !job.foreign:
+		return "" // its release is refused
 	case o.job != i && w.gap != 0:
 		return "" // a second one
 	case o.job != i && job.late && w.isHidden(o):

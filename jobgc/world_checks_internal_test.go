@@ -19,8 +19,8 @@ func (w *world) checkCall(r *simReplica) {
 	}
 	w.checkError(r)
 	if m.failure != failureNone {
-		known := m.found != finding{}
-		if known && m.failure != failureRelease {
+		known := m.found.state != ""
+		if known != (m.failure == failureRelease) {
 			w.wrong = falseObservation
 		}
 		return
@@ -42,11 +42,8 @@ func (w *world) checkCall(r *simReplica) {
 	}
 	w.checkAdopted(r)
 	w.checkClosed(r)
-	waits := m.found.again == againEvent
-	due := m.ref.outcome != "" && !m.ref.released && !r.copied.outcome
-	if waits && (m.found.state == Pending || due || w.isUnwatched(r)) {
-		w.wrong = noReturn
-	}
+	w.checkAgain(r)
+	w.checkNewest(r)
 }
 
 // isTrue reports whether a finding fits what the world has.
@@ -58,7 +55,7 @@ func (w *world) isTrue(r *simReplica, f finding) bool {
 	job := w.jobs[indexOf(f.job.uid)]
 	switch f.state {
 	case Finished:
-		return f.outcome != "" && job.ended
+		return f.outcome != "" && job.ended && (m.ref.outcome != "" || m.ended)
 	case Active, Suspended:
 		return m.job != 0 && f.outcome == ""
 	case Cancelled:
@@ -76,6 +73,73 @@ func (w *world) isTrue(r *simReplica, f finding) bool {
 	}
 }
 
+// checkAgain holds the time of the next call to its rule: it is soon if
+// something is left to do, later if no event announces the next change, and
+// otherwise left to the events.
+func (w *world) checkAgain(r *simReplica) {
+	m := w.rules.machine(r.m)
+	is := m.found.again
+	due := m.ref.outcome != "" && !m.ref.released && !r.copied.outcome
+	shown := m.cached.uid != "" && m.cached.uid == m.found.job.uid
+	switch {
+	case m.found.state == Pending:
+		back := w.rules.fate(r.pasts[m.job]) == fateReturned
+		if is == againEvent {
+			w.wrong = noReturn
+		}
+		if is == againLater && w.gap&fromBackup == 0 {
+			w.wrong = noReturn
+		}
+		if is != againLater && m.found.changed && back {
+			w.wrong = tooSoon // the caller's cache may be that of before the restore
+		}
+	case due, w.isUnwatched(r):
+		if is == againEvent {
+			w.wrong = noReturn
+		}
+	case m.found.state == Active, m.found.state == Suspended:
+		if is != againEvent && shown {
+			w.wrong = tooSoon
+		}
+	case m.found.state == Finished:
+		if is != againEvent && m.ref.released {
+			w.wrong = tooSoon
+		}
+	}
+}
+
+// checkEnd holds a call that returns the end of a run to its rule: once its
+// Job is released, the end is recorded, and a late copy of the owner does not
+// cause another report.
+func (w *world) checkEnd(r *simReplica) {
+	m := w.rules.machine(r.m)
+	ends := m.found.state == Cancelled || m.found.outcome != "" || m.found.state.lost()
+	if m.job == 0 || m.ended || !ends {
+		return
+	}
+	again := !r.copied.outcome && r.freed.has(m.job)
+	if again && w.gap&fromBackup == 0 {
+		w.wrong = endedAgain
+	}
+	if !r.said.has(m.job) {
+		r.said.add(m.job)
+		r.lately.add(m.job)
+	}
+}
+
+// checkNewest holds a result to its rule: it is the newest copy of the Job that
+// the call has read. Of a run that has ended it does not matter.
+func (w *world) checkNewest(r *simReplica) {
+	m := w.rules.machine(r.m)
+	job := m.found.job
+	if m.ended || r.newest.job == 0 || indexOf(job.uid) != r.newest.job {
+		return
+	}
+	if r.newest.finished != (job.state == Finished) || r.newest.deleting != job.deleting {
+		w.wrong = oldAnswer
+	}
+}
+
 // isPending reports whether a call may not know yet what became of a Job: an
 // event may come, or the caller's copy of the owner is late.
 func (w *world) isPending(r *simReplica, f finding) bool {
@@ -85,8 +149,10 @@ func (w *world) isPending(r *simReplica, f finding) bool {
 		return w.jobs[m.job].released
 	case r.asked == 0:
 		return w.rules.informer
+	case f.changed:
+		return r.stale || w.gap&fromBackup != 0 || r.newest.job == 0
 	case f.source == sourceLiveRead:
-		return f.changed || m.ended
+		return m.ended
 	}
 	return true
 }
@@ -96,7 +162,7 @@ func (w *world) isComing(r *simReplica, job int8) bool {
 	for _, c := range w.changes[r.jobAt:w.changesN] {
 		ends := c.index == job && !c.job.exists && c.job.finished && !c.job.foreign
 		if ends {
-			return w.rules.informer && w.gap&fromBackup == 0
+			return w.rules.watches() && w.gap&fromBackup == 0
 		}
 	}
 	return false
@@ -105,7 +171,8 @@ func (w *world) isComing(r *simReplica, job int8) bool {
 // isUnwatched reports whether a Job still changes, and no event says so.
 func (w *world) isUnwatched(r *simReplica) bool {
 	m := w.rules.machine(r.m)
-	if w.rules.informer || m.job == 0 || r.copied.ending != unended {
+	calls := w.rules.informer && m.job != r.copied.job // the write of the Ref does
+	if w.rules.watches() || calls || m.job == 0 || r.copied.ending != unended {
 		return false
 	}
 	return m.found.state == Active || m.found.state == Suspended
@@ -119,18 +186,18 @@ func (w *world) checkError(r *simReplica) {
 	switch m.failure {
 	case failureNone:
 		unbuilt := m.deleting && m.found.state == NotCreated // it goes with its owner
-		if r.silent && !unbuilt && m.found.state != Finished {
+		if r.reply == replyNone && !unbuilt && m.found.state != Finished {
 			w.wrong = noError
 		}
 	case failureRequest:
-		if !r.refused {
+		if r.reply == replyGood || r.reply == replyDenied {
 			w.wrong = falseError
 		}
 	case failureBuild, failureCreate, failureRelease:
-		unread := m.failure == failureBuild && r.silent && r.asked > 0
+		unread := m.failure == failureBuild && r.reply == replyNone && r.asked > 0
 		job := w.jobs[w.named(r.copied.uid)]
 		exists := m.failure == failureCreate && job.exists && !job.foreign && job.owner == r.copied.uid
-		if r.failed == 0 || exists || unread {
+		if r.failed == 0 || exists || unread || r.terminates {
 			w.wrong = falseError
 		}
 	default:
@@ -174,16 +241,54 @@ func (w *world) checkClosed(r *simReplica) {
 // checkRead holds a read of a Job that does not exist to its rule: if nothing
 // has gone wrong, the call knew that.
 func (w *world) checkRead(r *simReplica) {
-	if w.left == w.rules.start && w.gap == 0 && r.copied.job == 0 {
+	calm := w.left == w.rules.start && w.gap == 0 && !w.rules.denies
+	if calm && r.copied.job == 0 {
 		w.wrong = needlessRead
+	}
+}
+
+// checkShown holds a read of a Job that exists to its rule: the cache did not
+// show it whole. A run that has ended waits for the delete event of its Job
+// before it reads that live.
+func (w *world) checkShown(r *simReplica, read jobFacts) {
+	m := w.rules.machine(r.m)
+	if m.stage != stageFind {
+		return
+	}
+	whole := read.annotated && !read.ttl.early
+	searched := m.job == 0 || m.ref.uid == read.uid
+	if m.cached == read && whole && searched {
+		w.wrong = needlessLook
+	}
+	first := m.ended && r.pasts[m.job] != 0 && w.rules.pasts.values[r.pasts[m.job]].absent.IsZero()
+	if first && read.uid == "" && w.isComing(r, m.job) {
+		w.wrong = needlessLook
 	}
 }
 
 // checkRecorded holds the release or the deletion of a Job to its rule: the
 // caller's word suffices only with Request.Recorded.
 func (w *world) checkRecorded(r *simReplica) {
-	if r.reads == 0 && w.rules.unclaimed {
+	lately := r.lately.has(w.rules.machine(r.m).job)
+	if r.reads == 0 && (w.rules.unclaimed || !lately) {
 		w.wrong = unread
+	}
+}
+
+// checkSpec holds a suspension and its end to their rule: an older spec of the
+// owner does not undo what a newer one has caused. To cancel is final.
+func (w *world) checkSpec(r *simReplica) {
+	if r.edited && !r.copied.cancel {
+		w.wrong = olderSpec
+	}
+}
+
+// checkResent holds a release to its rule: it is not sent again for a copy in
+// the cache that may not show it yet.
+func (w *world) checkResent(r *simReplica) {
+	m := w.rules.machine(r.m)
+	if m.found.source == sourceSeen && r.sent != 0 && r.sent == w.rules.shown.of(m.cached) {
+		w.wrong = needlessPatch
 	}
 }
 
@@ -191,6 +296,7 @@ func (w *world) checkRecorded(r *simReplica) {
 // end of a Job before its Ref was written does not create it again.
 func (w *world) checkNotEnded(r *simReplica) {
 	for i, heard := range r.results {
+		heard = heard || r.said.has(int8(i)) && !w.jobs[i].foreign //nolint:gosec // few
 		if heard && w.jobs[i].owner == r.copied.uid && w.gap&fromBackup == 0 {
 			w.wrong = createdAgain
 		}

@@ -133,7 +133,9 @@ type outcomes func(what string, after *world)
 // nextWrites are the outcomes of a status write.
 func (w world) nextWrites(i int, of outcomes) {
 	after := w
-	after.commit(&after.replicas[i])
+	if !w.rules.unwritten {
+		after.commit(&after.replicas[i])
+	}
 	after.idle(&after.replicas[i])
 	of("write", &after)
 	r := &w.replicas[i]
@@ -198,6 +200,7 @@ func (w world) nextFaults(i int, of outcomes) {
 	}
 	if asks != requestCreate {
 		fails("invalid", verdictInvalid)
+		w.nextChanged(i, of)
 		return
 	}
 	fails("the namespace is being deleted", verdictTerminating)
@@ -208,6 +211,18 @@ func (w world) nextFaults(i int, of outcomes) {
 		after.answer(i, simAnswer{verdict: verdictUnknown})
 		of("done later", &after)
 	}
+}
+
+// nextChanged is a patch whose test of the version fails, because another
+// client has changed what Step does not look at.
+func (w world) nextChanged(i int, of outcomes) {
+	asks := w.rules.machine(w.replicas[i].m).asks
+	if asks != requestMark && asks != requestRelease {
+		return
+	}
+	w.replicas[i].touched = true
+	w.answer(i, simAnswer{verdict: verdictInvalid})
+	of("invalid, because others have changed the Job", &w)
 }
 
 // nextOfServer are the Job controller, the TTL controller, the garbage

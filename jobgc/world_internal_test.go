@@ -62,6 +62,9 @@ type settings struct {
 	named     bool // Request.Name, and a Job of an earlier version
 	informer  bool
 	strips    bool // a transform of the informer strips metadata
+	lacks     bool // a selector of the informer leaves the Jobs out
+	denies    bool // a policy denies each patch of metadata and of the TTL
+	unwritten bool // no write of the status succeeds
 	nowhere   bool // the owner has no namespace
 	barred    bool // the owner has a Job of another origin
 	unclaimed bool // no Request.Recorded
@@ -69,6 +72,9 @@ type settings struct {
 	ends      bool // the status has the outcome first, and ends with a second write
 	longer    bool // a crash restarts the controller with a longer UnrecordedTTL
 }
+
+// watches reports whether a cache shows Jobs, and brings their events.
+func (s settings) watches() bool { return s.informer && !s.lacks }
 
 // simJob is a Job, and the truth about it.
 type simJob struct {
@@ -152,22 +158,45 @@ type simReplica struct {
 	results        [mostJobs]bool // deletions of finished Jobs that it has heard of
 	places         [mostOwners]simPlace
 
-	calls   bool
-	writes  bool // the status write is the request
-	stale   bool // the owner has changed since the caller's copy
-	over    bool // the name of its Job was freed after the owner was read
-	ended   int8 // the first Job whose end this replica has returned
-	lately  bool // within the last minute
-	builds  int8 // of the Job in this call
-	reads   int8 // of the owner in this call
-	asked   int8 // requests in this call
-	failed  int8 // of them, that were refused or had no answer
-	denied  int8 // of those, by a policy or a test
-	refused bool // the last one was
-	silent  bool // the last one had no answer
-	m       machineNumber
-	copied  simOwner // the caller's copy
-	status  simOwner // to write
+	calls      bool
+	writes     bool        // the status write is the request
+	stale      bool        // the owner has changed since the caller's copy
+	over       bool        // the name of its Job was freed after the owner was read
+	said       jobSet      // Jobs whose end this replica has returned
+	lately     jobSet      // of them, for the first time within the last minute
+	freed      jobSet      // released Jobs of whose deletion it has heard a moment ago
+	sent       factsNumber // the Job in the cache when its release was sent a moment ago
+	edited     bool        // the owner has another spec than the copy, as its live read found
+	waits      bool        // the last call waits for a delete event; of the calm only
+	touched    bool        // others have changed the Job since the last patch was made
+	builds     int8        // of the Job in this call
+	reads      int8        // of the owner in this call
+	asked      int8        // requests in this call
+	failed     int8        // of them, that were refused or had no answer
+	denied     int8        // of those, by a policy or a test
+	reply      reply
+	terminates bool // the namespace, as an answer said
+	newest     newest
+	m          machineNumber
+	copied     simOwner // the caller's copy
+	status     simOwner // to write
+}
+
+// reply is how the last request of a call ended.
+type reply int8
+
+const (
+	replyGood reply = iota
+	replyRefused
+	replyDenied // a policy refused a patch that the run does not need
+	replyNone   // no answer came
+)
+
+// newest is the Job as the last answer of a call showed it.
+type newest struct {
+	job      int8
+	finished bool
+	deleting bool
 }
 
 // budget counts the events that may still come.
@@ -228,7 +257,9 @@ const (
 	tooManyRequests
 	tooManyReads
 	needlessRead
+	needlessLook
 	needlessPatch
+	olderSpec
 	createdBarred
 	closedEarly
 	falseObservation
@@ -240,6 +271,10 @@ const (
 	unclosed
 	falseError
 	noError
+	unchanging
+	oldAnswer
+	tooSoon
+	endedAgain
 )
 
 func (r rule) String() string {
@@ -250,7 +285,9 @@ func (r rule) String() string {
 		"a Job that exists is called lost", "a Job is lost that was not deleted",
 		"a result is lost that the events brought", "another Job was recorded",
 		"a call makes too many requests", "a call reads the owner too often", "a call reads the owner without need",
-		"a patch changes nothing", "created a Job next to one of another origin",
+		"a call reads the Job without need",
+		"a patch changes nothing", "a Job is suspended or resumed as an older spec of its owner says",
+		"created a Job next to one of another origin",
 		"the Ref says released, and the Job is not", "an observation is wrong", "nothing calls again",
 		"created a Job that was not built", "released a Job without a read of the owner",
 		"created a Job again whose end the events brought",
@@ -258,6 +295,8 @@ func (r rule) String() string {
 		"nothing is left to do, and the Ref does not say so",
 		"a call returns an error without a cause",
 		"a request had no answer, and the call returns no error",
+		"a call waits again and again for a delete event", "a call returns an older copy of the Job than it has read",
+		"a call asks for the next one too soon", "the end of a run is returned again after the release of its Job",
 	}[r]
 }
 

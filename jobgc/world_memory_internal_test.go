@@ -15,6 +15,7 @@ const (
 	pastBack
 	pastSeen
 	pastKept
+	pastHalf
 	pastLagged
 	pastAged
 )
@@ -46,6 +47,8 @@ func (r *rules) changed(p past, c pastChange) past {
 		last = Observation{State: Finished, Outcome: Succeeded}
 	}
 	switch c.verb {
+	case pastHalf:
+		return half(p)
 	case pastLagged:
 		return aged(p, cacheLag+time.Second)
 	case pastAged:
@@ -81,6 +84,20 @@ func aged(p past, by time.Duration) past {
 	}
 	p.sent = time.Time{}
 	p.sentFor = jobFacts{}
+	return p
+}
+
+// half makes the times of a past older by a bit more than half of settleTime.
+func half(p past) past {
+	for _, t := range []*time.Time{&p.absent, &p.missed} {
+		switch *t {
+		case time.Time{}:
+		case began:
+			*t = began.Add(-settleTime * 6 / 10)
+		default:
+			*t = began.Add(-time.Hour)
+		}
+	}
 	return p
 }
 
@@ -167,8 +184,10 @@ func (r *rules) fate(p pastNumber) fate { return r.pasts.values[p].fate }
 // age makes the times of a replica old.
 func (w *world) age(r *simReplica, by verb) {
 	if by == pastAged {
-		r.lately = false
+		r.lately = 0
 	}
+	r.freed = 0
+	r.sent = 0
 	for i, p := range r.pasts {
 		if p != 0 {
 			r.pasts[i] = w.rules.change(pastChange{past: p, verb: by})
@@ -190,6 +209,9 @@ func (w *world) handle(r *simReplica, c happened, before simJob) {
 	}
 	w.rules.alter(r, pastChange{verb: pastRemoved, index: c.index, finished: c.job.finished, released: c.job.released})
 	r.results[c.index] = c.job.finished
+	if c.job.finished && c.job.released {
+		r.freed.add(c.index)
+	}
 	if c.job.finished && !c.job.released {
 		*place = simPlace{known: true, job: c.index}
 	}
@@ -210,4 +232,7 @@ func (w *world) appeared(r *simReplica, c happened, back bool) {
 	}
 	w.rules.alter(r, pastChange{verb: pastBack, index: c.index})
 	r.results[c.index] = false
+	r.freed.remove(c.index)
+	r.said.remove(c.index)
+	r.lately.remove(c.index)
 }

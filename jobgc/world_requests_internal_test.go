@@ -20,11 +20,13 @@ func (w *world) serve(i int) simAnswer {
 			w.wrong = needlessRead // it has no namespace
 		}
 		a := w.answerOf(w.named(owner), owner)
+		w.checkShown(r, w.rules.facts(a))
 		if a.index == 0 {
 			w.checkRead(r)
 			return simAnswer{verdict: verdictGone}
 		}
-		a.same = w.rules.facts(a) == w.rules.machine(r.m).found.job
+		a.same = w.rules.facts(a) == w.rules.machine(r.m).found.job && !r.touched
+		r.touched = false
 		return a
 	case requestCreate:
 		if r.builds == 0 {
@@ -48,10 +50,11 @@ func (w *world) readOwner(r *simReplica) simAnswer {
 	a := simAnswer{verdict: verdictDone, read: true}
 	o := w.owner()
 	m := w.rules.machine(r.m)
-	returnedLately := r.lately && r.ended == r.copied.job && r.ended != 0
+	returnedLately := r.lately.has(r.copied.job)
 	if m.claimed && m.ended && !m.returned && returnedLately {
 		w.wrong = needlessRead
 	}
+	r.edited = o.uid != r.copied.uid || o.gen != r.copied.gen
 	if o.uid == r.copied.uid {
 		a.owner = o
 		a.gen = r.copied.gen
@@ -96,6 +99,9 @@ func (w *world) patch(r *simReplica, asks request) simAnswer {
 	seen := &w.rules.machine(r.m).found.job
 	job := &w.jobs[i]
 	before := *job
+	if w.rules.denies && asks != requestSuspend && asks != requestResume {
+		return simAnswer{verdict: verdictDenied}
+	}
 	if jobUIDs[i] != seen.uid {
 		return simAnswer{verdict: verdictInvalid}
 	}
@@ -110,12 +116,15 @@ func (w *world) patch(r *simReplica, asks request) simAnswer {
 	case requestRaise:
 		job.early = false
 	case requestSuspend:
+		w.checkSpec(r)
 		job.suspends = true
 	case requestResume:
+		w.checkSpec(r)
 		job.suspends = false
 		job.stopped = false
 	case requestRelease:
 		w.checkRecorded(r)
+		w.checkResent(r)
 		if seen.held && !before.held {
 			return simAnswer{verdict: verdictInvalid} // the test of the finalizer
 		}

@@ -19,6 +19,7 @@ type (
 	memoryNumber  uint16
 	notesNumber   uint16 // 0: none
 	pastNumber    uint16 // 0: nothing
+	factsNumber   uint16 // 0: no Job
 )
 
 // numbered gives numbers to values. The zero value has the number 0.
@@ -96,6 +97,7 @@ type rules struct {
 	memories numbered[memoryNumber, recollection]
 	notes    numbered[notesNumber, notes]
 	pasts    numbered[pastNumber, past]
+	shown    numbered[factsNumber, jobFacts]
 	begins   map[beginning]machineNumber
 	nexts    map[step]did
 	answers  map[step]did
@@ -110,6 +112,7 @@ func newRules(set settings) *rules {
 		memories: newNumbered[memoryNumber, recollection](),
 		notes:    newNumbered[notesNumber, notes](),
 		pasts:    newNumbered[pastNumber, past](),
+		shown:    newNumbered[factsNumber, jobFacts](),
 		begins:   map[beginning]machineNumber{},
 		nexts:    map[step]did{},
 		answers:  map[step]did{},

@@ -15,6 +15,9 @@ func (w *world) tidy() {
 	if w.left.switches == 0 {
 		w.restart(int(1 - w.last))
 	}
+	for i := range w.replicas {
+		w.replicas[i].waits = false
+	}
 	w.cutOwners()
 	w.cutChanges()
 	w.forget()
@@ -33,16 +36,21 @@ func (w *world) forget() {
 		for n := range w.replicas {
 			w.replicas[n].pasts[i] = 0
 			w.replicas[n].results[i] = false
+			w.replicas[n].freed.remove(i)
+			w.replicas[n].said.remove(i)
+			w.replicas[n].lately.remove(i)
 		}
 	}
 }
 
 // jobSet is a set of Jobs.
-type jobSet uint8 //nolint:recvcheck // add changes it
+type jobSet uint8 //nolint:recvcheck // add and remove change it
 
 func (s jobSet) has(i int8) bool { return s&(1<<i) != 0 }
 
 func (s *jobSet) add(i int8) { *s |= 1 << i }
+
+func (s *jobSet) remove(i int8) { *s &^= 1 << i }
 
 // used are the Jobs that exist, and that something refers to.
 func (w *world) used() jobSet {
@@ -64,7 +72,6 @@ func (w *world) used() jobSet {
 		used |= w.rules.machine(r.m).uses
 		used.add(r.copied.job)
 		used.add(r.status.job)
-		used.add(r.ended)
 		for _, place := range r.places {
 			used.add(place.job)
 		}
@@ -89,6 +96,14 @@ func (w *world) cutOwners() {
 
 // cutChanges forgets the changes of Jobs that every cache has.
 func (w *world) cutChanges() {
+	if !w.rules.watches() {
+		w.known = [mostJobs]simJob{}
+		w.changes = [mostChanges]happened{}
+		w.changesN = 0
+		w.replicas[0].jobAt = 0
+		w.replicas[1].jobAt = 0
+		return
+	}
 	old := min(w.replicas[0].jobAt, w.replicas[1].jobAt)
 	if old == 0 {
 		return
