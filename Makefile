@@ -138,7 +138,7 @@ $(addprefix test/,$(REST)): test/%:
 	@cd $* && $(GOTEST) -count=1 ./...
 
 .PHONY: adoption
-adoption: controlplane ## Insert controllerkit into kubebuilder, sample-controller and generators; run their tests
+adoption: controlplane ## Insert controllerkit into kubebuilder, sample-controller, generators, Flux and apimachinery; run their tests
 	@cd internal/adoption && $(GOTEST) -count=1 -timeout 30m -v .
 
 .PHONY: e2e-chaos

@@ -10,6 +10,8 @@
 //   - kubebuilder: a fresh scaffold, its own make targets and its envtest suite
 //   - sample-controller: the example of the Kubernetes project, its unit tests,
 //     its generators, and the program on the local control plane
+//   - peers: the tests of Flux's patch helper and of apimachinery's conditions,
+//     with package status in place of their code
 //   - generators: deepcopy-gen, applyconfiguration-gen and controller-gen on a
 //     type that embeds status.Stamp
 //

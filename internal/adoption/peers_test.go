@@ -1,0 +1,93 @@
+// Copyright The controllerkit Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package adoption_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// exceptions are the tests of peers that package status fails on purpose, with
+// the reason.
+func exceptions() map[string]string {
+	return map[string]string{
+		"TestSetStatusCondition/nothing_changes": "the test has a condition without a reason, which a CRD refuses; " +
+			"SetCondition sets Unknown, and reports that",
+	}
+}
+
+// TestPeers_PassTheirTestsWithAWriter runs the tests of Flux's patch helper and
+// of apimachinery's conditions against package status. The files in testdata
+// take the place of the peers' code.
+func TestPeers_PassTheirTestsWithAWriter(t *testing.T) {
+	p := newProject(t, "peers")
+	p.initLike("../bench", "example.com/peers")
+	flux := moduleDir(t, "../bench", "github.com/fluxcd/pkg/runtime")
+	p.take(filepath.Join(flux, "patch"), "patch")
+	p.take(filepath.Join(flux, "conditions/testdata/crds"), "conditions/testdata/crds")
+	require.NoError(t, os.Remove(filepath.Join(p.dir, "patch/patch.go")))
+	p.insert("peers.patch")
+	conditions := filepath.Join(moduleDir(t, "../bench", "k8s.io/apimachinery"), "pkg/api/meta/conditions_test.go")
+	body := read(t, conditions)
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "meta/conditions_test.go"), []byte(body), 0o600))
+	p.require()
+	p.run("go", "mod", "tidy")
+
+	p.env = append(p.env, "KUBEBUILDER_ASSETS="+assets(t))
+	out := p.run("sh", "-c", "go test -v -count=1 -vet=off ./... || true")
+	passed := leaves(out, "PASS")
+	failed := leaves(out, "FAIL")
+	t.Logf("%d tests of peers pass, %d fail", len(passed), len(failed))
+	assert.Contains(t, passed, "TestSerialPatcher/should_be_able_to_patch_object_consecutively")
+	assert.Contains(t, passed, "TestIsStatusConditionPresentAndEqual/does-match-false")
+	for _, name := range failed {
+		assert.Contains(t, exceptions(), name, "%s", out)
+	}
+	for name, reason := range exceptions() {
+		assert.Contains(t, failed, name, "it no longer fails: %s", reason)
+	}
+}
+
+// initLike makes the folder a module with the versions of the one in dir, which
+// has compiled the peers.
+func (p project) initLike(dir, module string) {
+	p.t.Helper()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(read(p.t, filepath.Join(dir, name))), 0o600))
+	}
+	edits := []string{"mod", "edit", "-module=" + module}
+	ours := regexp.MustCompile(regexp.QuoteMeta(modulePath)+`[\w/.-]*`).FindAllString(read(p.t, filepath.Join(dir, "go.mod")), -1)
+	slices.Sort(ours)
+	for _, path := range slices.Compact(ours) {
+		edits = append(edits, "-dropreplace="+path, "-droprequire="+path)
+	}
+	p.run("go", edits...)
+}
+
+// take copies a folder of a module, whose files cannot be written.
+func (p project) take(from, to string) {
+	p.t.Helper()
+	require.NoError(p.t, os.CopyFS(filepath.Join(p.dir, to), os.DirFS(from)))
+	p.run("chmod", "-R", "u+w", to)
+}
+
+// leaves are the tests without subtests that had a result.
+func leaves(output, result string) []string {
+	all := regexp.MustCompile(`(?m)^ *--- \w+: (.+) \(`).FindAllStringSubmatch(output, -1)
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^ *--- `+result+`: (.+) \(`).FindAllStringSubmatch(output, -1) {
+		hasMore := slices.ContainsFunc(all, func(other []string) bool { return strings.HasPrefix(other[1], m[1]+"/") })
+		if !hasMore {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
