@@ -88,12 +88,12 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 // Update writes the lease. A record without a holder releases it.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" && l.holder != l.Identity() {
-		return errDeposed
+		return errNotLeading
 	}
 	return l.LeaseLock.Update(ctx, record)
 }
 
-var errDeposed = errors.New("this replica no longer leads")
+var errNotLeading = errors.New("this replica no longer leads")
 
 // lead waits for the lease and runs reconcile while it holds the lease. It
 // releases the lease only after reconcile has returned, so that no other
@@ -141,7 +141,7 @@ func (e *election) lead(ctx context.Context, reconcile func(leading, holding con
 	defer context.AfterFunc(holding, end)() //nolint:contextcheck // client-go's, and no parent of leading
 	reconcile(leading, holding)
 	if holding.Err() != nil {
-		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), errDeposed)
+		return fmt.Errorf("leader election: the lease %s was not renewed in time, another replica may hold it: %w", e.lock.Describe(), errNotLeading)
 	}
 	return nil
 }

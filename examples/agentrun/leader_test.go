@@ -146,7 +146,7 @@ func TestALeaderStopsBeforeTheNextBegins(t *testing.T) {
 				})
 				line.set(func() { line.cut = true })
 				both.Wait()
-				require.ErrorIs(t, lost, errDeposed)
+				require.ErrorIs(t, lost, errNotLeading)
 				assert.True(t, ended.Before(began), "the old leader worked on for %s", ended.Sub(began))
 			})
 		})
@@ -168,7 +168,7 @@ func TestALeaseThatIsLostWhileItStops(t *testing.T) {
 			<-holding.Done()
 			ended = time.Now()
 		})
-		require.ErrorIs(t, err, errDeposed)
+		require.ErrorIs(t, err, errNotLeading)
 		assert.Less(t, ended.Sub(cut), 15*time.Second)
 	})
 }
@@ -282,7 +282,7 @@ func TestRelease_LeavesTheLeaseOfAnother(t *testing.T) {
 				time.AfterFunc(36900*time.Millisecond, func() { line.set(func() { line.cut = false }) })
 				var both sync.WaitGroup
 				both.Go(func() {
-					assert.ErrorIs(t, newReplica(t, line, 15*time.Second).lead(ctx, func(leading, _ context.Context) { <-leading.Done() }), errDeposed)
+					assert.ErrorIs(t, newReplica(t, line, 15*time.Second).lead(ctx, func(leading, _ context.Context) { <-leading.Done() }), errNotLeading)
 				})
 				time.Sleep(after)
 				both.Go(func() {

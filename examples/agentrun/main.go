@@ -155,7 +155,7 @@ func idle() (ready <-chan struct{}, work func(context.Context) error) {
 	closed := make(chan struct{})
 	close(closed)
 	return closed, func(ctx context.Context) error {
-		logr.FromContextOrDiscard(ctx).Info("reconciling is off")
+		logr.FromContextOrDiscard(ctx).Info("Reconciling is off")
 		<-ctx.Done()
 		return nil
 	}

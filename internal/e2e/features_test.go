@@ -92,7 +92,7 @@ func TestSpec(t *testing.T) {
 		t.Parallel()
 		var said []line
 		suite.Eventually(t, "the controller logs its settings", func(context.Context) bool {
-			said = logged(t, p, "reconciling")
+			said = logged(t, p, "Reconciling")
 			return len(said) > 0
 		})
 		assert.Len(t, said, 1)
@@ -165,7 +165,7 @@ func TestEventsOff_LeavesTheConditionAndTheLog(t *testing.T) {
 		require.NoError(t, err)
 		return attempts >= 3
 	})
-	lines := logged(t, p, "reconcile failed")
+	lines := logged(t, p, "Reconcile failed")
 	assert.GreaterOrEqual(t, float64(len(lines)), attempts, "each attempt has its line")
 	for _, l := range lines {
 		assert.Equal(t, [2]string{run.Name, says}, [2]string{l.Name, l.Err})

@@ -46,8 +46,8 @@ func TestAnEndWhoseRecordWasNotAnsweredIsAnnouncedOnce(t *testing.T) {
 	run.ResourceVersion = "1"
 	a := &attempt{Controller: c, scope: c.scopes[0], before: run, run: run.DeepCopy()}
 	refused := &failure{events.InvalidSpec, "spec.image is empty"}
-	enter(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
-	require.ErrorContains(t, a.end(t.Context(), refused), "connection reset")
+	setPhase(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
+	require.ErrorContains(t, a.recordEnd(t.Context(), refused), "connection reset")
 	require.Zero(t, recorded(), "it is not yet known whether it is recorded")
 
 	stored := a.run.DeepCopy()
@@ -159,7 +159,7 @@ func TestFollow_AnnouncesFailuresOfAKilledLeader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				run, job := newStarted("nightly", nil)
-				enter(run, v1alpha1.Failed, reasonJobFailed, "Job run-nightly failed", time.Now())
+				setPhase(run, v1alpha1.Failed, reasonJobFailed, "Job run-nightly failed", time.Now())
 				run.Status.JobRef.Outcome = jobgc.Failed
 				tc.change(&run.Status, job)
 				c, _, _ := followingOf(t, run, job)

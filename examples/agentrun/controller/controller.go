@@ -87,13 +87,13 @@ type Controller struct {
 	backoff *backoff
 	shares  *shares
 
-	status   status.Writer
-	recorder *events.Recorder
-	secrets  *redact.SecretValues
-	metrics  *metrics.Controller
-	measured *metrics.Runs
-	outage   outage
-	unsure   sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded and is not announced
+	status     status.Writer
+	recorder   *events.Recorder
+	secrets    *redact.SecretValues
+	metrics    *metrics.Controller
+	measured   *metrics.Runs
+	apiServer  apiServer
+	toAnnounce sync.Map // why a run failed, or nil, by the uid of a run whose end may be recorded and is not announced
 
 	synced chan struct{}
 }
@@ -106,25 +106,25 @@ const heartbeat = 10 * time.Minute
 // get 5 seconds, the release of the lease takes 10 at most, and queued Events
 // get 9. The endpoint then takes 2, and the telemetry 3.
 const (
-	finishing = 5 * time.Second
-	telling   = 9 * time.Second
+	finishTimeout = 5 * time.Second
+	drainTimeout  = 9 * time.Second
 )
 
-// attempting is how long one attempt at a run may take. The creation of a Job
+// attemptTimeout is how long one attempt at a run may take. The creation of a Job
 // may need 90 seconds of it.
-const attempting = 2 * time.Minute
+const attemptTimeout = 2 * time.Minute
 
-// starting is how long after its creation a Job usually has started. The whole
+// usualStart is how long after its creation a Job usually has started. The whole
 // seconds of a creation time make it up to twice as long.
-const starting = time.Second
+const usualStart = time.Second
 
-// settling is how many attempts in a row, in 25 seconds, may find a run
+// overtakenLimit is how many attempts in a row, in 25 seconds, may find a run
 // overtaken before that is a failure: two writers, or a restored status.
-const settling = 7
+const overtakenLimit = 7
 
-// patience is how long a replica with the caches of some namespaces leaves the
+// leadDelay is how long a replica with the caches of some namespaces leaves the
 // leadership to a replica that has them all.
-const patience = 10 * time.Second
+const leadDelay = 10 * time.Second
 
 // New returns a Controller. It starts nothing and sends no request.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
@@ -138,8 +138,8 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 	c.queue = kube.NewQueue[types.NamespacedName](c.metrics, c.backoff)
 	c.shares = newShares(o.Workers, o.Namespaces)
 	config = rest.CopyConfig(config)
-	config.Wrap(c.outage.transport)
-	config.Wrap(inTime)
+	config.Wrap(c.apiServer.transport)
+	config.Wrap(limitTime)
 	config.Wrap(sendOnce)
 	config.Wrap(kube.Transport(m))
 	forEvents, err := kubernetes.NewForConfig(config) // a separate rate limiter: Events and reconciles never wait for each other
@@ -170,7 +170,7 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 		return nil, err
 	}
 	o.Events.Scheme, o.Events.Redact, o.Events.OnResult = scheme, c.secrets.Redact, c.metrics.Events()
-	o.Events.DrainTimeout = cmp.Or(o.Events.DrainTimeout, telling)
+	o.Events.DrainTimeout = cmp.Or(o.Events.DrainTimeout, drainTimeout)
 	if c.recorder, err = events.New(events.NewSink(forEvents.EventsV1().Events, forEvents.CoreV1().Events), Name, o.Events); err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (c *Controller) Start(ctx context.Context) error {
 			caches.Go(func() { s.runs.RunWithContext(ctx) })
 			caches.Go(func() { s.jobs.RunWithContext(ctx) })
 			empty, filled := context.WithCancel(ctx)
-			caches.Go(func() { c.complain(empty, s) })
+			caches.Go(func() { c.logUnfilled(empty, s) })
 			filling.Go(func() {
 				defer filled()
 				if s.fill(ctx) {
@@ -228,7 +228,7 @@ func (c *Controller) Start(ctx context.Context) error {
 		}
 		select {
 		case <-c.synced:
-		case <-time.After(patience):
+		case <-time.After(leadDelay):
 		case <-ctx.Done():
 			return nil
 		}
@@ -245,9 +245,9 @@ func (s *scope) fill(ctx context.Context) bool {
 	return true
 }
 
-// complain logs every ten seconds, until ctx ends, why the caches of s are
+// logUnfilled logs every ten seconds, until ctx ends, why the caches of s are
 // still empty, because informers retry without an error if no server answers.
-func (c *Controller) complain(ctx context.Context, s *scope) {
+func (c *Controller) logUnfilled(ctx context.Context, s *scope) {
 	_ = wait.PollUntilContextCancel(ctx, 10*time.Second, true, func(ctx context.Context) (bool, error) {
 		one := metav1.ListOptions{Limit: 1, TimeoutSeconds: new(int64(5))}
 		_, err := c.runs(s.namespace).List(ctx, one)
@@ -268,7 +268,7 @@ func (c *Controller) lead(leading, holding context.Context) {
 	log := logr.FromContextOrDiscard(leading)
 	working, stop := context.WithCancel(holding) // a reconcile that runs when leading ends still sends requests
 	defer stop()
-	log.Info("reconciling", append(c.options.Retention.LogValues(),
+	log.Info("Reconciling", append(c.options.Retention.LogValues(),
 		"warnings", c.options.Retention.Warnings(nil), "workers", c.options.Workers, "namespaces", c.options.Namespaces)...)
 	var workers sync.WaitGroup
 	for range c.options.Workers {
@@ -286,7 +286,7 @@ func (c *Controller) lead(leading, holding context.Context) {
 		})
 	}
 	<-leading.Done()
-	defer time.AfterFunc(finishing, stop).Stop()
+	defer time.AfterFunc(finishTimeout, stop).Stop()
 	c.queue.ShutDown()
 	workers.Wait()
 }
@@ -304,15 +304,15 @@ func (c *Controller) work(leading, ctx context.Context) {
 			return
 		}
 		if leading.Err() == nil { // a queue that is shut down still hands out what is ready
-			c.share(ctx, key)
+			c.processFairly(ctx, key)
 		}
 		c.queue.Done(key)
 	}
 }
 
-// share makes an attempt at one run, unless its namespace has its share of the
+// processFairly makes an attempt at one run, unless its namespace has its share of the
 // workers. The run then waits, and the queue counts it as delayed.
-func (c *Controller) share(ctx context.Context, key types.NamespacedName) {
+func (c *Controller) processFairly(ctx context.Context, key types.NamespacedName) {
 	if !c.shares.take(key, c.hasJob(key)) {
 		c.queue.AddAfter(key, heartbeat)
 		return
@@ -345,9 +345,9 @@ func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
 // reconcile makes one attempt at one run, and traces, measures and logs it.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (after time.Duration, err error) {
 	log := logr.FromContextOrDiscard(ctx).WithValues("namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
-	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), attempting)
+	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), attemptTimeout)
 	defer cancel()
-	defer survive(log, &err) // after the others, which note the panic
+	defer recoverPanic(log, &err) // after the others, which note the panic
 	var result metrics.Result
 	ctx, span := c.options.Tracer.Start(ctx, "reconcile AgentRun", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace), attribute.String("agentrun.name", key.Name)))
@@ -358,11 +358,11 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 	after, err = c.step(ctx, key)
 	result = metrics.Classify(err, after, events.IsTerminal)
 	switch {
-	case isOvertaken(err) && c.queue.NumRequeues(key) < settling:
+	case isOvertaken(err) && c.queue.NumRequeues(key) < overtakenLimit:
 		result = metrics.Requeue
-		logr.FromContextOrDiscard(ctx).V(1).Info("overtaken, will look again", "why", c.public(err.Error()))
+		logr.FromContextOrDiscard(ctx).V(1).Info("Run has changed since it was read, retrying", "why", c.public(err.Error()))
 	case err != nil:
-		logr.FromContextOrDiscard(ctx).Error(errors.New(c.public(err.Error())), "reconcile failed", "result", result.String())
+		logr.FromContextOrDiscard(ctx).Error(errors.New(c.public(err.Error())), "Reconcile failed", "result", result.String())
 	}
 	return after, err
 }

@@ -74,22 +74,22 @@ func isTooLarge(err error) bool {
 	return strings.Contains(text, "trying to send message larger than max")
 }
 
-// comingUp is how long an API server that answers again may still lack roles or
-// custom resources.
-const comingUp = 15 * time.Second
+// startupTime is how long an API server that answers again may still lack roles
+// or custom resources.
+const startupTime = 15 * time.Second
 
-// outage remembers when the API server last gave no answer. All runs then fail
-// for the same reason, which is not their fault. The log and the request
-// metrics report it. An Event of each run would be written only after the
-// outage.
-type outage struct{ last atomic.Int64 } // in Unix nanoseconds
+// apiServer remembers when the API server last gave no answer. All runs then
+// fail for the same reason, which is not their fault. The log and the request
+// metrics report it. An Event of each run would be written only when the server
+// is back.
+type apiServer struct{ last atomic.Int64 } // in Unix nanoseconds
 
 // transport notes the requests of next that fail without an answer. Often these
 // are requests of the caches alone, because no run has to be reconciled.
-func (o *outage) transport(next http.RoundTripper) http.RoundTripper { return &transport{o, next} }
+func (s *apiServer) transport(next http.RoundTripper) http.RoundTripper { return &transport{s, next} }
 
 type transport struct {
-	outage *outage
+	server *apiServer
 	next   http.RoundTripper
 }
 
@@ -98,7 +98,7 @@ type transport struct {
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	if err != nil && request.Context().Err() == nil {
-		t.outage.last.Store(time.Now().UnixNano())
+		t.server.last.Store(time.Now().UnixNano())
 	}
 	return response, err
 }
@@ -108,26 +108,26 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // explains reports whether the API server causes a failure, or may cause it
 // because it has just started. A failure that lasts longer belongs to the run.
-func (o *outage) explains(err error, now time.Time) bool {
+func (s *apiServer) explains(err error, now time.Time) bool {
 	if unanswered(err) {
 		return true
 	}
-	starting := now.Sub(time.Unix(0, o.last.Load())) < comingUp
+	starting := now.Sub(time.Unix(0, s.last.Load())) < startupTime
 	return starting && slices.Contains([]string{events.Forbidden, events.Unavailable, events.Timeout}, reasonOf(err))
 }
 
-// lasting is how long a run may fail for a reason that usually passes.
-const lasting = time.Minute
+// persistAfter is how long a run may fail for a reason that usually passes.
+const persistAfter = time.Minute
 
-// lasts reports whether the stored status of the run has the same reason for at
+// persists reports whether the stored status of the run has the same reason for at
 // least that long. A run that waits for an API server which does not answer has
 // no such status.
-func lasts(run *v1alpha1.AgentRun, reason string, now time.Time) bool {
+func persists(run *v1alpha1.AgentRun, reason string, now time.Time) bool {
 	stored := apimeta.FindStatusCondition(run.Status.Conditions, degraded)
 	if stored == nil || stored.Status != metav1.ConditionTrue || stored.Reason != reason {
 		return false
 	}
-	return now.Sub(stored.LastTransitionTime.Time) >= lasting
+	return now.Sub(stored.LastTransitionTime.Time) >= persistAfter
 }
 
 // unanswered reports whether err is from a request without an answer. This

@@ -53,14 +53,14 @@ func TestAnOutageIsNoFailureOfARun(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			var o outage
+			var o apiServer
 			now := time.Now()
 			if tc.during {
 				o.last.Store(now.Add(-time.Second).UnixNano())
 			}
-			assert.Equal(t, tc.want, o.explains(&told{"redacted", tc.err}, now), tc.reason)
+			assert.Equal(t, tc.want, o.explains(&maskedError{"redacted", tc.err}, now), tc.reason)
 			if tc.want && !unanswered(tc.err) {
-				assert.False(t, o.explains(tc.err, now.Add(comingUp)), "a lasting failure is reported")
+				assert.False(t, o.explains(tc.err, now.Add(startupTime)), "a lasting failure is reported")
 			}
 		})
 	}
@@ -73,7 +73,7 @@ func TestAnOutageThatOnlyTheCachesSawIsNoFailureOfARun(t *testing.T) {
 	c := newServer().controller(t)
 	_, err := c.cluster.BatchV1().Jobs("agents").Get(t.Context(), "none", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
-	assert.False(t, c.outage.explains(forbidden, time.Now()), "an answer, whatever it says, is no outage")
+	assert.False(t, c.apiServer.explains(forbidden, time.Now()), "an answer, whatever it says, is no outage")
 
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
@@ -81,13 +81,13 @@ func TestAnOutageThatOnlyTheCachesSawIsNoFailureOfARun(t *testing.T) {
 	require.NoError(t, err)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	_, err = c.outage.transport(nobody{}).RoundTrip(httptest.NewRequestWithContext(ended, http.MethodGet, "/", http.NoBody))
+	_, err = c.apiServer.transport(nobody{}).RoundTrip(httptest.NewRequestWithContext(ended, http.MethodGet, "/", http.NoBody))
 	require.Error(t, err)
-	assert.True(t, c.outage.explains(context.DeadlineExceeded, time.Now()))
-	assert.False(t, c.outage.explains(forbidden, time.Now()), "a webhook of one namespace may hang until the caller gives up")
+	assert.True(t, c.apiServer.explains(context.DeadlineExceeded, time.Now()))
+	assert.False(t, c.apiServer.explains(forbidden, time.Now()), "a webhook of one namespace may hang until the caller gives up")
 
 	err = c.cluster.BatchV1().Jobs("agents").Delete(t.Context(), "none", metav1.DeleteOptions{}) // a GET would be retried for 10 s
 	require.ErrorContains(t, err, "connection reset")
-	assert.True(t, c.outage.explains(forbidden, time.Now()))
-	assert.False(t, c.outage.explains(forbidden, time.Now().Add(comingUp)), "a lasting refusal is reported")
+	assert.True(t, c.apiServer.explains(forbidden, time.Now()))
+	assert.False(t, c.apiServer.explains(forbidden, time.Now().Add(startupTime)), "a lasting refusal is reported")
 }

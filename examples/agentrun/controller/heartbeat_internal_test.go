@@ -45,7 +45,7 @@ func TestOnlyRunsThatAreNotTerminalBeat(t *testing.T) {
 				}
 				if tc.phase != v1alpha1.Pending {
 					run.Status.StartedAt = &begun
-					enter(run, tc.phase, reasonRunning, "", begun.Time)
+					setPhase(run, tc.phase, reasonRunning, "", begun.Time)
 				}
 				run.Status.ObservedGeneration, run.Status.UpdatedAt = run.Generation, &begun
 				if run.Status.Phase.Progress() == status.Done {

@@ -41,7 +41,7 @@ func (c *tally) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption)
 func TestARunThatStaysOvertaken_BacksOffAndIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run, _ := newStarted("nightly", nil)
-		enter(run, v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
+		setPhase(run, v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
 		run.Status.JobRef.Released = true
 		run.Status.ObservedGeneration, run.Generation = 3, 1
 		c := newServer(run).controller(t)

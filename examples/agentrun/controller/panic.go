@@ -13,9 +13,9 @@ import (
 // mostStack is how many bytes of a stack are logged.
 const mostStack = 8 << 10
 
-// survive makes a panic the error of the attempt. The value of a panic may hold
-// anything, so only its type is told.
-func survive(log logr.Logger, err *error) {
+// recoverPanic makes a panic the error of the attempt. The value of a panic may hold
+// anything, so only its type is logged.
+func recoverPanic(log logr.Logger, err *error) {
 	value := recover()
 	if value == nil {
 		return

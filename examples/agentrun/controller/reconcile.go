@@ -36,7 +36,7 @@ type attempt struct {
 	pins   []func() // release the values of the run's Secret
 	failed error    // what is wrong with a run that goes on
 
-	crowded bool // the run's Secret has too many values to mask
+	tooManyValues bool // the run's Secret has too many values to mask
 }
 
 // step moves one run as far as it can go now, and says when to look again if
@@ -44,33 +44,33 @@ type attempt struct {
 func (c *Controller) step(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	s, before := c.find(key)
 	if before == nil {
-		return 0, c.abandon(ctx, s, key, "")
+		return 0, c.releaseOrphans(ctx, s, key, "")
 	}
 	a := &attempt{Controller: c, scope: s, before: before, run: before.DeepCopy()}
 	defer a.unpin()
 	if before.DeletionTimestamp != nil {
-		err := c.abandon(ctx, s, key, "") // its Job goes with it
-		return 0, a.tell(ctx, err)
+		err := c.releaseOrphans(ctx, s, key, "") // its Job goes with it
+		return 0, a.masked(ctx, err)
 	}
-	err := c.abandon(ctx, s, key, before.UID)
+	err := c.releaseOrphans(ctx, s, key, before.UID)
 	if err != nil { // holds.Start tries again
-		logr.FromContextOrDiscard(ctx).Error(a.tell(ctx, err), "the Job of an earlier run with this name is still held")
+		logr.FromContextOrDiscard(ctx).Error(a.masked(ctx, err), "Job of an earlier run with this name is still held")
 	}
 	a.facts.Progress = before.Status.Phase.Progress()
 	if before.Status.Phase.Terminal() {
-		if why, ok := c.unsure.LoadAndDelete(before.UID); ok {
+		if why, ok := c.toAnnounce.LoadAndDelete(before.UID); ok {
 			failed, _ := why.(error)
 			a.announce(ctx, failed)
 		}
 	}
 	after, err := a.advance(ctx)
-	err = a.tell(ctx, err)
+	err = a.masked(ctx, err)
 	switch {
-	case isOvertaken(err) && c.queue.NumRequeues(key) >= settling:
+	case isOvertaken(err) && c.queue.NumRequeues(key) >= overtakenLimit:
 		c.recorder.Failure(before, err)
 		return 0, err
 	case err != nil:
-		return 0, a.hindered(ctx, err)
+		return 0, a.recordDegraded(ctx, err)
 	case a.facts.Progress == status.Done:
 		return after, nil
 	}
@@ -89,18 +89,18 @@ func (a *attempt) advance(ctx context.Context) (time.Duration, error) {
 		_, failed := a.commit(ctx) // the generation, if someone edited the run
 		return found.After, errors.Join(failed, err)
 	case ref == nil && (reasonOf(err) == events.InvalidSpec || isTooLarge(err)):
-		refused := &failure{events.InvalidSpec, a.tell(ctx, err).Error()}
-		enter(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
-		return 0, a.end(ctx, refused)
+		refused := &failure{events.InvalidSpec, a.masked(ctx, err).Error()}
+		setPhase(a.run, v1alpha1.Failed, refused.reason, refused.message, time.Now())
+		return 0, a.recordEnd(ctx, refused)
 	case err != nil:
 		return 0, err
 	}
 	if found.Outcome == jobgc.Failed {
-		found.Message = a.words(ctx, found.Reason+": "+found.Message)
+		found.Message = a.maskedText(ctx, found.Reason+": "+found.Message)
 	}
-	a.facts, a.failed = judged(a.run, found, time.Now())
+	a.facts, a.failed = applyJob(a.run, found, time.Now())
 	if a.facts.Progress == status.Done {
-		return 0, a.end(ctx, a.failed)
+		return 0, a.recordEnd(ctx, a.failed)
 	}
 	wait := untilStart(found, time.Now())
 	if a.before.Status.JobRef == nil && wait > 0 {
@@ -124,8 +124,8 @@ func untilStart(f jobgc.Observation, now time.Time) time.Duration {
 	if f.State != jobgc.Active || !f.StartedAt.IsZero() {
 		return 0
 	}
-	left := 2*starting - now.Sub(f.Job.CreationTimestamp.Time).Abs()
-	return min(max(left, 0), starting)
+	left := 2*usualStart - now.Sub(f.Job.CreationTimestamp.Time).Abs()
+	return min(max(left, 0), usualStart)
 }
 
 // request is what package jobgc has to know of the run.
@@ -171,19 +171,19 @@ func (a *attempt) full(ctx context.Context) (*v1alpha1.AgentRun, error) {
 	return stored, nil
 }
 
-// end records a terminal run first, and only then announces it: a count or an
+// recordEnd records a terminal run first, and only then announces it: a count or an
 // Event of something that was not recorded would come again. What another
 // replica had recorded before, that one announces.
-func (a *attempt) end(ctx context.Context, failed error) error {
+func (a *attempt) recordEnd(ctx context.Context, failed error) error {
 	a.facts.Progress = status.Done
 	did, err := a.commit(ctx)
 	if err != nil {
 		if !isOvertaken(err) { // which says that it was not recorded
-			a.unsure.Store(a.run.UID, failed) // it is recorded if only the answer was lost
+			a.toAnnounce.Store(a.run.UID, failed) // it is recorded if only the answer was lost
 		}
 		return err
 	}
-	if _, ours := a.unsure.LoadAndDelete(a.run.UID); ours || did != status.Unchanged {
+	if _, ours := a.toAnnounce.LoadAndDelete(a.run.UID); ours || did != status.Unchanged {
 		a.announce(ctx, failed)
 	}
 	return nil
@@ -205,31 +205,31 @@ func (a *attempt) announce(ctx context.Context, failed error) {
 	if st.StartedAt != nil && st.FinishedAt != nil {
 		a.measured.End(ctx, st.FinishedAt.Sub(st.StartedAt.Time), result)
 	}
-	logr.FromContextOrDiscard(ctx).Info("run ended", "phase", st.Phase, "reason", st.Reason)
+	logr.FromContextOrDiscard(ctx).Info("Run ended", "phase", st.Phase, "reason", st.Reason)
 }
 
-// hindered records what keeps a run from going on. It is tried again, less and
+// recordDegraded records what keeps a run from going on. It is tried again, less and
 // less often. An outage of the API server is not recorded, because that would
 // cost two writes a run just when the server is back. A timeout is recorded: it
 // may be a webhook for this run alone. A timeout or a 429 that lasts gets an
 // Event too.
-func (a *attempt) hindered(ctx context.Context, cause error) error {
+func (a *attempt) recordDegraded(ctx context.Context, cause error) error {
 	if isOvertaken(cause) {
 		return cause // nothing is wrong with the run: it is gone, or someone else wrote
 	}
-	outage := a.outage.explains(cause, time.Now())
+	outage := a.apiServer.explains(cause, time.Now())
 	if a.before.Status.Phase.Terminal() || outage && reasonOf(cause) != events.Timeout {
 		return cause
 	}
 	passes := outage || apierrors.IsTooManyRequests(cause) // then it is not a failure of the run
-	if !passes || lasts(a.before, reasonOf(cause), time.Now()) {
+	if !passes || persists(a.before, reasonOf(cause), time.Now()) {
 		a.recorder.Failure(a.run, cause)
 	}
 	a.run = a.before.DeepCopy() // what the attempt had in mind did not happen
-	hinder(a.run, reasonOf(cause), cause.Error(), time.Now())
+	setDegraded(a.run, reasonOf(cause), cause.Error(), time.Now())
 	a.facts = status.Facts{Progress: a.run.Status.Phase.Progress()}
 	if _, err := a.commit(ctx); err != nil {
-		logr.FromContextOrDiscard(ctx).V(1).Info("the condition was not written", "why", a.tell(ctx, err).Error())
+		logr.FromContextOrDiscard(ctx).V(1).Info("Condition not written", "why", a.masked(ctx, err).Error())
 	}
 	return cause
 }
@@ -242,7 +242,7 @@ func (a *attempt) commit(ctx context.Context) (status.Result, error) {
 	did, err := a.status.Commit(ctx, a.before, a.run, a.facts)
 	refused := isTooLarge(err) || apierrors.IsInvalid(err)
 	if refused && shorten(a.run) {
-		logr.FromContextOrDiscard(ctx).Error(a.tell(ctx, err), "The status was refused, trying without its text")
+		logr.FromContextOrDiscard(ctx).Error(a.masked(ctx, err), "The status was refused, trying without its text")
 		did, err = a.status.Commit(ctx, a.before, a.run, a.facts)
 	}
 	switch {

@@ -23,7 +23,7 @@ func TestARunThatIsGoneOrOvertakenIsNotHindered(t *testing.T) {
 	for _, cause := range []error{status.ErrReplaced, status.ErrSuperseded, status.ErrStaleRead, status.ErrFieldConflict} {
 		run := newRun("nightly", "uid-1")
 		a := &attempt{before: run, run: run.DeepCopy()} // without a Controller, so that any request would panic
-		require.ErrorIs(t, a.hindered(t.Context(), cause), cause)
+		require.ErrorIs(t, a.recordDegraded(t.Context(), cause), cause)
 		assert.Equal(t, run, a.run)
 	}
 }
@@ -44,7 +44,7 @@ func TestHindered_WritesNoOutage(t *testing.T) {
 			s := newServer(run)
 			c := s.controller(t)
 			a := &attempt{Controller: c, scope: c.scopes[0], before: run, run: run.DeepCopy()}
-			require.ErrorIs(t, a.hindered(t.Context(), tc.cause), tc.cause)
+			require.ErrorIs(t, a.recordDegraded(t.Context(), tc.cause), tc.cause)
 			assert.Equal(t, tc.writes, s.writes[run.Name])
 		})
 	}
@@ -55,7 +55,7 @@ func TestRequest_SaysThatAnEndedRunIsRecorded(t *testing.T) {
 	run, _ := newStarted("nightly", nil)
 	s := newServer(run)
 	running := &attempt{Controller: s.controller(t), before: run, run: run.DeepCopy()}
-	enter(s.runs[run.Name], v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
+	setPhase(s.runs[run.Name], v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
 	req := running.request(t.Context())
 	assert.False(t, req.Recorded)
 	_, _, done, err := req.Stored(t.Context())

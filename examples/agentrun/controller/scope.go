@@ -57,7 +57,7 @@ func (c *Controller) newScope(namespace string, config *rest.Config) (*scope, er
 			byRun: func(obj any) ([]string, error) { return []string{runOf(as[batchv1.Job](obj)).String()}, nil },
 		}, matching(runLabel)),
 	}
-	if err := errors.Join(s.runs.SetTransform(small), s.jobs.SetTransform(small)); err != nil {
+	if err := errors.Join(s.runs.SetTransform(trim), s.jobs.SetTransform(trim)); err != nil {
 		return nil, err
 	}
 	s.written = cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s.runs.GetStore(),
@@ -187,7 +187,7 @@ func (c *Controller) runChanged(before, after *v1alpha1.AgentRun) {
 	switch {
 	case after == nil:
 		c.recorder.Forget(before)
-		c.unsure.Delete(before.UID)
+		c.toAnnounce.Delete(before.UID)
 	case before == nil || status.NeedsReconcile(before, after) || after.Status.Phase.Terminal() && !before.Status.Phase.Terminal():
 		c.queue.Add(types.NamespacedName{Namespace: after.Namespace, Name: after.Name})
 	}
@@ -223,9 +223,9 @@ func (c *Controller) hasJob(run types.NamespacedName) bool {
 	return err == nil && len(jobs) > 0
 }
 
-// abandon releases the held Jobs of a run that is gone, is being deleted, or
+// releaseOrphans releases the held Jobs of a run that is gone, is being deleted, or
 // was created again with the uid current: no replica will record their results.
-func (c *Controller) abandon(ctx context.Context, s *scope, key types.NamespacedName, current types.UID) error {
+func (c *Controller) releaseOrphans(ctx context.Context, s *scope, key types.NamespacedName, current types.UID) error {
 	if s == nil {
 		return nil
 	}

@@ -33,13 +33,13 @@ import (
 )
 
 // watches answers informers: first with the objects that a kind has, then with
-// what tell sends. Anything else is an error of the test.
+// what send sends. Anything else is an error of the test.
 type watches struct {
 	t       *testing.T
 	objects map[string]runtime.Object // by resource
 	mu      sync.Mutex
 	accept  map[string]string // what an informer asked for, by resource
-	tell    map[string]func(watch.EventType, runtime.Object)
+	send    map[string]func(watch.EventType, runtime.Object)
 }
 
 func (w *watches) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -50,15 +50,15 @@ func (w *watches) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, http.ErrNotSupported
 	}
 	body, stream := io.Pipe()
-	tell := func(kind watch.EventType, obj runtime.Object) {
+	send := func(kind watch.EventType, obj runtime.Object) {
 		assert.NoError(w.t, json.NewEncoder(stream).Encode(map[string]any{"type": kind, "object": obj}))
 	}
-	w.accept[resource], w.tell[resource] = r.Header.Get("Accept"), tell
+	w.accept[resource], w.send[resource] = r.Header.Get("Accept"), send
 	go func() {
 		end := w.objects[resource].DeepCopyObject()
 		end.(metav1.Object).SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-		tell(watch.Added, w.objects[resource])
-		tell(watch.Bookmark, end)
+		send(watch.Added, w.objects[resource])
+		send(watch.Bookmark, end)
 		<-r.Context().Done()
 		_ = stream.Close()
 	}()
@@ -80,7 +80,7 @@ func followingOf(t *testing.T, run *v1alpha1.AgentRun, job *batchv1.Job) (*Contr
 	run.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	job.ManagedFields = run.ManagedFields
 	job.Spec.Template.Spec.RestartPolicy = "Never"
-	w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, tell: map[string]func(watch.EventType, runtime.Object){}}
+	w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, send: map[string]func(watch.EventType, runtime.Object){}}
 	m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 	require.NoError(t, err)
 	c, err := New(&rest.Config{Host: "http://127.0.0.1", Transport: w, QPS: -1}, m, Options{})
@@ -144,7 +144,7 @@ func TestWritten_IsForgottenOnceItIsCached(t *testing.T) {
 					s.remember(written)
 					require.Equal(t, "102", version(), "the cache is behind")
 				}
-				w.tell["agentruns"](watch.Modified, written.DeepCopy())
+				w.send["agentruns"](watch.Modified, written.DeepCopy())
 				synctest.Wait()
 				if late {
 					s.remember(written)
@@ -184,7 +184,7 @@ func TestANamespaceThatCannotBeRead_DelaysNoOther(t *testing.T) {
 	}{
 		"Runs": {"Nothing is listed.", "", false, 0},
 		"Jobs": {"The Jobs cannot be listed.", "agentruns", false, 0},
-		"Lead": {"A replica with all caches leads first.", "", true, patience},
+		"Lead": {"A replica with all caches leads first.", "", true, leadDelay},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) { namespaceThatCannotBeRead(t, tc.listed, tc.lead, tc.joins, tc.reason) })
@@ -198,7 +198,7 @@ func namespaceThatCannotBeRead(t *testing.T, listed string, lead bool, joins tim
 		run.ResourceVersion = "100"
 		run.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("AgentRun"))
 		job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
-		w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, tell: map[string]func(watch.EventType, runtime.Object){}}
+		w := &watches{t: t, objects: map[string]runtime.Object{"agentruns": run, "jobs": job}, accept: map[string]string{}, send: map[string]func(watch.EventType, runtime.Object){}}
 		m, err := metrics.New(noop.NewMeterProvider(), metrics.Options{})
 		require.NoError(t, err)
 		began := &counting{}

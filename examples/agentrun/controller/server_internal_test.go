@@ -204,6 +204,6 @@ func newStarted(name string, begun *metav1.Time) (*v1alpha1.AgentRun, *batchv1.J
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: "run-" + string(run.UID), UID: "job-of-" + run.UID}}
 	job.Spec.Suspend, job.Status.StartTime = new(false), begun
 	run.Status.JobRef = &jobgc.Ref{Namespace: run.Namespace, Name: job.Name, UID: job.UID}
-	enter(run, v1alpha1.Pending, reasonWaiting, "", time.Now())
+	setPhase(run, v1alpha1.Pending, reasonWaiting, "", time.Now())
 	return run, job
 }

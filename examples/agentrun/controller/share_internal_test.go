@@ -288,11 +288,11 @@ func TestALastingTimeout_GetsItsEvent(t *testing.T) {
 				attempts := func() int64 {
 					_, before := c.find(keyOf(run))
 					a := &attempt{Controller: c, scope: c.scopes[0], before: before, run: before.DeepCopy()}
-					require.ErrorIs(t, a.hindered(t.Context(), failed), failed)
+					require.ErrorIs(t, a.recordDegraded(t.Context(), failed), failed)
 					return c.recorder.Stats().Pending
 				}
 				assert.Zero(t, attempts())
-				time.Sleep(lasting - time.Second)
+				time.Sleep(persistAfter - time.Second)
 				assert.Zero(t, attempts())
 				time.Sleep(time.Second)
 				assert.Equal(t, int64(1), attempts())

@@ -157,11 +157,11 @@ func TestCommit_TriesTheFixedTextOnce(t *testing.T) {
 	c := s.controllerOn(t, s, Options{})
 	require.NoError(t, c.scopes[0].jobs.GetStore().Add(job))
 	a := &attempt{Controller: c, scope: c.scopes[0], before: run, run: run.DeepCopy()}
-	hinder(a.run, events.Forbidden, "over quota", time.Now())
+	setDegraded(a.run, events.Forbidden, "over quota", time.Now())
 	_, err := a.commit(t.Context())
 	require.ErrorContains(t, err, "request is too large")
 	assert.Equal(t, 4, s.patches, "each Commit also tries without the text")
-	enter(a.run, v1alpha1.Running, reasonRunning, "", time.Now())
+	setPhase(a.run, v1alpha1.Running, reasonRunning, "", time.Now())
 	_, err = a.commit(t.Context())
 	require.Error(t, err)
 	assert.Equal(t, 6, s.patches, "no text can be shortened")

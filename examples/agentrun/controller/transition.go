@@ -23,21 +23,21 @@ const (
 	degraded    = "Degraded"
 )
 
-// enter sets the phase of the run and its conditions. A run never leaves a
+// setPhase sets the phase of the run and its conditions. A run never leaves a
 // terminal phase.
-func enter(run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, now time.Time) {
+func setPhase(run *v1alpha1.AgentRun, phase v1alpha1.Phase, reason, message string, now time.Time) {
 	if !run.Status.Phase.Terminal() {
-		change(run, phase, phase == v1alpha1.Failed, reason, message, now)
+		setStatus(run, phase, phase == v1alpha1.Failed, reason, message, now)
 	}
 }
 
-// hinder marks a run that waits for a fix. Its phase stays, and Degraded has
+// setDegraded marks a run that waits for a fix. Its phase stays, and Degraded has
 // the reason.
-func hinder(run *v1alpha1.AgentRun, reason, message string, now time.Time) {
-	change(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), true, reason, message, now)
+func setDegraded(run *v1alpha1.AgentRun, reason, message string, now time.Time) {
+	setStatus(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), true, reason, message, now)
 }
 
-func change(run *v1alpha1.AgentRun, phase v1alpha1.Phase, bad bool, reason, message string, now time.Time) {
+func setStatus(run *v1alpha1.AgentRun, phase v1alpha1.Phase, bad bool, reason, message string, now time.Time) {
 	run.Status.Phase, run.Status.Reason, run.Status.Message = phase, reason, message
 	truth := map[bool]metav1.ConditionStatus{false: metav1.ConditionFalse, true: metav1.ConditionTrue}
 	set := func(kind string, is bool, why, text string) {
@@ -91,20 +91,20 @@ func shorten(run *v1alpha1.AgentRun) bool {
 	return true
 }
 
-// judged sets the phase of the run from the state of its Job, and returns the
+// applyJob sets the phase of the run from the state of its Job, and returns the
 // facts for the status contract. If the Job is lost or failed, the run ends,
 // and its Event reports the returned error. If the Job gets no pods, the run
 // goes on, and an Event reports that too.
-func judged(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.Facts, error) {
+func applyJob(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.Facts, error) {
 	var failed error
 	fail := func(reason, format string, args ...any) {
 		failed = &failure{reason, fmt.Sprintf("Job "+run.Status.JobRef.Name+" "+format, args...)}
-		enter(run, v1alpha1.Failed, reason, failed.Error(), now)
+		setPhase(run, v1alpha1.Failed, reason, failed.Error(), now)
 	}
 	switch f.State {
 	case jobgc.Finished:
 		if f.Outcome == jobgc.Succeeded {
-			enter(run, v1alpha1.Succeeded, reasonSucceeded, "", now)
+			setPhase(run, v1alpha1.Succeeded, reasonSucceeded, "", now)
 			break
 		}
 		fail(reasonJobFailed, "failed: %s", f.Message)
@@ -115,22 +115,22 @@ func judged(run *v1alpha1.AgentRun, f jobgc.Observation, now time.Time) (status.
 			fail(reasonWorkflowJobMissing, "was deleted before it finished")
 			break
 		}
-		enter(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), reasonDeleting, "Job "+run.Status.JobRef.Name+" is being deleted before it finished", now)
+		setPhase(run, cmp.Or(run.Status.Phase, v1alpha1.Pending), reasonDeleting, "Job "+run.Status.JobRef.Name+" is being deleted before it finished", now)
 	case jobgc.Cancelled:
-		enter(run, v1alpha1.Cancelled, reasonCancelled, "", now)
+		setPhase(run, v1alpha1.Cancelled, reasonCancelled, "", now)
 	case jobgc.Suspended:
-		enter(run, v1alpha1.Pending, reasonSuspended, "", now)
+		setPhase(run, v1alpha1.Pending, reasonSuspended, "", now)
 	case jobgc.NotCreated, jobgc.Pending, jobgc.Collected: // the run does not change here
 	case jobgc.Active, jobgc.Finishing:
 		switch {
 		case lacksPods(run, f, now):
 			name := run.Status.JobRef.Name
 			failed = &failure{reasonNoPods, "Job " + name + " has started and has no pod, which a quota or pod security may refuse: kubectl describe job " + name}
-			hinder(run, reasonNoPods, failed.Error(), now)
+			setDegraded(run, reasonNoPods, failed.Error(), now)
 		case !f.StartedAt.IsZero():
-			enter(run, v1alpha1.Running, reasonRunning, "", now)
+			setPhase(run, v1alpha1.Running, reasonRunning, "", now)
 		case run.Status.Phase != v1alpha1.Running:
-			enter(run, v1alpha1.Pending, reasonWaiting, "", now) // an earlier hindrance is over
+			setPhase(run, v1alpha1.Pending, reasonWaiting, "", now) // what was wrong is mended
 		}
 	}
 	facts := status.Facts{Progress: run.Status.Phase.Progress()}

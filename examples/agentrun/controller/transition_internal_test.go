@@ -32,7 +32,7 @@ func TestStateOfd(t *testing.T) {
 		"Active":     {"A started Job is.", jobgc.Observation{State: jobgc.Active, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
 		"Finishing":  {"A result that is only announced is none yet.", jobgc.Observation{State: jobgc.Finishing, StartedAt: start}, v1alpha1.Running, reasonRunning, false},
 		"Suspended":  {"A suspended Job waits.", jobgc.Observation{State: jobgc.Suspended}, v1alpha1.Pending, reasonSuspended, false},
-		"Deleting":   {"A Job that is being deleted is not judged until it is gone.", jobgc.Observation{State: jobgc.Deleting}, v1alpha1.Pending, reasonDeleting, false},
+		"Deleting":   {"A Job that is being deleted does not end the run until it is gone.", jobgc.Observation{State: jobgc.Deleting}, v1alpha1.Pending, reasonDeleting, false},
 		"DeletingHeld": {
 			"A held Job is deleted only after that is recorded.",
 			jobgc.Observation{State: jobgc.Deleting, Job: &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{HoldFinalizer}}}},
@@ -47,8 +47,8 @@ func TestStateOfd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := newRun("nightly", "uid-1")
 			run.Status.JobRef = &jobgc.Ref{Name: "nightly-1"}
-			enter(run, v1alpha1.Pending, reasonWaiting, "", start)
-			facts, failed := judged(run, tc.found, start)
+			setPhase(run, v1alpha1.Pending, reasonWaiting, "", start)
+			facts, failed := applyJob(run, tc.found, start)
 			assert.Equal(t, tc.phase, run.Status.Phase, tc.reason)
 			assert.Equal(t, tc.why, run.Status.Reason, tc.reason)
 			assert.Equal(t, tc.phase.Progress(), facts.Progress)
@@ -60,8 +60,8 @@ func TestStateOfd(t *testing.T) {
 func TestAJobThatHasNotStartedClearsWhatHinderedItsRun(t *testing.T) {
 	run, now := newRun("nightly", "uid-1"), time.Now()
 	run.Status.JobRef = &jobgc.Ref{Name: "nightly-1"}
-	hinder(run, "Unavailable", "the API server does not answer", now)
-	_, failed := judged(run, jobgc.Observation{State: jobgc.Active}, now)
+	setDegraded(run, "Unavailable", "the API server does not answer", now)
+	_, failed := applyJob(run, jobgc.Observation{State: jobgc.Active}, now)
 	require.NoError(t, failed)
 	assert.True(t, apimeta.IsStatusConditionFalse(run.Status.Conditions, degraded))
 	assert.Equal(t, reasonWaiting, run.Status.Reason)
@@ -69,18 +69,18 @@ func TestAJobThatHasNotStartedClearsWhatHinderedItsRun(t *testing.T) {
 
 func TestATerminalPhaseIsNeverLeft(t *testing.T) {
 	run := newRun("nightly", "uid-1")
-	enter(run, v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
+	setPhase(run, v1alpha1.Succeeded, reasonSucceeded, "", time.Now())
 	want := run.DeepCopy()
-	enter(run, v1alpha1.Failed, reasonJobFailed, "too late", time.Now())
+	setPhase(run, v1alpha1.Failed, reasonJobFailed, "too late", time.Now())
 	assert.Equal(t, want, run)
 }
 
 func TestRecoveryClearsTheFailure(t *testing.T) {
 	run, now := newRun("nightly", "uid-1"), time.Now()
-	hinder(run, events.MissingSecret, "no Secret", now)
+	setDegraded(run, events.MissingSecret, "no Secret", now)
 	assert.Equal(t, v1alpha1.Pending, run.Status.Phase)
 	assert.True(t, apimeta.IsStatusConditionTrue(run.Status.Conditions, degraded))
-	enter(run, v1alpha1.Pending, reasonWaiting, "", now)
+	setPhase(run, v1alpha1.Pending, reasonWaiting, "", now)
 	assert.True(t, apimeta.IsStatusConditionFalse(run.Status.Conditions, degraded))
 	assert.Empty(t, run.Status.Message)
 	require.Len(t, run.Status.Conditions, 3)
@@ -109,7 +109,7 @@ func TestJudged_TakesNoTimeFromTheFuture(t *testing.T) {
 			run := newRun("nightly", "uid-1")
 			run.Status.JobRef = &jobgc.Ref{Name: "nightly-1"}
 			found := jobgc.Observation{State: jobgc.Finished, Outcome: jobgc.Succeeded, StartedAt: tc.began, FinishedAt: tc.ended}
-			facts, _ := judged(run, found, now)
+			facts, _ := applyJob(run, found, now)
 			assert.Equal(t, tc.wantBegan, facts.StartedAt, tc.reason)
 			assert.Equal(t, tc.wantEnded, facts.FinishedAt, tc.reason)
 		})

@@ -168,9 +168,9 @@ func (c *Controller) measured(ctx context.Context, key types.NamespacedName) (af
 	switch {
 	case reason == events.Conflict: // another writer was faster, or the copy was too old
 		result = metrics.Requeue
-		klog.FromContext(ctx).V(1).Info("overtaken, will look again", "backup", key, "why", err.Error())
+		klog.FromContext(ctx).V(1).Info("Backup has changed since it was read, retrying", "backup", key, "why", err.Error())
 	case err != nil:
-		klog.FromContext(ctx).Error(err, "reconcile failed", "backup", key)
+		klog.FromContext(ctx).Error(err, "Reconcile failed", "backup", key)
 	}
 	return after, err
 }

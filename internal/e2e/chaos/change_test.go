@@ -100,7 +100,7 @@ func TestTheSecretIsRotated(t *testing.T) {
 	more := last + either(60, 9)
 	require.NoError(t, w.load(ctx, last+1, more, 0))
 	w.holds(ctx, t, more+1)
-	w.assertSays(t, "injected", "reconcile failed")
+	w.assertSays(t, "injected", "Reconcile failed")
 }
 
 // TestTheSecretIsMaskedAfterARestart: the run already has its Job, so the new
@@ -128,7 +128,7 @@ func TestTheSecretIsMaskedAfterARestart(t *testing.T) {
 		events, err := w.Events(ctx, run.Name)
 		return err == nil && slices.ContainsFunc(events, func(e corev1.Event) bool { return strings.Contains(e.Message, masked) })
 	})
-	w.assertSays(t, "reconcile failed", masked)
+	w.assertSays(t, "Reconcile failed", masked)
 	breaches, _ := w.recorder.Breaches()
 	assert.Empty(t, breaches)
 	w.silent(ctx, t)

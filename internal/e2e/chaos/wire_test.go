@@ -53,7 +53,7 @@ func TestATenthOfTheRequestsFails(t *testing.T) {
 	w.holds(ctx, t, last+1)
 	t.Log(between.did())
 	assert.Greater(t, between.did()["requests"], 4*last)
-	w.assertSays(t, "injected", "reconcile failed") // the errors are in the log, without the secret
+	w.assertSays(t, "injected", "Reconcile failed") // the errors are in the log, without the secret
 }
 
 // TestAnErrorThatNeverReadsTheSame: the error of a hindered run has another

@@ -70,7 +70,7 @@ func oneTrace(t *testing.T, prometheus *promtest.Server, p *rig.Process, collect
 	})
 	lines, ids := map[string]line{}, map[string]bool{} // of failed reconciles
 	for _, l := range logLines(t, p) {
-		if l.Msg == "reconcile failed" {
+		if l.Msg == "Reconcile failed" {
 			lines[l.Trace], ids[l.ReconcileID] = l, true
 		}
 	}

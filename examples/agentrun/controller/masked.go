@@ -17,33 +17,33 @@ import (
 	"github.com/proompteng/controllerkit/events/redact"
 )
 
-// told is an error whose text every user may read: it is short, and has no
-// secret. It has the kind of its cause.
-type told struct {
-	words string
+// maskedError is an error whose text every user may read: it is short, and has
+// no secret. It has the kind of its cause.
+type maskedError struct {
+	text  string
 	cause error
 }
 
-func (t *told) Error() string { return t.words }
-func (t *told) Unwrap() error { return t.cause }
+func (t *maskedError) Error() string { return t.text }
+func (t *maskedError) Unwrap() error { return t.cause }
 
-// tell returns such an error. If no server answered, the error quotes nothing,
+// masked returns such an error. If no server answered, the error quotes nothing,
 // and a request for the Secret would not be answered either.
-func (a *attempt) tell(ctx context.Context, cause error) error {
+func (a *attempt) masked(ctx context.Context, cause error) error {
 	switch cause.(type) { //nolint:errorlint // an error around one of these may quote more
-	case nil, *told:
+	case nil, *maskedError:
 		return cause
 	case *failure: // the text is of this controller
-		return &told{a.mask(cause.Error()), cause}
+		return &maskedError{a.mask(cause.Error()), cause}
 	}
 	if !unanswered(cause) {
-		return &told{a.words(ctx, cause.Error()), cause}
+		return &maskedError{a.maskedText(ctx, cause.Error()), cause}
 	}
 	text := cause.Error()
 	if !a.knowsSecret() {
 		text = lastRequest(cause) // an error around it may quote an earlier answer
 	}
-	return &told{a.mask(text), cause}
+	return &maskedError{a.mask(text), cause}
 }
 
 // withheld replaces a text that may quote a Secret whose values are unknown or
@@ -53,10 +53,10 @@ const withheld = "[the text is withheld: the Secret in spec.secretRef cannot be 
 // mostValues is how many values of a Secret an attempt masks. Each takes time.
 const mostValues = 1000
 
-// words returns a text with secrets masked. If this attempt has not read the
-// run's Secret, words reads it first: a restart forgets the values of earlier
-// attempts.
-func (a *attempt) words(ctx context.Context, text string) string {
+// maskedText returns a text with secrets masked. If this attempt has not read
+// the run's Secret, maskedText reads it first: a restart forgets the values of
+// earlier attempts.
+func (a *attempt) maskedText(ctx context.Context, text string) string {
 	if !a.knowsSecret() {
 		_, err := a.secret(ctx)
 		if err != nil && !isMissingSecret(err) {
@@ -74,7 +74,7 @@ func (a *attempt) knowsSecret() bool { return a.run.Spec.SecretRef == nil || a.r
 // text, and then bounds the text. The attempt has pinned the values, so the
 // Secrets of other runs do not push them out of the set that all runs share.
 func (a *attempt) mask(text string) string {
-	if a.crowded {
+	if a.tooManyValues {
 		return withheld
 	}
 	return a.public(a.secrets.Redact(text))
@@ -118,13 +118,13 @@ func (a *attempt) secret(ctx context.Context) (*corev1.Secret, error) {
 	secret, err := a.cluster.CoreV1().Secrets(a.run.Namespace).Get(ctx, a.run.Spec.SecretRef.Name, metav1.GetOptions{})
 	a.read = err == nil || isMissingSecret(err)
 	if apierrors.IsForbidden(err) {
-		return nil, &told{a.mask(err.Error()), err}
+		return nil, &maskedError{a.mask(err.Error()), err}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(secret.Data) > mostValues {
-		a.crowded = true
+		a.tooManyValues = true
 		return secret, nil
 	}
 	a.pins = append(a.pins, a.secrets.Pin(slices.Collect(maps.Values(secret.Data))...))

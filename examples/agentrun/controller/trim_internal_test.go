@@ -45,7 +45,7 @@ func TestCaches_HoldLittleOfALargeRun(t *testing.T) {
 		}},
 		"Started": {"Its Job has what it needs.", func(*v1alpha1.AgentRun) {}},
 		"Ended": {"It stays for 30 days.", func(run *v1alpha1.AgentRun) {
-			enter(run, v1alpha1.Failed, reasonJobFailed, "", time.Now())
+			setPhase(run, v1alpha1.Failed, reasonJobFailed, "", time.Now())
 		}},
 	}
 	for name, tc := range tests {
@@ -94,7 +94,7 @@ func TestSmall_KeepsWhatIsRead(t *testing.T) {
 	assert.Equal(t, want, run.Spec)
 
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"note": "x"}}}
-	_, err := small(job)
+	_, err := trim(job)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{}, job.Annotations, "A release must not replace the annotations of others.")
 }

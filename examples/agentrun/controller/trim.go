@@ -28,8 +28,8 @@ const keepAtMost = 16 << 10
 // jobgcPrefix begins the annotations of package jobgc.
 const jobgcPrefix = "jobgc.controllerkit.dev/"
 
-// small is the transform of the informers.
-func small(obj any) (any, error) {
+// trim is the transform of the informers.
+func trim(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *v1alpha1.AgentRun:
 		trimRun(o)

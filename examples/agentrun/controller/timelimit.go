@@ -19,29 +19,29 @@ const (
 	requestAtMost = 5 * time.Minute
 )
 
-// timely ends each request that the API server should have ended long ago. A
+// timeLimit ends each request that the API server should have ended long ago. A
 // server or proxy can accept a watch and then never send or close anything,
 // while it keeps the connection alive. client-go waits for it forever, and the
 // cache gets no change. After the end the informer watches again.
-type timely struct{ next http.RoundTripper }
+type timeLimit struct{ next http.RoundTripper }
 
-// inTime is for the Wrap method of rest.Config.
-func inTime(next http.RoundTripper) http.RoundTripper { return &timely{next} }
+// limitTime is for the Wrap method of rest.Config.
+func limitTime(next http.RoundTripper) http.RoundTripper { return &timeLimit{next} }
 
 // RoundTrip sends the request. The time includes the reading of the body.
-func (t *timely) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t *timeLimit) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(request.Context(), longest(request))
 	response, err := t.next.RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	response.Body = &timelyBody{response.Body, cancel}
+	response.Body = &timeLimitBody{response.Body, cancel}
 	return response, nil
 }
 
 // WrappedRoundTripper lets apimachinery's helpers find what is below.
-func (t *timely) WrappedRoundTripper() http.RoundTripper { return t.next }
+func (t *timeLimit) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // longest is how long a request may take.
 func longest(request *http.Request) time.Duration {
@@ -53,14 +53,14 @@ func longest(request *http.Request) time.Duration {
 	return time.Duration(seconds)*time.Second + watchGrace
 }
 
-// timelyBody releases the timer of its request.
-type timelyBody struct {
+// timeLimitBody releases the timer of its request.
+type timeLimitBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 }
 
 // Close ends the request.
-func (b *timelyBody) Close() error {
+func (b *timeLimitBody) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()
 }

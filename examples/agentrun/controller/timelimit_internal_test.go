@@ -101,7 +101,7 @@ func TestRequest_EndsOnThisSide(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := &http.Client{Transport: inTime(serve(t, tc.server))}
+				client := &http.Client{Transport: limitTime(serve(t, tc.server))}
 				url := "http://127.0.0.1/api/v1/pods" + tc.query
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 				require.NoError(t, err)

@@ -67,8 +67,8 @@ func TestWordsNeverQuoteTheSecret(t *testing.T) {
 			if tc.ref {
 				a.run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
 			}
-			assert.Equal(t, tc.want, a.words(t.Context(), "it says "+value), tc.reason)
-			_ = a.words(t.Context(), "more")
+			assert.Equal(t, tc.want, a.maskedText(t.Context(), "it says "+value), tc.reason)
+			_ = a.maskedText(t.Context(), "more")
 			if tc.want != withheld {
 				assert.Equal(t, tc.asked, asked, tc.reason)
 			}
@@ -98,7 +98,7 @@ func TestWhyTheSecretIsNotReadIsTold(t *testing.T) {
 			c := &Controller{secrets: new(redact.SecretValues), cluster: &secretsOnly{get: func() (*corev1.Secret, error) { return nil, tc.err }}}
 			a := &attempt{Controller: c, run: newRun("nightly", "uid-1")}
 			a.run.Spec.SecretRef = &v1alpha1.SecretRef{Name: "s", Key: "token"}
-			err := a.tell(t.Context(), a.haveSecret(t.Context()))
+			err := a.masked(t.Context(), a.haveSecret(t.Context()))
 			require.ErrorContains(t, err, tc.want, tc.reason)
 			assert.NotContains(t, err.Error(), value)
 			assert.ErrorIs(t, err, tc.err, "what kind of error it is, is still known")

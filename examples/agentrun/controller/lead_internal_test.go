@@ -32,9 +32,9 @@ func TestHowLongWhatRunsMayGoOn(t *testing.T) {
 		stopped, lost time.Duration // after the beginning
 		want          time.Duration
 	}{
-		"Stopped":           {"No other process leads before it returns.", 20 * time.Second, time.Hour, 20*time.Second + finishing},
-		"Deposed":           {"Another replica may lead already.", 20 * time.Second, 20 * time.Second, 20 * time.Second},
-		"DeposedAfterwards": {"Stopping does not keep the lease.", 20 * time.Second, 22 * time.Second, 22 * time.Second},
+		"Stopped":        {"No other process leads before it returns.", 20 * time.Second, time.Hour, 20*time.Second + finishTimeout},
+		"Lost":           {"Another replica may lead already.", 20 * time.Second, 20 * time.Second, 20 * time.Second},
+		"LostAfterwards": {"Stopping does not keep the lease.", 20 * time.Second, 22 * time.Second, 22 * time.Second},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
