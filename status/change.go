@@ -30,6 +30,7 @@ type change struct {
 	before side // after a conflict, the stored object
 	after  side // plan makes its content the one to store
 
+	hasList   bool // of conditions, maybe an empty one
 	isMerged  bool // there was a conflict
 	isPending bool // a write that got no answer may still happen
 }
@@ -80,6 +81,7 @@ func (c *change) begin() (idle bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	c.hasList = c.after.content.conditions.isSet
 	c.removeMark()
 	return false, nil
 }
@@ -163,7 +165,6 @@ func (c *change) plan() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	needsList := after.conditions.isSet
 	after.conditions, err = c.conditionsToStore()
 	if err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func (c *change) plan() ([]byte, error) {
 		after.fields[updatedAt] = now
 		body[updatedAt] = now
 	}
-	if needsList && !after.conditions.isSet {
+	if c.hasList && !after.conditions.isSet {
 		body[c.names.Conditions] = []any{} // the schema may require it
 	}
 	return c.pinned(body)

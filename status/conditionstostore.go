@@ -90,17 +90,12 @@ func (c *change) newestGeneration() int64 {
 }
 
 // generationOf is the observedGeneration of a condition that states none. An
-// equal verdict holds for the new generation too. It stays without one if the
-// stored condition has none.
+// equal verdict stays without one if the stored condition has none.
 func (c *change) generationOf(next, stored metav1.Condition) int64 {
-	next.ObservedGeneration = stored.ObservedGeneration
-	if !sameVerdict(next, stored) {
-		return c.generation
-	}
-	if stored.ObservedGeneration == 0 {
+	if sameVerdict(next, stored) {
 		return 0
 	}
-	return max(c.generation, stored.ObservedGeneration)
+	return c.generation
 }
 
 // redact replaces the messages of the conditions that differ from the stored

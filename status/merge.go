@@ -71,8 +71,7 @@ func (m merge) conditions() (conditionList, error) {
 	before := m.before.conditions.byKey()
 	after := m.after.conditions.byKey()
 	live := m.live.conditions.byKey()
-	isSet := m.live.conditions.isSet || m.after.conditions.isSet
-	list := conditionList{isSet: isSet}
+	var list conditionList
 	var conflicts []error
 	add := func(e condition) {
 		isOwned := m.isFirst || slices.Contains(m.owned, e.Type)
