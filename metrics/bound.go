@@ -15,7 +15,7 @@ func (m *Metrics) MaxSeries(n int) int {
 		return 0
 	}
 	const (
-		states = maxLeases + maxObjects + 1
+		states = maxLeases + maxCaches + maxObjects + 1
 		class  = maxRequests + maxFolded + 1
 		runs   = resultCount + 2 + 3     // ended, active, missing; the retention settings
 		plain  = resultCount + 1 + 1 + 9 // ended, active, workers; the queue

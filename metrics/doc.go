@@ -72,15 +72,16 @@
 //	controller.log.retention                 gauge          s            controller
 //	controller.objects                       gauge          {object}     kind, condition, status
 //	controller.leader                        gauge                       lease
+//	controller.cache.age                     gauge          s            resource
 //	controller.client.requests               counter        {request}    code
 //	controller.client.request.duration       histogram      s            verb, group, resource, code
 //	controller.client.limiter.wait.duration  histogram      s
 //	controller.label_overflows               counter        {value}      label
 //
 // No label holds the name of a reconciled object, and the number of values of
-// each label is bounded. Values beyond the bound become "other", and a lease is
-// left out. Both are counted in controller.label_overflows. [Metrics.MaxSeries]
-// gives the bound.
+// each label is bounded. Values beyond the bound become "other", and a lease or
+// a cache is left out. Both are counted in controller.label_overflows.
+// [Metrics.MaxSeries] gives the bound.
 //
 // # RBAC
 //

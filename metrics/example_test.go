@@ -211,6 +211,16 @@ func ExampleMetrics_ObserveConditions() {
 	// controller_objects{condition="Ready",kind="AgentRun",status="True"} 2
 }
 
+// kube.NewCache does this for an informer of client-go.
+func ExampleMetrics_ObserveCache() {
+	m, endpoint := set()
+	last := time.Now().Add(-time.Minute)
+	stop := m.ObserveCache("pods", func() time.Duration { return time.Since(last).Truncate(time.Minute) })
+	show(endpoint, "controller_cache")
+	stop()
+	// Output: controller_cache_age_seconds{resource="pods"} 60
+}
+
 func ExampleMetrics_Leader() {
 	m, endpoint := set()
 	m.Leader("agents", true)

@@ -109,6 +109,7 @@ func exercise(tb testing.TB, m *metrics.Metrics) {
 	c.Runs().Retention(10*time.Minute, 30*24*time.Hour, 7*24*time.Hour)
 	m.ObserveConditions("AgentRun", counted(map[metrics.Condition]int64{{Type: "Ready", Status: "True"}: 12}))
 	m.Leader("agents", true)
+	m.ObserveCache("pods", func() time.Duration { return 45 * time.Second })
 	m.ClientRequest(ctx, metrics.Request{Verb: "patch", Group: "batch", Resource: "jobs/status", Code: "2xx"}, 12*time.Millisecond)
 	m.ClientWait(ctx, time.Millisecond)
 	m.Controller("")

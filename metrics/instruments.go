@@ -23,7 +23,7 @@ type instruments struct {
 	reconciles, queueAdds, queueRetries, runs, missingJobs, events, statusWrites, requests, overflows metric.Int64ObservableCounter
 	reconcileActive, workerLimit, queueDepth, queueDelayed, queueFailing, runActive                   metric.Int64ObservableUpDownCounter
 	objects, leader                                                                                   metric.Int64ObservableGauge
-	queueOldest, queueUnfinished, queueLongest, queueLongestFailing                                   metric.Float64ObservableGauge
+	queueOldest, queueUnfinished, queueLongest, queueLongestFailing, cacheAge                         metric.Float64ObservableGauge
 	jobTTL, runRetention, logRetention                                                                metric.Float64ObservableGauge
 }
 
@@ -84,6 +84,7 @@ func (b *builder) build(t catalog.Table) instruments {
 		queueUnfinished:     b.seconds(t.QueueUnfinished),
 		queueLongest:        b.seconds(t.QueueLongest),
 		queueLongestFailing: b.seconds(t.QueueLongestFailing),
+		cacheAge:            b.seconds(t.CacheAge),
 		jobTTL:              b.seconds(t.JobTTL),
 		runRetention:        b.seconds(t.RunRetention),
 		logRetention:        b.seconds(t.LogRetention),

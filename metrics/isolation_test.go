@@ -37,6 +37,10 @@ func TestAFunctionThatHangsCostsItsOwnSeries(t *testing.T) {
 		})
 		stuck.ObserveQueue(func() metrics.QueueState { return metrics.QueueState{Adds: 2} })
 		m.Controller("well").ObserveQueue(func() metrics.QueueState { return metrics.QueueState{Adds: 7} })
+		m.ObserveCache("stuck", func() time.Duration {
+			<-release
+			return 0
+		})
 		m.ObserveConditions("Stuck", func(context.Context) iter.Seq2[metrics.Condition, int64] {
 			<-release
 			return func(func(metrics.Condition, int64) bool) {}
@@ -52,6 +56,7 @@ func TestAFunctionThatHangsCostsItsOwnSeries(t *testing.T) {
 			assert.Equal(t, map[string]string{`controller_objects{condition="Ready",kind="Well",status="True"}`: "3"}, with(got, "controller_objects"))
 			require.Len(t, reported, scrapes+1, "once for each scrape")
 			require.ErrorContains(t, reported[scrapes], `controller "stuck": the state of a queue did not return in time`)
+			require.ErrorContains(t, reported[scrapes], `the age of the cache of "stuck" did not return in time`)
 			require.ErrorContains(t, reported[scrapes], `the count of objects of kind "Stuck" did not return in time`)
 		}
 		assert.Equal(t, 2*time.Second, time.Since(start), "one wait for all functions together")

@@ -37,6 +37,7 @@ type Metrics struct {
 	controllers set[*Controller] // named and rest
 
 	leases    set[*lease]
+	caches    set[*cacheSource]
 	objects   set[*objectSource]
 	admitted  map[objectKey]struct{} // of controller.objects, for good
 	requests  atomic.Pointer[map[Request][]metric.RecordOption]

@@ -38,6 +38,7 @@ func (m *Metrics) observe(ctx context.Context, o metric.Observer) error {
 	for i, c := range controllers {
 		states[i] = c.queues.ask()
 	}
+	caches := m.askCaches()
 	sources, counts := m.countObjects(ctx)
 	for i, c := range controllers {
 		c.observe(o)
@@ -45,6 +46,7 @@ func (m *Metrics) observe(ctx context.Context, o metric.Observer) error {
 	}
 	m.observeObjects(ctx, o, sources, counts, fail)
 	m.observeLeases(o)
+	m.observeCaches(ctx, o, caches, fail)
 	m.codes.observe(o, m.inst.requests)
 	m.overflows.observe(o, m.inst.overflows)
 	return errors.Join(errs...)

@@ -41,6 +41,7 @@ func saturate(t *testing.T, m *metrics.Metrics, names []string) {
 			c.StatusWrites()(word, time.Second)
 		}
 		m.Leader(name, i%2 == 0)
+		m.ObserveCache(name, func() time.Duration { return time.Second })
 		m.ClientRequest(ctx, metrics.Request{Verb: name, Group: "g", Resource: "r", Code: "2xx"}, time.Second)
 		m.ClientRequest(ctx, metrics.Request{Verb: "get", Group: name, Resource: name, Code: name}, time.Second)
 	}

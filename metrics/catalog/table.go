@@ -32,6 +32,7 @@ type Table struct {
 	LogRetention          Instrument
 	Objects               Instrument
 	Leader                Instrument
+	CacheAge              Instrument
 	ClientRequests        Instrument
 	ClientRequestDuration Instrument
 	ClientLimiterWait     Instrument
@@ -175,6 +176,11 @@ func Instruments() Table {
 			Attributes:  []string{"lease"},
 			Description: "1 while this process holds the lease, 0 while it does not.",
 		},
+		CacheAge: Instrument{
+			Name: "controller.cache.age", Unit: "s", Kind: Gauge,
+			Attributes:  []string{"resource"},
+			Description: "Time since a cache last got anything from the API server.",
+		},
 		ClientRequests: Instrument{
 			Name: "controller.client.requests", Unit: "{request}", Kind: Counter,
 			Attributes:  []string{"code"},
@@ -207,7 +213,7 @@ func (t Table) All() []Instrument {
 		t.QueueFailing, t.QueueLongestFailing,
 		t.RunDuration, t.Runs, t.RunActive, t.MissingJobs,
 		t.Events, t.StatusWrites, t.StatusWriteDuration, t.JobTTL, t.RunRetention, t.LogRetention,
-		t.Objects, t.Leader, t.ClientRequests, t.ClientRequestDuration, t.ClientLimiterWait, t.LabelOverflows,
+		t.Objects, t.Leader, t.CacheAge, t.ClientRequests, t.ClientRequestDuration, t.ClientLimiterWait, t.LabelOverflows,
 	}
 }
 

@@ -17,6 +17,10 @@
 //
 //	mgr.Add(kube.NewLeaderRunnable(m, options.LeaderElectionID))
 //
+// A cache whose watch hangs shows its age:
+//
+//	cache := kube.NewCache(m, "pods", informer)
+//
 // All of it is safe for concurrent use and records nothing when its recorder is
 // nil. In controller-runtime, NewQueue fits the option of the same name:
 //

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/client-go/util/workqueue"
@@ -54,6 +56,20 @@ func Example() {
 	// Output:
 	// controller_queue_delayed{controller="agentrun"} 1
 	// controller_queue_depth{controller="agentrun"} 1
+}
+
+// The age of an informer's cache, and a check for readyz.
+func ExampleNewCache() {
+	m, _ := set()
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, new(corev1.Pod), 0, nil)
+	c := kube.NewCache(m, "pods", informer)
+	ready := c.Check(15 * time.Minute)
+	fmt.Println(ready(nil)) // the informer was not started
+	fmt.Println(c.Age() < 0)
+	c.Close()
+	// Output:
+	// metrics/kube: the cache of pods has not been filled
+	// true
 }
 
 func ExampleQueue() {

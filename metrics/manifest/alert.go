@@ -50,6 +50,7 @@ const (
 	slow       = 30 * time.Second
 	waiting    = 5 * time.Minute
 	stuck      = 15 * time.Minute
+	stale      = 15 * time.Minute
 )
 
 // Severities, by the expected reaction: critical wakes a person, warning is for
@@ -165,6 +166,12 @@ func rules(t Target, i catalog.Table) ([]alert, error) {
 			value:       q.waiting(i, of(varController)),
 			summary:     "The queue of {{ $labels.controller }} does not get empty.",
 			description: "An item has been ready for {{ $value | humanizeDuration }} and no worker of {{ $labels.controller }} in {{ $labels.namespace }} has taken it.",
+		},
+		{
+			name: "ControllerCacheStale", severity: warning, is: ">", threshold: stale.Seconds(),
+			value:       q.highest(i.CacheAge, of(varInstance, "resource")),
+			summary:     "The cache of {{ $labels.resource }} gets no changes.",
+			description: "{{ $labels.instance }} of {{ $labels.job }} in {{ $labels.namespace }} has got nothing about {{ $labels.resource }} from the API server for {{ $value | humanizeDuration }}, not even a bookmark. It reconciles what the objects were then.",
 		},
 		{
 			name: "ControllerWorkerStuck", severity: warning, is: ">", threshold: stuck.Seconds(),

@@ -40,6 +40,7 @@
 //	API requests     kube.Transport, kube.Limiter
 //	leader           kube.Callbacks or kube.NewLeaderRunnable
 //	objects          Metrics.ObserveConditions
+//	caches           kube.NewCache
 //	process          prom.Options without NoProcessMetrics
 //
 // Quantiles and rates of histograms have two forms in one expression: for fixed

@@ -119,7 +119,7 @@ func ExampleRule() {
 // For promtool check rules, and for a Prometheus without the operator.
 func ExampleBundle_Rules() {
 	fmt.Println(strings.Count(string(pack(manifest.Target{}).Rules()), "- alert:"), "alerts")
-	// Output: 15 alerts
+	// Output: 16 alerts
 }
 
 func ExampleBundle_Alerts() {

@@ -253,6 +253,10 @@ func state(q *queries, i catalog.Table) []panel {
 			targets: []target{lines(q.highest(i.Leader, []string{varInstance, "lease"}))},
 		},
 		{
+			title: "Age of the caches", description: "Time since a cache last got anything from the API server, of the process where it is greatest. It grows to a minute or, for a resource that nothing changes, to some minutes.",
+			targets: []target{lines(q.highest(i.CacheAge, []string{"resource"}))},
+		},
+		{
 			title: "Processes", description: "Processes that Prometheus can scrape, of the jobs with such a controller.",
 			targets: []target{lines(q.upOf(i.Reconciles), "up")},
 		},

@@ -72,7 +72,7 @@ type queries struct {
 // namespace and the job, because the variables may select several
 // installations.
 func onDashboard(t Target, i catalog.Table) *queries {
-	wide := []string{i.Objects.Name, i.Leader.Name, i.ClientRequests.Name, i.ClientRequestDuration.Name, i.ClientLimiterWait.Name, i.LabelOverflows.Name}
+	wide := []string{i.Objects.Name, i.Leader.Name, i.CacheAge.Name, i.ClientRequests.Name, i.ClientRequestDuration.Name, i.ClientLimiterWait.Name, i.LabelOverflows.Name}
 	for _, p := range ofProcess().all() {
 		wide = append(wide, p.Name)
 	}

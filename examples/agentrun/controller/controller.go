@@ -185,6 +185,8 @@ func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error
 			return nil, err
 		}
 		c.scopes = append(c.scopes, s)
+		kube.NewCache(m, "agentruns", s.runs)
+		kube.NewCache(m, "jobs", s.jobs)
 	}
 	m.ObserveConditions("AgentRun", c.conditions) // last: a collection may come immediately
 	return c, nil

@@ -68,7 +68,8 @@ func healthyDay(reconciles int) map[string]string {
 	leader(i.QueueOldest, "", "2x1440", "controller", "runs")
 	leader(i.QueueLongest, "", "3x1440", "controller", "runs")
 	leader(i.QueueFailing, "", "0x1440", "controller", "runs")
-	leader(i.QueueLongestFailing, "", "5x1440", "controller", "runs") // at each scrape another item
+	leader(i.QueueLongestFailing, "", "5x1440", "controller", "runs")           // at each scrape another item
+	leader(i.CacheAge, "", strings.Repeat("0+60x10 ", 130), "resource", "jobs") // etcd notifies each ten minutes
 	leader(i.Leader, "", "1x720 0x720", "lease", "agentrun")
 	leader(i.Events, "", steadily(3), "controller", "runs", "result", "emitted")
 	leader(i.Events, "", "0x1440", "controller", "runs", "result", "dropped")

@@ -201,6 +201,7 @@ func underLoad(t *testing.T, o prom.Options) http.Handler {
 	runs.Retention(10*time.Minute, time.Hour, time.Hour)
 	runs.Active(2)
 	m.Leader("agentrun", true)
+	m.ObserveCache("jobs", func() time.Duration { return 30 * time.Second })
 	c.ObserveQueue(func() metrics.QueueState {
 		return metrics.QueueState{Depth: 3, Delayed: 1, Adds: time.Now().Unix(), Retries: time.Now().Unix() / 2, Oldest: time.Second, Unfinished: time.Second, Longest: time.Second, LongestFailing: time.Second}
 	})

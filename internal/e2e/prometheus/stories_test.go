@@ -157,6 +157,14 @@ func stories() []story {
 		{alert: "ControllerQueueBacklog", name: "a full queue that is worked off", after: 20, series: map[string]string{gauge(i.QueueOldest): "290x30", gauge(i.QueueDepth): "9999x30"}},
 		{alert: "ControllerWorkerStuck", name: "a worker hangs", series: map[string]string{gauge(i.QueueLongest): "0+60x30"}, after: 16, fires: controller, value: "16m 0s"},
 		{alert: "ControllerWorkerStuck", name: "a slow reconcile", after: 14, series: map[string]string{gauge(i.QueueLongest): "0+60x14"}},
+		{
+			alert: "ControllerCacheStale", name: "a watch hangs", after: 16, value: "16m 0s",
+			fires:  both(process, map[string]string{"resource": "jobs"}),
+			series: map[string]string{on(i.CacheAge, "", "resource", "jobs"): "0+60x30", on(i.CacheAge, "", "resource", "pods"): "50x30"},
+		},
+		{alert: "ControllerCacheStale", name: "etcd notifies each ten minutes", after: 30, series: map[string]string{
+			on(i.CacheAge, "", "resource", "jobs"): "0+60x11 0+60x11 0+60x11",
+		}},
 		{alert: "ControllerNoLeader", name: "all stand by", series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x35"}, after: 12, fires: with("lease", "agentrun")},
 		{alert: "ControllerNoLeader", name: "the lead is handed over", after: 20, series: map[string]string{leader("a"): "1x5 0x30", leader("b"): "0x8 1x30"}},
 		{alert: "ControllerNoLeader", name: "without leader election", after: 20, series: map[string]string{upSeries: "1x30"}},
