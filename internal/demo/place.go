@@ -68,6 +68,10 @@ func open(ctx context.Context, out io.Writer, contextName string) (p *place, err
 		p.stage = nil // the namespace is not the demo's to delete
 		return p, err
 	}
+	err = p.stage.Restrict(ctx)
+	if err != nil {
+		return p, err
+	}
 	program, err := rig.Build(ctx, p.dir)
 	if err != nil {
 		return p, err

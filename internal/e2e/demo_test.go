@@ -54,7 +54,7 @@ func TestDemo(t *testing.T) {
 	assert.Regexp(t, `(?m)^invalid-spec +Failed +InvalidSpec +ok, expected to fail$`, out.String())
 	assert.Contains(t, out.String(), "$ kubectl events --for=agentrun/job-deleted")
 	assert.Regexp(t, `(?m)^controller +killed once, with ([1-9]|[1-4][0-9]) runs in flight; the next process was ready after`, out.String())
-	assert.Regexp(t, `(?m)^Jobs +55 for 56 runs; more than one for a run: 0$`, out.String(), "a run with an invalid spec has no Job")
+	assert.Regexp(t, `(?m)^Jobs +57 for 58 runs; more than one for a run: 0$`, out.String(), "a run with an invalid spec has no Job")
 	assert.Regexp(t, `(?m)^missing Jobs +1$`, out.String())
 	_, ending, _ := strings.Cut(out.String(), "== How they ended ==")
 	assert.LessOrEqual(t, strings.Count(ending, "\n"), 40, "the ending fits a screen")

@@ -30,7 +30,8 @@ func TestSamples(t *testing.T) {
 	stage := plane.NewStage(t)
 	all, err := play.Load()
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(all), 7)
+	require.GreaterOrEqual(t, len(all), 9)
+	require.NoError(t, stage.Restrict(t.Context()))
 	var secrets []string
 	for _, s := range all {
 		if s.Secret != nil {

@@ -12,7 +12,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -47,8 +49,21 @@ func NewStage(config *rest.Config, namespace string) (*Stage, error) {
 	return &Stage{Namespace: namespace, Kube: kube, Runs: runs(namespace)}, nil
 }
 
-// Create creates the sample's runs.
+// Restrict makes the namespace refuse privileged pods.
+func (on *Stage) Restrict(ctx context.Context) error {
+	body := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"baseline"}}}`)
+	_, err := on.Kube.CoreV1().Namespaces().Patch(ctx, on.Namespace, types.MergePatchType, body, metav1.PatchOptions{})
+	return err
+}
+
+// Create creates the sample's quota and its runs.
 func (s *Sample) Create(ctx context.Context, on *Stage) error {
+	if s.Quota != nil {
+		err := on.limit(ctx, s.Quota)
+		if err != nil {
+			return err
+		}
+	}
 	for _, name := range s.Names() {
 		run := s.Run.DeepCopy()
 		run.Name = name
@@ -85,6 +100,15 @@ func (s *Sample) Play(ctx context.Context, on *Stage) error {
 			return err
 		}
 	}
+	if s.CancelAfter != "" {
+		if err := on.until(ctx, s.Run.Name, s.CancelAfter); err != nil {
+			return err
+		}
+		on.say("cancelled " + s.Run.Name)
+		if _, err := on.Runs.Patch(ctx, s.Run.Name, types.MergePatchType, []byte(`{"spec":{"cancel":true}}`), metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
 	if s.KillAfter > 0 && on.Kill != nil {
 		if err := on.ended(ctx, s.Names()[:s.KillAfter]); err != nil {
 			return err
@@ -94,6 +118,26 @@ func (s *Sample) Play(ctx context.Context, on *Stage) error {
 		}
 	}
 	return on.ended(ctx, s.Names())
+}
+
+// limit creates the quota. Its status is written too, because the local control
+// plane has no controller for that.
+func (on *Stage) limit(ctx context.Context, quota *corev1.ResourceQuota) error {
+	quotas := on.Kube.CoreV1().ResourceQuotas(on.Namespace)
+	made, err := quotas.Create(ctx, quota, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	used := corev1.ResourceList{}
+	for name := range made.Spec.Hard {
+		used[name] = resource.Quantity{}
+	}
+	made.Status = corev1.ResourceQuotaStatus{Hard: made.Spec.Hard, Used: used}
+	_, err = quotas.UpdateStatus(ctx, made, metav1.UpdateOptions{})
+	if apierrors.IsConflict(err) {
+		return nil // the cluster's own controller was faster
+	}
+	return err
 }
 
 // ended waits until the named runs are terminal.

@@ -7,11 +7,13 @@
 package play
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sigs.k8s.io/yaml"
 
@@ -29,6 +31,7 @@ const (
 	copies         = prefix + "copies"           // how many runs of this kind there are
 	deleteJobAfter = prefix + "delete-job-after" // the reason at which the demo deletes the Job
 	applyAfter     = prefix + "apply-after"      // on a Secret: create it when that run has that reason
+	cancelAfter    = prefix + "cancel-after"     // the reason at which the demo cancels the run
 	killAfter      = prefix + "kill-after"       // kill the controller when so many of the runs have ended
 )
 
@@ -43,6 +46,8 @@ type Sample struct {
 	DeleteJobAfter string
 	Secret         *corev1.Secret // nil for most
 	SecretAfter    string
+	Quota          *corev1.ResourceQuota // nil for most
+	CancelAfter    string
 	KillAfter      int // 0 for most
 
 	Phase, Reason string
@@ -87,19 +92,29 @@ func parse(file, body string) (*Sample, error) {
 	first, _, _ := strings.Cut(body, "\n")
 	s := &Sample{File: file, Title: strings.TrimPrefix(first, "# "), Copies: 1}
 	for doc := range strings.SplitSeq(body, "\n---\n") {
-		var object any = &s.Run // a Secret may follow
-		if s.Run != nil {
-			object = &s.Secret
-		}
-		if err := yaml.UnmarshalStrict([]byte(doc), object); err != nil {
+		var kind metav1.TypeMeta
+		err := yaml.Unmarshal([]byte(doc), &kind)
+		if err != nil {
 			return nil, err
 		}
+		into := map[string]any{"AgentRun": &s.Run, "Secret": &s.Secret, "ResourceQuota": &s.Quota}[kind.Kind]
+		if into == nil {
+			return nil, fmt.Errorf("kind %q is not accepted; want AgentRun, Secret or ResourceQuota", kind.Kind)
+		}
+		err = yaml.UnmarshalStrict([]byte(doc), into)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if s.Run == nil {
+		return nil, errors.New("there is no AgentRun")
 	}
 	if s.Secret != nil {
 		s.SecretAfter = s.Secret.Annotations[applyAfter]
 	}
 	said := s.Run.Annotations
-	s.Phase, s.Reason, s.DeleteJobAfter, s.JobGone = said[phase], said[reason], said[deleteJobAfter], said[job] == "gone"
+	s.Phase, s.Reason = said[phase], said[reason]
+	s.DeleteJobAfter, s.CancelAfter, s.JobGone = said[deleteJobAfter], said[cancelAfter], said[job] == "gone"
 	if said[eventReasons] != "" {
 		s.Events = strings.Split(said[eventReasons], ",")
 	}

@@ -15,7 +15,7 @@ import (
 func TestLoad(t *testing.T) {
 	all, err := play.Load()
 	require.NoError(t, err)
-	require.Len(t, all, 7)
+	require.Len(t, all, 9)
 	names := map[string]bool{}
 	for _, s := range all {
 		assert.NotEmpty(t, s.Title, s.File)
@@ -26,7 +26,7 @@ func TestLoad(t *testing.T) {
 			names[name] = true
 		}
 	}
-	assert.Len(t, names, 56)
+	assert.Len(t, names, 58)
 	last := all[len(all)-1]
 	assert.Positive(t, last.KillAfter, last.File)
 	assert.Less(t, last.KillAfter, last.Copies, "some runs are in flight when the controller is killed")
