@@ -106,16 +106,16 @@ func (m machine) lastSeen() (finding, bool) {
 	if m.memory.outcome == "" {
 		return m.gone(jobFacts{}, sourceTombstone), m.ended // others confirm it by a live read
 	}
-	if m.memory.released && m.memory.lately && !m.ended {
-		// Only a Job whose outcome or end is recorded is released: this copy of
-		// the Ref is late.
-		return finding{state: Pending, source: sourceTombstone, changed: true, again: againSoon}, true
-	}
 	return m.tombstone(), true
 }
 
-// tombstone is the finding of a finished Job that is gone.
+// tombstone is the finding of a finished Job that is gone. Only a Job whose
+// outcome or end is recorded is released: soon after that, a copy of the owner
+// that lacks the end is late.
 func (m machine) tombstone() finding {
+	if m.memory.released && m.memory.lately && !m.ended {
+		return finding{state: Pending, source: sourceTombstone, changed: true, again: againSoon}
+	}
 	return finding{
 		state: Finished, outcome: m.memory.outcome, source: sourceTombstone,
 		job: jobFacts{uid: m.memory.uid, control: controlOwner, state: Finished, outcome: m.memory.outcome},

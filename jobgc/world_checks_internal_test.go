@@ -3,6 +3,8 @@
 
 package jobgc
 
+import "cmp"
+
 // What a call of the small world may ask for and return.
 
 // isReleased reports whether nothing is left to do for a Job.
@@ -109,15 +111,15 @@ func (w *world) checkAgain(r *simReplica) {
 }
 
 // checkEnd holds a call that returns the end of a run to its rule: once its
-// Job is released, the end is recorded, and a late copy of the owner does not
-// cause another report.
+// Job is released, the end is recorded. After the delete event of such a Job a
+// late copy of the owner does not cause another report.
 func (w *world) checkEnd(r *simReplica) {
 	m := w.rules.machine(r.m)
 	ends := m.found.state == Cancelled || m.found.outcome != "" || m.found.state.lost()
 	if m.job == 0 || m.ended || !ends {
 		return
 	}
-	again := !r.copied.outcome && r.freed.has(m.job)
+	again := m.found.source == sourceTombstone && !r.copied.outcome && r.freed.has(m.job)
 	if again && w.gap&fromBackup == 0 {
 		w.wrong = endedAgain
 	}
@@ -146,7 +148,8 @@ func (w *world) isPending(r *simReplica, f finding) bool {
 	m := w.rules.machine(r.m)
 	switch {
 	case f.source == sourceTombstone:
-		return w.jobs[m.job].released
+		unrecorded := r.places[r.copied.uid].job
+		return w.jobs[cmp.Or(m.job, unrecorded)].released
 	case r.asked == 0:
 		return w.rules.informer
 	case f.changed:
