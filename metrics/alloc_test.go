@@ -6,6 +6,7 @@
 package metrics_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	cases := map[string]func(){
 		"BeginEnd":        func() { reconcile(ctx, c) },
 		"BeginEndSampled": func() { reconcile(span, c) },
+		"BeginSpan":       func() { reconcileWithSpan(ctx, c) },
 		"Run":             func() { runs.End(ctx, time.Minute, metrics.Success) },
 		"RunsActive":      func() { runs.Active(1) },
 		"QueueWait":       func() { c.QueueWait(time.Second) },
@@ -46,4 +48,12 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 			assert.Zero(t, testing.AllocsPerRun(1000, record))
 		})
 	}
+}
+
+// reconcileWithSpan is a reconcile of a controller that has no tracer.
+func reconcileWithSpan(ctx context.Context, c *metrics.Controller) {
+	var result metrics.Result
+	ctx, attempt := c.BeginSpan(ctx, nil, "reconcile")
+	defer attempt.End(ctx, &result)
+	result = metrics.Success
 }

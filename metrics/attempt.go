@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Attempt is one running reconcile. It is a small value: copy it freely, but
@@ -17,6 +19,7 @@ type Attempt struct {
 	c     *Controller
 	s     *slot
 	turn  uint64
+	span  trace.Span    // of BeginSpan; nil without a tracer
 	start time.Duration // since the epoch of the set: reading the monotonic clock alone is half the price of time.Now
 }
 
@@ -41,9 +44,10 @@ func (p *slots) get() *slot {
 //		var result metrics.Result
 //		defer r.metrics.Begin().End(ctx, &result)
 //
-// If you use a span, start it first: the exemplar names the trace in the ctx of
-// End. An attempt that is never ended stays counted as running. On a nil
-// Controller Begin returns the zero Attempt.
+// An attempt that is never ended stays counted as running. With a tracer use
+// [Controller.BeginSpan]. If you start a span yourself, start it first: the
+// exemplar names the trace in the ctx of End. On a nil Controller Begin returns
+// the zero Attempt.
 func (c *Controller) Begin() Attempt {
 	if c == nil {
 		return Attempt{}
@@ -53,13 +57,14 @@ func (c *Controller) Begin() Attempt {
 	return Attempt{c: c, s: s, turn: s.turn.Load(), start: time.Since(c.m.epoch)}
 }
 
-// End records the duration and *result, and the exemplar when ctx carries a
-// sampled span. A canceled ctx changes nothing. If *result is still zero, or
-// result is nil, End counts [Panic] while the goroutine panics, and [Unknown]
-// otherwise. End does not recover, so the panic goes on. A second End, also of
-// a copy and also concurrently, does nothing.
+// End records the duration and *result, and the exemplar when the attempt or
+// ctx has a sampled span. It ends the span of [Controller.BeginSpan]. A
+// canceled ctx changes nothing. If *result is still zero, or result is nil, End
+// counts [Panic] while the goroutine panics, and [Unknown] otherwise. End does
+// not recover, so the panic goes on. A second End, also of a copy and also
+// concurrently, does nothing.
 func (a Attempt) End(ctx context.Context, result *Result) {
-	if a.c == nil || !a.s.turn.CompareAndSwap(a.turn, a.turn+1) {
+	if a.s == nil || !a.s.turn.CompareAndSwap(a.turn, a.turn+1) {
 		return
 	}
 	took := time.Since(a.c.m.epoch) - a.start
@@ -70,6 +75,10 @@ func (a Attempt) End(ctx context.Context, result *Result) {
 	}
 	if r == Unknown && unwinding() {
 		r = Panic
+	}
+	if a.span != nil {
+		ctx = trace.ContextWithSpan(ctx, a.span)
+		defer endSpan(a.span, r)
 	}
 	a.c.active.Add(-1)
 	a.c.reconciles[r.index()].Add(1)

@@ -22,6 +22,12 @@
 //		return err
 //	}
 //
+// With a tracer, BeginSpan also starts a span. Its IDs are those of the exemplar
+// and of the log lines:
+//
+//	ctx, attempt := r.metrics.BeginSpan(ctx, r.tracer, "reconcile AgentRun")
+//	defer attempt.End(ctx, &result)
+//
 // A reconcile that returns before the assignment to result counts as "unknown",
 // and a reconcile that panics as "panic".
 //
@@ -32,7 +38,7 @@
 //	events.Options{OnResult: c.Events()}                 // Kubernetes events
 //	status.Writer{OnCommit: c.StatusWrites()}            // commits of a status
 //
-// The package imports only OpenTelemetry's API. metrics/prom is the scrape
+// The package imports only OpenTelemetry's API and logr. metrics/prom is the scrape
 // endpoint, metrics/kube adapts client-go, metrics/tracelog adds trace IDs to
 // logs, and metrics/catalog is the table below as data. The package has no
 // globals. A collection, and the stop function of ObserveQueue, call your

@@ -16,6 +16,9 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/prom"
 )
@@ -209,6 +212,26 @@ func ExampleMetrics_ObserveConditions() {
 	// Output:
 	// controller_objects{condition="Ready",kind="AgentRun",status="False"} 1
 	// controller_objects{condition="Ready",kind="AgentRun",status="True"} 2
+}
+
+// The span, the exemplar and the log lines of a reconcile have the same IDs.
+func ExampleController_BeginSpan() {
+	m, endpoint := set()
+	exporter := tracetest.NewInMemoryExporter()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)).Tracer("agentrun")
+	reconcile := func(ctx context.Context) {
+		var result metrics.Result
+		ctx, attempt := m.Controller("agentrun").BeginSpan(ctx, tracer, "reconcile AgentRun")
+		defer attempt.End(ctx, &result)
+		result = metrics.Error
+	}
+	reconcile(context.Background())
+	span := exporter.GetSpans()[0]
+	fmt.Println(span.Name, span.Status.Description)
+	show(endpoint, "controller_reconciles_total")
+	// Output:
+	// reconcile AgentRun error
+	// controller_reconciles_total{controller="agentrun",result="error"} 1
 }
 
 // kube.NewCache does this for an informer of client-go.

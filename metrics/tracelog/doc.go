@@ -12,7 +12,7 @@
 //
 //	logger := slog.New(tracelog.Handler(slog.NewJSONHandler(os.Stderr, nil)))
 //
-//	ctx, span := tracer.Start(ctx, "reconcile")
+//	ctx, span := tracer.Start(ctx, "reconcile") // metrics.Controller.BeginSpan starts a span and binds
 //	defer span.End()
 //	logger.InfoContext(ctx, "...") // the methods of slog without a context add nothing
 //	ctx = tracelog.Bind(ctx)       // for logr and klog: the logger that logr.NewContextWithSlogLogger, say, put into ctx

@@ -14,9 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,7 +33,6 @@ import (
 	"github.com/proompteng/controllerkit/jobgc/settings"
 	"github.com/proompteng/controllerkit/metrics"
 	"github.com/proompteng/controllerkit/metrics/kube"
-	"github.com/proompteng/controllerkit/metrics/tracelog"
 	"github.com/proompteng/controllerkit/status"
 )
 
@@ -129,9 +126,6 @@ const leadDelay = 10 * time.Second
 // New returns a Controller. It starts nothing and sends no request.
 func New(config *rest.Config, m *metrics.Metrics, o Options) (*Controller, error) {
 	o.Workers = cmp.Or(o.Workers, 4)
-	if o.Tracer == nil {
-		o.Tracer = noop.Tracer{}
-	}
 	c := &Controller{options: o, metrics: m.Controller("agentrun"), secrets: new(redact.SecretValues), synced: make(chan struct{})}
 	c.measured = c.metrics.Runs()
 	c.backoff = newBackoff()
@@ -351,11 +345,9 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 	defer cancel()
 	defer recoverPanic(log, &err) // after the others, which note the panic
 	var result metrics.Result
-	ctx, span := c.options.Tracer.Start(ctx, "reconcile AgentRun", trace.WithAttributes(
+	ctx, attempt := c.metrics.BeginSpan(ctx, c.options.Tracer, "reconcile AgentRun", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace), attribute.String("agentrun.name", key.Name)))
-	ctx = tracelog.Bind(ctx)
-	defer func() { c.endSpan(span, result, err) }()
-	defer c.metrics.Begin().End(ctx, &result) // after the span, because the exemplar names its trace
+	defer attempt.End(ctx, &result)
 
 	after, err = c.step(ctx, key)
 	result = metrics.Classify(err, after, events.IsTerminal)
@@ -364,24 +356,13 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (a
 		result = metrics.Requeue
 		logr.FromContextOrDiscard(ctx).V(1).Info("Run has changed since it was read, retrying", "why", c.public(err.Error()))
 	case err != nil:
-		logr.FromContextOrDiscard(ctx).Error(errors.New(c.public(err.Error())), "Reconcile failed", "result", result.String())
+		public := errors.New(c.public(err.Error()))
+		logr.FromContextOrDiscard(ctx).Error(public, "Reconcile failed", "result", result.String())
+		span := trace.SpanFromContext(ctx)
+		span.SetAttributes(attribute.String("error.type", reasonOf(err)))
+		span.RecordError(public)
 	}
 	return after, err
-}
-
-// endSpan ends the span of a reconcile. Its attributes follow OpenTelemetry's
-// conventions where they exist. The text of an error is redacted and bounded,
-// like every text that leaves the process.
-func (c *Controller) endSpan(span trace.Span, result metrics.Result, err error) {
-	span.SetAttributes(attribute.String("result", result.String()))
-	switch {
-	case err != nil && result.Failed():
-		span.SetAttributes(attribute.String("error.type", reasonOf(err)))
-		span.SetStatus(codes.Error, c.public(err.Error()))
-	case result.Failed():
-		span.SetStatus(codes.Error, result.String()) // a panic
-	}
-	span.End()
 }
 
 // ReleaseHolds removes the finalizer of Options.Hold from every Job in the

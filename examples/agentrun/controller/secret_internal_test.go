@@ -19,7 +19,6 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -75,14 +74,15 @@ func (a *admission) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.server.RoundTrip(r)
 }
 
-// spans notes the description of each span that ends with an error.
+// spans notes the error of each span.
 type spans struct {
 	noop.Tracer
 	said *[]string
 }
 
 func (s spans) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
-	return ctx, spanOf{said: s.said}
+	span := spanOf{said: s.said}
+	return trace.ContextWithSpan(ctx, span), span
 }
 
 type spanOf struct {
@@ -90,7 +90,9 @@ type spanOf struct {
 	said *[]string
 }
 
-func (s spanOf) SetStatus(_ codes.Code, description string) { *s.said = append(*s.said, description) }
+func (s spanOf) RecordError(err error, _ ...trace.EventOption) {
+	*s.said = append(*s.said, err.Error())
+}
 
 // attempted is what one attempt at a run left behind.
 type attempted struct {
